@@ -1,0 +1,127 @@
+// Package dataset brings vectors and what is known about them (classes, tags, pairs, ids) from files to the
+// learner: it recognises the format, checks every value, and streams rows in bounded memory.
+//
+//	Open       files named by a Spec   -> Set, a Source of rows
+//	Scan       one pass over a Source  -> Summary: rows, ranges, supervision, bad rows
+//	Quantize   one more pass           -> Columns: one byte per value, column by column
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"iter"
+)
+
+// Matrix is a dense matrix in memory, row after row.
+type Matrix struct {
+	Rows, Cols int
+	Data       []float32 // len Rows*Cols
+}
+
+// Row lends row i.
+func (m Matrix) Row(i int) []float32 { return m.Data[i*m.Cols : (i+1)*m.Cols : (i+1)*m.Cols] }
+
+// Slice lends rows lo to hi.
+func (m Matrix) Slice(lo, hi int) Matrix {
+	return Matrix{Rows: hi - lo, Cols: m.Cols, Data: m.Data[lo*m.Cols : hi*m.Cols : hi*m.Cols]}
+}
+
+// Chunk is a run of consecutive rows of a Source. It is lent: everything in it is valid until the next chunk.
+type Chunk struct {
+	First int    // number of X's first row in the source, counted from 0
+	X     Matrix // the vectors, all finite
+
+	// One entry per row of X, or nil where the source has none of it.
+	IDs    []string
+	Labels []string
+	Tags   [][]string
+}
+
+// Source yields vectors in order, any number of times, in bounded memory.
+type Source interface {
+	// Dim is the length of every vector.
+	Dim() int
+	// Chunks yields all rows in order. After an error nothing more is yielded.
+	Chunks(ctx context.Context) iter.Seq2[Chunk, error]
+}
+
+// chunkRows is how many rows of the given width make a chunk of about a megabyte.
+func chunkRows(cols int) int { return min(max(1<<18/max(cols, 1), 64), 8192) }
+
+// Dim makes Matrix a Source.
+func (m Matrix) Dim() int { return m.Cols }
+
+// Chunks makes Matrix a Source.
+func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		step := chunkRows(m.Cols)
+		for lo := 0; lo < m.Rows; lo += step {
+			if ctx.Err() != nil {
+				yield(Chunk{}, context.Cause(ctx))
+				return
+			}
+			if !yield(Chunk{First: lo, X: m.Slice(lo, min(lo+step, m.Rows))}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Select is the Source of those rows of src whose entry in keep is true, numbered anew.
+// The source must have exactly len(keep) rows.
+func Select(src Source, keep []bool) Source { return selection{src, keep} }
+
+type selection struct {
+	src  Source
+	keep []bool
+}
+
+func (s selection) Dim() int { return s.src.Dim() }
+
+func (s selection) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		var out Chunk
+		seen := 0
+		for c, err := range s.src.Chunks(ctx) {
+			if err == nil && c.First+c.X.Rows > len(s.keep) {
+				err = fmt.Errorf("the data have more than the %d rows seen before: did a file change while it was read?", len(s.keep))
+			}
+			if err != nil {
+				yield(Chunk{}, err)
+				return
+			}
+			seen = c.First + c.X.Rows
+			out.First += out.X.Rows
+			c.only(s.keep[c.First:seen], &out)
+			if out.X.Rows > 0 && !yield(out, nil) {
+				return
+			}
+		}
+		if seen != len(s.keep) {
+			yield(Chunk{}, fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", seen, len(s.keep)))
+		}
+	}
+}
+
+// only copies the kept rows of a lent chunk into out, whose memory it uses again.
+func (c Chunk) only(keep []bool, out *Chunk) {
+	out.X.Cols = c.X.Cols
+	out.X.Data, out.IDs, out.Labels, out.Tags = out.X.Data[:0], out.IDs[:0], out.Labels[:0], out.Tags[:0]
+	out.X.Rows = 0
+	for i, k := range keep {
+		if !k {
+			continue
+		}
+		out.X.Rows++
+		out.X.Data = append(out.X.Data, c.X.Row(i)...)
+		if c.IDs != nil {
+			out.IDs = append(out.IDs, c.IDs[i])
+		}
+		if c.Labels != nil {
+			out.Labels = append(out.Labels, c.Labels[i])
+		}
+		if c.Tags != nil {
+			out.Tags = append(out.Tags, c.Tags[i])
+		}
+	}
+}

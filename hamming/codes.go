@@ -1,0 +1,124 @@
+// Package hamming holds packed binary codes and the distances between them.
+//
+// Bit 0 of a code is the most significant bit of its first byte: the order of numpy's packbits, PostgreSQL's
+// bit(n), Milvus and OpenSearch. In memory a code is a row of 64-bit words whose big-endian bytes are that
+// byte string; bits beyond the length are zero.
+package hamming
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Codes is a table of codes of one length.
+type Codes struct {
+	Bits  int // length of every code
+	Words int // words per code: Bits/64, rounded up
+	Data  []uint64
+}
+
+// NewCodes returns n codes of zeros.
+func NewCodes(n, bits int) Codes {
+	if n < 0 || bits < 0 {
+		panic("hamming: negative size")
+	}
+	words := (bits + 63) / 64
+	return Codes{bits, words, make([]uint64, n*words)}
+}
+
+// Len is the number of codes.
+func (c Codes) Len() int {
+	if c.Words == 0 {
+		return 0
+	}
+	return len(c.Data) / c.Words
+}
+
+// Row lends code i.
+func (c Codes) Row(i int) []uint64 { return c.Data[i*c.Words : (i+1)*c.Words : (i+1)*c.Words] }
+
+// Bit reports bit b of code i.
+func (c Codes) Bit(i, b int) bool { return c.Data[i*c.Words+b>>6]>>(63-b&63)&1 != 0 }
+
+// SetBit sets bit b of code i to v.
+func (c Codes) SetBit(i, b int, v bool) {
+	word, mask := &c.Data[i*c.Words+b>>6], uint64(1)<<(63-b&63)
+	if v {
+		*word |= mask
+	} else {
+		*word &^= mask
+	}
+}
+
+// Bytes is the length of a packed code in bytes.
+func (c Codes) Bytes() int { return (c.Bits + 7) / 8 }
+
+// AppendBytes appends code i as packed bytes, bit 0 first.
+func (c Codes) AppendBytes(dst []byte, i int) []byte {
+	for _, w := range c.Row(i) {
+		dst = binary.BigEndian.AppendUint64(dst, w)
+	}
+	return dst[:len(dst)-8*c.Words+c.Bytes()]
+}
+
+// SetBytes makes code i the packed bytes; it reports false when they are too few, too many, or have a bit set
+// beyond the length.
+func (c Codes) SetBytes(i int, packed []byte) bool {
+	if len(packed) != c.Bytes() {
+		return false
+	}
+	if over := c.Bits & 7; over != 0 && packed[len(packed)-1]<<over != 0 {
+		return false
+	}
+	row := c.Row(i)
+	clear(row)
+	for b, v := range packed {
+		row[b>>3] |= uint64(v) << (56 - 8*(b&7))
+	}
+	return true
+}
+
+// Prefix returns a copy of the codes cut to their first bits.
+func (c Codes) Prefix(bits int) Codes {
+	if bits < 0 || bits > c.Bits {
+		panic("hamming: prefix longer than the code")
+	}
+	p := NewCodes(c.Len(), bits)
+	for i := range c.Len() {
+		row := p.Row(i)
+		copy(row, c.Row(i))
+		if over := bits & 63; over != 0 {
+			row[len(row)-1] &= ^uint64(0) << (64 - over)
+		}
+	}
+	return p
+}
+
+// Distance is the number of bits in which two codes of the same length differ.
+func Distance(a, b []uint64) int {
+	if len(a) != len(b) {
+		panic("hamming: codes of different lengths")
+	}
+	d := 0
+	for i, w := range a {
+		d += bits.OnesCount64(w ^ b[i])
+	}
+	return d
+}
+
+// Distances writes the distance of q to every code: dst[i] to code i.
+func (c Codes) Distances(dst []uint16, q []uint64) {
+	if len(q) != c.Words || len(dst) != c.Len() {
+		panic("hamming: sizes of query, codes and distances differ")
+	}
+	if c.Words == 1 {
+		w := q[0]
+		for i, v := range c.Data {
+			dst[i] = uint16(bits.OnesCount64(w ^ v))
+		}
+		return
+	}
+	for i := range dst {
+		dst[i] = uint16(Distance(q, c.Row(i)))
+	}
+}

@@ -1,0 +1,81 @@
+package hamming
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+)
+
+func random(n, bits int, seed uint64) Codes {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	c := NewCodes(n, bits)
+	for i := range n {
+		for b := range bits {
+			c.SetBit(i, b, rng.IntN(2) == 1)
+		}
+	}
+	return c
+}
+
+func TestBytesRoundTripMSBFirst(t *testing.T) {
+	for _, bits := range []int{1, 7, 8, 9, 63, 64, 65, 128, 130, 4096} {
+		c := random(5, bits, uint64(bits))
+		d := NewCodes(5, bits)
+		for i := range c.Len() {
+			packed := c.AppendBytes(nil, i)
+			for b := range bits {
+				if c.Bit(i, b) != (packed[b/8]>>(7-b%8)&1 == 1) {
+					t.Fatalf("%d bits: bit %d is not MSB first", bits, b)
+				}
+			}
+			if !d.SetBytes(i, packed) || !bytes.Equal(packed, d.AppendBytes(nil, i)) {
+				t.Errorf("%d bits: code %d did not come back", bits, i)
+			}
+			if d.SetBytes(i, append(packed, 0)) || d.SetBytes(i, packed[1:]) {
+				t.Errorf("%d bits: a wrong length was taken", bits)
+			}
+			if bits%8 != 0 {
+				packed[len(packed)-1] |= 1
+				if d.SetBytes(i, packed) {
+					t.Errorf("%d bits: a bit beyond the code was taken", bits)
+				}
+			}
+		}
+	}
+}
+
+func TestDistancesCountDifferingBits(t *testing.T) {
+	for _, bits := range []int{1, 8, 63, 64, 65, 100, 128, 1024} {
+		c := random(33, bits, 7)
+		dst := make([]uint16, c.Len())
+		c.Distances(dst, c.Row(3))
+		for i := range dst {
+			want := 0
+			for b := range bits {
+				if c.Bit(i, b) != c.Bit(3, b) {
+					want++
+				}
+			}
+			if int(dst[i]) != want {
+				t.Fatalf("%d bits: distance %d, want %d", bits, dst[i], want)
+			}
+		}
+	}
+}
+
+func TestPrefixKeepsTheFirstBits(t *testing.T) {
+	c := random(9, 130, 3)
+	for _, bits := range []int{1, 63, 64, 65, 128, 130} {
+		p := c.Prefix(bits)
+		for i := range c.Len() {
+			for b := range bits {
+				if p.Bit(i, b) != c.Bit(i, b) {
+					t.Fatalf("bit %d of code %d changed", b, i)
+				}
+			}
+			if d := NewCodes(1, bits); !d.SetBytes(0, p.AppendBytes(nil, i)) {
+				t.Errorf("prefix of %d bits has bits beyond its length", bits)
+			}
+		}
+	}
+}

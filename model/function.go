@@ -1,0 +1,88 @@
+// Package model is what training leaves: hash functions that turn vectors into codes, and the file they live in.
+// It links no trainer, so that serving a model never does.
+package model
+
+import (
+	"fmt"
+	"math"
+)
+
+// Function is one bit of a code as a function of quantised columns. Its score is an exact integer; the bit is 1
+// (the paper's +1) iff the score is not negative. Every encoder gives the same bit on every machine.
+type Function interface {
+	// Check reports a function that cannot be evaluated on vectors of the given dimension.
+	Check(dim int) error
+}
+
+// MaxDepth is the greatest depth of a tree.
+const MaxDepth = 8
+
+// Ensemble is a hash function made of boosted decision trees (Lin et al., CVPR 2014, eq:btree):
+//
+//	h(x) = sign(sum over q of w_q T_q(x)),   T_q(x) in {-1, +1}.
+//
+// All trees are complete and of one depth D: tree q has splits q*(2^D-1) on, in heap order (the children of node
+// i are 2i+1, left, and 2i+2, right). A row goes left iff its bin in the column is at most the node's bin; a node
+// with bin 255 sends every row left. Leaf l, counted from the left, is bit l of the tree's leaf words.
+type Ensemble struct {
+	Depth   int
+	Feature []uint32 // column tested by each split
+	Bin     []uint8  // left iff bin(x[Feature]) <= Bin
+	Leaf    []uint64 // LeafWords words per tree; bit l is 1 where leaf l says +1
+	Weight  []int32  // w_q, scaled; positive, and their sum is below 2^31
+}
+
+// Splits is the number of splits of a complete tree of the given depth.
+func Splits(depth int) int { return 1<<depth - 1 }
+
+// LeafWords is the number of words that hold the leaf signs of a tree of the given depth.
+func LeafWords(depth int) int { return max(1, 1<<depth/64) }
+
+// Trees is the number of trees.
+func (e *Ensemble) Trees() int { return len(e.Weight) }
+
+// Check implements Function.
+func (e *Ensemble) Check(dim int) error {
+	if e.Depth < 1 || e.Depth > MaxDepth {
+		return fmt.Errorf("trees of depth %d, outside of 1 to %d", e.Depth, MaxDepth)
+	}
+	n, splits := e.Trees(), Splits(e.Depth)
+	if n == 0 || len(e.Feature) != n*splits || len(e.Bin) != n*splits || len(e.Leaf) != n*LeafWords(e.Depth) {
+		return fmt.Errorf("%d trees of depth %d with %d columns, %d bins and %d leaf words", n, e.Depth, len(e.Feature), len(e.Bin), len(e.Leaf))
+	}
+	for i, f := range e.Feature {
+		if int64(f) >= int64(dim) {
+			return fmt.Errorf("tree %d tests column %d of vectors with %d", i/splits, f, dim)
+		}
+	}
+	sum := int64(0)
+	for q, w := range e.Weight {
+		if w <= 0 {
+			return fmt.Errorf("tree %d has weight %d", q, w)
+		}
+		sum += int64(w)
+	}
+	if sum > math.MaxInt32 {
+		return fmt.Errorf("tree weights sum to %d, over %d", sum, math.MaxInt32)
+	}
+	return nil
+}
+
+// Linear is a hash function that is a hyperplane over the bins (0..255) of all columns:
+//
+//	score(x) = Bias + sum over j of Weight[j] * bin_j(x).
+type Linear struct {
+	Weight []int32
+	Bias   int64
+}
+
+// Check implements Function.
+func (l *Linear) Check(dim int) error {
+	if len(l.Weight) != dim {
+		return fmt.Errorf("hyperplane of %d weights for vectors of %d dimensions", len(l.Weight), dim)
+	}
+	if l.Bias > 1<<62 || l.Bias < -1<<62 {
+		return fmt.Errorf("hyperplane with bias %d", l.Bias)
+	}
+	return nil
+}
