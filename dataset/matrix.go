@@ -35,6 +35,8 @@ type Chunk struct {
 	IDs    []string
 	Labels []string
 	Tags   [][]string
+
+	rows []int // of a Set: where each row is in the files, counted over all of them and over bad rows too
 }
 
 // Source yields vectors in order, any number of times, in bounded memory.

@@ -1,0 +1,171 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	maxDim  = 1 << 24   // values of a vector; a row that claims more is refused
+	maxLine = 64 << 20  // bytes of a line of text
+	maxRows = 1 << 28   // values of a label file, which is held in memory
+	maxTake = 256 << 10 // bytes lent at a time: the size of the buffer
+	window  = 128 << 20 // memory a zstd file may ask for: what the zstd command itself allows
+)
+
+// input is the content of a file, decompressed on the way through one buffer.
+type input struct {
+	path   string      // how errors call it
+	size   int64       // bytes of the content, or -1 when only reading tells
+	packed string      // "gzip", "zstd" or ""
+	at     io.ReaderAt // the content in any order; nil when packed
+	buf    *bufio.Reader
+	long   []byte // a line longer than the buffer
+	close  []func() error
+}
+
+// openInput opens a regular file. Compression is recognised by content, whatever the name says.
+func openInput(path string) (*input, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	// A second pass over a pipe would find nothing, and opening one can wait for ever.
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: is not a file: data are read more than once, so folders and pipes cannot be used", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{path: path, size: info.Size(), at: f, close: []func() error{f.Close}}
+	if err := in.unpack(f); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func (in *input) unpack(f *os.File) error {
+	var magic [4]byte
+	n, err := f.ReadAt(magic[:], 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	var r io.Reader = f
+	switch head := magic[:n]; {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		in.packed = "gzip"
+		z, err := gzip.NewReader(bufio.NewReaderSize(f, maxTake))
+		if err != nil {
+			return in.damaged(err)
+		}
+		r = z
+		in.close = append(in.close, z.Close)
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		in.packed = "zstd"
+		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return in.damaged(err)
+		}
+		r = z
+		in.close = append(in.close, func() error { z.Close(); return nil })
+	}
+	if in.packed != "" {
+		in.size, in.at = -1, nil
+		r = &unpacked{in, r}
+	}
+	in.buf = bufio.NewReaderSize(r, maxTake)
+	return nil
+}
+
+func (in *input) damaged(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+		return fmt.Errorf("%s: the %s data end too early: the file is cut off", in.path, in.packed)
+	}
+	return fmt.Errorf("%s: the %s data are damaged: %w", in.path, in.packed, err)
+}
+
+// unpacked gives the errors of a decompressor the name of the file.
+type unpacked struct {
+	in *input
+	r  io.Reader
+}
+
+func (u *unpacked) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = u.in.damaged(err)
+	}
+	return n, err
+}
+
+func (in *input) Close() error {
+	var errs []error
+	for i := len(in.close) - 1; i >= 0; i-- {
+		errs = append(errs, in.close[i]())
+	}
+	in.close = nil
+	return errors.Join(errs...)
+}
+
+// head lends the first bytes, at most maxTake, before anything is taken.
+func (in *input) head() ([]byte, error) {
+	b, err := in.buf.Peek(maxTake)
+	if err == io.EOF {
+		err = nil
+	}
+	return b, err
+}
+
+// take lends the next n bytes, at most maxTake, until the next call. At the end it returns io.EOF, and
+// io.ErrUnexpectedEOF when fewer than n are left.
+func (in *input) take(n int) ([]byte, error) {
+	b, err := in.buf.Peek(n)
+	if err != nil {
+		if err == io.EOF && len(b) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	_, err = in.buf.Discard(n)
+	return b, err
+}
+
+// line lends the next line without its end, until the next call. A byte order mark before the first is dropped by
+// skipMark, not here.
+func (in *input) line() ([]byte, error) {
+	b, err := in.buf.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		in.long = in.long[:0]
+		for err == bufio.ErrBufferFull {
+			if in.long = append(in.long, b...); len(in.long) > maxLine {
+				return nil, fmt.Errorf("%s: a line is longer than %d bytes: is this a text file?", in.path, maxLine)
+			}
+			b, err = in.buf.ReadSlice('\n')
+		}
+		in.long = append(in.long, b...)
+		b = in.long
+	}
+	if err == io.EOF && len(b) > 0 {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r")), nil
+}
+
+// skipMark drops the byte order mark some programs put before UTF-8 text.
+func (in *input) skipMark() {
+	if b, _ := in.buf.Peek(3); string(b) == "\ufeff" {
+		_, _ = in.buf.Discard(3) // cannot fail: the bytes are in the buffer
+	}
+}

@@ -1,0 +1,211 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Tables in text: CSV (commas, or semicolons where there are none) and TSV. The vector is the columns asked for,
+// or every column of numbers that means nothing else; a column may hold a whole vector, as "[0.1, 0.2]" or with
+// spaces or semicolons between the numbers. What a column holds is settled by the first rows, so that a single
+// bad field is a bad row and not another column.
+
+// csv reads vectors and what comes with them from a table.
+type csv struct {
+	*table
+	vector          []int
+	label, tags, id int // columns, or -1
+	separator       byte
+	row, dim        int // dim is -1 before the first good row
+	seen            interner
+}
+
+func openCSV(format string) func(in *input, cols columns) (reader, header, error) {
+	return func(in *input, cols columns) (reader, header, error) {
+		asked := append(strings.Split(cols.vector, ","), cols.label, cols.tags, cols.id)
+		t, rows, err := openTable(in, format, asked...)
+		if err != nil {
+			return nil, header{}, err
+		}
+		c := &csv{table: t, dim: -1, seen: interner{}}
+		h := header{format: format, rows: -1, dim: -1}
+		if err := c.choose(cols, rows); err != nil {
+			return nil, h, err
+		}
+		if c.tags >= 0 {
+			var texts []string
+			for _, row := range rows {
+				if c.tags < len(row) {
+					texts = append(texts, row[c.tags])
+				}
+			}
+			c.separator = tagSeparator(texts...)
+		}
+		if !holdsLists(rows, c.vector) {
+			h.dim, c.dim = len(c.vector), len(c.vector)
+			for _, j := range c.vector {
+				if j < len(t.names) {
+					h.names = append(h.names, t.names[j])
+				}
+			}
+		}
+		return c, h, nil
+	}
+}
+
+// holdsLists reports whether any of the columns has a list in one of the rows.
+func holdsLists(rows [][]string, vector []int) bool {
+	for _, row := range rows {
+		for _, j := range vector {
+			if j < len(row) && isNumeric(row[j]) {
+				if _, err := parseFloat([]byte(row[j])); err == errNotNumber {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// choose settles which columns mean what.
+func (c *csv) choose(cols columns, rows [][]string) (err error) {
+	pick := func(asked string, usual []string) int {
+		if asked == "" {
+			return c.named(usual)
+		}
+		j, e := c.find(asked)
+		if e != nil && err == nil {
+			err = e
+		}
+		return j
+	}
+	c.label = pick(cols.label, tableLabels)
+	c.tags = pick(cols.tags, usualTags)
+	c.id = pick(cols.id, usualIDs)
+	if c.id < 0 && len(c.names) > 1 && c.names[0] == "" {
+		c.id = 0 // the index pandas writes
+	}
+	if err != nil {
+		return err
+	}
+	if cols.vector != "" {
+		for _, name := range strings.Split(cols.vector, ",") {
+			first, last, ok := strings.Cut(name, "-")
+			lo, e1 := strconv.Atoi(first)
+			hi, e2 := strconv.Atoi(last)
+			if ok && e1 == nil && e2 == nil && lo >= 1 && lo <= hi && hi <= c.width && c.named([]string{name}) < 0 {
+				for j := lo; j <= hi; j++ {
+					c.vector = append(c.vector, j-1)
+				}
+				continue
+			}
+			j, err := c.find(strings.TrimSpace(name))
+			if err != nil {
+				return err
+			}
+			c.vector = append(c.vector, j)
+		}
+		return nil
+	}
+	for j := range c.width {
+		if j != c.label && j != c.tags && j != c.id && mostlyNumeric(rows, j) {
+			c.vector = append(c.vector, j)
+		}
+	}
+	if len(c.vector) == 0 {
+		return fmt.Errorf("%s: has no column of numbers; a number has a decimal point, no comma", c.in.path)
+	}
+	return nil
+}
+
+func (c *csv) next(rec *record) error {
+	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
+	if err := c.read(); err != nil {
+		return err
+	}
+	c.row++
+	if len(c.fields) != c.width {
+		return c.bad("", fmt.Sprintf("%d fields instead of %d", len(c.fields), c.width))
+	}
+	for _, j := range c.vector {
+		field := c.fields[j]
+		v, err := parseFloat(field)
+		if err == nil {
+			rec.vector = append(rec.vector, v)
+			continue
+		}
+		if len(field) == 0 {
+			return c.bad(c.column(j), "an empty field instead of a number")
+		}
+		if c.dim == len(c.vector) && c.dim > 1 || err == errTooLarge {
+			return c.bad(c.column(j), excerpt(field)+" "+err.Error())
+		}
+		var wrong []byte
+		if rec.vector, wrong, err = appendList(rec.vector, field); err != nil {
+			return c.bad(c.column(j), excerpt(wrong)+" "+err.Error())
+		}
+	}
+	if len(rec.vector) == 0 {
+		return c.bad("", "a vector without values")
+	}
+	if c.dim < 0 {
+		c.dim = len(rec.vector)
+	}
+	if len(rec.vector) != c.dim {
+		return c.bad("", fmt.Sprintf("%d values instead of %d", len(rec.vector), c.dim))
+	}
+	if c.label >= 0 {
+		rec.label, rec.hasLabel = c.seen.keepBytes(c.fields[c.label]), true
+	}
+	if c.tags >= 0 {
+		rec.tags, rec.hasTags = c.seen.appendTags(rec.tags, string(c.fields[c.tags]), c.separator), true
+	}
+	if c.id >= 0 {
+		rec.id = string(c.fields[c.id])
+	}
+	return nil
+}
+
+func (c *csv) bad(column, msg string) error {
+	return &RowError{c.in.path, c.row - 1, column, fmt.Sprintf("%s (line %d)", msg, c.line)}
+}
+
+func (c *csv) Close() error { return c.in.Close() }
+
+// appendList appends the numbers of a list in one field: between spaces or semicolons, or in brackets of any kind,
+// where commas are fine too. Elsewhere "1,5" may be a number with a decimal comma, which is not guessed at. With an
+// error comes the text that is not a number.
+func appendList(dst []float32, b []byte) ([]float32, []byte, error) {
+	whole, ends := bytes.TrimSpace(b), "; \t\n"
+	b = whole
+	if len(b) > 1 {
+		switch string(b[:1]) + string(b[len(b)-1:]) {
+		case "[]", "{}", "()":
+			b, ends = bytes.TrimSpace(b[1:len(b)-1]), ",; \t\n"
+		}
+	}
+	for from := len(dst); len(b) > 0; {
+		i := bytes.IndexAny(b, ends)
+		if i < 0 {
+			i = len(b)
+		}
+		v, err := parseFloat(b[:i])
+		if err != nil {
+			return dst, b[:i], err
+		}
+		if len(dst)-from == maxDim {
+			return dst, whole, fmt.Errorf("holds more than %d values", maxDim)
+		}
+		dst = append(dst, v)
+		// One comma or semicolon, with spaces around it, or spaces alone.
+		b = bytes.TrimLeft(b[i:], " \t\n")
+		if len(b) > 0 && strings.IndexByte(ends, b[0]) >= 0 {
+			if b = bytes.TrimLeft(b[1:], " \t\n"); len(b) == 0 {
+				return dst, whole, errNotNumber
+			}
+		}
+	}
+	return dst, nil, nil
+}

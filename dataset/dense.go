@@ -1,0 +1,164 @@
+package dataset
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// dense reads rows of equally many values of one type, one after the other: npy and IDX.
+type dense struct {
+	in   *input
+	what string // how errors call it
+	dtype
+	rows, dim int // rows is -1 when only the end tells
+	row       int
+}
+
+// checkSize compares the promised rows with the bytes behind the head, where their number is known.
+func (d *dense) checkSize(head int64) error {
+	if d.in.size < 0 {
+		return nil
+	}
+	have, row := d.in.size-head, int64(d.dim)*int64(d.size)
+	if row == 0 {
+		return nil
+	}
+	// Division, because the product of hostile numbers overflows.
+	if whole := have / row; whole < int64(d.rows) {
+		return cutOff(d.what, int(max(whole, 0)), d.rows)
+	}
+	if extra := have - row*int64(d.rows); extra > 0 {
+		return fmt.Errorf("%s: has %d bytes after the last of its %d rows: the header and the data do not belong together", d.what, extra, d.rows)
+	}
+	return nil
+}
+
+func (d *dense) next(rec *record) error {
+	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
+	if d.row == d.rows {
+		return atEnd(d.in, d.what)
+	}
+	var err error
+	bad := -1
+	// In pieces, so that memory grows with what the file has, not with what it claims.
+	for left := d.dim; left > 0; {
+		n := min(left, maxTake/8)
+		b, e := d.in.take(n * d.size)
+		if e == io.EOF || e == io.ErrUnexpectedEOF {
+			return cutOff(d.what, d.row, d.rows)
+		}
+		if e != nil {
+			return e
+		}
+		var place int
+		if rec.vector, place = d.appendFloats(rec.vector, b); place >= 0 && bad < 0 {
+			bad = d.dim - left + place
+		}
+		left -= n
+	}
+	if bad >= 0 {
+		err = tooLarge(d.what, d.row, bad)
+	}
+	d.row++
+	return err
+}
+
+func (d *dense) Close() error { return d.in.Close() }
+
+// cutOff complains about a file that ends before its last row.
+func cutOff(what string, have, rows int) error {
+	if rows < 0 {
+		return fmt.Errorf("%s: is cut off after row %d", what, have)
+	}
+	return fmt.Errorf("%s: is cut off: %d of %d rows are there", what, have, rows)
+}
+
+// tooLarge complains about a value of a row, both counted from 0.
+func tooLarge(file string, row, column int) error {
+	return &RowError{file, row, strconv.Itoa(column + 1), "a value beyond the range of float32"}
+}
+
+// atEnd is io.EOF if the input is at its end.
+func atEnd(in *input, what string) error {
+	_, err := in.take(1)
+	if err == nil {
+		return fmt.Errorf("%s: has bytes after the last row: the header and the data do not belong together", what)
+	}
+	return err
+}
+
+// strided reads the rows of an array in Fortran order: value (i, j) of the file's columns lies at j*rows + i. It
+// reads a block of rows at a time, column by column.
+type strided struct {
+	*dense
+	head   int64
+	memory int     // for a block
+	place  []int32 // where column j of the file belongs in a row
+	block  []byte  // rows of the present block, column after column
+	column int     // bytes of one column in it
+	first  int     // number of its first row
+	values []byte  // one row
+}
+
+// stridedBlock is the memory for a block. A column is read in runs of stridedBlock/dim bytes, long enough for a disk
+// up to tens of thousands of columns.
+const stridedBlock = 32 << 20
+
+func newStrided(d *dense, a array) *strided {
+	s := &strided{dense: d, head: a.head, memory: stridedBlock, place: make([]int32, a.dim), values: make([]byte, a.dim*a.size)}
+	// The file counts the axes after the first with the leftmost running fastest, a row with the rightmost.
+	axes := a.shape[1:]
+	at := make([]int, len(axes))
+	for j := range s.place {
+		c := 0
+		for k, n := range axes {
+			c = c*n + at[k]
+		}
+		s.place[j] = int32(c)
+		for k := range at {
+			if at[k]++; at[k] < axes[k] {
+				break
+			}
+			at[k] = 0
+		}
+	}
+	return s
+}
+
+func (s *strided) next(rec *record) error {
+	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
+	if s.row == s.rows {
+		return io.EOF
+	}
+	if s.column == 0 || (s.row-s.first)*s.size == s.column {
+		if err := s.load(); err != nil {
+			return err
+		}
+	}
+	for j, c := range s.place {
+		copy(s.values[int(c)*s.size:][:s.size], s.block[j*s.column+(s.row-s.first)*s.size:])
+	}
+	s.row++
+	var bad int
+	if rec.vector, bad = s.appendFloats(rec.vector, s.values); bad >= 0 {
+		return tooLarge(s.what, s.row-1, bad)
+	}
+	return nil
+}
+
+// load reads the block of rows that begins with the present one.
+func (s *strided) load() error {
+	n := min(max(s.memory/(s.dim*s.size), 1), s.rows-s.row)
+	s.first, s.column = s.row, n*s.size
+	if s.block == nil {
+		s.block = make([]byte, s.dim*s.column)
+	}
+	for j := range s.dim {
+		off := s.head + (int64(j)*int64(s.rows)+int64(s.row))*int64(s.size)
+		if _, err := s.in.at.ReadAt(s.block[j*s.column:(j+1)*s.column], off); err != nil {
+			return fmt.Errorf("%s: column %d: %w", s.what, j+1, err)
+		}
+	}
+	return nil
+}

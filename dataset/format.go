@@ -1,0 +1,248 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// record is one row as a file has it. Its memory is used again for the next row.
+type record struct {
+	vector   []float32 // values as read; NaN and infinities are the caller's to judge
+	id       string    // "" when the file has none
+	label    string    // "" and hasLabel false when the file has none
+	hasLabel bool
+	tags     []string
+	hasTags  bool
+}
+
+// columns says which parts of a file mean what: names, or "" for the default of the format.
+type columns struct{ vector, label, tags, id string }
+
+// reader yields the rows of one file in order.
+type reader interface {
+	// next reads the next row. It returns io.EOF after the last one, a *RowError for a row that is bad but
+	// can be stepped over (ragged, not a number); every other error ends the file.
+	next(rec *record) error
+	Close() error
+}
+
+// header is what is known of a file before its rows are read.
+type header struct {
+	format    string
+	rows, dim int      // -1 where only reading tells
+	bytes     bool     // values are whole numbers from 0 to 255
+	names     []string // names of the features, where the file has them
+	labels    string   // the file the labels come from, when it is another one found beside it
+}
+
+// RowError is a row that cannot be used.
+type RowError struct {
+	File   string
+	Row    int    // counted from 0; messages count from 1
+	Column string // name or number, or ""
+	Msg    string
+}
+
+func (e *RowError) Error() string {
+	if e.Column == "" {
+		return fmt.Sprintf("%s: row %d: %s", e.File, e.Row+1, e.Msg)
+	}
+	return fmt.Sprintf("%s: row %d, column %s: %s", e.File, e.Row+1, e.Column, e.Msg)
+}
+
+// format is one file format: how to tell it and how to read it.
+type format struct {
+	name   string
+	suffix []string
+	looks  func(s *sample) bool // at the content
+	open   func(in *input, cols columns) (reader, header, error)
+}
+
+// formats are tried in this order. Those of text that look like JSON or LibSVM are not taken for CSV.
+var formats = []format{
+	{"npy", []string{".npy"}, magic("\x93NUMPY"), openNpy},
+	{"npz", []string{".npz"}, magic("PK\x03\x04", "PK\x05\x06"), openNpz},
+	{"parquet", []string{".parquet", ".pq"}, magic("PAR1", "PARE"), openParquet},
+	{"idx", []string{"-ubyte", ".idx"}, looksIDX, openIDX},
+	{"cifar10", nil, cifar10.looks, cifar10.open},
+	{"cifar100", nil, cifar100.looks, cifar100.open},
+	{"fvecs", []string{".fvecs"}, looksVecs("fvecs"), openVecs("fvecs")},
+	{"bvecs", []string{".bvecs"}, looksVecs("bvecs"), openVecs("bvecs")},
+	{"ivecs", []string{".ivecs"}, looksVecs("ivecs"), openVecs("ivecs")},
+	{"jsonl", []string{".jsonl", ".ndjson", ".json"}, looksJSON, openJSONLines},
+	{"libsvm", []string{".libsvm", ".svm", ".svmlight"}, looksLibSVM, openLibSVM},
+	{"tsv", []string{".tsv", ".tab"}, looksTable("\t"), openCSV("tsv")},
+	{"csv", []string{".csv"}, looksTable(",;"), openCSV("csv")},
+}
+
+// formatNames lists what --format takes.
+func formatNames() string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// openFile recognises the format of path by its content, then its name, or takes the named one, and opens it
+// for reading from the start.
+func openFile(path, formatName string, cols columns) (reader, header, error) {
+	in, err := openInput(path)
+	if err != nil {
+		return nil, header{}, err
+	}
+	f, err := recognise(in, formatName)
+	if err == nil {
+		var r reader
+		var h header
+		if r, h, err = f.open(in, cols); err == nil {
+			return r, h, nil
+		}
+	}
+	_ = in.Close() // the first error tells more
+	return nil, header{}, err
+}
+
+// recognise finds the format of a file.
+func recognise(in *input, formatName string) (format, error) {
+	if formatName != "" {
+		if i := slices.IndexFunc(formats, func(f format) bool { return f.name == strings.ToLower(formatName) }); i >= 0 {
+			return formats[i], nil
+		}
+		return format{}, fmt.Errorf("unknown format %q; the formats are %s", formatName, formatNames())
+	}
+	head, err := in.head()
+	if err != nil {
+		return format{}, err
+	}
+	if len(head) == 0 {
+		return format{}, fmt.Errorf("%s: is empty", in.path)
+	}
+	s := &sample{head, in.size, strings.ToLower(filepath.Base(in.path))}
+	if len(head) < maxTake {
+		s.size = int64(len(head)) // all of it, compressed or not
+	}
+	var found []format
+	for _, f := range formats {
+		if (f.name == "csv" || f.name == "tsv") && len(found) > 0 && found[0].name != "tsv" {
+			continue
+		}
+		if f.looks(s) {
+			found = append(found, f)
+		}
+	}
+	named := fileNamed(in.path)
+	for _, f := range formats {
+		if f.name == named && (len(found) == 0 || slices.ContainsFunc(found, func(g format) bool { return g.name == named })) {
+			return f, nil
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return format{}, fmt.Errorf("%s: could be %s or %s: say which with --format", in.path, found[0].name, found[1].name)
+	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return format{}, fmt.Errorf("%s: is text in UTF-16: save it as UTF-8", in.path)
+	}
+	return format{}, fmt.Errorf("%s: its format is not recognised: say which it is with --format (%s)", in.path, formatNames())
+}
+
+// fileNamed is the format that the name of a file, without the ending of a compressed one, promises, or "".
+func fileNamed(path string) string {
+	name := strings.ToLower(filepath.Base(path))
+	for _, packed := range []string{".gz", ".zst", ".zstd"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	for _, f := range formats {
+		if slices.ContainsFunc(f.suffix, func(s string) bool { return strings.HasSuffix(name, s) }) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// sample is what a format is recognised by.
+type sample struct {
+	head []byte // the first bytes, all if there are fewer than maxTake
+	size int64  // of the content, -1 when that is not known
+	name string // in lower case
+}
+
+// lines yields the first n lines that are whole and not blank.
+func (s *sample) lines(n int) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		rest := bytes.TrimPrefix(s.head, []byte("\ufeff"))
+		for i := 0; i < n && len(rest) > 0; {
+			line, after, whole := bytes.Cut(rest, []byte("\n"))
+			if !whole && len(s.head) == maxTake {
+				return
+			}
+			rest = after
+			if line = bytes.TrimRight(line, " \t\r"); len(line) == 0 {
+				continue
+			}
+			if !yield(i, line) {
+				return
+			}
+			i++
+		}
+	}
+}
+
+func magic(beginnings ...string) func(s *sample) bool {
+	return func(s *sample) bool {
+		return slices.ContainsFunc(beginnings, func(b string) bool { return bytes.HasPrefix(s.head, []byte(b)) })
+	}
+}
+
+// isText reports UTF-8 without control characters.
+func isText(head []byte) bool {
+	for _, c := range head {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' || c == 0x7f {
+			return false
+		}
+	}
+	// The last character may be cut off.
+	for cut := 0; cut < utf8.UTFMax && cut <= len(head); cut++ {
+		if utf8.Valid(head[:len(head)-cut]) {
+			return true
+		}
+	}
+	return false
+}
+
+// looksJSON reports a first line that is a JSON object or list, or the beginning of a long one.
+func looksJSON(s *sample) bool {
+	if !isText(s.head) {
+		return false
+	}
+	for _, line := range s.lines(1) {
+		return (line[0] == '{' || line[0] == '[') && json.Valid(line)
+	}
+	return len(s.head) == maxTake && (s.head[0] == '{' || s.head[0] == '[')
+}
+
+// looksTable reports text whose first line has one of the separators, or which is nothing but numbers.
+func looksTable(separators string) func(s *sample) bool {
+	return func(s *sample) bool {
+		if !isText(s.head) {
+			return false
+		}
+		for _, line := range s.lines(1) {
+			if bytes.ContainsAny(line, separators) {
+				return true
+			}
+			_, _, err := appendList(nil, line)
+			return err == nil && separators != "\t" && bytes.IndexByte(line, '\t') < 0
+		}
+		first, _, _ := bytes.Cut(s.head, []byte("\n"))
+		return bytes.ContainsAny(first, separators)
+	}
+}

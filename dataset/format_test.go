@@ -1,0 +1,275 @@
+package dataset
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// fileOf writes a file for a test.
+func fileOf(t testing.TB, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// dump is all there is to know of a file: a line for the header and one for each row or error.
+func dump(path, formatName string, cols columns) string {
+	var out strings.Builder
+	say := func(format string, args ...any) {
+		line := fmt.Sprintf(format, args...)
+		out.WriteString(strings.ReplaceAll(line, filepath.Dir(path)+string(filepath.Separator), "") + "\n")
+	}
+	r, h, err := openFile(path, formatName, cols)
+	if err != nil {
+		say("error: %v", err)
+		return out.String()
+	}
+	defer r.Close()
+	say("%s %dx%d", h.format, h.rows, h.dim)
+	if h.names != nil {
+		say("names %s", strings.Join(h.names, ","))
+	}
+	if h.labels != "" {
+		say("labels from %s", h.labels)
+	}
+	var rec record
+	for {
+		err := r.next(&rec)
+		var bad *RowError
+		switch {
+		case err == io.EOF:
+			return out.String()
+		case errors.As(err, &bad):
+			say("bad: %v", err)
+		case err != nil:
+			say("error: %v", err)
+			return out.String()
+		default:
+			line := strings.Trim(fmt.Sprint(rec.vector), "[]")
+			if rec.hasLabel {
+				line += " label " + rec.label
+			}
+			if rec.hasTags {
+				line += " tags " + strings.Join(rec.tags, "/")
+			}
+			if rec.id != "" {
+				line += " id " + rec.id
+			}
+			say("%s", line)
+		}
+	}
+}
+
+// a formatCase is a file and what is read from it.
+type formatCase struct {
+	name, file, content string
+	cols                columns
+	want                string // lines between semicolons
+}
+
+func runCases(t *testing.T, cases []formatCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			path := fileOf(t, t.TempDir(), c.file, c.content)
+			got := strings.ReplaceAll(strings.TrimSuffix(dump(path, "", c.cols), "\n"), "\n", "; ")
+			if got != c.want {
+				t.Errorf("read\n  %s\nwant\n  %s", got, c.want)
+			}
+		})
+	}
+}
+
+func gzipped(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write([]byte(s))
+	w.Close()
+	return b.String()
+}
+
+func zstded(s string) string {
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err)
+	}
+	w.Write([]byte(s))
+	w.Close()
+	return b.String()
+}
+
+// samples is a small file of every format that may be compressed as a whole.
+func samples() []struct{ name, content, rows string } {
+	return []struct{ name, content, rows string }{
+		{"a.npy", npyOf("<f4", false, "2, 2", float32s(1, 2, 3, 4)), "1 2\n3 4\n"},
+		{"a.csv", "a,b,label\n1,2,x\n3,4,y\n", "1 2 label x\n3 4 label y\n"},
+		{"a.tsv", "1\t2\n3\t4\n", "1 2\n3 4\n"},
+		{"a.jsonl", "{\"vector\":[1,2]}\n[3,4]\n", "1 2\n3 4\n"},
+		{"a.svm", "1 1:1 2:2\n2 2:4\n", "1 2 label 1\n0 4 label 2\n"},
+		{"a.fvecs", "\x02\x00\x00\x00" + float32s(1, 2) + "\x02\x00\x00\x00" + float32s(3, 4), "1 2\n3 4\n"},
+		{"a.bvecs", "\x02\x00\x00\x00\x01\x02\x02\x00\x00\x00\x03\x04\x02\x00\x00\x00\x05\x06", "1 2\n3 4\n5 6\n"},
+		{"a.ivecs", "\x02\x00\x00\x00\x01\x00\x00\x00\xff\xff\xff\xff", "1 -1\n"},
+		{"a-idx2-ubyte", "\x00\x00\x08\x02\x00\x00\x00\x02\x00\x00\x00\x02\x01\x02\x03\x04", "1 2\n3 4\n"},
+		{"data_batch_1.bin", "\x03" + strings.Repeat("\x07", 3072), strings.Repeat("7 ", 3071) + "7 label 3\n"},
+		{"cifar100.bin", "\x03\x63" + strings.Repeat("\x07", 3072), strings.Repeat("7 ", 3071) + "7 label 99\n"},
+	}
+}
+
+// TestCompressed reads every format plain, in gzip and in zstd, under its own name and, plain, under none.
+func TestCompressed(t *testing.T) {
+	dir := t.TempDir()
+	for _, s := range samples() {
+		for _, packed := range []struct{ suffix, content string }{{"", s.content}, {".gz", gzipped(s.content)}, {".zst", zstded(s.content)}} {
+			path := fileOf(t, dir, s.name+packed.suffix, packed.content)
+			if _, rows, _ := strings.Cut(dump(path, "", columns{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
+				t.Errorf("%s: read %.200q, want %.200q", path, rows, s.rows)
+			}
+		}
+		if s.name == "a.ivecs" || s.name == "a.fvecs" {
+			continue // without a name they look the same
+		}
+		path := fileOf(t, dir, "nameless", s.content)
+		if _, rows, _ := strings.Cut(dump(path, "", columns{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
+			t.Errorf("%s without a name: read %.200q, want %.200q", s.name, rows, s.rows)
+		}
+	}
+}
+
+// TestBytes asks which formats promise whole numbers from 0 to 255.
+func TestBytes(t *testing.T) {
+	want := map[string]bool{"a.bvecs": true, "a-idx2-ubyte": true, "data_batch_1.bin": true, "cifar100.bin": true, "u.npy": true}
+	for _, s := range append(samples(), struct{ name, content, rows string }{"u.npy", npyOf("|u1", false, "1, 1", "7"), ""}) {
+		r, h, err := openFile(fileOf(t, t.TempDir(), s.name, s.content), "", columns{})
+		if err != nil || h.bytes != want[s.name] {
+			t.Errorf("%s: bytes %v, %v", s.name, h.bytes, err)
+			continue
+		}
+		r.Close()
+	}
+}
+
+// TestCutOff cuts every compressed file short, and every plain binary one.
+func TestCutOff(t *testing.T) {
+	dir := t.TempDir()
+	for _, s := range samples() {
+		for suffix, content := range map[string]string{".gz": gzipped(s.content), ".zst": zstded(s.content)} {
+			path := fileOf(t, dir, s.name+suffix, content[:len(content)-5])
+			if got := dump(path, "", columns{}); !strings.Contains(got, "error: "+s.name+suffix+": ") {
+				t.Errorf("%s cut short: read %.200q", path, got)
+			}
+		}
+	}
+	path := fileOf(t, dir, "b.npy.gz", gzipped(npyOf("<f4", false, "3, 2", float32s(1, 2, 3, 4))))
+	if got, want := dump(path, "", columns{}), "npy 3x2\n1 2\n3 4\nerror: b.npy.gz: is cut off: 2 of 3 rows are there\n"; got != want {
+		t.Errorf("read %q, want %q", got, want)
+	}
+	path = fileOf(t, dir, "c.csv.gz", gzipped("1,2\n3,4\n")[:20])
+	if got, want := dump(path, "", columns{}), "error: c.csv.gz: the gzip data end too early: the file is cut off\n"; got != want {
+		t.Errorf("read %q, want %q", got, want)
+	}
+}
+
+func TestRecognise(t *testing.T) {
+	const all = "npy, npz, parquet, idx, cifar10, cifar100, fvecs, bvecs, ivecs, jsonl, libsvm, tsv, csv"
+	runCases(t, []formatCase{
+		{"empty", "a.npy", "", columns{}, "error: a.npy: is empty"},
+		{"unknown", "a", "\x01\x02\x03", columns{}, "error: a: its format is not recognised: say which it is with --format (" + all + ")"},
+		{"prose", "a", "Dear reader\n", columns{}, "error: a: its format is not recognised: say which it is with --format (" + all + ")"},
+		{"ambiguous", "a", "\x01\x00\x00\x00\x01\x00\x00\x00", columns{}, "error: a: could be fvecs or ivecs: say which with --format"},
+		{"content before name", "a.csv", npyOf("<f4", false, "1, 2", float32s(1, 2)), columns{}, "npy 1x2; 1 2"},
+		{"name when content fails", "a.npy", "hello there", columns{}, "error: a.npy: is not an npy file"},
+		{"savetxt", "a.txt", "1.0e+00 2.5e+00\n3 4\n", columns{}, "csv -1x-1; 1 2.5; 3 4"},
+		{"Latin-1", "a.csv", "1,2,caf\xe9\n3,4,th\xe9\n", columns{label: "3"}, "csv -1x2; 1 2 label caf\xe9; 3 4 label th\xe9"},
+		{"UTF-16", "a.txt", "\xff\xfe1\x00,\x002\x00", columns{}, "error: a.txt: is text in UTF-16: save it as UTF-8"},
+		{"pretty JSON", "a.json", "{\n  \"vector\": [1, 2]\n}\n", columns{}, "error: a.json: line 1: JSON that ends too early; a row is one line with an object or a list"},
+	})
+	dir := t.TempDir()
+	if got, want := dump(fileOf(t, dir, "a", "1,2\n"), "xls", columns{}), `error: unknown format "xls"; the formats are `+all+"\n"; got != want {
+		t.Errorf("read %q, want %q", got, want)
+	}
+	if got := dump(fileOf(t, dir, "a", "1\t2\n"), "TSV", columns{}); got != "tsv -1x2\n1 2\n" {
+		t.Errorf("a named format: read %q", got)
+	}
+	if _, _, err := openFile(dir, "", columns{}); err == nil || !strings.Contains(err.Error(), "is not a file") {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, _, err := openFile(filepath.Join(dir, "nothing"), "", columns{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// fuzzFormat is the promise for any bytes: an error, or rows of one width, read the same way twice, and no panic.
+func fuzzFormat(f *testing.F, formatName string, cols ...columns) {
+	dir := f.TempDir()
+	cols = append(cols, columns{})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(dir, fmt.Sprintf("file%d", os.Getpid()))
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cols {
+			checkFile(t, path, formatName, c)
+		}
+		_, _ = readValues(path)
+		_, _ = readTagLines(path)
+	})
+}
+
+func checkFile(t *testing.T, path, formatName string, cols columns) {
+	r, h, err := openFile(path, formatName, cols)
+	if err != nil {
+		if r != nil {
+			t.Error("a reader with an error")
+		}
+		return
+	}
+	defer r.Close()
+	var rec record
+	dim := h.dim
+	for row, rows := 0, 0; rows < 10_000; rows++ {
+		err := r.next(&rec)
+		var bad *RowError
+		if errors.As(err, &bad) {
+			if bad.Row != row || bad.File == "" || bad.Msg == "" {
+				t.Errorf("row %d: %+v", row, bad)
+			}
+			row++
+			continue
+		}
+		if err == io.EOF && h.rows >= 0 && row != h.rows {
+			t.Errorf("%d rows, the header says %d", row, h.rows)
+		}
+		if err != nil {
+			return
+		}
+		row++
+		if dim < 0 {
+			dim = len(rec.vector)
+		}
+		if len(rec.vector) != dim || dim == 0 {
+			t.Errorf("row %d has %d values instead of %d", row, len(rec.vector), dim)
+		}
+	}
+}
+
+func FuzzDetect(f *testing.F) {
+	for _, s := range samples() {
+		f.Add([]byte(s.content))
+		f.Add([]byte(gzipped(s.content)))
+		f.Add([]byte(zstded(s.content)))
+	}
+	fuzzFormat(f, "")
+}

@@ -1,0 +1,256 @@
+package parquetrows
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// Column reads one field row by row.
+type Column struct {
+	f      *File
+	field  Field
+	group  int // the next row group
+	rows   int64
+	pages  parquet.Pages
+	page   parquet.Page
+	values parquet.ValueReader
+	buffer [1024]parquet.Value
+	at, n  int
+	floats func(uint16) float32
+}
+
+// BadValue is a value of a row that cannot be used. The row has been read.
+type BadValue struct {
+	Index int // in the list, from 0
+	Msg   string
+}
+
+func (e *BadValue) Error() string { return e.Msg }
+
+// Column begins to read a field. Half is the value of a float16.
+func (f *File) Column(field Field, half func(uint16) float32) *Column {
+	return &Column{f: f, field: field, floats: half}
+}
+
+// Close lets go of the memory of the library.
+func (c *Column) Close() (err error) {
+	defer catch(&err)
+	return c.closeGroup()
+}
+
+func (c *Column) closeGroup() error {
+	if c.page != nil {
+		parquet.Release(c.page)
+		c.page, c.values = nil, nil
+	}
+	if c.pages == nil {
+		return nil
+	}
+	pages := c.pages
+	c.pages = nil
+	return pages.Close()
+}
+
+// peek lends the next value of the column: io.EOF at the end of a row group, before the next is opened.
+func (c *Column) peek() (*parquet.Value, error) {
+	for c.at == c.n {
+		if c.pages == nil {
+			return nil, io.EOF
+		}
+		if c.values == nil {
+			page, err := c.pages.ReadPage()
+			if err != nil {
+				return nil, err
+			}
+			c.page, c.values = page, page.Values()
+		}
+		n, err := c.values.ReadValues(c.buffer[:])
+		if err == io.EOF || err == nil && n == 0 {
+			// The values in the buffer may lie in the page: it goes when all of them are used.
+			if n == 0 {
+				parquet.Release(c.page)
+				c.page, c.values = nil, nil
+			}
+		} else if err != nil {
+			return nil, err
+		}
+		c.at, c.n = 0, n
+	}
+	return &c.buffer[c.at], nil
+}
+
+// begin finds the first value of the next row.
+func (c *Column) begin() (*parquet.Value, error) {
+	for {
+		v, err := c.peek()
+		if err == nil {
+			if v.RepetitionLevel() != 0 {
+				return nil, fmt.Errorf("row group %d: a list goes on where a row begins", c.group)
+			}
+			c.rows++
+			return v, nil
+		}
+		if err != io.EOF {
+			return nil, fmt.Errorf("row group %d: %w", c.group, err)
+		}
+		groups := c.f.file.RowGroups()
+		if c.group > 0 && c.rows != groups[c.group-1].NumRows() {
+			return nil, fmt.Errorf("row group %d has %d rows instead of %d", c.group, c.rows, groups[c.group-1].NumRows())
+		}
+		if err := c.closeGroup(); err != nil {
+			return nil, err
+		}
+		if c.group == len(groups) {
+			return nil, io.EOF
+		}
+		if err := c.f.checkPages(c.group, c.field.leaf); err != nil {
+			return nil, err
+		}
+		c.pages = groups[c.group].ColumnChunks()[c.field.leaf].Pages()
+		c.group++
+		c.rows = 0
+	}
+}
+
+// each calls do for every value of the next row: for the one value, or for the items of the list. It returns
+// io.EOF after the last row.
+func (c *Column) each(do func(v *parquet.Value) error) error {
+	v, err := c.begin()
+	if err != nil {
+		return err
+	}
+	for {
+		// An empty or missing list is one null on a level above the items.
+		if !c.field.List || v.DefinitionLevel() >= c.field.listed {
+			if err := do(v); err != nil {
+				return err
+			}
+		}
+		c.at++
+		if !c.field.List {
+			return nil
+		}
+		if v, err = c.peek(); err == io.EOF || err == nil && v.RepetitionLevel() == 0 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("row group %d: %w", c.group, err)
+		}
+	}
+}
+
+// AppendFloats appends the numbers of the next row, at most limit of them. It returns a *BadValue for a null or a
+// number beyond the range of float32.
+func (c *Column) AppendFloats(dst []float32, limit int) (out []float32, err error) {
+	defer catch(&err)
+	from := len(dst)
+	var bad *BadValue
+	err = c.each(func(v *parquet.Value) error {
+		x, msg := c.float(v)
+		if msg != "" && bad == nil {
+			bad = &BadValue{len(dst) - from, msg}
+		}
+		if len(dst)-from == limit {
+			return fmt.Errorf("row %d of row group %d has more than %d values", c.rows, c.group, limit)
+		}
+		dst = append(dst, x)
+		return nil
+	})
+	if err == nil && bad != nil {
+		err = bad
+	}
+	return dst, err
+}
+
+// float is the value as a number, or what is wrong with it.
+func (c *Column) float(v *parquet.Value) (float32, string) {
+	if v.IsNull() {
+		return 0, "null instead of a number"
+	}
+	switch c.field.kind {
+	case format.Float:
+		return v.Float(), ""
+	case format.Double:
+		wide := v.Double()
+		x := float32(wide)
+		if math.IsInf(float64(x), 0) && !math.IsInf(wide, 0) {
+			return 0, "a value beyond the range of float32"
+		}
+		return x, ""
+	case format.Int32:
+		if c.field.unsigned {
+			return float32(v.Uint32()), ""
+		}
+		return float32(v.Int32()), ""
+	case format.Int64:
+		if c.field.unsigned {
+			return float32(v.Uint64()), ""
+		}
+		return float32(v.Int64()), ""
+	case format.Boolean:
+		if v.Boolean() {
+			return 1, ""
+		}
+		return 0, ""
+	}
+	if b := v.ByteArray(); c.field.half && len(b) == 2 {
+		return c.floats(binary.LittleEndian.Uint16(b)), ""
+	}
+	return 0, "no number"
+}
+
+// AppendTexts appends the values of the next row as text, at most limit of them. Nulls are left out.
+func (c *Column) AppendTexts(dst []string, limit int) (out []string, err error) {
+	defer catch(&err)
+	from := len(dst)
+	err = c.each(func(v *parquet.Value) error {
+		if v.IsNull() {
+			return nil
+		}
+		if len(dst)-from == limit {
+			return fmt.Errorf("row %d of row group %d has more than %d values", c.rows, c.group, limit)
+		}
+		dst = append(dst, c.text(v))
+		return nil
+	})
+	return dst, err
+}
+
+// text is the value with all its digits; a whole float has no point.
+func (c *Column) text(v *parquet.Value) string {
+	switch c.field.kind {
+	case format.ByteArray:
+		return string(v.ByteArray())
+	case format.Boolean:
+		return strconv.FormatBool(v.Boolean())
+	case format.Int32:
+		if c.field.unsigned {
+			return strconv.FormatUint(uint64(v.Uint32()), 10)
+		}
+		return strconv.FormatInt(int64(v.Int32()), 10)
+	case format.Int64:
+		if c.field.unsigned {
+			return strconv.FormatUint(v.Uint64(), 10)
+		}
+		return strconv.FormatInt(v.Int64(), 10)
+	case format.Double:
+		return floatText(v.Double(), 64)
+	case format.Float:
+		return floatText(float64(v.Float()), 32)
+	}
+	x, _ := c.float(v)
+	return floatText(float64(x), 32)
+}
+
+func floatText(x float64, bits int) string {
+	if x == math.Trunc(x) && math.Abs(x) <= 1<<53 {
+		return strconv.FormatInt(int64(x), 10)
+	}
+	return strconv.FormatFloat(x, 'g', -1, bits)
+}

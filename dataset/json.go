@@ -1,0 +1,245 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+const maxDepth = 64 // of nested JSON
+
+var errTooDeep = &jsonError{msg: fmt.Sprintf("JSON nested deeper than %d", maxDepth)}
+
+// jsonScanner walks over one line of JSON. It accepts nothing that is not JSON, apart from what strings hold.
+type jsonScanner struct {
+	b    []byte
+	i    int
+	path []byte // of the present key
+	err  error  // of closes
+}
+
+func (s *jsonScanner) fail() error {
+	if s.i >= len(s.b) {
+		return &jsonError{msg: "JSON that ends too early"}
+	}
+	return &jsonError{msg: fmt.Sprintf("JSON cannot be read from character %d on: %s", s.i+1, excerpt(s.rest()))}
+}
+
+func (s *jsonScanner) rest() []byte { return s.b[min(s.i, len(s.b)):] }
+
+func (s *jsonScanner) space() {
+	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\t' || s.b[s.i] == '\r' || s.b[s.i] == '\n') {
+		s.i++
+	}
+}
+
+// peek is the next character that is no space, or 0.
+func (s *jsonScanner) peek() byte {
+	if s.space(); s.i < len(s.b) {
+		return s.b[s.i]
+	}
+	return 0
+}
+
+// closes steps over the comma before the next item of a list or object, or over its end, which it reports. An
+// error, kept in err, is an end too.
+func (s *jsonScanner) closes(end byte, first *bool) bool {
+	c := s.peek()
+	switch {
+	case c == end:
+		s.i++
+		return true
+	case *first:
+		*first = false
+		return false
+	case c == ',':
+		s.i++
+		if s.peek() != end {
+			return false
+		}
+	}
+	s.err = s.fail()
+	return true
+}
+
+// object reads an object. The path of every key in it, with dots, is offered to take, which reads the value, or
+// leaves it: then it is searched if it is an object, and skipped if not.
+func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) error {
+	if depth == maxDepth {
+		return errTooDeep
+	}
+	if s.peek() != '{' {
+		return s.fail()
+	}
+	s.i++
+	n := len(s.path)
+	for first := true; !s.closes('}', &first); {
+		key, err := s.text()
+		if err != nil {
+			return err
+		}
+		if s.peek() != ':' {
+			return s.fail()
+		}
+		s.i++
+		s.space()
+		if s.path = s.path[:n]; n > 0 {
+			s.path = append(s.path, '.')
+		}
+		s.path = append(s.path, key...)
+		taken, err := take(s.path)
+		switch {
+		case err != nil:
+			return err
+		case taken:
+		case s.peek() == '{':
+			err = s.object(depth+1, take)
+		default:
+			err = s.skip(depth + 1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.err
+}
+
+// text reads a string. It lends the bytes between the quotes, or a copy where they hold escapes.
+func (s *jsonScanner) text() ([]byte, error) {
+	if s.peek() != '"' {
+		return nil, s.fail()
+	}
+	from := s.i
+	escaped := false
+	for s.i++; s.i < len(s.b); s.i++ {
+		switch c := s.b[s.i]; {
+		case c == '\\':
+			escaped = true
+			s.i++
+		case c < ' ':
+			return nil, s.fail()
+		case c == '"':
+			s.i++
+			if !escaped {
+				return s.b[from+1 : s.i-1], nil
+			}
+			var out string
+			if err := json.Unmarshal(s.b[from:s.i], &out); err != nil {
+				s.i = from
+				return nil, s.fail()
+			}
+			return []byte(out), nil
+		}
+	}
+	return nil, s.fail()
+}
+
+// number steps over a number and lends it.
+func (s *jsonScanner) number() ([]byte, bool) {
+	b, i := s.b, s.i
+	run := func() bool {
+		from := i
+		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	if i < len(b) && b[i] == '0' {
+		i++
+	} else if !run() {
+		return nil, false
+	}
+	if i < len(b) && b[i] == '.' {
+		if i++; !run() {
+			return nil, false
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if !run() {
+			return nil, false
+		}
+	}
+	b = b[s.i:i]
+	s.i = i
+	return b, true
+}
+
+// numbers appends the numbers of a flat list.
+func (s *jsonScanner) numbers(dst []float32) ([]float32, error) {
+	s.i++ // the bracket
+	for first := true; !s.closes(']', &first); {
+		b, ok := s.number()
+		if !ok {
+			if s.i >= len(s.b) {
+				return dst, s.fail()
+			}
+			from := s.i
+			if err := s.skip(0); err != nil {
+				return dst, err
+			}
+			return dst, &jsonError{msg: fmt.Sprintf("%s instead of a number at place %d", excerpt(s.b[from:s.i]), len(dst)+1)}
+		}
+		v, err := parseFloat(b)
+		if err != nil {
+			return dst, &jsonError{msg: fmt.Sprintf("%s at place %d %s", b[:min(len(b), 40)], len(dst)+1, err)}
+		}
+		if len(dst) == maxDim {
+			return dst, &jsonError{msg: fmt.Sprintf("more than %d values", maxDim)}
+		}
+		dst = append(dst, v)
+	}
+	return dst, s.err
+}
+
+// skip steps over any value.
+func (s *jsonScanner) skip(depth int) error {
+	if depth == maxDepth {
+		return errTooDeep
+	}
+	switch c := s.peek(); {
+	case c == '"':
+		_, err := s.text()
+		return err
+	case c == '{':
+		s.i++
+		for first := true; !s.closes('}', &first); {
+			if _, err := s.text(); err != nil {
+				return err
+			}
+			if s.peek() != ':' {
+				return s.fail()
+			}
+			s.i++
+			if err := s.skip(depth + 1); err != nil {
+				return err
+			}
+		}
+		return s.err
+	case c == '[':
+		s.i++
+		for first := true; !s.closes(']', &first); {
+			if err := s.skip(depth + 1); err != nil {
+				return err
+			}
+		}
+		return s.err
+	case c == '-' || c >= '0' && c <= '9':
+		if _, ok := s.number(); ok {
+			return nil
+		}
+		return s.fail()
+	}
+	for _, word := range [][]byte{[]byte("null"), []byte("true"), []byte("false")} {
+		if bytes.HasPrefix(s.rest(), word) {
+			s.i += len(word)
+			return nil
+		}
+	}
+	return s.fail()
+}

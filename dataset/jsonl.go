@@ -1,0 +1,219 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// JSON Lines: an object per line with a list of numbers under one key, or only the list. Keys inside of objects
+// are written with dots. Nothing but the keys that matter is kept, and integers keep all their digits.
+
+var usualKeys = []string{"vector", "embedding", "values", "x"}
+
+// jsonLines reads one row per line.
+type jsonLines struct {
+	in        *input
+	keys      [4]string // of vector, label, tags and id
+	line, row int
+	dim       int
+	seen      interner
+	scan      jsonScanner
+}
+
+// The order of jsonLines.keys.
+const (
+	keyVector = iota
+	keyLabel
+	keyTags
+	keyID
+)
+
+func openJSONLines(in *input, cols columns) (reader, header, error) {
+	j := &jsonLines{in: in, dim: -1, seen: interner{}}
+	h := header{format: "jsonl", rows: -1, dim: -1}
+	// The first row settles which of the usual keys are meant. It is read through an input of its own.
+	look, err := openInput(in.path)
+	if err != nil {
+		return nil, h, err
+	}
+	defer look.Close()
+	look.skipMark()
+	in.skipMark()
+	var first []byte
+	lines := 0
+	for ; len(first) == 0; lines++ {
+		line, err := look.line()
+		if err == io.EOF {
+			return nil, h, fmt.Errorf("%s: has no rows", in.path)
+		}
+		if err != nil {
+			return nil, h, err
+		}
+		first = bytes.TrimSpace(line)
+	}
+	var keys []string
+	if first[0] != '[' {
+		s := jsonScanner{b: first}
+		err := s.object(0, func(path []byte) (bool, error) { keys = append(keys, string(path)); return false, nil })
+		if err != nil && len(keys) == 0 {
+			return nil, h, fmt.Errorf("%s: line %d: %w; a row is one line with an object or a list", in.path, lines, err)
+		}
+	}
+	choose := func(asked string, usual ...string) string {
+		if asked != "" {
+			return asked
+		}
+		for _, k := range usual {
+			if slices.Contains(keys, k) {
+				return k
+			}
+		}
+		return ""
+	}
+	j.keys = [4]string{choose(cols.vector, usualKeys...), choose(cols.label, tableLabels...), choose(cols.tags, usualTags...), choose(cols.id, usualIDs...)}
+	if first[0] != '[' && j.keys[keyVector] == "" {
+		return nil, h, fmt.Errorf("%s: which key holds the vector? The first row has %s: name one with --vector", in.path, enumerate(keys))
+	}
+	return j, h, nil
+}
+
+func (j *jsonLines) next(rec *record) error {
+	var line []byte
+	for len(line) == 0 {
+		b, err := j.in.line()
+		if err != nil {
+			return err
+		}
+		j.line++
+		line = bytes.TrimSpace(b)
+	}
+	j.row++
+	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
+	s := &j.scan
+	*s = jsonScanner{b: line, path: s.path[:0]}
+	var err error
+	found := [4]bool{}
+	if line[0] == '[' {
+		found[keyVector] = true
+		rec.vector, err = s.numbers(rec.vector)
+	} else {
+		err = s.object(0, func(path []byte) (bool, error) {
+			k := slices.IndexFunc(j.keys[:], func(key string) bool { return key != "" && key == string(path) })
+			if k < 0 {
+				return false, nil
+			}
+			if found[k] {
+				return true, &jsonError{j.keys[k], "the key twice"}
+			}
+			found[k] = true
+			return true, j.value(rec, k)
+		})
+	}
+	if err == nil {
+		if s.space(); s.i < len(s.b) {
+			err = s.fail()
+		}
+	}
+	if err != nil {
+		return j.bad(err)
+	}
+	switch n := len(rec.vector); {
+	case !found[keyVector]:
+		return j.bad(&jsonError{j.keys[keyVector], "no vector"})
+	case n == 0:
+		return j.bad(&jsonError{j.keys[keyVector], "a vector without values"})
+	case j.dim < 0:
+		j.dim = n
+	case n != j.dim:
+		return j.bad(&jsonError{j.keys[keyVector], fmt.Sprintf("%d values instead of %d", n, j.dim)})
+	}
+	return nil
+}
+
+// value reads the value of one of the keys that matter.
+func (j *jsonLines) value(rec *record, k int) (err error) {
+	s := &j.scan
+	if k == keyVector {
+		if s.peek() != '[' {
+			return &jsonError{j.keys[k], excerpt(s.rest()) + " instead of a list of numbers"}
+		}
+		if rec.vector, err = s.numbers(rec.vector); err != nil {
+			if e, ok := err.(*jsonError); ok {
+				e.key = j.keys[k]
+			}
+		}
+		return err
+	}
+	if k == keyTags && s.peek() == '[' {
+		rec.hasTags = true
+		s.i++
+		for first := true; !s.closes(']', &first); {
+			from := s.i
+			if err := s.skip(0); err != nil {
+				return err
+			}
+			tag, ok := jsonScalar(s.b[from:s.i])
+			if !ok {
+				return &jsonError{j.keys[k], excerpt(s.b[from:s.i]) + " instead of a tag"}
+			}
+			rec.tags = append(rec.tags, j.seen.keep(tag))
+		}
+		return s.err
+	}
+	from := s.i
+	if err := s.skip(0); err != nil {
+		return err
+	}
+	raw := s.b[from:s.i]
+	if string(raw) == "null" {
+		return nil // as good as no such key
+	}
+	text, ok := jsonScalar(raw)
+	if !ok {
+		return &jsonError{j.keys[k], excerpt(raw) + " instead of a string or a number"}
+	}
+	switch k {
+	case keyLabel:
+		rec.label, rec.hasLabel = j.seen.keep(text), true
+	case keyTags:
+		rec.tags, rec.hasTags = j.seen.appendTags(rec.tags, text, ','), true
+	default:
+		rec.id = text
+	}
+	return nil
+}
+
+// jsonScalar is the text of a string, a number as it is written, true or false.
+func jsonScalar(raw []byte) (string, bool) {
+	if len(raw) == 0 {
+		return "", false
+	}
+	switch c := raw[0]; {
+	case c == '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err == nil
+	case c == '-' || c >= '0' && c <= '9' || c == 't' || c == 'f':
+		return string(raw), json.Valid(raw)
+	}
+	return "", false
+}
+
+// jsonError is what is wrong in a line.
+type jsonError struct{ key, msg string }
+
+func (e *jsonError) Error() string { return e.msg }
+
+func (j *jsonLines) bad(err error) error {
+	key := ""
+	if e, ok := errors.AsType[*jsonError](err); ok {
+		key = e.key
+	}
+	return &RowError{j.in.path, j.row - 1, key, fmt.Sprintf("%v (line %d)", err, j.line)}
+}
+
+func (j *jsonLines) Close() error { return j.in.Close() }

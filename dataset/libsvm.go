@@ -1,0 +1,188 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// The sparse text format of LibSVM and SVMlight:
+//
+//	label index:value index:value ...    # comment
+//
+// Indices rise and begin at 1, or at 0 where the file has an index 0. Several labels between commas are tags, and
+// then every row of the file has tags. "qid:7" is stepped over. Only the whole file tells the greatest index, so
+// it is read twice; a test file may lack the last features, and then the number of dimensions is given as the name
+// of the vector. Vectors are dense in memory.
+
+type libSVM struct {
+	in        *input
+	base      int // the first index
+	multi     bool
+	dim       int
+	line, row int
+	seen      interner
+}
+
+func openLibSVM(in *input, cols columns) (reader, header, error) {
+	h := header{format: "libsvm"}
+	s := &libSVM{in: in, seen: interner{}}
+	look, err := openInput(in.path)
+	if err != nil {
+		return nil, h, err
+	}
+	defer look.Close()
+	greatest, least := 0, 1
+	for {
+		line, err := nextSVM(look, &s.line)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, h, err
+		}
+		h.rows++
+		first, rest := cutSpace(line)
+		s.multi = s.multi || bytes.IndexByte(first, ',') >= 0 || bytes.IndexByte(first, ':') >= 0
+		if line[0] == ' ' || line[0] == '\t' {
+			rest = line
+		}
+		// What is wrong with a row is told when the row is read.
+		for len(rest) > 0 {
+			var pair []byte
+			pair, rest = cutSpace(rest)
+			index, _, ok := bytes.Cut(pair, []byte(":"))
+			if n, err := strconv.Atoi(string(index)); ok && err == nil && n >= 0 && n <= maxDim {
+				greatest, least = max(greatest, n), min(least, n)
+			}
+		}
+	}
+	s.line = 0
+	s.base, s.dim = least, greatest-least+1
+	if cols.vector != "" {
+		n, err := strconv.Atoi(cols.vector)
+		if err != nil || n < 1 || n > maxDim {
+			return nil, h, fmt.Errorf("%s: a LibSVM file has no column %q; --vector may give the number of dimensions", in.path, cols.vector)
+		}
+		s.dim = n
+	}
+	h.dim = s.dim
+	if s.dim < 1 || h.rows == 0 {
+		return nil, h, fmt.Errorf("%s: has no rows of the form label index:value", in.path)
+	}
+	return s, h, nil
+}
+
+// nextSVM lends the next line that is more than a comment, without its comment.
+func nextSVM(in *input, n *int) ([]byte, error) {
+	for {
+		line, err := in.line()
+		if err != nil {
+			return nil, err
+		}
+		*n++
+		line, _, _ = bytes.Cut(line, []byte("#"))
+		if line = bytes.TrimRight(line, " \t\r"); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// cutSpace cuts off the first word.
+func cutSpace(b []byte) (word, rest []byte) {
+	b = bytes.TrimLeft(b, " \t")
+	i := bytes.IndexAny(b, " \t")
+	if i < 0 {
+		return b, nil
+	}
+	return b[:i], bytes.TrimLeft(b[i:], " \t")
+}
+
+func (s *libSVM) next(rec *record) error {
+	line, err := nextSVM(s.in, &s.line)
+	if err != nil {
+		return err
+	}
+	s.row++
+	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
+	if cap(rec.vector) < s.dim {
+		rec.vector = make([]float32, s.dim)
+	}
+	rec.vector = rec.vector[:s.dim]
+	clear(rec.vector)
+	label, rest := cutSpace(line)
+	if bytes.IndexByte(label, ':') >= 0 { // no label at all
+		label, rest = nil, line
+	}
+	if s.multi {
+		rec.tags, rec.hasTags = s.seen.appendTags(rec.tags, string(label), ','), true
+	} else {
+		rec.label, rec.hasLabel = s.seen.keepBytes(label), true
+	}
+	last := -1
+	for len(rest) > 0 {
+		var pair []byte
+		pair, rest = cutSpace(rest)
+		index, value, ok := bytes.Cut(pair, []byte(":"))
+		if !ok {
+			return s.bad("", excerpt(pair)+" instead of index:value")
+		}
+		if string(index) == "qid" {
+			continue
+		}
+		n, err := strconv.Atoi(string(index))
+		if err != nil || n < 0 {
+			return s.bad("", excerpt(pair)+" instead of index:value")
+		}
+		switch n -= s.base; {
+		case n <= last:
+			return s.bad(string(index), "the index does not rise")
+		case n < 0 || n >= s.dim:
+			return s.bad(string(index), fmt.Sprintf("an index beyond the %d dimensions", s.dim))
+		}
+		last = n
+		if rec.vector[n], err = parseFloat(value); err != nil {
+			return s.bad(string(index), excerpt(value)+" "+err.Error())
+		}
+	}
+	return nil
+}
+
+func (s *libSVM) bad(column, msg string) error {
+	return &RowError{s.in.path, s.row - 1, column, fmt.Sprintf("%s (line %d)", msg, s.line)}
+}
+
+func (s *libSVM) Close() error { return s.in.Close() }
+
+// looksLibSVM reports lines of labels and rising pairs of numbers.
+func looksLibSVM(s *sample) bool {
+	if !isText(s.head) {
+		return false
+	}
+	pairs := 0
+	for n, line := range s.lines(10) {
+		line, _, _ = bytes.Cut(line, []byte("#"))
+		word, rest := cutSpace(line)
+		if n == 0 && len(word) == 0 {
+			return false
+		}
+		if bytes.IndexByte(word, ':') >= 0 {
+			rest = line
+		} else if len(bytes.Trim(word, "+-.,eE0123456789")) > 0 {
+			return false
+		}
+		for len(rest) > 0 {
+			word, rest = cutSpace(rest)
+			index, value, ok := bytes.Cut(word, []byte(":"))
+			if !ok || len(bytes.Trim(index, "0123456789")) > 0 && string(index) != "qid" {
+				return false
+			}
+			if _, err := parseFloat(value); err != nil {
+				return false
+			}
+			pairs++
+		}
+	}
+	return pairs > 0
+}

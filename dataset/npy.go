@@ -1,0 +1,317 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The .npy format of NumPy (its documentation, "npy format", versions 1 to 3):
+//
+//	"\x93NUMPY"  major  minor  length of the dictionary (2 bytes in version 1, else 4, little-endian)
+//	{'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28, 28), }   padded with spaces, ends in a newline
+//	the values
+//
+// The dictionary is Python, but only this much of it is read. A row is the first axis; all others are flattened
+// in C order. Fortran order lies column by column, so rows are gathered with strided reads.
+
+const maxDictionary = 1 << 20
+
+// array is what the head of an npy file tells.
+type array struct {
+	descr   string // as written, for instance "<f4"
+	dtype          // kind 'U' or 'S' for text, size then being that of a whole string
+	fortran bool
+	shape   []int
+	rows    int
+	dim     int   // product of the other axes
+	head    int64 // bytes before the values
+}
+
+// readArray reads the head. what names the array in errors.
+func readArray(in *input, what string) (a array, err error) {
+	lead, err := in.take(8)
+	if err != nil || string(lead[:6]) != "\x93NUMPY" {
+		return a, fmt.Errorf("%s: is not an npy file", what)
+	}
+	major, width := lead[6], 4
+	if major < 1 || major > 3 {
+		return a, fmt.Errorf("%s: is npy version %d; versions 1 to 3 are known", what, major)
+	}
+	if major == 1 {
+		width = 2
+	}
+	b, err := in.take(width)
+	if err != nil {
+		return a, fmt.Errorf("%s: the npy header is cut off", what)
+	}
+	length := int(binary.LittleEndian.Uint16(b))
+	if width == 4 {
+		length = int(min(binary.LittleEndian.Uint32(b), maxDictionary+1))
+	}
+	if length > maxDictionary {
+		return a, fmt.Errorf("%s: the npy header claims more than %d bytes", what, maxDictionary)
+	}
+	text := make([]byte, 0, min(length, maxTake))
+	for len(text) < length {
+		part, err := in.take(min(length-len(text), maxTake))
+		if err != nil {
+			return a, fmt.Errorf("%s: the npy header is cut off", what)
+		}
+		text = append(text, part...)
+	}
+	if err := a.parse(string(text)); err != nil {
+		return a, fmt.Errorf("%s: %w", what, err)
+	}
+	a.head = int64(8 + width + length)
+	return a, nil
+}
+
+// parse reads the dictionary.
+func (a *array) parse(s string) error {
+	p := &literal{rest: s}
+	seen := 0
+	p.want("{")
+	for p.err == nil && !p.skip("}") {
+		key := p.text()
+		p.want(":")
+		switch key {
+		case "descr":
+			if strings.HasPrefix(p.rest, "[") {
+				return errors.New("has a structured dtype (named fields): save the vectors as one plain array")
+			}
+			a.descr = p.text()
+		case "fortran_order":
+			a.fortran = p.bool()
+		case "shape":
+			a.shape = p.shape()
+		default:
+			return fmt.Errorf("has an npy header with the unknown key %.40q", key)
+		}
+		seen++
+		if !p.skip(",") {
+			p.want("}")
+			break
+		}
+	}
+	if p.err == nil && (strings.Trim(p.rest, " \n\x00") != "" || seen != 3 || a.descr == "" || a.shape == nil) {
+		p.err = errors.New("has an npy header without descr, fortran_order and shape, each once")
+	}
+	if p.err != nil {
+		return p.err
+	}
+	if len(a.shape) == 0 {
+		return errors.New("holds a single value, not rows")
+	}
+	a.rows, a.dim = a.shape[0], 1
+	for _, n := range a.shape[1:] {
+		if n > maxDim || a.dim*n > maxDim {
+			return fmt.Errorf("has rows of more than %d values", maxDim)
+		}
+		a.dim *= n
+	}
+	return a.parseType()
+}
+
+// parseType reads what numpy calls the type string: order, kind, bytes.
+func (a *array) parseType() error {
+	order, rest := a.descr[:1], a.descr[1:]
+	if strings.HasPrefix(rest, "O") {
+		return errors.New("holds Python objects (a pickle), which could run any code and is not read: save numbers instead, for instance np.save(file, np.stack(x).astype(np.float32))")
+	}
+	if len(rest) < 2 || !strings.Contains("<>|=", order) {
+		return fmt.Errorf("has the unknown dtype %.40q", a.descr)
+	}
+	n, err := strconv.ParseUint(rest[1:], 10, 31)
+	if err != nil {
+		return fmt.Errorf("has the unknown dtype %.40q", a.descr)
+	}
+	a.kind, a.size, a.big = rest[0], int(n), order == ">"
+	switch a.kind {
+	case 'U':
+		if n > 1<<16 {
+			return fmt.Errorf("has strings of %d characters: at most %d can be read", n, 1<<16)
+		}
+		a.size *= 4
+		return nil
+	case 'S':
+		if n > maxTake {
+			return fmt.Errorf("has strings of %d bytes: at most %d can be read", n, maxTake)
+		}
+		return nil
+	}
+	sizes := map[byte][]int{'f': {2, 4, 8}, 'i': {1, 2, 4, 8}, 'u': {1, 2, 4, 8}, 'b': {1}}[a.kind]
+	if !slices.Contains(sizes, a.size) {
+		return fmt.Errorf("has the dtype %.40q, which is not read: save it with astype(np.float32)", a.descr)
+	}
+	return nil
+}
+
+// isText reports an array of strings.
+func (a *array) isText() bool { return a.kind == 'U' || a.kind == 'S' }
+
+// literal reads the few Python literals of an npy header. After an error it reads nothing more.
+type literal struct {
+	rest string
+	err  error
+}
+
+func (p *literal) fail() {
+	if p.err == nil {
+		p.err = fmt.Errorf("has an npy header that cannot be read near %.30q", p.rest)
+	}
+}
+
+func (p *literal) skip(token string) bool {
+	p.rest = strings.TrimLeft(p.rest, " \n\t")
+	rest, found := strings.CutPrefix(p.rest, token)
+	if p.err != nil || !found {
+		return false
+	}
+	p.rest = strings.TrimLeft(rest, " \n\t")
+	return true
+}
+
+func (p *literal) want(token string) {
+	if !p.skip(token) {
+		p.fail()
+	}
+}
+
+func (p *literal) text() string {
+	for _, quote := range []string{"'", `"`} {
+		if p.skip(quote) {
+			s, rest, found := strings.Cut(p.rest, quote)
+			if !found {
+				p.fail()
+			}
+			p.rest = rest
+			return s
+		}
+	}
+	p.fail()
+	return ""
+}
+
+func (p *literal) bool() bool {
+	if p.skip("True") {
+		return true
+	}
+	p.want("False")
+	return false
+}
+
+func (p *literal) shape() []int {
+	shape := []int{}
+	p.want("(")
+	for p.err == nil && !p.skip(")") {
+		n := digits(p.rest)
+		v, err := strconv.ParseInt(p.rest[:n], 10, 50)
+		if err != nil || len(shape) == 32 { // numpy has no more axes
+			p.fail()
+			break
+		}
+		shape = append(shape, int(v))
+		p.rest = p.rest[n:]
+		p.skip("L") // Python 2 wrote long integers so
+		if !p.skip(",") {
+			p.want(")")
+			break
+		}
+	}
+	return shape
+}
+
+// openNpy opens a file of vectors.
+func openNpy(in *input, _ columns) (reader, header, error) {
+	a, err := readArray(in, in.path)
+	if err != nil {
+		return nil, header{}, err
+	}
+	return openArray(in, in.path, a)
+}
+
+// openArray reads the rows of a numeric array whose head has been read.
+func openArray(in *input, what string, a array) (reader, header, error) {
+	h := header{format: "npy", rows: a.rows, dim: a.dim, bytes: a.dtype == dtype{'u', 1, a.big}}
+	switch {
+	case a.isText():
+		return nil, h, fmt.Errorf("%s: holds text (dtype %s), not vectors", what, a.descr)
+	case a.dim == 0:
+		return nil, h, fmt.Errorf("%s: has rows without values", what)
+	}
+	d := &dense{in: in, what: what, dtype: a.dtype, rows: a.rows, dim: a.dim}
+	if err := d.checkSize(a.head); err != nil {
+		return nil, h, err
+	}
+	long := 0 // with at most one long axis the two orders are the same
+	for _, n := range a.shape {
+		if n > 1 {
+			long++
+		}
+	}
+	if a.fortran && long > 1 {
+		if in.at == nil {
+			return nil, h, fmt.Errorf("%s: is in Fortran order and compressed, so its rows cannot be read one by one: decompress it, or save np.ascontiguousarray(x)", what)
+		}
+		return newStrided(d, a), h, nil
+	}
+	return d, h, nil
+}
+
+// text is the string of one value of an array of any type.
+func (a *array) text(b []byte) string {
+	switch a.kind {
+	case 'S':
+		return strings.TrimRight(string(b), "\x00")
+	case 'U':
+		t := dtype{'u', 4, a.big}
+		var s []byte
+		for i := 0; i < len(b); i += 4 {
+			s = utf8.AppendRune(s, rune(min(t.bits(b[i:]), utf8.MaxRune+1)))
+		}
+		return strings.TrimRight(string(s), "\x00")
+	}
+	return a.dtype.text(b)
+}
+
+// arrayTexts yields the values of an array with one value per row, as strings.
+type arrayTexts struct {
+	in   *input
+	what string
+	array
+	row int
+}
+
+func newArrayTexts(in *input, what string, a array) (*arrayTexts, error) {
+	if a.dim != 1 {
+		return nil, fmt.Errorf("%s: has %d values per row, where one is wanted", what, a.dim)
+	}
+	d := dense{in: in, what: what, dtype: a.dtype, rows: a.rows, dim: 1}
+	return &arrayTexts{in: in, what: what, array: a}, d.checkSize(a.head)
+}
+
+// next returns the next value, io.EOF after the last.
+func (v *arrayTexts) next() (string, error) {
+	if v.row == v.rows {
+		return "", atEnd(v.in, v.what)
+	}
+	if v.size == 0 { // numpy's U0 and S0: empty strings
+		v.row++
+		return "", nil
+	}
+	b, err := v.in.take(v.size)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return "", cutOff(v.what, v.row, v.rows)
+	}
+	if err != nil {
+		return "", err
+	}
+	v.row++
+	return v.array.text(b), nil
+}

@@ -1,0 +1,238 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// npyOf is an npy file of version 1.
+func npyOf(descr string, fortran bool, shape, data string) string {
+	return npyVersion(1, fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }", descr, map[bool]string{true: "True", false: "False"}[fortran], shape)) + data
+}
+
+func npyVersion(version byte, dictionary string) string {
+	dictionary += strings.Repeat(" ", 63-(len(dictionary)+11)%64+1) + "\n"
+	length := binary.LittleEndian.AppendUint16(nil, uint16(len(dictionary)))
+	if version > 1 {
+		length = binary.LittleEndian.AppendUint32(nil, uint32(len(dictionary)))
+	}
+	return "\x93NUMPY" + string([]byte{version, 0}) + string(length) + dictionary
+}
+
+func float32s(values ...float32) string { return packed(binary.LittleEndian, values) }
+
+func packed(order binary.ByteOrder, values any) string {
+	var b bytes.Buffer
+	if err := binary.Write(&b, order, values); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+func npzOf(method uint16, members ...string) string {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i < len(members); i += 2 {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: members[i] + ".npy", Method: method})
+		if err != nil {
+			panic(err)
+		}
+		w.Write([]byte(members[i+1]))
+	}
+	z.Close()
+	return b.String()
+}
+
+// TestHalf compares all 65,536 values with the definition.
+func TestHalf(t *testing.T) {
+	for i := range 1 << 16 {
+		h := uint16(i)
+		sign := 1 - 2*float64(h>>15)
+		exponent, mantissa := int(h>>10&31), float64(h&1023)
+		var want float64
+		switch {
+		case exponent == 31 && mantissa > 0:
+			want = math.NaN()
+		case exponent == 31:
+			want = math.Inf(int(sign))
+		case exponent == 0:
+			want = sign * mantissa * math.Pow(2, -24)
+		default:
+			want = sign * (1 + mantissa/1024) * math.Pow(2, float64(exponent-15))
+		}
+		got := half(h)
+		if float64(got) != want && !(math.IsNaN(float64(got)) && math.IsNaN(want)) || math.Signbit(float64(got)) != (h>>15 == 1) {
+			t.Fatalf("half(%#04x) = %v, want %v", h, got, want)
+		}
+	}
+}
+
+// TestNpyTypes reads the same values from every type in both orders of bytes.
+func TestNpyTypes(t *testing.T) {
+	dir := t.TempDir()
+	for descr, values := range map[string]any{
+		"f2": []uint16{0x3c00, 0x4000, 0x4200, 0x4400}, "f4": []float32{1, 2, 3, 4}, "f8": []float64{1, 2, 3, 4},
+		"i1": []int8{1, 2, 3, 4}, "i2": []int16{1, 2, 3, 4}, "i4": []int32{1, 2, 3, 4}, "i8": []int64{1, 2, 3, 4},
+		"u1": []uint8{1, 2, 3, 4}, "u2": []uint16{1, 2, 3, 4}, "u4": []uint32{1, 2, 3, 4}, "u8": []uint64{1, 2, 3, 4},
+	} {
+		for order, bytes := range map[string]binary.ByteOrder{"<": binary.LittleEndian, ">": binary.BigEndian, "=": binary.LittleEndian} {
+			path := fileOf(t, dir, "a.npy", npyOf(order+descr, false, "2, 2", packed(bytes, values)))
+			if got := dump(path, "", columns{}); got != "npy 2x2\n1 2\n3 4\n" {
+				t.Errorf("%s%s: read %q", order, descr, got)
+			}
+			labels, err := readValues(fileOf(t, dir, "y.npy", npyOf(order+descr, false, "4,", packed(bytes, values))))
+			if err != nil || !slices.Equal(labels, []string{"1", "2", "3", "4"}) {
+				t.Errorf("%s%s: labels %q, %v", order, descr, labels, err)
+			}
+		}
+	}
+	runCases(t, []formatCase{
+		{"negative", "a.npy", npyOf("|i1", false, "1, 2", "\xff\x80"), columns{}, "npy 1x2; -1 -128"},
+		{"bool", "a.npy", npyOf("|b1", false, "1, 2", "\x00\x01"), columns{}, "npy 1x2; 0 1"},
+		{"int64", "a.npy", npyOf("<i8", false, "1, 2", packed(binary.LittleEndian, []int64{math.MinInt64, -1})), columns{}, "npy 1x2; -9.223372e+18 -1"},
+		{"NaN is told later", "a.npy", npyOf("<f4", false, "1, 3", float32s(float32(math.NaN()), float32(math.Inf(-1)), -0)), columns{}, "npy 1x3; NaN -Inf 0"},
+		{"too large", "a.npy", npyOf("<f8", false, "2, 2", packed(binary.LittleEndian, []float64{1, 1e39, math.Inf(1), 3.4028235e38})), columns{},
+			"npy 2x2; bad: a.npy: row 1, column 2: a value beyond the range of float32; +Inf 3.4028235e+38"},
+	})
+}
+
+func TestNpyShapes(t *testing.T) {
+	six := float32s(1, 2, 3, 4, 5, 6)
+	runCases(t, []formatCase{
+		{"vector", "a.npy", npyOf("<f4", false, "6,", six), columns{}, "npy 6x1; 1; 2; 3; 4; 5; 6"},
+		{"pictures", "a.npy", npyOf("<f4", false, "1, 2, 3", six), columns{}, "npy 1x6; 1 2 3 4 5 6"},
+		{"Fortran", "a.npy", npyOf("<f4", true, "2, 3", six), columns{}, "npy 2x3; 1 3 5; 2 4 6"},
+		{"Fortran vector", "a.npy.gz", gzipped(npyOf("<f4", true, "6, 1", six)), columns{}, "npy 6x1; 1; 2; 3; 4; 5; 6"},
+		{"Fortran in gzip", "a.npy.gz", gzipped(npyOf("<f4", true, "2, 3", six)), columns{},
+			"error: a.npy.gz: is in Fortran order and compressed, so its rows cannot be read one by one: decompress it, or save np.ascontiguousarray(x)"},
+		{"no rows", "a.npy", npyOf("<f4", false, "0, 3", ""), columns{}, "npy 0x3"},
+		{"version 2", "a.npy", npyVersion(2, "{'shape': (1L, 2L), 'fortran_order': False, 'descr': '<f4'}") + float32s(1, 2), columns{}, "npy 1x2; 1 2"},
+		{"version 3", "a.npy", npyVersion(3, "{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (1,2)}") + float32s(1, 2), columns{}, "npy 1x2; 1 2"},
+	})
+}
+
+// TestFortranBlocks reads three axes in blocks of a few rows, against the index formula.
+func TestFortranBlocks(t *testing.T) {
+	const n, h, w = 47, 5, 3
+	data := make([]float32, n*h*w)
+	for i := range n {
+		for j := range h {
+			for k := range w {
+				data[i+n*(j+h*k)] = float32((i*h+j)*w + k)
+			}
+		}
+	}
+	path := fileOf(t, t.TempDir(), "a.npy", npyOf("<f4", true, "47, 5, 3", float32s(data...)))
+	for _, memory := range []int{1, h * w * 4, 10 * h * w * 4, stridedBlock} {
+		r, _, err := openFile(path, "", columns{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.(*strided).memory = memory
+		var rec record
+		want := float32(0)
+		for range n {
+			if err := r.next(&rec); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range rec.vector {
+				if v != want {
+					t.Fatalf("memory %d: value %v instead of %v", memory, v, want)
+				}
+				want++
+			}
+		}
+		if err := r.next(&rec); err != io.EOF {
+			t.Errorf("after the last row: %v", err)
+		}
+		r.Close()
+	}
+}
+
+func TestNpyRefusals(t *testing.T) {
+	six := float32s(1, 2, 3, 4, 5, 6)
+	head := func(s string) string { return npyVersion(1, s) }
+	runCases(t, []formatCase{
+		{"pickle", "a.npy", npyOf("|O", false, "2,", "\x80\x03]q\x00."), columns{},
+			"error: a.npy: holds Python objects (a pickle), which could run any code and is not read: save numbers instead, for instance np.save(file, np.stack(x).astype(np.float32))"},
+		{"structured", "a.npy", head("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}"), columns{},
+			"error: a.npy: has a structured dtype (named fields): save the vectors as one plain array"},
+		{"text", "a.npy", npyOf("<U1", false, "1,", "a\x00\x00\x00"), columns{}, "error: a.npy: holds text (dtype <U1), not vectors"},
+		{"complex", "a.npy", npyOf("<c8", false, "1,", "12345678"), columns{}, `error: a.npy: has the dtype "<c8", which is not read: save it with astype(np.float32)`},
+		{"long double", "a.npy", npyOf("<f16", false, "1,", "1234567812345678"), columns{}, `error: a.npy: has the dtype "<f16", which is not read: save it with astype(np.float32)`},
+		{"unknown", "a.npy", npyOf("<f", false, "1,", ""), columns{}, `error: a.npy: has the unknown dtype "<f"`},
+		{"datetime", "a.npy", npyOf("<M8[ns]", false, "1,", "12345678"), columns{}, `error: a.npy: has the unknown dtype "<M8[ns]"`},
+		{"scalar", "a.npy", npyOf("<f4", false, "", "1234"), columns{}, "error: a.npy: holds a single value, not rows"},
+		{"no values", "a.npy", npyOf("<f4", false, "3, 0", ""), columns{}, "error: a.npy: has rows without values"},
+		{"cut off", "a.npy", npyOf("<f4", false, "4, 2", six), columns{}, "error: a.npy: is cut off: 3 of 4 rows are there"},
+		{"too long", "a.npy", npyOf("<f4", false, "2, 2", six), columns{}, "error: a.npy: has 8 bytes after the last of its 2 rows: the header and the data do not belong together"},
+		{"too long in gzip", "a.npy.gz", gzipped(npyOf("<f4", false, "2, 2", six)), columns{}, "npy 2x2; 1 2; 3 4; error: a.npy.gz: has bytes after the last row: the header and the data do not belong together"},
+		{"huge", "a.npy", npyOf("<f4", false, "4294967296, 4294967296", six), columns{}, "error: a.npy: has rows of more than 16777216 values"},
+		{"many", "a.npy", npyOf("<f4", false, "281474976710656, 16777216", six), columns{}, "error: a.npy: is cut off: 0 of 281474976710656 rows are there"},
+		{"version 9", "a.npy", npyVersion(9, "{}"), columns{}, "error: a.npy: is npy version 9; versions 1 to 3 are known"},
+		{"code", "a.npy", head("{'descr': __import__('os'), 'fortran_order': False, 'shape': (1,)}"), columns{},
+			`error: a.npy: has an npy header that cannot be read near "__import__('os'), 'fortran_ord"`},
+		{"unknown key", "a.npy", head("{'descr': '<f4', 'other': False, 'shape': (1,)}"), columns{}, `error: a.npy: has an npy header with the unknown key "other"`},
+		{"missing key", "a.npy", head("{'descr': '<f4', 'shape': (1,)}"), columns{}, "error: a.npy: has an npy header without descr, fortran_order and shape, each once"},
+		{"long header", "a.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{", columns{}, "error: a.npy: the npy header claims more than 1048576 bytes"},
+		{"short header", "a.npy", "\x93NUMPY\x01\x00\xff\xff{", columns{}, "error: a.npy: the npy header is cut off"},
+	})
+}
+
+func TestNpz(t *testing.T) {
+	x := npyOf("<f4", false, "2, 2", float32s(1, 2, 3, 4))
+	fortran := npyOf("<f4", true, "2, 2", float32s(1, 2, 3, 4))
+	y := npyOf("<i8", false, "2,", packed(binary.LittleEndian, []int64{7, math.MaxInt64}))
+	names := npyOf("<U2", false, "2,", packed(binary.LittleEndian, []rune("zaé\x00")))
+	ids := npyOf("|S3", false, "2,", "i1\x00i22")
+	tags := npyOf("|u1", false, "2, 3", "\x01\x00\x01\x00\x00\x00")
+	bad := npyOf("|u1", false, "2, 3", "\x01\x02\x01\x00\x00\x00")
+	short := npyOf("<i8", false, "1,", packed(binary.LittleEndian, []int64{7}))
+	object := npyOf("|O", false, "2,", "\x80.")
+	runCases(t, []formatCase{
+		{"usual names", "a.npz", npzOf(zip.Deflate, "X", x, "y", y, "ids", ids), columns{}, "npz 2x2; 1 2 label 7 id i1; 3 4 label 9223372036854775807 id i22"},
+		{"stored", "a.npz", npzOf(zip.Store, "arr_0", x), columns{}, "npz 2x2; 1 2; 3 4"},
+		{"asked for", "a.npz", npzOf(zip.Store, "one", x, "two", fortran, "who", names), columns{vector: "two", label: "who"}, "npz 2x2; 1 3 label za; 2 4 label é"},
+		{"tags", "a.npz", npzOf(zip.Store, "X", x, "tags", tags), columns{}, "npz 2x2; 1 2 tags 0/2; 3 4 tags "},
+		{"text tags", "a.npz", npzOf(zip.Store, "X", x, "t", npyOf("|S3", false, "2,", "a,bc\x00\x00")), columns{tags: "t"}, "npz 2x2; 1 2 tags a/b; 3 4 tags c"},
+		{"bad tags", "a.npz", npzOf(zip.Store, "X", x, "tags", bad), columns{}, "npz 2x2; error: a.npz: a matrix of tags holds 2; only 0 and 1 mean something there"},
+		{"which", "a.npz", npzOf(zip.Store, "one", x, "two", x), columns{}, "error: a.npz: which array holds the vectors? It has one, two: name one with --vector"},
+		{"several, one usual", "a.npz", npzOf(zip.Store, "one", x, "data", x), columns{}, "npz 2x2; 1 2; 3 4"},
+		{"missing", "a.npz", npzOf(zip.Store, "X", x), columns{label: "q"}, `error: a.npz: has no array "q"; it has X`},
+		{"lengths", "a.npz", npzOf(zip.Store, "X", x, "y", short), columns{}, "error: a.npz, array y: has 1 rows, array X has 2"},
+		{"wide labels", "a.npz", npzOf(zip.Store, "X", x, "y", x), columns{}, "error: a.npz, array y: has 2 values per row, where one is wanted"},
+		{"Fortran stored", "a.npz", npzOf(zip.Store, "X", fortran), columns{}, "npz 2x2; 1 3; 2 4"},
+		{"Fortran deflated", "a.npz", npzOf(zip.Deflate, "X", fortran), columns{},
+			"error: a.npz, array X: is in Fortran order and compressed, so its rows cannot be read one by one: decompress it, or save np.ascontiguousarray(x)"},
+		{"pickle", "a.npz", npzOf(zip.Deflate, "X", object), columns{},
+			"error: a.npz, array X: holds Python objects (a pickle), which could run any code and is not read: save numbers instead, for instance np.save(file, np.stack(x).astype(np.float32))"},
+		{"bad value", "a.npz", npzOf(zip.Deflate, "X", npyOf("<f8", false, "2, 1", packed(binary.LittleEndian, []float64{1e300, 1})), "y", y), columns{},
+			"npz 2x1; bad: a.npz, array X: row 1, column 1: a value beyond the range of float32; 1 label 9223372036854775807"},
+		{"gzip", "a.npz.gz", gzipped(npzOf(zip.Deflate, "X", x)), columns{},
+			"error: a.npz.gz: is an npz file inside gzip, which cannot be read in place: decompress it first (an npz file is compressed inside)"},
+		{"cut off", "a.npz", npzOf(zip.Deflate, "X", x)[:100], columns{}, "error: a.npz: is no npz file, or cut off: zip: not a valid zip file"},
+		{"other zip", "a.npz", strings.ReplaceAll(npzOf(zip.Store, "X", x), ".npy", ".txt"), columns{}, `error: a.npz: holds "X.txt", which makes it no npz file`},
+	})
+}
+
+func FuzzNpy(f *testing.F) {
+	f.Add([]byte(npyOf("<f4", false, "2, 2", float32s(1, 2, 3, 4))))
+	f.Add([]byte(npyOf(">f2", true, "2, 2, 2", "12345678abcdefgh")))
+	f.Add([]byte(npyOf("<U2", false, "2,", "1234567812345678")))
+	f.Add([]byte(npyOf("|O", false, "2,", "x")))
+	fuzzFormat(f, "npy")
+}
+
+func FuzzNpz(f *testing.F) {
+	x := npyOf("<f4", false, "2, 2", float32s(1, 2, 3, 4))
+	f.Add([]byte(npzOf(zip.Store, "X", x, "y", npyOf("|u1", false, "2,", "ab"), "tags", npyOf("|u1", false, "2, 1", "\x00\x01"))))
+	f.Add([]byte(npzOf(zip.Deflate, "X", x, "ids", npyOf("|S2", false, "2,", "abcd"))))
+	fuzzFormat(f, "npz", columns{vector: "X"})
+}

@@ -1,0 +1,253 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// The .npz format of NumPy: a zip file of npy files, one per array. The vectors are the array asked for, or the
+// only one of two or more axes, or the one with a usual name; labels, tags and ids are arrays beside it.
+
+var (
+	usualVectors = []string{"X", "x", "data", "features", "embeddings", "vectors", "arr_0"}
+	usualLabels  = []string{"y", "labels", "label"}
+	usualIDs     = []string{"ids", "id"}
+	usualTags    = []string{"tags"}
+)
+
+const maxMembers = 1 << 12
+
+// archive is an open npz file.
+type archive struct {
+	in      *input
+	names   []string
+	members map[string]*zip.File
+	arrays  map[string]array
+}
+
+// npz reads the rows of the vectors, and of what lies beside them.
+type npz struct {
+	a       *archive
+	vectors reader
+	labels  *arrayTexts
+	ids     *arrayTexts
+	tags    *arrayTexts
+	matrix  reader // tags as a 0/1 matrix
+	row     record
+	seen    interner
+	open    []*input
+}
+
+func openNpz(in *input, cols columns) (reader, header, error) {
+	a, err := openArchive(in)
+	if err != nil {
+		return nil, header{}, err
+	}
+	z := &npz{a: a, seen: interner{}}
+	h, err := z.openArrays(cols)
+	if err != nil {
+		_ = z.closeArrays() // the first error tells more
+		return nil, header{}, err
+	}
+	h.format = "npz"
+	return z, h, nil
+}
+
+func openArchive(in *input) (*archive, error) {
+	if in.at == nil {
+		return nil, fmt.Errorf("%s: is an npz file inside %s, which cannot be read in place: decompress it first (an npz file is compressed inside)", in.path, in.packed)
+	}
+	z, err := zip.NewReader(in.at, in.size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: is no npz file, or cut off: %w", in.path, err)
+	}
+	if len(z.File) > maxMembers {
+		return nil, fmt.Errorf("%s: holds %d arrays; at most %d are read", in.path, len(z.File), maxMembers)
+	}
+	a := &archive{in: in, members: map[string]*zip.File{}, arrays: map[string]array{}}
+	for _, f := range z.File {
+		name, found := strings.CutSuffix(f.Name, ".npy")
+		if !found || a.members[name] != nil {
+			return nil, fmt.Errorf("%s: holds %.40q, which makes it no npz file", in.path, f.Name)
+		}
+		a.members[name] = f
+		a.names = append(a.names, name)
+	}
+	return a, nil
+}
+
+// what names an array in errors.
+func (a *archive) what(name string) string { return fmt.Sprintf("%s, array %s", a.in.path, name) }
+
+// array opens one array and reads its head.
+func (a *archive) array(name string) (*input, array, error) {
+	f := a.members[name]
+	if f == nil {
+		return nil, array{}, fmt.Errorf("%s: has no array %q; it has %s", a.in.path, name, strings.Join(a.names, ", "))
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, array{}, fmt.Errorf("%s: %w", a.what(name), err)
+	}
+	m := &input{path: a.what(name), size: -1, packed: "zip", close: []func() error{r.Close}}
+	if f.Method == zip.Store {
+		// What lies in the file as it is can be read in any order.
+		if offset, err := f.DataOffset(); err == nil {
+			m.at, m.size = io.NewSectionReader(a.in.at, offset, int64(f.UncompressedSize64)), int64(f.UncompressedSize64)
+		}
+	}
+	m.buf = bufio.NewReaderSize(&unpacked{m, r}, maxTake)
+	head, err := readArray(m, a.what(name))
+	if err != nil {
+		m.Close()
+		return nil, array{}, err
+	}
+	return m, head, nil
+}
+
+// openArrays chooses the arrays and opens them.
+func (z *npz) openArrays(cols columns) (header, error) {
+	labels := z.a.usual(cols.label, usualLabels)
+	ids := z.a.usual(cols.id, usualIDs)
+	tags := z.a.usual(cols.tags, usualTags)
+	vector, err := z.a.vector(cols.vector, []string{labels, ids, tags})
+	if err != nil {
+		return header{}, err
+	}
+	in, head, err := z.a.array(vector)
+	if err != nil {
+		return header{}, err
+	}
+	z.open = append(z.open, in)
+	var h header
+	if z.vectors, h, err = openArray(in, in.path, head); err != nil {
+		return h, err
+	}
+	for _, c := range []struct {
+		name  string
+		texts **arrayTexts
+	}{{labels, &z.labels}, {ids, &z.ids}, {tags, &z.tags}} {
+		if c.name == "" {
+			continue
+		}
+		in, head, err := z.a.array(c.name)
+		if err != nil {
+			return h, err
+		}
+		z.open = append(z.open, in)
+		if head.rows != h.rows {
+			return h, fmt.Errorf("%s: has %d rows, array %s has %d", in.path, head.rows, vector, h.rows)
+		}
+		if c.texts == &z.tags && !head.isText() {
+			if z.matrix, _, err = openArray(in, in.path, head); err != nil {
+				return h, err
+			}
+			continue
+		}
+		if *c.texts, err = newArrayTexts(in, in.path, head); err != nil {
+			return h, err
+		}
+	}
+	return h, nil
+}
+
+// usual is the array asked for, or the first of those names that is there, or "".
+func (a *archive) usual(asked string, names []string) string {
+	if asked != "" {
+		return asked
+	}
+	for _, n := range names {
+		if a.members[n] != nil {
+			return n
+		}
+	}
+	return ""
+}
+
+// vector chooses the array of the vectors; taken ones mean something else.
+func (a *archive) vector(asked string, taken []string) (string, error) {
+	if asked != "" {
+		return asked, nil
+	}
+	var tables []string
+	var refused error
+	for _, name := range a.names {
+		if slices.Contains(taken, name) {
+			continue
+		}
+		in, head, err := a.array(name)
+		if err != nil {
+			refused = errors.Join(refused, err)
+			continue
+		}
+		in.Close()
+		if len(head.shape) > 1 && !head.isText() {
+			tables = append(tables, name)
+		}
+	}
+	if len(tables) == 1 {
+		return tables[0], nil
+	}
+	for _, n := range usualVectors {
+		if slices.Contains(tables, n) || len(tables) == 0 && a.members[n] != nil && !slices.Contains(taken, n) {
+			return n, nil
+		}
+	}
+	if len(tables) == 0 && refused != nil {
+		return "", refused
+	}
+	return "", fmt.Errorf("%s: which array holds the vectors? It has %s: name one with --vector", a.in.path, strings.Join(a.names, ", "))
+}
+
+func (z *npz) next(rec *record) error {
+	err := z.vectors.next(rec)
+	if _, bad := errors.AsType[*RowError](err); err != nil && !bad {
+		return err
+	}
+	// The arrays beside it move on even when the vector is bad.
+	var more error
+	if z.labels != nil {
+		if rec.label, more = z.labels.next(); more != nil {
+			return more
+		}
+		rec.label, rec.hasLabel = z.seen.keep(rec.label), true
+	}
+	if z.ids != nil {
+		if rec.id, more = z.ids.next(); more != nil {
+			return more
+		}
+	}
+	if z.tags != nil {
+		text, more := z.tags.next()
+		if more != nil {
+			return more
+		}
+		rec.tags, rec.hasTags = z.seen.appendTags(rec.tags, text, tagSeparator(text)), true
+	}
+	if z.matrix != nil {
+		if more = z.matrix.next(&z.row); more != nil {
+			return more
+		}
+		if rec.tags, more = appendMatrixTags(rec.tags, z.row.vector); more != nil {
+			return fmt.Errorf("%s: %w", z.a.in.path, more)
+		}
+		rec.hasTags = true
+	}
+	return err
+}
+
+func (z *npz) closeArrays() error {
+	var errs []error
+	for _, in := range z.open {
+		errs = append(errs, in.Close())
+	}
+	z.open = nil
+	return errors.Join(errs...)
+}
+
+func (z *npz) Close() error { return errors.Join(z.closeArrays(), z.a.in.Close()) }

@@ -1,0 +1,309 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A file of pairs says of two rows whether they are alike, one pair a line:
+//
+//	a,b,similar        also s, 1, +1
+//	a,b,dissimilar     also d, -1
+//	a,b,unknown        also u, 0
+//
+// separated by commas or, when the first line has one, tabs; fields may be quoted as in CSV; the first line may be
+// a header. Or as JSON lines: {"a": 1, "b": 2, "y": "similar"}. The rows are named by id when the data have
+// ids, else by their number in the data, from 0. The file may be compressed.
+
+// Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or that nobody knows (0).
+type Pair struct {
+	A, B int32
+	Y    int8
+}
+
+// ReadPairs reads pairs of the rows of one data set, by id when ids is not nil, else by number. Each pair comes once,
+// A < B, in order of A, then B. A pair of a row with itself says nothing and is left out. Two lines that say
+// different things of one pair are an error.
+func ReadPairs(path string, ids []string, rows int) ([]Pair, error) {
+	names := newRowNames(ids, rows, nil)
+	pairs, _, err := readPairs(path, names, names, true)
+	return pairs, err
+}
+
+// ReadPairsBetween reads pairs of a row of one data set, the queries, and a row of another, the base. Each pair
+// comes once, in order of A, then B.
+func ReadPairsBetween(path string, aIDs []string, aRows int, bIDs []string, bRows int) ([]Pair, error) {
+	pairs, _, err := readPairs(path, newRowNames(aIDs, aRows, nil), newRowNames(bIDs, bRows, nil), false)
+	return pairs, err
+}
+
+// ReadPairs reads pairs of the summarised rows into Pairs, and into Digest where Scan made one. Numbers count the
+// rows as the files have them. Where bad rows were left out, pairs that name an unknown row are too, with a warning.
+func (s *Summary) ReadPairs(path string) error {
+	names := newRowNames(s.IDs, s.Rows, s.dropped)
+	pairs, leftOut, err := readPairs(path, names, names, true)
+	if err != nil {
+		return err
+	}
+	if len(pairs) == 0 {
+		return fmt.Errorf("%s: no pairs", path)
+	}
+	s.Pairs = pairs
+	if leftOut > 0 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s left out, because no kept row is named so", path, noun{"pair was", "pairs were"}.count(leftOut)))
+	}
+	if s.digested {
+		s.Digest = digestPairs(s.Digest, pairs)
+	}
+	return nil
+}
+
+// rowNames finds rows by what a file of pairs calls them.
+type rowNames struct {
+	rows    int
+	dropped []int            // rows of the files that were left out, ascending
+	byID    map[string]int32 // nil: rows go by number
+}
+
+func newRowNames(ids []string, rows int, dropped []int) *rowNames {
+	r := &rowNames{rows: rows, dropped: dropped}
+	if ids != nil {
+		r.byID = make(map[string]int32, len(ids))
+		for i, id := range ids {
+			r.byID[id] = int32(i)
+		}
+	}
+	return r
+}
+
+// errDropped is a row that was left out as a bad one, or may have been.
+var errDropped = errors.New("left out")
+
+func (r *rowNames) find(name string) (int32, error) {
+	if r.byID != nil {
+		row, ok := r.byID[name]
+		switch {
+		case ok:
+			return row, nil
+		case len(r.dropped) > 0:
+			return 0, errDropped
+		}
+		return 0, fmt.Errorf("no row has the id %q", name)
+	}
+	n, err := strconv.ParseInt(name, 10, 64)
+	last := r.rows + len(r.dropped) - 1
+	switch {
+	case errors.Is(err, strconv.ErrSyntax):
+		return 0, fmt.Errorf("%q is not the number of a row, and the data have no ids", name)
+	case err != nil || n < 0 || n > int64(last):
+		return 0, fmt.Errorf("there is no row %s: the rows are 0 to %d", name, last)
+	}
+	before, dropped := slices.BinarySearch(r.dropped, int(n))
+	if dropped {
+		return 0, errDropped
+	}
+	return int32(int(n) - before), nil
+}
+
+// saying is a line of a file of pairs.
+type saying struct {
+	Pair
+	line int
+}
+
+// readPairs reads all lines, then finds repetitions and contradictions by sorting.
+func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []Pair, leftOut int, err error) {
+	in, err := openInput(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer in.Close()
+	in.skipMark()
+	var said []saying
+	split, first := splitAt(','), true
+	for line := 1; ; line++ {
+		text, err := in.line()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		switch {
+		case !first:
+		case bytes.TrimSpace(text)[0] == '{':
+			split = splitJSON
+		case bytes.IndexByte(text, '\t') >= 0:
+			split = splitAt('\t')
+		}
+		field, err := split(text)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: line %d: %w", path, line, err)
+		}
+		header := first && isHeader(field, a, b)
+		first = false
+		if header {
+			continue
+		}
+		p, err := parsePair(field, a, b)
+		switch {
+		case err == nil && symmetric && p.A == p.B:
+			if p.Y < 0 {
+				return nil, 0, fmt.Errorf("%s: line %d: row %s is dissimilar to itself", path, line, field[0])
+			}
+			continue
+		case err == nil:
+		case errors.Is(err, errDropped):
+			leftOut++
+			continue
+		default:
+			return nil, 0, fmt.Errorf("%s: line %d: %w", path, line, err)
+		}
+		if symmetric && p.A > p.B {
+			p.A, p.B = p.B, p.A
+		}
+		if len(said) == math.MaxInt32 {
+			return nil, 0, fmt.Errorf("%s: more than %d pairs", path, math.MaxInt32)
+		}
+		said = append(said, saying{p, line})
+	}
+	slices.SortFunc(said, func(x, y saying) int {
+		return cmp.Or(cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B), cmp.Compare(x.line, y.line))
+	})
+	for i, s := range said {
+		if i == 0 || s.A != said[i-1].A || s.B != said[i-1].B {
+			pairs = append(pairs, s.Pair)
+		} else if first := said[i-1]; first.Y != s.Y {
+			return nil, 0, fmt.Errorf("%s: line %d says %s of the pair that line %d says %s of", path, s.line, verdictName(s.Y), first.line, verdictName(first.Y))
+		}
+	}
+	return pairs, leftOut, nil
+}
+
+// parsePair makes a pair of the three fields of a line.
+func parsePair(field [3]string, a, b *rowNames) (p Pair, err error) {
+	// The verdict first: a line that is wrong stays wrong when its rows were left out.
+	if p.Y, err = verdict(field[2]); err != nil {
+		return p, err
+	}
+	if p.A, err = a.find(field[0]); err != nil {
+		return p, err
+	}
+	p.B, err = b.find(field[1])
+	return p, err
+}
+
+// isHeader reports whether the first line names columns: neither of the rows is known, and the verdict is none.
+func isHeader(field [3]string, a, b *rowNames) bool {
+	_, errA := a.find(field[0])
+	_, errB := b.find(field[1])
+	_, errY := verdict(field[2])
+	return errA != nil && errB != nil && errY != nil
+}
+
+// verdict reads the third field: a number, or a beginning of a word.
+func verdict(s string) (int8, error) {
+	switch canonicalLabel(s) {
+	case "1", "+1":
+		return 1, nil
+	case "-1":
+		return -1, nil
+	case "0":
+		return 0, nil
+	}
+	if word := strings.ToLower(s); word != "" {
+		for _, y := range []int8{1, -1, 0} {
+			if strings.HasPrefix(verdictName(y), word) {
+				return y, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%q is none of similar, dissimilar, unknown, 1, -1, 0", s)
+}
+
+func verdictName(y int8) string {
+	return [3]string{"dissimilar", "unknown", "similar"}[y+1]
+}
+
+// splitAt cuts a line into three fields, with quotes as in CSV: "a ""b"" c".
+func splitAt(separator byte) func([]byte) ([3]string, error) {
+	return func(line []byte) (field [3]string, err error) {
+		rest := strings.TrimSpace(string(line))
+		n := 0
+		for more := true; more; n++ {
+			var value string
+			rest = strings.TrimLeft(rest, " ")
+			if strings.HasPrefix(rest, `"`) {
+				end := closingQuote(rest)
+				if end < 0 {
+					return field, errors.New("a quote is not closed")
+				}
+				value = strings.ReplaceAll(rest[1:end], `""`, `"`)
+				if rest = strings.TrimLeft(rest[end+1:], " "); rest != "" && rest[0] != separator {
+					return field, fmt.Errorf("%q after a closing quote", rest)
+				}
+				more = rest != ""
+				rest = strings.TrimPrefix(rest, string(separator))
+			} else {
+				value, rest, more = strings.Cut(rest, string(separator))
+				value = strings.TrimSpace(value)
+			}
+			if n < 3 {
+				field[n] = value
+			}
+		}
+		if n != 3 {
+			return field, fmt.Errorf("%s instead of 3: two rows and similar, dissimilar or unknown", noun{"field", "fields"}.count(n))
+		}
+		return field, nil
+	}
+}
+
+// closingQuote is where the quote that s begins with ends, or -1.
+func closingQuote(s string) int {
+	for i := 1; i < len(s); i++ {
+		if s[i] != '"' {
+			continue
+		}
+		if i+1 == len(s) || s[i+1] != '"' {
+			return i
+		}
+		i++
+	}
+	return -1
+}
+
+// splitJSON takes a, b and y out of an object. Strings and numbers are the same to it.
+func splitJSON(line []byte) (field [3]string, err error) {
+	var object struct{ A, B, Y json.RawMessage }
+	if err := json.Unmarshal(line, &object); err != nil {
+		return field, fmt.Errorf("not a JSON object: %w", err)
+	}
+	for i, value := range []json.RawMessage{object.A, object.B, object.Y} {
+		name := "aby"[i : i+1]
+		switch {
+		case len(value) == 0 || string(value) == "null":
+			return field, fmt.Errorf("the object has no %q", name)
+		case value[0] == '"':
+			if err := json.Unmarshal(value, &field[i]); err != nil {
+				return field, fmt.Errorf("%q: %w", name, err)
+			}
+		case strings.IndexByte("{[tf", value[0]) >= 0:
+			return field, fmt.Errorf("%q is neither a string nor a number", name)
+		default:
+			field[i] = string(value)
+		}
+	}
+	return field, nil
+}

@@ -1,0 +1,249 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func setScan(t testing.TB, spec Spec) *Summary {
+	t.Helper()
+	sum, err := Scan(t.Context(), setOpen(t, spec), ScanOptions{Digest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+func TestScan(t *testing.T) {
+	dir := t.TempDir()
+	path := setFile(t, dir, "data.csv", "sku,a,b,c,kind\nx,1,5,-2,dog\ny,1,7,0.5,cat\nz,1,6,1,cat\n")
+	rows := 0
+	sum, err := Scan(t.Context(), setOpen(t, Spec{Paths: []string{path}, Label: "kind", ID: "sku"}), ScanOptions{Progress: func(n int) { rows = n }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Rows != 3 || sum.Dim != 3 || rows != 3 || sum.Bad != 0 || sum.Tags != nil || sum.Digest != [32]byte{} {
+		t.Errorf("%+v, progress %d", sum, rows)
+	}
+	if !slices.Equal(sum.Ranges.Min, []float32{1, 5, -2}) || !slices.Equal(sum.Ranges.Max, []float32{1, 7, 1}) {
+		t.Errorf("ranges %+v", sum.Ranges)
+	}
+	if !slices.Equal(sum.IDs, []string{"x", "y", "z"}) || !slices.Equal(sum.Constant, []int{0}) {
+		t.Errorf("ids %q, constant %v", sum.IDs, sum.Constant)
+	}
+	if !slices.Equal(sum.Labels.Names, []string{"cat", "dog"}) || !slices.Equal(sum.Labels.Class, []int32{1, 0, 0}) {
+		t.Errorf("labels %+v", sum.Labels)
+	}
+	if want := []string{"1 of 3 columns are constant", "1 of 2 classes have a single row"}; !slices.Equal(sum.Warnings, want) {
+		t.Errorf("warnings %q, want %q", sum.Warnings, want)
+	}
+	if err := sum.Trainable(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDuplicateIDs(t *testing.T) {
+	dir := t.TempDir()
+	a := setFile(t, dir, "a.csv", "id,x\nx,1\ny,2\nx,3\n")
+	b := setFile(t, dir, "b.csv", "id,x\nz,1\ny,5\n")
+	c := setFile(t, dir, "c.csv", "id,x\nq,nan\nr,5\n")
+	const end = "; mend the row, or leave out bad rows with --skip-bad"
+	_, err := Scan(t.Context(), setOpen(t, Spec{Paths: []string{a}, ID: "id"}), ScanOptions{})
+	setWant(t, dir, err, `a.csv: row 3, column id: the id "x", which row 1 has already`+end)
+	ids := setFile(t, dir, "ids.txt", "0\n1\n2\n3\n1\n")
+	_, err = Scan(t.Context(), setOpen(t, Spec{Paths: []string{a, b}, IDsFile: []string{ids}, Vector: "x"}), ScanOptions{})
+	setWant(t, dir, err, `b.csv: row 2: the id "1", which row 2 of a.csv has already`+end)
+
+	s := setOpen(t, Spec{Paths: []string{a, b, c}, ID: "id", SkipBad: true})
+	sum, err := Scan(t.Context(), s, ScanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(sum.IDs, []string{"x", "y", "z", "r"}) || sum.Rows != 4 || sum.Bad != 3 || sum.Ranges.Rows != 4 {
+		t.Errorf("%+v", sum)
+	}
+	var told []string
+	for _, e := range sum.BadExamples {
+		told = append(told, strings.ReplaceAll(e.Error(), dir+string(filepath.Separator), ""))
+	}
+	want := []string{
+		`a.csv: row 3, column id: the id "x", which row 1 has already`,
+		`b.csv: row 2, column id: the id "y", which row 2 of a.csv has already`,
+		`c.csv: row 1, column x: NaN instead of a number`,
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("bad rows\n%q\nwant\n%q", told, want)
+	}
+	if w := strings.ReplaceAll(sum.Warnings[0], dir+string(filepath.Separator), ""); w != "3 bad rows were left out; the first: "+want[0] {
+		t.Errorf("warning %q", w)
+	}
+	rows, err := setRead(t, s)
+	if err != nil || len(rows) != 4 || rows[3].id != "r" {
+		t.Errorf("second pass: %v %v", rows, err)
+	}
+	// Another kind of source has no rows to leave out.
+	if _, err := Scan(t.Context(), setTwice{}, ScanOptions{}); err == nil || err.Error() != `rows 1 and 2 have the same id "x"` {
+		t.Error(err)
+	}
+}
+
+func TestSummariesThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	s := setOpen(t, Spec{Paths: []string{setFile(t, dir, "data.csv", "x,y\nnan,1\n2,nan\n")}, SkipBad: true})
+	_, err := Scan(t.Context(), s, ScanOptions{})
+	setWant(t, dir, err, "all 2 rows are bad; the first: data.csv: row 1, column x: NaN instead of a number")
+	_, err = Scan(t.Context(), Matrix{Cols: 3}, ScanOptions{})
+	setWant(t, dir, err, "the data have no rows")
+}
+
+// The digest is that of the values and the supervision, however they are written down.
+func TestDigestDoesNotDependOnTheFiles(t *testing.T) {
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(5, 6))
+	const n, dim = 40, 3
+	x := make([][]float32, n)
+	labels := make([]string, n)
+	for i := range x {
+		x[i] = make([]float32, dim)
+		for j := range x[i] {
+			x[i][j] = math.Float32frombits(rng.Uint32()&^(1<<30)) * float32(rng.IntN(3)) // of all sizes, and some -0
+		}
+		labels[i] = strconv.Itoa(rng.IntN(12))
+	}
+	written := func(v float32) string { return strconv.FormatFloat(float64(v), 'g', -1, 32) }
+	csv := func(lo, hi int) string {
+		text := "a,b,c,y\n"
+		for i := lo; i < hi; i++ {
+			text += fmt.Sprintf("%s,%s,%s,%s\n", written(x[i][0]), written(x[i][1]), written(x[i][2]), labels[i])
+		}
+		return text
+	}
+	jsonl := func(lo, hi int) string {
+		text := ""
+		for i := lo; i < hi; i++ {
+			text += fmt.Sprintf(`{"y":%s,"vector":[%s,%s,%s]}`+"\n", labels[i], written(x[i][0]), written(x[i][1]), written(x[i][2]))
+		}
+		return text
+	}
+	want := setScan(t, Spec{
+		Paths:      []string{setFile(t, dir, "all.npy", setNpy(x...))},
+		LabelsFile: []string{setFile(t, dir, "y.txt", strings.Join(labels, "\n"))},
+	}).Digest
+	for _, cut := range []int{n, 1, 17} {
+		specs := []Spec{
+			{Paths: []string{setFile(t, dir, "1.csv", csv(0, cut))}, Label: "y"},
+			{Paths: []string{setFile(t, dir, "1.jsonl", jsonl(0, cut))}, Label: "y"},
+			{Paths: []string{setFile(t, dir, "1.npy", setNpy(x[:cut]...))}, LabelsFile: []string{filepath.Join(dir, "y.txt")}},
+		}
+		if cut < n {
+			specs[0].Paths = append(specs[0].Paths, setFile(t, dir, "2.jsonl", jsonl(cut, n)))
+			specs[1].Paths = append(specs[1].Paths, setFile(t, dir, "2.csv", csv(cut, n)))
+			specs[2].Paths = append(specs[2].Paths, setFile(t, dir, "2.npy", setNpy(x[cut:]...)))
+		}
+		for k, spec := range specs {
+			if got := setScan(t, spec).Digest; got != want {
+				t.Errorf("cut at %d, spec %d: another digest", cut, k)
+			}
+		}
+	}
+	// And everything that matters changes it.
+	seen := map[[32]byte]string{want: "all"}
+	differs := func(what string, digest [32]byte) {
+		if other, ok := seen[digest]; ok {
+			t.Errorf("%s has the digest of %s", what, other)
+		}
+		seen[digest] = what
+	}
+	file := filepath.Join(dir, "all.npy")
+	differs("no labels", setScan(t, Spec{Paths: []string{file}}).Digest)
+	labels[7] += "1"
+	y := setFile(t, dir, "y.txt", strings.Join(labels, "\n"))
+	differs("one label", setScan(t, Spec{Paths: []string{file}, LabelsFile: []string{y}}).Digest)
+	differs("tags", setScan(t, Spec{Paths: []string{file}, TagsFile: []string{y}}).Digest)
+	x[3][1] = math.Nextafter32(x[3][1], 1e30)
+	file = setFile(t, dir, "all.npy", setNpy(x...))
+	differs("one value", setScan(t, Spec{Paths: []string{file}}).Digest)
+	sum := setScan(t, Spec{Paths: []string{file}})
+	if err := sum.ReadPairs(setFile(t, dir, "pairs", "0,1,s\n")); err != nil {
+		t.Fatal(err)
+	}
+	differs("a pair", sum.Digest)
+}
+
+func TestPairsOfRowsLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	data := setFile(t, dir, "data.csv", "key,x\na,1\nb,nan\nc,3\nd,4\n")
+	byNumber := setScan(t, Spec{Paths: []string{data}, Vector: "x", SkipBad: true})
+	byID := setScan(t, Spec{Paths: []string{data}, Vector: "x", ID: "key", SkipBad: true})
+	for _, c := range []struct {
+		sum     *Summary
+		content string
+	}{{byNumber, "0,2,s\n1,2,d\n3,2,d\n"}, {byID, "a,c,s\nb,c,d\nd,c,d\n"}} {
+		path := setFile(t, dir, "pairs", c.content)
+		if err := c.sum.ReadPairs(path); err != nil {
+			t.Fatal(err)
+		}
+		if want := []Pair{{0, 1, 1}, {1, 2, -1}}; !slices.Equal(c.sum.Pairs, want) {
+			t.Errorf("%v, want %v", c.sum.Pairs, want)
+		}
+		if w := c.sum.Warnings[len(c.sum.Warnings)-1]; w != path+": 1 pair was left out, because no kept row is named so" {
+			t.Errorf("warning %q", w)
+		}
+	}
+	setWant(t, dir, byNumber.ReadPairs(setFile(t, dir, "pairs", "0,4,s\n")), "pairs: line 1: there is no row 4: the rows are 0 to 3")
+	setWant(t, dir, byNumber.ReadPairs(setFile(t, dir, "pairs", "a,b,y\n")), "pairs: no pairs")
+}
+
+func TestTrainable(t *testing.T) {
+	tags := func(rows ...[]string) *Tags { return setTags(rows...) }
+	for _, c := range []struct {
+		s    Summary
+		want string
+	}{
+		{Summary{Rows: 1, Dim: 2}, "only 1 row: at least two are needed to learn from"},
+		{Summary{Rows: 2, Dim: 2, Constant: []int{0, 1}}, "every column is constant: all rows would get the same code"},
+		{Summary{Rows: 2, Dim: 2}, "no labels, tags or pairs: name them with --label, --labels, --tags or --pairs"},
+		{Summary{Rows: 2, Dim: 2, Labels: setLabels("cat", "cat")}, `all rows have the label "cat": at least two classes are needed to learn from`},
+		{Summary{Rows: 2, Dim: 2, Labels: setLabels("1", "2")}, `every row has a label of its own, so no two rows are similar: is it the right label ("1" in the first row)?`},
+		{Summary{Rows: 2, Dim: 2, Tags: tags(nil, nil)}, "no row has a tag: is it the right column or file?"},
+		{Summary{Rows: 2, Dim: 2, Tags: tags([]string{"a"}, []string{"a"})}, "all rows have the same tags: at least two sets of tags are needed to learn from"},
+		{Summary{Rows: 2, Dim: 2, Pairs: []Pair{{0, 1, 1}}},
+			"no pair is dissimilar, so all rows would get the same code: mark such pairs with dissimilar or -1 (0 means unknown)"},
+		{Summary{Rows: 3, Dim: 2, Labels: setLabels("a", "b", "a")}, "no error"},
+		{Summary{Rows: 2, Dim: 2, Tags: tags([]string{"a"}, nil)}, "no error"},
+		{Summary{Rows: 2, Dim: 2, Pairs: []Pair{{0, 1, -1}}, Labels: setLabels("cat", "cat")}, "no error"},
+	} {
+		setWant(t, "", c.s.Trainable(), c.want)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	dir := t.TempDir()
+	sum := setScan(t, Spec{Paths: []string{setFile(t, dir, "data.csv", "x,y\n1,2\n1,2\n")}})
+	if want := []string{"all rows are equal"}; !slices.Equal(sum.Warnings, want) {
+		t.Errorf("%q, want %q", sum.Warnings, want)
+	}
+	sum = setScan(t, Spec{Paths: []string{filepath.Join(dir, "data.csv")}, TagsFile: []string{setFile(t, dir, "tags", "\na\n")}})
+	if want := []string{"all rows are equal", "1 of 2 rows have no tags"}; !slices.Equal(sum.Warnings, want) {
+		t.Errorf("%q, want %q", sum.Warnings, want)
+	}
+}
+
+// setTwice is a source that is no Set, with one id twice.
+type setTwice struct{}
+
+func (setTwice) Dim() int { return 1 }
+
+func (setTwice) Chunks(context.Context) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		yield(Chunk{X: Matrix{2, 1, []float32{1, 2}}, IDs: []string{"x", "x"}}, nil)
+	}
+}

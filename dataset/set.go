@@ -1,0 +1,302 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Set is a data set in files: a Source that checks every row on the way.
+//
+// A bad row ends the pass with an error, or is left out, in every pass alike, when Spec.SkipBad is set. Passes
+// over one Set run one after the other, never at the same time.
+type Set struct {
+	spec    Spec
+	cols    columns
+	files   []file
+	dim     int
+	dimFile string // the file that told dim
+	names   []string
+
+	// What comes with the vectors, as the first row and the Spec tell.
+	hasFirst, labelled, tagged, identified bool
+
+	// From files of their own, one entry per row in the files.
+	labels []string
+	tags   [][]string
+	ids    []string
+
+	duplicates []duplicate // found by Scan, to be left out from then on; in order of row
+	last       *pass       // the latest pass
+}
+
+type file struct {
+	path   string
+	header header
+}
+
+// duplicate is a row whose id an earlier row has; rows of all files are counted through, from 0.
+type duplicate struct{ row, first int }
+
+// Dim makes Set a Source.
+func (s *Set) Dim() int { return s.dim }
+
+// Rows is the number of rows, or -1 when only reading tells.
+func (s *Set) Rows() int {
+	rows := 0
+	for _, f := range s.files {
+		if f.header.rows < 0 || s.spec.SkipBad {
+			return -1
+		}
+		rows += f.header.rows
+	}
+	return rows
+}
+
+// Names lends the names of the features, or nil where the files do not tell.
+func (s *Set) Names() []string { return s.names }
+
+// Files returns the files of vectors in the order they are read.
+func (s *Set) Files() []string {
+	paths := make([]string, len(s.files))
+	for i, f := range s.files {
+		paths[i] = f.path
+	}
+	return paths
+}
+
+// Format is the format of the first file.
+func (s *Set) Format() string { return s.files[0].header.format }
+
+// Spec returns what the set was opened with, Tags settled as a column or a file.
+func (s *Set) Spec() Spec { return s.spec }
+
+// Bad tells how many rows the latest pass left out, and lends the first few.
+func (s *Set) Bad() (rows int, first []RowError) {
+	if s.last == nil {
+		return 0, nil
+	}
+	return len(s.last.dropped), s.last.examples()
+}
+
+// badExamples is how many bad rows are told one by one.
+const badExamples = 10
+
+// pass is one reading of all files.
+type pass struct {
+	s      *Set
+	starts []int // number of rows before each file opened so far
+	row    int   // rows met, good or bad, over all files
+	chunk  Chunk
+	slab   []string // what chunk.Tags points into
+
+	dropped []int // rows left out, ascending
+	bad     []badRow
+}
+
+// badRow is an example of a row left out.
+type badRow struct {
+	row int
+	RowError
+}
+
+func (p *pass) examples() []RowError {
+	list := make([]RowError, len(p.bad))
+	for i, b := range p.bad {
+		list[i] = b.RowError
+	}
+	return list
+}
+
+// Chunks makes Set a Source.
+func (s *Set) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		p := &pass{s: s}
+		s.last = p
+		p.empty()
+		for i := range s.files {
+			if goOn, err := p.readFile(ctx, i, yield); err != nil {
+				yield(Chunk{}, err)
+				return
+			} else if !goOn {
+				return
+			}
+		}
+		if err := p.checkLengths(); err != nil {
+			yield(Chunk{}, err)
+			return
+		}
+		if p.chunk.X.Rows > 0 {
+			yield(p.chunk, nil)
+		}
+	}
+}
+
+// readFile streams one file into chunks; false means that the caller has seen enough.
+func (p *pass) readFile(ctx context.Context, i int, yield func(Chunk, error) bool) (bool, error) {
+	f := p.s.files[i]
+	r, _, err := openFile(f.path, p.s.spec.Format, p.s.cols)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	p.starts = append(p.starts, p.row)
+	full := chunkRows(p.s.dim)
+	duplicates := p.s.duplicates
+	if k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d duplicate, row int) int { return d.row - row }); k > 0 {
+		duplicates = duplicates[k:]
+	}
+	var read record // the reader's memory
+	for ; ; p.row++ {
+		if p.row%full == 0 && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		read.id, read.label, read.hasLabel, read.hasTags = "", "", false, false
+		err := r.next(&read)
+		if err == io.EOF {
+			return true, nil
+		}
+		rec := read
+		var problem *RowError
+		if err == nil {
+			if err := p.attach(&rec); err != nil {
+				return false, err
+			}
+			problem, err = p.judge(&rec)
+		} else if rowError, ok := err.(*RowError); ok {
+			problem, err = rowError, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if len(duplicates) > 0 && duplicates[0].row == p.row {
+			if problem == nil {
+				problem = p.sameID(p.row, duplicates[0].first, rec.id)
+			}
+			duplicates = duplicates[1:]
+		}
+		if problem != nil {
+			if !p.s.spec.SkipBad {
+				return false, advise(problem)
+			}
+			p.drop(problem)
+			continue
+		}
+		p.add(&rec)
+		if p.chunk.X.Rows == full {
+			if !yield(p.chunk, nil) {
+				return false, nil
+			}
+			p.chunk.First += full
+			p.empty()
+		}
+	}
+}
+
+// attach puts what the files of labels, tags and ids say of the row beside its vector.
+func (p *pass) attach(rec *record) error {
+	s := p.s
+	if s.labels != nil {
+		if p.row >= len(s.labels) {
+			return tooFew(s.spec.LabelsFile, len(s.labels), labelNoun)
+		}
+		rec.label, rec.hasLabel = s.labels[p.row], true
+	}
+	if s.tags != nil {
+		if p.row >= len(s.tags) {
+			return tooFew(s.spec.TagsFile, len(s.tags), tagsNoun)
+		}
+		rec.tags, rec.hasTags = s.tags[p.row], true
+	}
+	if s.ids != nil {
+		if p.row >= len(s.ids) {
+			return tooFew(s.spec.IDsFile, len(s.ids), idNoun)
+		}
+		rec.id = s.ids[p.row]
+	}
+	return nil
+}
+
+// checkLengths compares the files of labels, tags and ids with the rows met, now that all are read.
+func (p *pass) checkLengths() error {
+	s := p.s
+	switch {
+	case s.labels != nil && len(s.labels) != p.row:
+		return unequal(s.spec.LabelsFile, len(s.labels), labelNoun, p.row)
+	case s.tags != nil && len(s.tags) != p.row:
+		return unequal(s.spec.TagsFile, len(s.tags), tagsNoun, p.row)
+	case s.ids != nil && len(s.ids) != p.row:
+		return unequal(s.spec.IDsFile, len(s.ids), idNoun, p.row)
+	}
+	return nil
+}
+
+// judge says what is wrong with a row. An error is a doubt about all rows, which leaving out this one would not mend.
+func (p *pass) judge(rec *record) (*RowError, error) {
+	s := p.s
+	if len(rec.vector) != s.dim {
+		return p.problem("", fmt.Sprintf("%d values instead of %d", len(rec.vector), s.dim)), nil
+	}
+	for j, v := range rec.vector {
+		if v-v == 0 { // only finite values
+			continue
+		}
+		name := strconv.Itoa(j + 1)
+		if j < len(s.names) {
+			name = s.names[j]
+		}
+		if math.IsNaN(float64(v)) {
+			return p.problem(name, "NaN instead of a number"), nil
+		}
+		return p.problem(name, "an infinite value"), nil
+	}
+	if rec.hasLabel {
+		rec.label = canonicalLabel(rec.label)
+	}
+	switch {
+	case s.labelled && (!rec.hasLabel || rec.label == ""):
+		return p.problem(s.cols.label, "no label"+inFiles(s.spec.LabelsFile)), nil
+	case s.tagged && !rec.hasTags:
+		return p.problem(s.cols.tags, "no tags"), nil
+	case s.identified && rec.id == "":
+		return p.problem(s.cols.id, "no id"+inFiles(s.spec.IDsFile)), nil
+	case !s.labelled && rec.hasLabel:
+		return nil, fmt.Errorf("%w, but the first row has none: name the labels with --label", p.problem("", "a label"))
+	case !s.tagged && rec.hasTags:
+		return nil, fmt.Errorf("%w, but the first row has none: name the tags with --tags", p.problem("", "tags"))
+	case !s.identified && rec.id != "":
+		return nil, fmt.Errorf("%w, but the first row has none: name the ids with --id", p.problem("", "an id"))
+	}
+	return nil, nil
+}
+
+// add copies a good row into the chunk.
+func (p *pass) add(rec *record) {
+	c := &p.chunk
+	c.X.Rows++
+	c.X.Data = append(c.X.Data, rec.vector...)
+	c.rows = append(c.rows, p.row)
+	if p.s.labelled {
+		c.Labels = append(c.Labels, rec.label)
+	}
+	if p.s.identified {
+		c.IDs = append(c.IDs, rec.id)
+	}
+	if p.s.tagged {
+		from := len(p.slab)
+		p.slab = append(p.slab, rec.tags...)
+		c.Tags = append(c.Tags, p.slab[from:len(p.slab):len(p.slab)])
+	}
+}
+
+// empty makes room for the next chunk.
+func (p *pass) empty() {
+	c := &p.chunk
+	p.slab = p.slab[:0]
+	c.X = Matrix{Cols: p.s.dim, Data: c.X.Data[:0]}
+	c.IDs, c.Labels, c.Tags, c.rows = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.rows[:0]
+}

@@ -1,0 +1,322 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Spec names a data set: files of vectors, and where labels, tags, ids and pairs are. It is what every verb of
+// the command takes, for instance
+//
+//	train.npy --labels y.npy                          Paths, LabelsFile
+//	items.parquet --vector embedding --label category Paths, Vector, Label
+//	docs.jsonl --vector v --tags tags                 Paths, Vector, Tags
+//	cifar10/data_batch_*.bin                          Paths
+type Spec struct {
+	Paths  []string // files, or patterns as of filepath.Match; all together are one data set
+	Format string   // "" recognises it file by file
+
+	// Names of columns or keys inside the files; "" is the default of the format. Where Tags names an
+	// existing file, it is that file which is meant.
+	Vector, Label, Tags, ID string
+
+	// Files of their own, one entry per row of the data, several being read as one.
+	LabelsFile, TagsFile, IDsFile []string
+
+	PairsFile string // kept for Summary.ReadPairs, which needs the rows first
+	SkipBad   bool   // leave out bad rows instead of stopping at the first one
+}
+
+// Open looks at the files, not at all their rows: it settles names and formats, checks that all files have
+// vectors of one length, reads the small files of labels, tags and ids, and checks their lengths where the
+// number of rows is known already.
+func Open(spec Spec) (*Set, error) {
+	if len(spec.Paths) == 0 {
+		return nil, errors.New("no data: name at least one file")
+	}
+	paths, err := expand(spec.Paths)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if seen[filepath.Clean(path)] {
+			return nil, fmt.Errorf("%s: named twice: name every file once", path)
+		}
+		seen[filepath.Clean(path)] = true
+	}
+	if spec.Label != "" && len(spec.LabelsFile) > 0 {
+		return nil, fmt.Errorf("labels come from a column (%s) or from a file (%s), not from both", spec.Label, spec.LabelsFile[0])
+	}
+	if spec.ID != "" && len(spec.IDsFile) > 0 {
+		return nil, fmt.Errorf("ids come from a column (%s) or from a file (%s), not from both", spec.ID, spec.IDsFile[0])
+	}
+	if err := spec.settleTags(paths[0]); err != nil {
+		return nil, err
+	}
+	s := &Set{spec: spec, cols: columns{spec.Vector, spec.Label, spec.Tags, spec.ID}, dim: -1}
+	for _, path := range paths {
+		if err := s.addFile(path); err != nil {
+			return nil, err
+		}
+	}
+	if s.dim < 0 {
+		return nil, fmt.Errorf("%s: no rows", strings.Join(s.Files(), ", "))
+	}
+	return s, s.readSupervision()
+}
+
+// settleTags decides whether Tags is a file or a column.
+func (spec *Spec) settleTags(first string) error {
+	if spec.Tags == "" {
+		return nil
+	}
+	if len(spec.TagsFile) > 0 {
+		return fmt.Errorf("tags come from a column (%s) or from a file (%s), not from both", spec.Tags, spec.TagsFile[0])
+	}
+	files, err := expand([]string{spec.Tags})
+	if err != nil {
+		return nil // no such file: a column, then
+	}
+	if spec.tagsColumn(first) {
+		return fmt.Errorf("tags: %s is a file and also a column of %s: write .%c%s for the file, or rename the file to get the column",
+			spec.Tags, first, filepath.Separator, spec.Tags)
+	}
+	spec.TagsFile, spec.Tags = files, ""
+	return nil
+}
+
+// tagsColumn reports whether the first row of the file has tags under the name Tags.
+func (spec *Spec) tagsColumn(path string) bool {
+	r, _, err := openFile(path, spec.Format, columns{spec.Vector, "", spec.Tags, ""})
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	var rec record
+	return r.next(&rec) == nil && rec.hasTags
+}
+
+// addFile takes the next file of vectors into the set.
+func (s *Set) addFile(path string) error {
+	r, h, err := openFile(path, s.spec.Format, s.cols)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := s.cols.checkNames(path, h.format); err != nil {
+		return err
+	}
+	s.files = append(s.files, file{path, h})
+	if s.hasFirst && h.dim >= 0 {
+		return s.checkDim(path, h.dim)
+	}
+	// The first row tells the length of the vectors where the header does not, and what comes with them.
+	var rec record
+	for {
+		err := r.next(&rec)
+		if _, bad := errors.AsType[*RowError](err); bad && s.spec.SkipBad {
+			continue
+		} else if bad {
+			return advise(err)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		break
+	}
+	if h.dim < 0 {
+		h.dim = len(rec.vector)
+	}
+	if h.dim == 0 {
+		return fmt.Errorf("%s: the vectors have no values", path)
+	}
+	if !s.hasFirst {
+		s.hasFirst = true
+		s.names = slices.Clone(h.names)
+		s.labelled = rec.hasLabel || s.cols.label != ""
+		s.tagged = rec.hasTags || s.cols.tags != ""
+		s.identified = rec.id != "" || s.cols.id != ""
+	}
+	return s.checkDim(path, h.dim)
+}
+
+func (s *Set) checkDim(path string, dim int) error {
+	if s.dim < 0 {
+		s.dim, s.dimFile = dim, path
+	}
+	if dim != s.dim {
+		return fmt.Errorf("%s: vectors of %d dimensions, but those of %s have %d", path, dim, s.dimFile, s.dim)
+	}
+	return nil
+}
+
+// readSupervision reads the files of labels, tags and ids.
+func (s *Set) readSupervision() (err error) {
+	if s.labels, err = readAll(s, s.spec.LabelsFile, labelNoun, readValues); err != nil {
+		return err
+	}
+	if s.ids, err = readAll(s, s.spec.IDsFile, idNoun, readValues); err != nil {
+		return err
+	}
+	if s.tags, err = readAll(s, s.spec.TagsFile, tagsNoun, readTagLines); err != nil {
+		return err
+	}
+	s.labelled = s.labelled || s.labels != nil
+	s.tagged = s.tagged || s.tags != nil
+	s.identified = s.identified || s.ids != nil
+	return nil
+}
+
+// readAll reads files with one entry per row, several as one, and checks their lengths as far as the numbers
+// of rows are known: file by file when there are as many as files of vectors, and in all.
+func readAll[T any](s *Set, patterns []string, what noun, read func(string) ([]T, error)) ([]T, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	paths, err := expand(patterns)
+	if err != nil {
+		return nil, err
+	}
+	all := []T{}
+	for i, path := range paths {
+		part, err := read(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(paths) == len(s.files) {
+			if f := s.files[i]; f.header.rows >= 0 && f.header.rows != len(part) {
+				return nil, fmt.Errorf("%w of %s", unequal([]string{path}, len(part), what, f.header.rows), f.path)
+			}
+		}
+		all = append(all, part...)
+	}
+	rows := 0
+	for _, f := range s.files {
+		if f.header.rows < 0 {
+			return all, nil // the end of the first pass will tell
+		}
+		rows += f.header.rows
+	}
+	if rows != len(all) {
+		return nil, unequal(paths, len(all), what, rows)
+	}
+	return all, nil
+}
+
+// expand turns patterns into the files they stand for, those of one pattern in natural order.
+func expand(patterns []string) ([]string, error) {
+	var paths []string
+	for _, p := range patterns {
+		info, err := os.Stat(p)
+		switch {
+		case err == nil && info.IsDir():
+			return nil, fmt.Errorf("%s: is a folder: name the files in it, for instance %s", p, filepath.Join(p, "*.npy"))
+		case err == nil:
+			paths = append(paths, p)
+			continue
+		case !errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(p, "*?["):
+			return nil, fmt.Errorf("cannot read: %w", err)
+		case !strings.ContainsAny(p, "*?["):
+			if near := nearestName(p); near != "" {
+				return nil, fmt.Errorf("%s: no such file; did you mean %s?", p, near)
+			}
+			return nil, fmt.Errorf("%s: no such file", p)
+		}
+		found, err := filepath.Glob(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: not a pattern of file names: %w", p, err)
+		}
+		found = slices.DeleteFunc(found, func(name string) bool {
+			info, err := os.Stat(name)
+			return err != nil || info.IsDir()
+		})
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: no file matches", p)
+		}
+		slices.SortFunc(found, naturalCompare)
+		paths = append(paths, found...)
+	}
+	return paths, nil
+}
+
+// naturalCompare orders names as people count: batch_2 before batch_10.
+func naturalCompare(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		dx, dy := digits(x), digits(y)
+		if dx > 0 && dy > 0 {
+			nx, ny := strings.TrimLeft(x[:dx], "0"), strings.TrimLeft(y[:dy], "0")
+			if c := cmp.Or(cmp.Compare(len(nx), len(ny)), strings.Compare(nx, ny)); c != 0 {
+				return c
+			}
+			x, y = x[dx:], y[dy:]
+			continue
+		}
+		if x[0] != y[0] {
+			return cmp.Compare(x[0], y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
+}
+
+// digits is the number of digits s begins with.
+func digits(s string) int {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// nearestName is the file beside path whose name is a slip of the keyboard away from it, or "".
+func nearestName(path string) string {
+	dir, name := filepath.Split(path)
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	if err != nil {
+		return ""
+	}
+	best, near := 3, "" // two slips at most
+	for _, e := range entries {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(e.Name())); !e.IsDir() && d < min(best, len(name)) {
+			best, near = d, dir+e.Name()
+		}
+	}
+	return near
+}
+
+// editDistance is the least number of insertions, deletions and changes of a byte that turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// FormatNames lists the file formats for a sentence.
+func FormatNames() string { return formatNames() }

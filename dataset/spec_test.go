@@ -1,0 +1,152 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// setNpy is a file of float32 rows, little-endian, as numpy.save writes it.
+func setNpy(rows ...[]float32) string {
+	head := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", len(rows), len(rows[0]))
+	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
+	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), byte(len(head)>>8))
+	b = append(b, head...)
+	for _, row := range rows {
+		for _, v := range row {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		}
+	}
+	return string(b)
+}
+
+func TestNaturalOrder(t *testing.T) {
+	want := []string{"b", "batch_1", "batch_01", "batch_2", "batch_10", "batch_10a", "batch_11", "batchx"}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, naturalCompare)
+	want[1], want[2] = want[2], want[1] // equal numbers: as strings
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "abc", 0}, {"abc", "", 3}, {"abc", "axc", 1}, {"abc", "ac", 1}, {"abc", "bac", 2}, {"kitten", "sitting", 3}} {
+		if got := editDistance(c.a, c.b); got != c.want || editDistance(c.b, c.a) != c.want {
+			t.Errorf("%q, %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestPatternsAreFilesInNaturalOrder(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []int{1, 2, 10} {
+		setFile(t, dir, fmt.Sprintf("part_%d.npy", n), setNpy([]float32{float32(n)}))
+	}
+	setFile(t, dir, "first[1].npy", setNpy([]float32{0})) // a file of that name is no pattern
+	if err := os.Mkdir(filepath.Join(dir, "part_3.npy"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Spec{Paths: []string{filepath.Join(dir, "first[1].npy"), filepath.Join(dir, "part_*.npy")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []float32
+	for c, err := range s.Chunks(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, c.X.Data...)
+	}
+	if !slices.Equal(values, []float32{0, 1, 2, 10}) || len(s.Files()) != 4 || s.Dim() != 1 || s.Format() != "npy" {
+		t.Errorf("values %v of %d files, dim %d, format %s", values, len(s.Files()), s.Dim(), s.Format())
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	setFile(t, dir, "train.npy", setNpy([]float32{1, 2}, []float32{3, 4}))
+	setFile(t, dir, "wide.npy", setNpy([]float32{1, 2, 3}))
+	setFile(t, dir, "y.txt", "0\n1\n2\n")
+	setFile(t, dir, "y1.txt", "0\n")
+	setFile(t, dir, "tags.txt", "sea sky\nsea\nsky\n")
+	setFile(t, dir, "rows.csv", "a,b,y\n1,2,x\n")
+	setFile(t, dir, "empty.csv", "a,label\n")
+	for _, c := range []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{}, "no data: name at least one file"},
+		{Spec{Paths: []string{in("trian.npy")}}, "trian.npy: no such file; did you mean train.npy?"},
+		{Spec{Paths: []string{in("Train.NPY")}}, "Train.NPY: no such file; did you mean train.npy?"},
+		{Spec{Paths: []string{in("nothing")}}, "nothing: no such file"},
+		{Spec{Paths: []string{in("*.parquet")}}, "*.parquet: no file matches"},
+		{Spec{Paths: []string{dir}}, dir + ": is a folder: name the files in it, for instance *.npy"},
+		{Spec{Paths: []string{in("train.npy"), in("*.npy")}}, "train.npy: named twice: name every file once"},
+		{Spec{Paths: []string{in("train.npy"), in("wide.npy")}}, "wide.npy: vectors of 3 dimensions, but those of train.npy have 2"},
+		{Spec{Paths: []string{in("train.npy"), in("rows.csv"), in("wide.npy")}, LabelsFile: []string{in("y.txt")}},
+			"wide.npy: vectors of 3 dimensions, but those of train.npy have 2"},
+		{Spec{Paths: []string{in("wide.npy")}, LabelsFile: []string{in("y.txt")}}, "y.txt: 3 labels for 1 row of wide.npy"},
+		{Spec{Paths: []string{in("train.npy")}, LabelsFile: []string{in("y1.txt")}}, "y1.txt: 1 label for 2 rows of train.npy"},
+		{Spec{Paths: []string{in("train.npy")}, Vector: "v"}, `train.npy: a file of format npy has no columns, so none is called "v": leave out --vector`},
+		{Spec{Paths: []string{in("train.npy")}, Label: "y"},
+			`train.npy: a file of format npy has no columns, so none is called "y": put the labels into a file and name it with --labels`},
+		{Spec{Paths: []string{in("train.npy")}, Tags: "tgas"},
+			`train.npy: a file of format npy has no columns, so none is called "tgas": put the tags into a file and name it with --tags`},
+		{Spec{Paths: []string{in("train.npy")}, ID: "sku"},
+			`train.npy: a file of format npy has no columns, so none is called "sku": put the ids into a file and name it with --ids`},
+		{Spec{Paths: []string{in("empty.csv")}}, "empty.csv: no rows"},
+		{Spec{Paths: []string{in("train.npy")}, LabelsFile: []string{in("y.txt")}}, "y.txt: 3 labels for 2 rows of train.npy"},
+		{Spec{Paths: []string{in("train.npy")}, LabelsFile: []string{in("y1.txt"), in("y.txt")}}, "y1.txt, y.txt: 4 labels for 2 rows"},
+		{Spec{Paths: []string{in("train.npy")}, TagsFile: []string{in("tags.txt")}}, "tags.txt: 3 lines of tags for 2 rows of train.npy"},
+		{Spec{Paths: []string{in("train.npy")}, IDsFile: []string{in("y.txt")}}, "y.txt: 3 ids for 2 rows of train.npy"},
+		{Spec{Paths: []string{in("train.npy")}, IDsFile: []string{in("y2.txt")}}, "y2.txt: no such file; did you mean y.txt?"},
+		{Spec{Paths: []string{in("rows.csv")}, Label: "y", LabelsFile: []string{"y.txt"}}, "labels come from a column (y) or from a file (y.txt), not from both"},
+		{Spec{Paths: []string{in("rows.csv")}, ID: "y", IDsFile: []string{"y.txt"}}, "ids come from a column (y) or from a file (y.txt), not from both"},
+		{Spec{Paths: []string{in("rows.csv")}, Tags: "y", TagsFile: []string{"y.txt"}}, "tags come from a column (y) or from a file (y.txt), not from both"},
+	} {
+		_, err := Open(c.spec)
+		setWant(t, dir, err, c.want)
+	}
+}
+
+func TestTagsAreAFileOrAColumn(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	setFile(t, dir, "docs.jsonl", `{"v":[1,2],"tags":["a","b"]}`+"\n"+`{"v":[1,3],"tags":[]}`+"\n")
+	setFile(t, dir, "rows.npy", setNpy([]float32{1, 2}, []float32{1, 3}))
+	setFile(t, dir, "lines.txt", "a b\n\n")
+	want := [][]string{{"a", "b"}, {}}
+	check := func(spec Spec) {
+		t.Helper()
+		s, err := Open(spec)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for c, err := range s.Chunks(t.Context()) {
+			if err != nil || !slices.EqualFunc(c.Tags, want, slices.Equal[[]string]) {
+				t.Errorf("%q %v, want %q", c.Tags, err, want)
+			}
+		}
+	}
+	check(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "tags"})
+	check(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "lines.txt"})
+	check(Spec{Paths: []string{"rows.npy"}, Tags: "lines.txt"})
+	check(Spec{Paths: []string{"rows.npy"}, TagsFile: []string{"lines.txt"}})
+	setFile(t, dir, "tags", "a b\n\n")
+	check(Spec{Paths: []string{"rows.npy"}, Tags: "tags"})
+	check(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "./tags"})
+	_, err := Open(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "tags"})
+	setWant(t, dir, err, fmt.Sprintf("tags: tags is a file and also a column of docs.jsonl: write .%ctags for the file, or rename the file to get the column", filepath.Separator))
+}

@@ -1,0 +1,276 @@
+package dataset
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Labels is one class per row. The classes are numbered in the order of their names: as numbers when all of
+// them are, else as strings.
+type Labels struct {
+	Class []int32 // of each row, an index into Names
+	Names []string
+}
+
+// Tags is a set of tags per row, numbered in the order of their names as Labels does.
+type Tags struct {
+	Start []int   // row i has Tag[Start[i]:Start[i+1]]; one entry more than rows
+	Tag   []int32 // ascending within a row, an index into Names
+	Names []string
+}
+
+// Rows is the number of rows.
+func (l *Labels) Rows() int { return len(l.Class) }
+
+// Rows is the number of rows.
+func (t *Tags) Rows() int { return len(t.Start) - 1 }
+
+// Row lends the tags of row i.
+func (t *Tags) Row(i int) []int32 { return t.Tag[t.Start[i]:t.Start[i+1]:t.Start[i+1]] }
+
+// Count is a name and the number of rows that have it.
+type Count struct {
+	Name string `json:"name"`
+	Rows int    `json:"rows"`
+}
+
+// Histogram counts the rows of every class, the most frequent first, ties by name.
+func (l *Labels) Histogram() []Count { return histogram(l.Names, l.counts()) }
+
+// Histogram counts the rows of every tag, the most frequent first, ties by name.
+func (t *Tags) Histogram() []Count { return histogram(t.Names, tally(t.Tag, len(t.Names))) }
+
+func (l *Labels) counts() []int { return tally(l.Class, len(l.Names)) }
+
+func tally(numbers []int32, n int) []int {
+	counts := make([]int, n)
+	for _, k := range numbers {
+		counts[k]++
+	}
+	return counts
+}
+
+func histogram(names []string, counts []int) []Count {
+	list := make([]Count, len(names))
+	for k, name := range names {
+		list[k] = Count{name, counts[k]}
+	}
+	slices.SortStableFunc(list, func(a, b Count) int { return cmp.Compare(b.Rows, a.Rows) })
+	return list
+}
+
+// SimilarShare is the share of pairs of different rows that have the same class; 0 for fewer than two rows.
+func (l *Labels) SimilarShare() float64 {
+	similar := 0.0
+	for _, n := range l.counts() {
+		similar += pairsOf(n)
+	}
+	return share(similar, len(l.Class))
+}
+
+// exactSets bounds the work of an exact SimilarShare of tags: the number of pairs of distinct sets compared.
+const exactSets = 1 << 22
+
+// sampledPairs is how many pairs an estimated SimilarShare of tags looks at.
+const sampledPairs = 200_000
+
+// SimilarShare is the share of pairs of different rows with at least minShared tags in common. It is exact
+// when the rows have few distinct sets of tags, each set compared with each, and else an estimate from
+// 200,000 pairs, the same ones every time.
+func (t *Tags) SimilarShare(minShared int) (similar float64, exact bool) {
+	n := t.Rows()
+	sets, copies := t.distinct()
+	if len(sets)*(len(sets)+1)/2 > exactSets {
+		rng := rand.New(rand.NewPCG(1, uint64(n)))
+		hits := 0
+		for range sampledPairs {
+			i, j := rng.IntN(n), rng.IntN(n-1)
+			if j >= i {
+				j++
+			}
+			if shared(t.Row(i), t.Row(j)) >= minShared {
+				hits++
+			}
+		}
+		return float64(hits) / sampledPairs, false
+	}
+	sum := 0.0
+	for a, x := range sets {
+		if len(x) >= minShared {
+			sum += pairsOf(copies[a])
+		}
+		for b, y := range sets[:a] {
+			if shared(x, y) >= minShared {
+				sum += float64(copies[a]) * float64(copies[b])
+			}
+		}
+	}
+	return share(sum, n), true
+}
+
+// distinct lends every set of tags that occurs once, and the number of rows that have it.
+func (t *Tags) distinct() (sets [][]int32, copies []int) {
+	rows := make([][]int32, t.Rows())
+	for i := range rows {
+		rows[i] = t.Row(i)
+	}
+	slices.SortFunc(rows, slices.Compare)
+	for _, row := range rows {
+		if k := len(sets); k == 0 || !slices.Equal(sets[k-1], row) {
+			sets, copies = append(sets, row), append(copies, 0)
+		}
+		copies[len(copies)-1]++
+	}
+	return sets, copies
+}
+
+// shared is the number of common entries of two ascending lists.
+func shared(x, y []int32) int {
+	n := 0
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		switch {
+		case x[i] < y[j]:
+			i++
+		case x[i] > y[j]:
+			j++
+		default:
+			n, i, j = n+1, i+1, j+1
+		}
+	}
+	return n
+}
+
+// pairsOf is the number of pairs of n things.
+func pairsOf(n int) float64 { return float64(n) * float64(n-1) / 2 }
+
+// share is the share of similar among all pairs of n rows.
+func share(similar float64, n int) float64 {
+	if n < 2 {
+		return 0
+	}
+	return similar / pairsOf(n)
+}
+
+// canonicalLabel makes labels equal that differ only in the way a file writes a number: 3.0 and 3.000e+00 are
+// 3. Nothing without a decimal point is touched, since 007 and 7 may be two codes. The empty string is no
+// label, and so is NaN, which is how arrays of numbers say so.
+func canonicalLabel(s string) string {
+	s = strings.TrimSpace(s)
+	if strings.EqualFold(s, "nan") {
+		return ""
+	}
+	if strings.IndexByte(s, '.') >= 0 {
+		if x, ok := decimal(s); ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			return strconv.FormatInt(int64(x), 10)
+		}
+	}
+	return s
+}
+
+// decimal reads a finite decimal number.
+func decimal(s string) (float64, bool) {
+	if strings.Trim(s, "+-.0123456789eE") != "" {
+		return 0, false // what only Go's syntax takes for a number
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	return x, err == nil
+}
+
+// naming numbers names in the order they are met.
+type naming struct {
+	numbers map[string]int32
+	names   []string
+}
+
+func newNaming() *naming { return &naming{numbers: map[string]int32{}} }
+
+func (n *naming) number(name string) int32 {
+	k, ok := n.numbers[name]
+	if !ok {
+		name = strings.Clone(name) // it was lent
+		k = int32(len(n.names))
+		n.numbers[name] = k
+		n.names = append(n.names, name)
+	}
+	return k
+}
+
+// inOrder returns the names in their lasting order, and for each number met so far the lasting one.
+func (n *naming) inOrder() (names []string, lasting []int32) {
+	values := make([]float64, len(n.names))
+	numeric := true
+	for k, name := range n.names {
+		var ok bool
+		values[k], ok = decimal(name)
+		numeric = numeric && ok
+	}
+	met := make([]int32, len(n.names))
+	for k := range met {
+		met[k] = int32(k)
+	}
+	slices.SortFunc(met, func(a, b int32) int {
+		if numeric && values[a] != values[b] {
+			return cmp.Compare(values[a], values[b])
+		}
+		return strings.Compare(n.names[a], n.names[b])
+	})
+	lasting = make([]int32, len(met))
+	for k, m := range met {
+		names = append(names, n.names[m])
+		lasting[m] = int32(k)
+	}
+	return names, lasting
+}
+
+// labelling collects Labels row by row.
+type labelling struct {
+	naming *naming
+	class  []int32
+}
+
+func (b *labelling) add(label string) { b.class = append(b.class, b.naming.number(label)) }
+
+func (b *labelling) labels() *Labels {
+	names, lasting := b.naming.inOrder()
+	for i, k := range b.class {
+		b.class[i] = lasting[k]
+	}
+	return &Labels{b.class, names}
+}
+
+// tagging collects Tags row by row.
+type tagging struct {
+	naming *naming
+	start  []int
+	tag    []int32
+}
+
+func (b *tagging) add(tags []string) {
+	for _, name := range tags {
+		if name = strings.TrimSpace(name); name != "" {
+			b.tag = append(b.tag, b.naming.number(name))
+		}
+	}
+	b.start = append(b.start, len(b.tag))
+}
+
+func (b *tagging) tags() *Tags {
+	names, lasting := b.naming.inOrder()
+	t := &Tags{Start: make([]int, 1, len(b.start)+1), Tag: b.tag[:0], Names: names}
+	from := 0
+	for _, to := range b.start {
+		row := b.tag[from:to]
+		for i, k := range row {
+			row[i] = lasting[k]
+		}
+		slices.Sort(row)
+		t.Tag = append(t.Tag, slices.Compact(row)...) // never beyond what is read already
+		t.Start = append(t.Start, len(t.Tag))
+		from = to
+	}
+	return t
+}

@@ -1,0 +1,141 @@
+package dataset
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+func setLabels(names ...string) *Labels {
+	b := &labelling{naming: newNaming()}
+	for _, name := range names {
+		b.add(name)
+	}
+	return b.labels()
+}
+
+func setTags(rows ...[]string) *Tags {
+	b := &tagging{naming: newNaming()}
+	for _, row := range rows {
+		b.add(row)
+	}
+	return b.tags()
+}
+
+func TestClassesAreNumberedInOrder(t *testing.T) {
+	for _, c := range []struct {
+		labels, names []string
+		class         []int32
+	}{
+		{[]string{"b", "a", "b"}, []string{"a", "b"}, []int32{1, 0, 1}},
+		{[]string{"10", "9", "-1", "0.5"}, []string{"-1", "0.5", "9", "10"}, []int32{3, 2, 0, 1}},
+		{[]string{"10", "9", "x"}, []string{"10", "9", "x"}, []int32{0, 1, 2}},
+		{[]string{"7", "007"}, []string{"007", "7"}, []int32{1, 0}},
+		{[]string{"inf", "1"}, []string{"1", "inf"}, []int32{1, 0}},
+	} {
+		l := setLabels(c.labels...)
+		if !slices.Equal(l.Names, c.names) || !slices.Equal(l.Class, c.class) {
+			t.Errorf("%q: %q %v, want %q %v", c.labels, l.Names, l.Class, c.names, c.class)
+		}
+	}
+}
+
+func TestCanonicalLabel(t *testing.T) {
+	for in, want := range map[string]string{
+		"3": "3", "3.0": "3", "3.000000000000000000e+00": "3", "-0.0": "0", "-2.0": "-2", "3.5": "3.5", "1.5e1": "15",
+		"007": "007", "1e5": "1e5", " cat ": "cat", "": "", "NaN": "", "nan": "", "nano": "nano", "v1.0": "v1.0", ".": ".",
+		"1.0.0": "1.0.0", "90071992547409930.0": "90071992547409930.0",
+	} {
+		if got := canonicalLabel(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestTagsAreSortedSets(t *testing.T) {
+	tags := setTags([]string{"sea", "sky", "sea"}, nil, []string{" boat ", "", "sea"})
+	want := &Tags{Start: []int{0, 2, 2, 4}, Tag: []int32{1, 2, 0, 1}, Names: []string{"boat", "sea", "sky"}}
+	if !reflect.DeepEqual(tags, want) {
+		t.Errorf("%+v, want %+v", tags, want)
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	want := []Count{{"b", 2}, {"a", 1}, {"c", 1}}
+	if got := setLabels("c", "b", "a", "b").Histogram(); !slices.Equal(got, want) {
+		t.Errorf("labels: %v, want %v", got, want)
+	}
+	if got := setTags([]string{"c", "b"}, []string{"b", "a"}).Histogram(); !slices.Equal(got, want) {
+		t.Errorf("tags: %v, want %v", got, want)
+	}
+}
+
+// similarByTrying is the definition: look at every pair.
+func similarByTrying(n int, similar func(i, j int) bool) float64 {
+	hits, all := 0, 0
+	for j := range n {
+		for i := range j {
+			all++
+			if similar(i, j) {
+				hits++
+			}
+		}
+	}
+	return float64(hits) / float64(all)
+}
+
+func TestSimilarShare(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		n := 2 + rng.IntN(60)
+		var labels []string
+		var rows [][]string
+		for range n {
+			labels = append(labels, strconv.Itoa(rng.IntN(4)))
+			var row []string
+			for range rng.IntN(5) {
+				row = append(row, strconv.Itoa(rng.IntN(6)))
+			}
+			rows = append(rows, row)
+		}
+		l, tags := setLabels(labels...), setTags(rows...)
+		want := similarByTrying(n, func(i, j int) bool { return labels[i] == labels[j] })
+		if got := l.SimilarShare(); math.Abs(got-want) > 1e-12 {
+			t.Errorf("labels: %v, want %v", got, want)
+		}
+		for minShared := 1; minShared <= 3; minShared++ {
+			want := similarByTrying(n, func(i, j int) bool {
+				both := 0
+				for _, k := range tags.Row(i) {
+					if slices.Contains(tags.Row(j), k) {
+						both++
+					}
+				}
+				return both >= minShared
+			})
+			got, exact := tags.SimilarShare(minShared)
+			if math.Abs(got-want) > 1e-12 || !exact {
+				t.Errorf("tags, %d shared: %v (exact %v), want %v", minShared, got, exact, want)
+			}
+		}
+	}
+	if got := setLabels("a").SimilarShare(); got != 0 {
+		t.Errorf("one row: %v", got)
+	}
+}
+
+func TestSimilarShareOfManyTagSetsIsEstimated(t *testing.T) {
+	// Every row has one of ten tags and one of its own: a tenth of the pairs share one.
+	var rows [][]string
+	for i := range 4000 {
+		rows = append(rows, []string{"shared" + strconv.Itoa(i%10), "own" + strconv.Itoa(i)})
+	}
+	got, exact := setTags(rows...).SimilarShare(1)
+	again, _ := setTags(rows...).SimilarShare(1)
+	if exact || math.Abs(got-0.1) > 0.005 || got != again {
+		t.Errorf("%v and %v, exact %v", got, again, exact)
+	}
+}

@@ -1,0 +1,293 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Names that mean something in the head of a table. y is not among them: it may be a coordinate.
+var tableLabels = []string{"label", "labels", "class", "target"}
+
+const (
+	sampleRows  = 64
+	sampleBytes = 1 << 20
+	maxFields   = 1 << 22
+)
+
+// table splits a text file into rows of fields, between separators and in quotes as of RFC 4180.
+type table struct {
+	in     *input
+	comma  byte
+	lines  int      // read so far
+	line   int      // where the row begins, from 1
+	fields [][]byte // of the present row, lent
+	names  []string // head of the table, nil without one
+	width  int      // columns
+	joined []byte   // a row over several lines
+	plain  []byte   // quoted fields without their quotes
+}
+
+// openTable looks at the first rows through an input of its own, settles separator and head, and leaves in before
+// the first row of data. It returns the rows it looked at.
+func openTable(in *input, format string, asked ...string) (*table, [][]string, error) {
+	look, err := openInput(in.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer look.Close()
+	t := &table{in: look, comma: ','}
+	if format == "tsv" {
+		t.comma = '\t'
+	} else {
+		head, err := look.head()
+		if err != nil {
+			return nil, nil, err
+		}
+		first, _, _ := bytes.Cut(head, []byte("\n"))
+		if bytes.IndexByte(first, ',') < 0 && bytes.IndexByte(first, ';') >= 0 {
+			t.comma = ';'
+		}
+	}
+	look.skipMark()
+	var rows [][]string
+	for size := 0; len(rows) < sampleRows && size < sampleBytes; {
+		err := t.read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		row := make([]string, len(t.fields))
+		for j, f := range t.fields {
+			row[j] = string(f)
+			size += len(f) + 1
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return nil, nil, fmt.Errorf("%s: has no rows", in.path)
+	}
+	t = &table{in: in, comma: t.comma, width: len(rows[0])}
+	in.skipMark()
+	if isHead(rows, asked) {
+		t.names, rows = rows[0], rows[1:]
+		if err := t.read(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return t, rows, nil
+}
+
+// isHead reports whether the first row names the columns: it holds a name that is asked for or usual, or no number
+// above any column of numbers, or the numbers 0, 1, 2 that pandas makes up.
+func isHead(rows [][]string, asked []string) bool {
+	head := rows[0]
+	for _, name := range slices.Concat(asked, tableLabels, usualIDs, usualTags) {
+		if name != "" && !isNumeric(name) && slices.ContainsFunc(head, func(s string) bool { return strings.EqualFold(s, name) }) {
+			return true
+		}
+	}
+	if len(rows) == 1 {
+		return false
+	}
+	numeric, named, counted, fractions := 0, 0, 0, false
+	for j, name := range head {
+		if mostlyNumeric(rows[1:], j) {
+			numeric++
+			if !isNumeric(name) {
+				named++
+			}
+		}
+		if name == strconv.Itoa(counted) {
+			counted++
+		}
+		fractions = fractions || j < len(rows[1]) && strings.Contains(rows[1][j], ".")
+	}
+	return numeric > 0 && named == numeric || head[0] == "" && counted == len(head)-1 && counted > 0 || fractions && counted == len(head) && counted > 2
+}
+
+// mostlyNumeric reports whether column j holds numbers, or lists of them, in most rows that have anything there.
+func mostlyNumeric(rows [][]string, j int) bool {
+	yes, no := 0, 0
+	for _, row := range rows {
+		switch {
+		case j >= len(row) || row[j] == "":
+		case isNumeric(row[j]):
+			yes++
+		default:
+			no++
+		}
+	}
+	return yes >= no
+}
+
+// isNumeric reports a number or a list of numbers.
+func isNumeric(s string) bool {
+	if _, err := parseFloat([]byte(s)); err != errNotNumber {
+		return true
+	}
+	values, _, err := appendList(nil, []byte(s))
+	return err == nil && len(values) > 0
+}
+
+// read splits the next row that is not blank.
+func (t *table) read() error {
+	for {
+		line, err := t.in.line()
+		if err != nil {
+			return err
+		}
+		t.lines++
+		t.line = t.lines
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		t.fields = t.fields[:0]
+		if bytes.IndexByte(line, '"') >= 0 {
+			return t.readQuoted(line)
+		}
+		for {
+			i := bytes.IndexByte(line, t.comma)
+			if i < 0 {
+				t.fields = append(t.fields, trimSpaces(line))
+				return nil
+			}
+			if len(t.fields) == maxFields {
+				return fmt.Errorf("%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
+			}
+			t.fields = append(t.fields, trimSpaces(line[:i]))
+			line = line[i+1:]
+		}
+	}
+}
+
+// trimSpaces is bytes.TrimSpace for the common case of nothing to trim.
+func trimSpaces(b []byte) []byte {
+	if len(b) == 0 || b[0] > ' ' && b[len(b)-1] > ' ' {
+		return b
+	}
+	return bytes.TrimSpace(b)
+}
+
+// readQuoted splits a row with quoted fields, which may hold separators, doubled quotes and ends of lines.
+func (t *table) readQuoted(line []byte) error {
+	t.joined = append(t.joined[:0], line...)
+	open, start := false, true // inside quotes; at the start of a field
+	for from := 0; ; {
+		for _, c := range t.joined[from:] {
+			switch {
+			case c == '"' && (open || start):
+				open = !open // a doubled quote closes and opens again
+				start = !open
+			case c == t.comma && !open:
+				start = true
+			case c != ' ':
+				start = false
+			}
+		}
+		if !open {
+			break
+		}
+		from = len(t.joined)
+		more, err := t.in.line()
+		if err == io.EOF || len(t.joined) > maxLine {
+			return fmt.Errorf("%s: line %d: a quoted field does not end", t.in.path, t.line)
+		}
+		if err != nil {
+			return err
+		}
+		t.lines++
+		t.joined = append(append(t.joined, '\n'), more...)
+	}
+	// The fields never get longer than the row, so their memory does not move while they are lent.
+	t.plain = slices.Grow(t.plain[:0], len(t.joined))
+	for rest := t.joined; ; {
+		field := rest
+		if text := bytes.TrimLeft(rest, " "); len(text) > 0 && text[0] == '"' {
+			from := len(t.plain)
+			rest = text[1:]
+			for {
+				i := bytes.IndexByte(rest, '"')
+				if i < 0 { // cannot be: the row ends outside of quotes
+					i = len(rest)
+				}
+				t.plain = append(t.plain, rest[:i]...)
+				rest = rest[min(i+1, len(rest)):]
+				if len(rest) == 0 || rest[0] != '"' {
+					break
+				}
+				t.plain = append(t.plain, '"')
+				rest = rest[1:]
+			}
+			i := bytes.IndexByte(rest, t.comma)
+			if i < 0 {
+				i = len(rest)
+			}
+			t.plain = append(t.plain, bytes.TrimSpace(rest[:i])...)
+			t.fields = append(t.fields, t.plain[from:len(t.plain):len(t.plain)])
+			if i == len(rest) {
+				return nil
+			}
+			rest = rest[i+1:]
+			continue
+		}
+		i := bytes.IndexByte(field, t.comma)
+		if i < 0 {
+			t.fields = append(t.fields, trimSpaces(field))
+			return nil
+		}
+		t.fields = append(t.fields, trimSpaces(field[:i]))
+		rest = field[i+1:]
+	}
+}
+
+// named is the first column with one of the names, or -1.
+func (t *table) named(names []string) int {
+	for _, name := range names {
+		if j := slices.IndexFunc(t.names, func(s string) bool { return strings.EqualFold(s, name) }); j >= 0 {
+			return j
+		}
+	}
+	return -1
+}
+
+// find is the column asked for by name or by number, counted from 1.
+func (t *table) find(asked string) (int, error) {
+	if j := slices.Index(t.names, asked); j >= 0 {
+		return j, nil
+	}
+	if j := t.named([]string{asked}); j >= 0 {
+		return j, nil
+	}
+	n, err := strconv.Atoi(asked)
+	switch {
+	case err == nil && n >= 1 && n <= t.width:
+		return n - 1, nil
+	case t.names == nil:
+		return 0, fmt.Errorf("%s: has no column %q: it has no line of names, so columns are called 1 to %d", t.in.path, asked, t.width)
+	default:
+		return 0, fmt.Errorf("%s: has no column %q; it has %s", t.in.path, asked, enumerate(t.names))
+	}
+}
+
+// enumerate lists names, not all of very many.
+func enumerate(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// column names column j in errors.
+func (t *table) column(j int) string {
+	if j < len(t.names) && t.names[j] != "" {
+		return t.names[j]
+	}
+	return strconv.Itoa(j + 1)
+}
