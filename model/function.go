@@ -5,6 +5,9 @@ package model
 import (
 	"fmt"
 	"math"
+
+	"hashgrove/dataset"
+	"hashgrove/hamming"
 )
 
 // Function is one bit of a code as a function of quantised columns. Its score is an exact integer; the bit is 1
@@ -14,8 +17,13 @@ type Function interface {
 	Check(dim int) error
 }
 
-// MaxDepth is the greatest depth of a tree.
-const MaxDepth = 8
+// What a model may hold. The limits bound what a hostile file can ask for; docs/formats.md lists them.
+const (
+	MaxDepth = 8               // of a tree
+	MaxTrees = 1 << 16         // of one bit
+	MaxBits  = hamming.MaxBits // of a code
+	MaxDim   = 1 << 24         // of a vector
+)
 
 // Ensemble is a hash function made of boosted decision trees (Lin et al., CVPR 2014, eq:btree):
 //
@@ -28,7 +36,7 @@ type Ensemble struct {
 	Depth   int
 	Feature []uint32 // column tested by each split
 	Bin     []uint8  // left iff bin(x[Feature]) <= Bin
-	Leaf    []uint64 // LeafWords words per tree; bit l is 1 where leaf l says +1
+	Leaf    []uint64 // LeafWords words per tree; bit l is 1 where leaf l says +1; bits beyond the leaves are 0
 	Weight  []int32  // w_q, scaled; positive, and their sum is below 2^31
 }
 
@@ -47,12 +55,19 @@ func (e *Ensemble) Check(dim int) error {
 		return fmt.Errorf("trees of depth %d, outside of 1 to %d", e.Depth, MaxDepth)
 	}
 	n, splits := e.Trees(), Splits(e.Depth)
-	if n == 0 || len(e.Feature) != n*splits || len(e.Bin) != n*splits || len(e.Leaf) != n*LeafWords(e.Depth) {
+	if n == 0 || n > MaxTrees || len(e.Feature) != n*splits || len(e.Bin) != n*splits || len(e.Leaf) != n*LeafWords(e.Depth) {
 		return fmt.Errorf("%d trees of depth %d with %d columns, %d bins and %d leaf words", n, e.Depth, len(e.Feature), len(e.Bin), len(e.Leaf))
 	}
 	for i, f := range e.Feature {
 		if int64(f) >= int64(dim) {
 			return fmt.Errorf("tree %d tests column %d of vectors with %d", i/splits, f, dim)
+		}
+	}
+	if e.Depth < 6 {
+		for q, leaves := range e.Leaf {
+			if leaves>>(1<<e.Depth) != 0 {
+				return fmt.Errorf("tree %d of depth %d has the leaf signs %#x, more than it has leaves", q, e.Depth, leaves)
+			}
 		}
 	}
 	sum := int64(0)
@@ -81,8 +96,24 @@ func (l *Linear) Check(dim int) error {
 	if len(l.Weight) != dim {
 		return fmt.Errorf("hyperplane of %d weights for vectors of %d dimensions", len(l.Weight), dim)
 	}
-	if l.Bias > 1<<62 || l.Bias < -1<<62 {
-		return fmt.Errorf("hyperplane with bias %d", l.Bias)
+	// The score stays within 2^62, so that no sum on the way to it can wrap around.
+	const limit = 1 << 62
+	bound := uint64(l.Bias)
+	if l.Bias < 0 {
+		bound = -bound
+	}
+	for _, w := range l.Weight {
+		if bound > limit {
+			break
+		}
+		if w < 0 {
+			bound += uint64(-int64(w)) * (dataset.Bins - 1)
+		} else {
+			bound += uint64(w) * (dataset.Bins - 1)
+		}
+	}
+	if bound > limit {
+		return fmt.Errorf("hyperplane with bias %d whose score can pass 2^62", l.Bias)
 	}
 	return nil
 }

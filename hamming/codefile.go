@@ -1,0 +1,190 @@
+package hamming
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"hashgrove/internal/section"
+)
+
+// The code file (.hgc). docs/formats.md draws it.
+//
+//	head         bits, whether there are ids, fingerprint
+//	code, ids    packed codes and, if there are any, their ids; as many pairs as it takes
+//	tail         number of codes
+//
+// A section of codes is as long as codesPerSection allows, or shorter when the ids reach maxIDs first; only the last
+// may be shorter than that. So the same codes and ids always make the same file.
+//
+// Version 1: as above.
+const codeVersion = 1
+
+// Errors of files, for errors.Is. An error of reading or writing itself is none of them.
+var (
+	ErrDamaged = section.ErrDamaged // a checksum, a size or the contents are wrong
+	ErrKind    = section.ErrKind    // this is not a code file
+	ErrVersion = section.ErrVersion // written by a newer version
+)
+
+// MaxID is the greatest length of an id in bytes.
+const MaxID = 1 << 16
+
+const (
+	codeHead = 4 + 1 + 32
+	maxCodes = 1 << 20 // bytes of codes in a section
+	maxIDs   = 1 << 20 // bytes of ids after which a section ends
+)
+
+func codesPerSection(bits int) int { return maxCodes / ((bits + 7) / 8) }
+
+// codeFile is the format HGC.
+type codeFile struct {
+	w     *section.Writer
+	ids   bool
+	limit int // codes per section
+	n     int // codes in this one
+	codes []byte
+	names []byte
+}
+
+func (f *codeFile) begin(h Header, ids bool) error {
+	f.ids, f.limit = ids, codesPerSection(h.Bits)
+	head := binary.LittleEndian.AppendUint32(nil, uint32(h.Bits))
+	if ids {
+		head = append(head, 1)
+	} else {
+		head = append(head, 0)
+	}
+	return f.w.Section("head", append(head, h.Fingerprint[:]...))
+}
+
+func (f *codeFile) add(row int, packed []byte, id string) error {
+	f.codes = append(f.codes, packed...)
+	if f.ids {
+		if len(id) > MaxID {
+			return fmt.Errorf("row %d: an id of %d bytes, and at most %d are allowed", row, len(id), MaxID)
+		}
+		f.names = binary.LittleEndian.AppendUint32(f.names, uint32(len(id)))
+		f.names = append(f.names, id...)
+	}
+	if f.n++; f.n == f.limit || len(f.names) >= maxIDs {
+		return f.flush()
+	}
+	return nil
+}
+
+func (f *codeFile) flush() error {
+	if f.n == 0 {
+		return nil
+	}
+	if err := f.w.Section("code", f.codes); err != nil {
+		return err
+	}
+	if f.ids {
+		if err := f.w.Section("ids ", f.names); err != nil {
+			return err
+		}
+	}
+	f.n, f.codes, f.names = 0, f.codes[:0], f.names[:0]
+	return nil
+}
+
+func (f *codeFile) end(rows int) error {
+	if err := f.flush(); err != nil {
+		return err
+	}
+	if err := f.w.Section("tail", binary.LittleEndian.AppendUint64(nil, uint64(rows))); err != nil {
+		return err
+	}
+	return f.w.Close()
+}
+
+// codeSections reads the sections after the head.
+type codeSections struct {
+	in    *section.Reader
+	ids   bool
+	codes Codes
+	names []string
+	full  bool // the last section of codes ended where it had to
+	rows  uint64
+	err   error // io.EOF once all is read
+}
+
+func (s *codeSections) next() (Codes, []string, error) {
+	if s.err == nil {
+		s.err = s.read()
+	}
+	return s.codes, s.names, s.err
+}
+
+func (s *codeSections) read() error {
+	tag, _, err := s.in.Next()
+	if err == io.EOF {
+		return s.in.Damaged("section %q is missing", "tail")
+	}
+	if err != nil {
+		return err
+	}
+	switch tag {
+	case "code":
+		return s.some()
+	case "tail":
+		s.codes.Data, s.names = nil, nil
+		b, err := s.in.Payload(8)
+		if err != nil {
+			return err
+		}
+		if len(b) != 8 || binary.LittleEndian.Uint64(b) != s.rows {
+			return s.in.Damaged("the number of codes is not %d", s.rows)
+		}
+		if s.ids && s.rows == 0 {
+			return s.in.Damaged("ids without codes")
+		}
+		if err := s.in.End(); err != nil {
+			return err
+		}
+		return io.EOF
+	}
+	return s.in.Damaged("this section does not belong here")
+}
+
+// some reads one section of codes and that of their ids.
+func (s *codeSections) some() error {
+	b, err := s.in.Payload(maxCodes)
+	if err != nil {
+		return err
+	}
+	width := s.codes.Bytes()
+	n := len(b) / width
+	if n == 0 || len(b)%width != 0 || !s.full {
+		return s.in.Damaged("%d bytes of codes, which is not as many as there must be", len(b))
+	}
+	if !s.codes.unpack(n, b) {
+		return s.in.Damaged("a code has bits beyond its length")
+	}
+	s.rows += uint64(n)
+	s.full = n == codesPerSection(s.codes.Bits)
+	if !s.ids {
+		return nil
+	}
+	if b, err = s.in.Expect("ids ", maxIDs+MaxID+4); err != nil {
+		return err
+	}
+	s.names = s.names[:0]
+	all, last := len(b), 0
+	for len(b) >= 4 {
+		size := binary.LittleEndian.Uint32(b)
+		if size > MaxID || uint64(size) > uint64(len(b)-4) {
+			return s.in.Damaged("an id of %d bytes", size)
+		}
+		last = 4 + int(size)
+		s.names = append(s.names, string(b[4:last]))
+		b = b[last:]
+	}
+	if len(b) != 0 || len(s.names) != n || all-last >= maxIDs {
+		return s.in.Damaged("%d ids for %d codes", len(s.names), n)
+	}
+	s.full = s.full || all >= maxIDs
+	return nil
+}

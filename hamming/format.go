@@ -1,0 +1,256 @@
+package hamming
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"hashgrove/internal/section"
+)
+
+// Format is a way to write codes to a file. Codes are packed bytes, bit 0 first, in all of them.
+type Format string
+
+// The formats. Only a code file keeps the fingerprint of the model; only a code file and CSV keep ids.
+const (
+	HGC Format = "hgc" // Hashgrove's code file: checksums, fingerprint, ids
+	NPY Format = "npy" // NumPy array of uint8, one row per code, as packbits makes it
+	Raw Format = "raw" // the packed bytes, one code after the other
+	Hex Format = "hex" // one line of hex digits per code
+	CSV Format = "csv" // lines id,code after a header; the code in hex digits
+)
+
+// FormatOf tells the format from the end of a file name.
+func FormatOf(path string) (Format, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".hgc":
+		return HGC, nil
+	case ".npy":
+		return NPY, nil
+	case ".bin", ".raw":
+		return Raw, nil
+	case ".hex", ".txt":
+		return Hex, nil
+	case ".csv":
+		return CSV, nil
+	}
+	return "", fmt.Errorf("%s: the name does not tell the format of codes: end it with .hgc, .npy, .bin, .hex, .txt or .csv", path)
+}
+
+// Header is what a writer must know before the first code.
+type Header struct {
+	Bits        int      // length of every code
+	Rows        int      // number of codes; 0 when it is not known yet
+	Fingerprint [32]byte // of the model's first Bits bits; zeros when it is not known
+}
+
+// Writer writes codes in some format, a few at a time. What it writes does not depend on how they are grouped.
+type Writer struct {
+	header Header
+	out    format
+	file   *section.File // what Create started
+	rows   int
+	ids    bool
+	buf    []byte
+}
+
+// format is what formats differ in. Rows are added one by one; id is empty when there are no ids.
+type format interface {
+	begin(h Header, ids bool) error
+	add(row int, packed []byte, id string) error
+	end(rows int) error
+}
+
+// NewWriter starts codes on w. NumPy arrays need the number of rows in advance.
+func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
+	if h.Bits < 1 || h.Bits > MaxBits {
+		return nil, fmt.Errorf("codes of %d bits, outside of 1 to %d", h.Bits, MaxBits)
+	}
+	out := &Writer{header: h}
+	switch f {
+	case HGC:
+		out.out = &codeFile{w: section.NewWriter(w, section.Codes, codeVersion)}
+	case NPY:
+		patch, _ := w.(*section.File)
+		out.out = &npy{w: bufio.NewWriterSize(w, 1<<16), patch: patch}
+	case Raw:
+		out.out = &raw{bufio.NewWriterSize(w, 1<<16)}
+	case Hex:
+		out.out = &hexLines{w: bufio.NewWriterSize(w, 1<<16)}
+	case CSV:
+		out.out = &csvLines{w: csv.NewWriter(w)}
+	default:
+		return nil, fmt.Errorf("unknown format of codes %q: choose hgc, npy, raw, hex or csv", string(f))
+	}
+	return out, nil
+}
+
+// Create starts a file of codes, which takes its place on Close, all or nothing. Abort throws it away.
+func Create(path string, f Format, h Header) (*Writer, error) {
+	file, err := section.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	w, err := NewWriter(file, f, h)
+	if err != nil {
+		file.Abort()
+		return nil, err
+	}
+	w.file = file
+	return w, nil
+}
+
+// Write appends codes. Either all codes of a file have ids or none; nil means none.
+func (w *Writer) Write(c Codes, ids []string) error {
+	if c.Bits != w.header.Bits {
+		panic("hamming: codes of another length than the writer's")
+	}
+	if ids != nil && len(ids) != c.Len() {
+		panic("hamming: numbers of codes and ids differ")
+	}
+	if c.Len() == 0 {
+		return nil
+	}
+	if w.header.Rows > 0 && w.rows+c.Len() > w.header.Rows {
+		return fmt.Errorf("more codes than the %d announced: did a file change while it was read?", w.header.Rows)
+	}
+	if w.rows == 0 {
+		w.ids = ids != nil
+		if err := w.out.begin(w.header, w.ids); err != nil {
+			return err
+		}
+	}
+	if w.ids != (ids != nil) {
+		return fmt.Errorf("row %d: some codes have ids and some have none", w.rows)
+	}
+	for i := range c.Len() {
+		id := ""
+		if ids != nil {
+			id = ids[i]
+		}
+		w.buf = c.AppendBytes(w.buf[:0], i)
+		if err := w.out.add(w.rows, w.buf, id); err != nil {
+			return err
+		}
+		w.rows++
+	}
+	return nil
+}
+
+// Close finishes what was written. It commits a file that Create started, and does not close a writer that was
+// given to NewWriter.
+func (w *Writer) Close() error {
+	if w.rows < w.header.Rows {
+		w.Abort()
+		return fmt.Errorf("%d codes instead of the %d announced: did a file change while it was read?", w.rows, w.header.Rows)
+	}
+	var err error
+	if w.rows == 0 {
+		err = w.out.begin(w.header, false)
+	}
+	if err == nil {
+		err = w.out.end(w.rows)
+	}
+	if w.file == nil {
+		return err
+	}
+	if err != nil {
+		w.file.Abort()
+		return err
+	}
+	return w.file.Commit()
+}
+
+// Abort throws away a file that Create started, unless Close was called before.
+func (w *Writer) Abort() {
+	if w.file != nil {
+		w.file.Abort()
+	}
+}
+
+// raw is the format Raw.
+type raw struct{ w *bufio.Writer }
+
+func (f *raw) begin(Header, bool) error { return nil }
+func (f *raw) end(int) error            { return f.w.Flush() }
+
+func (f *raw) add(_ int, packed []byte, _ string) error {
+	_, err := f.w.Write(packed)
+	return err
+}
+
+// hexLines is the format Hex.
+type hexLines struct {
+	w   *bufio.Writer
+	buf []byte
+}
+
+func (f *hexLines) begin(Header, bool) error { return nil }
+func (f *hexLines) end(int) error            { return f.w.Flush() }
+
+func (f *hexLines) add(_ int, packed []byte, _ string) error {
+	f.buf = append(hex.AppendEncode(f.buf[:0], packed), '\n')
+	_, err := f.w.Write(f.buf)
+	return err
+}
+
+// csvLines is the format CSV, quoted as RFC 4180 says. Without ids the id is the number of the row, from 0 on.
+type csvLines struct {
+	w   *csv.Writer
+	ids bool
+}
+
+func (f *csvLines) begin(_ Header, ids bool) error {
+	f.ids = ids
+	return f.w.Write([]string{"id", "code"})
+}
+
+func (f *csvLines) add(row int, packed []byte, id string) error {
+	if !f.ids {
+		id = strconv.Itoa(row)
+	}
+	return f.w.Write([]string{id, hex.EncodeToString(packed)})
+}
+
+func (f *csvLines) end(int) error {
+	f.w.Flush()
+	return f.w.Error()
+}
+
+// npy is the format NPY.
+type npy struct {
+	w     *bufio.Writer
+	patch *section.File // where the number of rows can be filled in later; nil elsewhere
+	bytes int
+	rows  int // as announced
+}
+
+var errRows = errors.New("a NumPy array needs the number of rows first: write to a file, or choose another format")
+
+func (f *npy) begin(h Header, _ bool) error {
+	f.bytes, f.rows = (h.Bits+7)/8, h.Rows
+	_, err := f.w.Write(npyHeader(f.rows, f.bytes))
+	return err
+}
+
+func (f *npy) add(_ int, packed []byte, _ string) error {
+	if f.rows == 0 && f.patch == nil {
+		return errRows
+	}
+	_, err := f.w.Write(packed)
+	return err
+}
+
+func (f *npy) end(rows int) error {
+	if err := f.w.Flush(); err != nil || rows == f.rows {
+		return err
+	}
+	_, err := f.patch.WriteAt(npyHeader(rows, f.bytes), 0)
+	return err
+}

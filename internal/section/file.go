@@ -1,0 +1,139 @@
+package section
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// File is a file in the making. What is written goes to a temporary file beside the path; Commit makes it durable
+// and puts it in the place of the path in one step. Until then a file that is there stays as it is.
+//
+// A path that is no regular file (a pipe, /dev/null) cannot be replaced, so it is written directly.
+type File struct {
+	path string
+	f    *os.File
+	w    *bufio.Writer
+	tmp  string // name of the temporary file, empty when written directly
+	done bool
+}
+
+// Create starts a file that will stand at path.
+func Create(path string) (*File, error) {
+	old, err := os.Stat(path)
+	switch {
+	case err == nil && old.IsDir():
+		return nil, &fs.PathError{Op: "create", Path: path, Err: errors.New("it is a folder")}
+	case err == nil && !old.Mode().IsRegular():
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &File{path: path, f: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+	}
+	for try := 0; ; try++ {
+		// The name is random so that two writers do not meet; it never reaches the contents.
+		tmp := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
+		f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) && try < 100 {
+			continue
+		}
+		if err != nil {
+			// The caller asked for the path, not for the temporary name.
+			if pe := new(fs.PathError); errors.As(err, &pe) {
+				pe.Path = path
+			}
+			return nil, err
+		}
+		if old != nil {
+			// A private file stays private. Some file systems have no modes, so this may fail.
+			_ = f.Chmod(old.Mode().Perm())
+		}
+		return &File{path: path, f: f, w: bufio.NewWriterSize(f, 1<<16), tmp: tmp}, nil
+	}
+}
+
+// Write appends to the file.
+func (f *File) Write(b []byte) (int, error) { return f.w.Write(b) }
+
+// WriteAt overwrites bytes that were written before.
+func (f *File) WriteAt(b []byte, at int64) (int, error) {
+	if err := f.w.Flush(); err != nil {
+		return 0, err
+	}
+	return f.f.WriteAt(b, at)
+}
+
+// Commit makes the file durable and moves it to its path. After an error the path is as it was before; only when
+// the folder cannot be synced the new file stands there, but may not survive a power cut.
+func (f *File) Commit() error {
+	if f.done {
+		panic("section: File committed or aborted twice")
+	}
+	err := f.w.Flush()
+	if f.tmp == "" {
+		f.done = true
+		return errors.Join(err, f.f.Close())
+	}
+	if err == nil {
+		err = f.f.Sync()
+	}
+	if err != nil {
+		f.Abort()
+		return err
+	}
+	f.done = true
+	if err = f.f.Close(); err == nil {
+		err = os.Rename(f.tmp, f.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.tmp)
+		return err
+	}
+	return syncFolder(filepath.Dir(f.path))
+}
+
+// Abort throws the file away, unless Commit was called before. An error while cleaning up would hide the one that
+// led here, so none is returned.
+func (f *File) Abort() {
+	if f.done {
+		return
+	}
+	f.done = true
+	_ = f.f.Close()
+	if f.tmp != "" {
+		_ = os.Remove(f.tmp)
+	}
+}
+
+// syncFolder makes a rename durable. Windows cannot sync a folder and needs not.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// WriteFile lets write make the contents of the file at path, all or nothing.
+func WriteFile(path string, write func(w io.Writer) error) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := write(f); err != nil {
+		return err
+	}
+	return f.Commit()
+}

@@ -1,0 +1,349 @@
+// Package section is the container of every file Hashgrove writes: a header, sections with checksums, and an end
+// marker. docs/formats.md draws it.
+//
+// Reading trusts nothing: a length is bounded before memory is taken, memory grows with the bytes that arrive, and
+// every byte of the file is under a checksum.
+package section
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// Kind says what a file holds. It is the fourth byte of the file.
+type Kind byte
+
+// The kinds of files.
+const (
+	Model      Kind = 'M'
+	Codes      Kind = 'C'
+	Checkpoint Kind = 'K'
+	Index      Kind = 'I'
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Model:
+		return "model"
+	case Codes:
+		return "code file"
+	case Checkpoint:
+		return "checkpoint"
+	case Index:
+		return "index"
+	}
+	return fmt.Sprintf("file of kind %q", byte(k))
+}
+
+// What can be wrong with a file, for errors.Is. An error of reading itself (a disk that fails) is none of them.
+var (
+	ErrDamaged = errors.New("the file is damaged")
+	ErrKind    = errors.New("not the expected kind of file")
+	ErrVersion = errors.New("the file was written by a newer version")
+)
+
+// Error says where a file is damaged. It matches ErrDamaged.
+type Error struct {
+	Section string // tag of the section, empty for what is around the sections
+	Offset  int64  // where the section begins
+	Reason  string
+}
+
+func (e *Error) Error() string {
+	where := fmt.Sprintf("byte %d", e.Offset)
+	if e.Section != "" {
+		where = fmt.Sprintf("section %q at byte %d", e.Section, e.Offset)
+	}
+	return fmt.Sprintf("%v: %s: %s", ErrDamaged, where, e.Reason)
+}
+
+// Unwrap makes every Error match ErrDamaged.
+func (e *Error) Unwrap() error { return ErrDamaged }
+
+const (
+	headerSize = 16 // magic, version, checksum
+	endTag     = "end."
+)
+
+// magic has a byte that is no text and both line ends, so that a copy made in text mode is noticed at once.
+func magic(k Kind) [8]byte { return [8]byte{0x89, 'H', 'G', byte(k), '\r', '\n', 0x1a, '\n'} }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Writer writes a file section by section.
+type Writer struct {
+	w     *bufio.Writer
+	chain uint32 // checksum over the checksums of all sections so far
+	n     uint64
+	err   error
+}
+
+// NewWriter starts a file. Errors are kept for Section and Close.
+func NewWriter(w io.Writer, kind Kind, version uint32) *Writer {
+	out := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
+	m := magic(kind)
+	h := binary.LittleEndian.AppendUint32(m[:], version)
+	h = binary.LittleEndian.AppendUint32(h, crc32.Checksum(h, castagnoli))
+	_, out.err = out.w.Write(h)
+	return out
+}
+
+// Section writes one section. The tag has four bytes.
+func (w *Writer) Section(tag string, payload []byte) error {
+	if len(tag) != 4 || tag == endTag {
+		panic("section: bad tag " + tag)
+	}
+	return w.section(tag, payload)
+}
+
+func (w *Writer) section(tag string, payload []byte) error {
+	if w.err != nil {
+		return w.err
+	}
+	h := binary.LittleEndian.AppendUint64([]byte(tag), uint64(len(payload)))
+	sum := crc32.Update(crc32.Checksum(h, castagnoli), castagnoli, payload)
+	foot := binary.LittleEndian.AppendUint32(nil, sum)
+	for _, b := range [][]byte{h, payload, foot} {
+		if _, w.err = w.w.Write(b); w.err != nil {
+			return w.err
+		}
+	}
+	w.chain = crc32.Update(w.chain, castagnoli, foot)
+	w.n++
+	return nil
+}
+
+// Close writes the end marker and flushes. It does not close what lies below.
+func (w *Writer) Close() error {
+	end := binary.LittleEndian.AppendUint64(nil, w.n)
+	end = binary.LittleEndian.AppendUint32(end, w.chain)
+	if err := w.section(endTag, end); err != nil {
+		return err
+	}
+	return w.w.Flush()
+}
+
+// Reader reads a file section by section: Next, then Payload or Skip, until Next returns io.EOF.
+type Reader struct {
+	Version uint32
+
+	r      *bufio.Reader
+	at     int64  // bytes read
+	tag    string // of the section begun last
+	start  int64  // where it begins
+	length uint64
+	sum    uint32 // checksum so far of the section that is open
+	open   bool
+	chain  uint32
+	n      uint64
+	buf    []byte
+}
+
+// NewReader reads the header of a file that must be of the given kind and at most of the given version.
+func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
+	in := &Reader{r: bufio.NewReaderSize(r, 1<<16)}
+	h := make([]byte, headerSize)
+	// A file too short for a header may still be told from one that is something else.
+	n, err := io.ReadFull(in.r, h)
+	in.at = int64(n)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	want := magic(kind)
+	have := want
+	copy(have[:], h[:n])
+	if other := Kind(have[3]); have != want && have == magic(other) {
+		return nil, fmt.Errorf("%w: this is a hashgrove %v, not a %v", ErrKind, other, kind)
+	}
+	if have != want || n == 0 {
+		return nil, fmt.Errorf("%w: this is not a hashgrove %v (or its first bytes are damaged)", ErrKind, kind)
+	}
+	if n < headerSize {
+		return nil, in.Damaged("the file ends after %d bytes", n)
+	}
+	if binary.LittleEndian.Uint32(h[12:]) != crc32.Checksum(h[:12], castagnoli) {
+		return nil, in.Damaged("the header does not match its checksum")
+	}
+	if in.Version = binary.LittleEndian.Uint32(h[8:]); in.Version > newest {
+		return nil, fmt.Errorf("%w: %v format %d, and this program reads up to %d: use a newer hashgrove", ErrVersion, kind, in.Version, newest)
+	}
+	if in.Version == 0 {
+		return nil, in.Damaged("format version 0")
+	}
+	return in, nil
+}
+
+// Damaged returns an Error at the section begun last.
+func (r *Reader) Damaged(format string, args ...any) error {
+	return &Error{r.tag, r.start, fmt.Sprintf(format, args...)}
+}
+
+func (r *Reader) full(b []byte) error {
+	n, err := io.ReadFull(r.r, b)
+	r.at += int64(n)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return r.Damaged("the file ends early, after %d bytes", r.at)
+	}
+	return err
+}
+
+// Next begins the next section and returns its tag and length. At the end marker, once it is checked and nothing
+// follows it, Next returns io.EOF.
+func (r *Reader) Next() (tag string, length uint64, err error) {
+	if r.open {
+		panic("section: Next before the last section was read")
+	}
+	r.tag, r.start = "", r.at
+	var h [12]byte
+	if err := r.full(h[:]); err != nil {
+		return "", 0, err
+	}
+	r.tag, r.length = string(h[:4]), binary.LittleEndian.Uint64(h[4:])
+	r.sum = crc32.Checksum(h[:], castagnoli)
+	r.open = true
+	if r.tag == endTag {
+		return "", 0, r.end()
+	}
+	return r.tag, r.length, nil
+}
+
+func (r *Reader) end() error {
+	chain, n := r.chain, r.n
+	b, err := r.Payload(12)
+	if err != nil {
+		return err
+	}
+	if len(b) != 12 || binary.LittleEndian.Uint64(b) != n || binary.LittleEndian.Uint32(b[8:]) != chain {
+		return r.Damaged("sections are missing, too many or out of order")
+	}
+	switch _, err := r.r.ReadByte(); err {
+	case io.EOF:
+		return io.EOF
+	case nil:
+		return r.Damaged("there are bytes after the end marker")
+	default:
+		return err
+	}
+}
+
+// Payload reads the rest of the section, which may have at most limit bytes. The bytes are lent until the next
+// call.
+func (r *Reader) Payload(limit int) ([]byte, error) {
+	if r.length > uint64(max(limit, 0)) {
+		return nil, r.Damaged("it claims %d bytes, and at most %d are allowed", r.length, limit)
+	}
+	b := r.buf[:0]
+	for left := int(r.length); left > 0; {
+		step := min(left, max(len(b), 1<<16)) // never more than what has come already
+		b = slices.Grow(b, step)
+		b = b[:len(b)+step]
+		if err := r.full(b[len(b)-step:]); err != nil {
+			return nil, err
+		}
+		left -= step
+	}
+	r.buf = b
+	r.sum = crc32.Update(r.sum, castagnoli, b)
+	return b, r.foot()
+}
+
+// Skip reads the rest of the section, of any length, and checks it without keeping it.
+func (r *Reader) Skip() error {
+	b := slices.Grow(r.buf[:0], 1<<16)[:1<<16]
+	r.buf = b
+	for left := r.length; left > 0; {
+		step := min(left, uint64(len(b)))
+		if err := r.full(b[:step]); err != nil {
+			return err
+		}
+		r.sum = crc32.Update(r.sum, castagnoli, b[:step])
+		left -= step
+	}
+	return r.foot()
+}
+
+func (r *Reader) foot() error {
+	var f [4]byte
+	if err := r.full(f[:]); err != nil {
+		return err
+	}
+	if binary.LittleEndian.Uint32(f[:]) != r.sum {
+		return r.Damaged("it does not match its checksum")
+	}
+	r.chain = crc32.Update(r.chain, castagnoli, f[:])
+	r.n++
+	r.open = false
+	return nil
+}
+
+// Expect reads the next section, which must have the given tag. The bytes are lent until the next call.
+func (r *Reader) Expect(tag string, limit int) ([]byte, error) {
+	found, _, err := r.Next()
+	if err == io.EOF {
+		return nil, r.Damaged("section %q is missing", tag)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if found != tag {
+		return nil, r.Damaged("section %q should stand here", tag)
+	}
+	return r.Payload(limit)
+}
+
+// End reads the end marker, which must come next.
+func (r *Reader) End() error {
+	_, _, err := r.Next()
+	if err == io.EOF {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.Damaged("this section does not belong here")
+}
+
+// Info describes a section.
+type Info struct {
+	Tag    string
+	Offset int64 // of its first byte in the file
+	Length uint64
+}
+
+// Walk checks every checksum of a file of any kind and any version in constant memory, and calls f, which may be
+// nil, for each section.
+func Walk(r io.Reader, f func(Info) error) (kind Kind, version uint32, err error) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	h, err := b.Peek(8)
+	if len(h) > 3 {
+		kind = Kind(h[3])
+	}
+	if err != nil && err != io.EOF {
+		return kind, 0, err
+	}
+	in, err := NewReader(b, kind, ^uint32(0))
+	if err != nil {
+		return kind, 0, err
+	}
+	for {
+		tag, length, err := in.Next()
+		if err == io.EOF {
+			return kind, in.Version, nil
+		}
+		at := in.start
+		if err == nil {
+			err = in.Skip()
+		}
+		if err == nil && f != nil {
+			err = f(Info{tag, at, length})
+		}
+		if err != nil {
+			return kind, in.Version, err
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package section
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type piece struct {
+	tag     string
+	payload []byte
+}
+
+var pieces = []piece{{"head", []byte("abc")}, {"data", nil}, {"data", bytes.Repeat([]byte{7}, 100)}}
+
+func written(t *testing.T, version uint32, ps []piece) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := NewWriter(&b, Model, version)
+	for _, p := range ps {
+		if err := w.Section(p.tag, p.payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func readAll(b []byte) ([]piece, error) {
+	r, err := NewReader(bytes.NewReader(b), Model, 3)
+	if err != nil {
+		return nil, err
+	}
+	var ps []piece
+	for {
+		tag, _, err := r.Next()
+		if err == io.EOF {
+			return ps, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		p, err := r.Payload(1000)
+		if err != nil {
+			return nil, err
+		}
+		ps = append(ps, piece{tag, slices.Clone(p)})
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	b := written(t, 3, pieces)
+	got, err := readAll(b)
+	if err != nil || len(got) != len(pieces) {
+		t.Fatalf("%d sections, %v", len(got), err)
+	}
+	for i, p := range pieces {
+		if got[i].tag != p.tag || !bytes.Equal(got[i].payload, p.payload) {
+			t.Errorf("section %d is %v", i, got[i])
+		}
+	}
+	var infos []Info
+	kind, version, err := Walk(bytes.NewReader(b), func(i Info) error { infos = append(infos, i); return nil })
+	if err != nil || kind != Model || version != 3 || len(infos) != 3 || infos[2] != (Info{"data", 16 + 19 + 16, 100}) {
+		t.Errorf("walk: %v %d %v %v", kind, version, infos, err)
+	}
+}
+
+// TestDamage flips every bit of every byte, cuts the file everywhere, and adds a byte.
+func TestDamage(t *testing.T) {
+	b := written(t, 3, pieces)
+	check := func(what string, at int, damaged []byte) {
+		_, err := readAll(damaged)
+		_, _, walked := Walk(bytes.NewReader(damaged), nil)
+		for _, err := range []error{err, walked} {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+				t.Errorf("%s at %d: %v", what, at, err)
+			}
+		}
+	}
+	for at := range b {
+		for bit := range 8 {
+			c := slices.Clone(b)
+			c[at] ^= 1 << bit
+			check("flip", at, c)
+		}
+		check("cut", at, b[:at])
+	}
+	check("more", len(b), append(slices.Clone(b), 0))
+	check("twice", len(b), append(slices.Clone(b), b...))
+}
+
+// TestOrder moves, drops and repeats whole sections, which keeps every section's own checksum right.
+func TestOrder(t *testing.T) {
+	b := written(t, 1, []piece{{"aaaa", []byte("1")}, {"aaaa", []byte("2")}})
+	head, one, two, end := b[:16], b[16:33], b[33:50], b[50:]
+	for name, parts := range map[string][][]byte{
+		"swapped":  {head, two, one, end},
+		"dropped":  {head, one, end},
+		"repeated": {head, one, one, two, end},
+		"no end":   {head, one, two},
+	} {
+		if _, err := readAll(bytes.Join(parts, nil)); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestKindAndVersion(t *testing.T) {
+	b := written(t, 4, nil)
+	if _, err := NewReader(bytes.NewReader(b), Model, 3); !errors.Is(err, ErrVersion) {
+		t.Errorf("newer version: %v", err)
+	}
+	if _, err := NewReader(bytes.NewReader(b), Codes, 4); !errors.Is(err, ErrKind) || !strings.Contains(err.Error(), "is a hashgrove model, not a code file") {
+		t.Errorf("other kind: %v", err)
+	}
+	for _, s := range []string{"", "PK\x03\x04", "{\"a\": 1}", "\x93NUMPY\x01\x00"} {
+		if _, err := NewReader(strings.NewReader(s), Model, 4); !errors.Is(err, ErrKind) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+	if _, err := readAll(written(t, 0, nil)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("version 0: %v", err)
+	}
+}
+
+// TestClaims gives a short file whose sections claim to be huge, with checksums that are right as far as they go.
+func TestClaims(t *testing.T) {
+	for _, claim := range []uint64{101, 4 << 30, 1 << 60, 1<<64 - 1} {
+		b := written(t, 1, nil)[:16]
+		h := binary.LittleEndian.AppendUint64([]byte("data"), claim)
+		b = append(append(b, h...), make([]byte, 100)...)
+		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[16:], castagnoli))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := NewReader(bytes.NewReader(b), Model, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Expect("data", math.MaxInt); !errors.Is(err, ErrDamaged) {
+			t.Errorf("claim %d: %v", claim, err)
+		}
+		_, _, err = Walk(bytes.NewReader(b), nil)
+		if !errors.Is(err, ErrDamaged) {
+			t.Errorf("walk, claim %d: %v", claim, err)
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+			t.Errorf("claim %d: %d bytes allocated", claim, n)
+		}
+	}
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func TestWriteFileIsAllOrNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.bin")
+	put := func(s string, fail error) error {
+		return WriteFile(path, func(w io.Writer) error {
+			_, _ = io.WriteString(w, strings.Repeat(s, 1<<17)) // more than the buffer
+			return fail
+		})
+	}
+	full := errors.New("no space left")
+	if err := put("a", full); err != full || len(names(t, dir)) != 0 {
+		t.Errorf("%v left %v", err, names(t, dir))
+	}
+	if err := put("b", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := put("c", full); err != full {
+		t.Error(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = WriteFile(path, func(w io.Writer) error { panic("slip") })
+	}()
+	if got, err := os.ReadFile(path); err != nil || string(got[:1]) != "b" || len(names(t, dir)) != 1 {
+		t.Errorf("the old file is gone: %q %v %v", got[:1], err, names(t, dir))
+	}
+	if err := put("d", nil); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := os.ReadFile(path)
+	st, _ := os.Stat(path)
+	if string(got) != strings.Repeat("d", 1<<17) || len(names(t, dir)) != 1 {
+		t.Error("the new file is not there")
+	}
+	if runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+		t.Errorf("a private file got mode %v", st.Mode())
+	}
+}
+
+func TestCreateWhereItCannot(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "no", "such.bin")} {
+		_, err := Create(path)
+		if pe := new(os.PathError); !errors.As(err, &pe) || pe.Path != path {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if runtime.GOOS != "windows" {
+		if err := WriteFile(os.DevNull, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
+			t.Error(err)
+		}
+		if st, err := os.Stat(os.DevNull); err != nil || st.Mode().IsRegular() {
+			t.Fatalf("the null device was replaced: %v %v", st, err)
+		}
+	}
+}
+
+func TestWriteAtAndAbort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = f.Write([]byte("abcdef"))
+	_, err = f.WriteAt([]byte("X"), 1)
+	_, _ = f.Write([]byte("g"))
+	if err := errors.Join(err, f.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	f.Abort() // after Commit: nothing
+	if got, _ := os.ReadFile(path); string(got) != "aXcdefg" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,36 @@
+// Package sectiontest helps tests to reach behind the checksums of a file.
+package sectiontest
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"slices"
+)
+
+// Reseal returns the file with all checksums and the end marker made right, as far as its sections can be followed.
+// A fuzzer that changes bytes then meets the parser of the contents and not only the checksums.
+func Reseal(file []byte) []byte {
+	b := slices.Clone(file)
+	if len(b) < 16 {
+		return b
+	}
+	le, table := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
+	le.PutUint32(b[12:], crc32.Checksum(b[:12], table))
+	chain, n := uint32(0), uint64(0)
+	for at := 16; len(b)-at >= 16; {
+		length := le.Uint64(b[at+4:])
+		if length > uint64(len(b)-at-16) {
+			break
+		}
+		foot := at + 12 + int(length)
+		if string(b[at:at+4]) == "end." && length == 12 {
+			le.PutUint64(b[at+12:], n)
+			le.PutUint32(b[at+20:], chain)
+		}
+		le.PutUint32(b[foot:], crc32.Checksum(b[at:foot], table))
+		chain = crc32.Update(chain, table, b[foot:foot+4])
+		n++
+		at = foot + 4
+	}
+	return b
+}

@@ -1,0 +1,175 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hashgrove/dataset"
+	"hashgrove/hamming"
+	"hashgrove/internal/par"
+)
+
+// Encoder turns vectors into codes. Methods are many, encoders are few; each is a kind of the model file, which is
+// why only this package can add one: a type, a case in newParser, and a line in docs/formats.md.
+type Encoder interface {
+	// Kind is the name of the encoder in files.
+	Kind() string
+	// Dim is the length of the vectors.
+	Dim() int
+	// Bits is the length of the codes.
+	Bits() int
+	// Check reports an encoder that is not whole. One that passes can encode all finite vectors of its dimension.
+	Check() error
+	// EncodeTo writes the codes of the rows of x to dst, from code first on. It uses one goroutine; several may use
+	// one encoder. The values must be finite. It panics when x has another width or the codes another length.
+	EncodeTo(dst hamming.Codes, first int, x dataset.Matrix)
+	// EncodeRow is EncodeTo for one vector and one code, without the set-up a batch needs.
+	EncodeRow(dst []uint64, x []float32)
+	// Fingerprint is the fingerprint of the first bits.
+	Fingerprint(bits int) Fingerprint
+	// Prefix is the encoder of the first bits. It shares memory with the encoder.
+	Prefix(bits int) Encoder
+
+	// appendBase and appendBit append the canonical bytes of what all bits share, and of bit k.
+	appendBase(dst []byte) []byte
+	appendBit(dst []byte, k int) []byte
+}
+
+// The kinds of encoders.
+const (
+	kindTrees      = "trees"
+	kindLinear     = "linear"
+	kindProjection = "projection"
+)
+
+// checkSize reports an encoder outside of the limits.
+func checkSize(e Encoder) error {
+	if e.Dim() < 1 || e.Dim() > MaxDim {
+		return fmt.Errorf("vectors of %d dimensions, outside of 1 to %d", e.Dim(), MaxDim)
+	}
+	if e.Bits() < 1 || e.Bits() > MaxBits {
+		return fmt.Errorf("codes of %d bits, outside of 1 to %d", e.Bits(), MaxBits)
+	}
+	return nil
+}
+
+// checkEncode panics on slips of the caller of EncodeTo.
+func checkEncode(e Encoder, dst hamming.Codes, first int, x dataset.Matrix) {
+	if x.Cols != e.Dim() || len(x.Data) != x.Rows*x.Cols {
+		panic(fmt.Sprintf("model: vectors of width %d for an encoder of %d", x.Cols, e.Dim()))
+	}
+	if dst.Bits != e.Bits() || first < 0 || first+x.Rows > dst.Len() {
+		panic("model: codes do not fit the encoder")
+	}
+}
+
+// Errors of vectors that cannot be encoded, for errors.Is.
+var (
+	ErrDim   = errors.New("wrong number of dimensions")
+	ErrValue = errors.New("value is not finite")
+)
+
+// Model is an encoder and what is known about how it came about.
+type Model struct {
+	Encoder Encoder
+	Info    Info
+}
+
+// Check reports a model that cannot be used or written.
+func (m *Model) Check() error {
+	if m.Encoder == nil {
+		return errors.New("model without an encoder")
+	}
+	if err := m.Encoder.Check(); err != nil {
+		return err
+	}
+	return m.Info.check(m.Encoder)
+}
+
+// Fingerprint is the fingerprint of all bits.
+func (m *Model) Fingerprint() Fingerprint { return m.Encoder.Fingerprint(m.Encoder.Bits()) }
+
+// Prefix is the model of the first bits, with what is known about them. It shares memory with the model.
+func (m *Model) Prefix(bits int) *Model {
+	if bits < 1 || bits > m.Encoder.Bits() {
+		panic("model: prefix longer than the code")
+	}
+	return &Model{m.Encoder.Prefix(bits), m.Info.prefix(bits)}
+}
+
+// Encode returns the codes of all rows of x, made on the given number of threads (0 for all cores). The model must
+// have passed Check, as one that was read has.
+func (m *Model) Encode(ctx context.Context, x dataset.Matrix, threads int) (hamming.Codes, error) {
+	if err := m.checkDim(x.Cols); err != nil {
+		return hamming.Codes{}, err
+	}
+	codes := hamming.NewCodes(x.Rows, m.Encoder.Bits())
+	return codes, m.encode(ctx, threads, []batch{{chunk: dataset.Chunk{X: x}, codes: codes}})
+}
+
+// EncodeRow returns the code of one vector.
+func (m *Model) EncodeRow(x []float32) ([]uint64, error) {
+	if err := m.checkDim(len(x)); err != nil {
+		return nil, err
+	}
+	if j := notFinite(x); j >= 0 {
+		return nil, m.valueError(j, x[j])
+	}
+	code := make([]uint64, (m.Encoder.Bits()+63)/64)
+	m.Encoder.EncodeRow(code, x)
+	return code, nil
+}
+
+func (m *Model) checkDim(have int) error {
+	if want := m.Encoder.Dim(); have != want {
+		return fmt.Errorf("%w: vectors have %d, the model was trained on %d", ErrDim, have, want)
+	}
+	return nil
+}
+
+func (m *Model) valueError(column int, x float32) error {
+	name := ""
+	if column < len(m.Info.Features) {
+		name = fmt.Sprintf(" (%q)", m.Info.Features[column])
+	}
+	return fmt.Errorf("column %d%s: %w: %v; leave out or replace such values", column, name, ErrValue, x)
+}
+
+// batch is a run of rows with room for their codes.
+type batch struct {
+	chunk dataset.Chunk
+	codes hamming.Codes
+}
+
+// encode checks and encodes batches, 64 rows of one batch per turn. The first bad row is reported.
+func (m *Model) encode(ctx context.Context, threads int, batches []batch) error {
+	type turn struct{ b, lo, hi int }
+	var turns []turn
+	for b := range batches {
+		rows := batches[b].chunk.X.Rows
+		for lo := 0; lo < rows; lo += block {
+			turns = append(turns, turn{b, lo, min(lo+block, rows)})
+		}
+	}
+	errs := make([]error, len(turns))
+	err := par.For(ctx, threads, len(turns), func(i int) {
+		t := turns[i]
+		b := &batches[t.b]
+		x := b.chunk.X.Slice(t.lo, t.hi)
+		if at := notFinite(x.Data); at >= 0 {
+			errs[i] = fmt.Errorf("row %d, %w", b.chunk.First+t.lo+at/x.Cols, m.valueError(at%x.Cols, x.Data[at]))
+			return
+		}
+		m.Encoder.EncodeTo(b.codes, t.lo, x)
+	})
+	if err != nil {
+		return err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

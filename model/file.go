@@ -1,0 +1,232 @@
+package model
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"hashgrove/internal/section"
+)
+
+// The model file. docs/formats.md draws it.
+//
+//	head   kind, dimension, bits
+//	info   Info as JSON
+//	base   what all bits share, in canonical bytes
+//	bit    one section per bit, in canonical bytes
+//	mark   the fingerprint
+//
+// Version 1: trees, linear, projection.
+const fileVersion = 1
+
+// maxInfo bounds the JSON of Info, which takes several times its length in memory.
+const maxInfo = 4 << 20
+
+// Errors of files, for errors.Is. An error of reading or writing itself is none of them.
+var (
+	ErrDamaged = section.ErrDamaged // a checksum, a size or the contents are wrong
+	ErrKind    = section.ErrKind    // this is not a model file
+	ErrVersion = section.ErrVersion // written by a newer version
+)
+
+// Write writes a model. The bytes are a function of the model.
+func Write(w io.Writer, m *Model) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	info, err := json.Marshal(m.Info)
+	if err != nil {
+		return err
+	}
+	if len(info) > maxInfo {
+		return fmt.Errorf("names and statistics take %d bytes, and at most %d are allowed: leave out the feature names", len(info), maxInfo)
+	}
+	e := m.Encoder
+	head := append([]byte{uint8(len(e.Kind()))}, e.Kind()...)
+	head = binary.LittleEndian.AppendUint32(head, uint32(e.Dim()))
+	head = binary.LittleEndian.AppendUint32(head, uint32(e.Bits()))
+	out := section.NewWriter(w, section.Model, fileVersion)
+	if err := out.Section("head", head); err != nil {
+		return err
+	}
+	if err := out.Section("info", info); err != nil {
+		return err
+	}
+	b := e.appendBase(nil)
+	if err := out.Section("base", b); err != nil {
+		return err
+	}
+	for k := range e.Bits() {
+		b = e.appendBit(b[:0], k)
+		if err := out.Section("bit ", b); err != nil {
+			return err
+		}
+	}
+	mark := m.Fingerprint()
+	if err := out.Section("mark", mark[:]); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// WriteFile writes a model to a file, all or nothing.
+func WriteFile(path string, m *Model) error {
+	err := section.WriteFile(path, func(w io.Writer) error { return Write(w, m) })
+	if err != nil {
+		return fmt.Errorf("model %s was not written: %w", path, err)
+	}
+	return nil
+}
+
+// Read reads a model and checks all of it. The reader must end where the model does. Memory stays within a small
+// multiple of the bytes that are there, whatever they claim.
+func Read(r io.Reader) (*Model, error) {
+	in, err := section.NewReader(r, section.Model, fileVersion)
+	if err != nil {
+		return nil, err
+	}
+	b, err := in.Expect("head", 64)
+	if err != nil {
+		return nil, err
+	}
+	p, bits, err := parseHead(b)
+	if err != nil {
+		return nil, in.Damaged("%v", err)
+	}
+	m := new(Model)
+	if b, err = in.Expect("info", maxInfo); err != nil {
+		return nil, err
+	}
+	if m.Info, err = parseInfo(b); err != nil {
+		return nil, in.Damaged("%v", err)
+	}
+	if b, err = in.Expect("base", p.maxBase()); err != nil {
+		return nil, err
+	}
+	if err := p.base(b); err != nil {
+		return nil, in.Damaged("%v", err)
+	}
+	for k := range bits {
+		if b, err = in.Expect("bit ", p.maxBit()); err != nil {
+			return nil, err
+		}
+		if err := p.bit(b); err != nil {
+			return nil, in.Damaged("bit %d: %v", k, err)
+		}
+	}
+	m.Encoder = p.encoder()
+	mark, err := in.Expect("mark", len(Fingerprint{}))
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Check(); err != nil {
+		return nil, in.Damaged("%v", err)
+	}
+	if f := m.Fingerprint(); string(mark) != string(f[:]) {
+		return nil, in.Damaged("the fingerprint is %x, and that of the hash functions %v", mark, f.Full())
+	}
+	if err := in.End(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// ReadFile reads a model from a file.
+func ReadFile(path string) (*Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// parser builds an encoder of one kind from its canonical bytes: first base, then each bit.
+type parser interface {
+	maxBase() int
+	maxBit() int
+	base(b []byte) error
+	bit(b []byte) error
+	encoder() Encoder
+}
+
+func parseHead(b []byte) (p parser, bits int, err error) {
+	if len(b) == 0 || len(b) != 1+int(b[0])+8 {
+		return nil, 0, fmt.Errorf("a head of %d bytes", len(b))
+	}
+	n := 1 + int(b[0])
+	kind := string(b[1:n])
+	dim, size := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
+	if dim < 1 || dim > MaxDim || size < 1 || size > MaxBits {
+		return nil, 0, fmt.Errorf("%d dimensions and %d bits, outside of 1 to %d and 1 to %d", dim, size, MaxDim, MaxBits)
+	}
+	p, err = newParser(kind, int(dim))
+	return p, int(size), err
+}
+
+// newParser is the list of all kinds.
+func newParser(kind string, dim int) (parser, error) {
+	switch kind {
+	case kindTrees, kindLinear:
+		return &binnedParser{kind: kind, dim: dim}, nil
+	case kindProjection:
+		return &projectionParser{dim: dim}, nil
+	}
+	return nil, fmt.Errorf("an encoder of the unknown kind %q", kind)
+}
+
+type binnedParser struct {
+	kind string
+	dim  int
+	e    Binned
+}
+
+func (p *binnedParser) maxBase() int { return 8 * p.dim }
+
+func (p *binnedParser) maxBit() int {
+	if p.kind == kindLinear {
+		return linearHead + 4*p.dim
+	}
+	return ensembleHead + MaxTrees*treeBytes(MaxDepth)
+}
+
+func (p *binnedParser) base(b []byte) (err error) {
+	p.e.Quantizer, err = parseQuantizer(b, p.dim)
+	return err
+}
+
+func (p *binnedParser) bit(b []byte) error {
+	f, err := ParseFunction(b)
+	if err != nil {
+		return err
+	}
+	if _, linear := f.(*Linear); linear != (p.kind == kindLinear) {
+		return fmt.Errorf("a %T in a model of kind %q", f, p.kind)
+	}
+	p.e.Functions = append(p.e.Functions, f)
+	return f.Check(p.dim)
+}
+
+func (p *binnedParser) encoder() Encoder { return &p.e }
+
+type projectionParser struct {
+	dim int
+	e   Projection
+}
+
+func (p *projectionParser) maxBase() int { return 4 * p.dim }
+func (p *projectionParser) maxBit() int  { return 4 + 4*p.dim }
+
+func (p *projectionParser) base(b []byte) (err error) {
+	p.e.Mean, err = parseMean(b, p.dim)
+	return err
+}
+
+func (p *projectionParser) bit(b []byte) error { return p.e.addBit(b, p.dim) }
+func (p *projectionParser) encoder() Encoder   { return &p.e }

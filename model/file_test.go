@@ -1,0 +1,416 @@
+package model
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hashgrove/dataset"
+	"hashgrove/internal/section"
+)
+
+// samples are small models of every kind.
+func samples() map[string]*Model {
+	rng := rand.New(rand.NewPCG(9, 9))
+	info := Info{Method: "test", Version: "1.2", Runs: []Run{{Bits: 2, Seed: 1<<64 - 1, Data: "ab", Rows: 7, Options: json.RawMessage(`{"a":"<é>"}`)}, {Bits: 3}},
+		Bits: []BitStat{{Objective: -1.5, TrainError: 0.25, Trees: 3}, {}, {Validation: 1e-300}}, Features: []string{"é", "", `"`, "<"}, Classes: []string{"x"}}
+	deep := randomTrees(rng, 3, 4, 8, 2)
+	deep.Functions[1] = randomEnsemble(rng, 4, 1, 5) // depths may differ from bit to bit
+	return map[string]*Model{
+		"trees":      {randomTrees(rng, 3, 4, 2, 3), info},
+		"deep":       {deep, Info{}},
+		"linear":     {randomHyperplanes(rng, 3, 4), info},
+		"projection": {randomProjection(rng, 3, 4, true), info},
+		"nomean":     {randomProjection(rng, 3, 4, false), Info{}},
+	}
+}
+
+func bytesOf(t testing.TB, m *Model) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestRoundTrip(t *testing.T) {
+	for name, m := range samples() {
+		b := bytesOf(t, m)
+		got, err := Read(bytes.NewReader(b))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !reflect.DeepEqual(got.Info, m.Info) {
+			// JSON escapes < in the options, which means the same.
+			var a, b any
+			_ = json.Unmarshal(got.Info.Runs[0].Options, &a)
+			_ = json.Unmarshal(m.Info.Runs[0].Options, &b)
+			got.Info.Runs[0].Options = m.Info.Runs[0].Options
+			if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(got.Info, m.Info) {
+				t.Errorf("%s: info %+v became %+v", name, m.Info, got.Info)
+			}
+		}
+		if got.Fingerprint() != m.Fingerprint() || got.Encoder.Kind() != m.Encoder.Kind() || !bytes.Equal(bytesOf(t, got), b) {
+			t.Errorf("%s: another model came back", name)
+		}
+		x := randomRows(rand.New(rand.NewPCG(1, 1)), m.Encoder, 10)
+		for i := range x.Rows {
+			want, _ := m.EncodeRow(x.Row(i))
+			if code, err := got.EncodeRow(x.Row(i)); err != nil || !slices.Equal(code, want) {
+				t.Errorf("%s: row %d: %x, want %x", name, i, code, want)
+			}
+		}
+	}
+}
+
+func TestFunctionsRoundTrip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for depth := 1; depth <= MaxDepth; depth++ {
+		e := randomEnsemble(rng, 300, depth, 3)
+		b := AppendFunction([]byte("x"), e)
+		got, err := ParseFunction(b[1:])
+		if err != nil || !reflect.DeepEqual(got, e) || len(b)-1 != ensembleHead+3*treeBytes(depth) {
+			t.Errorf("depth %d: %v, %v", depth, got, err)
+		}
+	}
+	l := randomLinear(rng, 5)
+	if got, err := ParseFunction(AppendFunction(nil, l)); err != nil || !reflect.DeepEqual(got, l) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestDamage flips every byte in several ways, cuts the file everywhere, and adds a byte.
+func TestDamage(t *testing.T) {
+	for name, m := range samples() {
+		if name == "deep" {
+			continue // large, and nothing new
+		}
+		b := bytesOf(t, m)
+		for at := range b {
+			for _, flip := range []byte{1, 0x10, 0x80, 0xff} {
+				c := slices.Clone(b)
+				c[at] ^= flip
+				if _, err := Read(bytes.NewReader(c)); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+					t.Fatalf("%s: byte %d flipped by %#x: %v", name, at, flip, err)
+				}
+			}
+			if _, err := Read(bytes.NewReader(b[:at])); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+				t.Fatalf("%s: cut at %d: %v", name, at, err)
+			}
+		}
+		if _, err := Read(bytes.NewReader(append(b, 0))); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: a byte more: %v", name, err)
+		}
+	}
+}
+
+// piece is a section of a file made by hand.
+type piece struct {
+	tag     string
+	payload []byte
+}
+
+func assemble(ps []piece) []byte {
+	var b bytes.Buffer
+	w := section.NewWriter(&b, section.Model, fileVersion)
+	for _, p := range ps {
+		_ = w.Section(p.tag, p.payload)
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+func u32(v ...uint32) []byte {
+	var b []byte
+	for _, v := range v {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+func f32(v ...float64) []byte {
+	var b []byte
+	for _, v := range v {
+		b = append(b, u32(math.Float32bits(float32(v)))...)
+	}
+	return b
+}
+
+func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+func head(kind string, dim, bits uint32) piece {
+	return piece{"head", join([]byte{byte(len(kind))}, []byte(kind), u32(dim, bits))}
+}
+
+// stump is one tree of depth 1, written by hand.
+func stump(column uint32, bin, leaves byte, weight uint32) []byte {
+	return join([]byte{ensembleTag, 1}, u32(1, column), []byte{bin, leaves}, u32(weight))
+}
+
+// hostile are files with right checksums, and contents no trainer leaves.
+func hostile() map[string][]piece {
+	info, base, mark := piece{"info", []byte("{}")}, piece{"base", f32(0, 0, 1, 1)}, piece{"mark", make([]byte, 32)}
+	h, bit := head(kindTrees, 2, 1), piece{"bit ", stump(1, 3, 1, 5)}
+	with := func(b []byte) []piece { return []piece{h, info, base, {"bit ", b}, mark} }
+	linear := func(b []byte) []piece { return []piece{head(kindLinear, 2, 1), info, base, {"bit ", b}, mark} }
+	flat := func(base, b []byte) []piece {
+		return []piece{head(kindProjection, 2, 1), info, {"base", base}, {"bit ", b}, mark}
+	}
+	quantiser := func(v ...float64) []piece { return []piece{h, info, {"base", f32(v...)}, bit, mark} }
+	told := func(s string) []piece { return []piece{h, {"info", []byte(s)}, base, bit, mark} }
+	nan, inf := math.NaN(), math.Inf(1)
+	return map[string][]piece{
+		"wrong fingerprint":        {h, info, base, bit, mark},
+		"nothing":                  {},
+		"head missing":             {info, base, bit, mark},
+		"info missing":             {h, base, bit, mark},
+		"base missing":             {h, info, bit, mark},
+		"bit missing":              {h, info, base, mark},
+		"mark missing":             {h, info, base, bit},
+		"two heads":                {h, h, info, base, bit, mark},
+		"two bases":                {h, info, base, base, bit, mark},
+		"a bit too many":           {h, info, base, bit, bit, mark},
+		"two marks":                {h, info, base, bit, mark, mark},
+		"other order":              {h, base, info, bit, mark},
+		"unknown section":          {h, info, base, {"what", nil}, bit, mark},
+		"section at the end":       {h, info, base, bit, mark, {"what", nil}},
+		"short mark":               {h, info, base, bit, {"mark", []byte{1}}},
+		"empty head":               {{"head", nil}, info, base, bit, mark},
+		"long head":                {{"head", make([]byte, 100)}, info, base, bit, mark},
+		"kind beyond the head":     {{"head", append([]byte{200}, h.payload[1:]...)}, info, base, bit, mark},
+		"unknown kind":             {head("magic", 2, 1), info, base, bit, mark},
+		"no dimensions":            {head(kindTrees, 0, 1), info, {"base", nil}, bit, mark},
+		"2^32-1 dimensions":        {head(kindTrees, 1<<32-1, 1), info, base, bit, mark},
+		"2^24 dimensions claimed":  {head(kindTrees, 1<<24, 1), info, base, bit, mark},
+		"no bits":                  {head(kindTrees, 2, 0), info, base, mark},
+		"2^32-1 bits":              {head(kindTrees, 2, 1<<32-1), info, base, bit, mark},
+		"4096 bits claimed":        {head(kindTrees, 2, 4096), info, base, bit, mark},
+		"empty bit":                with(nil),
+		"unknown function":         with([]byte{9}),
+		"trees cut short":          with(stump(1, 3, 1, 5)[:5]),
+		"a byte too few":           with(stump(1, 3, 1, 5)[:15]),
+		"a byte too many":          with(append(stump(1, 3, 1, 5), 0)),
+		"zero trees":               with(join([]byte{ensembleTag, 1}, u32(0))),
+		"2^32-1 trees":             with(join([]byte{ensembleTag, 8}, u32(1<<32-1))),
+		"65,536 trees claimed":     with(join([]byte{ensembleTag, 8}, u32(MaxTrees))),
+		"depth 0":                  with(join([]byte{ensembleTag, 0}, u32(1), []byte{1}, u32(5))),
+		"depth 9":                  with(join([]byte{ensembleTag, 9}, u32(1), make([]byte, 5*511+64), u32(5))),
+		"depth 255":                with(join([]byte{ensembleTag, 255}, u32(1), make([]byte, 100))),
+		"column out of range":      with(stump(2, 3, 1, 5)),
+		"column 2^32-1":            with(stump(1<<32-1, 3, 1, 5)),
+		"leaf beyond the tree":     with(stump(1, 3, 4, 5)),
+		"weight 0":                 with(stump(1, 3, 1, 0)),
+		"weight negative":          with(stump(1, 3, 1, 1<<31)),
+		"weights beyond 2^31":      with(join([]byte{ensembleTag, 1}, u32(2, 0, 0), []byte{0, 0, 1, 1}, u32(1<<31-1, 1))),
+		"hyperplane among trees":   with(join([]byte{linearTag}, u32(2), make([]byte, 8), u32(1, 1))),
+		"tree among hyperplanes":   linear(stump(1, 3, 1, 5)),
+		"hyperplane too narrow":    linear(join([]byte{linearTag}, u32(1), make([]byte, 8), u32(1))),
+		"hyperplane of 2^32-1":     linear(join([]byte{linearTag}, u32(1<<32-1), make([]byte, 8), u32(1, 1))),
+		"hyperplane cut short":     linear([]byte{linearTag, 2, 0}),
+		"hyperplane bias":          linear(join([]byte{linearTag}, u32(2, 0, 1<<31), u32(1, 1))),
+		"quantiser NaN":            quantiser(0, nan, 1, 1),
+		"quantiser infinite":       quantiser(0, 0, 1, inf),
+		"quantiser empty range":    quantiser(0, 1, 1, 1),
+		"quantiser turned round":   quantiser(0, 2, 1, 1),
+		"quantiser too short":      quantiser(0, 1),
+		"quantiser too long":       quantiser(0, 0, 0, 1, 1, 1),
+		"projection mean NaN":      flat(f32(nan, 0), f32(0, 1, 1)),
+		"projection mean short":    flat(f32(1), f32(0, 1, 1)),
+		"projection weight NaN":    flat(nil, f32(0, 1, nan)),
+		"projection weight inf":    flat(nil, f32(0, inf, 1)),
+		"projection threshold NaN": flat(nil, f32(nan, 1, 1)),
+		"projection too narrow":    flat(nil, f32(0, 1)),
+		"projection too wide":      flat(nil, f32(0, 1, 1, 1)),
+		"info empty":               told(""),
+		"info no JSON":             told("{"),
+		"info two values":          told("{}{}"),
+		"info of another type":     told(`{"runs":7}`),
+		"info nested":              told(strings.Repeat(`[`, 1e5)),
+		"info nested options":      told(`{"runs":[{"bits":1,"options":` + strings.Repeat(`[`, 1e5) + `}]}`),
+		"info huge":                told(strings.Repeat(" ", maxInfo) + "{}"),
+		"info number 1e999":        told(`{"bits":[{"objective":1e999}]}`),
+		"statistics of two bits":   told(`{"bits":[{},{}]}`),
+		"names of one column":      told(`{"features":["a"]}`),
+		"many runs":                told(`{"runs":[` + strings.Repeat("{},", 1e5) + `{}]}`),
+		"many statistics":          told(`{"bits":[` + strings.Repeat("{},", 1e5) + `{}]}`),
+		"many wrong runs":          told(`{"runs":[` + strings.Repeat("0,", 1e5) + `0]}`),
+		"many names":               told(`{"features":[` + strings.Repeat(`"",`, 1e5) + `""]}`),
+		"many wrong names":         told(`{"features":[` + strings.Repeat(`0,`, 1e5) + `0]}`),
+		"run without bits":         told(`{"runs":[{"bits":0}]}`),
+		"run with too many bits":   told(`{"runs":[{"bits":2}]}`),
+		"runs out of order":        told(`{"runs":[{"bits":1},{"bits":1}]}`),
+	}
+}
+
+func TestHostileFiles(t *testing.T) {
+	for name, ps := range hostile() {
+		b := assemble(ps)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		_, err := Read(bytes.NewReader(b))
+		took := time.Since(start)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20+100*uint64(len(b)) { // all that was ever taken; most is given back
+			t.Errorf("%s: %d bytes allocated for a file of %d", name, n, len(b))
+		}
+		if took > 2*time.Second { // the promise is 100 ms, but other work may share the machine
+			t.Errorf("%s: took %v", name, took)
+		}
+	}
+	// The file all of these come from is a good one once its fingerprint is right.
+	e := &Binned{Quantizer: dataset.Quantizer{Lo: []float32{0, 0}, Hi: []float32{1, 1}}, Functions: []Function{
+		&Ensemble{Depth: 1, Feature: []uint32{1}, Bin: []uint8{3}, Leaf: []uint64{1}, Weight: []int32{5}}}}
+	mark := e.Fingerprint(1)
+	ps := hostile()["wrong fingerprint"]
+	ps[len(ps)-1].payload = mark[:]
+	if _, err := Read(bytes.NewReader(assemble(ps))); err != nil {
+		t.Errorf("the good file: %v", err)
+	}
+}
+
+// TestClaimOfFourGigabytes is a file of 1 kB whose sections say they are huge.
+func TestClaimOfFourGigabytes(t *testing.T) {
+	good := bytesOf(t, samples()["trees"])
+	for _, claim := range []uint64{4 << 30, 1 << 60, 85_000_000} {
+		for at := 16; at+16 < len(good); {
+			length := binary.LittleEndian.Uint64(good[at+4:])
+			b := slices.Clone(good)
+			binary.LittleEndian.PutUint64(b[at+4:], claim)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Read(bytes.NewReader(b))
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrDamaged) || n > 1<<20 {
+				t.Errorf("claim of %d at byte %d: %d bytes allocated, %v", claim, at, n, err)
+			}
+			at += 16 + int(length)
+		}
+	}
+}
+
+func TestFingerprintIsAChain(t *testing.T) {
+	seen := map[Fingerprint]string{}
+	for name, m := range samples() {
+		for bits := 1; bits <= m.Encoder.Bits(); bits++ {
+			p := m.Prefix(bits)
+			if err := p.Check(); err != nil {
+				t.Errorf("%s: prefix of %d bits: %v", name, bits, err)
+			}
+			f := p.Fingerprint()
+			if f != m.Encoder.Fingerprint(bits) {
+				t.Errorf("%s: a prefix of %d bits has another fingerprint", name, bits)
+			}
+			if old, ok := seen[f]; ok {
+				t.Errorf("%s and %s have the same fingerprint", name, old)
+			}
+			seen[f] = name
+			x := randomRows(rand.New(rand.NewPCG(1, 1)), m.Encoder, 1)
+			long, _ := m.EncodeRow(x.Data)
+			short, _ := p.EncodeRow(x.Data)
+			if short[0] != long[0]>>(64-bits)<<(64-bits) {
+				t.Errorf("%s: the first %d bits of %x are %x", name, bits, long, short)
+			}
+		}
+	}
+	f := samples()["trees"].Fingerprint()
+	if len(f.String()) != 16 || len(f.Full()) != 64 || !strings.HasPrefix(f.Full(), f.String()) {
+		t.Error(f.String(), f.Full())
+	}
+	m := samples()["trees"]
+	if p := m.Prefix(1).Info; len(p.Runs) != 1 || p.Runs[0].Bits != 1 || len(p.Bits) != 1 || m.Info.Runs[0].Bits != 2 {
+		t.Errorf("info of a prefix: %+v", p)
+	}
+	m.Info = Info{Method: "other"}
+	if m.Fingerprint() != f {
+		t.Error("the fingerprint depends on more than the functions")
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	for name, spoil := range map[string]func(m *Model){
+		"NaN":          func(m *Model) { m.Info.Bits[0].Objective = math.NaN() },
+		"no UTF-8":     func(m *Model) { m.Info.Classes[0] = "\xff" },
+		"options":      func(m *Model) { m.Info.Runs[0].Options = json.RawMessage("{") },
+		"names":        func(m *Model) { m.Info.Features = m.Info.Features[:1] },
+		"long names":   func(m *Model) { m.Info.Features[0] = strings.Repeat("x", maxInfo) },
+		"no functions": func(m *Model) { m.Encoder.(*Binned).Functions = nil },
+		"nil function": func(m *Model) { m.Encoder.(*Binned).Functions[1] = nil },
+		"mixed":        func(m *Model) { m.Encoder.(*Binned).Functions[1] = &Linear{Weight: make([]int32, 4)} },
+		"no encoder":   func(m *Model) { m.Encoder = nil },
+		"many bits": func(m *Model) {
+			e := m.Encoder.(*Binned)
+			e.Functions, m.Info = slices.Repeat(e.Functions[:1], MaxBits+1), Info{}
+		},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "m.hgm")
+		m := samples()["trees"]
+		if err := WriteFile(path, m); err != nil {
+			t.Fatal(err)
+		}
+		old, _ := os.ReadFile(path)
+		spoil(m)
+		if err := WriteFile(path, m); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+		now, _ := os.ReadFile(path)
+		if entries, _ := os.ReadDir(dir); !bytes.Equal(old, now) || len(entries) != 1 {
+			t.Errorf("%s: the old file changed, or others are left: %v", name, entries)
+		}
+	}
+}
+
+func TestErrorsNameFileAndSection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.hgm")
+	b := bytesOf(t, samples()["trees"])
+	b[bytes.Index(b, []byte("base"))+20]++
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := ReadFile(path)
+	at := new(section.Error)
+	if !errors.As(err, &at) || at.Section != "base" || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), `"base"`) {
+		t.Errorf("%v", err)
+	}
+	if _, err := ReadFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	newer := slices.Clone(b)
+	newer[8]++
+	if _, err := Read(bytes.NewReader(newer)); err == nil {
+		t.Error("a newer version with a wrong checksum was read")
+	}
+	var w bytes.Buffer
+	_ = section.NewWriter(&w, section.Model, fileVersion+1).Close()
+	if _, err := Read(&w); !errors.Is(err, ErrVersion) {
+		t.Errorf("newer version: %v", err)
+	}
+}
+
+// payload finds a section of a whole file.
+func payload(b []byte, tag string) []byte {
+	for at := 16; at+12 <= len(b); {
+		end := at + 12 + int(binary.LittleEndian.Uint64(b[at+4:]))
+		if string(b[at:at+4]) == tag {
+			return b[at+12 : end]
+		}
+		at = end + 4
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
+
+// Info is what a model file says about how the model came about. It holds no time and no machine, so that the file
+// is a function of data, options and seed. It does not enter the fingerprint.
+type Info struct {
+	Method  string    `json:"method"`            // "fasthash", "lsh", ...
+	Version string    `json:"version,omitempty"` // of the software that trained it
+	Runs    []Run     `json:"runs,omitempty"`    // in order; more than one when the model was grown
+	Bits    []BitStat `json:"bits,omitempty"`    // one per bit, or none
+
+	Features []string `json:"features,omitempty"` // names of the columns, or none
+	Classes  []string `json:"classes,omitempty"`  // classes seen in training
+	HeldOut  []string `json:"held_out,omitempty"` // classes kept out of training
+}
+
+// Run is one run of training.
+type Run struct {
+	Bits    int             `json:"bits"` // the model had so many bits after it
+	Seed    uint64          `json:"seed"`
+	Data    string          `json:"data,omitempty"` // digest of the data
+	Rows    int             `json:"rows,omitempty"`
+	Options json.RawMessage `json:"options,omitempty"`
+}
+
+// BitStat is what training found for one bit.
+type BitStat struct {
+	Objective  float64 `json:"objective"`   // of Step 1
+	TrainError float64 `json:"train_error"` // of Step 2: share of rows whose bit the function misses
+	Trees      int     `json:"trees,omitempty"`
+	Validation float64 `json:"validation,omitempty"`
+}
+
+// parseInfo reads the JSON of an Info. Lists of runs and statistics end at the first entry that is wrong or too many:
+// a text like [0,0,0...] would take a hundred times its length in memory otherwise.
+func parseInfo(b []byte) (Info, error) {
+	var f struct {
+		Info
+		Runs list[Run]     `json:"runs"` // these two come before the fields of Info with the same names
+		Bits list[BitStat] `json:"bits"`
+	}
+	err := json.Unmarshal(b, &f)
+	f.Info.Runs, f.Info.Bits = f.Runs, f.Bits
+	return f.Info, err
+}
+
+// list is a list with at most as many entries as a model has bits.
+type list[T any] []T
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *list[T]) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return errors.New("runs and statistics must be lists")
+	}
+	for *l = nil; d.More(); {
+		if len(*l) == MaxBits {
+			return fmt.Errorf("more than %d runs or statistics", MaxBits)
+		}
+		var v T
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		*l = append(*l, v)
+	}
+	return nil
+}
+
+// check reports what cannot belong to the encoder or cannot be written as JSON.
+func (f *Info) check(e Encoder) error {
+	if n := len(f.Bits); n != 0 && n != e.Bits() {
+		return fmt.Errorf("statistics of %d bits in a model of %d", n, e.Bits())
+	}
+	for k, s := range f.Bits {
+		for _, v := range []float64{s.Objective, s.TrainError, s.Validation} {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("statistics of bit %d hold the value %v", k, v)
+			}
+		}
+	}
+	last := 0
+	for i, r := range f.Runs {
+		if r.Bits <= last || r.Bits > e.Bits() || i == len(f.Runs)-1 && r.Bits != e.Bits() {
+			return fmt.Errorf("run %d of training ends with bit %d, after bit %d and in a model of %d", i, r.Bits, last, e.Bits())
+		}
+		if r.Options != nil && !json.Valid(r.Options) {
+			return fmt.Errorf("options of run %d are not JSON", i)
+		}
+		last = r.Bits
+	}
+	if n := len(f.Features); n != 0 && n != e.Dim() {
+		return fmt.Errorf("%d names for %d columns", n, e.Dim())
+	}
+	texts := [][]string{{f.Method, f.Version}, f.Features, f.Classes, f.HeldOut}
+	for _, r := range f.Runs {
+		texts = append(texts, []string{r.Data, string(r.Options)})
+	}
+	for _, group := range texts {
+		for _, s := range group {
+			if !utf8.ValidString(s) {
+				return fmt.Errorf("the text %q is not valid UTF-8", s)
+			}
+		}
+	}
+	return nil
+}
+
+// prefix is the Info of the first bits.
+func (f Info) prefix(bits int) Info {
+	if len(f.Bits) > 0 {
+		f.Bits = f.Bits[:bits:bits]
+	}
+	for i, r := range f.Runs {
+		if r.Bits >= bits {
+			f.Runs = slices.Clone(f.Runs[:i+1])
+			f.Runs[i].Bits = bits
+			break
+		}
+	}
+	return f
+}
