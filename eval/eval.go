@@ -1,0 +1,219 @@
+// Package eval judges codes by the rankings they give: for every query, all base items ordered by distance.
+//
+//	Truth           who is relevant to whom: ByClass, ByTags, ByPairs
+//	Retrieval       a ranking by Hamming distance       -> Report
+//	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
+//	Unseen          Retrieval among classes that training never saw
+//
+// Codes put many items at one distance, and the order among them is nobody's merit. So every headline number is
+// the expectation over all orders of the ties, in closed form, with the worst and the best order beside it. The
+// paper's own convention (base order in ties, lists cut at 10,000, divided by the hits in the list) is reported
+// apart, for comparison with its tables. Doubts about a number are in Report.Warnings.
+//
+// A query without any relevant item has no recall and no average precision: it is left out of the MAPs over the
+// whole ranking and of every recall. It counts as 0 in every precision and in the paper's convention.
+package eval
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"hashgrove/hamming"
+	"hashgrove/internal/par"
+)
+
+// Options say what to measure. The zero value measures what the paper shows.
+type Options struct {
+	K       []int // ranks of Precision; nil means those of 1, 10, 100, 1000 that the base has
+	Cut     int   // length of the lists of the paper's convention; 0 means 10,000
+	CurveTo int   // last rank of the precision curve; 0 means 2000
+	Radii   []int // Hamming radii of Lookup; nil means 0, 1, 2
+
+	Classes    []int32  // class of every query, for the table by class; nil leaves it out
+	ClassNames []string // names by class number; nil names them by number
+
+	Threads  int                   // 0 means all cores; never changes the result
+	Progress func(done, total int) // called now and then, by one goroutine at a time; may be nil
+}
+
+func (o Options) withDefaults(base int) (Options, []string, error) {
+	var warnings []string
+	wanted := o.K
+	o.K = nil
+	for _, k := range wanted {
+		if k <= 0 {
+			return o, nil, fmt.Errorf("precision at %d is not defined: give ranks of 1 or more", k)
+		}
+		if k > base {
+			warnings = append(warnings, fmt.Sprintf("precision at %d left out: the base has only %d items", k, base))
+			continue
+		}
+		o.K = append(o.K, k)
+	}
+	if wanted == nil {
+		for k := 1; k <= min(1000, base); k *= 10 {
+			o.K = append(o.K, k)
+		}
+	}
+	slices.Sort(o.K)
+	o.K = slices.Compact(o.K)
+	for _, r := range o.Radii {
+		if r < 0 {
+			return o, nil, fmt.Errorf("lookup within radius %d is not defined: give radii of 0 or more", r)
+		}
+	}
+	if o.Radii == nil {
+		o.Radii = []int{0, 1, 2}
+	}
+	if o.Cut < 0 || o.CurveTo < 0 {
+		return o, nil, fmt.Errorf("lists cut at %d and a curve to rank %d: give positive ranks", o.Cut, o.CurveTo)
+	}
+	o.Cut = cmp.Or(o.Cut, 10_000)
+	o.CurveTo = min(cmp.Or(o.CurveTo, 2000), base)
+	return o, warnings, nil
+}
+
+// Retrieval ranks the base by Hamming distance to every query and judges the rankings.
+//
+// It panics when truth or o.Classes are of other sizes than the codes.
+func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o Options) (*Report, error) {
+	if queries.Bits != base.Bits {
+		return nil, fmt.Errorf("the queries have codes of %d bits and the base has codes of %d: encode both with one model", queries.Bits, base.Bits)
+	}
+	if base.Bits >= math.MaxUint16 {
+		return nil, fmt.Errorf("codes of %d bits are longer than the %d that can be judged", base.Bits, math.MaxUint16-1)
+	}
+	j := judgement{
+		queries: queries.Len(),
+		base:    base.Len(),
+		bits:    base.Bits,
+		truth:   truth,
+		radii:   true,
+		same:    slices.Equal(queries.Data, base.Data),
+		ranker: func(lo, hi int, o *Options) ranker {
+			return newCodeRanker(queries, base, o.Cut)
+		},
+		compare: func(a, b int) int { return slices.Compare(base.Row(a), base.Row(b)) },
+	}
+	return j.run(ctx, o)
+}
+
+// ranker gives the rankings of a run of queries, asked for in order.
+type ranker interface {
+	// rank orders the base for query q. The list is lent until the next call.
+	rank(q int, mark []uint8) *list
+}
+
+// list is the ranking of one query, without the items that its truth ignores.
+type list struct {
+	// Buckets of items at one distance, nearest first: items, and relevant ones among them.
+	// For codes the number of the bucket is the distance, so buckets may be empty.
+	items, relevant []int
+	// The first items with ties in base order, as bytes: 1 where the item is relevant. Zeros at the end may be
+	// padding; the length is a multiple of 8.
+	hits []byte
+}
+
+// judgement is one run: n queries against a base, with everything that differs between codes and vectors.
+type judgement struct {
+	queries, base, bits int
+	truth               Truth
+	radii               bool // buckets are Hamming distances, so radii have a meaning
+	same                bool // queries and base are the same items
+	ranker              func(lo, hi int, o *Options) ranker
+	compare             func(a, b int) int // order of base items, 0 iff equal
+}
+
+// blocks is the number of blocks that the queries are cut into. Sums are taken block by block, so it must not
+// depend on the number of threads. Every block has its own sums for each rank: 64 blocks take about 10 MB.
+const blocks = 64
+
+func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
+	if j.queries == 0 {
+		return nil, errors.New("there are no queries to judge")
+	}
+	if j.base == 0 {
+		return nil, errors.New("the base is empty: nothing can be found in it")
+	}
+	if j.base > math.MaxInt32 {
+		return nil, fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample", j.base, math.MaxInt32)
+	}
+	if j.truth.Queries() != j.queries || j.truth.Base() != j.base {
+		panic("eval: sizes of truth and items differ")
+	}
+	if o.Classes != nil && len(o.Classes) != j.queries {
+		panic("eval: classes are not one per query")
+	}
+	o, warnings, err := o.withDefaults(j.base)
+	if err != nil {
+		return nil, err
+	}
+
+	h := newHarmonic(j.base)
+	size := (j.queries + blocks - 1) / blocks
+	tallies := make([]*tally, (j.queries+size-1)/size)
+	singles := make([]single, j.queries)
+	var (
+		mu   sync.Mutex
+		done int
+	)
+	err = par.Blocks(ctx, o.Threads, j.queries, size, func(b, lo, hi int) {
+		t := j.newTally(&o)
+		r := j.ranker(lo, hi, &o)
+		mark := make([]uint8, j.base)
+		for q := lo; q < hi && ctx.Err() == nil; q++ {
+			j.truth.Mark(q, mark)
+			singles[q] = t.add(r.rank(q, mark), h)
+			if o.Progress != nil {
+				mu.Lock()
+				done++
+				if done*100/j.queries != (done-1)*100/j.queries {
+					o.Progress(done, j.queries)
+				}
+				mu.Unlock()
+			}
+		}
+		tallies[b] = t
+	})
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("judging was stopped: %w", err)
+	}
+	sum := tallies[0]
+	for _, t := range tallies[1:] {
+		sum.merge(t)
+	}
+
+	report := sum.report(j)
+	report.DistinctCodes, report.LargestBucket = distinct(j.base, j.compare)
+	report.PerClass = perClass(o, singles)
+	report.Warnings = append(report.Warnings, warnings...)
+	report.warn(j, sum)
+	return report, nil
+}
+
+// distinct counts the different items among n and the copies of the most frequent one.
+func distinct(n int, compare func(a, b int) int) (kinds, largest int) {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, compare)
+	run := 0
+	for i := range order {
+		if i == 0 || compare(order[i-1], order[i]) != 0 {
+			kinds++
+			run = 0
+		}
+		run++
+		largest = max(largest, run)
+	}
+	return kinds, largest
+}

@@ -1,0 +1,384 @@
+package eval
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/hamming"
+)
+
+// randomTruth draws one of the three kinds.
+func randomTruth(rng *rand.Rand, kind, queries, base int) Truth {
+	switch kind {
+	case 0:
+		q, b := randomClasses(rng, queries, 3), randomClasses(rng, base, 3)
+		q[rng.IntN(queries)], b[rng.IntN(base)] = 7, -1 // a class without items, an item without a class
+		return ByClass(q, b)
+	case 1:
+		rows := func(n int) ([]int, []int32) {
+			start, tag := []int{0}, []int32{}
+			for range n {
+				for range rng.IntN(5) {
+					tag = append(tag, int32(rng.IntN(4)))
+				}
+				start = append(start, len(tag))
+			}
+			return start, tag
+		}
+		qs, qt := rows(queries)
+		bs, bt := rows(base)
+		return ByTags(qs, qt, bs, bt, 1+rng.IntN(2))
+	}
+	var list []Pair
+	for range rng.IntN(2 * queries * base) {
+		list = append(list, Pair{int32(rng.IntN(queries)), int32(rng.IntN(base)), rng.IntN(2) == 0})
+	}
+	return ByPairs(queries, base, list)
+}
+
+func TestRetrievalEqualsTheDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for trial := range 90 {
+		n, m := 1+rng.IntN(4), 1+rng.IntN(7)
+		bits := []int{1, 8, 64, 70, 130}[rng.IntN(5)]
+		vary := 1 + rng.IntN(4)
+		queries, base := randomCodes(rng, n, bits, vary), randomCodes(rng, m, bits, vary)
+		truth := randomTruth(rng, trial%3, n, m)
+		k, radii, cut, curve := []int{1, max(1, m/2), m}, []int{0, 2, 200}, 1+rng.IntN(8), 1+rng.IntN(m)
+		got, err := Retrieval(context.Background(), queries, base, truth, Options{K: k, Radii: radii, Cut: cut, CurveTo: curve})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(k)
+		want := newProblem(queries, base, truth).report(slices.Compact(k), radii, cut, curve, bits)
+		equalNumbers(t, fmt.Sprintf("trial %d: %T, %d queries, %d items, %d bits", trial, truth, n, m, bits), got, want)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// Mean over the places of a bucket, term by term.
+func TestClosedFormEqualsTheSum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	h := newHarmonic(200_000)
+	for trial := range 300 {
+		n := 1 + rng.IntN([]int{3, 40, 5000}[trial%3])
+		p := rng.IntN(n + 1)
+		N := rng.IntN([]int{1, 100, 190_000}[trial/3%3])
+		P := rng.IntN(N + 1)
+		var mean, worst, best float64
+		for s := 1; s <= n; s++ {
+			c := 0.0
+			if n > 1 {
+				c = float64(p-1) / float64(n-1)
+			}
+			mean += float64(p) / float64(n) * (float64(P+1) + float64(s-1)*c) / float64(N+s)
+			if s <= p {
+				best += float64(P+s) / float64(N+s)
+				worst += float64(P+s) / float64(N+n-p+s)
+			}
+		}
+		m, w, b := h.bucketAP(n, p, N, P)
+		for i, pair := range [][2]float64{{m, mean}, {w, worst}, {b, best}} {
+			if math.Abs(pair[0]-pair[1]) > 1e-9*max(1, pair[1]) {
+				t.Errorf("n %d, p %d, N %d, P %d: sum %d is %v, term by term %v", n, p, N, P, i, pair[0], pair[1])
+			}
+		}
+	}
+}
+
+func TestPerfectCodesAreOne(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	classes := randomClasses(rng, 500, 5)
+	codes := hamming.NewCodes(500, 40)
+	for i, c := range classes {
+		codes.SetBit(i, int(8*c), true)
+	}
+	r, err := Retrieval(context.Background(), codes, codes, ByClass(classes, classes), Options{K: []int{1, 50}, Classes: classes, ClassNames: []string{"a", "b", "c", "d"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range []float64{r.MAP, r.MAPLow, r.MAPHigh, r.MAP10000, r.Precision[1], r.Precision[50], r.Lookup[0].Precision, r.Lookup[0].Recall, r.PRCurve[0].Precision, r.PrecisionCurve[49]} {
+		if v != 1 {
+			t.Errorf("number %d is %v", i, v)
+		}
+	}
+	if r.DistinctCodes != 5 || r.LargestBucket < 100 || r.LargestBucket > 150 {
+		t.Errorf("%d distinct codes, largest bucket %d", r.DistinctCodes, r.LargestBucket)
+	}
+	if len(r.PerClass) != 5 || r.PerClass[4].Name != "4" || r.PerClass[3].Name != "d" || r.PerClass[0].Base != r.PerClass[0].Queries || r.PerClass[0].MAP != 1 {
+		t.Errorf("per class %+v", r.PerClass)
+	}
+	wantWarning(t, r, "the queries are the base itself", true)
+	wantWarning(t, r, "only 5 distinct codes for 500", true)
+	wantWarning(t, r, "ordered by class", false)
+}
+
+func TestRandomCodesAreAtThePrior(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	queries, base := randomCodes(rng, 100, 32, 32), randomCodes(rng, 3000, 32, 32)
+	truth := ByClass(randomClasses(rng, 100, 10), randomClasses(rng, 3000, 10))
+	r, err := Retrieval(context.Background(), queries, base, truth, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range []float64{r.MAP, r.MAP10000, r.PRArea, r.PRArea10000, r.Precision[100], r.Precision[1000]} {
+		if math.Abs(v-r.Prior) > 0.012 || math.Abs(r.Prior-0.1) > 0.005 {
+			t.Errorf("number %d is %.4f, the prior %.4f", i, v, r.Prior)
+		}
+	}
+	if len(r.Warnings) != 0 {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+}
+
+func TestReportDoesNotDependOnThreads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	queries, base := randomCodes(rng, 333, 70, 9), randomCodes(rng, 900, 70, 9)
+	classes := randomClasses(rng, 333, 7)
+	truth := ByClass(classes, randomClasses(rng, 900, 7))
+	var first *Report
+	for _, threads := range []int{1, 2, 7} {
+		last := 0
+		r, err := Retrieval(context.Background(), queries, base, truth, Options{Classes: classes, Threads: threads, Progress: func(done, total int) {
+			if done <= last || total != 333 {
+				t.Errorf("progress %d of %d after %d", done, total, last)
+			}
+			last = done
+		}})
+		if err != nil || last != 333 {
+			t.Fatalf("progress ended at %d, error %v", last, err)
+		}
+		if first == nil {
+			first = r
+		}
+		if !reflect.DeepEqual(r, first) {
+			t.Errorf("%d threads give another report", threads)
+		}
+	}
+}
+
+// Hostile shapes: JSON cannot hold NaN or infinity, so encoding finds them.
+func TestReportsAreFiniteAndInOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for trial := range 200 {
+		n, m, bits := 1+rng.IntN(5), 1+rng.IntN(60), 1+rng.IntN(20)
+		queries, base := randomCodes(rng, n, bits, rng.IntN(6)), randomCodes(rng, m, bits, rng.IntN(6))
+		var truth Truth
+		switch trial % 5 {
+		case 0:
+			truth = ByPairs(n, m, nil)
+		case 1:
+			truth = ByClass(make([]int32, n), make([]int32, m))
+		default:
+			truth = randomTruth(rng, trial%3, n, m)
+		}
+		r, err := Retrieval(context.Background(), queries, base, truth, Options{Cut: rng.IntN(3), Radii: []int{0, math.MaxInt}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		var back Report
+		if err := json.Unmarshal(text, &back); err != nil || back.MAP != r.MAP {
+			t.Fatalf("trial %d: read back %v, error %v", trial, back.MAP, err)
+		}
+		if r.Lookup[1].Empty != 0 && trial%5 == 1 {
+			t.Errorf("trial %d: an endless radius finds nothing", trial)
+		}
+		if !(0 <= r.MAPLow && r.MAPLow <= r.MAP && r.MAP <= r.MAPHigh && r.MAPHigh <= 1) {
+			t.Errorf("trial %d: %v <= %v <= %v", trial, r.MAPLow, r.MAP, r.MAPHigh)
+		}
+	}
+}
+
+func TestReportJSON(t *testing.T) {
+	codes := randomCodes(rand.New(rand.NewPCG(1, 1)), 30, 16, 16)
+	class := make([]int32, 30)
+	r, err := Retrieval(context.Background(), codes, codes, ByClass(class, class), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys map[string]any
+	if err := json.Unmarshal(text, &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range strings.Fields("queries base bits map map_low map_high map_10000 precision pr_area pr_area_10000 distinct_codes largest_bucket lookup pr_curve precision_curve warnings") {
+		if _, ok := keys[k]; !ok {
+			t.Errorf("no %q in %s", k, text)
+		}
+	}
+	if p := keys["precision"].(map[string]any); len(p) != 2 || p["10"] != 1.0 {
+		t.Errorf("precision %v", p)
+	}
+	if n := len(thin(2000)); n < 24 || n > 72 {
+		t.Errorf("a curve of 2000 ranks is thinned to %d", n)
+	}
+}
+
+func wantWarning(t *testing.T, r *Report, text string, want bool) {
+	t.Helper()
+	if got := strings.Contains(strings.Join(r.Warnings, "\n"), text); got != want {
+		t.Errorf("warning %q given: %v, wanted: %v; all: %q", text, got, want, r.Warnings)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(13, 14))
+	queries, base := randomCodes(rng, 40, 16, 16), randomCodes(rng, 600, 16, 16)
+	classes := randomClasses(rng, 600, 6)
+	q := randomClasses(rng, 40, 6)
+	q[3], q[4] = 9, 9
+
+	judge := func(queries, base hamming.Codes, truth Truth, o Options) *Report {
+		t.Helper()
+		r, err := Retrieval(ctx, queries, base, truth, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := judge(queries, base, ByClass(q, classes), Options{K: []int{5000, 10}})
+	wantWarning(t, r, "2 of 40 queries have no relevant item", true)
+	wantWarning(t, r, "precision at 5000 left out", true)
+	wantWarning(t, r, "ordered by class", false)
+	if r.Judged != 38 || len(r.Precision) != 1 {
+		t.Errorf("%d judged, precision %v", r.Judged, r.Precision)
+	}
+
+	slices.Sort(classes)
+	r = judge(queries, base, ByClass(q, classes), Options{})
+	wantWarning(t, r, "ordered by class", true)
+
+	r = judge(queries, hamming.NewCodes(600, 16), ByClass(q, classes), Options{})
+	wantWarning(t, r, "the order of ties moves MAP", true)
+	wantWarning(t, r, "only 1 distinct codes", true)
+
+	r = judge(queries, base, ByClass(make([]int32, 40), make([]int32, 600)), Options{})
+	wantWarning(t, r, "any codes would be perfect", true)
+
+	r = judge(queries, base, ByPairs(40, 600, []Pair{{0, 0, true}, {0, 1, false}}), Options{K: []int{2, 3}})
+	wantWarning(t, r, "39 of 40 queries have no relevant item", true)
+	wantWarning(t, r, "40 queries have fewer ranked items", true)
+
+	r = judge(queries, base, ByPairs(40, 600, nil), Options{})
+	wantWarning(t, r, "no query has a relevant item", true)
+}
+
+func TestRefusals(t *testing.T) {
+	ctx := context.Background()
+	a, b := hamming.NewCodes(3, 8), hamming.NewCodes(4, 8)
+	truth := ByClass(make([]int32, 3), make([]int32, 4))
+	for name, c := range map[string]struct {
+		queries, base hamming.Codes
+		truth         Truth
+		o             Options
+		want          string
+	}{
+		"bits":     {a, hamming.NewCodes(4, 16), truth, Options{}, "8 bits"},
+		"queries":  {hamming.NewCodes(0, 8), b, ByClass(nil, make([]int32, 4)), Options{}, "no queries"},
+		"base":     {a, hamming.NewCodes(0, 8), ByClass(make([]int32, 3), nil), Options{}, "base is empty"},
+		"rank":     {a, b, truth, Options{K: []int{0}}, "precision at 0"},
+		"radius":   {a, b, truth, Options{Radii: []int{-1}}, "radius -1"},
+		"cut":      {a, b, truth, Options{Cut: -1}, "positive"},
+		"too long": {hamming.NewCodes(3, 70_000), hamming.NewCodes(4, 70_000), truth, Options{}, "70000 bits"},
+	} {
+		if _, err := Retrieval(ctx, c.queries, c.base, c.truth, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	stop := errors.New("enough")
+	ended, cancel := context.WithCancelCause(ctx)
+	cancel(stop)
+	if _, err := Retrieval(ended, a, b, truth, Options{}); !errors.Is(err, stop) {
+		t.Errorf("cancelled: error %v", err)
+	}
+	defer func() {
+		if p := recover(); p != "eval: sizes of truth and items differ" {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	_, _ = Retrieval(ctx, b, a, truth, Options{})
+}
+
+func TestUnseen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	queries, base := randomCodes(rng, 60, 16, 5), randomCodes(rng, 200, 16, 5)
+	qc, bc := randomClasses(rng, 60, 5), randomClasses(rng, 200, 5)
+	r, err := Unseen(context.Background(), queries, base, qc, bc, []int32{4, 1, 4, 9}, Options{ClassNames: []string{"ant", "bee", "cow", "dog", "eel"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// By definition: everything else is ignored.
+	var list []Pair
+	count := func(class []int32) (n int) {
+		for _, c := range class {
+			if c == 1 || c == 4 {
+				n++
+			}
+		}
+		return n
+	}
+	for q := range qc {
+		for i := range bc {
+			if (qc[q] == 1 || qc[q] == 4) && (bc[i] == 1 || bc[i] == 4) {
+				list = append(list, Pair{int32(q), int32(i), qc[q] == bc[i]})
+			}
+		}
+	}
+	want, err := Retrieval(context.Background(), queries, base, ByPairs(60, 200, list), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Queries != count(qc) || r.Base != count(bc) || !near(r.MAP, want.MAP) || !near(r.MAPLow, want.MAPLow) || !near(r.PRArea, want.PRArea) {
+		t.Errorf("%d queries, %d items, MAP %v; by definition %d, %d, %v", r.Queries, r.Base, r.MAP, count(qc), count(bc), want.MAP)
+	}
+	if !slices.Equal(r.HeldOut, []string{"bee", "eel", "9"}) || len(r.PerClass) != 2 {
+		t.Errorf("held out %q, per class %+v", r.HeldOut, r.PerClass)
+	}
+	wantWarning(t, r, "class 9 has no query", true)
+	if _, err := Unseen(context.Background(), queries, base, qc, bc, []int32{9}, Options{}); err == nil {
+		t.Error("a class without items was judged")
+	}
+	if _, err := Unseen(context.Background(), queries, base, qc, bc, nil, Options{}); err == nil {
+		t.Error("no class was judged")
+	}
+}
+
+// BenchmarkRetrieval is the judging of codes like those training leaves: near their class, so with many ties.
+func BenchmarkRetrieval(b *testing.B) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	const n, m, bits = 1000, 50_000, 64
+	classes, noisy := randomClasses(rng, n+m, 10), randomCodes(rng, n+m, bits, bits)
+	for i, c := range classes {
+		centre := rand.New(rand.NewPCG(uint64(c), 0)).Uint64()
+		noisy.Data[i] = centre ^ (noisy.Data[i] & rng.Uint64() & rng.Uint64())
+	}
+	queries, base := noisy, noisy
+	queries.Data, base.Data = noisy.Data[:n], noisy.Data[n:]
+	truth := ByClass(classes[:n], classes[n:])
+	for b.Loop() {
+		if _, err := Retrieval(context.Background(), queries, base, truth, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	seconds := b.Elapsed().Seconds() / float64(b.N)
+	b.ReportMetric(seconds*1e9/(n*m), "ns/distance")
+	b.ReportMetric(seconds*10, "s/10000-queries")
+}

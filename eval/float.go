@@ -1,0 +1,119 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"hashgrove/dataset"
+)
+
+// RetrievalFloat ranks the base by Euclidean distance to every query and judges the rankings as Retrieval does: the
+// vectors themselves, as a ceiling for codes made from them without supervision. Squared distances are float32 sums
+// in the order of the columns; equal ones are ties. There is no lookup by radius, and the precision-recall curve
+// runs over ranks. Cost: queries x base x columns, then a sort for each query.
+func RetrievalFloat(ctx context.Context, queries, base dataset.Matrix, truth Truth, o Options) (*Report, error) {
+	if queries.Cols != base.Cols {
+		return nil, fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike", queries.Cols, base.Cols)
+	}
+	j := judgement{
+		queries: queries.Rows,
+		base:    base.Rows,
+		bits:    32 * base.Cols,
+		truth:   truth,
+		same:    slices.Equal(queries.Data, base.Data),
+		ranker: func(lo, hi int, o *Options) ranker {
+			return newFloatRanker(queries.Slice(lo, hi), lo, base, o.Cut)
+		},
+		compare: func(a, b int) int { return slices.Compare(base.Row(a), base.Row(b)) },
+	}
+	return j.run(ctx, o)
+}
+
+// floatRanker ranks vectors. Distances are computed for a tile of queries at a time, so that the base is read from
+// memory once for each tile.
+type floatRanker struct {
+	queries  dataset.Matrix // the block's queries
+	first    int            // number of its first query
+	base     dataset.Matrix
+	cut      int
+	from, to int       // the tile: rows of queries whose distances are at hand
+	distance []float32 // tile x base
+	key      []uint64
+	list     list
+}
+
+const tileQueries = 8
+
+func newFloatRanker(queries dataset.Matrix, first int, base dataset.Matrix, cut int) *floatRanker {
+	cut = min(cut, base.Rows)
+	return &floatRanker{
+		queries: queries, first: first, base: base, cut: cut,
+		distance: make([]float32, min(tileQueries, queries.Rows)*base.Rows),
+		key:      make([]uint64, 0, base.Rows),
+		list:     list{hits: make([]byte, (cut+7)&^7)},
+	}
+}
+
+func (r *floatRanker) rank(q int, mark []uint8) *list {
+	q -= r.first
+	if q >= r.to {
+		r.from, r.to = q, min(q+tileQueries, r.queries.Rows)
+		r.measure()
+	}
+	// Distances are not negative, so their bits are in their order; the number of the item below them makes the
+	// sort stable. (+0 and -0 are one: a sum of squares is never -0.)
+	r.key = r.key[:0]
+	for i, d := range r.distance[(q-r.from)*r.base.Rows : (q-r.from+1)*r.base.Rows] {
+		if mark[i] != Ignored {
+			r.key = append(r.key, uint64(math.Float32bits(d))<<32|uint64(i))
+		}
+	}
+	slices.Sort(r.key)
+
+	l := &r.list
+	l.items, l.relevant = l.items[:0], l.relevant[:0]
+	clear(l.hits)
+	for place, key := range r.key {
+		if place == 0 || r.key[place-1]>>32 != key>>32 {
+			l.items, l.relevant = append(l.items, 0), append(l.relevant, 0)
+		}
+		m := mark[uint32(key)]
+		l.items[len(l.items)-1]++
+		l.relevant[len(l.items)-1] += int(m)
+		if place < r.cut {
+			l.hits[place] = m
+		}
+	}
+	return l
+}
+
+// measure computes the distances of the tile. Four base rows at a time stay in the nearest cache for all its queries.
+func (r *floatRanker) measure() {
+	n := r.base.Rows
+	for i := 0; i < n; i += 4 {
+		// The last rows stand in for those beyond the end.
+		i1, i2, i3 := min(i+1, n-1), min(i+2, n-1), min(i+3, n-1)
+		b0, b1, b2, b3 := r.base.Row(i), r.base.Row(i1), r.base.Row(i2), r.base.Row(i3)
+		for q := r.from; q < r.to; q++ {
+			d := r.distance[(q-r.from)*n : (q-r.from+1)*n]
+			d[i], d[i1], d[i2], d[i3] = squared4(r.queries.Row(q), b0, b1, b2, b3)
+		}
+	}
+}
+
+// squared4 returns the squared distances of q to four vectors: four sums that do not wait for each other. The
+// differences are squared as they are, not by |q|² - 2qb + |b|², which cancels near 0 and overflows to NaN.
+func squared4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
+	n := len(q)
+	b0, b1, b2, b3 = b0[:n], b1[:n], b2[:n], b3[:n] // one check here instead of one at every element
+	for j, v := range q {
+		d0, d1, d2, d3 := v-b0[j], v-b1[j], v-b2[j], v-b3[j]
+		s0 += float32(d0 * d0)
+		s1 += float32(d1 * d1)
+		s2 += float32(d2 * d2)
+		s3 += float32(d3 * d3)
+	}
+	return s0, s1, s2, s3
+}

@@ -1,0 +1,292 @@
+package eval
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Report is how well rankings put relevant items first. All shares are from 0 to 1.
+type Report struct {
+	Queries int `json:"queries"`
+	Judged  int `json:"judged"` // queries with at least one relevant item
+	Base    int `json:"base"`
+	Bits    int `json:"bits"` // of a code; of a vector, 32 for each dimension
+
+	// Mean average precision of the whole ranking, divided by all relevant items: expected over the orders of
+	// ties, in the worst order and in the best.
+	MAP     float64 `json:"map"`
+	MAPLow  float64 `json:"map_low"`
+	MAPHigh float64 `json:"map_high"`
+	// Prior is the mean share of relevant items: about the MAP of random codes.
+	Prior float64 `json:"prior"`
+	// Precision of the first K items, expected over the orders of ties.
+	Precision map[int]float64 `json:"precision"`
+
+	// PRArea is the area under PRCurve, which pools all queries at each Hamming radius, with the first point
+	// repeated at recall 0. Vectors have ranks in place of radii.
+	PRArea  float64   `json:"pr_area"`
+	PRCurve []PRPoint `json:"pr_curve"`
+
+	// The paper's convention: ties in base order, lists cut at Cut (10,000 unless told otherwise). MAP10000 divides
+	// by the hits in the list. PRArea10000 is the area under mean precision over mean recall at every place of the
+	// list, from recall 0, with the first precision, to the recall reached.
+	Cut         int     `json:"cut"`
+	MAP10000    float64 `json:"map_10000"`
+	PRArea10000 float64 `json:"pr_area_10000"`
+
+	// PrecisionCurve[k-1] is the expected precision of the first k items; CurvePoints is a thinned copy.
+	PrecisionCurve []float64    `json:"-"`
+	CurvePoints    []CurvePoint `json:"precision_curve"`
+
+	Lookup []Lookup `json:"lookup,omitempty"` // by radius; nil for vectors
+
+	DistinctCodes int `json:"distinct_codes"` // different codes in the base
+	LargestBucket int `json:"largest_bucket"` // base items with the most frequent code
+
+	PerClass []Class `json:"per_class,omitempty"` // worst first
+
+	HeldOut []string `json:"held_out,omitempty"` // the classes a report of Unseen is about
+	Unseen  *Report  `json:"unseen,omitempty"`   // room for the report of Unseen beside this one
+
+	Warnings []string `json:"warnings"`
+}
+
+// PRPoint is precision and recall of all items within a radius.
+type PRPoint struct {
+	Radius    int     `json:"radius"` // for vectors, the rank
+	Recall    float64 `json:"recall"`
+	Precision float64 `json:"precision"`
+}
+
+// CurvePoint is the precision of the first Rank items.
+type CurvePoint struct {
+	Rank      int     `json:"rank"`
+	Precision float64 `json:"precision"`
+}
+
+// Lookup is what a hash table finds: all items within a Hamming radius.
+type Lookup struct {
+	Radius    int     `json:"radius"`
+	Precision float64 `json:"precision"` // mean over queries; an empty result counts 0
+	Recall    float64 `json:"recall"`    // mean over the queries with a relevant item
+	Results   float64 `json:"results"`   // mean number of items found
+	Empty     float64 `json:"empty"`     // share of queries that find nothing
+}
+
+// Class is a row of the table by class of the query.
+type Class struct {
+	Name         string  `json:"name"`
+	Number       int32   `json:"number"`
+	Queries      int     `json:"queries"`
+	Base         int     `json:"base"`          // relevant items of one query, rounded mean: the size of the class
+	MAP          float64 `json:"map"`           // as in Report
+	Precision100 float64 `json:"precision_100"` // at 100, or of the whole base when that is smaller
+}
+
+// report turns sums into means.
+func (t *tally) report(j judgement) *Report {
+	queries, judged := float64(t.queries), float64(max(1, t.judged))
+	r := &Report{
+		Queries: t.queries, Judged: t.judged, Base: j.base, Bits: j.bits, Cut: t.o.Cut,
+		MAP:       t.mean / judged,
+		Prior:     t.prior / judged,
+		MAP10000:  t.cutAP / queries,
+		Precision: make(map[int]float64, len(t.o.K)),
+		Warnings:  []string{},
+	}
+	// Without ties the three are one number, up to rounding.
+	r.MAPLow = min(t.worst/judged, r.MAP)
+	r.MAPHigh = max(t.best/judged, r.MAP)
+	for i, k := range t.o.K {
+		r.Precision[k] = t.precision[i] / queries
+	}
+	for i, radius := range t.o.Radii[:len(t.lookup)] {
+		l := t.lookup[i]
+		r.Lookup = append(r.Lookup, Lookup{
+			Radius:    radius,
+			Precision: l.precision / queries,
+			Recall:    l.recall / judged,
+			Results:   float64(l.items) / queries,
+			Empty:     float64(l.empty) / queries,
+		})
+	}
+
+	expected, curve := 0.0, make([]float64, len(t.chance))
+	for i, c := range t.chance {
+		expected += c
+		curve[i] = min(expected/float64(t.queries*(i+1)), 1)
+	}
+	r.PrecisionCurve = curve[:t.o.CurveTo:t.o.CurveTo]
+	for _, rank := range thin(t.o.CurveTo) {
+		r.CurvePoints = append(r.CurvePoints, CurvePoint{rank, curve[rank-1]})
+	}
+
+	if j.radii {
+		r.PRCurve = t.byRadius()
+		r.PRArea = area(r.PRCurve)
+	} else {
+		all := make([]PRPoint, len(curve))
+		for i, precision := range curve {
+			recall := precision * float64(t.queries*(i+1)) / float64(max(1, t.relevant))
+			all[i] = PRPoint{i + 1, min(recall, 1), precision}
+		}
+		r.PRArea = area(all)
+		for _, rank := range thin(len(all)) {
+			r.PRCurve = append(r.PRCurve, all[rank-1])
+		}
+	}
+
+	places := make([]PRPoint, len(t.hits))
+	found, recall := 0, 0.0
+	for i, hits := range t.hits {
+		found += hits
+		recall += t.recall[i]
+		places[i] = PRPoint{i + 1, min(recall/judged, 1), float64(found) / float64(t.queries*(i+1))}
+	}
+	r.PRArea10000 = area(places)
+	return r
+}
+
+// byRadius is the precision-recall curve pooled over all queries; radii that find nothing are left out.
+func (t *tally) byRadius() []PRPoint {
+	curve := []PRPoint{}
+	items, relevant := 0, 0
+	for d, n := range t.radiusItems {
+		items += n
+		relevant += t.radiusRelevant[d]
+		if n > 0 {
+			curve = append(curve, PRPoint{d, float64(relevant) / float64(max(1, t.relevant)), float64(relevant) / float64(items)})
+		}
+	}
+	return curve
+}
+
+// area is the area under a curve of rising recall by the trapezoid rule, the first point repeated at recall 0.
+func area(curve []PRPoint) float64 {
+	sum, before := 0.0, PRPoint{}
+	for i, p := range curve {
+		if i == 0 {
+			before.Precision = p.Precision
+		}
+		sum += float64((p.Recall - before.Recall) * (p.Precision + before.Precision) / 2)
+		before = p
+	}
+	return sum
+}
+
+// thin picks a few dozen of the ranks 1 to n: close together at first, then an eighth apart.
+func thin(n int) []int {
+	var ranks []int
+	for k := 1; k < n; k += max(1, k/8) {
+		ranks = append(ranks, k)
+	}
+	if n > 0 {
+		ranks = append(ranks, n)
+	}
+	return ranks
+}
+
+// name is the name of a class in reports.
+func (o Options) name(class int32) string {
+	if class >= 0 && int(class) < len(o.ClassNames) {
+		return o.ClassNames[class]
+	}
+	return strconv.Itoa(int(class))
+}
+
+// perClass is the table by class of the query. Queries without a class (negative numbers) are in no row.
+func perClass(o Options, singles []single) []Class {
+	at := map[int32]int{}
+	var rows []Class
+	var relevant, judged []int
+	for q, c := range o.Classes {
+		if c < 0 {
+			continue
+		}
+		i, ok := at[c]
+		if !ok {
+			i = len(rows)
+			at[c] = i
+			rows = append(rows, Class{Name: o.name(c), Number: c})
+			relevant, judged = append(relevant, 0), append(judged, 0)
+		}
+		s := singles[q]
+		rows[i].Queries++
+		rows[i].MAP += s.ap
+		rows[i].Precision100 += s.precision
+		relevant[i] += s.relevant
+		if s.relevant > 0 {
+			judged[i]++
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		r.MAP /= float64(max(1, judged[i]))
+		r.Precision100 /= float64(r.Queries)
+		r.Base = (relevant[i] + r.Queries/2) / r.Queries
+	}
+	slices.SortFunc(rows, func(a, b Class) int {
+		return cmp.Or(cmp.Compare(a.MAP, b.MAP), cmp.Compare(a.Number, b.Number))
+	})
+	return rows
+}
+
+// warn adds the doubts that the numbers themselves raise.
+func (r *Report) warn(j judgement, t *tally) {
+	say := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	switch {
+	case r.Judged == 0:
+		say("no query has a relevant item: every number is 0 and says nothing")
+	case r.Judged < r.Queries:
+		say("%d of %d queries have no relevant item: they are left out of MAP and recall, and count 0 in precision and map_10000", r.Queries-r.Judged, r.Queries)
+	}
+	if r.Judged > 0 && t.allRelevant == r.Judged {
+		say("every ranked item is relevant: any codes would be perfect")
+	}
+	if t.short > 0 {
+		say("%d queries have fewer ranked items than the largest K: the missing ones count as misses", t.short)
+	}
+	if j.same {
+		say("the queries are the base itself: every query finds itself first")
+	}
+	if ordered(j.truth) {
+		say("relevant items stand side by side in the base, as if it was ordered by class: map_10000 and pr_area_10000 take ties in base order and are biased; shuffle the base or read map")
+	}
+	if gap := r.MAPHigh - r.MAPLow; gap > 0.1 {
+		say("the order of ties moves MAP by %.2f, from %.3f to %.3f: compare with others only by expected values", gap, r.MAPLow, r.MAPHigh)
+	}
+	if j.radii && r.DistinctCodes <= r.Base/100 {
+		say("the base has only %d distinct codes for %d items, the largest bucket holds %d: items of one bucket cannot be told apart", r.DistinctCodes, r.Base, r.LargestBucket)
+	}
+}
+
+// ordered reports whether relevant items are mostly neighbours in the base. A query with p relevant items among n
+// has p(p-1)/n neighbouring pairs of them in a shuffled base, up to p-1 in an ordered one; halfway is ordered.
+// A sample of the queries is enough, and its truth costs little next to the rankings.
+func ordered(truth Truth) bool {
+	const sample = 32
+	n := truth.Base()
+	mark := make([]uint8, n)
+	pairs, shuffled, most := 0, 0.0, 0
+	for s := range min(sample, truth.Queries()) {
+		truth.Mark(s*truth.Queries()/min(sample, truth.Queries()), mark)
+		p := 0
+		for i, m := range mark {
+			if m != Relevant {
+				continue
+			}
+			p++
+			if i > 0 && mark[i-1] == Relevant {
+				pairs++
+			}
+		}
+		if p > 1 {
+			shuffled += float64(p) * float64(p-1) / float64(n)
+			most += p - 1
+		}
+	}
+	room := float64(most) - shuffled
+	return room > sample && float64(pairs)-shuffled > room/2
+}

@@ -1,0 +1,200 @@
+package eval
+
+import (
+	"cmp"
+	"slices"
+)
+
+// What a Truth says about a base item.
+const (
+	Irrelevant uint8 = iota
+	Relevant
+	Ignored // nothing is known: the item is left out of the query's ranking
+)
+
+// Truth is who is relevant to whom.
+type Truth interface {
+	Queries() int
+	Base() int
+	// Mark writes Irrelevant, Relevant or Ignored for query q and every base item; mark has the length Base().
+	// Several goroutines may call it at the same time.
+	Mark(q int, mark []uint8)
+}
+
+// ByClass is the truth of class numbers, one numbering for queries and base: an item is relevant to the queries of
+// its class. A negative number is a class not known: such items are ignored. The slices are kept, not copied.
+func ByClass(query, base []int32) Truth {
+	return &classes{query, base, len(base) > 0 && slices.Min(base) < 0}
+}
+
+type classes struct {
+	query, base []int32
+	unknown     bool // some base item has no class
+}
+
+func (t *classes) Queries() int { return len(t.query) }
+func (t *classes) Base() int    { return len(t.base) }
+
+func (t *classes) Mark(q int, mark []uint8) {
+	c := t.query[q]
+	if c < 0 {
+		fill(mark, Ignored)
+		return
+	}
+	mark = mark[:len(t.base)]
+	for i, b := range t.base {
+		m := Irrelevant
+		if b == c {
+			m = Relevant
+		}
+		mark[i] = m
+	}
+	if t.unknown {
+		for i, b := range t.base {
+			if b < 0 {
+				mark[i] = Ignored
+			}
+		}
+	}
+}
+
+// ByTags is the truth of tag sets: an item is relevant to a query that shares at least minShared tags with it
+// (0 means 1; at most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 on, one numbering
+// for queries and base; a tag that a row has twice counts once.
+func ByTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32, minShared int) Truth {
+	if minShared < 0 || minShared > 255 {
+		panic("eval: minShared outside of 0 to 255")
+	}
+	if len(queryStart) == 0 || len(baseStart) == 0 {
+		panic("eval: starts of tag rows without an end")
+	}
+	numbers := 0
+	for _, tags := range [][]int32{queryTag, baseTag} {
+		for _, tag := range tags {
+			if tag < 0 {
+				panic("eval: negative tag")
+			}
+			numbers = max(numbers, int(tag)+1)
+		}
+	}
+	t := &tags{base: len(baseStart) - 1, minShared: uint8(max(minShared, 1))}
+	t.queryStart, t.queryTag = withoutRepeats(queryStart, queryTag, numbers)
+	baseStart, baseTag = withoutRepeats(baseStart, baseTag, numbers)
+
+	// Invert: the items of each tag, in base order.
+	t.itemStart = make([]int, numbers+1)
+	for _, tag := range baseTag {
+		t.itemStart[tag+1]++
+	}
+	for i := range numbers {
+		t.itemStart[i+1] += t.itemStart[i]
+	}
+	next := slices.Clone(t.itemStart)
+	t.item = make([]int32, len(baseTag))
+	for i := range t.base {
+		for _, tag := range baseTag[baseStart[i]:baseStart[i+1]] {
+			t.item[next[tag]] = int32(i)
+			next[tag]++
+		}
+	}
+	return t
+}
+
+// withoutRepeats copies rows of tags; a tag stays in a row once.
+func withoutRepeats(start []int, tag []int32, numbers int) ([]int, []int32) {
+	last := make([]int, numbers) // the row that had the tag last, counted from 1
+	outStart, out := make([]int, len(start)), make([]int32, 0, len(tag))
+	for i := range len(start) - 1 {
+		for _, t := range tag[start[i]:start[i+1]] {
+			if last[t] != i+1 {
+				last[t] = i + 1
+				out = append(out, t)
+			}
+		}
+		outStart[i+1] = len(out)
+	}
+	return outStart, out
+}
+
+type tags struct {
+	base       int
+	queryStart []int
+	queryTag   []int32
+	itemStart  []int   // items of tag t: item[itemStart[t]:itemStart[t+1]]
+	item       []int32 // base items
+	minShared  uint8
+}
+
+func (t *tags) Queries() int { return len(t.queryStart) - 1 }
+func (t *tags) Base() int    { return t.base }
+
+// Mark counts the shared tags in mark itself, up to minShared.
+func (t *tags) Mark(q int, mark []uint8) {
+	clear(mark)
+	for _, tag := range t.queryTag[t.queryStart[q]:t.queryStart[q+1]] {
+		for _, i := range t.item[t.itemStart[tag]:t.itemStart[tag+1]] {
+			if mark[i] < t.minShared {
+				mark[i]++
+			}
+		}
+	}
+	if t.minShared == 1 {
+		return
+	}
+	for i, shared := range mark {
+		m := Irrelevant
+		if shared == t.minShared {
+			m = Relevant
+		}
+		mark[i] = m
+	}
+}
+
+// Pair says whether a base item is relevant to a query.
+type Pair struct {
+	Query, Base int32
+	Similar     bool
+}
+
+// ByPairs is the truth of a list of pairs. Base items that are in no pair with a query are ignored for that query.
+// Where a pair is named twice, the later one holds.
+func ByPairs(queries, base int, list []Pair) Truth {
+	t := &pairs{base: base, start: make([]int, queries+1), pair: slices.Clone(list)}
+	for _, p := range list {
+		if p.Query < 0 || int(p.Query) >= queries || p.Base < 0 || int(p.Base) >= base {
+			panic("eval: pair outside of queries and base")
+		}
+		t.start[p.Query+1]++
+	}
+	for q := range queries {
+		t.start[q+1] += t.start[q]
+	}
+	slices.SortStableFunc(t.pair, func(a, b Pair) int { return cmp.Compare(a.Query, b.Query) })
+	return t
+}
+
+type pairs struct {
+	base  int
+	start []int // pairs of query q: pair[start[q]:start[q+1]], in the given order
+	pair  []Pair
+}
+
+func (t *pairs) Queries() int { return len(t.start) - 1 }
+func (t *pairs) Base() int    { return t.base }
+
+func (t *pairs) Mark(q int, mark []uint8) {
+	fill(mark, Ignored)
+	for _, p := range t.pair[t.start[q]:t.start[q+1]] {
+		m := Irrelevant
+		if p.Similar {
+			m = Relevant
+		}
+		mark[p.Base] = m
+	}
+}
+
+func fill(mark []uint8, m uint8) {
+	for i := range mark {
+		mark[i] = m
+	}
+}

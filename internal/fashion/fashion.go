@@ -1,0 +1,76 @@
+// Package fashion holds the pictures of the demo inside the binary: 6,000 training and 1,000 query pictures of
+// Fashion-MNIST, 28 x 28 grey, in ten classes of equal size. NOTICE has their licence.
+package fashion
+
+import (
+	"bytes"
+	"embed"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+
+	"hashgrove/dataset"
+)
+
+//go:embed NOTICE *.gz
+var files embed.FS
+
+// Dim is the number of pixels of a picture.
+const Dim = 28 * 28
+
+// Names are the classes.
+var Names = []string{"T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"}
+
+// Files are the names of the embedded pictures and labels.
+var Files = []string{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "query-images-idx3-ubyte.gz", "query-labels-idx1-ubyte.gz"}
+
+// Part is the pictures of one part with their classes.
+type Part struct {
+	X     dataset.Matrix
+	Class []int32
+}
+
+// Train returns the training pictures, which are the database as well.
+func Train() Part { return part("train") }
+
+// Query returns the query pictures.
+func Query() Part { return part("query") }
+
+func part(name string) Part {
+	pictures, labels := unpack(name+"-images-idx3-ubyte.gz"), unpack(name+"-labels-idx1-ubyte.gz")
+	n := int(binary.BigEndian.Uint32(labels[4:]))
+	pictures, labels = pictures[16:], labels[8:]
+	if len(labels) != n || len(pictures) != n*Dim {
+		panic(fmt.Sprintf("fashion: %s has %d labels and %d pixels", name, len(labels), len(pictures)))
+	}
+	p := Part{dataset.Matrix{Rows: n, Cols: Dim, Data: make([]float32, n*Dim)}, make([]int32, n)}
+	for i, v := range pictures {
+		p.X.Data[i] = float32(v)
+	}
+	for i, v := range labels {
+		p.Class[i] = int32(v)
+	}
+	return p
+}
+
+// File returns the raw bytes of an embedded file, gzip-compressed IDX.
+func File(name string) []byte {
+	b, err := files.ReadFile(name)
+	if err != nil {
+		panic("fashion: " + err.Error())
+	}
+	return b
+}
+
+func unpack(name string) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(File(name)))
+	if err == nil {
+		var b []byte
+		if b, err = io.ReadAll(z); err == nil {
+			return b
+		}
+	}
+	panic("fashion: " + name + " inside the binary: " + err.Error())
+}
