@@ -1,0 +1,258 @@
+// Package boost is Step 2 of FastHash: it learns one bit from quantised columns with AdaBoost over complete decision
+// trees, and leaves a model.Ensemble.
+//
+//	adaboost.go   the rounds, weights and tree weights
+//	trim.go       weights become integers; the light rows are left out
+//	grow.go       one tree, level by level
+//	split.go      the best column and bin of a node
+//	draw.go       LazyBoost columns and FastH-N rows of a node
+//	predict.go    what a tree and an ensemble say of the training rows
+//	logarithm.go  the same logarithm on every machine
+package boost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"hashgrove/dataset"
+	"hashgrove/internal/par"
+	"hashgrove/model"
+)
+
+// Discrete AdaBoost (Freund and Schapire, 1997) as the released FastHash code uses it for the exponential loss of
+// Step 2 (Lin et al., CVPR 2014, eq:opt_step2). With T_q(x) in {-1, +1} the tree of round q and u_i the weight of row i,
+//
+//	V+ = sum of u_i over T_q(x_i) = z_i,   V- = sum of the other u_i,
+//	w_q = ln(V+ / V-) / 2,                 u_i *= exp(-w_q z_i T_q(x_i)), and all u_i scaled back to the sum n.
+//
+//	for each round
+//		trim       the heaviest rows that hold TrimMass of the weight    O(n)
+//		grow       T_q from these rows                                  O(Depth * NodeFeatures * n), nearly all the time
+//		predict    T_q of all rows, V+, V-                              O(Depth * n)
+//
+// A tree that is no better than chance (V+ <= V-) is dropped; the next round draws other columns. A tree without any
+// mistake has w_q = ln V+ + ln 1e8. There is no early stopping, but a tree that needs no split to be right is the last:
+// z is constant.
+
+// Options say how to learn. The zero value of a field means its default.
+type Options struct {
+	Rounds       int     `json:"rounds"`        // trees at most; 200
+	Depth        int     `json:"depth"`         // levels of splits, 1 to 8; 4
+	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn for every node; 200; negative: all columns
+	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); negative or >= 1: all
+	MinNode      int     `json:"min_node"`      // a node with so few rows of one sign is not split; 5; negative: 0
+	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to find the split of a greater node; 0: all rows
+}
+
+// maxRounds bounds the memory that the outputs of all trees take: maxRounds/8 bytes for each row.
+const maxRounds = 10_000
+
+// WithDefaults fills in the defaults and refuses what cannot be.
+func (o Options) WithDefaults() (Options, error) {
+	o.Rounds = cmp.Or(o.Rounds, 200)
+	o.Depth = cmp.Or(o.Depth, 4)
+	o.NodeFeatures = cmp.Or(o.NodeFeatures, 200)
+	o.TrimMass = cmp.Or(o.TrimMass, 0.99)
+	o.MinNode = cmp.Or(o.MinNode, 5)
+	switch {
+	case o.Rounds < 1 || o.Rounds > maxRounds:
+		return o, fmt.Errorf("%d boosting rounds: give 1 to %d", o.Rounds, maxRounds)
+	case o.Depth < 1 || o.Depth > model.MaxDepth:
+		return o, fmt.Errorf("trees of depth %d: give 1 to %d", o.Depth, model.MaxDepth)
+	case math.IsNaN(o.TrimMass):
+		return o, errors.New("the share of weight that a tree sees is not a number: give 0.9 to 0.99, or -1 for all")
+	case o.NodeRows < 0:
+		return o, fmt.Errorf("%d rows per node: give a positive number, or 0 for all rows", o.NodeRows)
+	}
+	return o, nil
+}
+
+// Trainer learns bits from the same columns, one after the other, in memory that it keeps. It is not safe for
+// concurrent use.
+type Trainer struct {
+	x       *dataset.Columns
+	o       Options
+	threads int
+	n       int
+	usable  []uint32 // columns with more than one bin
+	shift   uint     // words are mass << shift + count; see trim.go
+
+	u      []float64    // weights, summing to n
+	mass   []int64      // the same as integers
+	z      []uint64     // bit i is 1 where z_i = +1; past the last row all bits are 0, here and in said
+	said   [][]uint64   // what each kept tree says, in the same form
+	sums   [][2]float64 // V- and V+ of each block of rows
+	paths  [][]uint8    // the columns that the last tree tests
+	output []int8
+
+	sift
+	grower
+}
+
+// predictBlock is the number of rows in one turn of a loop over all rows, a multiple of 64. V+ and V- are summed over
+// such blocks, so it may not change with the number of threads.
+const predictBlock = 4096
+
+// New prepares to learn from x, which it keeps and never changes.
+func New(x *dataset.Columns, o Options, threads int) (*Trainer, error) {
+	o, err := o.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	n := x.Rows
+	if n < 1 || x.Dim() < 1 || n > math.MaxInt32 {
+		return nil, fmt.Errorf("cannot learn from %d rows of %d columns", n, x.Dim())
+	}
+	words := (n + 63) / 64
+	t := &Trainer{
+		x: x, o: o, threads: par.Threads(threads), n: n, shift: uint(bits.Len(uint(n))),
+		u: make([]float64, n), mass: make([]int64, n), z: make([]uint64, words), output: make([]int8, n),
+		sums: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
+	}
+	constant := make([]bool, x.Dim())
+	_ = par.For(context.Background(), t.threads, x.Dim(), func(j int) {
+		column := x.Column(j)
+		i := 1
+		for i < n && column[i] == column[0] {
+			i++
+		}
+		constant[j] = i == n
+	})
+	for j, c := range constant {
+		if !c {
+			t.usable = append(t.usable, uint32(j))
+		}
+	}
+	t.sift = newSift(n)
+	t.grower = newGrower(n, o, len(t.usable))
+	return t, nil
+}
+
+// Fit learns the bit z, one of -1 and +1 for each row. The weights are those of the rows before the first round, in
+// any scale; nil means equal ones. It returns the hash function, its output for every row (+1 or -1; lent until the
+// next call) and the share of rows where that is not z. Seed and bit choose the random draws.
+func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (model.Function, []int8, float64, error) {
+	if len(z) != t.n || weight != nil && len(weight) != t.n {
+		panic("boost: Fit needs one sign and one weight for each row")
+	}
+	if err := t.start(z, weight); err != nil {
+		return nil, nil, 0, err
+	}
+	e := &model.Ensemble{Depth: t.o.Depth}
+	var w []float64 // w_q of the trees in e
+	keep := func(wq float64) {
+		w = append(w, wq)
+		e.Feature = append(e.Feature, t.tree.feature...)
+		e.Bin = append(e.Bin, t.tree.bin...)
+		e.Leaf = append(e.Leaf, t.tree.leaf...)
+	}
+	stream := func(q int) uint64 { return uint64(bit)<<32 | uint64(q)<<9 }
+
+	last, right, wrong := t.z, 1.0, 1.0
+	for q := range t.o.Rounds {
+		if ctx.Err() != nil {
+			return nil, nil, 0, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
+		}
+		t.weigh(last, right, wrong)
+		t.trim()
+		t.grow(seed, stream(q))
+		last = t.saidBy(len(w))
+		vRight, vWrong := t.predict(last)
+		var wq float64
+		if wq, right, wrong = step(vRight, vWrong); wq == 0 {
+			continue
+		}
+		keep(wq)
+		if vWrong == 0 && !t.tree.split() {
+			break
+		}
+	}
+	if len(w) == 0 { // no round has changed the weights: the first tree grows again, and is kept
+		t.trim()
+		t.grow(seed, stream(0))
+		t.predict(t.saidBy(0))
+		keep(0)
+	}
+	e.Weight = scaled(w)
+	mistakes := t.vote(e.Weight)
+	return e, t.output, float64(mistakes) / float64(t.n), nil
+}
+
+// start sets z and the weights before the first round.
+func (t *Trainer) start(z []int8, weight []float64) error {
+	clear(t.z)
+	for i, v := range z {
+		switch v {
+		case 1:
+			t.z[i/64] |= 1 << (i % 64)
+		case -1:
+		default:
+			panic("boost: Fit with a sign that is neither -1 nor +1")
+		}
+	}
+	if weight == nil {
+		for i := range t.u {
+			t.u[i] = 1
+		}
+		return nil
+	}
+	top := 0.0
+	for i, w := range weight {
+		if !(w >= 0) || math.IsInf(w, 1) {
+			return fmt.Errorf("row %d has the weight %v: weights are finite and not negative", i, w)
+		}
+		top = max(top, w)
+	}
+	if top == 0 {
+		return errors.New("all rows have the weight 0: give at least one a positive weight, or none at all")
+	}
+	// Dividing by the greatest first keeps the sum finite.
+	sum := 0.0
+	for i, w := range weight {
+		t.u[i] = w / top
+		sum += t.u[i]
+	}
+	scale := float64(t.n) / sum
+	for i := range t.u {
+		t.u[i] *= scale
+	}
+	return nil
+}
+
+// step returns the weight of a tree, and the factors for the weights of the rows it gets right and wrong.
+func step(vRight, vWrong float64) (w, right, wrong float64) {
+	const eps = 0x1p-52
+	switch {
+	case vWrong > eps && vRight <= vWrong:
+		return 0, 1, 1
+	case vWrong > eps:
+		w = ln(vRight/vWrong) / 2
+		right, wrong = math.Sqrt(vWrong/vRight), math.Sqrt(vRight/vWrong)
+	default:
+		w = ln(vRight) + ln(1e8)
+		right, wrong = 1/(vRight*1e8), vRight*1e8
+	}
+	scale := (vRight + vWrong) / (float64(vRight*right) + float64(vWrong*wrong))
+	return w, right * scale, wrong * scale
+}
+
+// scaled turns tree weights into integers whose sum is below 2^31, each at least 1.
+func scaled(w []float64) []int32 {
+	sum := 0.0
+	for _, v := range w {
+		sum += v
+	}
+	scale := 0.0
+	if sum > 0 {
+		scale = float64(math.MaxInt32-len(w)-1) / sum
+	}
+	out := make([]int32, len(w))
+	for q, v := range w {
+		out[q] = max(1, int32(v*scale))
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package boost
+
+import (
+	"context"
+	"math/bits"
+
+	"hashgrove/internal/par"
+)
+
+// What trees say of all training rows, also of those that were trimmed. An answer is one bit per row.
+
+// saidBy returns the memory for the answers of the q-th tree that is kept.
+func (t *Trainer) saidBy(q int) []uint64 {
+	if q == len(t.said) {
+		t.said = append(t.said, make([]uint64, len(t.z)))
+	}
+	return t.said[q]
+}
+
+// predict writes what the tree says of every row. It returns the weight of the rows where that is z, and of the others.
+func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
+	columns, bins, leaves := t.paths, t.tree.bin, t.tree.leaf
+	for i, f := range t.tree.feature {
+		columns[i] = t.x.Column(int(f))
+	}
+	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(b, lo, hi int) {
+		sum := [2]float64{}
+		for ; lo < hi; lo += 64 {
+			last := min(lo+64, hi)
+			answer := uint64(0)
+			for i := lo; i < last; i++ {
+				at := 0
+				for range t.o.Depth {
+					right := 0
+					if columns[at][i] > bins[at] {
+						right = 1
+					}
+					at = 2*at + 1 + right
+				}
+				leaf := at - len(bins)
+				answer |= leaves[leaf/64] >> (leaf % 64) & 1 << (i - lo)
+			}
+			said[lo/64] = answer
+			correct := ^(answer ^ t.z[lo/64])
+			for i := lo; i < last; i++ {
+				sum[correct&1] += t.u[i]
+				correct >>= 1
+			}
+		}
+		t.sums[b] = sum
+	})
+	for _, s := range t.sums {
+		vWrong += s[0]
+		vRight += s[1]
+	}
+	return vRight, vWrong
+}
+
+// vote writes the output of the whole ensemble, by the integer rule of model.Function, and counts where it is not z.
+func (t *Trainer) vote(weight []int32) (mistakes int) {
+	total := int64(0)
+	for _, w := range weight {
+		total += int64(w)
+	}
+	wrong := make([]int, len(t.sums))
+	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(b, lo, hi int) {
+		for ; lo < hi; lo += 64 {
+			var yes [64]int32 // the weight of the trees that say +1
+			for q, w := range weight {
+				for i, said := 0, t.said[q][lo/64]; said != 0; said >>= 1 {
+					yes[i%64] += w & -int32(said&1)
+					i++
+				}
+			}
+			answer := uint64(0)
+			out := t.output[lo:min(lo+64, hi)]
+			for i := range out {
+				out[i] = -1
+				if 2*int64(yes[i])-total >= 0 {
+					out[i] = 1
+					answer |= 1 << i
+				}
+			}
+			wrong[b] += bits.OnesCount64(answer ^ t.z[lo/64])
+		}
+	})
+	for _, w := range wrong {
+		mistakes += w
+	}
+	return mistakes
+}
