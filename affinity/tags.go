@@ -1,0 +1,191 @@
+package affinity
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Tags is the affinity of rows with sets of tags.
+//
+// Rows with the same tags are alike in every way, so everything is done with units: a unit is a distinct set
+// of at least MinShared tags, with all its rows. A row with fewer tags is similar to no row, not even to one with the
+// same tags, and is a unit of its own.
+type Tags struct {
+	start     []int
+	tag       []int32
+	minShared int
+
+	unit  []int32 // of each row, in order of first appearance
+	first []int32 // rows of unit u: rows[first[u]:first[u+1]]
+	rows  []int32
+
+	// For every tag, in order of its number: the units that have it and are similar to somebody.
+	names   []int32
+	from    []int
+	holders []int32
+}
+
+// ByTags makes rows similar when they share at least minShared tags (2 when it is 0), all others dissimilar.
+// Row i has the tags tag[start[i]:start[i+1]], ascending and without repetition.
+func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
+	n := len(start) - 1
+	if n < 1 {
+		return nil, errors.New("there are no rows to learn from")
+	}
+	if minShared < 0 {
+		return nil, fmt.Errorf("rows cannot be similar from %d shared tags on; give 1 or more", minShared)
+	}
+	t := &Tags{start: start, tag: tag, minShared: cmp.Or(minShared, 2), unit: make([]int32, n)}
+	if start[0] != 0 || start[n] != len(tag) {
+		panic("affinity: the starts do not cover the tags")
+	}
+	known := make(map[string]int32)
+	units := int32(0)
+	var key []byte
+	for i := range n {
+		row := t.Row(i)
+		key = key[:0]
+		for k, v := range row {
+			if v < 0 || k > 0 && v <= row[k-1] {
+				return nil, fmt.Errorf("the tags of row %d are not ascending numbers; sort them and drop repetitions", i)
+			}
+			key = binary.LittleEndian.AppendUint32(key, uint32(v))
+		}
+		u, ok := known[string(key)]
+		if !ok {
+			u = units
+			units++
+			if len(row) >= t.minShared {
+				known[string(key)] = u
+			}
+		}
+		t.unit[i] = u
+	}
+	t.first, t.rows = group(t.unit, int(units))
+	t.invert()
+	return t, nil
+}
+
+// invert builds the list of units per tag.
+func (t *Tags) invert() {
+	t.names = slices.Compact(slices.Sorted(slices.Values(t.tag)))
+	t.from = make([]int, len(t.names)+1)
+	for pass := range 2 {
+		next := slices.Clone(t.from)
+		for u := range int32(t.Units()) {
+			for _, v := range t.tags(u) {
+				k, _ := slices.BinarySearch(t.names, v)
+				if pass == 0 {
+					t.from[k+1]++
+				} else {
+					t.holders[next[k]] = u
+					next[k]++
+				}
+			}
+		}
+		if pass == 0 {
+			for k := range t.names {
+				t.from[k+1] += t.from[k]
+			}
+			t.holders = make([]int32, t.from[len(t.names)])
+		}
+	}
+}
+
+// tags lends the tags of unit u when it can be similar to somebody, else nil.
+func (t *Tags) tags(u int32) []int32 {
+	row := t.Row(int(t.Rows(u)[0]))
+	if len(row) < t.minShared {
+		return nil
+	}
+	return row
+}
+
+// Len is the number of rows.
+func (t *Tags) Len() int { return len(t.unit) }
+
+// Row lends the tags of row i.
+func (t *Tags) Row(i int) []int32 { return t.tag[t.start[i]:t.start[i+1]] }
+
+// At implements Matrix.
+func (t *Tags) At(i, j int) int {
+	if i == j {
+		return 0
+	}
+	a, b := t.Row(i), t.Row(j)
+	shared := 0
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			shared++
+			a, b = a[1:], b[1:]
+		}
+	}
+	if shared >= t.minShared {
+		return 1
+	}
+	return -1
+}
+
+// Units is the number of units.
+func (t *Tags) Units() int { return len(t.first) - 1 }
+
+// Unit is the unit of row i.
+func (t *Tags) Unit(i int) int32 { return t.unit[i] }
+
+// Rows lends the rows of unit u, ascending.
+func (t *Tags) Rows(u int32) []int32 { return t.rows[t.first[u]:t.first[u+1]] }
+
+// Finder finds similar units. Each goroutine needs its own.
+type Finder struct {
+	t      *Tags
+	shared []int32 // tags shared with the unit asked for
+	found  []int32
+}
+
+// Finder returns a new Finder.
+func (t *Tags) Finder() *Finder { return &Finder{t: t, shared: make([]int32, t.Units())} }
+
+// Similar lends the units whose rows are similar to those of u, ascending, u itself included, until the next call.
+func (f *Finder) Similar(u int32) []int32 {
+	f.found = append(f.found[:0], u)
+	for _, v := range f.t.tags(u) {
+		k, _ := slices.BinarySearch(f.t.names, v)
+		for _, o := range f.t.holders[f.t.from[k]:f.t.from[k+1]] {
+			f.shared[o]++
+			if int(f.shared[o]) == f.t.minShared && o != u {
+				f.found = append(f.found, o)
+			}
+		}
+	}
+	for _, v := range f.t.tags(u) {
+		k, _ := slices.BinarySearch(f.t.names, v)
+		for _, o := range f.t.holders[f.t.from[k]:f.t.from[k+1]] {
+			f.shared[o] = 0
+		}
+	}
+	slices.Sort(f.found)
+	return f.found
+}
+
+// Counts returns the number of unordered pairs of each kind. It looks at all pairs of units that share a tag.
+func (t *Tags) Counts() (similar, dissimilar int64) {
+	f := t.Finder()
+	for u := range int32(t.Units()) {
+		size := len(t.Rows(u))
+		similar += choose2(size)
+		for _, o := range f.Similar(u) {
+			if o < u {
+				similar += int64(size) * int64(len(t.Rows(o)))
+			}
+		}
+	}
+	return similar, choose2(t.Len()) - similar
+}

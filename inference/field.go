@@ -1,0 +1,230 @@
+package inference
+
+// Fields without pair lists: sum over all rows j of w_ij z_j, for classes and tags, where every pair is defined.
+//
+// In these sums a row counts itself as similar at distance 0, and so does a group; who must not count it takes the term
+// away. With S = sum of z_j and V = sum of z_j c_j over all rows, T and Q the same over the rows similar to i
+// (Q = c_i . sum of z_j c_j), and linear weights near (c.c + nearShift), far (c.c + farShift):
+//
+//	field_i = far (farShift S + c_i.V) + (near nearShift - far farShift) T + (near - far) Q
+//
+// For a block B of mutually similar rows, the field from outside needs only the sums of B itself:
+//
+//	far (farShift (S - S_B) + c_i.(V - V_B)) + (near nearShift - far farShift)(T - S_B) + (near - far)(Q - c_i.V_B)
+//
+// where the last two terms vanish for classes. Q is needed only when similar and dissimilar pairs weigh differently.
+// A flip costs O(bits), plus one step for each similar unit (T) or group (Q).
+
+import (
+	"context"
+
+	"hashgrove/internal/par"
+)
+
+// field keeps the fields of all groups while signs change.
+type field interface {
+	// start is called when all signs are +1.
+	start(ctx context.Context) error
+	// at is the field of a group of one row, without its own term.
+	at(g int32) int64
+	// outside writes the fields from outside a block of the given groups; own holds the sums over the block.
+	outside(groups []int32, own *sums[int64], u []int64)
+	// moved is called when the signs of these groups, ascending, have been turned.
+	moved(groups []int32)
+}
+
+// linearField is the field of KSH and BRE.
+type linearField struct {
+	q     *grouped
+	apart bool // T and Q are needed: some rows are similar to rows outside their block
+
+	all  sums[int64]
+	t    []int64 // of each unit
+	dots []int64 // Q of each group, or nil
+
+	near    func(u int32) []int32
+	product dotter[int64]
+	part    sums[int64]
+}
+
+func (f *linearField) start(ctx context.Context) error {
+	q := f.q
+	f.all.reset(q.p)
+	for g, m := range q.size {
+		f.all.add(q.bits(int32(g)), m)
+	}
+	if !f.apart {
+		return nil
+	}
+	if f.near == nil {
+		f.near = q.near.reader()
+	}
+	f.t = append(f.t[:0], q.alike...)
+	f.dots = f.dots[:0]
+	if q.w.near != q.w.far {
+		f.dots = append(f.dots, make([]int64, len(q.size))...)
+		return q.inner.groups(ctx, q, f.dots)
+	}
+	return nil
+}
+
+func (f *linearField) at(g int32) int64 {
+	q, w := f.q, &f.q.w
+	f.product.load(&f.all, q.p, w.far, 1)
+	v := w.far*w.farShift*f.all.s + f.product.dot(q.bits(g)) + (w.near*w.nearShift-w.far*w.farShift)*f.t[q.owner[g]]
+	if len(f.dots) > 0 {
+		v += (w.near - w.far) * f.dots[g]
+	}
+	return v + w.near*int64(q.z[g])
+}
+
+func (f *linearField) outside(groups []int32, own *sums[int64], u []int64) {
+	q, w := f.q, &f.q.w
+	// c.(far V - far V_B), and for tags also -(near - far) V_B: in all far V - factor V_B.
+	factor, shift := w.far, int64(0)
+	if f.apart {
+		shift = w.near*w.nearShift - w.far*w.farShift
+		if len(f.dots) > 0 {
+			factor = w.near
+		}
+	}
+	f.part.reset(q.p)
+	f.part.s = w.far*f.all.s - factor*own.s
+	for b := range f.part.set {
+		f.part.set[b] = w.far*f.all.set[b] - factor*own.set[b]
+	}
+	f.product.load(&f.part, q.p, 1, len(groups))
+	base := w.far * w.farShift * (f.all.s - own.s)
+	for i, g := range groups {
+		u[i] = base + f.product.dot(q.bits(g))
+		if f.apart {
+			u[i] += shift * (f.t[q.owner[g]] - own.s)
+			if len(f.dots) > 0 {
+				u[i] += (w.near - w.far) * f.dots[g]
+			}
+		}
+	}
+}
+
+func (f *linearField) moved(groups []int32) {
+	q := f.q
+	for i := 0; i < len(groups); {
+		unit, change := q.owner[groups[i]], int64(0)
+		begin := i
+		for ; i < len(groups) && q.owner[groups[i]] == unit; i++ {
+			g := groups[i]
+			x := 2 * q.size[g] * int64(q.z[g])
+			change += x
+			f.all.add(q.bits(g), x)
+		}
+		if !f.apart {
+			continue
+		}
+		for _, o := range f.near(unit) {
+			f.t[o] += change
+			if len(f.dots) == 0 {
+				continue
+			}
+			for _, g := range groups[begin:i] {
+				x := 2 * q.size[g] * int64(q.z[g])
+				code := q.bits(g)
+				for h := q.first[o]; h < q.first[o+1]; h++ {
+					f.dots[h] += x * int64(q.p-2*distance(code, q.bits(h)))
+				}
+			}
+		}
+	}
+}
+
+// nearSums writes for every unit the sum of x over the groups of the units similar to it.
+func nearSums[T number](ctx context.Context, q *grouped, x, t []T) error {
+	own := make([]T, len(t))
+	for g, v := range x {
+		own[q.owner[g]] += v
+	}
+	return nearTotals(ctx, q, own, t)
+}
+
+// nearTotals adds to t for every unit the sum of own over the units similar to it.
+func nearTotals[T number](ctx context.Context, q *grouped, own, t []T) error {
+	return par.Blocks(ctx, q.threads, len(t), 256, func(_, lo, hi int) {
+		near := q.near.reader()
+		for u := lo; u < hi; u++ {
+			for _, o := range near(int32(u)) {
+				t[u] += own[o]
+			}
+		}
+	})
+}
+
+// nearDots writes for every group c . sum of x_h c_h over the groups h of the units similar to its own.
+func nearDots[T number](ctx context.Context, q *grouped, x, dots []T) error {
+	return par.Blocks(ctx, q.threads, len(q.from)-1, 16, func(_, lo, hi int) {
+		near := q.near.reader()
+		var own sums[T]
+		var product dotter[T]
+		for u := lo; u < hi; u++ {
+			list := near(int32(u))
+			first, last := q.first[u], q.first[u+1]
+			if len(list) == 1 {
+				own.reset(q.p)
+				for g := first; g < last; g++ {
+					own.add(q.bits(g), x[g])
+				}
+				product.load(&own, q.p, 1, int(last-first))
+				for g := first; g < last; g++ {
+					dots[g] = product.dot(q.bits(g))
+				}
+				continue
+			}
+			for g := first; g < last; g++ {
+				code := q.bits(g)
+				var sum T
+				for _, o := range list {
+					for h := q.first[o]; h < q.first[o+1]; h++ {
+						sum += T(x[h] * T(q.p-2*distance(code, q.bits(h))))
+					}
+				}
+				dots[g] = sum
+			}
+		}
+	})
+}
+
+// rowDots keeps for every row the sum of c_i.c_j over the rows j similar to it, itself included: Q when all signs are +1.
+// A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than distances.
+type rowDots struct {
+	bits int     // that are in
+	sum  []int64 // by place
+}
+
+// groups writes the sum of each group.
+func (r *rowDots) groups(ctx context.Context, q *grouped, dots []int64) error {
+	if r.sum == nil {
+		r.sum = make([]int64, len(q.order))
+	}
+	bit, near := make([]int64, len(q.from)-1), make([]int64, len(q.from)-1)
+	for ; r.bits < q.p; r.bits++ {
+		column := q.gram.columns[r.bits]
+		sign := func(i int32) int64 { return int64(column[i>>6]>>(i&63)&1)*2 - 1 }
+		clear(bit)
+		for u := range bit {
+			for i := q.from[u]; i < q.from[u+1]; i++ {
+				bit[u] += sign(i)
+			}
+		}
+		clear(near)
+		if err := nearTotals(ctx, q, bit, near); err != nil {
+			return err
+		}
+		for u, v := range near {
+			for i := q.from[u]; i < q.from[u+1]; i++ {
+				r.sum[i] += sign(i) * v
+			}
+		}
+	}
+	for i, g := range q.group {
+		dots[g] = r.sum[i]
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package inference
+
+// Block GraphCut: Step 1 of FastHash for one bit (Lin et al., CVPR 2014, Algorithm 2, alg:step1).
+//
+// With all other blocks fixed, block B minimises (eq:opt_step1_block)
+//
+//	sum over i of u_i z_i + sum over i < j of v_ij z_i z_j       over z in {-1, +1}^|B|.
+//
+// No pair in a block is dissimilar, so v_ij <= 0 (Proposition 1, pro:p1), the function is submodular, and its minimum is
+// a cut. Of several minima the one with the fewest +1 is taken, so that equal rows get equal signs.
+//
+//	sweep                     twice by default
+//		shuffle the blocks
+//		for each block        unless nothing has changed since it was solved
+//			outside           u, from the sums of all rows and of the block
+//			rise, fall        two monotone passes decide most rows
+//			maxflow           decides the rest
+//
+// Rise: from all -1, every variable rises whose rise lowers the energy, until none does. Returns diminish, so what
+// rises is +1 in every minimum. Fall: from all +1, every variable falls whose fall does not raise the energy; what falls
+// is -1 in the smallest minimum. The energy of a block, and so of the bit, never rises.
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"hashgrove/internal/maxflow"
+)
+
+func graphCut(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error {
+	if err := p.start(ctx); err != nil {
+		return err
+	}
+	changes := 0
+	solved := make([]int, p.blocks()) // 1 + changes so far, when the block was solved
+	for range sweeps {
+		for _, b := range rng.Perm(p.blocks()) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if solved[b] == 1+changes {
+				continue
+			}
+			moved, err := p.solve(ctx, b)
+			if err != nil {
+				return err
+			}
+			if moved {
+				changes++
+			}
+			solved[b] = 1 + changes
+		}
+	}
+	return nil
+}
+
+// cutter is the memory that solving blocks of groups uses again and again.
+type cutter struct {
+	groups  []int32
+	u       []int64
+	own     sums[int64] // of z, over the block
+	set     sums[int64] // of the current signs
+	product dotter[int64]
+	open    []int32 // places in groups that are undecided
+	sign    []int8
+
+	flow   maxflow.Hamming
+	code   []uint64
+	mass   []int64
+	excess []int64
+	sink   []bool
+	moved  []int32
+}
+
+// solve implements problem: it minimises over the groups of block b.
+func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
+	c := &q.cut
+	c.groups = c.groups[:0]
+	c.own.reset(q.p)
+	for _, u := range q.sets[b] {
+		for g := q.first[u]; g < q.first[u+1]; g++ {
+			c.groups = append(c.groups, g)
+			c.own.add(q.bits(g), q.size[g]*int64(q.z[g]))
+		}
+	}
+	c.u = append(c.u[:0], make([]int64, len(c.groups))...)
+	q.f.outside(c.groups, &c.own, c.u)
+	if err := q.minimise(ctx); err != nil {
+		return false, err
+	}
+	c.moved = c.moved[:0]
+	for i, g := range c.groups {
+		if q.z[g] != c.sign[i] {
+			q.z[g] = c.sign[i]
+			c.moved = append(c.moved, g)
+		}
+	}
+	if len(c.moved) > 0 {
+		q.f.moved(c.moved)
+	}
+	return len(c.moved) > 0, nil
+}
+
+// minimise finds the smallest minimiser of a block of similar groups, given u, as c.sign.
+func (q *grouped) minimise(ctx context.Context) error {
+	c := &q.cut
+	c.sign = append(c.sign[:0], make([]int8, len(c.groups))...)
+	c.open = c.open[:0]
+	for i := range c.groups {
+		c.open = append(c.open, int32(i))
+	}
+	c.set.reset(q.p)
+	c.turn(q, -1)
+	c.pass(q, +1)
+	c.turn(q, +2)
+	c.pass(q, -1)
+	if len(c.open) == 0 {
+		return nil
+	}
+	// The rest, under the field of what is decided: a cut in which the sink side is +1.
+	c.turn(q, -1)
+	n := len(c.open)
+	c.code, c.mass, c.excess = c.code[:0], c.mass[:0], c.excess[:0]
+	c.sink = append(c.sink[:0], make([]bool, n)...)
+	c.product.load(&c.set, q.p, q.w.near, n)
+	for _, i := range c.open {
+		g := c.groups[i]
+		c.code = append(c.code, q.bits(g)...)
+		c.mass = append(c.mass, q.size[g])
+		c.excess = append(c.excess, q.size[g]*(c.u[i]+q.w.near*q.w.nearShift*c.set.s+c.product.dot(q.bits(g))))
+	}
+	if err := c.flow.Cut(ctx, c.code, q.words, c.mass, q.w.near, c.excess, c.sink); err != nil {
+		return err
+	}
+	for k, i := range c.open {
+		c.sign[i] = -1
+		if c.sink[k] {
+			c.sign[i] = 1
+		}
+	}
+	return nil
+}
+
+// turn changes the sign of all undecided groups in the sums.
+func (c *cutter) turn(q *grouped, by int64) {
+	for _, i := range c.open {
+		g := c.groups[i]
+		c.set.add(q.bits(g), by*q.size[g])
+	}
+}
+
+// pass decides what goes to the given sign, while all undecided groups have the opposite one: +1 is the rise, -1 the fall.
+func (c *cutter) pass(q *grouped, sign int64) {
+	w := &q.w
+	for moved := true; moved && len(c.open) > 0; {
+		moved = false
+		c.product.load(&c.set, q.p, w.near, len(c.open))
+		shift := w.near * w.nearShift * c.set.s
+		left := c.open[:0]
+		for _, i := range c.open {
+			g := c.groups[i]
+			// The group's own term, -near m z with z = -sign, does not count.
+			e := c.u[i] + shift + c.product.dot(q.bits(g)) - w.near*q.size[g]*sign
+			if sign > 0 && e >= 0 || sign < 0 && e < 0 {
+				left = append(left, i)
+				continue
+			}
+			moved = true
+			c.sign[i] = int8(sign)
+			c.set.add(q.bits(g), 2*sign*q.size[g])
+		}
+		c.open = left
+	}
+}

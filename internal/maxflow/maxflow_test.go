@@ -1,0 +1,344 @@
+package maxflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A graph as the tests see it: all capacities, and the signed excess of every node.
+type graph struct {
+	capacity [][]int64
+	excess   []int64
+}
+
+// value is the definition of a cut: what leaves the source side for the sink side.
+func (g graph) value(sink func(i int) bool) int64 {
+	sum := int64(0)
+	for i, e := range g.excess {
+		if sink(i) {
+			sum += max(e, 0)
+		} else {
+			sum += max(-e, 0)
+			for j, c := range g.capacity[i] {
+				if sink(j) {
+					sum += c
+				}
+			}
+		}
+	}
+	return sum
+}
+
+// smallestByTrying tries every cut and intersects the sink sides of the cheapest.
+func (g graph) smallestByTrying() (best int64, sink []bool) {
+	best = math.MaxInt64
+	side := 0
+	for mask := range 1 << len(g.excess) {
+		switch v := g.value(func(i int) bool { return mask>>i&1 == 1 }); {
+		case v < best:
+			best, side = v, mask
+		case v == best:
+			side &= mask
+		}
+	}
+	sink = make([]bool, len(g.excess))
+	for i := range sink {
+		sink[i] = side>>i&1 == 1
+	}
+	return best, sink
+}
+
+// smallestByAugmenting finds one augmenting path after another (Ford & Fulkerson), then who reaches the sink.
+func (g graph) smallestByAugmenting() []bool {
+	n := len(g.excess)
+	rest := make([][]int64, n)
+	for i := range rest {
+		rest[i] = slices.Clone(g.capacity[i])
+	}
+	excess := slices.Clone(g.excess)
+	for {
+		from, queue := make([]int, n), []int{}
+		for i := range from {
+			from[i] = -1
+			if excess[i] > 0 {
+				from[i] = i
+				queue = append(queue, i)
+			}
+		}
+		end := -1
+		for len(queue) > 0 && end < 0 {
+			i := queue[0]
+			queue = queue[1:]
+			if excess[i] < 0 {
+				end = i
+			}
+			for j := range n {
+				if from[j] < 0 && rest[i][j] > 0 {
+					from[j] = i
+					queue = append(queue, j)
+				}
+			}
+		}
+		if end < 0 {
+			break
+		}
+		x, i := -excess[end], end
+		for ; from[i] != i; i = from[i] {
+			x = min(x, rest[from[i]][i])
+		}
+		x = min(x, excess[i])
+		excess[i] -= x
+		excess[end] += x
+		for i = end; from[i] != i; i = from[i] {
+			rest[from[i]][i] -= x
+			rest[i][from[i]] += x
+		}
+	}
+	sink := make([]bool, n)
+	queue := []int{}
+	for i := range sink {
+		if excess[i] < 0 {
+			sink[i] = true
+			queue = append(queue, i)
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for j := range n {
+			if !sink[j] && rest[j][i] > 0 {
+				sink[j] = true
+				queue = append(queue, j)
+			}
+		}
+	}
+	return sink
+}
+
+// codes is a random complete graph with few distinct values, so that ties between cuts are common.
+type codes struct {
+	code  []uint64
+	words int
+	mass  []int64
+	scale int64
+}
+
+func randomCodes(r *rand.Rand, n, words, width int) codes {
+	c := codes{make([]uint64, n*words), words, make([]int64, n), 1 + r.Int64N(3)}
+	for i := range c.code {
+		c.code[i] = r.Uint64() & (1<<width - 1)
+	}
+	for i := range c.mass {
+		c.mass[i] = 1 + r.Int64N(3)
+	}
+	return c
+}
+
+func (c codes) graph(r *rand.Rand, spread int64) graph {
+	n := len(c.mass)
+	g := graph{make([][]int64, n), make([]int64, n)}
+	for i := range n {
+		g.capacity[i] = make([]int64, n)
+		g.excess[i] = r.Int64N(2*spread+1) - spread
+		for j := range n {
+			if i == j {
+				continue
+			}
+			d := 0
+			for w := range c.words {
+				d += bits.OnesCount64(c.code[i*c.words+w] ^ c.code[j*c.words+w])
+			}
+			g.capacity[i][j] = c.scale * c.mass[i] * c.mass[j] * int64(1+2*d)
+		}
+	}
+	return g
+}
+
+func cutSparse(t *testing.T, s *Sparse, g graph) []bool {
+	t.Helper()
+	s.Start()
+	for i := range g.capacity {
+		for j, c := range g.capacity[i] {
+			if c > 0 {
+				s.Add(int32(j), c)
+			}
+		}
+		s.Close()
+	}
+	sink := make([]bool, len(g.excess))
+	if err := s.Cut(context.Background(), slices.Clone(g.excess), sink); err != nil {
+		t.Fatal(err)
+	}
+	return sink
+}
+
+func cutHamming(t *testing.T, h *Hamming, c codes, g graph) []bool {
+	t.Helper()
+	sink := make([]bool, len(g.excess))
+	if err := h.Cut(context.Background(), c.code, c.words, c.mass, c.scale, slices.Clone(g.excess), sink); err != nil {
+		t.Fatal(err)
+	}
+	return sink
+}
+
+func TestSmallGraphsAgainstAllCuts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var h Hamming // shared, so that memory left by one cut must not leak into the next
+	var s Sparse
+	for turn := range 2000 {
+		n := r.IntN(10)
+		c := randomCodes(r, n, 1+turn%2, 1+turn%4)
+		g := c.graph(r, []int64{1, 5, 40, 200}[r.IntN(4)])
+		_, want := g.smallestByTrying()
+		if got := cutHamming(t, &h, c, g); !slices.Equal(got, want) {
+			t.Fatalf("turn %d: Hamming %v, want %v of %+v", turn, got, want, g)
+		}
+		if got := cutSparse(t, &s, g); !slices.Equal(got, want) {
+			t.Fatalf("turn %d: complete Sparse %v, want %v of %+v", turn, got, want, g)
+		}
+		for i := range n { // and a graph with few edges
+			for j := range i {
+				if r.IntN(3) > 0 {
+					g.capacity[i][j], g.capacity[j][i] = 0, 0
+				}
+			}
+		}
+		_, want = g.smallestByTrying()
+		if got := cutSparse(t, &s, g); !slices.Equal(got, want) {
+			t.Fatalf("turn %d: Sparse %v, want %v of %+v", turn, got, want, g)
+		}
+		if got := g.smallestByAugmenting(); !slices.Equal(got, want) {
+			t.Fatalf("turn %d: augmenting %v, want %v of %+v", turn, got, want, g)
+		}
+	}
+}
+
+func TestLargerGraphsAgainstAugmenting(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	var h Hamming
+	var s Sparse
+	mixed := 0
+	for turn := range 60 {
+		n := 20 + r.IntN(60)
+		c := randomCodes(r, n, 1+turn%3, 6)
+		g := c.graph(r, int64(n)*[]int64{10, 100, 300}[turn%3])
+		want := g.smallestByAugmenting()
+		if got := cutHamming(t, &h, c, g); !slices.Equal(got, want) {
+			t.Fatalf("turn %d: Hamming differs", turn)
+		}
+		for i := range n {
+			for j := range i {
+				if r.IntN(8) > 0 {
+					g.capacity[i][j], g.capacity[j][i] = 0, 0
+				}
+			}
+		}
+		want = g.smallestByAugmenting()
+		if got := cutSparse(t, &s, g); !slices.Equal(got, want) {
+			t.Fatalf("turn %d: Sparse differs", turn)
+		}
+		if slices.Contains(want, true) && slices.Contains(want, false) {
+			mixed++
+		}
+	}
+	if mixed < 20 {
+		t.Errorf("only %d of 60 cuts have nodes on both sides: the test shows little", mixed)
+	}
+}
+
+func TestCutStopsWhenCancelled(t *testing.T) {
+	stop := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(stop)
+	sink := make([]bool, 2)
+	var h Hamming
+	if err := h.Cut(ctx, []uint64{1, 2}, 1, []int64{1, 1}, 1, []int64{3, -3}, sink); !errors.Is(err, stop) {
+		t.Errorf("Hamming: error %v", err)
+	}
+	var s Sparse
+	s.Start()
+	s.Add(1, 5)
+	s.Close()
+	s.Add(0, 5)
+	s.Close()
+	if err := s.Cut(ctx, []int64{3, -3}, sink); !errors.Is(err, stop) {
+		t.Errorf("Sparse: error %v", err)
+	}
+}
+
+// BenchmarkHamming cuts 4,000 nodes whose codes of 64 bits lie around four centres.
+func BenchmarkHamming(b *testing.B) {
+	const n = 4000
+	for _, spread := range []int64{10, 30, 100, 300} { // of the excess, in capacities of about 40 to n nodes
+		b.Run(fmt.Sprintf("spread=%d", spread), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 2))
+			var centre [4]uint64
+			for i := range centre {
+				centre[i] = r.Uint64()
+			}
+			code, mass, excess := make([]uint64, n), make([]int64, n), make([]int64, n)
+			for i := range code {
+				code[i] = centre[r.IntN(4)]
+				for range 10 {
+					code[i] ^= 1 << r.IntN(64)
+				}
+				mass[i] = 1 + r.Int64N(2)
+				excess[i] = (r.Int64N(2001) - 1000) * n * spread / 1000
+			}
+			var h Hamming
+			sink := make([]bool, n)
+			for b.Loop() {
+				if err := h.Cut(context.Background(), code, 1, mass, 1, slices.Clone(excess), sink); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSparse cuts 5,000 nodes with half a million edges, the inner pairs of a class of 5,000 rows when 100 are
+// drawn for each.
+func BenchmarkSparse(b *testing.B) {
+	const n, degree = 5000, 200
+	for _, spread := range []int64{5, 20, 60, 100} { // of the excess, in capacities of about 40 to degree nodes
+		b.Run(fmt.Sprintf("spread=%d", spread), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 2))
+			edge := make([][]int32, n)
+			for i := range edge {
+				for range degree / 2 {
+					j := r.IntN(n)
+					if i != j {
+						edge[i] = append(edge[i], int32(j))
+						edge[j] = append(edge[j], int32(i))
+					}
+				}
+			}
+			excess := make([]int64, n)
+			for i := range edge {
+				slices.Sort(edge[i])
+				edge[i] = slices.Compact(edge[i])
+				excess[i] = (r.Int64N(2001) - 1000) * degree * spread / 1000
+			}
+			var s Sparse
+			sink := make([]bool, n)
+			for b.Loop() {
+				s.Start()
+				for i := range edge {
+					for _, j := range edge[i] {
+						s.Add(j, 1+2*((int64(i)*int64(j))%40))
+					}
+					s.Close()
+				}
+				if err := s.Cut(context.Background(), slices.Clone(excess), sink); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
