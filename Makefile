@@ -1,0 +1,39 @@
+# make demo   build and run the demo            make test    everything that must pass
+# make bench  benchmarks, as ratios             make lint    vet, staticcheck, gofmt
+GO       ?= go
+FUZZTIME ?= 5s
+export CGO_ENABLED = 0
+
+.PHONY: demo build test race lint fuzz bench
+
+demo: build
+	./bin/hashgrove demo
+
+build:
+	$(GO) build -trimpath -ldflags="-s -w" -o bin/hashgrove ./cmd/hashgrove
+
+test: lint race fuzz
+
+# The race detector is the one thing that needs a C compiler; without one the tests run plain.
+race:
+	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
+		CGO_ENABLED=1 $(GO) test -race -timeout 12m ./...; \
+	else \
+		echo "no C compiler: running the tests without the race detector"; $(GO) test -timeout 12m ./...; \
+	fi
+
+lint:
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+
+# Every fuzz target for a short while; one at a time, as go test wants it.
+fuzz:
+	@$(GO) list ./... | while read -r package; do \
+		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz'); do \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
+		done; \
+	done
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./...

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"hashgrove/affinity"
+	"hashgrove/dataset"
+)
+
+// dataFlags is the one way to say which vectors and what is known about them, on every verb.
+type dataFlags struct {
+	format, vector, label, tags, id string
+	labels, ids                     []string
+	skipBad                         bool
+}
+
+// bind adds the flags; prefix is "" or, where a verb takes two data sets, "base-" or "queries-".
+func (d *dataFlags) bind(flags *pflag.FlagSet, prefix string) {
+	of := ""
+	if prefix != "" {
+		of = " of the " + prefix[:len(prefix)-1]
+	}
+	flags.StringVar(&d.format, prefix+"format", "", "file format"+of+": "+dataset.FormatNames()+"; default by content and name")
+	flags.StringVar(&d.vector, prefix+"vector", "", "column or key with the vectors"+of)
+	flags.StringVar(&d.label, prefix+"label", "", "column or key with the class"+of)
+	flags.StringArrayVar(&d.labels, prefix+"labels", nil, "file with the classes"+of+", one per row; may be given several times")
+	flags.StringVar(&d.tags, prefix+"tags", "", "column, key or file with the tags"+of)
+	flags.StringVar(&d.id, prefix+"id", "", "column or key with the ids"+of)
+	flags.StringArrayVar(&d.ids, prefix+"ids", nil, "file with the ids"+of+", one per row")
+	if prefix == "" {
+		flags.BoolVar(&d.skipBad, "skip-bad", false, "drop rows that cannot be used, and say how many")
+	}
+}
+
+// or fills in what d leaves open from both, the flags without a prefix.
+func (d dataFlags) or(both dataFlags) dataFlags {
+	pick := func(own *string, common string) {
+		if *own == "" {
+			*own = common
+		}
+	}
+	pick(&d.format, both.format)
+	pick(&d.vector, both.vector)
+	pick(&d.label, both.label)
+	pick(&d.tags, both.tags)
+	pick(&d.id, both.id)
+	d.skipBad = both.skipBad
+	return d
+}
+
+// open opens the named files as one data set.
+func (d dataFlags) open(paths []string) (*dataset.Set, error) {
+	return dataset.Open(dataset.Spec{
+		Paths: paths, Format: d.format, Vector: d.vector, Label: d.label, Tags: d.tags, ID: d.id,
+		LabelsFile: d.labels, IDsFile: d.ids, SkipBad: d.skipBad,
+	})
+}
+
+// scan reads the data set once.
+func (a *app) scan(ctx context.Context, set *dataset.Set, digest bool) (*dataset.Summary, error) {
+	p := a.start("reading", 0, 0)
+	defer p.end()
+	s, err := dataset.Scan(ctx, set, dataset.ScanOptions{Digest: digest, Progress: p.tick})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// similarity is what the supervision says about pairs of rows.
+type similarity struct {
+	minShared int
+	pairs     string
+}
+
+func (s *similarity) bind(flags *pflag.FlagSet) {
+	flags.IntVar(&s.minShared, "min-shared", 2, "rows with at least so many common tags are similar")
+	flags.StringVar(&s.pairs, "pairs", "", "file of lines a,b,similar|dissimilar|unknown, by id or by row number from 0")
+}
+
+// matrix is the affinity of the scanned rows.
+func (s *similarity) matrix(sum *dataset.Summary) (affinity.Matrix, error) {
+	switch {
+	case sum.Pairs != nil:
+		list := make([]affinity.Pair, len(sum.Pairs))
+		for i, p := range sum.Pairs {
+			list[i] = affinity.Pair(p)
+		}
+		return affinity.FromPairs(sum.Rows, list)
+	case sum.Labels != nil:
+		return affinity.ByClass(sum.Labels.Class)
+	case sum.Tags != nil:
+		return affinity.ByTags(sum.Tags.Start, sum.Tags.Tag, s.minShared)
+	}
+	return nil, fmt.Errorf("no labels, tags or pairs: nothing says which rows are similar; use --labels, --label, --tags or --pairs")
+}

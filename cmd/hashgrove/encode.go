@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hashgrove/dataset"
+	"hashgrove/hamming"
+	"hashgrove/model"
+)
+
+type encodeCommand struct {
+	*app
+	data                  dataFlags
+	model, output, format string
+	prefix                int
+}
+
+func (a *app) encode() *cobra.Command {
+	c := &encodeCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "encode -m MODEL DATA... -o CODES",
+		Short: "Turn vectors into codes",
+		Long: `Turn vectors into codes, row by row in bounded memory. The form of the output follows its name, or --to:
+  hgc   code file with ids, checksums and the model's fingerprint
+  npy   uint8 matrix of packed bits, first bit in the highest place, as numpy.packbits
+  raw   the packed bytes alone (.bin)
+  hex   one line of hexadecimal digits per row (.hex, .txt)
+  csv   lines id,code with hexadecimal codes`,
+		Example: `  hashgrove encode -m items.hgm items.csv --label category -o items.hgc
+  hashgrove encode -m items.hgm vectors.npy -o codes.npy
+  hashgrove encode -m items.hgm vectors.npy --prefix 8 --to hex -o -`,
+		Args: atLeast(1, "data to encode"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	c.data.bind(f, "")
+	f.StringVarP(&c.model, "model", "m", "", "the model file")
+	f.StringVarP(&c.output, "output", "o", "", "where the codes go; - means standard output")
+	f.StringVar(&c.format, "to", "", "form of the output: hgc, npy, raw, hex or csv; default by the name of the output")
+	f.IntVar(&c.prefix, "prefix", 0, "keep only the first bits of each code; 0 means all")
+	return cmd
+}
+
+func (c *encodeCommand) run(ctx context.Context, args []string) error {
+	if c.model == "" || c.output == "" {
+		return usagef("encode needs -m MODEL and -o CODES")
+	}
+	format, err := c.outputFormat()
+	if err != nil {
+		return err
+	}
+	m, err := model.ReadFile(c.model)
+	if err != nil {
+		return err
+	}
+	if c.prefix < 0 || c.prefix > m.Encoder.Bits() {
+		return usagef("--prefix %d: the model has %d bits", c.prefix, m.Encoder.Bits())
+	}
+	if c.prefix > 0 {
+		m = m.Prefix(c.prefix)
+	}
+	set, err := c.data.open(args)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	rows, err := c.encode(ctx, m, set, format)
+	if err != nil {
+		return err
+	}
+	bad, first := set.Bad()
+	if bad > 0 {
+		c.note("dropped %d bad rows, the first: %v", bad, &first[0])
+	}
+	took := time.Since(began)
+	r := encodeReport{
+		Codes: c.output, Rows: rows, Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
+		Seconds: took.Seconds(), Bad: bad,
+	}
+	if rows > 0 {
+		r.Microseconds = took.Seconds() * 1e6 / float64(rows)
+	}
+	if c.output == "-" {
+		return nil
+	}
+	if c.json {
+		return c.printJSON(r)
+	}
+	fmt.Fprintf(c.out, "%s: %d codes of %d bits, fingerprint %s, %.1f microseconds per row\n", r.Codes, r.Rows, r.Bits, r.Fingerprint, r.Microseconds)
+	return nil
+}
+
+// encodeReport is what encode --json prints.
+type encodeReport struct {
+	Codes        string  `json:"codes"`
+	Rows         int     `json:"rows"`
+	Bits         int     `json:"bits"`
+	Fingerprint  string  `json:"fingerprint"`
+	Seconds      float64 `json:"seconds"`
+	Microseconds float64 `json:"microseconds_per_row"`
+	Bad          int     `json:"bad_rows"`
+}
+
+func (c *encodeCommand) outputFormat() (hamming.Format, error) {
+	if c.format != "" {
+		return hamming.Format(c.format), nil // the writer knows which there are
+	}
+	if c.output == "-" {
+		return "", usagef("codes on standard output need --to hex, csv, raw, npy or hgc")
+	}
+	f, err := hamming.FormatOf(c.output)
+	if err != nil {
+		return "", usageError{err}
+	}
+	return f, nil
+}
+
+// encode streams the codes to the output, which appears under its name only when it is complete.
+func (c *encodeCommand) encode(ctx context.Context, m *model.Model, set *dataset.Set, format hamming.Format) (rows int, err error) {
+	header := hamming.Header{Bits: m.Encoder.Bits(), Rows: max(set.Rows(), 0), Fingerprint: m.Fingerprint()}
+	var out *hamming.Writer
+	if c.output == "-" {
+		out, err = hamming.NewWriter(c.out, format, header)
+	} else {
+		out, err = hamming.Create(c.output, format, header)
+	}
+	if err != nil {
+		return 0, err
+	}
+	p := c.start("encoding", header.Rows, 0)
+	defer p.end()
+	err = m.EncodeSource(ctx, set, c.threads, func(first int, codes hamming.Codes, chunk dataset.Chunk) error {
+		rows = first + codes.Len()
+		p.tick(rows)
+		return out.Write(codes, chunk.IDs)
+	})
+	if err != nil {
+		out.Abort()
+		return 0, err
+	}
+	return rows, out.Close()
+}

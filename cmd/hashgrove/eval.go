@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"hashgrove/dataset"
+	"hashgrove/eval"
+	"hashgrove/hamming"
+	"hashgrove/model"
+)
+
+type evalCommand struct {
+	*app
+	both, base, queries   dataFlags
+	similar               similarity
+	model                 string
+	basePaths, queryPaths []string
+	prefix                int
+	precisionAt           []int
+	cut                   int
+	curve                 bool
+}
+
+func (a *app) eval() *cobra.Command {
+	c := &evalCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "eval -m MODEL --base DATA --queries DATA",
+		Short: "Judge a model: MAP, precision, recall, with ties counted fairly",
+		Long: `Encode a base and queries, rank the base by Hamming distance for every query, and judge the rankings.
+
+Many base items share a distance. The headline numbers are expectations over the order of such ties, with
+the bounds of the worst and the best order. The paper's convention (base order in ties, lists cut at 10,000,
+divided by the hits in the list) stands beside them. Classes that training held out are judged apart.`,
+		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
+  hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category --json`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&c.model, "model", "m", "", "the model file")
+	f.StringArrayVar(&c.basePaths, "base", nil, "data to search in; may be given several times")
+	f.StringArrayVar(&c.queryPaths, "queries", nil, "data to search with; may be given several times")
+	c.both.bind(f, "")
+	c.base.bind(f, "base-")
+	c.queries.bind(f, "queries-")
+	c.similar.bind(f)
+	f.Lookup("pairs").Usage = "file of lines query,base,similar|dissimilar|unknown, by id or by row number from 0"
+	f.IntVar(&c.prefix, "prefix", 0, "judge the first bits of each code only; 0 means all")
+	f.IntSliceVar(&c.precisionAt, "precision-at", nil, "ranks K of precision@K; default 1,10,100,1000")
+	f.IntVar(&c.cut, "cut", 10000, "length of the lists in the paper's convention")
+	f.BoolVar(&c.curve, "curves", false, "print the precision-recall curve and the precision of the first 2000")
+	return cmd
+}
+
+func (c *evalCommand) run(ctx context.Context) error {
+	if c.model == "" || len(c.basePaths) == 0 || len(c.queryPaths) == 0 {
+		return usagef("eval needs -m MODEL, --base DATA and --queries DATA")
+	}
+	if len(c.both.labels) > 0 {
+		return usagef("--labels is ambiguous here: use --base-labels and --queries-labels")
+	}
+	if c.similar.minShared < 1 || c.similar.minShared > 255 {
+		return usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
+	}
+	m, err := model.ReadFile(c.model)
+	if err != nil {
+		return err
+	}
+	if c.prefix < 0 || c.prefix > m.Encoder.Bits() {
+		return usagef("--prefix %d: the model has %d bits", c.prefix, m.Encoder.Bits())
+	}
+	if c.prefix > 0 {
+		m = m.Prefix(c.prefix)
+	}
+	base, err := c.read(ctx, m, c.base.or(c.both), c.basePaths)
+	if err != nil {
+		return fmt.Errorf("base: %w", err)
+	}
+	queries, err := c.read(ctx, m, c.queries.or(c.both), c.queryPaths)
+	if err != nil {
+		return fmt.Errorf("queries: %w", err)
+	}
+	truth, err := c.truth(queries, base)
+	if err != nil {
+		return err
+	}
+	p := c.start("judging", queries.Rows, 0)
+	o := eval.Options{K: c.precisionAt, Cut: c.cut, Threads: c.threads, Progress: func(done, _ int) { p.tick(done) }}
+	if queries.Labels != nil {
+		o.Classes, o.ClassNames = queries.Labels.Class, queries.Labels.Names
+	}
+	report, err := eval.Retrieval(ctx, queries.codes, base.codes, truth, o)
+	p.end()
+	if err != nil {
+		return err
+	}
+	if err := c.unseen(ctx, m, queries, base, report); err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(report)
+	}
+	c.warn(report.Warnings)
+	c.print(report)
+	return nil
+}
+
+// encoded is one side: what is known about its rows, and their codes.
+type encoded struct {
+	*dataset.Summary
+	codes hamming.Codes
+}
+
+func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, paths []string) (*encoded, error) {
+	set, err := d.open(paths)
+	if err != nil {
+		return nil, err
+	}
+	if set.Dim() != m.Encoder.Dim() {
+		return nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d", paths[0], set.Dim(), m.Encoder.Dim())
+	}
+	sum, err := c.scan(ctx, set, false)
+	if err != nil {
+		return nil, err
+	}
+	if sum.Bad > 0 {
+		c.note("dropped %d bad rows, the first: %v", sum.Bad, &sum.BadExamples[0])
+	}
+	e := &encoded{sum, hamming.NewCodes(sum.Rows, m.Encoder.Bits())}
+	p := c.start("encoding", sum.Rows, 0)
+	defer p.end()
+	return e, m.EncodeSource(ctx, set, c.threads, func(first int, codes hamming.Codes, _ dataset.Chunk) error {
+		copy(e.codes.Data[first*e.codes.Words:], codes.Data)
+		p.tick(first + codes.Len())
+		return nil
+	})
+}
+
+// truth says which base items are right answers; classes and tags get one numbering for both sides.
+func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
+	switch {
+	case c.similar.pairs != "":
+		pairs, err := dataset.ReadPairsBetween(c.similar.pairs, queries.IDs, queries.Rows, base.IDs, base.Rows)
+		if err != nil {
+			return nil, err
+		}
+		known := make([]eval.Pair, 0, len(pairs))
+		for _, p := range pairs {
+			if p.Y != 0 {
+				known = append(known, eval.Pair{Query: p.A, Base: p.B, Similar: p.Y > 0})
+			}
+		}
+		return eval.ByPairs(queries.Rows, base.Rows, known), nil
+	case queries.Labels != nil && base.Labels != nil:
+		queries.Labels = queries.Labels.In(base.Labels)
+	case queries.Tags != nil && base.Tags != nil:
+		queries.Tags = queries.Tags.In(base.Tags)
+	default:
+		return nil, usagef("nothing says which answers are right: give labels or tags for base and queries, or --pairs")
+	}
+	return truth(queries.Summary, base.Summary, c.similar.minShared), nil
+}
+
+// unseen judges the classes that training held out, apart.
+func (c *evalCommand) unseen(ctx context.Context, m *model.Model, queries, base *encoded, report *eval.Report) error {
+	if len(m.Info.HeldOut) == 0 || queries.Labels == nil || base.Labels == nil {
+		return nil
+	}
+	var held []int32
+	for _, name := range m.Info.HeldOut {
+		if i := slices.Index(queries.Labels.Names, name); i >= 0 {
+			held = append(held, int32(i))
+		}
+	}
+	o := eval.Options{K: c.precisionAt, Cut: c.cut, Threads: c.threads}
+	r, err := eval.Unseen(ctx, queries.codes, base.codes, queries.Labels.Class, base.Labels.Class, held, o)
+	if err != nil {
+		report.Warnings = append(report.Warnings, "the classes held out of training cannot be judged apart: "+err.Error())
+		return nil
+	}
+	report.Unseen = r
+	return nil
+}
+
+func (c *evalCommand) print(r *eval.Report) {
+	t := c.table()
+	row := func(name, value, note string) { t.AppendRow(table.Row{name, value, note}) }
+	t.AppendHeader(table.Row{"measure", "value", ""})
+	row("MAP", fmt.Sprintf("%.4f", r.MAP), fmt.Sprintf("%.4f to %.4f by the order of ties", r.MAPLow, r.MAPHigh))
+	row(fmt.Sprintf("MAP, first %d", c.cut), fmt.Sprintf("%.4f", r.MAP10000), "the paper's convention")
+	for _, k := range sortedKeys(r.Precision) {
+		row("precision@"+strconv.Itoa(k), fmt.Sprintf("%.4f", r.Precision[k]), "")
+	}
+	row("PR area", fmt.Sprintf("%.4f", r.PRArea), "pooled over Hamming radii")
+	row(fmt.Sprintf("PR area, first %d", c.cut), fmt.Sprintf("%.4f", r.PRArea10000), "the paper's convention")
+	for _, l := range r.Lookup {
+		row("lookup, radius "+strconv.Itoa(l.Radius), fmt.Sprintf("%.4f", l.Precision),
+			fmt.Sprintf("precision; recall %.4f, %.1f %% of queries find nothing", l.Recall, 100*l.Empty))
+	}
+	row("distinct codes", strconv.Itoa(r.DistinctCodes), fmt.Sprintf("of %d; the largest bucket holds %d", r.Base, r.LargestBucket))
+	if u := r.Unseen; u != nil {
+		row("MAP, unseen classes", fmt.Sprintf("%.4f", u.MAP), fmt.Sprintf("%d queries, %d base rows of classes held out of training", u.Queries, u.Base))
+	}
+	fmt.Fprintf(c.out, "%d queries against %d codes of %d bits\n", r.Queries, r.Base, r.Bits)
+	t.Render()
+	c.printClasses(r)
+	if c.curve {
+		c.printCurves(r)
+	}
+}
+
+// printClasses prints the table by class: all of up to 20 classes, else the ten worst.
+func (c *evalCommand) printClasses(r *eval.Report) {
+	rows := r.PerClass
+	if len(rows) == 0 {
+		return
+	}
+	title := "by class, worst first"
+	if len(rows) > 20 {
+		title = fmt.Sprintf("the ten worst of %d classes", len(rows))
+		rows = rows[:10]
+	}
+	t := c.table()
+	t.AppendHeader(table.Row{"class", "queries", "relevant", "MAP", "precision@100"})
+	for _, k := range rows {
+		t.AppendRow(table.Row{k.Name, k.Queries, k.Base, fmt.Sprintf("%.4f", k.MAP), fmt.Sprintf("%.4f", k.Precision100)})
+	}
+	fmt.Fprintln(c.out, title)
+	t.Render()
+}
+
+func (c *evalCommand) printCurves(r *eval.Report) {
+	fmt.Fprintln(c.out, "radius,recall,precision")
+	for _, p := range r.PRCurve {
+		fmt.Fprintf(c.out, "%d,%.6f,%.6f\n", p.Radius, p.Recall, p.Precision)
+	}
+	fmt.Fprintln(c.out, "rank,precision")
+	for i, p := range r.PrecisionCurve {
+		fmt.Fprintf(c.out, "%d,%.6f\n", i+1, p)
+	}
+}
+
+func sortedKeys[V any](m map[int]V) []int {
+	keys := make([]int, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

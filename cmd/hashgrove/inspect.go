@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hashgrove/boost"
+	"hashgrove/dataset"
+)
+
+type inspectCommand struct {
+	*app
+	data    dataFlags
+	similar similarity
+}
+
+func (a *app) inspect() *cobra.Command {
+	c := &inspectCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "inspect DATA...",
+		Short: "Tell what is in the data, what is wrong with them, and what training will cost",
+		Long: `Read the data once and print rows, dimensions, classes or tags, bad values, the share of similar pairs, and
+an estimate of time and memory for training 64 bits with the default options. The time is measured on a few
+trees grown from the first rows.`,
+		Example: `  hashgrove inspect items.csv --label category
+  hashgrove inspect vectors.npy --labels classes.txt --json`,
+		Args: atLeast(1, "data to look at"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	c.data.bind(cmd.Flags(), "")
+	c.similar.bind(cmd.Flags())
+	return cmd
+}
+
+// inspectReport is what inspect --json prints.
+type inspectReport struct {
+	Files          []string        `json:"files"`
+	Rows           int             `json:"rows"`
+	Dims           int             `json:"dims"`
+	Bad            int             `json:"bad_rows"`
+	BadExamples    []string        `json:"bad_examples,omitempty"`
+	Constant       int             `json:"constant_columns"`
+	Bytes          bool            `json:"byte_values"`
+	IDs            bool            `json:"ids"`
+	Labels         []dataset.Count `json:"labels,omitempty"`
+	Tags           []dataset.Count `json:"tags,omitempty"`
+	SimilarShare   *float64        `json:"similar_share,omitempty"`
+	ShareEstimated bool            `json:"similar_share_is_an_estimate,omitempty"`
+	TrainSeconds   float64         `json:"train_seconds_64_bits"`
+	TrainBytes     int64           `json:"train_bytes_64_bits"`
+	Warnings       []string        `json:"warnings"`
+}
+
+func (c *inspectCommand) run(ctx context.Context, args []string) error {
+	c.data.skipBad = true // looking must not end at the first bad row
+	set, err := c.data.open(args)
+	if err != nil {
+		return err
+	}
+	sum, err := c.scan(ctx, set, false)
+	if err != nil {
+		return err
+	}
+	r := inspectReport{
+		Files: set.Files(), Rows: sum.Rows, Dims: sum.Dim, Bad: sum.Bad, Constant: len(sum.Constant), Bytes: sum.Ranges.Bytes, IDs: sum.IDs != nil,
+		Warnings: []string{},
+	}
+	for i := range sum.BadExamples {
+		r.BadExamples = append(r.BadExamples, sum.BadExamples[i].Error())
+	}
+	if err := c.supervision(sum, &r); err != nil {
+		return err
+	}
+	if sum.Rows > 1 {
+		if r.TrainSeconds, err = trainSeconds(ctx, set, sum, c.threads); err != nil {
+			return err
+		}
+	}
+	r.TrainBytes = int64(sum.Rows)*int64(sum.Dim) + 200*int64(sum.Rows) + 64<<20
+	if c.json {
+		return c.printJSON(r)
+	}
+	c.print(r)
+	return nil
+}
+
+// supervision fills in what the labels, tags or pairs say.
+func (c *inspectCommand) supervision(sum *dataset.Summary, r *inspectReport) error {
+	share := func(v float64, estimated bool) { r.SimilarShare, r.ShareEstimated = &v, estimated }
+	switch {
+	case c.similar.pairs != "":
+		if err := sum.ReadPairs(c.similar.pairs); err != nil {
+			return err
+		}
+		y, err := c.similar.matrix(sum)
+		if err != nil {
+			return err
+		}
+		similar, dissimilar := y.(interface{ Counts() (int64, int64) }).Counts()
+		share(float64(similar)/float64(similar+dissimilar), false)
+	case sum.Labels != nil:
+		r.Labels = sum.Labels.Histogram()
+		share(sum.Labels.SimilarShare(), false)
+	case sum.Tags != nil:
+		r.Tags = sum.Tags.Histogram()
+		v, exact := sum.Tags.SimilarShare(c.similar.minShared)
+		share(v, !exact)
+	}
+	r.Warnings = append(r.Warnings, sum.Warnings...)
+	if err := sum.Trainable(); err != nil {
+		r.Warnings = append(r.Warnings, "training would refuse these data: "+err.Error())
+	}
+	return nil
+}
+
+// trainSeconds estimates the time of training 64 bits from a few trees on the first rows: the cost is linear in
+// rows, trees and bits.
+func trainSeconds(ctx context.Context, src dataset.Source, sum *dataset.Summary, threads int) (float64, error) {
+	const sample, rounds = 5000, 8
+	q, err := sum.Ranges.Quantizer()
+	if err != nil {
+		return 0, err
+	}
+	x := dataset.NewColumns(min(sum.Rows, sample), q)
+	for chunk, err := range src.Chunks(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n := min(chunk.X.Rows, x.Rows-chunk.First)
+		if err := x.Set(ctx, threads, chunk.First, chunk.X.Slice(0, n)); err != nil {
+			return 0, err
+		}
+		if chunk.First+n == x.Rows {
+			break
+		}
+	}
+	z := make([]int8, x.Rows)
+	for i := range z {
+		z[i] = int8(i%2)*2 - 1 // nothing to learn, so nothing is trimmed: the estimate is on the safe side
+		if sum.Labels != nil {
+			z[i] = int8(sum.Labels.Class[i]%2)*2 - 1
+		}
+	}
+	fit, err := boost.New(x, boost.Options{Rounds: rounds}, threads)
+	if err != nil {
+		return 0, nil // constant columns: training says so itself
+	}
+	began := time.Now()
+	if _, _, _, err := fit.Fit(ctx, z, nil, 1, 1); err != nil {
+		return 0, err
+	}
+	full := boost.Options{}
+	full, err = full.WithDefaults()
+	if err != nil {
+		return 0, err
+	}
+	return time.Since(began).Seconds() * float64(sum.Rows) / float64(x.Rows) * float64(full.Rounds) / rounds * 64, nil
+}
+
+func (c *inspectCommand) print(r inspectReport) {
+	fmt.Fprintf(c.out, "files        %d\n", len(r.Files))
+	fmt.Fprintf(c.out, "rows         %d\n", r.Rows)
+	fmt.Fprintf(c.out, "dimensions   %d", r.Dims)
+	if r.Constant > 0 {
+		fmt.Fprintf(c.out, ", %d of them constant", r.Constant)
+	}
+	if r.Bytes {
+		fmt.Fprint(c.out, ", all values are bytes")
+	}
+	fmt.Fprintf(c.out, "\nbad rows     %d\n", r.Bad)
+	for _, b := range r.BadExamples {
+		fmt.Fprintf(c.out, "             %s\n", b)
+	}
+	histogram := func(name string, counts []dataset.Count) {
+		if counts == nil {
+			return
+		}
+		fmt.Fprintf(c.out, "%-12s %d\n", name, len(counts))
+		for i, k := range counts {
+			if i == 20 {
+				fmt.Fprintf(c.out, "             and %d more\n", len(counts)-i)
+				break
+			}
+			fmt.Fprintf(c.out, "  %8d   %s\n", k.Rows, k.Name)
+		}
+	}
+	histogram("classes", r.Labels)
+	histogram("tags", r.Tags)
+	if r.SimilarShare != nil {
+		about := ""
+		if r.ShareEstimated {
+			about = "about "
+		}
+		fmt.Fprintf(c.out, "similar      %s%.2f %% of the pairs\n", about, 100**r.SimilarShare)
+	}
+	fmt.Fprintf(c.out, "64 bits      about %v and %.1f GB to train\n", time.Duration(r.TrainSeconds*float64(time.Second)).Round(time.Second), float64(r.TrainBytes)/1e9)
+	c.warn(r.Warnings)
+}

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// outcome is what a command line left.
+type outcome struct {
+	code     int
+	out, err string
+}
+
+// try runs a command line in the present folder.
+func try(t *testing.T, args ...string) outcome {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code := run(context.Background(), strings.NewReader(""), &out, &errOut, args)
+	return outcome{code, out.String(), errOut.String()}
+}
+
+// succeed runs a command line that must succeed and returns its standard output.
+func succeed(t *testing.T, args ...string) string {
+	t.Helper()
+	o := try(t, args...)
+	if o.code != 0 {
+		t.Fatalf("hashgrove %s: exit %d\n%s%s", strings.Join(args, " "), o.code, o.out, o.err)
+	}
+	return o.out
+}
+
+// shop makes a folder with small data in several formats and enters it: 400 items of 12 numbers in 4 categories.
+func shop(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(5, 5))
+	categories := []string{"boots", "coats", "hats", "scarves"}
+	table := func(name string, rows int) (vectors [][]float32, classes []int) {
+		var b strings.Builder
+		b.WriteString("sku,category")
+		for j := range 12 {
+			fmt.Fprintf(&b, ",f%d", j)
+		}
+		b.WriteString("\n")
+		for i := range rows {
+			class := rng.IntN(4)
+			v := make([]float32, 12)
+			fmt.Fprintf(&b, "%s-%d,%s", strings.TrimSuffix(name, ".csv"), i, categories[class])
+			for j := range v {
+				v[j] = float32(rng.NormFloat64())
+				if j%4 == class {
+					v[j] += 2
+				}
+				fmt.Fprintf(&b, ",%v", v[j])
+			}
+			b.WriteString("\n")
+			vectors, classes = append(vectors, v), append(classes, class)
+		}
+		write(t, name, b.String())
+		return vectors, classes
+	}
+	vectors, classes := table("items.csv", 400)
+	table("new.csv", 80)
+	var npy bytes.Buffer
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 12), }", len(vectors))
+	header += strings.Repeat(" ", 118-len(header)-1) + "\n"
+	fmt.Fprintf(&npy, "\x93NUMPY\x01\x00%c\x00%s", len(header), header)
+	var labels strings.Builder
+	for i, v := range vectors {
+		for _, x := range v {
+			npy.Write(float32LE(x))
+		}
+		fmt.Fprintln(&labels, categories[classes[i]])
+	}
+	write(t, "vectors.npy", npy.String())
+	write(t, "classes.txt", labels.String())
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHelpExamples runs the examples of every verb in the order of the help.
+func TestHelpExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the demo's example takes seconds")
+	}
+	shop(t)
+	order := []string{"version", "inspect", "train", "encode", "eval", "info", "verify", "demo"}
+	root := (&app{}).root()
+	seen := 0
+	for _, name := range order {
+		cmd, _, err := root.Find([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cmd.Example == "" || cmd.Long == "" && cmd.Short == "" {
+			t.Errorf("%s has no example or no explanation", name)
+		}
+		for line := range strings.Lines(cmd.Example) {
+			words := strings.Fields(line)
+			if len(words) == 0 || words[0] != "hashgrove" {
+				t.Errorf("%s: example line %q is no command", name, line)
+				continue
+			}
+			succeed(t, words[1:]...)
+			seen++
+		}
+	}
+	for _, cmd := range root.Commands() {
+		switch name := cmd.Name(); {
+		case name == "help" || name == "completion":
+		case !strings.Contains(strings.Join(order, " "), name):
+			t.Errorf("the examples of %s are not run", name)
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d examples", seen)
+	}
+}
+
+// TestTrainIsTheSameOnAnyNumberOfThreads is the promise of the model file, byte for byte.
+func TestTrainIsTheSameOnAnyNumberOfThreads(t *testing.T) {
+	shop(t)
+	var first []byte
+	for _, threads := range []string{"1", "2", "7"} {
+		succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "12", "--rounds", "30", "--threads", threads, "-o", "m.hgm")
+		b, err := os.ReadFile("m.hgm")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = b
+		} else if !bytes.Equal(first, b) {
+			t.Fatalf("%s threads gave another model", threads)
+		}
+	}
+	// The same vectors in another format are the same data.
+	succeed(t, "train", "vectors.npy", "--labels", "classes.txt", "--bits", "12", "--rounds", "30", "-o", "n.hgm")
+	a, b := succeed(t, "verify", "m.hgm"), succeed(t, "verify", "n.hgm")
+	if strings.TrimPrefix(a, "m.hgm") != strings.TrimPrefix(b, "n.hgm") {
+		t.Errorf("csv and npy gave different models:\n%s%s", a, b)
+	}
+}
+
+func TestGrowGivesTheModelTrainedAtOnce(t *testing.T) {
+	shop(t)
+	data := []string{"items.csv", "--label", "category", "--id", "sku", "--rounds", "20"}
+	train := func(more ...string) { succeed(t, append(append([]string{"train"}, data...), more...)...) }
+	train("--bits", "10", "-o", "short.hgm")
+	train("--bits", "20", "-o", "long.hgm")
+	train("--bits", "20", "--grow", "short.hgm", "-o", "grown.hgm")
+	long, err := os.ReadFile("long.hgm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grown, err := os.ReadFile("grown.hgm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(long, grown) {
+		t.Error("growing gave another model than training at once")
+	}
+	if o := try(t, "train", "items.csv", "--label", "category", "--id", "sku", "--grow", "long.hgm", "--bits", "20", "-o", "x.hgm"); o.code != 1 || !strings.Contains(o.err, "20 bits already") {
+		t.Errorf("growing by nothing: %d %s", o.code, o.err)
+	}
+}
+
+func TestTrainJSONKeepsItsContract(t *testing.T) {
+	shop(t)
+	out := succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4", "--rounds", "10", "-o", "m.hgm", "--json")
+	var r map[string]any
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	for _, key := range []string{"model", "fingerprint", "rows", "dims", "seed", "bits", "inference_seconds", "boost_seconds", "total_seconds", "peak_rss_bytes"} {
+		if _, ok := r[key]; !ok {
+			t.Errorf("train --json has no %q", key)
+		}
+	}
+	bits := r["bits"].([]any)
+	if len(bits) != 4 {
+		t.Fatalf("%d bits", len(bits))
+	}
+	for _, key := range []string{"bit", "objective", "inference_seconds", "boost_seconds", "train_error"} {
+		if _, ok := bits[0].(map[string]any)[key]; !ok {
+			t.Errorf("a bit of train --json has no %q", key)
+		}
+	}
+	out = succeed(t, "eval", "-m", "m.hgm", "--base", "items.csv", "--queries", "new.csv", "--label", "category", "--id", "sku", "--json")
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	for _, key := range []string{"queries", "base", "bits", "map", "map_low", "map_high", "map_10000", "precision", "pr_area", "pr_area_10000", "distinct_codes", "warnings"} {
+		if _, ok := r[key]; !ok {
+			t.Errorf("eval --json has no %q", key)
+		}
+	}
+	if m := r["map"].(float64); m < 0.6 {
+		t.Errorf("MAP %v on easy data", m)
+	}
+	if p := r["precision"].(map[string]any); p["100"] == nil {
+		t.Errorf("precision has the keys of %v", p)
+	}
+}
+
+func TestEncodeWritesTheSameCodesInEveryForm(t *testing.T) {
+	shop(t)
+	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "19", "--rounds", "10", "-o", "m.hgm")
+	encode := func(args ...string) string {
+		return succeed(t, append([]string{"encode", "-m", "m.hgm", "items.csv", "--label", "category", "--id", "sku"}, args...)...)
+	}
+	hex := encode("--to", "hex", "-o", "-")
+	for _, name := range []string{"c.hgc", "c.npy", "c.bin", "c.hex", "c.csv"} {
+		encode("-o", name)
+	}
+	raw := read(t, "c.bin")
+	lines := strings.Fields(hex)
+	if len(lines) != 400 || len(raw) != 400*3 {
+		t.Fatalf("%d lines, %d bytes", len(lines), len(raw))
+	}
+	if got := read(t, "c.hex"); string(got) != hex {
+		t.Error("hex to a file and to standard output differ")
+	}
+	for i, line := range lines {
+		if fmt.Sprintf("%x", raw[3*i:3*i+3]) != line {
+			t.Fatalf("row %d: raw %x, hex %s", i, raw[3*i:3*i+3], line)
+		}
+	}
+	if npy := read(t, "c.npy"); !bytes.Equal(npy[len(npy)-len(raw):], raw) {
+		t.Error("npy and raw differ")
+	}
+	if csv := string(read(t, "c.csv")); !strings.Contains(csv, "items-399,"+lines[399]) {
+		t.Errorf("csv ends with %s", csv[len(csv)-40:])
+	}
+	if out := succeed(t, "info", "c.hgc"); !strings.Contains(out, "400 codes, with ids") {
+		t.Errorf("info says %s", out)
+	}
+	short := strings.Fields(encode("--prefix", "8", "--to", "hex", "-o", "-"))
+	for i := range short {
+		if short[i] != lines[i][:2] {
+			t.Fatalf("row %d: prefix %s of %s", i, short[i], lines[i])
+		}
+	}
+}
+
+func TestUnseenClassesAreJudgedApart(t *testing.T) {
+	shop(t)
+	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "8", "--rounds", "10", "--hold-out", "hats,scarves", "-o", "m.hgm")
+	out := succeed(t, "eval", "-m", "m.hgm", "--base", "items.csv", "--queries", "new.csv", "--label", "category", "--id", "sku")
+	if !strings.Contains(out, "MAP, unseen classes") {
+		t.Errorf("eval says\n%s", out)
+	}
+}
+
+func TestPatienceStopsEarly(t *testing.T) {
+	shop(t)
+	o := try(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "200", "--rounds", "5", "--patience", "3", "-o", "m.hgm")
+	if o.code != 0 || !strings.Contains(o.err, "the validation has not improved") {
+		t.Errorf("exit %d\n%s", o.code, o.err)
+	}
+}
+
+// TestMistakes checks status and sentence of what goes wrong.
+func TestMistakes(t *testing.T) {
+	shop(t)
+	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4", "--rounds", "5", "-o", "m.hgm")
+	write(t, "nan.csv", "a,b,c\n1,2,x\n3,NaN,y\n")
+	write(t, "one.csv", "1,2,x\n3,4,x\n")
+	damaged := read(t, "m.hgm")
+	damaged[len(damaged)/2] ^= 4
+	write(t, "damaged.hgm", string(damaged))
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"paint", 2, `no verb "paint"`},
+		{"train", 2, "needs data"},
+		{"train items.csv", 2, "-o MODEL"},
+		{"train items.csv --bits many -o x.hgm", 2, "bits"},
+		{"train items.csv --label category --bits 5000 -o x.hgm", 2, "4096"},
+		{"train items.csv --label category --depth 9 -o x.hgm", 2, "depth"},
+		{"train items.csv --label category --loss soft -o x.hgm", 2, "soft"},
+		{"train nowhere.csv -o x.hgm", 1, "nowhere.csv"},
+		{"train nan.csv --label c -o x.hgm", 1, "nan.csv: row 2, column b"},
+		{"train one.csv --label 3 -o x.hgm", 1, "at least two classes are needed"},
+		{"train vectors.npy -o x.hgm", 1, "labels"},
+		{"encode -m m.hgm one.csv --label 3 -o x.hgc", 1, "dimensions"},
+		{"encode -m m.hgm vectors.npy -o x.unknown", 2, "x.unknown"},
+		{"encode -m m.hgm vectors.npy --prefix 9 -o x.hgc", 2, "4 bits"},
+		{"eval -m m.hgm --base vectors.npy", 2, "--queries"},
+		{"eval -m m.hgm --base vectors.npy --queries vectors.npy", 2, "nothing says which answers are right"},
+		{"verify damaged.hgm", 1, "damaged"},
+		{"info nowhere.hgm", 1, "nowhere.hgm"},
+		{"verify items.csv", 1, "items.csv"},
+	} {
+		o := try(t, strings.Fields(c.args)...)
+		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") {
+			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		}
+		if _, err := os.Stat("x.hgm"); err == nil {
+			t.Errorf("hashgrove %s left a model", c.args)
+		}
+	}
+	if left, _ := filepath.Glob("*.tmp*"); len(left) > 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+}
+
+func TestSkipBadSaysHowMany(t *testing.T) {
+	shop(t)
+	text := string(read(t, "items.csv"))
+	write(t, "bad.csv", text+"a,boots,NaN,1,1,1,1,1,1,1,1,1,1,1\nb,boots,1\n")
+	o := try(t, "train", "bad.csv", "--label", "category", "--id", "sku", "--bits", "4", "--rounds", "5", "--skip-bad", "-o", "m.hgm")
+	if o.code != 0 || !strings.Contains(o.err, "2 bad rows") {
+		t.Errorf("exit %d\n%s", o.code, o.err)
+	}
+	if out := succeed(t, "inspect", "bad.csv", "--label", "category", "--id", "sku", "--json"); !strings.Contains(out, `"bad_rows": 2`) {
+		t.Errorf("inspect says %s", out)
+	}
+}
+
+func TestEnvironmentSetsFlags(t *testing.T) {
+	shop(t)
+	t.Setenv("HASHGROVE_BITS", "6")
+	if out := succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--rounds", "5", "-o", "m.hgm"); !strings.Contains(out, "6 bits") {
+		t.Errorf("train says %s", out)
+	}
+	t.Setenv("HASHGROVE_BITS", "six")
+	if o := try(t, "train", "items.csv", "-o", "m.hgm"); o.code != 2 || !strings.Contains(o.err, "HASHGROVE_BITS") {
+		t.Errorf("exit %d, %s", o.code, o.err)
+	}
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func float32LE(x float32) []byte { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(x)) }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test binary be the command, so that a test can kill a real process.
+func TestMain(m *testing.M) {
+	if os.Getenv("HASHGROVE_TEST_AS_COMMAND") == "1" {
+		os.Unsetenv("HASHGROVE_TEST_AS_COMMAND")
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// command is a command line as a process of its own.
+func command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "HASHGROVE_TEST_AS_COMMAND=1")
+	return cmd
+}
+
+// TestResumeAfterKill kills trainings with SIGKILL at random moments, damages the newest checkpoint now and then,
+// and resumes them: the model must be the one of an undisturbed run, byte for byte.
+func TestResumeAfterKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes for a few seconds")
+	}
+	shop(t)
+	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "40", "--rounds", "60", "--quiet", "-o"}
+	succeed(t, append(args, "whole.hgm")...)
+	whole := read(t, "whole.hgm")
+	rng := rand.New(rand.NewPCG(3, 1))
+	kills, damaged := 0, 0
+	for try := 0; try < 60; try++ {
+		cmd := command(append(args, "killed.hgm", "--resume")...)
+		var errOut bytes.Buffer
+		cmd.Stderr = &errOut
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- cmd.Wait() }()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatalf("resumed training failed: %v\n%s", err, errOut.String())
+			}
+			if !bytes.Equal(read(t, "killed.hgm"), whole) {
+				t.Fatal("the resumed model differs from the undisturbed one")
+			}
+			if _, err := os.Stat("killed.hgm.ckpt"); !os.IsNotExist(err) {
+				t.Error("the checkpoint was left behind")
+			}
+			if kills == 0 {
+				t.Error("the training was never killed; the test needs more work to do")
+			}
+			t.Logf("%d kills, %d damaged checkpoints", kills, damaged)
+			return
+		case <-time.After(time.Duration(80+rng.IntN(300)) * time.Millisecond):
+			_ = cmd.Process.Kill()
+			<-done
+			kills++
+		}
+		if files, _ := filepath.Glob("killed.hgm.ckpt/*.bit"); len(files) > 0 && kills%3 == 0 {
+			newest := files[len(files)-1]
+			b := read(t, newest)
+			b[rng.IntN(len(b))] ^= 0x10
+			write(t, newest, string(b))
+			damaged++
+		}
+	}
+	t.Fatal("the training was killed 60 times and never ended")
+}
+
+// TestInterruptLeavesACheckpoint cancels as Ctrl-C does, and checks what stands in the way afterwards.
+func TestInterruptLeavesACheckpoint(t *testing.T) {
+	shop(t)
+	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "300", "--rounds", "20", "-o", "m.hgm"}
+	ctx, cancel := context.WithCancel(context.Background())
+	var out bytes.Buffer
+	errOut := &watcher{when: "bit 3/300", then: cancel}
+	if code := run(ctx, strings.NewReader(""), &out, errOut, args); code != 1 {
+		t.Fatalf("exit %d\n%s", code, errOut.String())
+	}
+	if !strings.Contains(errOut.String(), "--resume") {
+		t.Errorf("nothing says how to go on:\n%s", errOut.String())
+	}
+	if o := try(t, args...); o.code != 1 || !strings.Contains(o.err, "--resume") || !strings.Contains(o.err, "--restart") {
+		t.Errorf("a second training over the checkpoint: exit %d\n%s", o.code, o.err)
+	}
+	if o := try(t, append(args, "--resume", "--depth", "3")...); o.code != 1 || !strings.Contains(o.err, "trees.depth") {
+		t.Errorf("resuming with another depth: exit %d\n%s", o.code, o.err)
+	}
+	args[7] = "4"
+	if o := try(t, append(args, "--restart")...); o.code != 0 {
+		t.Errorf("restart: exit %d\n%s", o.code, o.err)
+	}
+}
+
+// watcher calls then when a text has been written.
+type watcher struct {
+	bytes.Buffer
+	when string
+	then func()
+}
+
+func (w *watcher) Write(b []byte) (int, error) {
+	n, err := w.Buffer.Write(b)
+	if strings.Contains(w.String(), w.when) {
+		w.then()
+	}
+	return n, err
+}
+
+func TestTimeLimitEndsInTime(t *testing.T) {
+	shop(t)
+	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4000", "--rounds", "20", "-o", "m.hgm", "--time-limit", "500ms"}
+	began := time.Now()
+	o := try(t, args...)
+	if o.code != 0 || !strings.Contains(o.err, "time limit") || time.Since(began) > 10*time.Second {
+		t.Errorf("exit %d after %v\n%s", o.code, time.Since(began), o.err)
+	}
+	succeed(t, "verify", "m.hgm")
+}

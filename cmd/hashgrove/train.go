@@ -1,0 +1,370 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hashgrove"
+	"hashgrove/affinity"
+	"hashgrove/dataset"
+	"hashgrove/eval"
+	"hashgrove/inference"
+	"hashgrove/model"
+	"hashgrove/training"
+)
+
+// trainCommand holds the flags of train.
+type trainCommand struct {
+	*app
+	data    dataFlags
+	similar similarity
+	trainer hashgrove.Trainer
+
+	output, grow                string
+	resume, restart             bool
+	timeLimit                   time.Duration
+	patience                    int
+	validation                  float64
+	holdOut                     []string
+	sampleSimilar, sampleOthers int
+	balance                     string
+}
+
+func (a *app) train() *cobra.Command {
+	c := &trainCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "train DATA... -o MODEL",
+		Short: "Learn hash functions from labelled vectors",
+		Long: `Learn hash functions that give similar rows similar codes. What is similar comes from classes
+(--labels FILE or --label COLUMN), tags (--tags) or explicit pairs (--pairs).
+
+After every bit the state is kept in MODEL.ckpt until the model is written: an interrupted
+training goes on with --resume and gives the same model, byte for byte.`,
+		Example: `  hashgrove train items.csv --label category --bits 16 -o items.hgm
+  hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
+  hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm`,
+		Args: atLeast(1, "data to learn from"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	c.data.bind(f, "")
+	c.similar.bind(f)
+	f.StringVarP(&c.output, "output", "o", "", "the model file to write")
+	f.IntVar(&c.trainer.Bits, "bits", 64, "code length")
+	f.StringVar(&c.grow, "grow", "", "start from the bits of this model and add more")
+	f.BoolVar(&c.resume, "resume", false, "go on with an interrupted training")
+	f.BoolVar(&c.restart, "restart", false, "throw an interrupted training away and begin anew")
+	f.DurationVar(&c.timeLimit, "time-limit", 0, "end in time with fewer bits, for instance 10m")
+	f.IntVar(&c.patience, "patience", 0, "stop when the validation has not improved for so many bits; 0 means never")
+	f.Float64Var(&c.validation, "validation", 0.1, "share of rows held out for --patience")
+	f.StringSliceVar(&c.holdOut, "hold-out", nil, "classes to keep out of training; eval then judges them apart")
+
+	f.StringVar((*string)(&c.trainer.Inference.Method), "inference", string(inference.BlockGC), "Step 1: blockgc, icm or spectral")
+	f.StringVar((*string)(&c.trainer.Inference.Loss), "loss", string(inference.KSH), "pair loss: ksh, bre or hinge")
+	f.IntVar(&c.trainer.Inference.Sweeps, "sweeps", 2, "sweeps over the blocks per bit")
+	f.StringVar(&c.balance, "balance", "1:1", "weights of similar and dissimilar pairs, as S:D, or auto for equal shares")
+	f.IntVar(&c.sampleSimilar, "sample-similar", 0, "draw so many similar rows per row instead of using all pairs (released code: 100)")
+	f.IntVar(&c.sampleOthers, "sample-dissimilar", 0, "draw so many dissimilar rows per row instead of using all pairs (released code: 100)")
+	f.StringVar((*string)(&c.trainer.Order), "order", string(hashgrove.Stagewise), "stagewise, or tsh to infer all bits first")
+
+	f.StringVar((*string)(&c.trainer.Learner), "learner", string(hashgrove.Trees), "Step 2: trees or linear (SVM)")
+	t := &c.trainer.Trees
+	f.IntVar(&t.Rounds, "rounds", 200, "boosted trees per bit")
+	f.IntVar(&t.Depth, "depth", 4, "depth of the trees, 1 to 8")
+	f.IntVar(&t.NodeFeatures, "node-features", 200, "candidate columns per tree node (LazyBoost); negative means all")
+	f.Float64Var(&t.TrimMass, "trim", 0.99, "share of the weight that a tree sees; 1 means all (paper: 0.9)")
+	f.IntVar(&t.MinNode, "min-node", 5, "a node with so many rows of one sign or fewer is a leaf; negative means none")
+	f.IntVar(&t.NodeRows, "node-rows", 0, "rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
+	f.BoolVar(&c.trainer.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as the paper's text")
+	f.Float64Var(&c.trainer.Linear.C, "svm-c", 0, "C of the linear learner; 0 means 1e6 / rows")
+	return cmd
+}
+
+func (c *trainCommand) run(ctx context.Context, args []string) error {
+	began := time.Now()
+	if c.output == "" {
+		return usagef("train needs -o MODEL, the file to write")
+	}
+	if c.resume && c.restart {
+		return usagef("--resume and --restart exclude each other")
+	}
+	if (c.sampleSimilar > 0) != (c.sampleOthers > 0) || c.sampleSimilar < 0 || c.sampleOthers < 0 {
+		return usagef("--sample-similar and --sample-dissimilar go together, both positive")
+	}
+	if c.similar.minShared < 1 || c.similar.minShared > 255 {
+		return usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
+	}
+	if c.similar.pairs != "" && (c.patience > 0 || len(c.holdOut) > 0) {
+		return usagef("--patience and --hold-out need classes or tags, not --pairs")
+	}
+	c.trainer.Seed, c.trainer.Threads = c.seed, c.threads
+	if _, err := c.trainer.WithDefaults(); err != nil {
+		return usageError{err}
+	}
+	set, err := c.data.open(args)
+	if err != nil {
+		return err
+	}
+	sum, err := c.scan(ctx, set, true)
+	if err != nil {
+		return err
+	}
+	if c.similar.pairs != "" {
+		if err := sum.ReadPairs(c.similar.pairs); err != nil {
+			return err
+		}
+	}
+	c.warn(sum.Warnings)
+	job, err := c.job(ctx, set, sum)
+	if err != nil {
+		return err
+	}
+	c.note("learning %d bits from %d rows of %d dimensions", job.Trainer.Bits, job.X.Rows, job.X.Dim())
+	result, err := c.learn(ctx, job)
+	if err != nil {
+		return err
+	}
+	if err := model.WriteFile(c.output, result.Model); err != nil {
+		return err
+	}
+	if err := job.Finish(result); err != nil {
+		return err
+	}
+	return c.report(job, result, time.Since(began))
+}
+
+// learn runs the job with progress.
+func (c *trainCommand) learn(ctx context.Context, job training.Job) (*training.Result, error) {
+	var p *progress
+	job.Progress = func(b hashgrove.Bit) {
+		if p == nil {
+			p = c.start("bit", job.Trainer.Bits, b.Bit-1)
+			p.began = p.began.Add(-b.Inference - b.Boost)
+		}
+		note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
+		if b.Stat.Validation > 0 {
+			note += fmt.Sprintf("  validation MAP %.4f", b.Stat.Validation)
+		}
+		p.step(b.Bit, note)
+	}
+	result, err := job.Run(ctx)
+	if p != nil {
+		p.end()
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, adviceError{err, "the finished bits are safe; the same command with --resume goes on from there"}
+	case errors.Is(err, training.ErrCheckpoint):
+		return nil, fmt.Errorf("%w; --resume goes on with it, --restart throws it away", err)
+	case err != nil:
+		return nil, err
+	}
+	if result.Dropped > 0 {
+		c.note("%d bits of the checkpoint were damaged and were learned again", result.Dropped)
+	}
+	if result.Resumed > 0 {
+		c.note("%d bits came from the checkpoint", result.Resumed)
+	}
+	if result.Stopped != "" {
+		c.note("stopped at %d of %d bits: %s", result.Model.Encoder.Bits(), job.Trainer.Bits, result.Stopped)
+	}
+	return result, nil
+}
+
+// job makes the training job from the scanned data: which rows train, which validate, and who is similar to whom.
+func (c *trainCommand) job(ctx context.Context, set *dataset.Set, sum *dataset.Summary) (training.Job, error) {
+	job := training.Job{
+		Trainer: c.trainer, Data: hex.EncodeToString(sum.Digest[:]),
+		Checkpoint: c.output + ".ckpt", Resume: c.resume, Restart: c.restart,
+		TimeLimit: c.timeLimit, Patience: c.patience,
+	}
+	job.Similar = training.Similarity{From: "classes", SampleSimilar: c.sampleSimilar, SampleDissimilar: c.sampleOthers, HeldOut: c.holdOut}
+	switch {
+	case c.similar.pairs != "":
+		job.Similar.From = "pairs"
+	case sum.Labels == nil:
+		job.Similar.From, job.Similar.MinShared = "tags", c.similar.minShared
+	}
+	if c.patience > 0 {
+		job.Similar.Validation = c.validation
+	}
+	job.Info.Features = set.Names()
+	if err := sum.Trainable(); err != nil {
+		return job, err
+	}
+	if sum.Labels != nil {
+		job.Info.Classes = sum.Labels.Names
+	}
+	keep := make([]bool, sum.Rows)
+	for i := range keep {
+		keep[i] = true
+	}
+	if len(c.holdOut) > 0 {
+		if sum.Labels == nil {
+			return job, usagef("--hold-out needs classes: use --labels or --label")
+		}
+		var err error
+		if keep, err = sum.Labels.Without(c.holdOut); err != nil {
+			return job, err
+		}
+		job.Info.HeldOut = c.holdOut
+	}
+	validate := make([]bool, sum.Rows)
+	if c.patience > 0 {
+		if !(c.validation > 0 && c.validation < 1) {
+			return job, usagef("--validation %v is not a share between 0 and 1", c.validation)
+		}
+		split := dataset.HoldOut(sum.Rows, c.validation, c.seed)
+		if sum.Labels != nil {
+			split = sum.Labels.HoldOut(c.validation, c.seed)
+		}
+		for i, train := range split {
+			if keep[i] && !train {
+				keep[i], validate[i] = false, true
+			}
+		}
+	}
+	train, src, ranges := sum, dataset.Source(set), sum.Ranges
+	if slices.Contains(keep, false) { // the range may know nothing of rows that are held out
+		train, src = sum.Only(keep), dataset.Select(set, keep)
+		var err error
+		if ranges, err = dataset.RangesOf(ctx, src); err != nil {
+			return job, err
+		}
+		train.Ranges, train.Constant = ranges, sum.Constant
+		if err := train.Trainable(); err != nil {
+			return job, fmt.Errorf("after holding rows out: %w", err)
+		}
+	}
+	quantizer, err := ranges.Quantizer()
+	if err != nil {
+		return job, err
+	}
+	if c.grow != "" {
+		if job.Grow, err = model.ReadFile(c.grow); err != nil {
+			return job, err
+		}
+		old, ok := job.Grow.Encoder.(*model.Binned)
+		if !ok {
+			return job, fmt.Errorf("%s: a model of kind %s cannot be grown", c.grow, job.Grow.Encoder.Kind())
+		}
+		quantizer = old.Quantizer
+	}
+	if job.X, err = dataset.Quantize(ctx, src, train.Rows, quantizer, c.threads); err != nil {
+		return job, err
+	}
+	if job.Y, err = c.affinity(train); err != nil {
+		return job, err
+	}
+	if err := c.weigh(&job); err != nil {
+		return job, err
+	}
+	if c.patience > 0 {
+		held := sum.Only(validate)
+		x, err := dataset.Quantize(ctx, dataset.Select(set, validate), held.Rows, quantizer, c.threads)
+		if err != nil {
+			return job, err
+		}
+		job.Validation = &training.Validation{X: x, Truth: truth(held, train, c.similar.minShared)}
+	}
+	return job, nil
+}
+
+// affinity is Y of the training rows, sampled if asked for.
+func (c *trainCommand) affinity(train *dataset.Summary) (affinity.Matrix, error) {
+	y, err := c.similar.matrix(train)
+	if err != nil || c.sampleSimilar == 0 && c.sampleOthers == 0 {
+		return y, err
+	}
+	return affinity.Sample(y, c.sampleSimilar, c.sampleOthers, c.seed)
+}
+
+// weigh sets the weights of similar and dissimilar pairs from --balance.
+func (c *trainCommand) weigh(job *training.Job) error {
+	o := &job.Trainer.Inference
+	if c.balance == "auto" {
+		similar, dissimilar := job.Y.(interface{ Counts() (int64, int64) }).Counts()
+		o.SimilarWeight, o.DissimilarWeight = 1, 1
+		if similar > 0 && dissimilar > similar {
+			o.SimilarWeight = int(min((dissimilar+similar/2)/similar, 1000))
+		} else if dissimilar > 0 {
+			o.DissimilarWeight = int(min((similar+dissimilar/2)/dissimilar, 1000))
+		}
+		return nil
+	}
+	s, d, ok := strings.Cut(c.balance, ":")
+	var errS, errD error
+	o.SimilarWeight, errS = strconv.Atoi(s)
+	o.DissimilarWeight, errD = strconv.Atoi(d)
+	if !ok || errS != nil || errD != nil || o.SimilarWeight < 1 || o.DissimilarWeight < 1 {
+		return usagef("--balance %s is neither auto nor two whole numbers like 9:1", c.balance)
+	}
+	return nil
+}
+
+// truth says which rows of base are right answers for which rows of queries.
+func truth(queries, base *dataset.Summary, minShared int) eval.Truth {
+	if queries.Labels != nil {
+		return eval.ByClass(queries.Labels.Class, base.Labels.Class)
+	}
+	return eval.ByTags(queries.Tags.Start, queries.Tags.Tag, base.Tags.Start, base.Tags.Tag, minShared)
+}
+
+// trainReport is what train --json prints.
+type trainReport struct {
+	Model            string      `json:"model"`
+	Fingerprint      string      `json:"fingerprint"`
+	Rows             int         `json:"rows"`
+	Dims             int         `json:"dims"`
+	Seed             uint64      `json:"seed"`
+	Bits             []bitReport `json:"bits"`
+	InferenceSeconds float64     `json:"inference_seconds"`
+	BoostSeconds     float64     `json:"boost_seconds"`
+	TotalSeconds     float64     `json:"total_seconds"`
+	PeakRSS          int64       `json:"peak_rss_bytes"`
+	Stopped          string      `json:"stopped,omitempty"`
+}
+
+// bitReport is one bit in trainReport. Bits that were resumed or grown from have no times.
+type bitReport struct {
+	Bit              int     `json:"bit"`
+	Objective        float64 `json:"objective"`
+	InferenceSeconds float64 `json:"inference_seconds"`
+	BoostSeconds     float64 `json:"boost_seconds"`
+	TrainError       float64 `json:"train_error"`
+	Validation       float64 `json:"validation_map,omitempty"`
+}
+
+func (c *trainCommand) report(job training.Job, result *training.Result, took time.Duration) error {
+	m := result.Model
+	r := trainReport{
+		Model: c.output, Fingerprint: m.Fingerprint().String(),
+		Rows: job.X.Rows, Dims: job.X.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(), PeakRSS: peakRSS(), Stopped: result.Stopped,
+	}
+	for k, s := range m.Info.Bits {
+		r.Bits = append(r.Bits, bitReport{Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation})
+	}
+	for _, b := range result.Bits {
+		r.InferenceSeconds += b.Inference.Seconds()
+		r.BoostSeconds += b.Boost.Seconds()
+		if b.Bit <= len(r.Bits) {
+			r.Bits[b.Bit-1].InferenceSeconds, r.Bits[b.Bit-1].BoostSeconds = b.Inference.Seconds(), b.Boost.Seconds()
+		}
+	}
+	if c.json {
+		return c.printJSON(r)
+	}
+	last := r.Bits[len(r.Bits)-1]
+	fmt.Fprintf(c.out, "%s: %d bits, fingerprint %s\n", r.Model, len(r.Bits), r.Fingerprint)
+	fmt.Fprintf(c.out, "objective %.4f, error of the last bit %.4f\n", last.Objective, last.TrainError)
+	fmt.Fprintf(c.out, "%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most\n", r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
+	return nil
+}

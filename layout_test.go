@@ -1,0 +1,161 @@
+package hashgrove_test
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// pipeline is the order of the packages: each may import those before it, never those after it.
+var pipeline = []string{
+	"hashgrove/internal/par", "hashgrove/internal/section", "hashgrove/internal/maxflow", "hashgrove/internal/gemm",
+	"hashgrove/hamming", "hashgrove/dataset", "hashgrove/internal/fashion", "hashgrove/feature",
+	"hashgrove/affinity", "hashgrove/inference",
+	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index",
+	"hashgrove", "hashgrove/eval", "hashgrove/baseline", "hashgrove/training",
+	"hashgrove/cmd/hashgrove",
+}
+
+func TestImportsRunDownThePipeline(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}:{{range .Imports}} {{.}}{{end}}", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		name, imports, _ := strings.Cut(strings.TrimSpace(line), ":")
+		own := slices.Index(pipeline, name)
+		if own < 0 {
+			if !strings.Contains(name, "/internal/") {
+				t.Errorf("package %s has no place in the pipeline", name)
+			}
+			continue
+		}
+		for _, imported := range strings.Fields(imports) {
+			if at := slices.Index(pipeline, imported); at > own {
+				t.Errorf("%s imports %s, which comes after it", name, imported)
+			}
+		}
+	}
+}
+
+// TestModelLinksNoTrainer keeps serving free of training.
+func TestModelLinksNoTrainer(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./model").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trainer := range []string{"hashgrove/inference", "hashgrove/boost", "hashgrove/svm", "hashgrove/baseline", "hashgrove/training"} {
+		if slices.Contains(strings.Fields(string(out)), trainer) {
+			t.Errorf("the model links %s", trainer)
+		}
+	}
+}
+
+// TestFilesAreInShape checks what every Go file should be: not too long, named by a noun, one package comment each.
+func TestFilesAreInShape(t *testing.T) {
+	comments := map[string]int{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if lines := bytes.Count(b, []byte("\n")); lines > 600 {
+			t.Errorf("%s has %d lines", name, lines)
+		}
+		if base := path.Base(name); slices.Contains([]string{"utils.go", "util.go", "helpers.go", "common.go", "misc.go"}, base) {
+			t.Errorf("%s is not named by what is in it", name)
+		}
+		if strings.HasSuffix(name, "_test.go") || bytes.Contains(b, []byte("//go:build ignore")) {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, b, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			return err
+		}
+		comments[filepath.Dir(name)] += 0
+		if f.Doc != nil {
+			comments[filepath.Dir(name)]++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, n := range comments {
+		if n != 1 && !strings.Contains(dir, "_gen") {
+			t.Errorf("package in %s has %d package comments, want 1", dir, n)
+		}
+	}
+}
+
+// TestPaperMapIsTrue checks that every file and identifier named in docs/paper.md exists.
+func TestPaperMapIsTrue(t *testing.T) {
+	b, err := os.ReadFile("docs/paper.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(b)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 || strings.Contains(line, "---") || strings.Contains(line, "identifier") {
+			continue
+		}
+		rows++
+		dir := ""
+		for _, name := range strings.Split(cells[4], ",") {
+			name = strings.TrimSpace(name)
+			if dir != "" && !strings.Contains(name, "/") {
+				name = path.Join(dir, name)
+			}
+			dir = path.Dir(name)
+			if _, err := os.Stat(name); err != nil {
+				t.Errorf("docs/paper.md names the file %s: %v", name, err)
+			}
+		}
+		for _, quoted := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[3], -1) {
+			parts := strings.Split(quoted[1], ".")
+			folder := parts[0]
+			if folder == "hashgrove" {
+				folder = "."
+			}
+			if len(parts) > 1 && !declared(t, folder, parts[1:]) {
+				t.Errorf("docs/paper.md names %s, which %s does not declare", quoted[1], folder)
+			}
+		}
+	}
+	if rows < 15 {
+		t.Errorf("docs/paper.md has %d rows", rows)
+	}
+}
+
+// declared tells whether the package in the folder declares the name, or the method or field of it.
+func declared(t *testing.T, folder string, name []string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern := `(?m)^(func|type|\s*)\s*(\([^)]*\)\s*)?` + name[len(name)-1] + `\b`
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if regexp.MustCompile(pattern).Match(b) {
+			return true
+		}
+	}
+	return false
+}
