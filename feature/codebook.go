@@ -1,0 +1,246 @@
+// Codebook features (Coates and Ng, "The importance of encoding versus training with sparse coding and vector
+// quantization", ICML 2011), pooled over a pyramid as in the FastHash paper: 800 words and 1 + 4 + 9 cells give 11,200
+// values.
+//
+//	every patch x of the picture, normalised (patches.go)
+//	z = D P (x - M)            response to every word of the dictionary D, after whitening (whiten.go)
+//	max(z - alpha, 0)          soft threshold
+//	sum over the cells         pooling.go
+//
+// D P is multiplied out when the codebook is learned, and - D P M becomes a bias b, so a picture is one matrix product,
+// 2 x places x values x words operations and most of the time. The product is made in strips of 16 words that are
+// thresholded and pooled at once; no response is ever stored.
+
+package feature
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"hashgrove/dataset"
+	"hashgrove/internal/gemm"
+	"hashgrove/internal/par"
+)
+
+// Sides says what a response of either sign counts as.
+type Sides uint8
+
+// The sides of a response z with threshold alpha.
+const (
+	Positive Sides = iota // max(z - alpha, 0)
+	Absolute              // max(|z| - alpha, 0)
+	Split                 // max(z - alpha, 0), and as a value of its own min(z + alpha, 0)
+)
+
+// Pool says how the responses in a cell become one value.
+type Pool uint8
+
+// The ways of pooling.
+const (
+	SumPool Pool = iota // their sum
+	MaxPool             // the one farthest from zero
+)
+
+// The limits of a codebook bound what a hostile file can ask for.
+const (
+	MaxWords  = 1 << 16
+	maxSquare = 16 // side of a patch
+	maxLevels = 8
+	maxFactor = 1e15
+)
+
+// Codebook is the extractor that Learner leaves. It may be used by several goroutines; its fields must not be changed
+// once it was used.
+type Codebook struct {
+	Patch     int // side of a patch
+	Channels  int
+	Stride    int // pixels from one patch to the next
+	Levels    int // of the pyramid
+	Sides     Sides
+	Pool      Pool
+	Threshold float32 // alpha
+	Contrast  float32 // added to the variance of a patch
+
+	Filters []float32 // D P: a row of Patch*Patch*Channels values per word
+	Bias    []float32 // -D P M, one per word
+
+	// Made says how the codebook was learned. It does not enter the canonical bytes.
+	Made Learner
+
+	once     sync.Once
+	right    *gemm.Right
+	up, down [][16]float32 // b - alpha and b + alpha, by panels of words
+	spare    sync.Pool     // of *codebookScratch
+}
+
+// Kind implements Extractor.
+func (c *Codebook) Kind() string { return "codebook" }
+
+// Words is the number of words of the dictionary.
+func (c *Codebook) Words() int { return len(c.Bias) }
+
+func (c *Codebook) patchDim() int { return c.Patch * c.Patch * c.Channels }
+
+// perCell is the number of values of a cell.
+func (c *Codebook) perCell() int {
+	if c.Sides == Split {
+		return 2 * c.Words()
+	}
+	return c.Words()
+}
+
+// Dim implements Extractor.
+func (c *Codebook) Dim() int { return cellsOf(c.Levels) * c.perCell() }
+
+// Check implements Extractor.
+func (c *Codebook) Check() error {
+	if err := c.checkOptions(); err != nil {
+		return err
+	}
+	if c.Words() < 1 || c.Words() > MaxWords || len(c.Filters) != c.Words()*c.patchDim() {
+		return fmt.Errorf("codebook of %d words with %d values for patches of %d", c.Words(), len(c.Filters), c.patchDim())
+	}
+	if c.Dim() > MaxDim {
+		return fmt.Errorf("codebook whose vectors have %d values, over %d", c.Dim(), MaxDim)
+	}
+	for i, v := range c.Filters {
+		// With the bounds on the other numbers this keeps all sums finite.
+		if !(math.Abs(float64(v)) < maxFactor) {
+			return fmt.Errorf("word %d of the codebook has the value %v", i/c.patchDim(), v)
+		}
+	}
+	for i, v := range c.Bias {
+		if !(math.Abs(float64(v)) < maxFactor) {
+			return fmt.Errorf("word %d of the codebook has the bias %v", i, v)
+		}
+	}
+	return nil
+}
+
+func (c *Codebook) checkOptions() error {
+	switch {
+	case c.Patch < 1 || c.Patch > maxSquare:
+		return fmt.Errorf("codebook with patches of side %d, outside of 1 to %d", c.Patch, maxSquare)
+	case c.Channels != 1 && c.Channels != 3:
+		return fmt.Errorf("codebook for %d channels, and 1 or 3 are allowed", c.Channels)
+	case c.Stride < 1 || c.Stride > maxSide:
+		return fmt.Errorf("codebook with a stride of %d, outside of 1 to %d", c.Stride, maxSide)
+	case c.Levels < 1 || c.Levels > maxLevels:
+		return fmt.Errorf("codebook with %d levels of pooling, outside of 1 to %d", c.Levels, maxLevels)
+	case c.Sides > Split || c.Pool > MaxPool:
+		return fmt.Errorf("codebook with unknown sides %d or pooling %d", c.Sides, c.Pool)
+	case !(c.Threshold >= 0 && c.Threshold < maxFactor):
+		return fmt.Errorf("codebook with the threshold %v", c.Threshold)
+	case !(c.Contrast >= 1e-6 && c.Contrast < maxFactor):
+		return fmt.Errorf("codebook with the contrast constant %v, which must be at least 1e-6", c.Contrast)
+	}
+	return nil
+}
+
+// prepare lays the words out for the product.
+func (c *Codebook) prepare() {
+	c.right = gemm.PackRight(gemm.Of(c.Words(), c.patchDim(), c.Filters).T())
+	c.up, c.down = make([][16]float32, c.right.Panels()), make([][16]float32, c.right.Panels())
+	for i, b := range c.Bias {
+		c.up[i/16][i%16], c.down[i/16][i%16] = b-c.Threshold, b+c.Threshold
+	}
+}
+
+// codebookScratch is the memory of one worker.
+type codebookScratch struct {
+	windows windows
+	grid    *grid
+	left    gemm.Left
+	strip   []float32
+	pools   poolScratch
+}
+
+// Extract implements Extractor.
+func (c *Codebook) Extract(ctx context.Context, pictures []Picture, dst dataset.Matrix, threads int) error {
+	err := checkExtract(c, pictures, dst, func(p Picture) error { return fitsPatch(p, c.Patch, c.Channels) })
+	if err != nil {
+		return err
+	}
+	c.once.Do(c.prepare)
+	return par.For(ctx, threads, len(pictures), func(i int) {
+		s, _ := c.spare.Get().(*codebookScratch)
+		if s == nil {
+			s = new(codebookScratch)
+		}
+		defer c.spare.Put(s)
+		c.encode(dst.Row(i), pictures[i], s)
+	})
+}
+
+// encode writes the vector of one picture.
+func (c *Codebook) encode(dst []float32, p Picture, s *codebookScratch) {
+	if s.grid == nil || s.grid.width != p.Width || s.grid.height != p.Height {
+		s.grid = newGrid(p.Width, p.Height, c.Patch, c.Stride, c.Levels)
+		n := (len(s.grid.starts) - 1) * len(c.up)
+		s.pools = poolScratch{make([][16]float32, n), make([][16]float32, n)}
+	}
+	clear(s.pools.above)
+	clear(s.pools.below)
+	s.windows.of(p, c.Patch, float64(c.Contrast))
+	g := s.grid
+	// As many patches at a time as stay in the second cache: 768 for 6 x 6 colour patches, all of a 32 x 32 picture.
+	step := max(48, 768*108/c.patchDim())
+	for first := 0; first < len(g.places); first += step {
+		count := min(step, len(g.places)-first)
+		s.left.Reset(count, c.patchDim())
+		for i, at := range g.places[first:][:count] {
+			row, apart := s.left.Row(i)
+			s.windows.patch(row, apart, at%g.across*c.Stride, at/g.across*c.Stride)
+		}
+		if n := s.left.StripRows() * gemm.StripCols; len(s.strip) < n {
+			s.strip = make([]float32, n)
+		}
+		strip := s.strip[:s.left.StripRows()*gemm.StripCols]
+		for panel := range c.up {
+			s.left.Strip(strip, c.right, panel)
+			c.add(&s.pools, g, panel, strip, first, count)
+		}
+	}
+	c.collect(dst, &s.pools, g)
+}
+
+func (c *Codebook) tag() byte { return codebookTag }
+
+func (c *Codebook) appendBody(dst []byte) []byte {
+	dst = put(dst, c.Patch, c.Channels, c.Stride, c.Levels, int(c.Sides), int(c.Pool),
+		int(math.Float32bits(c.Threshold)), int(math.Float32bits(c.Contrast)), c.Words())
+	for _, values := range [][]float32{c.Bias, c.Filters} {
+		for _, v := range values {
+			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
+		}
+	}
+	return dst
+}
+
+func parseCodebook(b []byte) (*Codebook, error) {
+	n, rest, err := take(b, 9)
+	if err != nil {
+		return nil, err
+	}
+	c := &Codebook{
+		Patch: n[0], Channels: n[1], Stride: n[2], Levels: n[3],
+		Sides: Sides(min(n[4], 255)), Pool: Pool(min(n[5], 255)),
+		Threshold: math.Float32frombits(uint32(n[6])), Contrast: math.Float32frombits(uint32(n[7])),
+	}
+	if err := c.checkOptions(); err != nil {
+		return nil, err
+	}
+	words := n[8]
+	if words < 1 || words > MaxWords || len(rest) != 4*words*(1+c.patchDim()) {
+		return nil, fmt.Errorf("codebook of %d words for patches of %d values in %d bytes", words, c.patchDim(), len(rest))
+	}
+	values := make([]float32, len(rest)/4)
+	for i := range values {
+		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(rest[4*i:]))
+	}
+	c.Bias, c.Filters = values[:words:words], values[words:]
+	return c, nil
+}

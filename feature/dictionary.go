@@ -1,0 +1,288 @@
+// Learning a codebook: the dictionary D of words (unit vectors) by OMP-1, that is gain-shape vector quantisation, on
+// whitened patches x (Coates and Ng, ICML 2011). It is K-SVD with one non-zero coefficient and a power step in the place
+// of the singular value decomposition.
+//
+//	D = random directions
+//	repeat 50 times
+//		for each patch     i = argmax |d_i . x|,  z = d_i . x     a matrix product, and most of the time
+//		for each word      d_i = sum of z x over its patches, scaled to length 1; drawn anew where there are none
+//
+// 2 x patches x values x words operations per turn. Sums are taken over fixed blocks of patches in order, so the result
+// is the same on any number of threads.
+
+package feature
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"hashgrove/dataset"
+	"hashgrove/internal/gemm"
+	"hashgrove/internal/par"
+)
+
+// Learner learns a codebook. The zero value gives 11,200 values for a colour picture.
+type Learner struct {
+	Words     int     // of the dictionary; 800
+	Patch     int     // side of a patch; 6
+	Stride    int     // pixels from one patch to the next when pictures are encoded; 1
+	Levels    int     // of the pooling pyramid; 3: 1 + 4 + 9 cells
+	Sides     Sides   // Positive
+	Pool      Pool    // SumPool
+	Threshold float64 // alpha; 0.25, negative for none
+
+	Patches    int     // number of random patches to learn from; 400,000, or 100,000 when Sparsity > 1
+	Iterations int     // 50
+	Sparsity   int     // words per patch while learning: 1 is OMP-1, more is K-SVD; 1
+	Contrast   float64 // added to the variance of a patch; 10
+	Whitening  float64 // added to the eigenvalues; 0.1
+	Seed       uint64
+
+	// Progress, where set, is called after every iteration.
+	Progress func(done, total int) `json:"-"`
+}
+
+// The random streams of one seed.
+const (
+	streamPatches = 1
+	streamWords   = 2 << 32 // plus iteration << 20 plus word
+)
+
+func (l Learner) withDefaults() Learner {
+	l.Words = cmp.Or(l.Words, 800)
+	l.Patch = cmp.Or(l.Patch, 6)
+	l.Stride = cmp.Or(l.Stride, 1)
+	l.Levels = cmp.Or(l.Levels, 3)
+	l.Threshold = cmp.Or(l.Threshold, 0.25)
+	l.Iterations = cmp.Or(l.Iterations, 50)
+	l.Sparsity = cmp.Or(l.Sparsity, 1)
+	l.Contrast = cmp.Or(l.Contrast, 10)
+	l.Whitening = cmp.Or(l.Whitening, 0.1)
+	if l.Patches == 0 {
+		l.Patches = 400_000
+		if l.Sparsity > 1 {
+			l.Patches = 100_000
+		}
+	}
+	return l
+}
+
+// maxSparsity bounds the words per patch.
+const maxSparsity = 16
+
+func (l Learner) check() error {
+	switch {
+	case l.Words < 1 || l.Words > MaxWords:
+		return fmt.Errorf("codebook of %d words, outside of 1 to %d", l.Words, MaxWords)
+	case l.Patches < 1 || l.Patches > 1<<24:
+		return fmt.Errorf("codebook from %d patches, outside of 1 to %d", l.Patches, 1<<24)
+	case l.Iterations < 1 || l.Iterations > 1<<11:
+		return fmt.Errorf("codebook in %d iterations, outside of 1 to %d", l.Iterations, 1<<11)
+	case l.Sparsity < 1 || l.Sparsity > min(maxSparsity, l.Words):
+		return fmt.Errorf("codebook with %d words per patch, outside of 1 to %d", l.Sparsity, min(maxSparsity, l.Words))
+	case !(l.Whitening > 0) || math.IsInf(l.Whitening, 0):
+		return errors.New("whitening needs a positive constant")
+	}
+	return nil
+}
+
+// Learn learns a codebook from pictures of one number of channels, on the given number of threads (0 for all cores).
+func (l Learner) Learn(ctx context.Context, pictures []Picture, threads int) (*Codebook, error) {
+	l = l.withDefaults()
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	c := &Codebook{
+		Patch: l.Patch, Stride: l.Stride, Levels: l.Levels, Channels: 1, Sides: l.Sides, Pool: l.Pool,
+		Threshold: float32(max(l.Threshold, 0)), Contrast: float32(l.Contrast), Made: l,
+	}
+	c.Made.Progress = nil
+	if len(pictures) > 0 {
+		c.Channels = pictures[0].Channels
+	}
+	if err := c.checkOptions(); err != nil {
+		return nil, err
+	}
+	if err := checkPictures(pictures, l.Patch); err != nil {
+		return nil, err
+	}
+	x, err := drawPatches(ctx, pictures, l.Patches, l.Patch, float64(c.Contrast), l.Seed, threads)
+	if err != nil {
+		return nil, err
+	}
+	mean, p, err := whitening(ctx, x, l.Whitening, threads)
+	if err != nil {
+		return nil, err
+	}
+	white, err := whitened(ctx, x, mean, p, threads)
+	if err != nil {
+		return nil, err
+	}
+	x = dataset.Matrix{}
+	d, err := l.dictionary(ctx, white, threads)
+	if err != nil {
+		return nil, err
+	}
+	c.fold(d, mean, p)
+	return c, c.Check()
+}
+
+// fold multiplies the dictionary with the whitening.
+func (c *Codebook) fold(d, mean, p []float32) {
+	dim := c.patchDim()
+	words := len(d) / dim
+	c.Filters, c.Bias = make([]float32, words*dim), make([]float32, words)
+	// P is symmetric: rows serve as columns.
+	_ = gemm.Mul(context.Background(), 1, gemm.Of(words, dim, c.Filters), gemm.Of(words, dim, d), gemm.Of(dim, dim, p))
+	for i := range c.Bias {
+		sum := 0.0
+		for k, v := range c.Filters[i*dim:][:dim] {
+			sum += float64(v) * float64(mean[k]) // exact products: nothing to fuse away
+		}
+		c.Bias[i] = float32(-sum)
+	}
+}
+
+// samples are whitened patches as the right factor of the product with the dictionary: panels of 16 patches.
+type samples struct {
+	gemm.Right
+	n, dim int
+}
+
+// patchesPerBlock is how many patches make a block of sums, whatever the number of threads; a multiple of 16.
+const patchesPerBlock = 8192
+
+// whitened returns (x - M) P.
+func whitened(ctx context.Context, x dataset.Matrix, mean, p []float32, threads int) (*samples, error) {
+	s := &samples{n: x.Rows, dim: x.Cols}
+	s.Reset(x.Cols, x.Rows)
+	right := gemm.PackRight(gemm.Of(x.Cols, x.Cols, p))
+	err := par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
+		rows := make([]float32, (hi-lo)*x.Cols)
+		out := make([]float32, len(rows))
+		for i := lo; i < hi; i++ {
+			for j, v := range x.Row(i) {
+				rows[(i-lo)*x.Cols+j] = v - mean[j]
+			}
+		}
+		_ = gemm.MulRight(context.Background(), 1, gemm.Of(hi-lo, x.Cols, out), gemm.Of(hi-lo, x.Cols, rows), right)
+		for i := lo; i < hi; i++ {
+			panel := s.Panel(i / 16)
+			for k, v := range out[(i-lo)*x.Cols:][:x.Cols] {
+				panel[k*16+i%16] = v
+			}
+		}
+	})
+	return s, err
+}
+
+// dictionary learns the words, one per row.
+func (l Learner) dictionary(ctx context.Context, x *samples, threads int) ([]float32, error) {
+	d := make([]float32, l.Words*x.dim)
+	for i := range l.Words {
+		l.draw(d[i*x.dim:][:x.dim], i, 0)
+	}
+	step := l.omp1
+	if l.Sparsity > 1 {
+		step = newKSVD(l, x).step
+	}
+	for t := range l.Iterations {
+		if err := step(ctx, d, x, t+1, threads); err != nil {
+			return nil, fmt.Errorf("iteration %d of learning the codebook: %w", t+1, err)
+		}
+		if l.Progress != nil {
+			l.Progress(t+1, l.Iterations)
+		}
+	}
+	return d, nil
+}
+
+// draw sets a word to a random direction. The sum of twelve uniform numbers is as good as normal here, and needs no
+// logarithm.
+func (l Learner) draw(word []float32, i, iteration int) {
+	rng := rand.New(rand.NewPCG(l.Seed, streamWords+uint64(iteration)<<20+uint64(i)))
+	v := make([]float64, len(word))
+	for k := range v {
+		v[k] = -6
+		for range 12 {
+			v[k] += rng.Float64()
+		}
+	}
+	if !unit(word, v) {
+		word[0] = 1 // a vector of zeros: it will not happen
+	}
+}
+
+// unit sets word to v scaled to length 1. It reports false, and changes nothing, where v is too short.
+func unit(word []float32, v []float64) bool {
+	squares := 0.0
+	for _, x := range v {
+		squares += float64(x * x)
+	}
+	if squares < 0.001 {
+		return false
+	}
+	length := math.Sqrt(squares)
+	for k, x := range v {
+		word[k] = float32(x / length)
+	}
+	return true
+}
+
+// omp1 is one iteration.
+func (l Learner) omp1(ctx context.Context, d []float32, x *samples, iteration, threads int) error {
+	var words gemm.Left
+	pack(&words, d, x.dim)
+	blocks := (x.n + patchesPerBlock - 1) / patchesPerBlock
+	sums := make([][]float64, blocks)
+	err := par.Blocks(ctx, threads, x.n, patchesPerBlock, func(b, lo, hi int) {
+		sum := make([]float64, len(d))
+		strip := make([]float32, words.StripRows()*gemm.StripCols)
+		var (
+			value [16]float32
+			word  [16]int32
+		)
+		for p := lo / 16; p*16 < hi; p++ {
+			words.Strip(strip, &x.Right, p)
+			greatest(&value, &word, strip)
+			panel := x.Panel(p)
+			for j := range min(16, hi-p*16) {
+				z, to := float64(value[j]), sum[int(word[j])*x.dim:][:x.dim]
+				for k := range to {
+					to[k] += z * float64(panel[k*16+j]) // exact products
+				}
+			}
+		}
+		sums[b] = sum
+	})
+	if err != nil {
+		return err
+	}
+	for _, sum := range sums[1:] {
+		for i, v := range sum {
+			sums[0][i] += v
+		}
+	}
+	for i := range l.Words {
+		word := d[i*x.dim:][:x.dim]
+		if !unit(word, sums[0][i*x.dim:][:x.dim]) {
+			l.draw(word, i, iteration)
+		}
+	}
+	return nil
+}
+
+// pack lays out the rows of d.
+func pack(left *gemm.Left, d []float32, dim int) {
+	left.Reset(len(d)/dim, dim)
+	for i := range len(d) / dim {
+		row, step := left.Row(i)
+		for k, v := range d[i*dim:][:dim] {
+			row[k*step] = v
+		}
+	}
+}

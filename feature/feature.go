@@ -1,0 +1,116 @@
+// Package feature turns pictures into vectors.
+//
+//	Pixels     the values as they are
+//	GIST       energies of oriented filters in a grid of blocks (Oliva and Torralba, IJCV 2001)
+//	Codebook   patches against a learned dictionary, thresholded and pooled (Coates and Ng, ICML 2011)
+//
+// An extractor is a value with canonical bytes, so that a file can carry it and a fingerprint can cover it. Its
+// vectors are a function of the extractor and the picture, byte for byte: not of the other pictures, the number of
+// cores, or the kind of machine.
+package feature
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"hashgrove/dataset"
+)
+
+// Extractor turns pictures into vectors. Kinds are few and live in this package.
+type Extractor interface {
+	// Kind is the name of the extractor in files and on the command line.
+	Kind() string
+	// Dim is the length of the vectors.
+	Dim() int
+	// Check reports an extractor that is not whole. One that passes can be used and written.
+	Check() error
+	// Extract writes the vector of picture i to row i of dst, on the given number of threads (0 for all cores). It
+	// panics when dst has another size. The error names the first picture that does not fit.
+	Extract(ctx context.Context, pictures []Picture, dst dataset.Matrix, threads int) error
+
+	// tag is the first of the canonical bytes; appendBody appends the others.
+	tag() byte
+	appendBody(dst []byte) []byte
+}
+
+// MaxDim is the greatest length of a vector.
+const MaxDim = 1 << 24
+
+// The first canonical byte of every kind.
+const (
+	pixelsTag   = 1
+	gistTag     = 2
+	codebookTag = 3
+)
+
+// Append appends the canonical bytes of e. An extractor has exactly one such string.
+func Append(dst []byte, e Extractor) []byte { return e.appendBody(append(dst, e.tag())) }
+
+// Parse is the inverse of Append: it takes all of b or returns an error. What it returns has passed Check.
+func Parse(b []byte) (Extractor, error) {
+	if len(b) == 0 {
+		return nil, errors.New("a feature extractor of no bytes")
+	}
+	var (
+		e   Extractor
+		err error
+	)
+	switch b[0] {
+	case pixelsTag:
+		e, err = parsePixels(b[1:])
+	case gistTag:
+		e, err = parseGIST(b[1:])
+	case codebookTag:
+		e, err = parseCodebook(b[1:])
+	default:
+		return nil, fmt.Errorf("a feature extractor of unknown type %d", b[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, e.Check()
+}
+
+// Fingerprint tells which extractor made a vector: the SHA-256 of its canonical bytes.
+func Fingerprint(e Extractor) [sha256.Size]byte {
+	return sha256.Sum256(Append([]byte("hashgrove features 1\n"), e))
+}
+
+// checkExtract panics on slips of the caller of Extract and reports the first picture for which fits returns an error.
+func checkExtract(e Extractor, pictures []Picture, dst dataset.Matrix, fits func(p Picture) error) error {
+	if dst.Rows != len(pictures) || dst.Cols != e.Dim() || len(dst.Data) != dst.Rows*dst.Cols {
+		panic(fmt.Sprintf("feature: %d x %d values for %d pictures and vectors of %d", dst.Rows, dst.Cols, len(pictures), e.Dim()))
+	}
+	for i, p := range pictures {
+		err := p.Check()
+		if err == nil {
+			err = fits(p)
+		}
+		if err != nil {
+			return fmt.Errorf("picture %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// take reads n numbers of 32 bits from the front of b.
+func take(b []byte, n int) (numbers []int, rest []byte, err error) {
+	if len(b) < 4*n {
+		return nil, nil, fmt.Errorf("a feature extractor cut short after %d bytes", len(b))
+	}
+	for i := range n {
+		numbers = append(numbers, int(binary.LittleEndian.Uint32(b[4*i:])))
+	}
+	return numbers, b[4*n:], nil
+}
+
+// put is the inverse of take.
+func put(dst []byte, numbers ...int) []byte {
+	for _, n := range numbers {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(n))
+	}
+	return dst
+}

@@ -1,0 +1,134 @@
+package feature
+
+import "math"
+
+// Kernels: the inner loops of this package, as what they mean. kernels_amd64.go has the same with AVX2. None of them
+// fuses a product with a sum, so all give the same bits everywhere.
+
+// lanes is the number of pictures that GIST handles at once.
+const lanes = 8
+
+// vector is one number of each of eight pictures.
+type vector [lanes]float32
+
+// complex8 is one complex number of each of eight pictures.
+type complex8 struct{ re, im vector }
+
+// gatherGo sets dst[i] = src[order[i]] * scale[i].
+func gatherGo(dst, src []complex8, order []int32, scale []float32) {
+	for i, from := range order {
+		s, d, v := scale[i], &dst[i], &src[from]
+		for l := range lanes {
+			d.re[l], d.im[l] = v.re[l]*s, v.im[l]*s
+		}
+	}
+}
+
+// radix4Go does one butterfly in each of the blocks of 4m numbers: numbers 0, m, 2m and 3m become their discrete
+// Fourier transform of length 4 after the last three were multiplied by w (real and imaginary part of each, the same
+// in all lanes; nil for ones).
+func radix4Go(x []complex8, m, blocks int, w *[6]vector) {
+	for b := range blocks {
+		x := x[b*4*m:]
+		x0, x1, x2, x3 := &x[0], &x[m], &x[2*m], &x[3*m]
+		for l := range lanes {
+			var re, im [4]float32
+			for r, v := range [4]*complex8{x0, x1, x2, x3} {
+				re[r], im[r] = v.re[l], v.im[l]
+				if w != nil && r > 0 {
+					wr, wi := w[2*r-2][l], w[2*r-1][l]
+					re[r], im[r] = float32(wr*v.re[l])-float32(wi*v.im[l]), float32(wr*v.im[l])+float32(wi*v.re[l])
+				}
+			}
+			r0, r1, r2, r3 := re[0]+re[2], re[0]-re[2], re[1]+re[3], re[1]-re[3]
+			i0, i1, i2, i3 := im[0]+im[2], im[0]-im[2], im[1]+im[3], im[1]-im[3]
+			x0.re[l], x0.im[l] = r0+r2, i0+i2
+			x1.re[l], x1.im[l] = r1-i3, i1+r3
+			x2.re[l], x2.im[l] = r0-r2, i0-i2
+			x3.re[l], x3.im[l] = r1+i3, i1-r3
+		}
+	}
+}
+
+// combineGo sets dst[i] to the sum of p numbers, m apart from start[i] on, where all but the first are multiplied by
+// the next p-1 complex factors of w.
+func combineGo(dst, src []complex8, start []int32, p, m int, w []float32) {
+	for i, from := range start {
+		d := &dst[i]
+		*d = src[from]
+		for r := 1; r < p; r++ {
+			v := &src[int(from)+r*m]
+			wr, wi := w[0], w[1]
+			w = w[2:]
+			for l := range lanes {
+				d.re[l] += float32(wr*v.re[l]) - float32(wi*v.im[l])
+				d.im[l] += float32(wr*v.im[l]) + float32(wi*v.re[l])
+			}
+		}
+	}
+}
+
+// magnitudeGo adds the absolute values of x to sum.
+func magnitudeGo(sum *vector, x []complex8) {
+	for i := range x {
+		for l := range lanes {
+			re, im := x[i].re[l], x[i].im[l]
+			sum[l] += float32(math.Sqrt(float64(float32(re*re) + float32(im*im))))
+		}
+	}
+}
+
+// A strip of products z has rows of 16 values. The next four fold each row, after t was added, into acc.
+
+// sumAboveGo adds what is above zero.
+func sumAboveGo(acc, t *[16]float32, z []float32) {
+	for ; len(z) > 0; z = z[16:] {
+		for j := range acc {
+			acc[j] += max(z[j]+t[j], 0)
+		}
+	}
+}
+
+// sumBelowGo adds what is below zero.
+func sumBelowGo(acc, t *[16]float32, z []float32) {
+	for ; len(z) > 0; z = z[16:] {
+		for j := range acc {
+			acc[j] += min(z[j]+t[j], 0)
+		}
+	}
+}
+
+// maxAboveGo keeps the greatest value.
+func maxAboveGo(acc, t *[16]float32, z []float32) {
+	for ; len(z) > 0; z = z[16:] {
+		for j := range acc {
+			if v := z[j] + t[j]; v > acc[j] {
+				acc[j] = v
+			}
+		}
+	}
+}
+
+// minBelowGo keeps the least value.
+func minBelowGo(acc, t *[16]float32, z []float32) {
+	for ; len(z) > 0; z = z[16:] {
+		for j := range acc {
+			if v := z[j] + t[j]; v < acc[j] {
+				acc[j] = v
+			}
+		}
+	}
+}
+
+// greatestGo finds in every column the value that is greatest without its sign, and its row: the first of equals. A
+// column of zeros gives 0 and row 0.
+func greatestGo(value *[16]float32, index *[16]int32, z []float32) {
+	*value, *index = [16]float32{}, [16]int32{}
+	for i := 0; len(z) > 0; i, z = i+1, z[16:] {
+		for j := range value {
+			if v := z[j]; max(v, -v) > max(value[j], -value[j]) {
+				value[j], index[j] = v, int32(i)
+			}
+		}
+	}
+}

@@ -1,0 +1,17 @@
+//go:build !amd64 || purego
+
+package feature
+
+const hasKernels = false
+
+func gather(dst, src []complex8, order []int32, scale []float32) { gatherGo(dst, src, order, scale) }
+func radix4(x []complex8, m, blocks int, w *[6]vector)           { radix4Go(x, m, blocks, w) }
+func combine(dst, src []complex8, start []int32, p, m int, w []float32) {
+	combineGo(dst, src, start, p, m, w)
+}
+func magnitude(sum *vector, x []complex8)                        { magnitudeGo(sum, x) }
+func sumAbove(acc, t *[16]float32, z []float32)                  { sumAboveGo(acc, t, z) }
+func sumBelow(acc, t *[16]float32, z []float32)                  { sumBelowGo(acc, t, z) }
+func maxAbove(acc, t *[16]float32, z []float32)                  { maxAboveGo(acc, t, z) }
+func minBelow(acc, t *[16]float32, z []float32)                  { minBelowGo(acc, t, z) }
+func greatest(value *[16]float32, index *[16]int32, z []float32) { greatestGo(value, index, z) }

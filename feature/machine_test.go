@@ -1,0 +1,49 @@
+package feature
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestEveryMachineAgrees holds digests of everything that this package computes. They must be the same on all kinds of
+// machines, with and without assembly.
+func TestEveryMachineAgrees(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var pictures []Picture
+	for range 3 {
+		// Integers only: the pictures must not depend on the machine either.
+		p := Picture{32, 32, 3, make([]uint8, 3072)}
+		for i := range p.Pix {
+			p.Pix[i] = uint8(i*i>>7 + i>>3 + rng.IntN(60))
+		}
+		pictures = append(pictures, p)
+	}
+	learn := func(l Learner) Extractor {
+		c, err := l.Learn(context.Background(), pictures, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for _, c := range []struct {
+		name, want string
+		e          Extractor
+	}{
+		{"GIST-320", "d726485f66982e0d", GIST320()},
+		{"OMP-1", "a90235d8d198b9cf", learn(Learner{Words: 30, Patches: 3000, Iterations: 3})},
+		{"K-SVD", "6c54fdf67f79f1ff", learn(Learner{Words: 30, Patches: 500, Iterations: 2, Sparsity: 3, Sides: Split})},
+	} {
+		h := sha256.New()
+		h.Write(Append(nil, c.e))
+		if err := binary.Write(h, binary.LittleEndian, extract(t, c.e, pictures, 2).Data); err != nil {
+			t.Fatal(err)
+		}
+		if got := hex.EncodeToString(h.Sum(nil)[:8]); got != c.want {
+			t.Errorf("%s: digest %s, want %s", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package feature
+
+import (
+	"context"
+	"fmt"
+
+	"hashgrove/dataset"
+	"hashgrove/internal/par"
+)
+
+// Pixels is the extractor that does nothing: the vector is the bytes of the picture, 0 to 255, in their order.
+type Pixels struct {
+	Width, Height, Channels int
+}
+
+// Kind implements Extractor.
+func (e *Pixels) Kind() string { return "pixels" }
+
+// Dim implements Extractor.
+func (e *Pixels) Dim() int { return e.Width * e.Height * e.Channels }
+
+// Check implements Extractor.
+func (e *Pixels) Check() error {
+	if e.Width < 1 || e.Height < 1 || e.Width > maxSide || e.Height > maxSide || e.Channels != 1 && e.Channels != 3 ||
+		int64(e.Width)*int64(e.Height)*int64(e.Channels) > MaxDim {
+		return fmt.Errorf("pictures of %d x %d pixels and %d channels: 1 or 3 channels and up to %d values are allowed", e.Width, e.Height, e.Channels, MaxDim)
+	}
+	return nil
+}
+
+// Extract implements Extractor.
+func (e *Pixels) Extract(ctx context.Context, pictures []Picture, dst dataset.Matrix, threads int) error {
+	err := checkExtract(e, pictures, dst, func(p Picture) error {
+		if p.Channels != e.Channels {
+			return fmt.Errorf("%d channels, and the features were made for %d", p.Channels, e.Channels)
+		}
+		return p.fits(e.Width, e.Height)
+	})
+	if err != nil {
+		return err
+	}
+	return par.Blocks(ctx, threads, len(pictures), 64, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := dst.Row(i)
+			for j, v := range pictures[i].Pix {
+				row[j] = float32(v)
+			}
+		}
+	})
+}
+
+func (e *Pixels) tag() byte { return pixelsTag }
+
+func (e *Pixels) appendBody(dst []byte) []byte { return put(dst, e.Width, e.Height, e.Channels) }
+
+func parsePixels(b []byte) (*Pixels, error) {
+	n, rest, err := take(b, 3)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 {
+		return nil, fmt.Errorf("%d bytes too many for pixels", len(rest))
+	}
+	return &Pixels{n[0], n[1], n[2]}, nil
+}

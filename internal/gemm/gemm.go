@@ -1,0 +1,219 @@
+// Package gemm multiplies single-precision matrices.
+//
+// The product is defined by one chain per value, in the order of k, rounded once per turn (a fused multiply-add):
+//
+//	c_ij = fma(a_ik, b_kj, c_ij)   for k = 0, 1, 2, ...
+//
+// Nothing else is promised, and nothing else happens: blocks, threads and kernels change the speed and no bit of the
+// result, on any machine. Where the machine has no such instruction, Go computes the same value slowly (fma.go, round.go).
+//
+// The blocking is the one of Goto and van de Geijn (ACM TOMS 2008):
+//
+//	Right    columns of B in panels of 16, each laid out by k     once
+//	turn     a block of C, blockRows x blockCols                  on any core
+//		for each depth values of k
+//			Left     rows of A in panels of 6, laid out by k      stays in the second cache
+//			for each panel of B                                   stays in the first cache
+//				for each panel of A
+//					kernel   6 x 16 values of C in registers
+package gemm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"hashgrove/internal/par"
+)
+
+const (
+	tileRows = 6  // rows of C that the kernel holds
+	tileCols = 16 // columns of C that the kernel holds
+
+	depth     = 256 // a panel of B: 16 KB
+	blockRows = 120 // a block of A: 120 KB
+	blockCols = 1024
+)
+
+// View is a matrix within a slice: value (i, j) is Data[i*RowStep + j*ColStep].
+type View struct {
+	Rows, Cols       int
+	RowStep, ColStep int
+	Data             []float32
+}
+
+// Of is the view of a matrix stored row after row.
+func Of(rows, cols int, data []float32) View {
+	if len(data) < rows*cols {
+		panic(fmt.Sprintf("gemm: %d values for %d x %d", len(data), rows, cols))
+	}
+	return View{rows, cols, cols, 1, data}
+}
+
+// T is the transpose. It shares memory with v.
+func (v View) T() View { return View{v.Cols, v.Rows, v.ColStep, v.RowStep, v.Data} }
+
+// Mul sets c = a*b on the given number of threads (0 for all cores). The columns of c must lie side by side
+// (ColStep 1), and c must not share memory with a or b.
+func Mul(ctx context.Context, threads int, c, a, b View) error {
+	if b.Rows != a.Cols {
+		panic(fmt.Sprintf("gemm: %d x %d times %d x %d", a.Rows, a.Cols, b.Rows, b.Cols))
+	}
+	return MulRight(ctx, threads, c, a, PackRight(b))
+}
+
+// MulRight is Mul for a right factor that is used more than once.
+func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
+	if a.Cols != b.k || c.Rows != a.Rows || c.Cols != b.cols || c.ColStep != 1 {
+		panic(fmt.Sprintf("gemm: %d x %d = %d x %d times %d x %d", c.Rows, c.Cols, a.Rows, a.Cols, b.k, b.cols))
+	}
+	if a.Cols == 0 {
+		for i := range c.Rows {
+			clear(c.Data[i*c.RowStep : i*c.RowStep+c.Cols])
+		}
+		return nil
+	}
+	down := (c.Rows + blockRows - 1) / blockRows
+	across := (c.Cols + blockCols - 1) / blockCols
+	return par.For(ctx, threads, down*across, func(turn int) {
+		i, j := turn/across*blockRows, turn%across*blockCols
+		block(c, a, b, i, min(i+blockRows, c.Rows), j, min(j+blockCols, c.Cols))
+	})
+}
+
+// lefts holds blocks of A that are not in use.
+var lefts = sync.Pool{New: func() any { return new(Left) }}
+
+// block computes rows i0 to i1 and columns j0 to j1 of c.
+func block(c, a View, b *Right, i0, i1, j0, j1 int) {
+	left := lefts.Get().(*Left)
+	defer lefts.Put(left)
+	var tile [tileRows * tileCols]float32
+	for k0 := 0; k0 < a.Cols; k0 += depth {
+		k := min(depth, a.Cols-k0)
+		left.pack(a, i0, i1, k0, k)
+		for j := j0; j < j1; j += tileCols {
+			panel := b.data[(j*b.k + k0*tileCols):][:k*tileCols]
+			for i := i0; i < i1; i += tileRows {
+				rows, cols := min(tileRows, i1-i), min(tileCols, j1-j)
+				at, corner := left.data[(i-i0)*k:], c.Data[i*c.RowStep+j:]
+				if rows == tileRows && cols == tileCols {
+					kernel(k, &at[0], &panel[0], &corner[0], c.RowStep, k0 > 0)
+					continue
+				}
+				// A tile at the edge is computed aside: the kernel knows whole tiles only.
+				for r := range rows {
+					copy(tile[r*tileCols:], corner[r*c.RowStep:][:cols])
+				}
+				kernel(k, &at[0], &panel[0], &tile[0], tileCols, k0 > 0)
+				for r := range rows {
+					copy(corner[r*c.RowStep:][:cols], tile[r*tileCols:])
+				}
+			}
+		}
+	}
+}
+
+// Right is a right factor laid out for the kernel. The zero value is a factor of no values.
+type Right struct {
+	k, cols int
+	data    []float32 // panel of 16 columns, k, column; columns beyond the last are zero
+}
+
+// PackRight lays out b.
+func PackRight(b View) *Right {
+	r := new(Right)
+	r.Reset(b.Rows, b.Cols)
+	for p := range r.Panels() {
+		cols := min(tileCols, b.Cols-p*tileCols)
+		panel := r.Panel(p)
+		if b.ColStep == 1 {
+			for k := range b.Rows {
+				copy(panel[k*tileCols:][:cols], b.Data[k*b.RowStep+p*tileCols:])
+			}
+			continue
+		}
+		for j := range cols {
+			at := (p*tileCols + j) * b.ColStep
+			for k := range b.Rows {
+				panel[k*tileCols+j] = b.Data[at+k*b.RowStep]
+			}
+		}
+	}
+	return r
+}
+
+// Panels is the number of panels of 16 columns; the last is filled up with zeros.
+func (r *Right) Panels() int { return (r.cols + tileCols - 1) / tileCols }
+
+// Panel lends panel p: 16 values side by side for every k. Those of columns beyond the last must stay zero.
+func (r *Right) Panel(p int) []float32 { return r.data[p*r.k*tileCols:][:r.k*tileCols] }
+
+// Reset makes r a factor of the given size, of any values, and keeps its memory.
+func (r *Right) Reset(k, cols int) {
+	r.k, r.cols = k, cols
+	n := r.Panels() * k * tileCols
+	r.data = slices.Grow(r.data[:0], n)[:n]
+	if cols%tileCols != 0 {
+		clear(r.Panel(r.Panels() - 1))
+	}
+}
+
+// Left is a left factor laid out for the kernel, for products that are consumed in strips and never stored.
+type Left struct {
+	rows, k int
+	data    []float32 // panel of 6 rows, k, row; rows beyond the last are zero
+}
+
+// Reset makes l a factor of the given size, of any values, and keeps its memory.
+func (l *Left) Reset(rows, k int) {
+	l.rows, l.k = rows, k
+	n := l.StripRows() * k
+	l.data = slices.Grow(l.data[:0], n)[:n]
+	if over := rows % tileRows; over != 0 {
+		clear(l.data[(rows-over)*k:])
+	}
+}
+
+// StripRows is the number of rows of a strip: those of the factor, rounded up to whole tiles.
+func (l *Left) StripRows() int { return (l.rows + tileRows - 1) / tileRows * tileRows }
+
+// Row lends row i: value k is at k*step.
+func (l *Left) Row(i int) (values []float32, step int) {
+	if l.k == 0 {
+		return nil, tileRows
+	}
+	return l.data[i/tileRows*tileRows*l.k+i%tileRows:], tileRows
+}
+
+// pack lays out rows i0 to i1 and k values from k0 on of a.
+func (l *Left) pack(a View, i0, i1, k0, k int) {
+	l.Reset(i1-i0, k)
+	for i := i0; i < i1; i++ {
+		at := i*a.RowStep + k0*a.ColStep
+		row, step := l.Row(i - i0)
+		for kk := range k {
+			row[kk*step] = a.Data[at+kk*a.ColStep]
+		}
+	}
+}
+
+// StripCols is the number of columns of a strip.
+const StripCols = tileCols
+
+// Strip sets dst to the product of l and panel p of r: StripRows rows of StripCols values. Rows beyond those of l are
+// zero, and so are columns beyond those of r.
+func (l *Left) Strip(dst []float32, r *Right, p int) {
+	if l.k != r.k || len(dst) != l.StripRows()*tileCols {
+		panic("gemm: sizes of the strip and its factors differ")
+	}
+	if l.k == 0 {
+		clear(dst)
+		return
+	}
+	panel := r.Panel(p)
+	for i := 0; i < l.rows; i += tileRows {
+		kernel(l.k, &l.data[i*l.k], &panel[0], &dst[i*tileCols], tileCols, false)
+	}
+}

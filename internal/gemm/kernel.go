@@ -1,0 +1,35 @@
+package gemm
+
+import "unsafe"
+
+// The private interface of an architecture is one function:
+//
+//	kernel(k, a, b, c, stride, load)
+//
+// computes a tile of 6 x 16 values of C, whose row i begins stride*i after c, from k values of a panel of A and of a
+// panel of B. The tile starts from what is in C (load) or from zero.
+
+// kernelGo is what the word means.
+func kernelGo(k int, a, b []float32, c []float32, stride int, load bool) {
+	var tile [tileRows][tileCols]float32
+	if load {
+		for i := range tile {
+			copy(tile[i][:], c[i*stride:])
+		}
+	}
+	for kk := range k {
+		bk := (*[tileCols]float32)(b[kk*tileCols:])
+		for i := range tile {
+			addTimes(&tile[i], a[kk*tileRows+i], bk)
+		}
+	}
+	for i := range tile {
+		copy(c[i*stride:], tile[i][:])
+	}
+}
+
+// kernelPlain is kernelGo for the pointers that an assembly kernel takes.
+func kernelPlain(k int, a, b, c *float32, stride int, load bool) {
+	kernelGo(k, unsafe.Slice(a, k*tileRows), unsafe.Slice(b, k*tileCols),
+		unsafe.Slice(c, (tileRows-1)*stride+tileCols), stride, load)
+}

@@ -1,0 +1,19 @@
+//go:build !purego
+
+package gemm
+
+import "golang.org/x/sys/cpu"
+
+//go:generate go -C _gen run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg gemm
+
+// hasKernel is whether this machine has the instructions of kernelAVX2.
+var hasKernel = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+
+// kernel is chosen once. The pointers must have room for a whole tile.
+func kernel(k int, a, b, c *float32, stride int, load bool) {
+	if hasKernel {
+		kernelAVX2(k, a, b, c, stride, load)
+		return
+	}
+	kernelPlain(k, a, b, c, stride, load)
+}

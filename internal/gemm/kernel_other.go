@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package gemm
+
+const hasKernel = false
+
+func kernel(k int, a, b, c *float32, stride int, load bool) { kernelPlain(k, a, b, c, stride, load) }
