@@ -24,6 +24,7 @@ const (
 	Codes      Kind = 'C'
 	Checkpoint Kind = 'K'
 	Index      Kind = 'I'
+	Features   Kind = 'F'
 )
 
 func (k Kind) String() string {
@@ -36,6 +37,8 @@ func (k Kind) String() string {
 		return "checkpoint"
 	case Index:
 		return "index"
+	case Features:
+		return "feature extractor"
 	}
 	return fmt.Sprintf("file of kind %q", byte(k))
 }
