@@ -10,6 +10,9 @@ import (
 	"math/bits"
 )
 
+// MaxBits is the greatest length of a code in a file.
+const MaxBits = 4096
+
 // Codes is a table of codes of one length.
 type Codes struct {
 	Bits  int // length of every code
@@ -104,21 +107,4 @@ func Distance(a, b []uint64) int {
 		d += bits.OnesCount64(w ^ b[i])
 	}
 	return d
-}
-
-// Distances writes the distance of q to every code: dst[i] to code i.
-func (c Codes) Distances(dst []uint16, q []uint64) {
-	if len(q) != c.Words || len(dst) != c.Len() {
-		panic("hamming: sizes of query, codes and distances differ")
-	}
-	if c.Words == 1 {
-		w := q[0]
-		for i, v := range c.Data {
-			dst[i] = uint16(bits.OnesCount64(w ^ v))
-		}
-		return
-	}
-	for i := range dst {
-		dst[i] = uint16(Distance(q, c.Row(i)))
-	}
 }

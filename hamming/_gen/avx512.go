@@ -1,0 +1,190 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// avx512 counts with VPOPCNTQ. A register holds the distances of eight codes.
+type avx512 struct {
+	within, even, odd, lane VecVirtual
+	q                       []VecVirtual
+}
+
+func (*avx512) name() string { return "AVX512" }
+func (*avx512) lanes() int   { return 8 }
+
+func (x *avx512) constants() { x.even, x.odd = nil, nil }
+
+func (x *avx512) limit(limit Register) {
+	x.within = ZMM()
+	VPBROADCASTQ(limit, x.within)
+	x.lane = ZMM()
+	VMOVDQU64(numbers("numbers", 8, 0, 1), x.lane)
+}
+
+func (x *avx512) query(width int, q Register) {
+	x.q = nil
+	v := ZMM()
+	switch width {
+	case 1:
+		VPBROADCASTQ(Mem{Base: q}, v)
+	case 2:
+		VBROADCASTI64X2(Mem{Base: q}, v)
+	case 4:
+		VBROADCASTI64X4(Mem{Base: q}, v)
+	default:
+		VMOVDQU64(Mem{Base: q}, v)
+	}
+	x.q = append(x.q, v)
+	if width == 16 {
+		v := ZMM()
+		VMOVDQU64(Mem{Base: q, Disp: 64}, v)
+		x.q = append(x.q, v)
+	}
+	if width > 1 {
+		// The even and the odd lanes of two registers: their sum adds neighbours and keeps the order.
+		x.even, x.odd = ZMM(), ZMM()
+		VMOVDQU64(numbers("even", 8, 0, 2), x.even)
+		VMOVDQU64(numbers("odd", 8, 1, 2), x.odd)
+	}
+}
+
+// sums returns, per lane, the number of differing bits of q and as many vectors from memory.
+func (x *avx512) sums(at Mem) VecVirtual {
+	var sum VecVirtual
+	for i, q := range x.q {
+		v := ZMM()
+		VPXORQ(at.Offset(64*i), q, v)
+		VPOPCNTQ(v, v)
+		if i == 0 {
+			sum = v
+		} else {
+			VPADDQ(v, sum, sum)
+		}
+	}
+	return sum
+}
+
+// tree adds the lanes of each code until one register holds one lane per code.
+func (x *avx512) tree(registers int, at Mem) VecVirtual {
+	if registers == 1 {
+		return x.sums(at)
+	}
+	step := 64 * len(x.q) * registers / 2
+	a, b := x.tree(registers/2, at), x.tree(registers/2, at.Offset(step))
+	even, odd := ZMM(), ZMM()
+	VMOVDQA64(x.even, even)
+	VMOVDQA64(x.odd, odd)
+	VPERMI2Q(b, a, even)
+	VPERMI2Q(b, a, odd)
+	VPADDQ(odd, even, even)
+	return even
+}
+
+func (x *avx512) group(width, first int, codes Register) VecVirtual {
+	return x.tree(min(width, 8), Mem{Base: codes, Disp: 8 * width * first})
+}
+
+func (x *avx512) store(d []VecVirtual, dst Mem) {
+	for i, v := range d {
+		t := XMM()
+		VPMOVQW(v, t)
+		VMOVDQU(t, dst.Offset(16*i))
+	}
+}
+
+func (x *avx512) hits(d []VecVirtual, i, dst, out Register, next string) {
+	k, mask := K(), GP32()
+	least := d[0]
+	if len(d) == 4 {
+		least = ZMM()
+		t := ZMM()
+		VPMINUQ(d[0], d[1], least)
+		VPMINUQ(d[2], d[3], t)
+		VPMINUQ(t, least, least)
+	}
+	const atMost = 2
+	VPCMPUQ(Imm(atMost), x.within, least, k)
+	KMOVB(k, mask)
+	TESTL(mask, mask)
+	JZ(LabelRef(next))
+	position := ZMM()
+	VPBROADCASTQ(i, position)
+	VPADDQ(x.lane, position, position)
+	for n, v := range d {
+		if n > 0 {
+			eight := GP64()
+			t := ZMM()
+			MOVQ(U32(uint32(8*n)), eight)
+			VPBROADCASTQ(eight, t)
+			VPADDQ(x.lane, t, t)
+			VPBROADCASTQ(i, position)
+			VPADDQ(t, position, position)
+		}
+		if len(d) > 1 {
+			VPCMPUQ(Imm(atMost), x.within, v, k)
+			KMOVB(k, mask)
+		}
+		// Eight places are written and only those within the limit kept: the output has room for that.
+		VPSLLQ(Imm(16), v, v)
+		VPORQ(position, v, v)
+		t := YMM()
+		VPMOVQD(v, t)
+		VPCOMPRESSD(t, k, t)
+		VMOVDQU(t, Mem{Base: dst, Index: out, Scale: 4})
+		count := GP32()
+		POPCNTL(mask, count)
+		ADDQ(count.As64(), out)
+	}
+}
+
+func (x *avx512) rest(words Register) (whole, rest Register) {
+	w, tail, ones := GP64(), RCX, GP64()
+	MOVQ(words, tail)
+	MOVQ(words, w)
+	ANDQ(Imm(7), tail)
+	SHRQ(Imm(3), w)
+	MOVQ(U32(1), ones)
+	SHLQ(CL, ones)
+	DECQ(ones)
+	k := K()
+	KMOVB(ones.As32(), k)
+	return w, k
+}
+
+func (x *avx512) row(code, q, mask, whole, rest Register) Register {
+	sum, v := ZMM(), ZMM()
+	at, left := GP64(), GP64()
+	VPXORQ(sum, sum, sum)
+	XORQ(at, at)
+	MOVQ(whole, left)
+	Label("words")
+	SUBQ(Imm(1), left)
+	JL(LabelRef("rest"))
+	VMOVDQU64(Mem{Base: code, Index: at, Scale: 1}, v)
+	VPXORQ(Mem{Base: q, Index: at, Scale: 1}, v, v)
+	VPANDQ(Mem{Base: mask, Index: at, Scale: 1}, v, v)
+	VPOPCNTQ(v, v)
+	VPADDQ(v, sum, sum)
+	ADDQ(Imm(64), at)
+	JMP(LabelRef("words"))
+	Label("rest")
+	VMOVDQU64_Z(Mem{Base: code, Index: at, Scale: 1}, rest, v)
+	VPXORQ(Mem{Base: q, Index: at, Scale: 1}, v, v)
+	VPANDQ(Mem{Base: mask, Index: at, Scale: 1}, v, v)
+	VPOPCNTQ(v, v)
+	VPADDQ(v, sum, sum)
+	half := YMM()
+	VEXTRACTI64X4(Imm(1), sum, half)
+	VPADDQ(half, sum.AsY(), half)
+	t, hi := XMM(), XMM()
+	VEXTRACTI128(Imm(1), half, t)
+	VPADDQ(t, half.AsX(), t)
+	VPUNPCKHQDQ(t, t, hi)
+	VPADDQ(hi, t, t)
+	d := GP64()
+	VMOVQ(t, d)
+	return d
+}

@@ -1,0 +1,196 @@
+// Command gen writes the SIMD kernels of package hamming with avo.
+//
+//	cd hamming/_gen && go run . -out ../kernel_amd64.s -stubs ../kernel_amd64_stubs.go -pkg hamming
+//
+// Every kernel counts the bits of q XOR code for a group of codes at a time, so that the distances of the group end
+// up in the 64-bit lanes of a register, in the order of the codes. Then it either narrows and stores them all
+// (distances), or compares them with a limit and stores the few that are within it (below). The second never writes
+// the other distances to memory, which is why a scan runs as fast as codes can be read.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// isa is an instruction set: how codes are counted, stored and compared with it.
+type isa interface {
+	name() string
+	// lanes is the number of distances in a register.
+	lanes() int
+	// constants loads what the kernels keep in registers.
+	constants()
+	// limit keeps the limit in a register.
+	limit(Register)
+	// query loads q.
+	query(width int, q Register)
+	// group returns the distances of the lanes() codes from code `first` on.
+	group(width, first int, codes Register) VecVirtual
+	// store narrows the distances of up to 16 codes to 16 bits.
+	store(d []VecVirtual, dst Mem)
+	// hits appends the codes within the limit to the output, or jumps to next when there are none.
+	hits(d []VecVirtual, i, dst, out Register, next string)
+	// row leaves the distance to one code of any length in a general register.
+	row(code, q, mask, whole, rest Register) Register
+	// rest prepares the register that row needs for the words after the last whole vector.
+	rest(words Register) (whole, rest Register)
+}
+
+// unit is the number of codes a kernel takes per turn.
+func unit(width int) int {
+	if width == 1 {
+		return 32
+	}
+	return 8
+}
+
+func main() {
+	ConstraintExpr("amd64,!purego")
+	for _, x := range []isa{&avx2{}, &avx512{}} {
+		for _, width := range []int{1, 2, 4, 8, 16} {
+			distances(x, width)
+			below(x, width)
+		}
+		distancesAny(x)
+		belowAny(x)
+	}
+	Generate()
+}
+
+func distances(x isa, width int) {
+	name := fmt.Sprintf("distances%d%s", 64*width, x.name())
+	TEXT(name, NOSPLIT, "func(dst *uint16, q, codes *uint64, n int)")
+	Doc(fmt.Sprintf("%s writes the distances of q to n codes of %d bits; n is a multiple of %d.", name, 64*width, unit(width)))
+	Pragma("noescape")
+	dst, q := Load(Param("dst"), GP64()), Load(Param("q"), GP64())
+	codes, n := Load(Param("codes"), GP64()), Load(Param("n"), GP64())
+	x.constants()
+	x.query(width, q)
+	step := min(16, unit(width))
+	Label("loop")
+	SUBQ(Imm(uint64(unit(width))), n)
+	JL(LabelRef("done"))
+	for first := 0; first < unit(width); first += step {
+		var d []VecVirtual
+		for i := 0; i < step; i += x.lanes() {
+			d = append(d, x.group(width, first+i, codes))
+		}
+		x.store(d, Mem{Base: dst, Disp: 2 * first})
+	}
+	ADDQ(U32(uint32(8*width*unit(width))), codes)
+	ADDQ(Imm(uint64(2*unit(width))), dst)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+func below(x isa, width int) {
+	name := fmt.Sprintf("below%d%s", 64*width, x.name())
+	TEXT(name, NOSPLIT, "func(dst *uint32, q, codes *uint64, n, limit int) int")
+	Doc(fmt.Sprintf("%s writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of %d.", name, unit(width)))
+	Pragma("noescape")
+	dst, q := Load(Param("dst"), GP64()), Load(Param("q"), GP64())
+	codes, n := Load(Param("codes"), GP64()), Load(Param("n"), GP64())
+	x.constants()
+	x.limit(Load(Param("limit"), GP64()))
+	x.query(width, q)
+	i, out := GP64(), GP64()
+	XORQ(i, i)
+	XORQ(out, out)
+	step := min(4*x.lanes(), unit(width))
+	Label("loop")
+	CMPQ(i, n)
+	JGE(LabelRef("done"))
+	for first := 0; first < unit(width); first += step {
+		var d []VecVirtual
+		for i := 0; i < step; i += x.lanes() {
+			d = append(d, x.group(width, first+i, codes))
+		}
+		next := fmt.Sprintf("next%d", first)
+		x.hits(d, i, dst, out, next)
+		Label(next)
+		ADDQ(Imm(uint64(step)), i)
+	}
+	ADDQ(U32(uint32(8*width*unit(width))), codes)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	Store(out, ReturnIndex(0))
+	RET()
+}
+
+func distancesAny(x isa) {
+	name := "distancesAny" + x.name()
+	TEXT(name, NOSPLIT, "func(dst *uint16, q, mask, codes *uint64, n, words, stride int)")
+	Doc(name + " writes the distances of q to n codes in the bits of mask; q and mask are padded to 8 words.")
+	Pragma("noescape")
+	dst, q, mask := Load(Param("dst"), GP64()), Load(Param("q"), GP64()), Load(Param("mask"), GP64())
+	codes, n := Load(Param("codes"), GP64()), Load(Param("n"), GP64())
+	words, stride := Load(Param("words"), GP64()), Load(Param("stride"), GP64())
+	SHLQ(Imm(3), stride)
+	x.constants()
+	whole, rest := x.rest(words)
+	Label("loop")
+	SUBQ(Imm(1), n)
+	JL(LabelRef("done"))
+	d := x.row(codes, q, mask, whole, rest)
+	MOVW(d.(GPVirtual).As16(), Mem{Base: dst})
+	ADDQ(stride, codes)
+	ADDQ(Imm(2), dst)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+func belowAny(x isa) {
+	name := "belowAny" + x.name()
+	TEXT(name, NOSPLIT, "func(dst *uint32, q, mask, codes *uint64, n, words, stride, limit int) int")
+	Doc(name + " is below for codes of any length and the bits of mask; q and mask are padded to 8 words.")
+	Pragma("noescape")
+	dst, q, mask := Load(Param("dst"), GP64()), Load(Param("q"), GP64()), Load(Param("mask"), GP64())
+	codes, n := Load(Param("codes"), GP64()), Load(Param("n"), GP64())
+	words, stride := Load(Param("words"), GP64()), Load(Param("stride"), GP64())
+	limit := Load(Param("limit"), GP64())
+	SHLQ(Imm(3), stride)
+	x.constants()
+	whole, rest := x.rest(words)
+	i, out := GP64(), GP64()
+	XORQ(i, i)
+	XORQ(out, out)
+	Label("loop")
+	CMPQ(i, n)
+	JGE(LabelRef("done"))
+	d := x.row(codes, q, mask, whole, rest)
+	CMPQ(d, limit)
+	JG(LabelRef("next"))
+	SHLQ(Imm(16), d)
+	ORQ(i, d)
+	MOVL(d.(GPVirtual).As32(), Mem{Base: dst, Index: out, Scale: 4})
+	INCQ(out)
+	Label("next")
+	ADDQ(stride, codes)
+	INCQ(i)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	Store(out, ReturnIndex(0))
+	RET()
+}
+
+var tables = map[string]Mem{}
+
+// numbers is a table in memory: first, first+step, ...
+func numbers(name string, n, first, step int) Mem {
+	if _, ok := tables[name]; !ok {
+		tables[name] = GLOBL(name, RODATA|NOPTR)
+		for i := range n {
+			DATA(8*i, U64(uint64(first+step*i)))
+		}
+	}
+	return tables[name]
+}

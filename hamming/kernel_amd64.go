@@ -1,0 +1,168 @@
+//go:build !purego
+
+package hamming
+
+import "golang.org/x/sys/cpu"
+
+//go:generate sh -c "cd _gen && go run . -out ../kernel_amd64.s -stubs ../kernel_amd64_stubs.go -pkg hamming"
+
+// level is the instruction set in use.
+var level = best()
+
+const (
+	levelGo = iota
+	levelAVX2
+	levelAVX512
+)
+
+var levelNames = [...]string{"go", "avx2", "avx512"}
+
+func best() int {
+	x := &cpu.X86
+	switch {
+	case x.HasAVX2 && x.HasBMI1 && x.HasPOPCNT && x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512VPOPCNTDQ:
+		return levelAVX512
+	case x.HasAVX2:
+		return levelAVX2
+	}
+	return levelGo
+}
+
+// Kernel names the kernels in use.
+func Kernel() string { return levelNames[level] }
+
+// kernels are the names of what this machine can run.
+func kernels() []string { return levelNames[:best()+1] }
+
+// use switches to the named kernels; tests compare them.
+func use(name string) {
+	for l, n := range levelNames {
+		if n == name {
+			level = l
+		}
+	}
+}
+
+// unit is the number of codes the kernels of a width take per turn.
+func unit(words int) int {
+	if words == 1 {
+		return 32
+	}
+	return 8
+}
+
+// padded is a query and the mask of its bits as the kernels for any length want them: zeros up to a whole vector,
+// and one more vector.
+type padded struct{ q, mask [MaxBits/64 + 8]uint64 }
+
+func (p *padded) set(q []uint64, last uint64) {
+	copy(p.q[:], q)
+	for i := range q {
+		p.mask[i] = ^uint64(0)
+	}
+	p.mask[len(q)-1] = last
+}
+
+func distances(dst []uint16, q, codes []uint64, stride int, last uint64) {
+	n, words := len(dst), len(q)
+	if n == 0 {
+		return
+	}
+	if level == levelGo || words > MaxBits/64 {
+		distancesGo(dst, q, codes, stride, last)
+		return
+	}
+	_ = codes[(n-1)*stride+words-1]
+	if words != stride || last != ^uint64(0) || words != words&-words || words > 16 {
+		var p padded
+		p.set(q, last)
+		if level == levelAVX512 {
+			distancesAnyAVX512(&dst[0], &p.q[0], &p.mask[0], &codes[0], n, words, stride)
+		} else {
+			distancesAnyAVX2(&dst[0], &p.q[0], &p.mask[0], &codes[0], n, words, stride)
+		}
+		return
+	}
+	m := n &^ (unit(words) - 1)
+	if m > 0 {
+		d, x, c := &dst[0], &q[0], &codes[0]
+		switch {
+		case words == 1 && level == levelAVX512:
+			distances64AVX512(d, x, c, m)
+		case words == 2 && level == levelAVX512:
+			distances128AVX512(d, x, c, m)
+		case words == 4 && level == levelAVX512:
+			distances256AVX512(d, x, c, m)
+		case words == 8 && level == levelAVX512:
+			distances512AVX512(d, x, c, m)
+		case level == levelAVX512:
+			distances1024AVX512(d, x, c, m)
+		case words == 1:
+			distances64AVX2(d, x, c, m)
+		case words == 2:
+			distances128AVX2(d, x, c, m)
+		case words == 4:
+			distances256AVX2(d, x, c, m)
+		case words == 8:
+			distances512AVX2(d, x, c, m)
+		default:
+			distances1024AVX2(d, x, c, m)
+		}
+	}
+	distancesGo(dst[m:], q, codes[m*stride:], stride, last)
+}
+
+func below(dst []uint32, q, codes []uint64, stride int, last uint64, limit int) int {
+	words := len(q)
+	n := (len(codes) + stride - words) / stride
+	if n == 0 || limit < 0 {
+		return 0
+	}
+	if level == levelGo || words > MaxBits/64 {
+		return belowGo(dst, q, codes, stride, last, limit)
+	}
+	_, _ = dst[n+slack-1], codes[(n-1)*stride+words-1]
+	if words != stride || last != ^uint64(0) || words != words&-words || words > 16 {
+		var p padded
+		p.set(q, last)
+		if level == levelAVX512 {
+			return belowAnyAVX512(&dst[0], &p.q[0], &p.mask[0], &codes[0], n, words, stride, limit)
+		}
+		return belowAnyAVX2(&dst[0], &p.q[0], &p.mask[0], &codes[0], n, words, stride, limit)
+	}
+	found, m := 0, n&^(unit(words)-1)
+	if m > 0 {
+		d, x, c := &dst[0], &q[0], &codes[0]
+		switch {
+		case words == 1 && level == levelAVX512:
+			found = below64AVX512(d, x, c, m, limit)
+		case words == 2 && level == levelAVX512:
+			found = below128AVX512(d, x, c, m, limit)
+		case words == 4 && level == levelAVX512:
+			found = below256AVX512(d, x, c, m, limit)
+		case words == 8 && level == levelAVX512:
+			found = below512AVX512(d, x, c, m, limit)
+		case level == levelAVX512:
+			found = below1024AVX512(d, x, c, m, limit)
+		case words == 1:
+			found = below64AVX2(d, x, c, m, limit)
+		case words == 2:
+			found = below128AVX2(d, x, c, m, limit)
+		case words == 4:
+			found = below256AVX2(d, x, c, m, limit)
+		case words == 8:
+			found = below512AVX2(d, x, c, m, limit)
+		default:
+			found = below1024AVX2(d, x, c, m, limit)
+		}
+	}
+	if m == n {
+		return found
+	}
+	rest := dst[found:]
+	more := belowGo(rest, q, codes[m*stride:], stride, last, limit)
+	for i := range rest[:more] {
+		rest[i] += uint32(m)
+	}
+	return found + more
+}

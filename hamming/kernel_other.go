@@ -1,0 +1,19 @@
+//go:build !amd64 || purego
+
+package hamming
+
+// Kernel names the kernels in use.
+func Kernel() string { return "go" }
+
+func distances(dst []uint16, q, codes []uint64, stride int, last uint64) {
+	distancesGo(dst, q, codes, stride, last)
+}
+
+func below(dst []uint32, q, codes []uint64, stride int, last uint64, limit int) int {
+	return belowGo(dst, q, codes, stride, last, limit)
+}
+
+// kernels are what the tests compare with plain Go: nothing else here.
+func kernels() []string { return []string{"go"} }
+
+func use(string) {}

@@ -1,0 +1,87 @@
+package hamming
+
+import (
+	"math"
+	"sync"
+)
+
+// Distances of many codes: a sweep reads the codes once per block of queries.
+//
+//	sweep           for each tile of codes that fits the first cache
+//	                    for each query of the block
+//	                        below: the codes within the query's limit    all the time
+//	                        Sink.Take: count them, lower the limit       rare once a few tiles were seen
+//
+// No distance is written to memory unless it is within the limit.
+
+// tile is the size in bytes of the codes that all queries of a block visit before the sweep goes on. The first cache
+// holds 32 KiB or more; half of it leaves room for queries and hits.
+const tile = 16 << 10
+
+// Sink takes what a sweep finds for one query.
+type Sink interface {
+	// Limit is the greatest distance that still matters; a negative one means that nothing does.
+	Limit() int
+	// Take gets codes within the limit, each as distance<<16 | i for the code first+i, in order of position.
+	Take(first int, hits []uint32)
+}
+
+var hitBuffers = sync.Pool{New: func() any { return new([maxRun/8 + slack]uint32) }}
+
+// Sweep hands every code in [lo, hi) whose distance to a query is within the limit of the query's sink to that sink.
+// Only the first bits count; bits is c.Bits unless a prefix is searched. It uses one goroutine.
+func (c Codes) Sweep(lo, hi, bits int, queries [][]uint64, sinks []Sink) {
+	words, last := c.prefix(bits)
+	if len(queries) != len(sinks) {
+		panic("hamming: numbers of queries and sinks differ")
+	}
+	buf := hitBuffers.Get().(*[maxRun/8 + slack]uint32)
+	defer hitBuffers.Put(buf)
+	run := tile / 8 / c.Words
+	if len(queries) == 1 {
+		run *= 4 // nothing to keep in the cache, so fewer calls
+	}
+	run = min(max(run&^31, 32), len(buf)-slack)
+	for first := lo; first < hi; first += run {
+		codes := c.Data[first*c.Words : min(first+run, hi)*c.Words]
+		for i, q := range queries {
+			if n := below(buf[:], q[:words], codes, c.Words, last, sinks[i].Limit()); n > 0 {
+				sinks[i].Take(first, buf[:n])
+			}
+		}
+	}
+}
+
+// prefix is the number of words that hold the first bits, and the bits that count in the last of them.
+func (c Codes) prefix(bits int) (words int, last uint64) {
+	if bits < 1 || bits > c.Bits {
+		panic("hamming: prefix longer than the code")
+	}
+	if bits == c.Bits {
+		return c.Words, math.MaxUint64
+	}
+	return (bits + 63) / 64, math.MaxUint64 << (-bits & 63)
+}
+
+// Distances writes the distance of q to every code: dst[i] to code i.
+func (c Codes) Distances(dst []uint16, q []uint64) {
+	if len(q) != c.Words || len(dst) != c.Len() {
+		panic("hamming: sizes of query, codes and distances differ")
+	}
+	distances(dst, q, c.Data, max(c.Words, 1), math.MaxUint64)
+}
+
+// DistanceTable writes the distances of all queries to all codes, one row per query: dst[q*c.Len()+i].
+func (c Codes) DistanceTable(dst []uint16, queries Codes) {
+	n := c.Len()
+	if queries.Words != c.Words || len(dst) != n*queries.Len() {
+		panic("hamming: sizes of queries, codes and distances differ")
+	}
+	run := max(tile/8/max(c.Words, 1)&^31, 32)
+	for lo := 0; lo < n; lo += run {
+		hi := min(lo+run, n)
+		for q := range queries.Len() {
+			distances(dst[q*n+lo:q*n+hi], queries.Row(q), c.Data[lo*c.Words:hi*c.Words], c.Words, math.MaxUint64)
+		}
+	}
+}
