@@ -127,3 +127,21 @@ func (c Chunk) only(keep []bool, out *Chunk) {
 		}
 	}
 }
+
+// Slice lends rows lo to hi of the chunk.
+func (c Chunk) Slice(lo, hi int) Chunk {
+	out := Chunk{First: c.First + lo, X: c.X.Slice(lo, hi)}
+	if c.IDs != nil {
+		out.IDs = c.IDs[lo:hi]
+	}
+	if c.Labels != nil {
+		out.Labels = c.Labels[lo:hi]
+	}
+	if c.Tags != nil {
+		out.Tags = c.Tags[lo:hi]
+	}
+	if c.rows != nil {
+		out.rows = c.rows[lo:hi]
+	}
+	return out
+}

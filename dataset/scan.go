@@ -43,7 +43,7 @@ type Summary struct {
 // Scan reads a source once. Two rows of one id are an error; in a Set with Spec.SkipBad the later one is a
 // bad row, and the Set leaves it out of every later pass.
 func Scan(ctx context.Context, src Source, o ScanOptions) (*Summary, error) {
-	set, _ := src.(*Set)
+	set := setOf(src)
 	s := &Summary{Dim: src.Dim(), Ranges: NewRanges(src.Dim()), digested: o.Digest}
 	var (
 		digest  = newDigest(s.Dim)
@@ -112,6 +112,20 @@ func Scan(ctx context.Context, src Source, o ScanOptions) (*Summary, error) {
 	}
 	s.warn()
 	return s, nil
+}
+
+// setOf finds the Set below sources that are made from others, or nil.
+func setOf(src Source) *Set {
+	for {
+		switch s := src.(type) {
+		case *Set:
+			return s
+		case interface{ Unwrap() Source }:
+			src = s.Unwrap()
+		default:
+			return nil
+		}
+	}
 }
 
 // identities collects ids and finds those that occur twice.

@@ -2,10 +2,12 @@ package model
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
 	"hashgrove/dataset"
+	"hashgrove/feature"
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
 )
@@ -72,8 +74,9 @@ var (
 
 // Model is an encoder and what is known about how it came about.
 type Model struct {
-	Encoder Encoder
-	Info    Info
+	Encoder  Encoder
+	Features feature.Extractor // makes the vectors when the model takes pictures; nil when it takes vectors
+	Info     Info
 }
 
 // Check reports a model that cannot be used or written.
@@ -84,18 +87,47 @@ func (m *Model) Check() error {
 	if err := m.Encoder.Check(); err != nil {
 		return err
 	}
+	if m.Features != nil {
+		if err := m.Features.Check(); err != nil {
+			return err
+		}
+		if m.Features.Dim() != m.Encoder.Dim() {
+			return fmt.Errorf("features of %d dimensions for an encoder of %d", m.Features.Dim(), m.Encoder.Dim())
+		}
+	}
 	return m.Info.check(m.Encoder)
 }
 
-// Fingerprint is the fingerprint of all bits.
-func (m *Model) Fingerprint() Fingerprint { return m.Encoder.Fingerprint(m.Encoder.Bits()) }
+// Fingerprint is the fingerprint of all bits; where the model makes its own features it covers them too.
+func (m *Model) Fingerprint() Fingerprint {
+	f := m.Encoder.Fingerprint(m.Encoder.Bits())
+	if m.Features == nil {
+		return f
+	}
+	features := feature.Fingerprint(m.Features)
+	return sha256.Sum256(append(features[:], f[:]...))
+}
+
+// Source is the source of vectors to encode: the source itself, or the features of its pictures when the model makes
+// its own.
+func (m *Model) Source(src dataset.Source, threads int) (dataset.Source, error) {
+	pictures, ok := src.(interface{ Shape() (dataset.Shape, bool) })
+	if m.Features == nil || !ok {
+		return src, nil
+	}
+	shape, ok := pictures.Shape()
+	if !ok {
+		return src, nil
+	}
+	return feature.Vectors(m.Features, src, shape, threads)
+}
 
 // Prefix is the model of the first bits, with what is known about them. It shares memory with the model.
 func (m *Model) Prefix(bits int) *Model {
 	if bits < 1 || bits > m.Encoder.Bits() {
 		panic("model: prefix longer than the code")
 	}
-	return &Model{m.Encoder.Prefix(bits), m.Info.prefix(bits)}
+	return &Model{m.Encoder.Prefix(bits), m.Features, m.Info.prefix(bits)}
 }
 
 // Encode returns the codes of all rows of x, made on the given number of threads (0 for all cores). The model must

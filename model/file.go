@@ -1,12 +1,14 @@
 package model
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 
+	"hashgrove/feature"
 	"hashgrove/internal/section"
 )
 
@@ -14,12 +16,17 @@ import (
 //
 //	head   kind, dimension, bits
 //	info   Info as JSON
+//	feat   the feature extractor in canonical bytes; from version 2 on
 //	base   what all bits share, in canonical bytes
 //	bit    one section per bit, in canonical bytes
 //	mark   the fingerprint
 //
-// Version 1: trees, linear, projection.
-const fileVersion = 1
+// Version 1: trees, linear, projection. It is still written for models without a feature extractor.
+// Version 2: the feature extractor.
+const fileVersion = 2
+
+// maxFeatures bounds the bytes of a feature extractor.
+const maxFeatures = 1 << 28
 
 // maxInfo bounds the JSON of Info, which takes several times its length in memory.
 const maxInfo = 4 << 20
@@ -47,12 +54,21 @@ func Write(w io.Writer, m *Model) error {
 	head := append([]byte{uint8(len(e.Kind()))}, e.Kind()...)
 	head = binary.LittleEndian.AppendUint32(head, uint32(e.Dim()))
 	head = binary.LittleEndian.AppendUint32(head, uint32(e.Bits()))
-	out := section.NewWriter(w, section.Model, fileVersion)
+	version := uint32(1)
+	if m.Features != nil {
+		version = fileVersion
+	}
+	out := section.NewWriter(w, section.Model, version)
 	if err := out.Section("head", head); err != nil {
 		return err
 	}
 	if err := out.Section("info", info); err != nil {
 		return err
+	}
+	if m.Features != nil {
+		if err := out.Section("feat", feature.Append(nil, m.Features)); err != nil {
+			return err
+		}
 	}
 	b := e.appendBase(nil)
 	if err := out.Section("base", b); err != nil {
@@ -101,6 +117,14 @@ func Read(r io.Reader) (*Model, error) {
 	}
 	if m.Info, err = parseInfo(b); err != nil {
 		return nil, in.Damaged("%v", err)
+	}
+	if in.Version > 1 {
+		if b, err = in.Expect("feat", maxFeatures); err != nil {
+			return nil, err
+		}
+		if m.Features, err = feature.Parse(bytes.Clone(b)); err != nil {
+			return nil, in.Damaged("%v", err)
+		}
 	}
 	if b, err = in.Expect("base", p.maxBase()); err != nil {
 		return nil, err

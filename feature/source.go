@@ -1,0 +1,93 @@
+package feature
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"hashgrove/dataset"
+)
+
+// Vectors is the Source of the vectors that e makes of a source of pictures: rows of pixels, all of one shape. Labels,
+// tags and ids stay with their rows. Pictures are worked on a chunk at a time, so memory stays bounded.
+func Vectors(e Extractor, pictures dataset.Source, shape dataset.Shape, threads int) (dataset.Source, error) {
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	if pictures.Dim() != shape.Width*shape.Height*shape.Channels {
+		return nil, fmt.Errorf("rows of %d values are no pictures of %d x %d pixels and %d channels", pictures.Dim(), shape.Width, shape.Height, shape.Channels)
+	}
+	// An extractor that cannot take this shape should say so before any work is done.
+	blank := Picture{shape.Width, shape.Height, shape.Channels, make([]uint8, pictures.Dim())}
+	probe := dataset.Matrix{Rows: 1, Cols: e.Dim(), Data: make([]float32, e.Dim())}
+	if err := e.Extract(context.Background(), []Picture{blank}, probe, 1); err != nil {
+		if inner := errors.Unwrap(err); inner != nil { // which picture it was means nothing
+			err = inner
+		}
+		return nil, fmt.Errorf("%s features: %w", e.Kind(), err)
+	}
+	return vectors{e, pictures, shape, threads}, nil
+}
+
+type vectors struct {
+	Extractor
+	pictures dataset.Source
+	shape    dataset.Shape
+	threads  int
+}
+
+// Unwrap is the source of the pictures.
+func (v vectors) Unwrap() dataset.Source { return v.pictures }
+
+// Chunks implements dataset.Source.
+func (v vectors) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
+	return func(yield func(dataset.Chunk, error) bool) {
+		var pictures []Picture
+		var out []float32
+		// Chunks of vectors are cut so that they stay small although a vector may be longer than its picture.
+		step := min(max(1<<22/v.Dim(), 16), 1024)
+		for c, err := range v.pictures.Chunks(ctx) {
+			if err != nil {
+				yield(dataset.Chunk{}, err)
+				return
+			}
+			for lo := 0; lo < c.X.Rows; lo += step {
+				part := c.Slice(lo, min(lo+step, c.X.Rows))
+				n := part.X.Rows
+				for len(pictures) < n {
+					pictures = append(pictures, Picture{v.shape.Width, v.shape.Height, v.shape.Channels, make([]uint8, v.pictures.Dim())})
+					out = append(out, make([]float32, v.Dim())...)
+				}
+				for i := range n {
+					pixels(pictures[i].Pix, part.X.Row(i), v.shape)
+				}
+				x := dataset.Matrix{Rows: n, Cols: v.Dim(), Data: out[:n*v.Dim()]}
+				if err := v.Extract(ctx, pictures[:n], x, v.threads); err != nil {
+					yield(dataset.Chunk{}, fmt.Errorf("rows from %d on: %w", part.First, err))
+					return
+				}
+				part.X = x
+				if !yield(part, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pixels writes a row of values from 0 to 255 as bytes, the channels of a pixel side by side.
+func pixels(dst []uint8, row []float32, shape dataset.Shape) {
+	if !shape.Planar {
+		for i, v := range row {
+			dst[i] = uint8(v)
+		}
+		return
+	}
+	plane := shape.Width * shape.Height
+	for c := range shape.Channels {
+		for i, v := range row[c*plane : (c+1)*plane] {
+			dst[i*shape.Channels+c] = uint8(v)
+		}
+	}
+}
