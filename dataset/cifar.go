@@ -40,7 +40,7 @@ type cifar struct {
 }
 
 func (c *cifarFormat) open(in *input, cols columns) (reader, header, error) {
-	h := header{format: c.name, rows: -1, dim: cifarPixels, bytes: true}
+	h := header{format: c.name, rows: -1, dim: cifarPixels, bytes: true, shape: Shape{32, 32, 3, true}}
 	if in.size >= 0 {
 		if h.rows = int(in.size / int64(c.record())); in.size%int64(c.record()) != 0 {
 			return nil, h, fmt.Errorf("%s: is cut off, or not %s: its size is no multiple of %d", in.path, c.name, c.record())

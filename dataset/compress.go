@@ -86,6 +86,17 @@ func (in *input) unpack(f *os.File) error {
 	return nil
 }
 
+// foreignPacking names a compression that is not read, or is "".
+func foreignPacking(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
+		return "xz"
+	case bytes.HasPrefix(head, []byte("BZh")):
+		return "bzip2"
+	}
+	return ""
+}
+
 func (in *input) damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return fmt.Errorf("%s: the %s data end too early: the file is cut off", in.path, in.packed)

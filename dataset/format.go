@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +23,11 @@ type record struct {
 }
 
 // columns says which parts of a file mean what: names, or "" for the default of the format.
-type columns struct{ vector, label, tags, id string }
+type columns struct {
+	vector, label, tags, id string
+
+	pictures pictureOptions // how pictures become columns
+}
 
 // reader yields the rows of one file in order.
 type reader interface {
@@ -39,18 +44,23 @@ type header struct {
 	bytes     bool     // values are whole numbers from 0 to 255
 	names     []string // names of the features, where the file has them
 	labels    string   // the file the labels come from, when it is another one found beside it
+	shape     Shape    // of rows that are pictures
+	gallery   *gallery // the pictures of a folder or an archive
 }
 
 // RowError is a row that cannot be used.
 type RowError struct {
 	File   string
-	Row    int    // counted from 0; messages count from 1
+	Row    int    // counted from 0; messages count from 1; -1 when File is a picture, which is the row
 	Column string // name or number, or ""
 	Msg    string
 }
 
 func (e *RowError) Error() string {
-	if e.Column == "" {
+	switch {
+	case e.Row < 0:
+		return fmt.Sprintf("%s: %s", e.File, e.Msg)
+	case e.Column == "":
 		return fmt.Sprintf("%s: row %d: %s", e.File, e.Row+1, e.Msg)
 	}
 	return fmt.Sprintf("%s: row %d, column %s: %s", e.File, e.Row+1, e.Column, e.Msg)
@@ -72,6 +82,8 @@ var formats = []format{
 	{"idx", []string{"-ubyte", ".idx"}, looksIDX, openIDX},
 	{"cifar10", nil, cifar10.looks, cifar10.open},
 	{"cifar100", nil, cifar100.looks, cifar100.open},
+	{"tar", []string{".tar", ".tgz", ".tzst"}, looksTar, openTar},
+	{"picture", pictureEndings, looksPicture, openPicture},
 	{"fvecs", []string{".fvecs"}, looksVecs("fvecs"), openVecs("fvecs")},
 	{"bvecs", []string{".bvecs"}, looksVecs("bvecs"), openVecs("bvecs")},
 	{"ivecs", []string{".ivecs"}, looksVecs("ivecs"), openVecs("ivecs")},
@@ -91,8 +103,14 @@ func formatNames() string {
 }
 
 // openFile recognises the format of path by its content, then its name, or takes the named one, and opens it
-// for reading from the start.
+// for reading from the start. A folder is one of pictures.
 func openFile(path, formatName string, cols columns) (reader, header, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if formatName != "" {
+			return nil, header{}, fmt.Errorf("%s: is a folder, which is read as pictures: leave out --format, or name the files in it", path)
+		}
+		return openFolder(path, cols.pictures)
+	}
 	in, err := openInput(path)
 	if err != nil {
 		return nil, header{}, err
@@ -102,7 +120,12 @@ func openFile(path, formatName string, cols columns) (reader, header, error) {
 		var r reader
 		var h header
 		if r, h, err = f.open(in, cols); err == nil {
-			return r, h, nil
+			fitted, h, err := cols.pictures.refit(path, r, h)
+			if err != nil {
+				_ = r.Close() // the first error tells more
+				return nil, header{}, err
+			}
+			return fitted, h, nil
 		}
 	}
 	_ = in.Close() // the first error tells more
@@ -148,6 +171,8 @@ func recognise(in *input, formatName string) (format, error) {
 		return found[0], nil
 	case len(found) > 1:
 		return format{}, fmt.Errorf("%s: could be %s or %s: say which with --format", in.path, found[0].name, found[1].name)
+	case foreignPacking(head) != "":
+		return format{}, fmt.Errorf("%s: is compressed with %s, which is not read: decompress it, or pack it with gzip or zstd instead", in.path, foreignPacking(head))
 	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return format{}, fmt.Errorf("%s: is text in UTF-16: save it as UTF-8", in.path)
 	}

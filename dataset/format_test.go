@@ -183,7 +183,7 @@ func TestCutOff(t *testing.T) {
 }
 
 func TestRecognise(t *testing.T) {
-	const all = "npy, npz, parquet, idx, cifar10, cifar100, fvecs, bvecs, ivecs, jsonl, libsvm, tsv, csv"
+	const all = "npy, npz, parquet, idx, cifar10, cifar100, tar, picture, fvecs, bvecs, ivecs, jsonl, libsvm, tsv, csv"
 	runCases(t, []formatCase{
 		{"empty", "a.npy", "", columns{}, "error: a.npy: is empty"},
 		{"unknown", "a", "\x01\x02\x03", columns{}, "error: a: its format is not recognised: say which it is with --format (" + all + ")"},
@@ -203,7 +203,7 @@ func TestRecognise(t *testing.T) {
 	if got := dump(fileOf(t, dir, "a", "1\t2\n"), "TSV", columns{}); got != "tsv -1x2\n1 2\n" {
 		t.Errorf("a named format: read %q", got)
 	}
-	if _, _, err := openFile(dir, "", columns{}); err == nil || !strings.Contains(err.Error(), "is not a file") {
+	if _, _, err := openFile(dir, "", columns{}); err == nil || !strings.Contains(err.Error(), "is a folder without pictures") {
 		t.Errorf("a folder: %v", err)
 	}
 	if _, _, err := openFile(filepath.Join(dir, "nothing"), "", columns{}); !errors.Is(err, os.ErrNotExist) {

@@ -64,6 +64,9 @@ func openIDX(in *input, cols columns) (reader, header, error) {
 	if a.dim == 0 {
 		return nil, h, fmt.Errorf("%s: has rows without values", in.path)
 	}
+	if a.kind == 'u' && len(a.shape) == 3 && max(a.shape[1], a.shape[2]) <= maxEdge {
+		h.shape = Shape{Width: a.shape[2], Height: a.shape[1], Channels: 1}
+	}
 	x := &idx{dense: dense{in: in, what: in.path, dtype: a.dtype, rows: a.rows, dim: a.dim}, seen: interner{}}
 	if err := x.checkSize(a.head); err != nil {
 		return nil, h, err

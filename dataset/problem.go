@@ -13,6 +13,9 @@ import (
 
 // advise ends the complaint about a row that ends a pass with what can be done.
 func advise(err error) error {
+	if e, ok := errors.AsType[*RowError](err); ok && e.Row < 0 {
+		return fmt.Errorf("%w; mend or remove the picture, or leave out bad ones with --skip-bad", err)
+	}
 	return fmt.Errorf("%w; mend the row, or leave out bad rows with --skip-bad", err)
 }
 
@@ -38,7 +41,7 @@ func inFiles(paths []string) string {
 func (c columns) checkNames(path, format string) error {
 	var vector, label bool // the format takes a name for it
 	switch format {
-	case "npy", "idx", "fvecs", "bvecs", "ivecs":
+	case "npy", "idx", "fvecs", "bvecs", "ivecs", "folder", "tar", "picture":
 	case "cifar10", "cifar100":
 		label = true
 	case "libsvm":
@@ -46,8 +49,12 @@ func (c columns) checkNames(path, format string) error {
 	default:
 		return nil
 	}
+	what := "a file of format " + format
+	if format == "folder" {
+		what = "a folder of pictures"
+	}
 	none := func(name, advice string) error {
-		return fmt.Errorf("%s: a file of format %s has no columns, so none is called %q: %s", path, format, name, advice)
+		return fmt.Errorf("%s: %s has no columns, so none is called %q: %s", path, what, name, advice)
 	}
 	switch {
 	case c.vector != "" && !vector:
@@ -71,6 +78,9 @@ func (p *pass) place(row int) (path string, inFile int) {
 // problem complains about the present row.
 func (p *pass) problem(column, msg string) *RowError {
 	path, row := p.place(p.row)
+	if g := p.s.files[len(p.starts)-1].header.gallery; g != nil {
+		return &RowError{File: g.id(row), Row: -1, Column: column, Msg: msg}
+	}
 	return &RowError{File: path, Row: row, Column: column, Msg: msg}
 }
 

@@ -89,6 +89,7 @@ func Scan(ctx context.Context, src Source, o ScanOptions) (*Summary, error) {
 		}
 		s.Bad, s.BadExamples = set.Bad()
 		s.dropped = set.last.dropped
+		s.Warnings = append(s.Warnings, set.warnings...)
 	}
 	if s.Rows == 0 && s.Bad > 0 {
 		return nil, fmt.Errorf("all %s bad; the first: %w", noun{"row is", "rows are"}.count(s.Bad), &s.BadExamples[0])

@@ -20,6 +20,7 @@ type Set struct {
 	files   []file
 	dim     int
 	dimFile string // the file that told dim
+	shape   Shape
 	names   []string
 
 	// What comes with the vectors, as the first row and the Spec tell.
@@ -32,6 +33,7 @@ type Set struct {
 
 	duplicates []duplicate // found by Scan, to be left out from then on; in order of row
 	last       *pass       // the latest pass
+	warnings   []string    // doubts that opening raised
 }
 
 type file struct {
@@ -136,10 +138,19 @@ func (s *Set) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	}
 }
 
+// read opens a file once more.
+func (s *Set) read(ctx context.Context, f file) (reader, error) {
+	if f.header.gallery != nil {
+		return f.header.gallery.open(ctx)
+	}
+	r, _, err := openFile(f.path, s.spec.Format, s.cols)
+	return r, err
+}
+
 // readFile streams one file into chunks; false means that the caller has seen enough.
 func (p *pass) readFile(ctx context.Context, i int, yield func(Chunk, error) bool) (bool, error) {
 	f := p.s.files[i]
-	r, _, err := openFile(f.path, p.s.spec.Format, p.s.cols)
+	r, err := p.s.read(ctx, f)
 	if err != nil {
 		return false, err
 	}

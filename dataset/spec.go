@@ -19,16 +19,28 @@ import (
 //	items.parquet --vector embedding --label category Paths, Vector, Label
 //	docs.jsonl --vector v --tags tags                 Paths, Vector, Tags
 //	cifar10/data_batch_*.bin                          Paths
+//	photos/ --size 64                                 Paths, Size
 type Spec struct {
-	Paths  []string // files, or patterns as of filepath.Match; all together are one data set
+	Paths  []string // files, patterns as of filepath.Match, or folders of pictures; all together are one data set
 	Format string   // "" recognises it file by file
 
 	// Names of columns or keys inside the files; "" is the default of the format. Where Tags names an
 	// existing file, it is that file which is meant.
 	Vector, Label, Tags, ID string
 
-	// Files of their own, one entry per row of the data, several being read as one.
+	// Files of their own, one entry per row of the data, several being read as one. Those of pictures may also be
+	// tables in any order that name the pictures, as file,label. A list of ids whose lines name all the pictures says
+	// which picture every line of the other files is of.
 	LabelsFile, TagsFile, IDsFile []string
+
+	// Pictures from folders, archives and picture files become squares of Size x Size pixels; 0 means 32. CIFAR and
+	// IDX files keep theirs at 0. Fit is "crop", the default, for the largest square in the middle, which keeps shapes
+	// as they are: filters and patches measure directions and sizes, and what matters is mostly in the middle. "squash"
+	// takes the whole picture and changes its aspect. Grey makes one channel of three.
+	Size    int
+	Fit     string
+	Grey    bool
+	Threads int // that decode pictures; 0 means all cores
 
 	PairsFile string // kept for Summary.ReadPairs, which needs the rows first
 	SkipBad   bool   // leave out bad rows instead of stopping at the first one
@@ -41,7 +53,7 @@ func Open(spec Spec) (*Set, error) {
 	if len(spec.Paths) == 0 {
 		return nil, errors.New("no data: name at least one file")
 	}
-	paths, err := expand(spec.Paths)
+	paths, err := expand(spec.Paths, true)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +73,11 @@ func Open(spec Spec) (*Set, error) {
 	if err := spec.settleTags(paths[0]); err != nil {
 		return nil, err
 	}
-	s := &Set{spec: spec, cols: columns{spec.Vector, spec.Label, spec.Tags, spec.ID}, dim: -1}
+	pictures := pictureOptions{spec.Size, spec.Fit, spec.Grey, spec.Threads, len(spec.LabelsFile) > 0 || len(spec.TagsFile) > 0}
+	if err := pictures.check(); err != nil {
+		return nil, err
+	}
+	s := &Set{spec: spec, cols: columns{spec.Vector, spec.Label, spec.Tags, spec.ID, pictures}, dim: -1}
 	for _, path := range paths {
 		if err := s.addFile(path); err != nil {
 			return nil, err
@@ -81,7 +97,7 @@ func (spec *Spec) settleTags(first string) error {
 	if len(spec.TagsFile) > 0 {
 		return fmt.Errorf("tags come from a column (%s) or from a file (%s), not from both", spec.Tags, spec.TagsFile[0])
 	}
-	files, err := expand([]string{spec.Tags})
+	files, err := expand([]string{spec.Tags}, false)
 	if err != nil {
 		return nil // no such file: a column, then
 	}
@@ -95,11 +111,17 @@ func (spec *Spec) settleTags(first string) error {
 
 // tagsColumn reports whether the first row of the file has tags under the name Tags.
 func (spec *Spec) tagsColumn(path string) bool {
-	r, _, err := openFile(path, spec.Format, columns{spec.Vector, "", spec.Tags, ""})
+	if info, err := os.Stat(path); err == nil && info.IsDir() || fileNamed(path) == "tar" {
+		return false
+	}
+	r, h, err := openFile(path, spec.Format, columns{vector: spec.Vector, tags: spec.Tags})
 	if err != nil {
 		return false
 	}
 	defer r.Close()
+	if h.gallery != nil {
+		return false
+	}
 	var rec record
 	return r.next(&rec) == nil && rec.hasTags
 }
@@ -115,6 +137,9 @@ func (s *Set) addFile(path string) error {
 		return err
 	}
 	s.files = append(s.files, file{path, h})
+	if err := s.checkShape(path, h.shape); err != nil {
+		return err
+	}
 	if s.hasFirst && h.dim >= 0 {
 		return s.checkDim(path, h.dim)
 	}
@@ -162,14 +187,12 @@ func (s *Set) checkDim(path string, dim int) error {
 }
 
 // readSupervision reads the files of labels, tags and ids.
-func (s *Set) readSupervision() (err error) {
-	if s.labels, err = readAll(s, s.spec.LabelsFile, labelNoun, readValues); err != nil {
-		return err
+func (s *Set) readSupervision() error {
+	read := s.readValues
+	if s.Format() == "folder" || s.Format() == "tar" || s.Format() == "picture" {
+		read = s.readPictureValues
 	}
-	if s.ids, err = readAll(s, s.spec.IDsFile, idNoun, readValues); err != nil {
-		return err
-	}
-	if s.tags, err = readAll(s, s.spec.TagsFile, tagsNoun, readTagLines); err != nil {
+	if err := read(); err != nil {
 		return err
 	}
 	s.labelled = s.labelled || s.labels != nil
@@ -178,13 +201,24 @@ func (s *Set) readSupervision() (err error) {
 	return nil
 }
 
+func (s *Set) readValues() (err error) {
+	if s.labels, err = readAll(s, s.spec.LabelsFile, labelNoun, readValues); err != nil {
+		return err
+	}
+	if s.ids, err = readAll(s, s.spec.IDsFile, idNoun, readValues); err != nil {
+		return err
+	}
+	s.tags, err = readAll(s, s.spec.TagsFile, tagsNoun, readTagLines)
+	return err
+}
+
 // readAll reads files with one entry per row, several as one, and checks their lengths as far as the numbers
 // of rows are known: file by file when there are as many as files of vectors, and in all.
 func readAll[T any](s *Set, patterns []string, what noun, read func(string) ([]T, error)) ([]T, error) {
 	if len(patterns) == 0 {
 		return nil, nil
 	}
-	paths, err := expand(patterns)
+	paths, err := expand(patterns, false)
 	if err != nil {
 		return nil, err
 	}
@@ -214,14 +248,15 @@ func readAll[T any](s *Set, patterns []string, what noun, read func(string) ([]T
 	return all, nil
 }
 
-// expand turns patterns into the files they stand for, those of one pattern in natural order.
-func expand(patterns []string) ([]string, error) {
+// expand turns patterns into the files they stand for, those of one pattern in natural order. Folders are let
+// through where they may be ones of pictures.
+func expand(patterns []string, folders bool) ([]string, error) {
 	var paths []string
 	for _, p := range patterns {
 		info, err := os.Stat(p)
 		switch {
-		case err == nil && info.IsDir():
-			return nil, fmt.Errorf("%s: is a folder: name the files in it, for instance %s", p, filepath.Join(p, "*.npy"))
+		case err == nil && info.IsDir() && !folders:
+			return nil, fmt.Errorf("%s: is a folder, where a file is wanted", p)
 		case err == nil:
 			paths = append(paths, p)
 			continue

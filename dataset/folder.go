@@ -1,0 +1,192 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A folder of pictures: every sub-folder is a class and all that lies in it, however deep, belongs to the class; a
+// folder without sub-folders has no classes by itself. Pictures come in natural order of their paths. Hidden files
+// are not looked at, other files than pictures are passed over, and no link is followed out of the folder.
+
+// openFolder lists the pictures of a folder and begins a pass over them.
+func openFolder(dir string, o pictureOptions) (reader, header, error) {
+	g := &gallery{path: filepath.ToSlash(dir), format: "folder", options: o}
+	g.shelf = func() (shelf, error) { return openShelf(g, dir) }
+	if err := g.list(dir); err != nil {
+		return nil, header{}, err
+	}
+	if len(g.names) == 0 {
+		return nil, header{}, fmt.Errorf("%s: is a folder without pictures (%s): for vectors name the files in it, for instance %s",
+			dir, codecNames, filepath.Join(dir, "*.npy"))
+	}
+	return g.start()
+}
+
+// openPicture is the gallery of a single file.
+func openPicture(in *input, cols columns) (reader, header, error) {
+	dir, name := filepath.Split(in.path)
+	g := &gallery{path: filepath.ToSlash(dir), format: "picture", names: []string{name}, options: cols.pictures}
+	g.shelf = func() (shelf, error) { return openShelf(g, cmp.Or(dir, ".")) }
+	if in.packed != "" {
+		return nil, header{}, fmt.Errorf("%s: is a picture inside %s: decompress it first", in.path, in.packed)
+	}
+	if err := in.Close(); err != nil {
+		return nil, header{}, err
+	}
+	return g.start()
+}
+
+// start settles a gallery whose pictures are listed and begins the first pass.
+func (g *gallery) start() (reader, header, error) {
+	g.settle()
+	r, err := g.open(context.Background())
+	if err != nil {
+		return nil, header{}, err
+	}
+	return r, g.header(), nil
+}
+
+// list finds the pictures in a folder.
+func (g *gallery) list(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("cannot read the folder: %w", err)
+	}
+	defer root.Close()
+	bad := map[string]string{}
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: cannot read the folder: %w", filepath.Join(dir, name), err)
+		case name != "." && d.Name()[0] == '.' && d.IsDir():
+			return fs.SkipDir
+		case d.IsDir() || d.Name()[0] == '.':
+			return nil
+		case d.Type()&fs.ModeSymlink != 0:
+			info, err := root.Stat(name)
+			if err != nil && promisesPicture(name) {
+				bad[name] = "is a link to nowhere, or out of the folder, where links are not followed"
+				g.names = append(g.names, name)
+			}
+			if err != nil || !info.Mode().IsRegular() {
+				return nil
+			}
+		case !d.Type().IsRegular():
+			return nil
+		}
+		if isPicture(name, func() []byte { return headOf(root, name) }) {
+			if len(g.names) == maxRows {
+				return fmt.Errorf("%s: holds more than %d pictures", dir, maxRows)
+			}
+			g.names = append(g.names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(g.names, comparePaths)
+	for i, name := range g.names {
+		if why := bad[name]; why != "" {
+			g.spoil(i, why)
+		}
+	}
+	return nil
+}
+
+// headOf reads how a file begins; of one that cannot be read, nothing.
+func headOf(root *os.Root, name string) []byte {
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b := make([]byte, sniffed)
+	n, _ := io.ReadFull(f, b)
+	return b[:n]
+}
+
+// comparePaths orders paths folder by folder, each in natural order, so that what is in one folder stays together.
+func comparePaths(a, b string) int {
+	for {
+		x, restA, moreA := strings.Cut(a, "/")
+		y, restB, moreB := strings.Cut(b, "/")
+		if c := naturalCompare(x, y); c != 0 {
+			return c
+		}
+		if !moreA || !moreB {
+			return cmp.Compare(len(restA), len(restB))
+		}
+		a, b = restA, restB
+	}
+}
+
+// folderShelf reads files on the worker that decodes them.
+type folderShelf struct {
+	*gallery
+	root  *os.Root
+	large sync.Mutex // held while a large file is in memory
+}
+
+func openShelf(g *gallery, dir string) (shelf, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the folder: %w", err)
+	}
+	return &folderShelf{gallery: g, root: root}, nil
+}
+
+func (s *folderShelf) load(_, n int) (int, error) { return n, nil }
+
+func (s *folderShelf) use(i int, f func(encoded []byte) error) error {
+	file, err := s.root.Open(filepath.FromSlash(s.names[i]))
+	if err != nil {
+		return unreadable(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return unreadable(err)
+	}
+	if info.Size() > largeEncoded {
+		s.large.Lock()
+		defer s.large.Unlock()
+	}
+	b, err := readEncoded(file, info.Size())
+	if err != nil {
+		return err
+	}
+	return f(b)
+}
+
+// readEncoded reads a picture whose file claims that size; memory grows with what arrives.
+func readEncoded(r io.Reader, size int64) ([]byte, error) {
+	if size > maxEncoded {
+		return nil, fmt.Errorf("has %d bytes: pictures of more than %d megabytes are refused", size, maxEncoded>>20)
+	}
+	b, err := io.ReadAll(io.LimitReader(r, maxEncoded))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return b, nil
+}
+
+// unreadable leaves the path out of an error: the message has it already.
+func unreadable(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	return fmt.Errorf("cannot be read: %w", err)
+}
+
+func (s *folderShelf) Close() error { return s.root.Close() }

@@ -1,0 +1,122 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+
+	"hashgrove/internal/section"
+)
+
+// NpyType is the type of the values in a NumPy file that is written.
+type NpyType string
+
+// The types of written values.
+const (
+	Float32 NpyType = "float32"
+	Float16 NpyType = "float16" // half the size; values beyond 65504 are an error
+	Uint8   NpyType = "uint8"   // bins of a quantiser: what training makes of the values anyway
+)
+
+// NpyWriter writes rows of vectors to a NumPy file, all or nothing. The number of rows need not be known in advance.
+type NpyWriter struct {
+	file   *section.File
+	kind   NpyType
+	cols   int
+	rows   int
+	scales []Scale // of Uint8
+	buf    []byte
+}
+
+// CreateNpy starts a file of vectors with the given number of columns; q is for Uint8 only.
+func CreateNpy(path string, kind NpyType, cols int, q Quantizer) (*NpyWriter, error) {
+	w := &NpyWriter{kind: kind, cols: cols}
+	switch kind {
+	case Float32, Float16:
+	case Uint8:
+		if q.Dim() != cols {
+			panic("dataset: quantiser of another width than the file")
+		}
+		for j := range cols {
+			w.scales = append(w.scales, q.Scale(j))
+		}
+	default:
+		return nil, fmt.Errorf("values of type %q cannot be written: choose %s, %s or %s", kind, Float32, Float16, Uint8)
+	}
+	var err error
+	if w.file, err = section.Create(path); err != nil {
+		return nil, err
+	}
+	if _, err := w.file.Write(w.header()); err != nil {
+		w.file.Abort()
+		return nil, err
+	}
+	return w, nil
+}
+
+// header is that of the rows so far, padded so that it has the same length for any number of rows.
+func (w *NpyWriter) header() []byte {
+	descr := map[NpyType]string{Float32: "<f4", Float16: "<f2", Uint8: "|u1"}[w.kind]
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, w.rows, w.cols)
+	text += strings.Repeat(" ", 117-len(text)) + "\n"
+	return append([]byte("\x93NUMPY\x01\x00\x76\x00"), text...)
+}
+
+// Write appends rows.
+func (w *NpyWriter) Write(x Matrix) error {
+	if x.Cols != w.cols {
+		panic("dataset: rows of another width than the file")
+	}
+	w.buf = w.buf[:0]
+	switch w.kind {
+	case Float32:
+		for _, v := range x.Data {
+			w.buf = binary.LittleEndian.AppendUint32(w.buf, math.Float32bits(v))
+		}
+	case Float16:
+		for i, v := range x.Data {
+			h := toHalf(v)
+			if h&0x7fff >= 0x7c00 {
+				return fmt.Errorf("row %d, column %d: %v is beyond the range of float16; write float32", w.rows+i/w.cols+1, i%w.cols+1, v)
+			}
+			w.buf = binary.LittleEndian.AppendUint16(w.buf, h)
+		}
+	case Uint8:
+		for i := range x.Rows {
+			for j, v := range x.Row(i) {
+				w.buf = append(w.buf, w.scales[j].Bin(v))
+			}
+		}
+	}
+	w.rows += x.Rows
+	_, err := w.file.Write(w.buf)
+	return err
+}
+
+// Close puts the number of rows into the header and the file into its place.
+func (w *NpyWriter) Close() error {
+	if _, err := w.file.WriteAt(w.header(), 0); err != nil {
+		w.file.Abort()
+		return err
+	}
+	return w.file.Commit()
+}
+
+// Abort throws the file away.
+func (w *NpyWriter) Abort() { w.file.Abort() }
+
+// toHalf rounds to the nearest float16, ties to even; what is too large becomes infinite.
+func toHalf(x float32) uint16 {
+	bits := math.Float32bits(x)
+	sign, magnitude := uint16(bits>>16&0x8000), bits&0x7fffffff
+	switch {
+	case magnitude >= 0x47800000: // 65536 and more, infinities, NaN
+		return sign | 0x7c00
+	case magnitude < 0x38800000: // below the least normal float16: a multiple of 2^-24
+		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(magnitude))*(1<<24)))
+	}
+	// Drop 13 bits of the mantissa and rebias the exponent; a carry out of the mantissa raises the exponent.
+	magnitude += 0xfff + magnitude>>13&1
+	return sign | uint16((magnitude-0x38000000)>>13)
+}

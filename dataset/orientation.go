@@ -1,0 +1,135 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// Cameras store the picture as the sensor lay and write into the EXIF data, which are a small TIFF file, how to turn
+// it: tag 0x0112 of the first directory holds
+//
+//	1 as it is          2 mirrored left to right    3 turned by 180 degrees    4 mirrored top to bottom
+//	5 mirrored along the falling diagonal           6 to be turned clockwise
+//	7 mirrored along the rising diagonal            8 to be turned counter-clockwise
+//
+// JPEG has them in a segment APP1, PNG in a chunk eXIf, WebP in a chunk EXIF; TIFF is such a file itself. What cannot
+// be understood means 1: a picture is not refused for its notes.
+
+// orientation is the EXIF orientation of an encoded picture, 1 to 8.
+func orientation(kind string, b []byte) int {
+	switch kind {
+	case "JPEG":
+		return tiffOrientation(jpegEXIF(b))
+	case "PNG":
+		return tiffOrientation(chunkEXIF(b, 8, "eXIf", binary.BigEndian))
+	case "WebP":
+		return tiffOrientation(bytes.TrimPrefix(chunkEXIF(b, 12, "EXIF", binary.LittleEndian), []byte("Exif\x00\x00")))
+	case "TIFF":
+		return tiffOrientation(b)
+	}
+	return 1
+}
+
+// jpegEXIF finds the TIFF data in the segments before the first scan, or returns nil.
+func jpegEXIF(b []byte) []byte {
+	for at := 2; at+4 <= len(b) && b[at] == 0xff; {
+		marker := b[at+1]
+		switch {
+		case marker == 0xff: // fill
+			at++
+			continue
+		case marker == 0xda || marker == 0xd9: // the scan, the end
+			return nil
+		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd7: // without content
+			at += 2
+			continue
+		}
+		n := int(binary.BigEndian.Uint16(b[at+2:])) // with the two bytes of itself
+		if n < 2 || n > len(b)-at-2 {
+			return nil
+		}
+		if data, found := bytes.CutPrefix(b[at+4:at+2+n], []byte("Exif\x00\x00")); marker == 0xe1 && found {
+			return data
+		}
+		at += 2 + n
+	}
+	return nil
+}
+
+// chunkEXIF finds the chunk of that name, the first one beginning at the given place, or returns nil. A chunk of PNG is
+// length, name, content and a checksum; one of WebP is name, length and content, filled up to an even length.
+func chunkEXIF(b []byte, at int, name string, order binary.ByteOrder) []byte {
+	for at+8 <= len(b) {
+		own, size := string(b[at:at+4]), b[at+4:at+8]
+		if order == binary.BigEndian {
+			own, size = string(b[at+4:at+8]), b[at:at+4]
+		}
+		n := int(order.Uint32(size))
+		if n < 0 || n > len(b)-at-8 {
+			return nil
+		}
+		if own == name {
+			return b[at+8 : at+8+n]
+		}
+		if at += 8 + n; order == binary.BigEndian {
+			at += 4
+		} else {
+			at += n & 1
+		}
+	}
+	return nil
+}
+
+// tiffOrientation reads tag 0x0112 of the first directory of TIFF data.
+func tiffOrientation(b []byte) int {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(b, []byte("II*\x00")):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(b, []byte("MM\x00*")):
+		order = binary.BigEndian
+	}
+	if order == nil || len(b) < 8 {
+		return 1
+	}
+	at := uint64(order.Uint32(b[4:]))
+	if at+2 > uint64(len(b)) {
+		return 1
+	}
+	entries := int(order.Uint16(b[at:]))
+	for e := b[at+2:]; entries > 0 && len(e) >= 12; entries, e = entries-1, e[12:] {
+		if order.Uint16(e) != 0x0112 {
+			continue
+		}
+		value := uint32(order.Uint16(e[8:]))
+		if order.Uint16(e[2:]) == 4 { // LONG, which some programs write instead of SHORT
+			value = order.Uint32(e[8:])
+		}
+		if value >= 1 && value <= 8 {
+			return int(value)
+		}
+		return 1
+	}
+	return 1
+}
+
+// turned tells where pixel (x, y) of the picture as it should be seen lies in the stored one of w x h pixels.
+func turned(orientation, w, h, x, y int) (int, int) {
+	switch orientation {
+	case 2:
+		return w - 1 - x, y
+	case 3:
+		return w - 1 - x, h - 1 - y
+	case 4:
+		return x, h - 1 - y
+	case 5:
+		return y, x
+	case 6:
+		return y, h - 1 - x
+	case 7:
+		return w - 1 - y, h - 1 - x
+	case 8:
+		return w - 1 - y, x
+	}
+	return x, y
+}

@@ -1,0 +1,396 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Labels, tags and ids of pictures come one per line, in the order of the pictures, or in a table that names the
+// pictures, in any order:
+//
+//	file,label          with a line of names, or just two columns; separated by comma, semicolon, tab or space
+//	cats/1.jpg,cat      the path as below the folder, or with the folder, or without its ending where the column is
+//	dogs/7.jpg,dog      called file, id, ...
+//
+// A list of ids that are the names of the pictures, with or without endings, tells which picture every line of the
+// other lists is of.
+
+// roster knows the pictures of a set by name.
+type roster struct {
+	names []string       // of every row, below its folder
+	row   map[string]int // by name and by path; -1 when two pictures are called so
+	stem  map[string]int // by name without its ending
+}
+
+// usualFiles are names of a column that holds names of pictures.
+var usualFiles = []string{"file", "filename", "file_name", "image", "image_id", "img", "picture", "photo", "path", "name"}
+
+// roster returns nil if some of the files are not pictures.
+func (s *Set) roster() *roster {
+	r := &roster{row: map[string]int{}, stem: map[string]int{}}
+	put := func(m map[string]int, name string) {
+		if other, twice := m[name]; twice && other != len(r.names) {
+			m[name] = -1
+		} else {
+			m[name] = len(r.names)
+		}
+	}
+	for _, f := range s.files {
+		g := f.header.gallery
+		if g == nil {
+			return nil
+		}
+		for i, name := range g.names {
+			put(r.row, name)
+			put(r.row, name[g.top:])
+			put(r.row, g.id(i))
+			put(r.stem, strings.TrimSuffix(name[g.top:], path.Ext(name)))
+			r.names = append(r.names, name)
+		}
+	}
+	return r
+}
+
+// find is the row of a picture, or an error that names it.
+func (r *roster) find(name string, stems bool) (int, error) {
+	name = strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "./")
+	row, found := r.row[name]
+	if !found && stems {
+		row, found = r.stem[name]
+	}
+	switch {
+	case !found:
+		return 0, fmt.Errorf("no picture is called %q", name)
+	case row < 0:
+		return 0, fmt.Errorf("several pictures are called %q: write more of the path", name)
+	}
+	return row, nil
+}
+
+// readPictureValues reads the files of labels, tags and ids of pictures.
+func (s *Set) readPictureValues() (err error) {
+	spec := &s.spec
+	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) == 0 {
+		return nil
+	}
+	r := s.roster()
+	if r == nil { // pictures and vectors together
+		return s.readValues()
+	}
+	order, err := s.readPictureIDs(r)
+	if err != nil {
+		return err
+	}
+	same := func(texts []string) []string { return texts }
+	if s.labels, err = readPictures(s, r, order, spec.LabelsFile, labelNoun, readValues, same); err != nil {
+		return err
+	}
+	s.tags, err = readPictures(s, r, order, spec.TagsFile, tagsNoun, readTagLines, func(texts []string) [][]string {
+		tags := make([][]string, len(texts))
+		seen, sep := interner{}, tagSeparator(texts...)
+		for i, text := range texts {
+			tags[i] = seen.appendTags(nil, text, sep)
+		}
+		return tags
+	})
+	return err
+}
+
+// readPictures reads files with an entry per picture: in order, or by name.
+func readPictures[T any](s *Set, r *roster, order []int, patterns []string, what noun, read func(string) ([]T, error), parse func([]string) []T) ([]T, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	paths, err := expand(patterns, false)
+	if err != nil {
+		return nil, err
+	}
+	texts, named, err := r.texts(paths, what)
+	if err != nil {
+		return nil, err
+	}
+	if named {
+		return parse(texts), nil
+	}
+	list, err := readAll(s, patterns, what, read)
+	if err != nil {
+		return nil, err
+	}
+	if order != nil {
+		sorted := make([]T, len(list))
+		for line, row := range order {
+			sorted[row] = list[line]
+		}
+		return sorted, nil
+	}
+	s.warnOrder(paths[0], what)
+	return list, nil
+}
+
+// warnOrder says in which order lines were taken, where another order is as natural.
+func (s *Set) warnOrder(path string, what noun) {
+	for _, f := range s.files {
+		if f.header.format == "folder" && !slices.IsSorted(f.header.gallery.names) {
+			s.warnings = append(s.warnings, fmt.Sprintf("%s: lines are taken for the pictures in natural order (2.jpg before 10.jpg), which is not that of plain text: to be sure, write lines file,%s",
+				path, strings.TrimPrefix(what[0], "line of ")))
+			return
+		}
+	}
+}
+
+// readPictureIDs reads the ids. If they are a list of names, it returns the picture of every line.
+func (s *Set) readPictureIDs(r *roster) (order []int, err error) {
+	if len(s.spec.IDsFile) == 0 {
+		return nil, nil
+	}
+	paths, err := expand(s.spec.IDsFile, false)
+	if err != nil {
+		return nil, err
+	}
+	ids, named, err := r.texts(paths, idNoun)
+	if err == nil && !named {
+		ids, err = readAll(s, s.spec.IDsFile, idNoun, readValues)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.ids = ids
+	if named {
+		return nil, nil
+	}
+	if order, err = r.order(ids, paths); err != nil {
+		return nil, err
+	}
+	if order == nil {
+		s.warnOrder(paths[0], idNoun)
+		return nil, nil
+	}
+	s.ids = make([]string, len(ids))
+	for line, row := range order {
+		s.ids[row] = ids[line]
+	}
+	return order, nil
+}
+
+// order tells the picture of every line of a list of ids, or nil when the ids are not the names of the pictures.
+func (r *roster) order(ids []string, paths []string) ([]int, error) {
+	order := make([]int, len(ids))
+	seen := make([]bool, len(ids))
+	known := 0
+	var unknown error
+	for line, id := range ids {
+		row, err := r.find(id, true)
+		if err != nil {
+			if unknown == nil {
+				unknown = fmt.Errorf("%s: line %d: %w", strings.Join(paths, ", "), line+1, err)
+			}
+			continue
+		}
+		if seen[row] {
+			return nil, fmt.Errorf("%s: line %d: the picture %s is named twice", strings.Join(paths, ", "), line+1, r.names[row])
+		}
+		seen[row], order[line] = true, row
+		known++
+	}
+	switch {
+	case known == 0:
+		return nil, nil
+	case unknown != nil:
+		return nil, unknown
+	}
+	return order, nil
+}
+
+// texts reads tables that name pictures: one text per picture. It reports false if the first file is no such table.
+func (r *roster) texts(paths []string, what noun) ([]string, bool, error) {
+	texts := make([]string, len(r.names))
+	line := make([]int, len(r.names)) // where each came from
+	for i, file := range paths {
+		t, err := r.openNamed(file, what)
+		if err != nil {
+			return nil, false, err
+		}
+		if t == nil && i == 0 {
+			return nil, false, nil
+		} else if t == nil {
+			return nil, false, fmt.Errorf("%s: names no pictures, but %s does", file, paths[0])
+		}
+		err = t.each(func(number int, name, text string) error {
+			row, err := r.find(name, t.stems)
+			if err != nil {
+				return fmt.Errorf("%s: line %d: %w", file, number, err)
+			}
+			if line[row] > 0 {
+				return fmt.Errorf("%s: line %d: the picture %q has been named before, in line %d", file, number, name, line[row])
+			}
+			texts[row], line[row] = text, number
+			return nil
+		})
+		if err = errors.Join(err, t.in.Close()); err != nil {
+			return nil, false, err
+		}
+	}
+	missing := 0
+	first := ""
+	for row, number := range line {
+		if number == 0 {
+			if missing++; missing == 1 {
+				first = r.names[row]
+			}
+		}
+	}
+	switch {
+	case missing == 1:
+		return nil, false, fmt.Errorf("%s: does not name the picture %s", strings.Join(paths, ", "), first)
+	case missing > 1:
+		return nil, false, fmt.Errorf("%s: does not name %d of %d pictures, the first is %s", strings.Join(paths, ", "), missing, len(line), first)
+	}
+	return texts, true, nil
+}
+
+// namedTable is an open table that names pictures.
+type namedTable struct {
+	in          *input
+	table       *table // nil when spaces separate name and text
+	name, value int    // columns
+	stems       bool   // names may lack their endings
+}
+
+// openNamed opens a table that names pictures, or returns nil for a file that does not.
+func (r *roster) openNamed(file string, what noun) (*namedTable, error) {
+	in, err := openInput(file)
+	if err != nil {
+		return nil, err
+	}
+	t, err := r.lookNamed(in, what)
+	if t == nil {
+		in.Close()
+	}
+	return t, err
+}
+
+func (r *roster) lookNamed(in *input, what noun) (*namedTable, error) {
+	head, err := in.head()
+	if err != nil || !isText(head) || len(head) == 0 {
+		return nil, err
+	}
+	s := &sample{head: head}
+	for _, line := range s.lines(sampleRows) {
+		name, _, more := strings.Cut(string(line), " ")
+		if more && !strings.ContainsAny(name, "\t,;") && r.calls(name) {
+			in.skipMark()
+			return &namedTable{in: in}, nil
+		}
+	}
+	format := ""
+	for _, line := range s.lines(1) {
+		if bytes.IndexByte(line, '\t') >= 0 {
+			format = "tsv"
+		} else if bytes.ContainsAny(line, ",;") {
+			format = "csv"
+		}
+	}
+	if format == "" {
+		return nil, nil
+	}
+	t, rows, err := openTable(in, format, usualFiles...)
+	if err != nil || t.width < 2 {
+		return nil, nil // a bad table is told by who reads it otherwise
+	}
+	usual := usualFiles
+	if what != idNoun {
+		usual = slices.Concat(usualFiles, usualIDs)
+	}
+	n := &namedTable{in: in, table: t, name: t.named(usual)}
+	n.stems = n.name >= 0
+	for j := 0; n.name < 0 && j < t.width; j++ {
+		if slices.ContainsFunc(rows, func(row []string) bool { return r.calls(field(row, j)) }) {
+			n.name = j
+		}
+	}
+	if n.name < 0 {
+		return nil, nil
+	}
+	if t.names == nil && len(rows) > 1 && !r.calls(field(rows[0], n.name)) && r.calls(field(rows[1], n.name)) {
+		t.names = rows[0] // a line of names that is none by the general rules
+		if err := t.read(); err != nil {
+			return nil, err
+		}
+	}
+	return n, n.findValue(what)
+}
+
+func field(row []string, j int) string {
+	if j < len(row) {
+		return row[j]
+	}
+	return ""
+}
+
+// calls reports a text that is the name of a picture, or means to be one.
+func (r *roster) calls(text string) bool {
+	_, err := r.find(text, false)
+	return err == nil || promisesPicture(text)
+}
+
+// findValue chooses the column beside the names.
+func (n *namedTable) findValue(what noun) error {
+	t := n.table
+	usual := tableLabels
+	switch what {
+	case tagsNoun:
+		usual = slices.Concat(usualTags, []string{"tag"}, tableLabels)
+	case idNoun:
+		usual = usualIDs
+	}
+	if n.value = t.named(usual); n.value >= 0 && n.value != n.name {
+		return nil
+	}
+	if t.width == 2 {
+		n.value = 1 - n.name
+		return nil
+	}
+	return fmt.Errorf("%s: has %d columns: call the one with the %s %s", t.in.path, t.width, strings.TrimPrefix(what[1], "lines of "), usual[0])
+}
+
+// each calls f for every row.
+func (n *namedTable) each(f func(line int, name, text string) error) error {
+	if n.table == nil {
+		for number := 1; ; number++ {
+			line, err := n.in.line()
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if line = bytes.TrimSpace(line); len(line) == 0 {
+				continue
+			}
+			name, text, _ := strings.Cut(string(line), " ")
+			if err := f(number, name, strings.TrimSpace(text)); err != nil {
+				return err
+			}
+		}
+	}
+	for t := n.table; ; {
+		err := t.read()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(t.fields) != t.width {
+			return fmt.Errorf("%s: line %d: %d fields instead of %d", t.in.path, t.line, len(t.fields), t.width)
+		}
+		if err := f(t.line, string(t.fields[n.name]), string(t.fields[n.value])); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package dataset
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// A tar archive of pictures, plain or compressed with gzip or zstd: its entries are like the files of a folder, in the
+// order of the archive, and a folder that all of them share is left out before the classes are looked for. Nothing is
+// unpacked to disk, and the names of entries are names only: they lead nowhere. Opening reads the archive once for its
+// names, every pass once more.
+
+func looksTar(s *sample) bool { return len(s.head) >= 512 && string(s.head[257:262]) == "ustar" }
+
+// openTar lists the pictures of an archive and begins a pass over them.
+func openTar(in *input, cols columns) (reader, header, error) {
+	g := &gallery{path: filepath.ToSlash(in.path), format: "tar", options: cols.pictures}
+	file := in.path
+	g.shelf = func() (shelf, error) {
+		in, err := openInput(file)
+		if err != nil {
+			return nil, err
+		}
+		return &tarShelf{gallery: g, in: in, entries: tar.NewReader(in.buf)}, nil
+	}
+	if err := g.listTar(in); err != nil {
+		return nil, header{}, err
+	}
+	if len(g.names) == 0 {
+		return nil, header{}, fmt.Errorf("%s: is an archive without pictures (%s)", in.path, codecNames)
+	}
+	if err := in.Close(); err != nil {
+		return nil, header{}, err
+	}
+	g.top = sharedFolder(g.names)
+	return g.start()
+}
+
+// listTar finds the pictures in an archive.
+func (g *gallery) listTar(in *input) error {
+	var r io.Reader = in.buf
+	if in.at != nil {
+		r = io.NewSectionReader(in.at, 0, in.size) // seeks over what is not looked at
+	}
+	entries := tar.NewReader(r)
+	for place := 0; ; place++ {
+		e, err := entries.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return tarError(in.path, err)
+		}
+		name := cleanName(e.Name)
+		if hidden(name) {
+			continue
+		}
+		head := func() []byte {
+			b := make([]byte, sniffed)
+			n, e := io.ReadFull(entries, b)
+			if e != nil && e != io.EOF && e != io.ErrUnexpectedEOF {
+				err = e
+			}
+			return b[:n]
+		}
+		switch {
+		case (e.Typeflag == tar.TypeLink || e.Typeflag == tar.TypeSymlink) && promisesPicture(name):
+			g.spoil(len(g.names), "is a link, and links in an archive are not followed: pack the file itself (tar --dereference --hard-dereference)")
+		case e.Typeflag != tar.TypeReg || !isPicture(name, head):
+			if err != nil {
+				return tarError(in.path, err)
+			}
+			continue
+		}
+		if len(g.names) == maxRows {
+			return fmt.Errorf("%s: holds more than %d pictures", in.path, maxRows)
+		}
+		g.names = append(g.names, name)
+		g.places = append(g.places, place)
+	}
+}
+
+// cleanName is the name of an entry as a path below a folder, wherever it pretends to lead.
+func cleanName(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
+
+// hidden reports a path with a part that begins with a dot.
+func hidden(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") {
+			return true
+		}
+	}
+	return name == ""
+}
+
+// sharedFolder is the length of the first folder, with its slash, if all names begin with it; else 0.
+func sharedFolder(names []string) int {
+	first, _, found := strings.Cut(names[0], "/")
+	if !found {
+		return 0
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, first+"/") {
+			return 0
+		}
+	}
+	return len(first) + 1
+}
+
+func tarError(path string, err error) error {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%s: the archive is cut off", path)
+	case errors.Is(err, tar.ErrHeader):
+		return fmt.Errorf("%s: is damaged, or no tar archive", path)
+	case strings.HasPrefix(err.Error(), path): // a decompressor's, which names the file
+		return err
+	}
+	return fmt.Errorf("%s: cannot read the archive: %w", path, err)
+}
+
+// tarShelf reads the pictures of a batch one after the other and keeps them for the workers.
+type tarShelf struct {
+	*gallery
+	in      *input
+	entries *tar.Reader
+	place   int // number of the next entry
+	first   int // of the batch
+	batch   [][]byte
+	errs    []error
+}
+
+// batchBytes bounds the pictures in memory, but for one more.
+const batchBytes = 64 << 20
+
+func (s *tarShelf) load(first, n int) (int, error) {
+	s.first, s.batch, s.errs = first, s.batch[:0], s.errs[:0]
+	size := 0
+	for k := 0; k < n && size < batchBytes; k++ {
+		e, err := s.seek(first + k)
+		if err != nil {
+			return 0, err
+		}
+		var b []byte
+		if s.bad[first+k] == "" {
+			if e.Size > maxEncoded {
+				_, err = readEncoded(nil, e.Size)
+			} else if b, err = io.ReadAll(s.entries); err != nil {
+				return 0, tarError(s.in.path, err)
+			}
+		}
+		size += len(b)
+		s.batch, s.errs = append(s.batch, b), append(s.errs, err)
+	}
+	return len(s.batch), nil
+}
+
+// seek goes to the entry of picture i.
+func (s *tarShelf) seek(i int) (*tar.Header, error) {
+	for {
+		e, err := s.entries.Next()
+		if err != nil && err != io.EOF {
+			return nil, tarError(s.in.path, err)
+		}
+		s.place++
+		if err == io.EOF || s.place-1 == s.places[i] && cleanName(e.Name) != s.names[i] {
+			return nil, fmt.Errorf("%s: %s is no longer where it was: did the file change while it was read?", s.in.path, path.Base(s.names[i]))
+		}
+		if s.place-1 == s.places[i] {
+			return e, nil
+		}
+	}
+}
+
+func (s *tarShelf) use(i int, f func(encoded []byte) error) error {
+	if err := s.errs[i-s.first]; err != nil {
+		return err
+	}
+	return f(s.batch[i-s.first])
+}
+
+func (s *tarShelf) Close() error { return s.in.Close() }

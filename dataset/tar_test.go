@@ -1,0 +1,184 @@
+package dataset
+
+import (
+	"archive/tar"
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tarOf packs names and contents in turn; a name with an arrow is a link.
+func tarOf(files ...string) string {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		h := &tar.Header{Name: files[i], Size: int64(len(files[i+1])), Mode: 0o644, Typeflag: tar.TypeReg}
+		if name, target, link := strings.Cut(files[i], "->"); link {
+			h = &tar.Header{Name: name, Linkname: target, Typeflag: tar.TypeSymlink}
+		} else if strings.HasSuffix(files[i], "/") {
+			h = &tar.Header{Name: files[i], Typeflag: tar.TypeDir}
+		}
+		if err := w.WriteHeader(h); err != nil {
+			panic(err)
+		}
+		if _, err := w.Write([]byte(files[i+1])); err != nil {
+			panic(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+func TestTar(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		name  string
+		files []string
+		want  string
+	}{
+		{"classes", []string{"cats/", "", "cats/10.png", tone(1), "cats/deep/er/2.png", tone(2), "notes.txt", "x", "dogs/x", tone(3)},
+			"1 cats a.tar/cats/10.png\n2 cats a.tar/cats/deep/er/2.png\n3 dogs a.tar/dogs/x"},
+		{"common folder", []string{"./zoo/", "", "./zoo/cats/1.png", tone(1), "./zoo/dogs/2.png", tone(2), "./zoo/._x.png", "x"},
+			"1 cats a.tar/zoo/cats/1.png\n2 dogs a.tar/zoo/dogs/2.png"},
+		{"flat", []string{"zoo/2.png", tone(2), "zoo/1.png", tone(1)}, "2 a.tar/zoo/2.png\n1 a.tar/zoo/1.png"},
+		{"evil names", []string{"../../etc/1.png", tone(1), "/root/2.png", tone(2), "a/../../3.png", tone(3)[:0] + tone(3)},
+			"1 etc a.tar/etc/1.png\n2 root a.tar/root/2.png\nerror: a.tar/3.png: lies beside the folders that are the classes, so it has none: move it into one of them" +
+				"; mend or remove the picture, or leave out bad ones with --skip-bad"},
+		{"link", []string{"1.png", tone(1), "2.png->1.png", "", "b.txt->1.png", ""},
+			"error: a.tar/2.png: is a link, and links in an archive are not followed: pack the file itself (tar --dereference --hard-dereference)" +
+				"; mend or remove the picture, or leave out bad ones with --skip-bad"},
+		{"broken", []string{"1.png", tone(1), "2.png", "oh"},
+			"error: a.tar/2.png: is not a picture: it does not begin like JPEG, PNG, GIF, BMP, TIFF or WebP; mend or remove the picture, or leave out bad ones with --skip-bad"},
+	} {
+		content := tarOf(c.files...)
+		for suffix, packed := range map[string]string{".tar": content, ".tar.gz": gzipped(content), ".tgz": gzipped(content), ".tar.zst": zstded(content)} {
+			s := setOpen(t, Spec{Paths: []string{setFile(t, ".", "a"+suffix, packed)}, Size: 2})
+			for range 2 {
+				got := rowsOf(t, s)
+				if at := strings.Index(c.want, "error"); at > 0 { // rows before the error may be in its chunk
+					got, c.want = got[strings.Index(got, "error"):], c.want[at:]
+				}
+				if want := strings.ReplaceAll(c.want, "a.tar/", "a"+suffix+"/"); got != want {
+					t.Errorf("%s as %s: read\n%s\nwant\n%s", c.name, suffix, got, want)
+				}
+			}
+			if s.Format() != "tar" {
+				t.Errorf("format %s", s.Format())
+			}
+		}
+	}
+	s := setOpen(t, Spec{Paths: []string{setFile(t, ".", "b.tar", tarOf("zoo/1.png", tone(1), "zoo/2.png", tone(2)))}, Size: 1,
+		LabelsFile: []string{setFile(t, ".", "y.csv", "2.png,dog\nzoo/1.png,cat\n")}})
+	if got := rowsOf(t, s); got != "1 cat b.tar/zoo/1.png\n2 dog b.tar/zoo/2.png" {
+		t.Errorf("read\n%s", got)
+	}
+	// The archive is another one in the next pass.
+	setFile(t, ".", "b.tar", tarOf("zoo/1.png", tone(1), "zoo/3.png", tone(2)))
+	if got := rowsOf(t, s); got != "error: b.tar: 2.png is no longer where it was: did the file change while it was read?" {
+		t.Errorf("read\n%s", got)
+	}
+}
+
+func TestTarComplaints(t *testing.T) {
+	dir := t.TempDir()
+	content := tarOf("1.png", tone(1), "2.png", tone(2))
+	for name, c := range map[string][2]string{
+		"cut.tar":      {content[:1500], "cut.tar: the archive is cut off"},
+		"cut.tar.gz":   {gzipped(content)[:100], "cut.tar.gz: the gzip data end too early: the file is cut off"},
+		"none.tar":     {tarOf("a.txt", "x"), "none.tar: is an archive without pictures (JPEG, PNG, GIF, BMP, TIFF or WebP)"},
+		"a.tar.xz":     {"\xfd7zXZ\x00\x00\x04", "a.tar.xz: is compressed with xz, which is not read: decompress it, or pack it with gzip or zstd instead"},
+		"a.tar.bz2":    {"BZh91AY&SY\x00", "a.tar.bz2: is compressed with bzip2, which is not read: decompress it, or pack it with gzip or zstd instead"},
+		"a.tar":        {strings.Repeat("hello there ", 100), "a.tar: is damaged, or no tar archive"},
+		"picture.png":  {"oh", "picture.png: is not a picture: it does not begin like JPEG, PNG, GIF, BMP, TIFF or WebP; mend or remove the picture, or leave out bad ones with --skip-bad"},
+		"p.png.gz":     {gzipped(tone(1)), "p.png.gz: is a picture inside gzip: decompress it first"},
+		"vectors.npy":  {setNpy([]float32{1, 2}), "vectors.npy: holds vectors, not pictures, which --size, --fit and --grey are for"},
+		"late.tar.zst": {zstded(content)[:len(zstded(content))-9], "late.tar.zst: the zstd data end too early: the file is cut off"},
+	} {
+		_, err := Open(Spec{Paths: []string{setFile(t, dir, name, c[0])}, Size: 4})
+		setWant(t, dir, err, strings.ReplaceAll(c[1], "/", string(filepath.Separator)))
+	}
+}
+
+// TestPicturesKeepTheirShape resizes pictures of files that have a shape of their own, and refuses to mix shapes.
+func TestPicturesKeepTheirShape(t *testing.T) {
+	t.Chdir(t.TempDir())
+	cifar, want := []byte{3}, make([]uint8, cifarPixels)
+	for i := range cifarPixels {
+		cifar = append(cifar, byte(i*7+i/1024*50))
+		want[i%1024*3+i/1024] = cifar[1+i] // side by side
+	}
+	setFile(t, ".", "data_batch_1.bin", string(cifar))
+	setFile(t, ".", "a-idx3-ubyte", idxOf(8, "\x01\x02\x03\x04\x05\x06", 1, 2, 3))
+	zoo(t, "zoo")
+	check := func(spec Spec, shape Shape, want []uint8) {
+		t.Helper()
+		s := setOpen(t, spec)
+		got, pictures := s.Shape()
+		if !pictures || got != shape {
+			t.Errorf("%+v: shape %v", spec, got)
+		}
+		for c, err := range s.Chunks(t.Context()) {
+			if err != nil || len(c.X.Row(0)) != len(want) {
+				t.Fatalf("%+v: %d values, %v", spec, len(c.X.Row(0)), err)
+			}
+			for i, v := range c.X.Row(0) {
+				k := i
+				if shape.Planar {
+					plane := shape.Width * shape.Height
+					k = i%plane*3 + i/plane
+				}
+				if v != float32(want[k]) {
+					t.Fatalf("%+v: value %d is %v, want %d", spec, i, v, want[k])
+				}
+			}
+		}
+	}
+	batch := []string{"data_batch_1.bin"}
+	grey := func(b []uint8) (out []uint8) {
+		for i := 0; i < len(b); i += 3 {
+			out = append(out, luma(b[i], b[i+1], b[i+2]))
+		}
+		return out
+	}
+	check(Spec{Paths: batch}, Shape{32, 32, 3, true}, want)
+	check(Spec{Paths: batch, Size: 32}, Shape{32, 32, 3, true}, want)
+	check(Spec{Paths: batch, Grey: true}, Shape{32, 32, 1, false}, grey(want))
+	check(Spec{Paths: batch, Size: 5}, Shape{5, 5, 3, true}, slowResize(want, 32, 32, 3, 5))
+	check(Spec{Paths: batch, Size: 5, Grey: true}, Shape{5, 5, 1, false}, grey(slowResize(want, 32, 32, 3, 5)))
+	small := []uint8{1, 2, 3, 4, 5, 6}
+	check(Spec{Paths: []string{"a-idx3-ubyte"}}, Shape{3, 2, 1, false}, small)
+	check(Spec{Paths: []string{"a-idx3-ubyte"}, Grey: true}, Shape{3, 2, 1, false}, small)
+	check(Spec{Paths: []string{"a-idx3-ubyte"}, Size: 4, Fit: "squash"}, Shape{4, 4, 1, false}, slowResize(small, 3, 2, 1, 4))
+	check(Spec{Paths: []string{"a-idx3-ubyte"}, Size: 2}, Shape{2, 2, 1, false}, []uint8{1, 2, 4, 5})
+
+	_, err := Open(Spec{Paths: []string{"zoo", "data_batch_1.bin"}})
+	setWant(t, "", err, "data_batch_1.bin: pictures of 32 x 32 pixels, colour, channel after channel, but those of zoo are 32 x 32 pixels, colour")
+	if _, pictures := setOpen(t, Spec{Paths: []string{setFile(t, ".", "v.npy", setNpy([]float32{1, 2}))}}).Shape(); pictures {
+		t.Error("vectors have a shape")
+	}
+}
+
+func FuzzTar(f *testing.F) {
+	f.Add([]byte(tarOf("a/1.png", tone(1), "b/2.png", tone(2), "c->1.png", "")))
+	f.Add([]byte(gzipped(tarOf("1.png", tone(1)))))
+	f.Add([]byte(tarOf("x", strings.Repeat("x", 600))))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(dir, "a.tar")
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(Spec{Paths: []string{path}, Format: "tar", Size: 2, SkipBad: true, Threads: 1})
+		if err != nil {
+			return
+		}
+		rows, err := setRead(t, s)
+		if bad, _ := s.Bad(); err == nil && len(rows)+bad != s.files[0].header.rows {
+			t.Errorf("%d rows and %d bad ones of %d", len(rows), bad, s.files[0].header.rows)
+		}
+	})
+}
