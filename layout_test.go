@@ -21,7 +21,7 @@ var pipeline = []string{
 	"hashgrove/hamming", "hashgrove/dataset", "hashgrove/internal/fashion", "hashgrove/feature",
 	"hashgrove/affinity", "hashgrove/inference",
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index",
-	"hashgrove", "hashgrove/eval", "hashgrove/baseline", "hashgrove/training",
+	"hashgrove", "hashgrove/eval", "hashgrove/baseline", "hashgrove/training", "hashgrove/experiments",
 	"hashgrove/cmd/hashgrove",
 }
 
@@ -64,6 +64,9 @@ func TestModelLinksNoTrainer(t *testing.T) {
 func TestFilesAreInShape(t *testing.T) {
 	comments := map[string]int{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && name != "." && strings.ContainsAny(d.Name()[:1], "_.") {
+			return fs.SkipDir // generators are modules of their own
+		}
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
 			return err
 		}
@@ -94,7 +97,7 @@ func TestFilesAreInShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, n := range comments {
-		if n != 1 && !strings.Contains(dir, "_gen") {
+		if n != 1 {
 			t.Errorf("package in %s has %d package comments, want 1", dir, n)
 		}
 	}

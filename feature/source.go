@@ -91,3 +91,10 @@ func pixels(dst []uint8, row []float32, shape dataset.Shape) {
 		}
 	}
 }
+
+// NewPicture is the picture of a row of values from 0 to 255.
+func NewPicture(row []float32, shape dataset.Shape) Picture {
+	p := Picture{shape.Width, shape.Height, shape.Channels, make([]uint8, len(row))}
+	pixels(p.Pix, row, shape)
+	return p
+}

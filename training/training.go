@@ -13,17 +13,19 @@ import (
 	"hashgrove"
 	"hashgrove/affinity"
 	"hashgrove/dataset"
+	"hashgrove/feature"
 	"hashgrove/model"
 )
 
 // Job is one training run. Trainer, X and Y decide the model; the rest decides how to get there.
 type Job struct {
-	Trainer hashgrove.Trainer
-	X       *dataset.Columns
-	Y       affinity.Matrix
-	Similar Similarity // how Y was made; it is stored with the options
-	Data    string     // digest of data and supervision, stored in the model
-	Info    model.Info // Features, Classes and HeldOut of the model; the rest is filled in
+	Trainer  hashgrove.Trainer
+	X        *dataset.Columns
+	Y        affinity.Matrix
+	Similar  Similarity        // how Y was made; it is stored with the options
+	Data     string            // digest of data and supervision, stored in the model
+	Features feature.Extractor // what made the columns of pictures, for the model to carry; nil for vectors
+	Info     model.Info        // Features, Classes and HeldOut of the model; the rest is filled in
 
 	Grow *model.Model // bits to start from; X must be quantised with this model's quantiser
 
@@ -141,8 +143,9 @@ func (j Job) Run(ctx context.Context) (*Result, error) {
 	info.Bits = stats
 	info.Runs = j.runs(len(functions))
 	result.Model = &model.Model{
-		Encoder: &model.Binned{Quantizer: j.X.Quantizer, Functions: functions},
-		Info:    info,
+		Encoder:  &model.Binned{Quantizer: j.X.Quantizer, Functions: functions},
+		Features: j.Features,
+		Info:     info,
 	}
 	return result, nil
 }
@@ -167,6 +170,9 @@ func (j Job) grown() ([]model.Function, []model.BitStat, error) {
 	}
 	if old.Dim() != j.X.Dim() {
 		return nil, nil, fmt.Errorf("the model to grow takes vectors of %d dimensions, the data have %d", old.Dim(), j.X.Dim())
+	}
+	if (j.Grow.Features == nil) != (j.Features == nil) || j.Features != nil && feature.Fingerprint(j.Grow.Features) != feature.Fingerprint(j.Features) {
+		return nil, nil, errors.New("the model to grow makes its vectors with other features")
 	}
 	if j.Trainer.Order == hashgrove.TSH {
 		return nil, nil, errors.New("the TSH order infers all bits at once, so its models cannot be grown")

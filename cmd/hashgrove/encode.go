@@ -133,7 +133,12 @@ func (c *encodeCommand) encode(ctx context.Context, m *model.Model, set *dataset
 	}
 	p := c.start("encoding", header.Rows, 0)
 	defer p.end()
-	err = m.EncodeSource(ctx, set, c.threads, func(first int, codes hamming.Codes, chunk dataset.Chunk) error {
+	src, err := m.Source(set, c.threads)
+	if err != nil {
+		out.Abort()
+		return 0, err
+	}
+	err = m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk dataset.Chunk) error {
 		rows = first + codes.Len()
 		p.tick(rows)
 		return out.Write(codes, chunk.IDs)

@@ -122,7 +122,11 @@ func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, pat
 	if err != nil {
 		return nil, err
 	}
-	if set.Dim() != m.Encoder.Dim() {
+	src, err := m.Source(set, c.threads)
+	if err != nil {
+		return nil, err
+	}
+	if src.Dim() != m.Encoder.Dim() {
 		return nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d", paths[0], set.Dim(), m.Encoder.Dim())
 	}
 	sum, err := c.scan(ctx, set, false)
@@ -135,7 +139,7 @@ func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, pat
 	e := &encoded{sum, hamming.NewCodes(sum.Rows, m.Encoder.Bits())}
 	p := c.start("encoding", sum.Rows, 0)
 	defer p.end()
-	return e, m.EncodeSource(ctx, set, c.threads, func(first int, codes hamming.Codes, _ dataset.Chunk) error {
+	return e, m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, _ dataset.Chunk) error {
 		copy(e.codes.Data[first*e.codes.Words:], codes.Data)
 		p.tick(first + codes.Len())
 		return nil

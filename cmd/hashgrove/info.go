@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"hashgrove/feature"
 	"hashgrove/hamming"
 	"hashgrove/model"
 )
@@ -52,7 +53,7 @@ A damaged file is an error that names the damaged section.`,
 						return err
 					}
 				default:
-					fmt.Fprintf(a.out, "%s: intact %s, %d bits, fingerprint %s\n", path, f.Type, f.Bits, f.Fingerprint)
+					fmt.Fprintf(a.out, "%s: intact %s, fingerprint %s\n", path, f.Type, f.Fingerprint)
 				}
 			}
 			return first
@@ -63,13 +64,14 @@ A damaged file is an error that names the damaged section.`,
 // fileReport is what info --json and verify --json print.
 type fileReport struct {
 	File        string `json:"file"`
-	Type        string `json:"type"` // model or codes
-	Bits        int    `json:"bits"`
+	Type        string `json:"type"` // model, codes or features
+	Bits        int    `json:"bits,omitempty"`
 	Fingerprint string `json:"fingerprint"`
 
-	Kind string      `json:"kind,omitempty"`
-	Dims int         `json:"dims,omitempty"`
-	Info *model.Info `json:"info,omitempty"`
+	Kind     string      `json:"kind,omitempty"`
+	Dims     int         `json:"dims,omitempty"`
+	Features string      `json:"features,omitempty"` // kind of the extractor that a model carries
+	Info     *model.Info `json:"info,omitempty"`
 
 	Codes int  `json:"codes,omitempty"`
 	IDs   bool `json:"ids,omitempty"`
@@ -81,17 +83,26 @@ type fileReport struct {
 func readAny(path string) (*fileReport, error) {
 	m, err := model.ReadFile(path)
 	if err == nil {
-		return &fileReport{
+		f := &fileReport{
 			File: path, Type: "model", Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
 			Kind: m.Encoder.Kind(), Dims: m.Encoder.Dim(), Info: &m.Info, encoder: m.Encoder,
-		}, nil
+		}
+		if m.Features != nil {
+			f.Features = m.Features.Kind()
+		}
+		return f, nil
 	}
 	if !errors.Is(err, model.ErrKind) {
 		return nil, err
 	}
+	if e, err := feature.ReadFile(path); err == nil {
+		return &fileReport{File: path, Type: "features", Fingerprint: model.Fingerprint(feature.Fingerprint(e)).String(), Kind: e.Kind(), Dims: e.Dim()}, nil
+	} else if !errors.Is(err, model.ErrKind) {
+		return nil, err
+	}
 	f, err := hamming.ReadFile(path)
 	if errors.Is(err, hamming.ErrKind) {
-		return nil, fmt.Errorf("%s: neither a model nor a code file", path)
+		return nil, fmt.Errorf("%s: neither a model, nor codes, nor features", path)
 	}
 	if err != nil {
 		return nil, err
@@ -110,6 +121,10 @@ func (a *app) describe(path string) error {
 	if a.json {
 		return a.printJSON(f)
 	}
+	if f.Type == "features" {
+		fmt.Fprintf(a.out, "%s: features of kind %s, %d dimensions, fingerprint %s\n", path, f.Kind, f.Dims, f.Fingerprint)
+		return nil
+	}
 	fmt.Fprintf(a.out, "%s: %s of %d bits, fingerprint %s\n", path, f.Type, f.Bits, f.Fingerprint)
 	if f.Type == "codes" {
 		ids := "no ids"
@@ -120,6 +135,9 @@ func (a *app) describe(path string) error {
 		return nil
 	}
 	fmt.Fprintf(a.out, "method %s, %s over %d dimensions, written by version %s\n", f.Info.Method, f.Kind, f.Dims, f.Info.Version)
+	if f.Features != "" {
+		fmt.Fprintf(a.out, "takes pictures: it carries its own %s features\n", f.Features)
+	}
 	from := 1
 	for _, r := range f.Info.Runs {
 		fmt.Fprintf(a.out, "bits %d to %d: %d rows, seed %d, data %.16s\n", from, r.Bits, r.Rows, r.Seed, r.Data)

@@ -110,7 +110,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see \"hashgrove help %s\"", err, cmd.Name())
 	})
-	root.AddCommand(a.demo(), a.inspect(), a.train(), a.encode(), a.eval(), a.info(), a.verify(), a.version())
+	root.AddCommand(a.demo(), a.inspect(), a.features(), a.experiment(), a.train(), a.encode(), a.eval(), a.info(), a.verify(), a.version())
 	return root
 }
 

@@ -98,7 +98,7 @@ func TestHelpExamples(t *testing.T) {
 		t.Skip("the demo's example takes seconds")
 	}
 	shop(t)
-	order := []string{"version", "inspect", "train", "encode", "eval", "info", "verify", "demo"}
+	order := []string{"version", "inspect", "train", "encode", "eval", "info", "verify", "demo", "features", "experiment"}
 	root := (&app{}).root()
 	seen := 0
 	for _, name := range order {

@@ -16,6 +16,7 @@ import (
 	"hashgrove/affinity"
 	"hashgrove/dataset"
 	"hashgrove/eval"
+	"hashgrove/feature"
 	"hashgrove/inference"
 	"hashgrove/model"
 	"hashgrove/training"
@@ -28,7 +29,7 @@ type trainCommand struct {
 	similar similarity
 	trainer hashgrove.Trainer
 
-	output, grow                string
+	output, grow, features      string
 	resume, restart             bool
 	timeLimit                   time.Duration
 	patience                    int
@@ -60,6 +61,7 @@ training goes on with --resume and gives the same model, byte for byte.`,
 	f.StringVarP(&c.output, "output", "o", "", "the model file to write")
 	f.IntVar(&c.trainer.Bits, "bits", 64, "code length")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this model and add more")
+	f.StringVar(&c.features, "features", "", "make these features of pictures first: gist320, gist512, pixels, or a file that features --save wrote; the model carries them")
 	f.BoolVar(&c.resume, "resume", false, "go on with an interrupted training")
 	f.BoolVar(&c.restart, "restart", false, "throw an interrupted training away and begin anew")
 	f.DurationVar(&c.timeLimit, "time-limit", 0, "end in time with fewer bits, for instance 10m")
@@ -113,7 +115,21 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	sum, err := c.scan(ctx, set, true)
+	src := dataset.Source(set)
+	var extractor feature.Extractor
+	if c.features != "" {
+		shape, ok := set.Shape()
+		if !ok {
+			return usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
+		}
+		if extractor, err = namedExtractor(c.features, shape); err != nil {
+			return err
+		}
+		if src, err = feature.Vectors(extractor, set, shape, c.threads); err != nil {
+			return err
+		}
+	}
+	sum, err := c.scan(ctx, src, true)
 	if err != nil {
 		return err
 	}
@@ -123,9 +139,13 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 		}
 	}
 	c.warn(sum.Warnings)
-	job, err := c.job(ctx, set, sum)
+	job, err := c.job(ctx, src, sum)
 	if err != nil {
 		return err
+	}
+	job.Features = extractor
+	if extractor == nil {
+		job.Info.Features = set.Names()
 	}
 	c.note("learning %d bits from %d rows of %d dimensions", job.Trainer.Bits, job.X.Rows, job.X.Dim())
 	result, err := c.learn(ctx, job)
@@ -180,7 +200,7 @@ func (c *trainCommand) learn(ctx context.Context, job training.Job) (*training.R
 }
 
 // job makes the training job from the scanned data: which rows train, which validate, and who is similar to whom.
-func (c *trainCommand) job(ctx context.Context, set *dataset.Set, sum *dataset.Summary) (training.Job, error) {
+func (c *trainCommand) job(ctx context.Context, all dataset.Source, sum *dataset.Summary) (training.Job, error) {
 	job := training.Job{
 		Trainer: c.trainer, Data: hex.EncodeToString(sum.Digest[:]),
 		Checkpoint: c.output + ".ckpt", Resume: c.resume, Restart: c.restart,
@@ -196,7 +216,6 @@ func (c *trainCommand) job(ctx context.Context, set *dataset.Set, sum *dataset.S
 	if c.patience > 0 {
 		job.Similar.Validation = c.validation
 	}
-	job.Info.Features = set.Names()
 	if err := sum.Trainable(); err != nil {
 		return job, err
 	}
@@ -232,9 +251,9 @@ func (c *trainCommand) job(ctx context.Context, set *dataset.Set, sum *dataset.S
 			}
 		}
 	}
-	train, src, ranges := sum, dataset.Source(set), sum.Ranges
+	train, src, ranges := sum, all, sum.Ranges
 	if slices.Contains(keep, false) { // the range may know nothing of rows that are held out
-		train, src = sum.Only(keep), dataset.Select(set, keep)
+		train, src = sum.Only(keep), dataset.Select(all, keep)
 		var err error
 		if ranges, err = dataset.RangesOf(ctx, src); err != nil {
 			return job, err
@@ -269,7 +288,7 @@ func (c *trainCommand) job(ctx context.Context, set *dataset.Set, sum *dataset.S
 	}
 	if c.patience > 0 {
 		held := sum.Only(validate)
-		x, err := dataset.Quantize(ctx, dataset.Select(set, validate), held.Rows, quantizer, c.threads)
+		x, err := dataset.Quantize(ctx, dataset.Select(all, validate), held.Rows, quantizer, c.threads)
 		if err != nil {
 			return job, err
 		}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hashgrove/dataset"
+	"hashgrove/feature"
+	"hashgrove/internal/section"
+)
+
+type featuresCommand struct {
+	*app
+	data                         dataFlags
+	kind, output, use, save, typ string
+	orientations                 []int
+	blocks                       int
+	learner                      feature.Learner
+	sides, pool                  string
+}
+
+func (a *app) features() *cobra.Command {
+	c := &featuresCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "features DATA... --kind gist|codebook|pixels -o OUT.npy",
+		Short: "Turn pictures into vectors",
+		Long: `Turn pictures (a folder, a tar, CIFAR or IDX files) into vectors:
+  gist      energies of oriented filters in a grid of blocks; --orientations 8,8,4 gives 320 numbers,
+            8,8,8,8 gives 512
+  codebook  responses of all patches to words learned from these pictures, pooled over a pyramid:
+            800 words give 11,200 numbers
+  pixels    the pixels themselves
+Classes, tags and ids go to text files beside the output. --save keeps the extractor, with a learned
+codebook in it, for --use on other pictures and for "hashgrove train --features".`,
+		Example: `  hashgrove features shop/train-images-idx3-ubyte.gz --size 32 --kind gist -o gist.npy
+  hashgrove train gist.npy --labels gist.labels.txt --bits 4 --rounds 5 -o gist.hgm
+  hashgrove features shop/query-images-idx3-ubyte.gz --kind codebook --words 20 --patches 2000 --iterations 2 --save words.hgf -o words.npy`,
+		Args: atLeast(1, "pictures"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	c.data.bind(f, "")
+	f.StringVarP(&c.output, "output", "o", "", "the NumPy file to write")
+	f.StringVar(&c.kind, "kind", "", "gist, codebook or pixels")
+	f.StringVar(&c.use, "use", "", "an extractor that was saved before, in place of --kind")
+	f.StringVar(&c.save, "save", "", "file to keep the extractor in")
+	f.StringVar(&c.typ, "type", string(dataset.Float32), "type of the values: float32, float16 or uint8 (256 bins)")
+	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4}, "gist: orientations of each scale, the finest first")
+	f.IntVar(&c.blocks, "blocks", 4, "gist: blocks along each side")
+	l := &c.learner
+	f.IntVar(&l.Words, "words", 800, "codebook: words of the dictionary")
+	f.IntVar(&l.Patch, "patch", 6, "codebook: side of a patch in pixels")
+	f.IntVar(&l.Stride, "stride", 1, "codebook: pixels from one patch to the next")
+	f.IntVar(&l.Levels, "levels", 3, "codebook: levels of the pooling pyramid")
+	f.Float64Var(&l.Threshold, "threshold", 0.25, "codebook: responses below it count as nothing; negative means none")
+	f.StringVar(&c.sides, "sides", "positive", "codebook: positive, absolute or split responses")
+	f.StringVar(&c.pool, "pool", "sum", "codebook: sum or max over a cell")
+	f.IntVar(&l.Patches, "patches", 0, "codebook: random patches to learn from; 0 means 400,000, or 100,000 with --non-zeros")
+	f.IntVar(&l.Iterations, "iterations", 50, "codebook: iterations of learning")
+	f.IntVar(&l.Sparsity, "non-zeros", 1, "codebook: words per patch while learning; 1 is OMP-1, more is K-SVD")
+	return cmd
+}
+
+func (c *featuresCommand) run(ctx context.Context, args []string) error {
+	if c.output == "" && c.save == "" {
+		return usagef("features needs -o OUT.npy, the file to write, or --save")
+	}
+	if (c.kind == "") == (c.use == "") {
+		return usagef("features needs either --kind gist, codebook or pixels, or --use FILE")
+	}
+	set, err := c.data.open(args)
+	if err != nil {
+		return err
+	}
+	shape, ok := set.Shape()
+	if !ok {
+		return fmt.Errorf("%s: rows of %d values are not known to be pictures; features takes folders, tars, CIFAR and IDX files", args[0], set.Dim())
+	}
+	began := time.Now()
+	extractor, err := c.extractor(ctx, set, shape)
+	if err != nil {
+		return err
+	}
+	learned := time.Since(began)
+	if c.save != "" {
+		if err := feature.WriteFile(c.save, extractor); err != nil {
+			return err
+		}
+	}
+	r := featuresReport{Output: c.output, Extractor: c.save, Kind: extractor.Kind(), Dims: extractor.Dim(), LearnSeconds: learned.Seconds()}
+	if c.output != "" {
+		began = time.Now()
+		src, err := feature.Vectors(extractor, set, shape, c.threads)
+		if err != nil {
+			return err
+		}
+		if err := c.write(ctx, set, src, &r); err != nil {
+			return err
+		}
+		r.Seconds = time.Since(began).Seconds()
+	}
+	if bad, first := set.Bad(); bad > 0 {
+		c.note("dropped %d bad pictures, the first: %v", bad, &first[0])
+	}
+	if c.json {
+		return c.printJSON(r)
+	}
+	if c.output != "" {
+		fmt.Fprintf(c.out, "%s: %d vectors of %d dimensions (%s) in %.1f s\n", r.Output, r.Rows, r.Dims, r.Kind, r.Seconds)
+		for _, path := range r.Beside {
+			fmt.Fprintf(c.out, "%s\n", path)
+		}
+	}
+	if c.save != "" {
+		fmt.Fprintf(c.out, "%s: the extractor\n", c.save)
+	}
+	return nil
+}
+
+// featuresReport is what features --json prints.
+type featuresReport struct {
+	Output       string   `json:"output,omitempty"`
+	Extractor    string   `json:"extractor,omitempty"`
+	Kind         string   `json:"kind"`
+	Rows         int      `json:"rows"`
+	Dims         int      `json:"dims"`
+	LearnSeconds float64  `json:"learn_seconds"`
+	Seconds      float64  `json:"seconds"`
+	Beside       []string `json:"beside,omitempty"`
+}
+
+// extractor makes, reads or learns the extractor.
+func (c *featuresCommand) extractor(ctx context.Context, set *dataset.Set, shape dataset.Shape) (feature.Extractor, error) {
+	if c.use != "" {
+		return feature.ReadFile(c.use)
+	}
+	switch c.kind {
+	case "pixels":
+		return &feature.Pixels{Width: shape.Width, Height: shape.Height, Channels: shape.Channels}, nil
+	case "gist":
+		if shape.Width != shape.Height {
+			return nil, fmt.Errorf("gist takes square pictures, not %d x %d; use --size", shape.Width, shape.Height)
+		}
+		return feature.NewGIST(feature.GISTOptions{Size: shape.Width, Orientations: c.orientations, Blocks: c.blocks})
+	case "codebook":
+		return c.learn(ctx, set, shape)
+	}
+	return nil, usagef("unknown kind of features %q; choose gist, codebook or pixels", c.kind)
+}
+
+// learn learns a codebook from the pictures, or from 50,000 of them drawn at random.
+func (c *featuresCommand) learn(ctx context.Context, set *dataset.Set, shape dataset.Shape) (feature.Extractor, error) {
+	sides, ok := map[string]feature.Sides{"positive": feature.Positive, "absolute": feature.Absolute, "split": feature.Split}[c.sides]
+	if !ok {
+		return nil, usagef("--sides %s: choose positive, absolute or split", c.sides)
+	}
+	pool, ok := map[string]feature.Pool{"sum": feature.SumPool, "max": feature.MaxPool}[c.pool]
+	if !ok {
+		return nil, usagef("--pool %s: choose sum or max", c.pool)
+	}
+	const most = 50_000
+	rng := rand.New(rand.NewPCG(c.seed, 0))
+	var sample []feature.Picture
+	for chunk, err := range set.Chunks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range chunk.X.Rows {
+			at := chunk.First + i // a reservoir: every picture ends up in the sample with the same chance
+			if at >= most {
+				if at = rng.IntN(at + 1); at >= most {
+					continue
+				}
+				sample[at] = feature.NewPicture(chunk.X.Row(i), shape)
+			} else {
+				sample = append(sample, feature.NewPicture(chunk.X.Row(i), shape))
+			}
+		}
+	}
+	l := c.learner
+	l.Sides, l.Pool, l.Seed = sides, pool, c.seed
+	p := c.start("learning words", l.Iterations, 0)
+	defer p.end()
+	l.Progress = func(done, _ int) { p.tick(done) }
+	return l.Learn(ctx, sample, c.threads)
+}
+
+// write streams the vectors to the output, and what is known about the rows to files beside it.
+func (c *featuresCommand) write(ctx context.Context, set *dataset.Set, src dataset.Source, r *featuresReport) error {
+	p := c.start("extracting", max(set.Rows(), 0), 0)
+	defer p.end()
+	var q dataset.Quantizer
+	if c.typ == string(dataset.Uint8) { // the bins need the ranges, so the vectors are made twice
+		ranges, err := dataset.RangesOf(ctx, src)
+		if err != nil {
+			return err
+		}
+		if q, err = ranges.Quantizer(); err != nil {
+			return err
+		}
+	}
+	out, err := dataset.CreateNpy(c.output, dataset.NpyType(c.typ), src.Dim(), q)
+	if err != nil {
+		return err
+	}
+	var labels, tags, ids strings.Builder
+	for chunk, err := range src.Chunks(ctx) {
+		if err == nil {
+			err = out.Write(chunk.X)
+		}
+		if err != nil {
+			out.Abort()
+			return err
+		}
+		for _, label := range chunk.Labels {
+			fmt.Fprintln(&labels, label)
+		}
+		for _, row := range chunk.Tags {
+			fmt.Fprintln(&tags, strings.Join(row, ","))
+		}
+		for _, id := range chunk.IDs {
+			fmt.Fprintln(&ids, id)
+		}
+		r.Rows = chunk.First + chunk.X.Rows
+		p.tick(r.Rows)
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	stem := strings.TrimSuffix(c.output, filepath.Ext(c.output))
+	for _, side := range []struct {
+		name string
+		text *strings.Builder
+	}{{"labels", &labels}, {"tags", &tags}, {"ids", &ids}} {
+		if side.text.Len() == 0 {
+			continue
+		}
+		path := stem + "." + side.name + ".txt"
+		err := section.WriteFile(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, side.text.String())
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		r.Beside = append(r.Beside, path)
+	}
+	return nil
+}
+
+// namedExtractor is what --features of train says: a preset or a saved extractor.
+func namedExtractor(name string, shape dataset.Shape) (feature.Extractor, error) {
+	switch name {
+	case "gist320":
+		return feature.NewGIST(feature.GISTOptions{Size: shape.Width, Orientations: []int{8, 8, 4}, Blocks: 4})
+	case "gist512":
+		return feature.NewGIST(feature.GISTOptions{Size: shape.Width, Orientations: []int{8, 8, 8, 8}, Blocks: 4})
+	case "pixels":
+		return &feature.Pixels{Width: shape.Width, Height: shape.Height, Channels: shape.Channels}, nil
+	}
+	if _, err := os.Stat(name); err != nil {
+		return nil, fmt.Errorf("--features %s is neither gist320, gist512 or pixels, nor a file that \"hashgrove features --save\" wrote", name)
+	}
+	return feature.ReadFile(name)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// gallery makes a folder of noisy pictures of two classes, bright and dark, in the folder of that name.
+func gallery(t *testing.T, name string, seed uint64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for i := range 40 {
+		class := []string{"dark", "bright"}[i%2]
+		m := image.NewGray(image.Rect(0, 0, 12, 8))
+		for k := range m.Pix {
+			m.Pix[k] = uint8(rng.IntN(150) + i%2*100)
+		}
+		m.Set(0, 0, color.White)
+		path := filepath.Join(name, class, fmt.Sprintf("%d.png", i))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := png.Encode(f, m); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPictures goes from folders of pictures to codes with nothing but the folders.
+func TestPictures(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gallery(t, "photos", 1)
+	gallery(t, "new", 2)
+	out := succeed(t, "inspect", "photos", "--size", "6", "--grey")
+	for _, want := range []string{"rows         40", "dimensions   36, all values are bytes", "20   bright"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("inspect does not say %q:\n%s", want, out)
+		}
+	}
+	size := []string{"--size", "4", "--fit", "squash"}
+	succeed(t, append([]string{"train", "photos", "--bits", "4", "--rounds", "5", "-o", "m.hgm"}, size...)...)
+	succeed(t, append([]string{"encode", "-m", "m.hgm", "new", "-o", "new.csv"}, size...)...)
+	b, err := os.ReadFile("new.csv")
+	if err != nil || !strings.Contains(string(b), "new/bright/1.png,") {
+		t.Errorf("%v\n%s", err, b)
+	}
+	if out := succeed(t, append([]string{"eval", "-m", "m.hgm", "--base", "photos", "--queries", "new"}, size...)...); !strings.Contains(out, "MAP") {
+		t.Errorf("eval says\n%s", out)
+	}
+	write(t, "new/dark/7.jpg", "no picture")
+	for args, want := range map[string]string{
+		"encode -m m.hgm new -o x.csv --size 4":            "new/dark/7.jpg: is not a picture",
+		"encode -m m.hgm new -o x.csv --size 4 --skip-bad": "dropped 1 bad rows, the first: new/dark/7.jpg: is not a picture",
+		"inspect new.csv --size 4":                         "holds vectors, not pictures",
+		"inspect photos --size 5000":                       "--size 5000: give the edge of the pictures in pixels, 1 to 1024",
+		"inspect photos --fit stretch":                     `--fit "stretch": give crop or squash`,
+	} {
+		if o := try(t, strings.Fields(args)...); !strings.Contains(o.err, want) {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+}

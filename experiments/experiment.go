@@ -1,0 +1,158 @@
+// Package experiments runs the tables and figures of the FastHash paper again. Each experiment is a small file that
+// says what to run and what the paper got; its result stands beside it as NAME.md, with date, machine and command.
+//
+// Every stage (features, model, row of the table) is kept in the cache under the digest of its inputs, so an
+// experiment that was interrupted goes on where it was, and one that was changed repeats only what the change touches.
+package experiments
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"hashgrove/internal/section"
+)
+
+// Experiment is one table or figure.
+type Experiment struct {
+	Name  string // on the command line
+	About string // one sentence
+	Run   func(ctx context.Context, lab *Lab) (*Table, error)
+}
+
+// All are the experiments, in the order of the paper.
+var All = []Experiment{CIFAR10Features, CIFAR10Bits}
+
+// Find returns the experiment of the given name.
+func Find(name string) (Experiment, error) {
+	var names []string
+	for _, e := range All {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	return Experiment{}, fmt.Errorf("there is no experiment %q; the experiments are %s", name, strings.Join(names, ", "))
+}
+
+// Lab is where an experiment runs.
+type Lab struct {
+	Data    string // folder with the data sets
+	Cache   string // folder for the stages
+	Short   bool   // a small version on built-in pictures, in seconds
+	Threads int
+	Seed    uint64
+	Say     func(format string, args ...any) // progress; never nil
+}
+
+// Table is what comes out.
+type Table struct {
+	Title string
+	Note  string // what the columns mean and what differs from the paper
+	Head  []string
+	Rows  [][]string
+}
+
+// Markdown writes the table with how it came about.
+func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s, %s, `%s`\n\n", t.Title, now.Format("2006-01-02"), Machine(), command)
+	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(t.Head, " | "), strings.Repeat("---|", len(t.Head)))
+	for _, row := range t.Rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+	}
+	fmt.Fprintf(&b, "\n%s\n", t.Note)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Machine names the processor and its cores.
+func Machine() string {
+	name := runtime.GOARCH
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+				name = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%d cores of %s", runtime.NumCPU(), name)
+}
+
+// key is the digest of the inputs of a stage.
+func key(inputs ...any) string {
+	b, err := json.Marshal(inputs)
+	if err != nil {
+		panic("experiments: inputs of a stage do not marshal: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:12])
+}
+
+// file is a stage that leaves a file: it is made once for its key. The name is for people.
+func (lab *Lab) file(name, key, suffix string, make func(path string) error) (string, error) {
+	path := filepath.Join(lab.Cache, name+"-"+key+suffix)
+	if _, err := os.Stat(path); err == nil {
+		lab.Say("%s: in the cache", name)
+		return path, nil
+	}
+	if err := os.MkdirAll(lab.Cache, 0o777); err != nil {
+		return "", err
+	}
+	began := time.Now()
+	if err := make(path); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	lab.Say("%s: %.1f s", name, time.Since(began).Seconds())
+	return path, nil
+}
+
+// value is a stage that leaves a small value.
+func value[T any](lab *Lab, name, key string, make func() (T, error)) (v T, err error) {
+	path, err := lab.file(name, key, ".json", func(path string) error {
+		v, err := make()
+		if err != nil {
+			return err
+		}
+		return section.WriteFile(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
+	})
+	if err != nil {
+		return v, err
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return v, err
+	}
+	return v, json.Unmarshal(b, &v)
+}
+
+// digest is the digest of files, to tell inputs apart by what is in them.
+func (lab *Lab) digest(paths ...string) (string, error) {
+	h := sha256.New()
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("%s is not there; put the data set where --data says (see \"hashgrove help experiment\")", path)
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = io.Copy(h, f)
+		f.Close()
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
