@@ -16,11 +16,12 @@ type Binned struct {
 	Functions []Function // one per bit
 
 	prints chain
-	once   sync.Once
-	plan   *plan           // trees, for batches
-	scales []dataset.Scale // of the plan's columns; of all columns for hyperplanes
-	walk   []walkBit       // trees, for single rows
-	onceW  sync.Once
+	// What follows is made when it is first needed: the columns, then what batches or single rows need.
+	columns, batches, rows sync.Once
+	scales                 []dataset.Scale // hyperplanes: of all columns
+	layout                 layout          // trees: of the columns in use
+	plan                   *plan           // trees: for batches
+	walks                  []walkBit       // trees: for single rows
 }
 
 // Kind implements Encoder: "trees" or "linear".
@@ -102,74 +103,62 @@ func (e *Binned) trees() []*Ensemble {
 	return fs
 }
 
-// prepare makes the encoder ready for batches, once.
+// prepare makes ready what batches and single rows need, once.
 func (e *Binned) prepare() {
-	e.once.Do(func() {
-		if e.Kind() == kindLinear {
-			for j := range e.Dim() {
-				e.scales = append(e.scales, e.Quantizer.Scale(j))
-			}
+	e.columns.Do(func() {
+		if e.Kind() == kindTrees {
+			e.layout = newLayout(e.trees(), e.Quantizer)
 			return
 		}
-		e.plan = newPlan(e.trees())
-		for _, j := range e.plan.columns {
-			e.scales = append(e.scales, e.Quantizer.Scale(int(j)))
+		for j := range e.Dim() {
+			e.scales = append(e.scales, e.Quantizer.Scale(j))
 		}
 	})
 }
 
 // EncodeTo implements Encoder.
-func (e *Binned) EncodeTo(dst hamming.Codes, first int, x dataset.Matrix) {
+func (e *Binned) EncodeTo(dst hamming.Codes, first int, x dataset.Matrix) { e.encode(dst, first, x) }
+
+func (e *Binned) encode(dst hamming.Codes, first int, x dataset.Matrix) bool {
 	checkEncode(e, dst, first, x)
 	e.prepare()
-	if e.plan == nil {
-		const few = 16 // rows whose bins are kept at a time
-		for lo := 0; lo < x.Rows; lo += few {
-			e.encodeLinear(dst, first+lo, x.Slice(lo, min(lo+few, x.Rows)))
-		}
-		return
+	step, encode := 16, e.encodeLinear // few rows, whose bins are kept
+	if e.Kind() == kindTrees {
+		step, encode = block, e.encodeTrees
 	}
-	right := e.plan.scratch.Get().(*[]uint64)
-	defer e.plan.scratch.Put(right)
-	for lo := 0; lo < x.Rows; lo += block {
-		e.encodeTrees(dst, first+lo, x.Slice(lo, min(lo+block, x.Rows)), *right)
+	ok := true
+	for lo := 0; lo < x.Rows; lo += step {
+		ok = encode(dst, first+lo, x.Slice(lo, min(lo+step, x.Rows))) && ok
 	}
+	return ok
 }
 
-// encodeTrees encodes up to 64 rows.
-func (e *Binned) encodeTrees(dst hamming.Codes, first int, x dataset.Matrix, right []uint64) {
-	// A few columns at a time: the cache lines of x stay near until all their values are used.
-	const width = 16
-	var bins [width][block]uint8
-	p := e.plan
-	for c := 0; c < len(p.columns); c += width {
-		columns := p.columns[c:min(c+width, len(p.columns))]
-		scales := e.scales[c : c+len(columns)]
+// encodeTrees encodes up to a block of rows, and returns whether all values are finite.
+func (e *Binned) encodeTrees(dst hamming.Codes, first int, x dataset.Matrix) bool {
+	const few = 8 // rows that take less time one by one than a block does
+	if x.Rows < few {
 		for r := range x.Rows {
-			row := x.Row(r)
-			for i, j := range columns {
-				bins[i][r] = scales[i].Bin(row[j])
-			}
+			e.EncodeRow(dst.Row(first+r), x.Row(r))
 		}
-		for i := range columns {
-			p.tests(right, c+i, &bins[i])
+		return finite(x.Data)
+	}
+	e.batches.Do(func() { e.plan = newPlan(e.trees(), e.layout.columns, e.layout.places) })
+	s := e.plan.scratch.Get().(*scratch)
+	defer e.plan.scratch.Put(s)
+	ok := e.layout.planes(s.planes, x)
+	var code [64]set
+	for i := range e.plan.parts {
+		e.plan.encode(i, s, &code)
+		for r := range x.Rows {
+			dst.Data[(first+r)*dst.Words+i] = code[r%64][r/64]
 		}
 	}
-	var word [64]uint64
-	for lo := 0; lo < len(p.bits); lo += 64 {
-		clear(word[:])
-		for k := range p.bits[lo:min(lo+64, len(p.bits))] {
-			word[63-k] = p.bits[lo+k].rows(right)
-		}
-		transpose(&word)
-		for r := range x.Rows {
-			dst.Data[(first+r)*dst.Words+lo/64] = word[r]
-		}
-	}
+	return ok
 }
 
-// encodeLinear encodes a few rows. The weights of a bit stay in the cache until it is done with all of them.
-func (e *Binned) encodeLinear(dst hamming.Codes, first int, x dataset.Matrix) {
+// encodeLinear encodes a few rows, and returns whether all values are finite. The weights of a bit stay in the cache
+// until it is done with all of them.
+func (e *Binned) encodeLinear(dst hamming.Codes, first int, x dataset.Matrix) bool {
 	bins := make([]uint8, len(x.Data))
 	for r := range x.Rows {
 		for j, v := range x.Row(r) {
@@ -187,6 +176,7 @@ func (e *Binned) encodeLinear(dst hamming.Codes, first int, x dataset.Matrix) {
 			dst.SetBit(first+r, k, score >= 0)
 		}
 	}
+	return finite(x.Data)
 }
 
 // EncodeRow implements Encoder.
@@ -195,9 +185,11 @@ func (e *Binned) EncodeRow(dst []uint64, x []float32) {
 		e.EncodeTo(hamming.Codes{Bits: e.Bits(), Words: len(dst), Data: dst}, 0, dataset.Matrix{Rows: 1, Cols: len(x), Data: x})
 		return
 	}
-	e.onceW.Do(func() { e.walk = newWalk(e.Quantizer, e.trees()) })
+	e.prepare()
+	e.rows.Do(func() { e.walks = newWalk(e.trees(), e.layout.columns, e.layout.places) })
+	bins := e.layout.bins(x)
 	clear(dst)
-	for k := range e.walk {
-		dst[k/64] |= e.walk[k].bit(x) << (63 - k%64)
+	for k := range e.walks {
+		dst[k/64] |= e.walks[k].bit(bins) << (63 - k%64)
 	}
 }

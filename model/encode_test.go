@@ -46,13 +46,15 @@ func checkCodes(t *testing.T, e Encoder, x dataset.Matrix) {
 }
 
 func TestTreesFollowTheDefinition(t *testing.T) {
-	for depth := 1; depth <= MaxDepth; depth++ {
-		for _, trees := range []int{1, 3, 64, 70, 130} {
-			rng := rand.New(rand.NewPCG(uint64(depth), uint64(trees)))
-			e := randomTrees(rng, 1+rng.IntN(5), 1+rng.IntN(40), depth, trees)
-			checkCodes(t, e, randomRows(rng, e, 1+rng.IntN(150)))
+	eachKernel(t, func(t *testing.T) {
+		for depth := 1; depth <= MaxDepth; depth++ {
+			for _, trees := range []int{1, 30, 31, 61} {
+				rng := rand.New(rand.NewPCG(uint64(depth), uint64(trees)))
+				e := randomTrees(rng, 1+rng.IntN(5), 1+rng.IntN(40), depth, trees)
+				checkCodes(t, e, randomRows(rng, e, 1+rng.IntN(150)))
+			}
 		}
-	}
+	})
 }
 
 func TestManyBits(t *testing.T) {
@@ -67,36 +69,44 @@ func TestTiesAreOne(t *testing.T) {
 	// Two trees of equal weight that always disagree: the score is 0, so the bit is 1.
 	f := &Ensemble{Depth: 1, Feature: []uint32{0, 0}, Bin: []uint8{3, 3}, Leaf: []uint64{0b01, 0b10}, Weight: []int32{5, 5}}
 	e := &Binned{Quantizer: dataset.Quantizer{Lo: []float32{0}, Hi: []float32{255}}, Functions: []Function{f}}
-	x := dataset.Matrix{Rows: 2, Cols: 1, Data: []float32{0, 9}}
-	checkCodes(t, e, x)
-	codes, _ := (&Model{Encoder: e}).Encode(context.Background(), x, 1)
-	if !codes.Bit(0, 0) || !codes.Bit(1, 0) {
-		t.Error("a tie is not 1")
-	}
+	x := dataset.Matrix{Rows: 10, Cols: 1, Data: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}
+	eachKernel(t, func(t *testing.T) {
+		checkCodes(t, e, x)
+		codes, _ := (&Model{Encoder: e}).Encode(context.Background(), x, 1)
+		for r := range x.Rows {
+			if !codes.Bit(r, 0) {
+				t.Errorf("row %d: a tie is not 1", r)
+			}
+		}
+	})
 }
 
 // TestEveryEdge puts rows exactly on the edge of every split, one float32 below and one above.
 func TestEveryEdge(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 7))
-	e := randomTrees(rng, 3, 6, 4, 20)
-	var x dataset.Matrix
-	for _, f := range e.Functions {
-		f := f.(*Ensemble)
-		for i, j := range f.Feature {
-			edge := e.Quantizer.Scale(int(j)).Edge(f.Bin[i])
-			if f.Bin[i] == 255 {
-				edge = math.MaxFloat32
+	eachKernel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(7, 7))
+		for depth := 1; depth <= MaxDepth; depth++ {
+			e := randomTrees(rng, 3, 6, depth, max(1, 60>>depth))
+			var x dataset.Matrix
+			for _, f := range e.Functions {
+				f := f.(*Ensemble)
+				for i, j := range f.Feature {
+					edge := e.Quantizer.Scale(int(j)).Edge(f.Bin[i])
+					if f.Bin[i] == 255 {
+						edge = math.MaxFloat32
+					}
+					base := randomRows(rng, e, 1)
+					for step := -1; step <= 1; step++ {
+						base.Data[j] = beside(edge, step)
+						x.Data = append(x.Data, base.Data...)
+						x.Rows++
+					}
+				}
 			}
-			base := randomRows(rng, e, 1)
-			for step := -1; step <= 1; step++ {
-				base.Data[j] = beside(edge, step)
-				x.Data = append(x.Data, base.Data...)
-				x.Rows++
-			}
+			x.Cols = e.Dim()
+			checkCodes(t, e, x)
 		}
-	}
-	x.Cols = e.Dim()
-	checkCodes(t, e, x)
+	})
 }
 
 func TestHyperplanesAndProjections(t *testing.T) {
@@ -109,8 +119,12 @@ func TestHyperplanesAndProjections(t *testing.T) {
 }
 
 func TestOutputsFollowTheDefinition(t *testing.T) {
+	eachKernel(t, testOutputs)
+}
+
+func testOutputs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	for _, rows := range []int{1, 64, 1500} {
+	for _, rows := range []int{1, 64, 257, 1500} {
 		for _, f := range []Function{randomEnsemble(rng, 12, 4, 90), randomEnsemble(rng, 12, 7, 9), randomLinear(rng, 12)} {
 			e := &Binned{Quantizer: randomQuantizer(rng, 12), Functions: []Function{f}}
 			x := randomRows(rng, e, rows)
@@ -165,7 +179,7 @@ func (p pieces) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 
 func TestStreamEqualsBatchForAnyThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 5))
-	e := randomTrees(rng, 20, 10, 4, 10)
+	e := randomTrees(rng, 20, 600, 4, 10) // wide enough for several batches
 	m := &Model{Encoder: e}
 	x := randomRows(rng, e, 2000)
 	want, err := m.Encode(context.Background(), x, 1)
@@ -217,7 +231,7 @@ func TestStreamStops(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 5))
 	e := randomTrees(rng, 2, 3, 1, 1)
 	m := &Model{Encoder: e}
-	x := randomRows(rng, e, 3000)
+	x := randomRows(rng, e, 20000) // more than a batch
 	nothing := func(int, hamming.Codes, dataset.Chunk) error { return nil }
 	disk := errors.New("disk on fire")
 	ended, cancel := context.WithCancelCause(context.Background())
@@ -303,49 +317,5 @@ func TestEncodeIsSafeForConcurrentUse(t *testing.T) {
 		if !slices.Equal(first, <-done) {
 			t.Error("codes differ")
 		}
-	}
-}
-
-// BenchmarkEncode is the model of the paper, 64 bits x 200 trees x depth 4, on vectors of MNIST's size. The splits
-// are random, which is the worst case for the cache.
-func BenchmarkEncode(b *testing.B) {
-	const bits, dim, rows = 64, 784, 1024
-	rng := rand.New(rand.NewPCG(1, 2))
-	q := dataset.Quantizer{Lo: make([]float32, dim), Hi: make([]float32, dim)}
-	for j := range dim {
-		q.Lo[j], q.Hi[j] = -0.001, 1.001
-	}
-	trees, planes := &Binned{Quantizer: q}, &Binned{Quantizer: q}
-	for range bits {
-		trees.Functions = append(trees.Functions, randomEnsemble(rng, dim, 4, 200))
-		planes.Functions = append(planes.Functions, randomLinear(rng, dim))
-	}
-	x := dataset.Matrix{Rows: rows, Cols: dim, Data: make([]float32, rows*dim)}
-	for i := range x.Data {
-		x.Data[i] = rng.Float32()
-	}
-	for _, c := range []struct {
-		name string
-		e    Encoder
-	}{{"trees", trees}, {"linear", planes}, {"projection", randomProjection(rng, bits, dim, true)}} {
-		m := &Model{Encoder: c.e}
-		b.Run(c.name+"/batch", func(b *testing.B) {
-			for b.Loop() {
-				if _, err := m.Encode(context.Background(), x, 1); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*rows), "us/row")
-		})
-		b.Run(c.name+"/row", func(b *testing.B) {
-			for b.Loop() {
-				for i := range 32 {
-					if _, err := m.EncodeRow(x.Row(i)); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*32), "us/row")
-		})
 	}
 }

@@ -33,6 +33,8 @@ type Encoder interface {
 	// Prefix is the encoder of the first bits. It shares memory with the encoder.
 	Prefix(bits int) Encoder
 
+	// encode is EncodeTo for any values, and returns whether all are finite: those of columns that do not matter too.
+	encode(dst hamming.Codes, first int, x dataset.Matrix) bool
 	// appendBase and appendBit append the canonical bytes of what all bits share, and of bit k.
 	appendBase(dst []byte) []byte
 	appendBit(dst []byte, k int) []byte
@@ -174,7 +176,7 @@ type batch struct {
 	codes hamming.Codes
 }
 
-// encode checks and encodes batches, 64 rows of one batch per turn. The first bad row is reported.
+// encode checks and encodes batches, a block of rows of one batch per turn. The first bad row is reported.
 func (m *Model) encode(ctx context.Context, threads int, batches []batch) error {
 	type turn struct{ b, lo, hi int }
 	var turns []turn
@@ -189,11 +191,10 @@ func (m *Model) encode(ctx context.Context, threads int, batches []batch) error 
 		t := turns[i]
 		b := &batches[t.b]
 		x := b.chunk.X.Slice(t.lo, t.hi)
-		if at := notFinite(x.Data); at >= 0 {
+		if !m.Encoder.encode(b.codes, t.lo, x) {
+			at := notFinite(x.Data)
 			errs[i] = fmt.Errorf("row %d, %w", b.chunk.First+t.lo+at/x.Cols, m.valueError(at%x.Cols, x.Data[at]))
-			return
 		}
-		m.Encoder.EncodeTo(b.codes, t.lo, x)
 	})
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func FuzzReadModel(f *testing.F) {
 			t.Fatal(err)
 		}
 		rng := rand.New(rand.NewPCG(1, 1))
-		checkCodes(t, m.Encoder, randomRows(rng, m.Encoder, 2))
+		checkCodes(t, m.Encoder, randomRows(rng, m.Encoder, 9)) // enough for a block
 		again := bytesOf(t, m)
 		m2, err := Read(bytes.NewReader(again))
 		if err != nil || m2.Fingerprint() != m.Fingerprint() || !bytes.Equal(bytesOf(t, m2), again) {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/binary"
 
 	"hashgrove/dataset"
 	"hashgrove/internal/par"
@@ -32,18 +33,52 @@ func Outputs(ctx context.Context, f Function, x *dataset.Columns, threads int, d
 			}
 		})
 	}
-	p := newPlan([]*Ensemble{f.(*Ensemble)})
+	fs := []*Ensemble{f.(*Ensemble)}
+	columns := columnsOf(fs)
+	places := make([]uint32, len(columns))
+	for c := range places {
+		places[c] = uint32(c)
+	}
+	p := newPlan(fs, columns, places)
 	return par.Blocks(ctx, threads, x.Rows, block, func(_, lo, hi int) {
-		right := p.scratch.Get().(*[]uint64)
-		defer p.scratch.Put(right)
-		for c, j := range p.columns {
-			var bins [block]uint8
-			copy(bins[:], x.Column(int(j))[lo:hi])
-			p.tests(*right, c, &bins)
+		s := p.scratch.Get().(*scratch)
+		defer p.scratch.Put(s)
+		var bins [8][block]uint8
+		for w := range s.planes {
+			for c, j := range columns[8*w : min(8*w+8, len(columns))] {
+				copy(bins[c][:], x.Column(int(j))[lo:hi])
+			}
+			gather(&s.planes[w], &bins)
+			transpose(&s.planes[w])
 		}
-		rows := p.bits[0].rows(*right)
+		var code [64]set
+		p.encode(0, s, &code)
 		for r := range dst[lo:hi] {
-			dst[lo+r] = int8(rows>>r&1)*2 - 1
+			dst[lo+r] = int8(code[r%64][r/64]>>63)*2 - 1
 		}
 	})
+}
+
+// gather puts the bins of each row, one from each of eight columns, into a word: it transposes 8 x 8 bytes at a time,
+// as transposeGo does with bits.
+func gather(dst *[64]set, bins *[8][block]uint8) {
+	for r := 0; r < block; r += 8 {
+		var a [8]uint64
+		for c := range a {
+			a[c] = binary.LittleEndian.Uint64(bins[c][r:])
+		}
+		for k, mask := range [3]uint64{0x00000000ffffffff, 0x0000ffff0000ffff, 0x00ff00ff00ff00ff} {
+			apart := 4 >> k
+			for i := range a {
+				if i&apart == 0 {
+					t := (a[i]>>(8*apart) ^ a[i+apart]) & mask
+					a[i] ^= t << (8 * apart)
+					a[i+apart] ^= t
+				}
+			}
+		}
+		for i, word := range a {
+			dst[r%64+i][r/64] = word
+		}
+	}
 }

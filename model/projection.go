@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"hashgrove/dataset"
@@ -134,6 +135,11 @@ func (e *Projection) EncodeTo(dst hamming.Codes, first int, x dataset.Matrix) {
 	}
 }
 
+func (e *Projection) encode(dst hamming.Codes, first int, x dataset.Matrix) bool {
+	e.EncodeTo(dst, first, x)
+	return finite(x.Data)
+}
+
 // EncodeRow implements Encoder.
 func (e *Projection) EncodeRow(dst []uint64, x []float32) {
 	e.EncodeTo(hamming.Codes{Bits: e.Bits(), Words: len(dst), Data: dst}, 0, dataset.Matrix{Rows: 1, Cols: len(x), Data: x})
@@ -141,11 +147,8 @@ func (e *Projection) EncodeRow(dst []uint64, x []float32) {
 
 // notFinite returns the place of the first NaN or infinity, or -1.
 func notFinite(v []float32) int {
-	const exponent = 0x7f800000
-	for i, x := range v {
-		if math.Float32bits(x)&exponent == exponent {
-			return i
-		}
+	if finite(v) {
+		return -1
 	}
-	return -1
+	return slices.IndexFunc(v, func(x float32) bool { return !finiteGo([]float32{x}) })
 }

@@ -3,18 +3,20 @@ package model
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
 )
 
-// EncodeSource encodes all rows of a source in bounded memory and hands the codes, chunk after chunk in order, to
-// sink; first is the number of the chunk's first row. Codes and chunk are lent until sink returns. Sink is called by
-// one goroutine, not always the caller's. After an error sink may have seen some of the rows.
+// EncodeSource encodes all rows of a source in bounded memory and hands the codes, run after run in order, to sink;
+// first is the number of the run's first row. The runs are not the chunks of the source: those of wide vectors have too
+// few rows to be encoded fast. Codes and chunk are lent until sink returns. Sink is called by one goroutine, not always
+// the caller's. After an error sink may have seen some of the rows.
 //
-// Reading and encoding overlap: one turn reads as many chunks as there are threads while the other encodes the
-// chunks read before, on all threads.
+// Reading and encoding overlap: one turn reads a batch for every thread while the other encodes the batches read
+// before, on all threads.
 func (m *Model) EncodeSource(ctx context.Context, src dataset.Source, threads int,
 	sink func(first int, codes hamming.Codes, chunk dataset.Chunk) error) error {
 
@@ -29,7 +31,7 @@ func (m *Model) EncodeSource(ctx context.Context, src dataset.Source, threads in
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	turns := [2]func() error{
-		func() error { return readBatches(ctx, src, m.Encoder.Bits(), free, full) },
+		func() error { return readBatches(ctx, src, free, full) },
 		func() error { return m.encodeBatches(ctx, threads, free, full, sink) },
 	}
 	unfinished := errors.New("unfinished")
@@ -53,26 +55,40 @@ func (m *Model) EncodeSource(ctx context.Context, src dataset.Source, threads in
 	return failed[0]
 }
 
+// batchRows is how many rows are encoded in one go: whole blocks of together four megabytes, one block of up to
+// sixteen, and of vectors that are wider still as many as that.
+func batchRows(dim int) int {
+	if rows := 1 << 20 / dim; rows >= block {
+		return min(rows, 8192) &^ (block - 1)
+	}
+	return max(64, min(block, 1<<22/dim))
+}
+
 // readBatches copies the chunks of the source, which are lent, into batches.
-func readBatches(ctx context.Context, src dataset.Source, bits int, free <-chan []batch, full chan<- []batch) error {
+func readBatches(ctx context.Context, src dataset.Source, free <-chan []batch, full chan<- []batch) error {
 	group := <-free
-	n := 0
+	n, rows := 0, batchRows(src.Dim())
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
 			return err
 		}
-		group[n].set(c, bits)
-		if n++; n == len(group) {
-			full <- group
-			select {
-			case group = <-free:
-			case <-ctx.Done():
-				return context.Cause(ctx)
+		for lo := 0; lo < c.X.Rows; {
+			lo += group[n].add(c, lo, rows)
+			if group[n].chunk.X.Rows < rows {
+				continue
 			}
-			n = 0
+			if n++; n == len(group) {
+				full <- group
+				select {
+				case group = <-free:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+				n = 0
+			}
 		}
 	}
-	full <- group[:n]
+	full <- group[:min(n+1, len(group))]
 	close(full)
 	return nil
 }
@@ -92,36 +108,54 @@ func (m *Model) encodeBatches(ctx context.Context, threads int, free chan<- []ba
 		if !more {
 			return nil
 		}
+		for i := range group {
+			if b := &group[i]; b.codes.Len() != b.chunk.X.Rows {
+				b.codes = hamming.NewCodes(b.chunk.X.Rows, m.Encoder.Bits())
+			}
+		}
 		if err := m.encode(ctx, threads, group); err != nil {
 			return err
 		}
-		for _, b := range group {
+		for i := range group {
+			b := &group[i]
+			if b.chunk.X.Rows == 0 {
+				continue
+			}
 			if err := sink(b.chunk.First, b.codes, b.chunk); err != nil {
 				return err
 			}
+			b.clear()
 		}
 		free <- group
 	}
 }
 
-// set copies a lent chunk, into the memory of the last one where it can.
-func (b *batch) set(c dataset.Chunk, bits int) {
-	old := b.chunk
-	b.chunk = dataset.Chunk{First: c.First, X: c.X}
-	b.chunk.X.Data = append(old.X.Data[:0], c.X.Data...)
+// add copies rows of a lent chunk, from lo on, until the batch has as many as it shall have, and returns their number.
+func (b *batch) add(c dataset.Chunk, lo, rows int) int {
+	x := &b.chunk.X
+	if x.Rows == 0 {
+		b.chunk.First, x.Cols = c.First+lo, c.X.Cols
+	}
+	hi := min(lo+rows-x.Rows, c.X.Rows)
+	x.Data = append(x.Data, c.X.Slice(lo, hi).Data...)
+	x.Rows += hi - lo
 	if c.IDs != nil {
-		b.chunk.IDs = append(old.IDs[:0], c.IDs...)
+		b.chunk.IDs = append(b.chunk.IDs, c.IDs[lo:hi]...)
 	}
 	if c.Labels != nil {
-		b.chunk.Labels = append(old.Labels[:0], c.Labels...)
+		b.chunk.Labels = append(b.chunk.Labels, c.Labels[lo:hi]...)
 	}
 	if c.Tags != nil {
-		b.chunk.Tags = old.Tags[:0]
-		for _, t := range c.Tags {
-			b.chunk.Tags = append(b.chunk.Tags, append([]string(nil), t...))
+		for _, t := range c.Tags[lo:hi] {
+			b.chunk.Tags = append(b.chunk.Tags, slices.Clone(t))
 		}
 	}
-	if b.codes.Len() != c.X.Rows {
-		b.codes = hamming.NewCodes(c.X.Rows, bits)
-	}
+	return hi - lo
+}
+
+// clear empties the batch but keeps its memory.
+func (b *batch) clear() {
+	c := &b.chunk
+	c.X.Rows, c.X.Data = 0, c.X.Data[:0]
+	c.IDs, c.Labels, c.Tags = c.IDs[:0], c.Labels[:0], c.Tags[:0]
 }

@@ -2,85 +2,71 @@ package model
 
 import (
 	"cmp"
-	"math"
 	"slices"
-
-	"hashgrove/dataset"
 )
 
-// walkBit is an ensemble for single rows. A row walks down every tree and compares raw values with the edges of the
-// bins, so nothing is quantised. Heavy trees come first: once the weights that are left cannot change the sign, the
-// rest is not looked at (26 of 200 trees on ten Gaussian classes). Sums are exact, so neither the order nor the early end
-// changes a bit.
+// walkBit is an ensemble for single rows. A row walks down every tree. Heavy trees come first: once those that say +1,
+// or the others, have more than half of the weight, the rest is not looked at (26 of 200 trees on ten Gaussian
+// classes). Sums are exact, so neither the order nor the early end changes a bit.
+//
+// A tree of depth 4 is one cache line: 15 splits, and its leaves in the word that a heap counted from 1 leaves free.
+// Trees do not wait for each other, so several are under way at a time: 33 microseconds for all of 64 bits x 200
+// trees, of random leaves, which end late (one core of an AMD EPYC).
 type walkBit struct {
-	depth  int
-	split  []walkSplit
-	leaf   []uint64
-	weight []int32
-	left   []int32 // sum of the weights after each tree
+	depth, stride, leaves int // of a tree, see walkGo
+	trees                 []uint32
+	weight                []int32
+	plus, minus           int64 // weights that decide
 }
 
-type walkSplit struct {
-	column uint32
-	edge   int32 // left iff key(x[column]) < edge
-}
-
-// key numbers the float32 in their order, so that a comparison needs no branch, which would be guessed wrong half of
-// the time. It puts -0 below 0, as Edge does: an edge is never 0 itself.
-func key(x float32) int32 {
-	b := int32(math.Float32bits(x))
-	return b ^ b>>31&math.MaxInt32
-}
-
-func newWalk(q dataset.Quantizer, fs []*Ensemble) []walkBit {
-	edges := make(map[uint64]int32) // an edge takes a search, and tests repeat
+// newWalk makes ensembles ready whose columns are at places of a row of bins.
+func newWalk(fs []*Ensemble, columns, places []uint32) []walkBit {
 	bits := make([]walkBit, len(fs))
 	for k, f := range fs {
-		n, splits, words := f.Trees(), Splits(f.Depth), LeafWords(f.Depth)
-		order := make([]int, n)
-		for q := range order {
-			order[q] = q
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.Weight[b], f.Weight[a]) })
-		b := walkBit{depth: f.Depth, split: make([]walkSplit, 0, n*splits), left: make([]int32, n)}
-		for _, t := range order {
-			for i := t * splits; i < (t+1)*splits; i++ {
-				test := uint64(f.Feature[i])<<8 | uint64(f.Bin[i])
-				edge, ok := edges[test]
-				if !ok {
-					edge = key(q.Scale(int(f.Feature[i])).Edge(f.Bin[i]))
-					edges[test] = edge
-				}
-				b.split = append(b.split, walkSplit{f.Feature[i], edge})
-			}
-			b.leaf = append(b.leaf, f.Leaf[t*words:(t+1)*words]...)
-			b.weight = append(b.weight, f.Weight[t])
-		}
-		for t := n - 1; t > 0; t-- {
-			b.left[t-1] = b.left[t] + b.weight[t]
-		}
-		bits[k] = b
+		bits[k] = newWalkBit(f, columns, places)
 	}
 	return bits
 }
 
-// bit is 1 iff the score of x is not negative.
-func (b *walkBit) bit(x []float32) uint64 {
-	splits, words := Splits(b.depth), LeafWords(b.depth)
-	score := int64(0)
-	for q, w := range b.weight {
-		tree := b.split[q*splits : (q+1)*splits]
-		i := 0
-		for range b.depth {
-			s := tree[i]
-			i = 2*i + 2 + int((int64(key(x[s.column]))-int64(s.edge))>>63)
-		}
-		l := i - splits
-		sign := int64(b.leaf[q*words+l/64]>>(l%64)&1)*2 - 1
-		score += sign * int64(w)
-		if rest := int64(b.left[q]); score >= rest || score < -rest {
-			break
-		}
+func newWalkBit(f *Ensemble, columns, places []uint32) walkBit {
+	n, splits := f.Trees(), Splits(f.Depth)
+	b := walkBit{depth: f.Depth, stride: 1 << f.Depth}
+	if words := 1 << f.Depth / 32; words > 0 { // leaf 2^depth, the first, is in word leaves + words
+		b.leaves = b.stride - words
+		b.stride += words
 	}
-	return ^uint64(score) >> 63
+	order := make([]int, n)
+	for q := range order {
+		order[q] = q
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.Weight[b], f.Weight[a]) })
+	b.trees = make([]uint32, n*b.stride)
+	total := int64(0)
+	for t, q := range order {
+		tree := b.trees[t*b.stride : (t+1)*b.stride]
+		for i := range splits {
+			c, used := slices.BinarySearch(columns, f.Feature[q*splits+i])
+			tree[1+i] = uint32(f.Bin[q*splits+i])
+			if used {
+				tree[1+i] |= places[c] << 8
+			}
+		}
+		for l := range 1 << f.Depth {
+			i := 1<<f.Depth + l
+			tree[b.leaves+i/32] |= uint32(f.leaf(q, l)) << (i % 32)
+		}
+		b.weight = append(b.weight, f.Weight[q])
+		total += int64(f.Weight[q])
+	}
+	b.plus = (total + 1) / 2
+	b.minus = total - b.plus + 1
+	return b
+}
+
+// bit is 1 iff the score of a row with these bins is not negative.
+func (b *walkBit) bit(bins []uint64) uint64 {
+	if walk(bins, b.trees, b.weight, b.depth, b.stride, b.leaves, b.plus, b.minus) {
+		return 1
+	}
+	return 0
 }

@@ -1,0 +1,443 @@
+// Command gen writes the AVX2 kernels of package model with avo.
+//
+//	go run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg model
+//
+// A set of 256 rows fills one register, so most kernels are straight lines of loads and logic.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// set is the size of a set of rows in bytes.
+const set = 32
+
+func main() {
+	ConstraintExpr("amd64,!purego")
+	finite()
+	quantize("quantizeAVX2", 1)
+	quantize("quantize4AVX2", 4)
+	transpose()
+	ladders()
+	tests()
+	for depth := 1; depth <= 4; depth++ {
+		trees(depth)
+	}
+	sums()
+	walk("walkAnyAVX2", "walkGo", 0)
+	walk("walk4AVX2", "walkGo for depth 4", 4)
+	Generate()
+}
+
+// begin declares a kernel, whose comment is its twin in Go and the loop that it stands for.
+func begin(name, signature, twin string, loop ...string) {
+	TEXT(name, NOSPLIT, signature)
+	lines := []string{name + " is " + twin + ":", ""}
+	for _, l := range loop {
+		lines = append(lines, "\t"+l)
+	}
+	Doc(lines...)
+	Pragma("noescape")
+}
+
+func pointer(name string) Register { return Load(Param(name), GP64()) }
+
+func end() {
+	VZEROUPPER()
+	RET()
+}
+
+var constants = map[string]Mem{}
+
+// constant is a value in memory that kernels may share.
+func constant(name string, v Constant) Mem {
+	if _, ok := constants[name]; !ok {
+		constants[name] = ConstData(name, v)
+	}
+	return constants[name]
+}
+
+// count opens and repeat closes a loop of n turns; n is at least 1.
+func count() { Label("loop") }
+func repeat(n Register) {
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+}
+
+// finite adds x - x, which is 0 or NaN, so that one test at the end is enough.
+func finite() {
+	begin("finiteAVX2", "func(x *float32, n int) bool", "finiteGo for a multiple of 32 values",
+		"for i := range n { ok = ok && x[i]-x[i] == 0 }")
+	x, n := pointer("x"), pointer("n")
+	SHRQ(Imm(5), n)
+	var sum [4]VecVirtual
+	for i := range sum {
+		sum[i] = YMM()
+		VXORPS(sum[i], sum[i], sum[i])
+	}
+	count()
+	for i, s := range sum {
+		v := YMM()
+		VMOVUPS(Mem{Base: x, Disp: 32 * i}, v)
+		VSUBPS(v, v, v)
+		VADDPS(v, s, s)
+	}
+	ADDQ(U32(128), x)
+	repeat(n)
+	VADDPS(sum[1], sum[0], sum[0])
+	VADDPS(sum[3], sum[2], sum[2])
+	VADDPS(sum[2], sum[0], sum[0])
+	VCMPPS(Imm(3), sum[0], sum[0], sum[0]) // unordered
+	mask := GP32()
+	VMOVMSKPS(sum[0], mask)
+	TESTL(mask, mask)
+	ok := GP8()
+	SETEQ(ok)
+	Store(ok, ReturnIndex(0))
+	end()
+}
+
+// quantize leaves the clamping below 0 to the saturation of the packs. NaN becomes the least integer, so 0 too.
+func quantize(name string, rows int) {
+	var x []Register
+	if rows == 1 {
+		begin(name, "func(dst *uint64, x *float32, windows *float64, n int)", "quantizeGo",
+			"for w := range n { dst[w] = windows[w].bins(x) }")
+		x = []Register{pointer("x")}
+	} else {
+		begin(name, "func(dst *uint64, x0, x1, x2, x3 *float32, windows *float64, n int)", "quantize4Go",
+			"for w := range n { for l := range 4 { dst[w][0][l] = windows[w].bins(x_l) } }")
+		for r := range rows {
+			x = append(x, pointer(fmt.Sprint("x", r)))
+		}
+	}
+	dst, w, n := pointer("dst"), pointer("windows"), pointer("n")
+	half, most := YMM(), YMM()
+	VBROADCASTSD(constant("half", F64(0.5)), half)
+	VBROADCASTSD(constant("most", F64(255)), most)
+	count()
+	at := GP64()
+	MOVL(Mem{Base: w, Disp: 128}, at.As32())
+	var lo, perUnit [2]VecVirtual
+	for h := range 2 {
+		lo[h], perUnit[h] = YMM(), YMM()
+		VMOVUPD(Mem{Base: w, Disp: 32 * h}, lo[h])
+		VMOVUPD(Mem{Base: w, Disp: 64 + 32*h}, perUnit[h])
+	}
+	var words []VecVirtual // eight bins of each row
+	for _, x := range x {
+		var bins [2]VecVirtual
+		for h := range bins {
+			t := YMM()
+			bins[h] = XMM()
+			VCVTPS2PD(Mem{Base: x, Index: at, Scale: 4, Disp: 16 * h}, t)
+			VSUBPD(lo[h], t, t)
+			VMULPD(perUnit[h], t, t)
+			VADDPD(half, t, t)
+			VMINPD(t, most, t) // t where it is NaN
+			VCVTTPD2DQY(t, bins[h])
+		}
+		VPACKSSDW(bins[1], bins[0], bins[0])
+		words = append(words, bins[0])
+	}
+	if rows == 1 {
+		VPACKUSWB(words[0], words[0], words[0])
+		VMOVQ(words[0], Mem{Base: dst})
+		ADDQ(Imm(8), dst)
+	} else {
+		VPACKUSWB(words[1], words[0], words[0])
+		VPACKUSWB(words[3], words[2], words[2])
+		VMOVDQU(words[0], Mem{Base: dst})
+		VMOVDQU(words[2], Mem{Base: dst, Disp: 16})
+		ADDQ(U32(64*set), dst)
+	}
+	ADDQ(U32(136), w)
+	repeat(n)
+	end()
+}
+
+// transpose takes the steps 32, 16 and 8 on eight words that are 8 apart, then 4, 2 and 1 on eight neighbours.
+func transpose() {
+	begin("transposeAVX2", "func(a *uint64)", "transposeGo",
+		"for l, i, j { bit j of a[i][l], bit i of a[j][l] = bit i of a[j][l], bit j of a[i][l] }")
+	a := pointer("a")
+	pass := func(label string, apart, next int, steps [3]uint64) {
+		var masks [3]VecVirtual
+		for i, s := range steps {
+			masks[i] = YMM()
+			m := ^uint64(0) / (1<<s + 1)
+			VPBROADCASTQ(constant(fmt.Sprintf("mask%d", s), U64(m)), masks[i])
+		}
+		at, n := GP64(), GP64()
+		MOVQ(a, at)
+		MOVQ(U32(8), n)
+		Label(label)
+		var v [8]VecVirtual
+		for i := range v {
+			v[i] = YMM()
+			VMOVDQU(Mem{Base: at, Disp: set * apart * i}, v[i])
+		}
+		for k, s := range steps {
+			d := 4 >> k
+			for i := range v {
+				if i&d != 0 {
+					continue
+				}
+				t := YMM()
+				VPSRLQ(Imm(s), v[i], t)
+				VPXOR(v[i+d], t, t)
+				VPAND(masks[k], t, t)
+				VPXOR(t, v[i+d], v[i+d])
+				VPSLLQ(Imm(s), t, t)
+				VPXOR(t, v[i], v[i])
+			}
+		}
+		for i := range v {
+			VMOVDQU(v[i], Mem{Base: at, Disp: set * apart * i})
+		}
+		ADDQ(U32(uint32(set*next)), at)
+		DECQ(n)
+		JNZ(LabelRef(label))
+	}
+	pass("far", 8, 1, [3]uint64{32, 16, 8})
+	pass("near", 1, 8, [3]uint64{4, 2, 1})
+	end()
+}
+
+// ladders makes gt, the rows whose digit is above v, for a digit of 1 bit, then 2, 3, 4, from those of a bit less.
+func ladders() {
+	begin("laddersAVX2", "func(dst, planes *uint64, places *uint32, n int)", "laddersGo",
+		"for c := range n { for v := range 15 { dst[c][1+v], dst[c][31-v] = rows with high digit > v, low digit > v } }")
+	dst, planes, places, n := pointer("dst"), pointer("planes"), pointer("places"), pointer("n")
+	count()
+	at := GP64()
+	MOVL(Mem{Base: places}, at.As32())
+	SHLQ(Imm(8), at)
+	ADDQ(planes, at)
+	digit := func(bits int, slot func(v int) int) {
+		p := func(i int) Mem { return Mem{Base: at, Disp: set * (bits + i)} }
+		first := YMM()
+		VMOVDQU(p(0), first)
+		gt := []VecVirtual{first}
+		for i := 1; i < 4; i++ {
+			plane := YMM()
+			VMOVDQU(p(i), plane)
+			var or, and []VecVirtual
+			for _, g := range gt {
+				o := YMM()
+				VPOR(g, plane, o)
+				or = append(or, o)
+				if i == 3 { // there are not registers for all 15
+					VMOVDQU(o, Mem{Base: dst, Disp: set * slot(len(or)-1)})
+				}
+			}
+			for _, g := range gt {
+				VPAND(g, plane, g)
+				and = append(and, g)
+			}
+			gt = append(append(or, plane), and...)
+		}
+		for v, g := range gt[7:] {
+			VMOVDQU(g, Mem{Base: dst, Disp: set * slot(v+7)})
+		}
+	}
+	digit(4, func(v int) int { return 1 + v })
+	digit(0, func(v int) int { return 31 - v })
+	c := YMM()
+	VPCMPEQD(c, c, c)
+	VMOVDQU(c, Mem{Base: dst})
+	c = YMM()
+	VPXOR(c, c, c)
+	VMOVDQU(c, Mem{Base: dst, Disp: 16 * set})
+	ADDQ(U32(32*set), dst)
+	ADDQ(Imm(4), places)
+	repeat(n)
+	end()
+}
+
+func tests() {
+	begin("testsAVX2", "func(right, ladder *uint64, t *uint16, n int)", "testsGo",
+		"for i := range n { right[i] = ladder[t[i].low] & ladder[t[i].high] | ladder[t[i].high+1] }")
+	right, l, t, n := pointer("right"), pointer("ladder"), pointer("t"), pointer("n")
+	count()
+	low, high, y := GP64(), GP64(), YMM()
+	MOVWLZX(Mem{Base: t}, low.As32())
+	MOVWLZX(Mem{Base: t, Disp: 2}, high.As32())
+	VMOVDQU(Mem{Base: l, Index: low, Scale: 8}, y)
+	VPAND(Mem{Base: l, Index: high, Scale: 8}, y, y)
+	VPOR(Mem{Base: l, Index: high, Scale: 8, Disp: set}, y, y)
+	VMOVDQU(y, Mem{Base: right})
+	ADDQ(Imm(set), right)
+	ADDQ(Imm(4), t)
+	repeat(n)
+	end()
+}
+
+func trees(depth int) {
+	begin(fmt.Sprintf("trees%dAVX2", depth), "func(say, right *uint64, splits, invert *uint32, n int)",
+		fmt.Sprint("treesGo for depth ", depth),
+		"lowest splits: rows[i] = right[splits[i]] ^ invert[i]",
+		"others:        rows[i] = rows[left] ^ right[splits[i]] & (rows[left] ^ rows[right])")
+	say, right := pointer("say"), pointer("right")
+	splits, invert, n := pointer("splits"), pointer("invert"), pointer("n")
+	half := 1 << (depth - 1)
+	count()
+	var rows func(node int) VecVirtual
+	rows = func(node int) VecVirtual {
+		test, y := GP64(), YMM()
+		m := Mem{Base: right, Index: test, Scale: 8}
+		if node >= half-1 {
+			MOVL(Mem{Base: splits, Disp: 4 * node}, test.As32())
+			VPBROADCASTD(Mem{Base: invert, Disp: 4 * (node - half + 1)}, y)
+			VPXOR(m, y, y)
+			return y
+		}
+		l, r := rows(2*node+1), rows(2*node+2)
+		MOVL(Mem{Base: splits, Disp: 4 * node}, test.As32())
+		VPXOR(l, r, r)
+		VPAND(m, r, r)
+		VPXOR(l, r, r)
+		return r
+	}
+	VMOVDQU(rows(0), Mem{Base: say})
+	ADDQ(Imm(set), say)
+	ADDQ(U32(uint32(4*(2*half-1))), splits)
+	ADDQ(U32(uint32(4*half)), invert)
+	repeat(n)
+	end()
+}
+
+// sums keeps the sums of eight rows in a register: rows (i, 0), (i, 1), (i+1, 0), (i+1, 1), (i, 2), (i, 3),
+// (i+1, 2), (i+1, 3), where row (i, l) is row 64 l + i of the block.
+func sums() {
+	begin("sumsAVX2", "func(dst, say *uint64, tables *int32, n int, least int32)", "sumsGo",
+		"for each row { for each fold { sum += table[fold][three trees] }; bit of dst = sum >= least }")
+	dst, say, tables, n := pointer("dst"), pointer("say"), pointer("tables"), pointer("n")
+	least, rows, bit := YMM(), YMM(), YMM()
+	l := GP32()
+	Load(Param("least"), l)
+	x := XMM()
+	VMOVD(l, x)
+	VPBROADCASTD(x, least)
+	VPXOR(rows, rows, rows)
+	VPBROADCASTQ(constant("one", U64(1)), bit)
+	i := GP64()
+	MOVQ(U32(32), i)
+	Label("rows")
+	s, t, left := GP64(), GP64(), GP64()
+	MOVQ(say, s)
+	MOVQ(tables, t)
+	MOVQ(n, left)
+	sum := [2]VecVirtual{YMM(), YMM()}
+	VPXOR(sum[0], sum[0], sum[0])
+	VPXOR(sum[1], sum[1], sum[1])
+	Label("trees")
+	a := YMM()
+	VMOVDQU(Mem{Base: s}, a)
+	for h := range 2 {
+		word := YMM()
+		VSHUFPS(Imm(uint64(0x88+0x55*h)), Mem{Base: s, Disp: set}, a, word)
+		for g := range 10 {
+			v := YMM()
+			VPERMD(Mem{Base: t, Disp: 32 * (10*h + g)}, word, v)
+			VPADDD(v, sum[h], sum[h])
+			if g < 9 {
+				VPSRLD(Imm(3), word, word)
+			}
+		}
+	}
+	ADDQ(U32(64*set), s)
+	ADDQ(U32(20*32), t)
+	DECQ(left)
+	JNZ(LabelRef("trees"))
+	VPADDD(sum[0], sum[1], sum[0])
+	VPCMPGTD(sum[0], least, sum[0]) // those with too little
+	for h := range 2 {
+		c := YMM()
+		if h == 0 {
+			VPUNPCKLDQ(sum[0], sum[0], c)
+		} else {
+			VPUNPCKHDQ(sum[0], sum[0], c)
+		}
+		VPANDN(bit, c, c)
+		VPOR(c, rows, rows)
+		VPADDQ(bit, bit, bit)
+	}
+	ADDQ(Imm(2*set), say)
+	DECQ(i)
+	JNZ(LabelRef("rows"))
+	VMOVDQU(rows, Mem{Base: dst})
+	end()
+}
+
+// walk keeps the place in the tree, counted from 1, as the bits of the way down; the carry of a comparison is the
+// next. A fixed depth needs no loop and has its leaves in the word of node 0.
+func walk(name, twin string, fixed int) {
+	begin(name, "func(bins *uint64, trees *uint32, weight *int32, depth, stride, leaves int, plus, minus int64) bool", twin,
+		"for q := 0; plus > 0 && minus > 0; q++ {",
+		"\ti := 1",
+		"\tfor range depth { i = 2*i + (bins[tree[i]>>8] > tree[i]&255) }",
+		"\tif leaf i { plus -= weight[q] } else { minus -= weight[q] }",
+		"}")
+	bins, trees, weight := pointer("bins"), pointer("trees"), pointer("weight")
+	plus, minus := pointer("plus"), pointer("minus")
+	var depth, stride, leaves Register
+	if fixed == 0 {
+		depth, stride, leaves = pointer("depth"), pointer("stride"), pointer("leaves")
+		SHLQ(Imm(2), stride)
+		SHLQ(Imm(2), leaves)
+	}
+	Label("loop")
+	i := GP64()
+	MOVL(U32(1), i.As32())
+	step := func() {
+		place, bin := GP64(), GP64()
+		MOVL(Mem{Base: trees, Index: i, Scale: 4}, place.As32())
+		MOVL(place.As32(), bin.As32())
+		SHRL(Imm(8), place.As32())
+		CMPB(bin.As8(), Mem{Base: bins, Index: place, Scale: 1})
+		ADCL(i.As32(), i.As32())
+	}
+	word := GP64()
+	if fixed == 0 {
+		left := GP64()
+		MOVQ(depth, left)
+		Label("step")
+		step()
+		DECQ(left)
+		JNZ(LabelRef("step"))
+		at := GP64()
+		MOVL(i.As32(), at.As32())
+		SHRL(Imm(5), at.As32())
+		LEAQ(Mem{Base: leaves, Index: at, Scale: 4}, at)
+		MOVL(Mem{Base: trees, Index: at, Scale: 1}, word.As32())
+		ADDQ(stride, trees)
+	} else {
+		for range fixed {
+			step()
+		}
+		MOVL(Mem{Base: trees}, word.As32())
+		ADDQ(U32(4<<fixed), trees)
+	}
+	w, says := GP64(), GP64()
+	MOVL(Mem{Base: weight}, w.As32())
+	ADDQ(Imm(4), weight)
+	BTL(i.As32(), word.As32())
+	SBBL(says.As32(), says.As32())
+	ANDL(w.As32(), says.As32())
+	SUBQ(says, plus)
+	JLE(LabelRef("done"))
+	SUBQ(says, w)
+	SUBQ(w, minus)
+	JG(LabelRef("loop"))
+	Label("done")
+	TESTQ(plus, plus)
+	bit := GP8()
+	SETLE(bit)
+	Store(bit, ReturnIndex(0))
+	RET()
+}

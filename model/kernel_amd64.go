@@ -1,0 +1,105 @@
+//go:build !purego
+
+package model
+
+import "golang.org/x/sys/cpu"
+
+//go:generate go -C _gen run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg model
+
+// avx2 is whether the kernels are in use.
+var avx2 = cpu.X86.HasAVX2
+
+// kernels are what the tests run; use switches to one of them.
+func kernels() []string {
+	if cpu.X86.HasAVX2 {
+		return []string{"go", "avx2"}
+	}
+	return []string{"go"}
+}
+
+func use(name string) { avx2 = name == "avx2" }
+
+func finite(x []float32) bool {
+	const step = 32
+	n := len(x)
+	if !avx2 || n < step {
+		return finiteGo(x)
+	}
+	return finiteAVX2(&x[0], n&^(step-1)) && finiteAVX2(&x[n-step], step)
+}
+
+func quantize(dst []uint64, x []float32, windows []window) {
+	if !avx2 || len(windows) == 0 {
+		quantizeGo(dst, x, windows)
+		return
+	}
+	_, _ = dst[len(windows)-1], x[windows[len(windows)-1].at+7] // the last is the rightmost
+	quantizeAVX2(&dst[0], &x[0], &windows[0].lo[0], len(windows))
+}
+
+func quantize4(dst [][64]set, i int, x *[4][]float32, windows []window) {
+	if !avx2 || len(windows) == 0 {
+		quantize4Go(dst, i, x, windows)
+		return
+	}
+	_ = dst[len(windows)-1]
+	for _, row := range x {
+		_ = row[windows[len(windows)-1].at+7]
+	}
+	quantize4AVX2(&dst[0][i][0], &x[0][0], &x[1][0], &x[2][0], &x[3][0], &windows[0].lo[0], len(windows))
+}
+
+func transpose(a *[64]set) {
+	if avx2 {
+		transposeAVX2(&a[0][0])
+		return
+	}
+	transposeGo(a)
+}
+
+func ladders(dst []ladder, planes [][64]set, places []uint32) {
+	if !avx2 || len(places) == 0 {
+		laddersGo(dst, planes, places)
+		return
+	}
+	_ = dst[len(places)-1]
+	laddersAVX2(&dst[0][0][0], &planes[0][0][0], &places[0], len(places))
+}
+
+func tests(right []set, l []ladder, t []test) {
+	if !avx2 || len(t) == 0 {
+		testsGo(right, l, t)
+		return
+	}
+	_ = right[len(t)-1]
+	testsAVX2(&right[0][0], &l[0][0][0], &t[0].low, len(t))
+}
+
+func trees(depth int, say, right []set, splits, invert []uint32) {
+	if !avx2 || len(say) == 0 {
+		treesGo(depth, say, right, splits, invert)
+		return
+	}
+	_, _ = splits[len(say)*Splits(depth)-1], invert[len(say)<<(depth-1)-1]
+	kernel := [...]func(say, right *uint64, splits, invert *uint32, n int){trees1AVX2, trees2AVX2, trees3AVX2, trees4AVX2}
+	kernel[depth-1](&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
+}
+
+func sums(say [][64]set, tables []table, least int32) (rows set) {
+	if !avx2 {
+		return sumsGo(say, tables, least)
+	}
+	_ = say[len(tables)-1]
+	sumsAVX2(&rows[0], &say[0][0][0], &tables[0][0][0], len(tables), least)
+	return rows
+}
+
+func walk(bins []uint64, trees []uint32, weight []int32, depth, stride, leaves int, plus, minus int64) bool {
+	switch {
+	case !avx2:
+		return walkGo(bins, trees, weight, depth, stride, leaves, plus, minus)
+	case depth == 4:
+		return walk4AVX2(&bins[0], &trees[0], &weight[0], depth, stride, leaves, plus, minus)
+	}
+	return walkAnyAVX2(&bins[0], &trees[0], &weight[0], depth, stride, leaves, plus, minus)
+}

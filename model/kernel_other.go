@@ -1,0 +1,33 @@
+//go:build !amd64 || purego
+
+package model
+
+// There are no kernels here but those in Go.
+func finite(x []float32) bool { return finiteGo(x) }
+
+func quantize(dst []uint64, x []float32, windows []window) { quantizeGo(dst, x, windows) }
+
+func quantize4(dst [][64]set, i int, x *[4][]float32, windows []window) {
+	quantize4Go(dst, i, x, windows)
+}
+
+func transpose(a *[64]set) { transposeGo(a) }
+
+func ladders(dst []ladder, planes [][64]set, places []uint32) { laddersGo(dst, planes, places) }
+
+func tests(right []set, l []ladder, t []test) { testsGo(right, l, t) }
+
+func trees(depth int, say, right []set, splits, invert []uint32) {
+	treesGo(depth, say, right, splits, invert)
+}
+
+func sums(say [][64]set, tables []table, least int32) set { return sumsGo(say, tables, least) }
+
+func walk(bins []uint64, trees []uint32, weight []int32, depth, stride, leaves int, plus, minus int64) bool {
+	return walkGo(bins, trees, weight, depth, stride, leaves, plus, minus)
+}
+
+// kernels are what the tests run; use switches to one of them.
+func kernels() []string { return []string{"go"} }
+
+func use(string) {}

@@ -1,0 +1,108 @@
+package model
+
+import (
+	"slices"
+
+	"hashgrove/dataset"
+)
+
+// layout is where the columns that trees use are kept: eight neighbours make a window, so that a row is read and
+// quantised eight values at a time; the values of other columns between them cost less than to look for those in use.
+type layout struct {
+	columns []uint32 // in use, rising
+	places  []uint32 // of each: place c of window w is 8 w + c
+	windows []window
+}
+
+func newLayout(fs []*Ensemble, q dataset.Quantizer) layout {
+	l := layout{columns: columnsOf(fs)}
+	var starts []int
+	starts, l.places = cover(l.columns, q.Dim())
+	l.windows = make([]window, len(starts))
+	for k, at := range starts {
+		w := &l.windows[k]
+		w.at = at
+		for i := range min(8, q.Dim()) {
+			lo, hi := float64(q.Lo[at+i]), float64(q.Hi[at+i])
+			w.lo[i], w.perUnit[i] = lo, (dataset.Bins-1)/(hi-lo)
+		}
+	}
+	return l
+}
+
+// columnsOf returns the columns that decide a split, rising.
+func columnsOf(fs []*Ensemble) []uint32 {
+	var columns []uint32
+	for _, f := range fs {
+		for i, j := range f.Feature {
+			if f.Bin[i] < dataset.Bins-1 {
+				columns = append(columns, j)
+			}
+		}
+		slices.Sort(columns)
+		columns = slices.Compact(columns)
+	}
+	return slices.Clip(columns)
+}
+
+// cover puts rising columns into as few windows as it can, all within dim columns, and returns where those start.
+func cover(columns []uint32, dim int) (starts []int, places []uint32) {
+	places = make([]uint32, len(columns))
+	for c, j := range columns {
+		n := len(starts)
+		if n == 0 || int(j) >= starts[n-1]+8 {
+			starts = append(starts, max(0, min(int(j), dim-8)))
+			n++
+		}
+		places[c] = uint32(8*(n-1) + int(j) - starts[n-1])
+	}
+	return starts, places
+}
+
+// planes lays out up to a block of rows by bit: plane 8 c + i of a window is the rows that have bit i of column c. It
+// returns whether all values are finite, those of the other columns too.
+func (l *layout) planes(dst [][64]set, x dataset.Matrix) bool {
+	ok := true
+	x = padded(x)
+	// Eight rows at a time, which stay near while they are checked and quantised and fill whole cache lines of dst; of
+	// them a few windows at a time, whose scales stay near.
+	const few = 8
+	for i := 0; i < min(64, x.Rows); i += 2 {
+		var rows [2][4][]float32
+		for h := range rows {
+			for k := range rows[h] {
+				rows[h][k] = x.Row(min(64*k+i+h, x.Rows-1)) // beyond the last, any
+				ok = ok && finite(rows[h][k])
+			}
+		}
+		for lo := 0; lo < len(dst); lo += few {
+			hi := min(lo+few, len(dst))
+			for h := range rows {
+				quantize4(dst[lo:hi], i+h, &rows[h], l.windows[lo:hi])
+			}
+		}
+	}
+	for w := range dst {
+		transpose(&dst[w])
+	}
+	return ok
+}
+
+// bins quantises a row: the bins of a window are the bytes of a word.
+func (l *layout) bins(x []float32) []uint64 {
+	bins := make([]uint64, max(1, len(l.windows)))
+	quantize(bins, padded(dataset.Matrix{Rows: 1, Cols: len(x), Data: x}).Data, l.windows)
+	return bins
+}
+
+// padded returns rows of at least the columns of a window.
+func padded(x dataset.Matrix) dataset.Matrix {
+	if x.Cols >= 8 {
+		return x
+	}
+	p := dataset.Matrix{Rows: x.Rows, Cols: 8, Data: make([]float32, 8*x.Rows)}
+	for r := range x.Rows {
+		copy(p.Row(r), x.Row(r))
+	}
+	return p
+}
