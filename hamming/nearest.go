@@ -83,8 +83,18 @@ func (t *top) result() []Near {
 // queriesPerSweep is the number of queries that share one reading of the codes.
 const queriesPerSweep = 64
 
-// codesPerTurn is the number of codes of one turn when few queries leave cores idle.
-const codesPerTurn = 1 << 18
+// codesPerTurn is the least number of codes of one turn when few queries leave cores idle.
+const codesPerTurn = 1 << 16
+
+// Parts is the number of parts that codes are cut into when as many blocks of queries are to keep the threads busy:
+// a few per thread, because every part finds its own limit. Answers do not depend on it.
+func (c Codes) Parts(blocks, threads int) int {
+	threads = par.Threads(threads)
+	if blocks >= threads {
+		return 1
+	}
+	return max(min(4*threads, c.Len()/codesPerTurn), 1)
+}
 
 // Nearest returns for every query the k nearest codes, ordered by distance, then by position; all codes when there
 // are fewer than k. The answer does not depend on the number of threads (0 for all cores).
@@ -94,10 +104,7 @@ func (c Codes) Nearest(ctx context.Context, queries Codes, k, threads int) ([][]
 	}
 	n, blocks := c.Len(), (queries.Len()+queriesPerSweep-1)/queriesPerSweep
 	k = min(k, n)
-	parts := 1
-	if blocks < par.Threads(threads) {
-		parts = max((n+codesPerTurn-1)/codesPerTurn, 1)
-	}
+	parts := c.Parts(blocks, threads)
 	found := make([][]Near, parts*queries.Len())
 	err := par.For(ctx, threads, blocks*parts, func(turn int) {
 		block, part := turn/parts, turn%parts

@@ -41,9 +41,12 @@ func (c Codes) Sweep(lo, hi, bits int, queries [][]uint64, sinks []Sink) {
 	if len(queries) == 1 {
 		run *= 4 // nothing to keep in the cache, so fewer calls
 	}
-	run = min(max(run&^31, 32), len(buf)-slack)
-	for first := lo; first < hi; first += run {
-		codes := c.Data[first*c.Words : min(first+run, hi)*c.Words]
+	most := min(max(run&^31, 32), len(buf)-slack)
+	// The first tiles are small, because all their codes are within a limit that nothing has lowered yet.
+	run = min(128, most)
+	for first, next := lo, lo; first < hi; first, run = next, min(2*run, most) {
+		next = min(first+run, hi)
+		codes := c.Data[first*c.Words : next*c.Words]
 		for i, q := range queries {
 			if n := below(buf[:], q[:words], codes, c.Words, last, sinks[i].Limit()); n > 0 {
 				sinks[i].Take(first, buf[:n])

@@ -1,0 +1,163 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// column is what one name holds for the items of a segment: the label, the tags, or an attribute. It is kept both
+// ways: from items to values, to show and to merge, and from values to items, to filter.
+type column struct {
+	texts  stringTable // distinct, ascending
+	first  []uint32    // texts of item p: value[first[p]:first[p+1]]; nil when there are no texts
+	value  []uint32    // numbers of texts
+	having postings    // items of each text
+
+	number []float64 // of each item, NaN where there is none; nil when there are no numbers
+	order  []uint32  // the items with a number, by number, then by position
+}
+
+// columnBuilder collects a column in order of position.
+type columnBuilder struct {
+	textAt   []uint32
+	texts    []string
+	numberAt []uint32
+	numbers  []float64
+}
+
+func (b *columnBuilder) add(pos uint32, v Value) {
+	if v.isNumber {
+		b.numberAt = append(b.numberAt, pos)
+		b.numbers = append(b.numbers, v.number)
+		return
+	}
+	b.textAt = append(b.textAt, pos)
+	b.texts = append(b.texts, v.text)
+}
+
+// build makes the column of n items.
+func (b *columnBuilder) build(n int) *column {
+	c := &column{}
+	if len(b.texts) > 0 {
+		c.buildTexts(b, n)
+	}
+	if len(b.numbers) > 0 {
+		c.number = make([]float64, n)
+		for p := range c.number {
+			c.number[p] = math.NaN()
+		}
+		for i, p := range b.numberAt {
+			c.number[p] = b.numbers[i] + 0 // -0 becomes 0
+		}
+		c.order = slices.Clone(b.numberAt)
+		slices.SortFunc(c.order, func(x, y uint32) int {
+			return cmp.Or(cmp.Compare(c.number[x], c.number[y]), cmp.Compare(x, y))
+		})
+	}
+	return c
+}
+
+func (c *column) buildTexts(b *columnBuilder, n int) {
+	numbers := map[string]uint32{}
+	var distinct []string
+	for _, s := range b.texts {
+		if _, ok := numbers[s]; !ok {
+			numbers[s] = 0
+			distinct = append(distinct, s)
+		}
+	}
+	slices.Sort(distinct)
+	for i, s := range distinct {
+		numbers[s] = uint32(i)
+		c.texts.add(s)
+	}
+	c.texts.done()
+	// A text that an item has twice counts once; entries come in order of position.
+	type pair struct{ pos, value uint32 }
+	pairs := make([]pair, len(b.texts))
+	for i, s := range b.texts {
+		pairs[i] = pair{b.textAt[i], numbers[s]}
+	}
+	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Or(cmp.Compare(x.pos, y.pos), cmp.Compare(x.value, y.value)) })
+	pairs = slices.Compact(pairs)
+	at := make([]uint32, len(pairs))
+	c.value, c.first = make([]uint32, len(pairs)), make([]uint32, n+1)
+	for i, x := range pairs {
+		at[i], c.value[i] = x.pos, x.value
+		c.first[x.pos+1]++
+	}
+	for p := range n {
+		c.first[p+1] += c.first[p]
+	}
+	c.having = newPostingsAt(c.value, at, len(distinct), math.MaxUint32)
+}
+
+// at calls f with every value of an item.
+func (c *column) at(pos uint32, f func(Value)) {
+	if c.first != nil {
+		for _, v := range c.value[c.first[pos]:c.first[pos+1]] {
+			f(String(c.texts.at(int(v))))
+		}
+	}
+	if c.number != nil && !math.IsNaN(c.number[pos]) {
+		f(Number(c.number[pos]))
+	}
+}
+
+// comparison is an operator of the filter language.
+type comparison int
+
+const (
+	equal comparison = iota
+	less
+	atMost
+	greater
+	atLeast
+)
+
+// interval is the places [lo, hi) that compare as asked in a sorted list of n, of which [first, after) equal the value.
+func (op comparison) interval(first, after, n int) (lo, hi int) {
+	switch op {
+	case equal:
+		return first, after
+	case less:
+		return 0, first
+	case atMost:
+		return 0, after
+	case greater:
+		return after, n
+	}
+	return first, n
+}
+
+// where adds the items with a value that compares as asked. Texts and numbers never compare.
+func (c *column) where(dst *roaring.Bitmap, op comparison, v Value) {
+	if v.isNumber {
+		number := func(i int) float64 { return c.number[c.order[i]] }
+		first := sort.Search(len(c.order), func(i int) bool { return number(i) >= v.number })
+		after := sort.Search(len(c.order), func(i int) bool { return number(i) > v.number })
+		lo, hi := op.interval(first, after, len(c.order))
+		dst.AddMany(c.order[lo:hi])
+		return
+	}
+	if n := c.texts.len(); n > 0 {
+		lo, hi := op.interval(c.texts.search(v.text, false), c.texts.search(v.text, true), n)
+		c.having.union(dst, lo, hi)
+	}
+}
+
+// all adds the items that have a value at all.
+func (c *column) all(dst *roaring.Bitmap) {
+	dst.AddMany(c.order)
+	if n := c.texts.len(); n > 0 {
+		c.having.union(dst, 0, n)
+	}
+}
+
+func (c *column) bytes() int {
+	return c.texts.bytes() + 4*cap(c.first) + 4*cap(c.value) + c.having.bytes() + 8*cap(c.number) + 4*cap(c.order)
+}

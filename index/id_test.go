@@ -1,0 +1,158 @@
+package index
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/hamming"
+	"hashgrove/model"
+)
+
+func TestIntegersAreTheSameAsTexts(t *testing.T) {
+	for _, s := range []string{"0", "17", "-5", "9223372036854775807", "-9223372036854775808"} {
+		if _, ok := Text(s).Integer(); !ok || Text(s).String() != s {
+			t.Errorf("%s is not an integer", s)
+		}
+	}
+	for _, s := range []string{"017", "+5", "-0", "9223372036854775808", " 1", "1e3", "x", "0x1"} {
+		if _, ok := Text(s).Integer(); ok || Text(s).String() != s {
+			t.Errorf("%s is an integer", s)
+		}
+	}
+	var ids []ID
+	if err := json.Unmarshal([]byte(`[17, "17", "a", -3]`), &ids); err != nil || !slices.Equal(ids, []ID{Int(17), Int(17), Text("a"), Int(-3)}) {
+		t.Errorf("%v, %v", ids, err)
+	}
+	for _, bad := range []string{`""`, `1.5`, `null`, `true`, `99999999999999999999`} {
+		if err := json.Unmarshal([]byte(bad), new(ID)); err == nil {
+			t.Errorf("%s is an id", bad)
+		}
+	}
+	if _, err := ParseID(""); err == nil {
+		t.Error("the empty text is an id")
+	}
+}
+
+func TestIDTable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, ids := range [][]ID{
+		{},
+		{Int(math.MinInt64), Int(math.MaxInt64)},
+		{Int(5), Int(6), Int(7), Text("a"), Text("b")},
+		{Int(-3), Int(8), Text("x")},
+		{Text("only"), Text("texts")},
+	} {
+		table := newIDTable(ids)
+		probe := append(slices.Clone(ids), Int(0), Int(6), Text("aa"), Text("zz"), Int(math.MaxInt64), Int(math.MinInt64))
+		for range 20 {
+			probe = append(probe, Int(int64(rng.Uint64())))
+		}
+		for _, id := range probe {
+			want, there := slices.BinarySearchFunc(ids, id, ID.Compare)
+			if got, ok := table.find(id); int(got) != want || ok != there {
+				t.Errorf("%v in %v: %d %v, want %d %v", id, ids, got, ok, want, there)
+			}
+		}
+		for i, id := range ids {
+			if table.at(uint32(i)) != id {
+				t.Errorf("id %d is %v, want %v", i, table.at(uint32(i)), id)
+			}
+		}
+	}
+}
+
+func TestLargeIDsCompareExactly(t *testing.T) {
+	x := New(8, model.Fingerprint{}, Config{})
+	b := NewBatch(8)
+	for _, n := range []int64{1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<53 + 2, math.MaxInt64 - 1, math.MaxInt64} {
+		b.Append(Item{ID: Int(n), Code: []uint64{0}})
+	}
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	for filter, want := range map[string]int{
+		"id = 9007199254740993":              1,
+		"id <= 9007199254740993":             3,
+		"id < 9007199254740993":              2,
+		"id > 9223372036854775806":           1,
+		"id < 1e300":                         6,
+		"id > -1e300":                        6,
+		"id < 9007199254740991.5":            1,
+		"id in (9223372036854775807)":        1,
+		"id >= 9223372036854775807.0":        0,
+		`id != "x"`:                          6,
+		`id > "a"`:                           0,
+		`id in (9007199254740992, 4, "zzz")`: 1,
+	} {
+		f, err := Parse(filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.Snapshot().Count(f); got != want {
+			t.Errorf("%s: %d items, want %d", filter, got, want)
+		}
+	}
+}
+
+func TestBadBatchesAreRefused(t *testing.T) {
+	mine, other := model.Fingerprint{1}, model.Fingerprint{2}
+	x := New(12, mine, Config{})
+	long := strings.Repeat("x", MaxText+1)
+	item := func(change func(*Item)) *Batch {
+		it := Item{ID: Int(1), Code: []uint64{0}}
+		change(&it)
+		b := NewBatch(12)
+		b.Append(Item{ID: Int(2), Code: []uint64{0}})
+		b.Append(it)
+		return b
+	}
+	foreign := item(func(*Item) {})
+	foreign.Fingerprint = other
+	for want, b := range map[string]*Batch{
+		"has bits beyond 12":                         item(func(it *Item) { it.Code[0] = 1 }),
+		"a label of 65537 bytes":                     item(func(it *Item) { it.Label = long }),
+		"a tag of 0 bytes":                           item(func(it *Item) { it.Tags = []string{""} }),
+		`an attribute cannot be named "label"`:       item(func(it *Item) { it.Attributes = map[string]Value{"label": Number(1)} }),
+		`attribute "x" is NaN`:                       item(func(it *Item) { it.Attributes = map[string]Value{"x": Number(math.NaN())} }),
+		"an id of 65537 bytes":                       item(func(it *Item) { it.ID = ID{text: long} }),
+		`item 1: the id "2" is in the batch twice`:   item(func(it *Item) { it.ID = Int(2) }),
+		"codes of 64 bits for an index of 12":        NewBatch(64),
+		"of model 0200000000000000 do not belong":    foreign,
+		"into the index of model 0100000000000000: ": foreign,
+	} {
+		if err := x.Add(ctx, b); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if x.Snapshot().Len() != 0 {
+		t.Error("a refused batch left something behind")
+	}
+	s := x.Snapshot()
+	if _, err := s.Search(ctx, []uint64{0}, 1, Options{Fingerprint: other}); err == nil {
+		t.Error("a query of another model was answered")
+	}
+	for _, o := range []Options{{Prefix: 13}, {Prefix: -1}, {Margins: make([]float32, 11)}} {
+		if _, err := s.Search(ctx, []uint64{0}, 1, o); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+	for _, q := range [][]uint64{{}, {1}, {0, 0}} {
+		if _, err := s.Search(ctx, q, 1, Options{}); err == nil {
+			t.Errorf("query %v was taken", q)
+		}
+	}
+}
+
+func TestBatchOfACodeFile(t *testing.T) {
+	b, err := BatchOf(&hamming.Table{Codes: randomCodes(2, 64, 1), IDs: []string{"7", "x"}, Fingerprint: [32]byte{9}})
+	if err != nil || b.IDs[0] != Int(7) || b.IDs[1] != Text("x") || b.Fingerprint != (model.Fingerprint{9}) {
+		t.Errorf("%v, %v", b, err)
+	}
+	if _, err := BatchOf(&hamming.Table{Codes: randomCodes(1, 64, 1), IDs: []string{""}}); err == nil {
+		t.Error("an empty id was taken")
+	}
+}

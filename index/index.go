@@ -1,0 +1,279 @@
+// Package index finds the nearest codes: exactly, with filters, while items come and go.
+//
+// An Index is a list of segments that never change; each holds items in the order of their ids, every distinct code
+// once (segment.go). Adding makes a new segment and merges small ones; deleting marks items as gone. A Snapshot is
+// the list at one moment: searches run on it without locks, and what happens to the index later does not reach it.
+// A search scans the codes, or looks into the tables of multi-index hashing, or goes through the few items that a
+// filter lets through (plan.go); the answer is the same, ordered by distance and then by id.
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"hashgrove/hamming"
+	"hashgrove/model"
+)
+
+// MaxItems is the greatest number of items of an index.
+const MaxItems = math.MaxInt32
+
+// Config is what may differ between indexes of the same items. Answers do not depend on it.
+type Config struct {
+	Tables  int // parts of multi-index hashing; 0 lets the planner choose, a negative number means none
+	Threads int // for building; 0 means all cores
+}
+
+// Index is a set of items with codes of one model. It is safe for concurrent use.
+type Index struct {
+	config  Config
+	write   sync.Mutex // held by whoever changes the index
+	current atomic.Pointer[Snapshot]
+}
+
+// Snapshot is the items of an index at one moment.
+type Snapshot struct {
+	bits        int
+	fingerprint model.Fingerprint
+	views       []view // the largest segments first, or nearly so
+	size        int
+}
+
+// New returns an empty index for codes of the given length, made by the model with the fingerprint.
+func New(bits int, fingerprint model.Fingerprint, c Config) *Index {
+	if bits < 1 || bits > hamming.MaxBits {
+		panic(fmt.Sprintf("index: codes of %d bits, outside of 1 to %d", bits, hamming.MaxBits))
+	}
+	x := &Index{config: c}
+	x.current.Store(&Snapshot{bits: bits, fingerprint: fingerprint})
+	return x
+}
+
+// Snapshot returns the items as they are now.
+func (x *Index) Snapshot() *Snapshot { return x.current.Load() }
+
+// Add adds items whose ids are new: all of them, or none and an error. It may merge segments, which takes a while
+// now and then; searches go on meanwhile.
+func (x *Index) Add(ctx context.Context, b *Batch) error { return x.put(ctx, b, false) }
+
+// Upsert adds items, replacing those whose ids are there; of an id that is in the batch twice the last item counts.
+func (x *Index) Upsert(ctx context.Context, b *Batch) error { return x.put(ctx, b, true) }
+
+func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
+	x.write.Lock()
+	defer x.write.Unlock()
+	s := x.Snapshot()
+	if err := s.Accepts(b.Fingerprint); err != nil {
+		return err
+	}
+	if err := b.check(s.bits); err != nil {
+		return err
+	}
+	rows, twice := inOrder(b, replace)
+	if twice >= 0 {
+		return fmt.Errorf("item %d: the id %q is in the batch twice", twice, cut(b.IDs[twice].String()))
+	}
+	views, gone := s.without(func(v view) []uint32 {
+		var at []uint32
+		if len(rows) == 0 || v.ids.at(0).Compare(b.IDs[rows[len(rows)-1]]) > 0 || v.ids.at(uint32(v.len()-1)).Compare(b.IDs[rows[0]]) < 0 {
+			return nil // all ids are beyond those of the segment, as when items are appended
+		}
+		for _, r := range rows {
+			if pos, ok := v.find(b.IDs[r]); ok {
+				at = append(at, pos)
+			}
+		}
+		return at
+	})
+	if gone > 0 && !replace {
+		for _, r := range rows {
+			if _, there := s.Get(b.IDs[r]); there {
+				return fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it", r, cut(b.IDs[r].String()))
+			}
+		}
+	}
+	if s.size-gone > MaxItems-len(rows) {
+		return fmt.Errorf("%d items in the index and %d more, and at most %d are allowed", s.size, len(rows), MaxItems)
+	}
+	return x.settle(ctx, views, b, rows)
+}
+
+// Delete removes items by id and returns how many were there.
+func (x *Index) Delete(ctx context.Context, ids ...ID) (int, error) {
+	return x.DeleteWhere(ctx, IDs(ids...))
+}
+
+// DeleteWhere removes the items that the filter lets through and returns how many there were.
+func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	views, gone := x.Snapshot().without(func(v view) []uint32 {
+		if f.node == nil {
+			f = Filter{has{idName}}
+		}
+		return f.allowed(v).ToArray()
+	})
+	if gone == 0 {
+		return 0, nil
+	}
+	return gone, x.settle(ctx, views, nil, nil)
+}
+
+// without returns the views less the positions that are chosen in each, and how many those are.
+func (s *Snapshot) without(choose func(view) []uint32) (views []view, gone int) {
+	for _, v := range s.views {
+		if at := choose(v); len(at) > 0 {
+			gone += len(at)
+			v = v.without(at)
+		}
+		views = append(views, v)
+	}
+	return views, gone
+}
+
+// settle takes rows of a batch in, merges what should be one segment, and makes the result current. An item is
+// rewritten only when its segment at least doubles or half of it is gone: O(log n) times in all.
+func (x *Index) settle(ctx context.Context, views []view, b *Batch, rows []int) error {
+	const small = 1024 // segments below this are merged whatever they are
+	var kept []view
+	for _, v := range views {
+		switch {
+		case v.size == 0:
+		case 2*v.size < v.len():
+			s, err := x.merge(ctx, []view{v}, nil, nil)
+			if err != nil {
+				return err
+			}
+			kept = append(kept, s)
+		default:
+			kept = append(kept, v)
+		}
+	}
+	if len(rows) > 0 {
+		size, first := len(rows), len(kept)
+		for first > 0 && kept[first-1].size <= max(2*size, small) {
+			first--
+			size += kept[first].size
+		}
+		s, err := x.merge(ctx, kept[first:], b, rows)
+		if err != nil {
+			return err
+		}
+		kept = append(kept[:first], s)
+	}
+	x.publish(kept)
+	return nil
+}
+
+func (x *Index) merge(ctx context.Context, views []view, b *Batch, rows []int) (view, error) {
+	s, err := merged(ctx, x.Snapshot().bits, views, b, rows)
+	if err == nil {
+		err = s.addTables(ctx, x.config)
+	}
+	if err != nil {
+		return view{}, err
+	}
+	return view{s, nil, s.len()}, nil
+}
+
+func (x *Index) publish(views []view) {
+	old := x.Snapshot()
+	s := &Snapshot{bits: old.bits, fingerprint: old.fingerprint, views: views}
+	for _, v := range views {
+		s.size += v.size
+	}
+	x.current.Store(s)
+}
+
+// Compact merges everything into one segment, which makes searches as fast as they get.
+func (x *Index) Compact(ctx context.Context) error {
+	x.write.Lock()
+	defer x.write.Unlock()
+	views := x.Snapshot().views
+	if len(views) == 0 || len(views) == 1 && views[0].live == nil {
+		return nil
+	}
+	v, err := x.merge(ctx, views, nil, nil)
+	if err == nil && v.size > 0 {
+		x.publish([]view{v})
+	} else if err == nil {
+		x.publish(nil)
+	}
+	return err
+}
+
+// find returns the position of an item that is left.
+func (v view) find(id ID) (uint32, bool) {
+	pos, ok := v.ids.find(id)
+	return pos, ok && (v.live == nil || v.live.Contains(pos))
+}
+
+// Len is the number of items.
+func (s *Snapshot) Len() int { return s.size }
+
+// Bits is the length of the codes.
+func (s *Snapshot) Bits() int { return s.bits }
+
+// Fingerprint tells which model made the codes.
+func (s *Snapshot) Fingerprint() model.Fingerprint { return s.fingerprint }
+
+// Segments is the number of segments.
+func (s *Snapshot) Segments() int { return len(s.views) }
+
+// Codes is the number of distinct codes, counted per segment.
+func (s *Snapshot) Codes() int {
+	n := 0
+	for _, v := range s.views {
+		n += v.codes.Len()
+	}
+	return n
+}
+
+// Memory is where the bytes go.
+func (s *Snapshot) Memory() Memory {
+	var m Memory
+	for _, v := range s.views {
+		x := v.memory()
+		m.Codes += x.Codes
+		m.Postings += x.Postings
+		m.IDs += x.IDs
+		m.Columns += x.Columns
+		m.Tables += x.Tables
+	}
+	return m
+}
+
+// Get returns an item by id.
+func (s *Snapshot) Get(id ID) (Item, bool) {
+	for i := len(s.views) - 1; i >= 0; i-- {
+		if pos, ok := s.views[i].find(id); ok {
+			return s.views[i].item(pos), true
+		}
+	}
+	return Item{}, false
+}
+
+// Count is the number of items that a filter lets through.
+func (s *Snapshot) Count(f Filter) int {
+	n := 0
+	for _, v := range s.views {
+		if f.node == nil {
+			n += v.size
+		} else {
+			n += int(f.allowed(v).GetCardinality())
+		}
+	}
+	return n
+}
+
+// Accepts refuses codes of another model, naming both. Zeros mean that the model is not known, which is let through.
+func (s *Snapshot) Accepts(f model.Fingerprint) error {
+	var unknown model.Fingerprint
+	if f != unknown && s.fingerprint != unknown && f != s.fingerprint {
+		return fmt.Errorf("codes of model %v do not belong into the index of model %v: encode with that model, or build another index", f, s.fingerprint)
+	}
+	return nil
+}

@@ -1,0 +1,571 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"hashgrove/hamming"
+	"hashgrove/model"
+)
+
+var ctx = context.Background()
+
+// naive is the definition of an index: a list of items that is gone through.
+type naive []Item
+
+func (n naive) put(it Item) naive {
+	n = n.drop(func(other Item) bool { return other.ID == it.ID })
+	return append(n, it)
+}
+
+func (n naive) drop(gone func(Item) bool) naive {
+	return slices.DeleteFunc(slices.Clone(n), gone)
+}
+
+// search orders all items that match by what the options say, by sorting.
+func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Options) []Hit {
+	// An item with its distance by the bits that are searched, by all bits, and its sum of margins.
+	type ranked struct {
+		Item
+		first, all int
+		penalty    float64
+	}
+	differs := func(it Item, b int) bool { return (q[b/64]^it.Code[b/64])>>(63-b%64)&1 != 0 }
+	first := cmp.Or(o.Prefix, bits)
+	var list []ranked
+	for _, it := range n {
+		x := ranked{Item: it}
+		for b := range bits {
+			if differs(it, b) {
+				x.all++
+				if b < first {
+					x.first++
+				}
+				if o.Margins != nil {
+					x.penalty += math.Abs(float64(o.Margins[b]))
+				}
+			}
+		}
+		if keep(it) && x.first <= r {
+			list = append(list, x)
+		}
+	}
+	byID := func(a, b ranked) int { return a.ID.Compare(b.ID) }
+	byAll := func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.all, b.all), cmp.Compare(a.penalty, b.penalty), byID(a, b))
+	}
+	if o.Prefix > 0 && r == math.MaxInt {
+		slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.first, b.first), byID(a, b)) })
+		list = list[:min(len(list), max(k, o.Shortlist))]
+	}
+	slices.SortFunc(list, byAll)
+	var hits []Hit
+	for _, it := range list[:min(k, len(list))] {
+		hits = append(hits, Hit{ID: it.ID, Distance: it.all})
+	}
+	return hits
+}
+
+// condition is a filter in both worlds.
+type condition struct {
+	filter string
+	keep   func(Item) bool
+}
+
+func conditions(rng *rand.Rand) condition {
+	number := func(it Item, name string) (float64, bool) { return it.Attributes[name].Number() }
+	x := float64(rng.IntN(20))
+	simple := []condition{
+		{"", func(Item) bool { return true }},
+		{`label = "a"`, func(it Item) bool { return it.Label == "a" }},
+		{`label != "a"`, func(it Item) bool { return it.Label != "a" && it.Label != "" }},
+		{`label in ("b", "c", "zzz")`, func(it Item) bool { return it.Label == "b" || it.Label == "c" }},
+		{`tag = "t1"`, func(it Item) bool { return slices.Contains(it.Tags, "t1") }},
+		{`tag != "t1"`, func(it Item) bool { return len(it.Tags) > 0 && !slices.Contains(it.Tags, "t1") }},
+		{`tag not in ("t1", "t2")`, func(it Item) bool { return !slices.Contains(it.Tags, "t1") && !slices.Contains(it.Tags, "t2") }},
+		{`has tag`, func(it Item) bool { return len(it.Tags) > 0 }},
+		{fmt.Sprintf("price < %v", x), func(it Item) bool { p, ok := number(it, "price"); return ok && p < x }},
+		{fmt.Sprintf("price >= %v", x), func(it Item) bool { p, ok := number(it, "price"); return ok && p >= x }},
+		{fmt.Sprintf("price = %v", x), func(it Item) bool { p, ok := number(it, "price"); return ok && p == x }},
+		{fmt.Sprintf("id <= %v", 10*x), func(it Item) bool { n, ok := it.ID.Integer(); return ok && float64(n) <= 10*x }},
+		{`id > "k5"`, func(it Item) bool { _, ok := it.ID.Integer(); return !ok && it.ID.String() > "k5" }},
+		{`kind > "new"`, func(it Item) bool { s, ok := it.Attributes["kind"].Text(); return ok && s > "new" }},
+		{`id in (3, 5, "k7")`, func(it Item) bool { return slices.Contains([]string{"3", "5", "k7"}, it.ID.String()) }},
+		{`nothing = 3`, func(Item) bool { return false }},
+	}
+	a, b := simple[rng.IntN(len(simple))], simple[1+rng.IntN(len(simple)-1)]
+	if a.filter == "" {
+		return a
+	}
+	switch rng.IntN(4) {
+	case 0:
+		return condition{a.filter + " and " + b.filter, func(it Item) bool { return a.keep(it) && b.keep(it) }}
+	case 1:
+		return condition{"not (" + a.filter + " or " + b.filter + ")", func(it Item) bool { return !a.keep(it) && !b.keep(it) }}
+	}
+	return a
+}
+
+// randomItem has a code near one of a few centres, so that codes repeat and distances tie; a single centre is far
+// away, so that hardly any code repeats.
+func randomItem(rng *rand.Rand, centres hamming.Codes) Item {
+	it := Item{ID: Int(int64(rng.IntN(300))), Code: slices.Clone(centres.Row(rng.IntN(centres.Len())))}
+	if rng.IntN(3) == 0 {
+		it.ID = Text(fmt.Sprintf("k%d", rng.IntN(100)))
+	}
+	flips := 3
+	if centres.Len() == 1 {
+		flips = centres.Bits
+	}
+	for range rng.IntN(flips) {
+		b := rng.IntN(centres.Bits)
+		it.Code[b/64] ^= 1 << (63 - b%64)
+	}
+	it.Label = []string{"", "a", "b", "c"}[rng.IntN(4)]
+	for range rng.IntN(3) {
+		it.Tags = append(it.Tags, fmt.Sprintf("t%d", rng.IntN(4)))
+	}
+	it.Attributes = map[string]Value{}
+	if rng.IntN(2) == 0 {
+		it.Attributes["price"] = Number(float64(rng.IntN(20)))
+	}
+	if rng.IntN(3) == 0 {
+		it.Attributes["kind"] = String([]string{"new", "old", "used"}[rng.IntN(3)])
+	}
+	return it
+}
+
+func randomCodes(n, bits int, seed uint64) hamming.Codes {
+	rng := rand.New(rand.NewPCG(seed, 77))
+	c := hamming.NewCodes(n, bits)
+	for i := range n {
+		for b := range bits {
+			c.SetBit(i, b, rng.IntN(2) == 1)
+		}
+	}
+	return c
+}
+
+// TestEveryLayoutEqualsThePlainList runs random operations on indexes of several layouts and on the plain list.
+func TestEveryLayoutEqualsThePlainList(t *testing.T) {
+	for seed := range uint64(10) {
+		width := []int{8, 64, 70, 128, 300}[seed%5]
+		t.Run(fmt.Sprintf("seed=%d/bits=%d", seed, width), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 5))
+			centres := randomCodes([]int{6, 1, 20}[seed%3], width, seed)
+			layouts := []*Index{
+				New(width, model.Fingerprint{}, Config{Tables: -1}),
+				New(width, model.Fingerprint{}, Config{Tables: 1}),
+				New(width, model.Fingerprint{}, Config{Tables: 3, Threads: 1}),
+				New(width, model.Fingerprint{}, Config{}),
+			}
+			var list naive
+			for range 30 {
+				change(t, rng, centres, layouts, &list)
+				compareAnswers(t, rng, centres, layouts, list)
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// change does the same random thing to all indexes and to the list.
+func change(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts []*Index, list *naive) {
+	t.Helper()
+	switch rng.IntN(8) {
+	case 0, 1, 2:
+		b := NewBatch(centres.Bits)
+		for range rng.IntN(60) {
+			it := randomItem(rng, centres)
+			b.Append(it)
+			*list = list.put(it)
+		}
+		for _, x := range layouts {
+			if err := x.Upsert(ctx, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	case 3, 4:
+		b := NewBatch(centres.Bits)
+		known := map[ID]bool{}
+		for _, it := range *list {
+			known[it.ID] = true
+		}
+		clash := false
+		var added []Item
+		for range rng.IntN(4) {
+			it := randomItem(rng, centres)
+			clash = clash || known[it.ID]
+			known[it.ID] = true
+			b.Append(it)
+			added = append(added, it)
+		}
+		for _, x := range layouts {
+			if err := x.Add(ctx, b); (err != nil) != clash {
+				t.Fatalf("add: %v, clash %v", err, clash)
+			}
+		}
+		if !clash {
+			*list = append(*list, added...)
+		}
+	case 5:
+		var ids []ID
+		for range rng.IntN(30) {
+			ids = append(ids, randomItem(rng, centres).ID)
+		}
+		want := len(*list)
+		*list = list.drop(func(it Item) bool { return slices.Contains(ids, it.ID) })
+		for _, x := range layouts {
+			if n, err := x.Delete(ctx, ids...); err != nil || n != want-len(*list) {
+				t.Fatalf("deleted %d, %v, want %d", n, err, want-len(*list))
+			}
+		}
+	case 6:
+		c := conditions(rng)
+		if c.filter == "" {
+			return
+		}
+		f, err := Parse(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rng.IntN(2) == 0 {
+			want := len(*list)
+			*list = list.drop(c.keep)
+			for _, x := range layouts {
+				if n, err := x.DeleteWhere(ctx, f); err != nil || n != want-len(*list) {
+					t.Fatalf("deleted %d where %s, %v, want %d", n, c.filter, err, want-len(*list))
+				}
+			}
+		}
+	case 7:
+		for _, x := range layouts[rng.IntN(len(layouts)):] {
+			if err := x.Compact(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts []*Index, list naive) {
+	t.Helper()
+	width := centres.Bits
+	for range 4 {
+		c := conditions(rng)
+		f, err := Parse(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Filter: f}
+		if rng.IntN(4) == 0 {
+			o.Prefix, o.Shortlist = 1+rng.IntN(width), 1+rng.IntN(50)
+		}
+		if rng.IntN(3) == 0 {
+			for range width {
+				o.Margins = append(o.Margins, float32(rng.IntN(9)-4))
+			}
+		}
+		q := randomItem(rng, centres).Code
+		k, r := []int{0, 1, 3, 10, 1000}[rng.IntN(5)], math.MaxInt
+		if rng.IntN(2) == 0 {
+			r = []int{-1, 0, 1, 3, width / 2, width, width + 5}[rng.IntN(7)]
+			o.Limit = k
+			if k == 0 {
+				k = math.MaxInt
+			}
+		}
+		want := list.search(q, k, r, width, c.keep, o)
+		for i, x := range layouts {
+			s := x.Snapshot()
+			if s.Len() != len(list) {
+				t.Fatalf("layout %d has %d items, want %d", i, s.Len(), len(list))
+			}
+			for _, method := range []Method{Auto, Scan, Tables, List} {
+				o.Method, o.Threads = method, 1+rng.IntN(3)
+				var got Result
+				if r == math.MaxInt {
+					got, err = s.Search(ctx, q, k, o)
+				} else {
+					got, err = s.Within(ctx, q, r, o)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(got.Hits, want) {
+					t.Errorf("layout %d, %d segments, method %q, k %d, radius %d, prefix %d, margins %v, where %s:\n got %v\nwant %v",
+						i, s.Segments(), method, k, r, o.Prefix, o.Margins != nil, c.filter, got.Hits, want)
+					return
+				}
+			}
+			if n := 0; r == math.MaxInt {
+				for _, it := range list {
+					if c.keep(it) {
+						n++
+					}
+				}
+				if s.Count(f) != n {
+					t.Errorf("count where %s: %d, want %d", c.filter, s.Count(f), n)
+				}
+			}
+		}
+	}
+	if len(list) > 0 {
+		it := list[rng.IntN(len(list))]
+		for _, x := range layouts {
+			got, ok := x.Snapshot().Get(it.ID)
+			tags := slices.Clone(it.Tags)
+			slices.Sort(tags)
+			if !ok || !slices.Equal(got.Code, it.Code) || got.Label != it.Label || !slices.Equal(got.Tags, slices.Compact(tags)) || len(got.Attributes) != len(it.Attributes) {
+				t.Errorf("got %v, want %v", got, it)
+			}
+		}
+	}
+}
+
+func TestBatchesEqualSingleQueries(t *testing.T) {
+	width := 64
+	rng := rand.New(rand.NewPCG(3, 3))
+	centres := randomCodes(50, width, 3)
+	x := New(width, model.Fingerprint{}, Config{Tables: 2})
+	b := NewBatch(width)
+	for i := range 2000 {
+		it := randomItem(rng, centres)
+		it.ID = Int(int64(i))
+		b.Append(it)
+	}
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	queries := randomCodes(66, width, 4)
+	for i := range 60 {
+		copy(queries.Row(i), randomItem(rng, centres).Code)
+	}
+	s := x.Snapshot()
+	for _, method := range []Method{Auto, Scan, Tables} {
+		for _, threads := range []int{1, 4} {
+			o := Options{Method: method, Threads: threads, Filter: Tag("t1", "t2"), Explain: true}
+			batch, err := s.SearchBatch(ctx, queries, 20, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ball, err := s.WithinBatch(ctx, queries, 3, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for q := range queries.Len() {
+				one, _ := s.Search(ctx, queries.Row(q), 20, o)
+				around, _ := s.Within(ctx, queries.Row(q), 3, o)
+				if !slices.Equal(one.Hits, batch[q].Hits) || !slices.Equal(around.Hits, ball[q].Hits) {
+					t.Fatalf("query %d differs in a batch", q)
+				}
+				if !strings.Contains(batch[q].Plan.String(), "because") {
+					t.Fatalf("query %d is not explained: %v", q, batch[q].Plan)
+				}
+			}
+		}
+	}
+}
+
+// TestManyCodes reaches what small indexes do not: parts of a scan and long postings.
+func TestManyCodes(t *testing.T) {
+	n := 1<<17 + 5
+	rng := rand.New(rand.NewPCG(8, 8))
+	b := &Batch{Codes: hamming.NewCodes(n, 32), IDs: make([]ID, n), Labels: make([]string, n)}
+	for i := range n {
+		b.IDs[i] = Int(int64(3 * i))
+		b.Labels[i] = "many"
+		if i%10 != 0 { // every tenth code is zero
+			b.Codes.Data[i] = uint64(rng.Uint32()) << 32
+		}
+		if i%1000 == 0 {
+			b.Labels[i] = "few"
+		}
+	}
+	x := New(32, model.Fingerprint{}, Config{Tables: 2})
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	s := x.Snapshot()
+	if _, long := s.views[0].items.list(0); long == nil || long.GetCardinality() != uint64(n+9)/10 {
+		t.Error("the posting list of the zero code is not long")
+	}
+	for _, o := range []Options{{}, {Filter: Label("few")}, {Filter: Not(Label("few"))}, {Prefix: 20, Shortlist: 70}} {
+		for _, q := range []uint64{0, 1 << 40, rng.Uint64() << 32} {
+			var first []Hit
+			for i, method := range []Method{Scan, Auto, Tables, List} {
+				for _, threads := range []int{1, 4} {
+					o.Method, o.Threads = method, threads
+					got, err := s.Search(ctx, []uint64{q}, 50, o)
+					if err != nil || len(got.Hits) != 50 {
+						t.Fatal(len(got.Hits), err)
+					}
+					if i == 0 && threads == 1 {
+						first = got.Hits
+					}
+					if !slices.Equal(got.Hits, first) {
+						t.Errorf("%v, method %s, threads %d: another answer", o.Filter, method, threads)
+					}
+				}
+			}
+		}
+	}
+	want, _ := s.Within(ctx, []uint64{1 << 50}, 4, Options{Method: Scan})
+	for _, method := range []Method{Auto, Tables} {
+		if got, _ := s.Within(ctx, []uint64{1 << 50}, 4, Options{Method: method}); !slices.Equal(got.Hits, want.Hits) || len(got.Hits) < n/10 {
+			t.Errorf("method %q: %d within 4, want %d", method, len(got.Hits), len(want.Hits))
+		}
+	}
+}
+
+func TestSnapshotsStayAsTheyAre(t *testing.T) {
+	width := 64
+	x := New(width, model.Fingerprint{}, Config{Tables: 2})
+	centres := randomCodes(5, width, 1)
+	var wait sync.WaitGroup
+	stop := make(chan struct{})
+	for g := range 3 { // readers: one snapshot answers the same twice, and no id is there twice
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			rng := rand.New(rand.NewPCG(uint64(g), 0))
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				s := x.Snapshot()
+				q := randomItem(rng, centres).Code
+				a, err := s.Within(ctx, q, width, Options{})
+				b, _ := s.Search(ctx, q, s.Len(), Options{Method: Scan})
+				if err != nil || len(a.Hits) != s.Len() || !slices.Equal(a.Hits, b.Hits) {
+					t.Errorf("%d and %d hits of %d items: %v", len(a.Hits), len(b.Hits), s.Len(), err)
+					return
+				}
+			}
+		}()
+	}
+	rng := rand.New(rand.NewPCG(9, 9))
+	var list naive
+	for range 150 {
+		change(t, rng, centres, []*Index{x}, &list)
+	}
+	close(stop)
+	wait.Wait()
+	compareAnswers(t, rng, centres, []*Index{x}, list)
+}
+
+func TestRerank(t *testing.T) {
+	x := New(8, model.Fingerprint{}, Config{})
+	b := NewBatch(8)
+	for i := range 20 {
+		b.Append(Item{ID: Int(int64(i)), Code: []uint64{uint64(i) << 56}})
+	}
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Shortlist: 5, Rerank: func(_ int, hits []Hit, scores []float64) error {
+		for i, h := range hits {
+			n, _ := h.ID.Integer()
+			scores[i] = float64(-n / 2 * 2)
+		}
+		return nil
+	}}
+	got, err := x.Snapshot().Search(ctx, []uint64{0}, 3, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The nearest five to 0 are 0 and 1, 2, 4, 8; 0 and 1 have the same score.
+	want := []Hit{{Int(8), 1, -8}, {Int(4), 1, -4}, {Int(2), 1, -2}}
+	if !slices.Equal(got.Hits, want) {
+		t.Errorf("got %v, want %v", got.Hits, want)
+	}
+	o.Rerank = func(int, []Hit, []float64) error { return context.Canceled }
+	if _, err := x.Snapshot().Search(ctx, []uint64{0}, 3, o); err == nil {
+		t.Error("the error of the callback was lost")
+	}
+}
+
+func TestEstimateIsNearTheTruth(t *testing.T) {
+	n := 100_000
+	b := &Batch{IDs: make([]ID, n), Codes: hamming.NewCodes(n, 128)}
+	rng := rand.New(rand.NewPCG(1, 9))
+	for i := range n {
+		b.IDs[i] = Int(int64(7 * i))
+		b.Codes.Row(i)[0], b.Codes.Row(i)[1] = uint64(rng.IntN(n/4)), 5
+	}
+	x := New(128, model.Fingerprint{}, Config{Tables: 4})
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	s := x.Snapshot()
+	got, want := Estimate(n, 128, 4, float64(s.Codes())/float64(n)), s.Memory()
+	if ratio := float64(got.Total()) / float64(want.Total()); ratio < 0.9 || ratio > 1.1 {
+		t.Errorf("estimated %+v, is %+v", got, want)
+	}
+}
+
+func TestAppendedItemsStayInFewSegments(t *testing.T) {
+	x := New(64, model.Fingerprint{}, Config{})
+	rng := rand.New(rand.NewPCG(1, 9))
+	for i := range 3000 {
+		b := NewBatch(64)
+		b.Append(Item{ID: Int(int64(i)), Code: []uint64{rng.Uint64()}})
+		if err := x.Add(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+		if s := x.Snapshot(); s.Segments() > 5 || s.Len() != i+1 {
+			t.Fatalf("%d segments of %d items", s.Segments(), s.Len())
+		}
+	}
+	if n, err := x.DeleteWhere(ctx, Filter{}); n != 3000 || err != nil || x.Snapshot().Segments() != 0 {
+		t.Errorf("deleted %d: %v", n, err)
+	}
+}
+
+// TestPlannerChoosesByTheCodes: tables for clustered codes, none for random ones; and a radius decides.
+func TestPlannerChoosesByTheCodes(t *testing.T) {
+	n := 200_000
+	rng := rand.New(rand.NewPCG(1, 9))
+	centres := randomCodes(2000, 64, 5)
+	for _, clustered := range []bool{true, false} {
+		b := &Batch{IDs: make([]ID, n), Codes: hamming.NewCodes(n, 64)}
+		for i := range n {
+			b.IDs[i] = Int(int64(i))
+			b.Codes.Data[i] = rng.Uint64()
+			if clustered {
+				b.Codes.Data[i] = centres.Data[rng.IntN(2000)] ^ 1<<rng.IntN(64) ^ 1<<rng.IntN(64)
+			}
+		}
+		x := New(64, model.Fingerprint{}, Config{})
+		if err := x.Add(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+		s := x.Snapshot()
+		if has := s.Memory().Tables > 0; has != clustered {
+			t.Fatalf("clustered %v, tables %v", clustered, has)
+		}
+		if !clustered {
+			continue
+		}
+		for r, want := range map[int]Method{2: Tables, 30: Scan} {
+			got, err := s.Within(ctx, centres.Row(0), r, Options{Explain: true, Threads: 1})
+			if err != nil || len(got.Plan) != 1 || got.Plan[0].Method != want {
+				t.Errorf("radius %d: %v, %v", r, got.Plan, err)
+			}
+		}
+		got, _ := s.Search(ctx, b.Codes.Row(7), 10, Options{Filter: IDs(Int(7), Int(8)), Explain: true})
+		if len(got.Hits) != 2 || got.Hits[0] != (Hit{ID: Int(7)}) || got.Plan[0].Method != List {
+			t.Errorf("%v, %v", got.Hits, got.Plan)
+		}
+	}
+}

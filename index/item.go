@@ -1,0 +1,207 @@
+package index
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"hashgrove/hamming"
+	"hashgrove/model"
+)
+
+// What one item may carry.
+const (
+	MaxTags       = 1 << 12 // of an item
+	MaxAttributes = 1 << 8  // of an item
+	MaxText       = 1 << 16 // bytes of a label, a tag, or an attribute's name or text
+)
+
+// Value is what an attribute holds: a number or a text. The zero value is the empty text. Numbers are float64, so
+// integers beyond 2^53 lose their last digits.
+type Value struct {
+	text     string
+	number   float64
+	isNumber bool
+}
+
+// Number is a number as a value.
+func Number(x float64) Value { return Value{number: x, isNumber: true} }
+
+// String is a text as a value.
+func String(s string) Value { return Value{text: s} }
+
+// Number returns the number, and whether the value is one.
+func (v Value) Number() (float64, bool) { return v.number, v.isNumber }
+
+// Text returns the text, and whether the value is one.
+func (v Value) Text() (string, bool) { return v.text, !v.isNumber }
+
+// String writes the value as the filter language does.
+func (v Value) String() string {
+	if v.isNumber {
+		return strconv.FormatFloat(v.number, 'g', -1, 64)
+	}
+	return quote(v.text)
+}
+
+// MarshalJSON writes a number or a string.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if v.isNumber {
+		return json.Marshal(v.number)
+	}
+	return json.Marshal(v.text)
+}
+
+// UnmarshalJSON reads a number or a string.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		*v = Value{}
+		return json.Unmarshal(b, &v.text)
+	}
+	*v = Value{isNumber: true}
+	if string(b) == "null" {
+		return errors.New("an attribute is null: leave it out instead")
+	}
+	return json.Unmarshal(b, &v.number)
+}
+
+// Item is one thing that can be found.
+type Item struct {
+	ID         ID               `json:"id"`
+	Code       []uint64         `json:"-"`
+	Label      string           `json:"label,omitempty"` // empty means none
+	Tags       []string         `json:"tags,omitempty"`
+	Attributes map[string]Value `json:"attributes,omitempty"`
+}
+
+// Batch is items by columns, which is how many of them are added quickly. Labels, Tags and Attributes are nil or as
+// long as IDs; a label "" and nil tags or attributes mean none.
+type Batch struct {
+	IDs        []ID
+	Codes      hamming.Codes
+	Labels     []string
+	Tags       [][]string
+	Attributes []map[string]Value
+
+	// Fingerprint of the model that made the codes; zeros when it is not known.
+	Fingerprint model.Fingerprint
+}
+
+// BatchOf is the items of a code file. Without ids in the file the number of the row is the id.
+func BatchOf(t *hamming.Table) (*Batch, error) {
+	b := &Batch{IDs: make([]ID, t.Codes.Len()), Codes: t.Codes, Fingerprint: t.Fingerprint}
+	for i := range b.IDs {
+		if t.IDs == nil {
+			b.IDs[i] = Int(int64(i))
+			continue
+		}
+		id, err := ParseID(t.IDs[i])
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
+		}
+		b.IDs[i] = id
+	}
+	return b, nil
+}
+
+// NewBatch is no items yet, with codes of the given length.
+func NewBatch(bits int) *Batch { return &Batch{Codes: hamming.NewCodes(0, bits)} }
+
+// Append adds an item, copying its code.
+func (b *Batch) Append(it Item) {
+	if len(it.Code) != b.Codes.Words {
+		panic("index: a code of another length than the batch has")
+	}
+	n := len(b.IDs)
+	b.IDs = append(b.IDs, it.ID)
+	b.Codes.Data = append(b.Codes.Data, it.Code...)
+	if it.Label != "" || b.Labels != nil {
+		b.Labels = append(padTo(b.Labels, n), it.Label)
+	}
+	if it.Tags != nil || b.Tags != nil {
+		b.Tags = append(padTo(b.Tags, n), it.Tags)
+	}
+	if it.Attributes != nil || b.Attributes != nil {
+		b.Attributes = append(padTo(b.Attributes, n), it.Attributes)
+	}
+}
+
+// padTo appends zero values until there are n.
+func padTo[T any](s []T, n int) []T {
+	if len(s) < n {
+		s = append(s, make([]T, n-len(s))...)
+	}
+	return s
+}
+
+// check reports the first item that cannot be stored.
+func (b *Batch) check(bits int) error {
+	n := len(b.IDs)
+	if b.Codes.Bits != bits {
+		return fmt.Errorf("codes of %d bits for an index of %d: encode with the model of the index", b.Codes.Bits, bits)
+	}
+	if b.Codes.Len() != n || len(b.Labels) != 0 && len(b.Labels) != n || len(b.Tags) != 0 && len(b.Tags) != n || len(b.Attributes) != 0 && len(b.Attributes) != n {
+		panic("index: columns of a batch differ in length")
+	}
+	for i, id := range b.IDs {
+		if err := b.checkItem(i); err != nil {
+			return fmt.Errorf("item %d (id %q): %w", i, cut(id.String()), err)
+		}
+	}
+	return nil
+}
+
+func (b *Batch) checkItem(i int) error {
+	if n := len(b.IDs[i].text); n > hamming.MaxID {
+		return fmt.Errorf("an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
+	}
+	if over := b.Codes.Bits & 63; over != 0 && b.Codes.Data[(i+1)*b.Codes.Words-1]<<over != 0 {
+		return fmt.Errorf("its code has bits beyond %d", b.Codes.Bits)
+	}
+	if len(b.Labels) > 0 && len(b.Labels[i]) > MaxText {
+		return fmt.Errorf("a label of %d bytes, and at most %d are allowed", len(b.Labels[i]), MaxText)
+	}
+	if len(b.Tags) > 0 {
+		if len(b.Tags[i]) > MaxTags {
+			return fmt.Errorf("%d tags, and at most %d are allowed", len(b.Tags[i]), MaxTags)
+		}
+		for _, tag := range b.Tags[i] {
+			if tag == "" || len(tag) > MaxText {
+				return fmt.Errorf("a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
+			}
+		}
+	}
+	if len(b.Attributes) > 0 {
+		return checkAttributes(b.Attributes[i])
+	}
+	return nil
+}
+
+func checkAttributes(attributes map[string]Value) error {
+	if len(attributes) > MaxAttributes {
+		return fmt.Errorf("%d attributes, and at most %d are allowed", len(attributes), MaxAttributes)
+	}
+	for name, v := range attributes {
+		if slices.Contains(reserved, name) || name == "" || len(name) > MaxText {
+			return fmt.Errorf("an attribute cannot be named %q", cut(name))
+		}
+		if len(v.text) > MaxText {
+			return fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed", cut(name), len(v.text), MaxText)
+		}
+		if v.isNumber && (math.IsNaN(v.number) || math.IsInf(v.number, 0)) {
+			return fmt.Errorf("attribute %q is %v: leave it out or give a finite number", cut(name), v.number)
+		}
+	}
+	return nil
+}
+
+// cut shortens what a message quotes.
+func cut(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "..."
+	}
+	return s
+}

@@ -1,0 +1,193 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hashgrove/model"
+)
+
+// Match tells in which bits two codes agree and differ.
+type Match struct {
+	Distance int   `json:"distance"`
+	Agree    []int `json:"agree"`
+	Differ   []int `json:"differ"`
+}
+
+// Compare explains the distance of two codes of the given length.
+func Compare(a, b []uint64, width int) Match {
+	if len(a) != len(b) || len(a) != (width+63)/64 {
+		panic("index: codes of different lengths")
+	}
+	m := Match{Agree: []int{}, Differ: []int{}}
+	for bit := range width {
+		if (a[bit>>6]^b[bit>>6])>>(63-bit&63)&1 == 0 {
+			m.Agree = append(m.Agree, bit)
+		} else {
+			m.Differ = append(m.Differ, bit)
+		}
+	}
+	m.Distance = len(m.Differ)
+	return m
+}
+
+// Reason is one cause of a bit: a feature that is compared with a threshold, and how much depends on it.
+type Reason struct {
+	Feature   int     `json:"feature"`
+	Threshold float32 `json:"threshold"` // a vector is left of it or not
+	A         float32 `json:"a"`         // the feature in the one vector
+	B         float32 `json:"b"`         // and in the other
+	Weight    int64   `json:"weight"`    // of the trees, or of the change, that hang on it
+}
+
+// Reasons explains bit k of two vectors: the causes of the largest weight, at most so many.
+//
+// Trees: when the bits differ, a tree counts if it votes for both, and its cause is the split where the paths of the
+// two vectors part. When they agree, a tree counts if both vectors get its vote for the bit, and its causes are the
+// splits on their common path. Splits on one feature at one threshold are added up; Weight is the sum of the weights
+// of their trees. Hyperplanes: the causes of different bits are the features whose bins differ, weighed by what they
+// move the score from a to b in the direction of b's bit; there are no thresholds.
+func Reasons(m *model.Binned, k int, a, b []float32, most int) ([]Reason, error) {
+	if k < 0 || k >= m.Bits() {
+		return nil, fmt.Errorf("bit %d of a model with %d", k, m.Bits())
+	}
+	if len(a) != m.Dim() || len(b) != m.Dim() {
+		return nil, fmt.Errorf("%w: vectors have %d and %d, the model was trained on %d", model.ErrDim, len(a), len(b), m.Dim())
+	}
+	var reasons []Reason
+	switch f := m.Functions[k].(type) {
+	case *model.Ensemble:
+		reasons = treeReasons(m, f, a, b)
+	case *model.Linear:
+		reasons = linearReasons(m, f, a, b)
+	default:
+		return nil, fmt.Errorf("bit %d is a %T, which cannot be explained", k, f)
+	}
+	slices.SortStableFunc(reasons, func(x, y Reason) int {
+		return cmp.Or(-cmp.Compare(x.Weight, y.Weight), cmp.Compare(x.Feature, y.Feature), cmp.Compare(x.Threshold, y.Threshold))
+	})
+	return reasons[:max(0, min(most, len(reasons)))], nil
+}
+
+// Margins returns the scores of a vector's bits before the sign, for Options.Margins.
+func Margins(m *model.Binned, x []float32) ([]float32, error) {
+	if len(x) != m.Dim() {
+		return nil, fmt.Errorf("%w: the vector has %d, the model was trained on %d", model.ErrDim, len(x), m.Dim())
+	}
+	margins := make([]float32, m.Bits())
+	for k, f := range m.Functions {
+		score := int64(0)
+		switch f := f.(type) {
+		case *model.Ensemble:
+			for q, w := range f.Weight {
+				score += walk(m, f, q, x).signed(w)
+			}
+		case *model.Linear:
+			score = f.Bias
+			for j, w := range f.Weight {
+				score += int64(w) * int64(m.Quantizer.Scale(j).Bin(x[j]))
+			}
+		}
+		margins[k] = float32(score)
+	}
+	return margins, nil
+}
+
+// path is a vector's way through a tree: the nodes, and the vote at the end.
+type path struct {
+	nodes []int
+	vote  bool
+}
+
+// signed is the weight of a tree with the sign of the vote.
+func (p path) signed(w int32) int64 {
+	if p.vote {
+		return int64(w)
+	}
+	return -int64(w)
+}
+
+func walk(m *model.Binned, e *model.Ensemble, tree int, x []float32) path {
+	base, node := tree*model.Splits(e.Depth), 0
+	p := path{}
+	for range e.Depth {
+		p.nodes = append(p.nodes, node)
+		j := e.Feature[base+node]
+		node = 2*node + 1
+		if m.Quantizer.Scale(int(j)).Bin(x[j]) > e.Bin[base+p.nodes[len(p.nodes)-1]] {
+			node++
+		}
+	}
+	leaf := node - model.Splits(e.Depth)
+	p.vote = e.Leaf[tree*model.LeafWords(e.Depth)+leaf>>6]>>(leaf&63)&1 != 0
+	return p
+}
+
+func treeReasons(m *model.Binned, e *model.Ensemble, a, b []float32) []Reason {
+	trees := e.Trees()
+	pathA, pathB := make([]path, trees), make([]path, trees)
+	scoreA, scoreB := int64(0), int64(0)
+	for q := range trees {
+		pathA[q], pathB[q] = walk(m, e, q, a), walk(m, e, q, b)
+		scoreA += pathA[q].signed(e.Weight[q])
+		scoreB += pathB[q].signed(e.Weight[q])
+	}
+	bitA, bitB := scoreA >= 0, scoreB >= 0
+	type split struct {
+		feature uint32
+		bin     uint8
+	}
+	weight := map[split]int64{}
+	var order []split
+	for q := range trees {
+		if pathA[q].vote != bitA || pathB[q].vote != bitB {
+			continue
+		}
+		// Up to the node where the paths part, or to the leaf.
+		common := 0
+		for common < e.Depth && pathA[q].nodes[common] == pathB[q].nodes[common] {
+			common++
+		}
+		nodes := pathA[q].nodes[:common]
+		if bitA != bitB {
+			nodes = nodes[common-1:]
+		}
+		for _, node := range nodes {
+			at := q*model.Splits(e.Depth) + node
+			if e.Bin[at] == 255 {
+				continue // sends every vector left: no test at all
+			}
+			s := split{e.Feature[at], e.Bin[at]}
+			if _, ok := weight[s]; !ok {
+				order = append(order, s)
+			}
+			weight[s] += int64(e.Weight[q])
+		}
+	}
+	reasons := make([]Reason, len(order))
+	for i, s := range order {
+		j := int(s.feature)
+		reasons[i] = Reason{j, m.Quantizer.Scale(j).Edge(s.bin), a[j], b[j], weight[s]}
+	}
+	return reasons
+}
+
+func linearReasons(m *model.Binned, l *model.Linear, a, b []float32) []Reason {
+	score, change := l.Bias, make([]int64, len(a))
+	for j, w := range l.Weight {
+		scale := m.Quantizer.Scale(j)
+		score += int64(w) * int64(scale.Bin(b[j]))
+		change[j] = int64(w) * (int64(scale.Bin(b[j])) - int64(scale.Bin(a[j])))
+	}
+	var reasons []Reason
+	for j, c := range change {
+		if score < 0 {
+			c = -c
+		}
+		if c > 0 {
+			reasons = append(reasons, Reason{Feature: j, A: a[j], B: b[j], Weight: c})
+		}
+	}
+	return reasons
+}
