@@ -4,7 +4,7 @@ GO       ?= go
 FUZZTIME ?= 5s
 export CGO_ENABLED = 0
 
-.PHONY: demo build test race lint fuzz bench
+.PHONY: demo build test race docs purego lint fuzz bench
 
 demo: build
 	./bin/hashgrove demo
@@ -12,15 +12,23 @@ demo: build
 build:
 	$(GO) build -trimpath -ldflags="-s -w" -o bin/hashgrove ./cmd/hashgrove
 
-test: lint race fuzz
+test: lint race docs purego fuzz
 
-# The race detector is the one thing that needs a C compiler; without one the tests run plain.
+# The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
+# thirtyfold, so the long tests (sessions of the documents, kill loops, experiments) run without it in docs.
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
-		CGO_ENABLED=1 $(GO) test -race -timeout 12m ./...; \
+		CGO_ENABLED=1 $(GO) test -race -short -timeout 12m ./...; \
 	else \
-		echo "no C compiler: running the tests without the race detector"; $(GO) test -timeout 12m ./...; \
+		echo "no C compiler: running the tests without the race detector"; $(GO) test -short -timeout 12m ./...; \
 	fi
+
+docs:
+	$(GO) test -timeout 12m . ./cmd/... ./experiments/... ./training/...
+
+# The plain Go twins of the assembly kernels.
+purego:
+	$(GO) test -short -tags purego ./hamming/... ./model/... ./internal/gemm/...
 
 lint:
 	$(GO) vet ./...

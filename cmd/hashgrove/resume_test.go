@@ -40,7 +40,7 @@ func TestResumeAfterKill(t *testing.T) {
 	whole := read(t, "whole.hgm")
 	rng := rand.New(rand.NewPCG(3, 1))
 	kills, damaged := 0, 0
-	for try := 0; try < 60; try++ {
+	for try := range 60 {
 		cmd := command(append(args, "killed.hgm", "--resume")...)
 		var errOut bytes.Buffer
 		cmd.Stderr = &errOut
@@ -65,7 +65,7 @@ func TestResumeAfterKill(t *testing.T) {
 			}
 			t.Logf("%d kills, %d damaged checkpoints", kills, damaged)
 			return
-		case <-time.After(time.Duration(80+rng.IntN(300)) * time.Millisecond):
+		case <-time.After(time.Duration(80+20*try+rng.IntN(300)) * time.Millisecond):
 			_ = cmd.Process.Kill()
 			<-done
 			kills++
