@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"hashgrove/feature"
 	"hashgrove/hamming"
 	"hashgrove/internal/fashion"
-	"hashgrove/internal/section"
 	"hashgrove/model"
 	"hashgrove/training"
 )
@@ -109,7 +107,6 @@ func (lab *Lab) extractor(ctx context.Context, r recipe, base split) (feature.Ex
 // vectors is the features of a split as a NumPy file with a file of labels, as one data set.
 func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (*dataset.Set, string, error) {
 	k := key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
-	labels := filepath.Join(lab.Cache, r.Name+"-"+s.name+"-"+k+".labels.txt")
 	path, err := lab.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
 		pictures, err := s.open()
 		if err != nil {
@@ -119,37 +116,13 @@ func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s sp
 		if err != nil {
 			return err
 		}
-		w, err := dataset.CreateNpy(path, dataset.Float32, src.Dim(), dataset.Quantizer{})
-		if err != nil {
-			return err
-		}
-		var names strings.Builder
-		for c, err := range src.Chunks(ctx) {
-			if err == nil {
-				err = w.Write(c.X)
-			}
-			if err != nil {
-				w.Abort()
-				return err
-			}
-			for _, label := range c.Labels {
-				fmt.Fprintln(&names, label)
-			}
-		}
-		err = section.WriteFile(labels, func(f io.Writer) error {
-			_, err := io.WriteString(f, names.String())
-			return err
-		})
-		if err != nil {
-			w.Abort()
-			return err
-		}
-		return w.Close()
+		_, err = dataset.SaveNpy(ctx, src, path, dataset.Float32, nil)
+		return err
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	set, err := dataset.Open(dataset.Spec{Paths: []string{path}, LabelsFile: []string{labels}})
+	set, err := dataset.Open(dataset.Spec{Paths: []string{path}, LabelsFile: []string{strings.TrimSuffix(path, ".npy") + ".labels.txt"}})
 	return set, k, err
 }
 

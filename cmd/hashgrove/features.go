@@ -3,18 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hashgrove/dataset"
 	"hashgrove/feature"
-	"hashgrove/internal/section"
 )
 
 type featuresCommand struct {
@@ -197,61 +193,15 @@ func (c *featuresCommand) learn(ctx context.Context, set *dataset.Set, shape dat
 func (c *featuresCommand) write(ctx context.Context, set *dataset.Set, src dataset.Source, r *featuresReport) error {
 	p := c.start("extracting", max(set.Rows(), 0), 0)
 	defer p.end()
-	var q dataset.Quantizer
-	if c.typ == string(dataset.Uint8) { // the bins need the ranges, so the vectors are made twice
-		ranges, err := dataset.RangesOf(ctx, src)
-		if err != nil {
-			return err
-		}
-		if q, err = ranges.Quantizer(); err != nil {
-			return err
-		}
-	}
-	out, err := dataset.CreateNpy(c.output, dataset.NpyType(c.typ), src.Dim(), q)
+	saved, err := dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.tick)
 	if err != nil {
 		return err
 	}
-	var labels, tags, ids strings.Builder
-	for chunk, err := range src.Chunks(ctx) {
-		if err == nil {
-			err = out.Write(chunk.X)
+	r.Rows = saved.Rows
+	for _, path := range []string{saved.Labels, saved.Tags, saved.IDs} {
+		if path != "" {
+			r.Beside = append(r.Beside, path)
 		}
-		if err != nil {
-			out.Abort()
-			return err
-		}
-		for _, label := range chunk.Labels {
-			fmt.Fprintln(&labels, label)
-		}
-		for _, row := range chunk.Tags {
-			fmt.Fprintln(&tags, strings.Join(row, ","))
-		}
-		for _, id := range chunk.IDs {
-			fmt.Fprintln(&ids, id)
-		}
-		r.Rows = chunk.First + chunk.X.Rows
-		p.tick(r.Rows)
-	}
-	if err := out.Close(); err != nil {
-		return err
-	}
-	stem := strings.TrimSuffix(c.output, filepath.Ext(c.output))
-	for _, side := range []struct {
-		name string
-		text *strings.Builder
-	}{{"labels", &labels}, {"tags", &tags}, {"ids", &ids}} {
-		if side.text.Len() == 0 {
-			continue
-		}
-		path := stem + "." + side.name + ".txt"
-		err := section.WriteFile(path, func(w io.Writer) error {
-			_, err := io.WriteString(w, side.text.String())
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		r.Beside = append(r.Beside, path)
 	}
 	return nil
 }
