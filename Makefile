@@ -1,7 +1,7 @@
 # make demo   build and run the demo            make test    everything that must pass
 # make bench  benchmarks, as ratios             make lint    vet, staticcheck, gofmt
 GO       ?= go
-FUZZTIME ?= 5s
+FUZZTIME ?= 2s
 export CGO_ENABLED = 0
 
 .PHONY: demo build test race docs purego lint fuzz bench

@@ -31,20 +31,19 @@ for part in $parts; do
 		;;
 	bytes)
 		# Small, because the race detector slows the trees thirtyfold; the kills come while bits are learned.
-		train() { "$1" train $fashion/t10k-images-idx3-ubyte.gz --bits 12 --rounds 40 -o "$scratch/$2.hgm" --quiet "${@:3}" >/dev/null; }
-		train "$hashgrove" threads1 --restart --threads 1
-		train "$hashgrove" threads2 --restart --threads 2
+		options="$fashion/t10k-images-idx3-ubyte.gz --bits 12 --rounds 40 --quiet"
+		"$hashgrove" train $options -o "$scratch/threads1.hgm" --restart --threads 1 >/dev/null
+		"$hashgrove" train $options -o "$scratch/threads2.hgm" --restart --threads 2 >/dev/null
 		CGO_ENABLED=1 go build -race -o "$scratch/race" ./cmd/hashgrove
-		train "$scratch/race" race --restart
+		"$scratch/race" train $options -o "$scratch/race.hgm" --restart >/dev/null
 		rm -rf "$scratch/killed.hgm.ckpt"
 		for pause in 0.8 1.0 1.2; do
-			train "$hashgrove" killed --resume &
+			"$hashgrove" train $options -o "$scratch/killed.hgm" --resume >/dev/null &
 			sleep $pause
-			kill -9 $! 2>/dev/null || true
-			wait || true
-			ls "$scratch/killed.hgm.ckpt" 2>/dev/null | wc -l
+			kill -9 $! && wait $! || true
+			echo "killed with $(find "$scratch/killed.hgm.ckpt" -name '*.bit' 2>/dev/null | wc -l) bits done"
 		done
-		train "$hashgrove" killed --resume
+		"$hashgrove" train $options -o "$scratch/killed.hgm" --resume >/dev/null
 		(cd "$scratch" && sha256sum threads1.hgm threads2.hgm race.hgm killed.hgm)
 		;;
 	step1)
