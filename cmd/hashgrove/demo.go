@@ -142,14 +142,14 @@ func (c *demoCommand) learn(ctx context.Context) (*model.Model, time.Duration, e
 
 // judge encodes both sides and adds a row to the comparison.
 func (c *demoCommand) judge(ctx context.Context, name string, m *model.Model, train time.Duration) (base, queries hamming.Codes, err error) {
+	if base, err = m.Encode(ctx, c.train.X, c.threads); err != nil {
+		return base, queries, err
+	}
 	began := time.Now()
 	if queries, err = m.Encode(ctx, c.query.X, 1); err != nil {
 		return base, queries, err
 	}
 	encode := time.Since(began)
-	if base, err = m.Encode(ctx, c.train.X, c.threads); err != nil {
-		return base, queries, err
-	}
 	r, err := eval.Retrieval(ctx, queries, base, c.truth, eval.Options{Threads: c.threads})
 	if err != nil {
 		return base, queries, err
