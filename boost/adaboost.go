@@ -4,6 +4,7 @@
 //	adaboost.go   the rounds, weights and tree weights
 //	trim.go       weights become integers; the light rows are left out
 //	grow.go       one tree, level by level
+//	histogram.go  the mass in every bin of the candidate columns
 //	split.go      the best column and bin of a node
 //	draw.go       LazyBoost columns and FastH-N rows of a node
 //	predict.go    what a tree and an ensemble say of the training rows
@@ -16,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"hashgrove/dataset"
 	"hashgrove/internal/par"
@@ -27,7 +27,10 @@ import (
 // Step 2 (Lin et al., CVPR 2014, eq:opt_step2). With T_q(x) in {-1, +1} the tree of round q and u_i the weight of row i,
 //
 //	V+ = sum of u_i over T_q(x_i) = z_i,   V- = sum of the other u_i,
-//	w_q = ln(V+ / V-) / 2,                 u_i *= exp(-w_q z_i T_q(x_i)), and all u_i scaled back to the sum n.
+//	w_q = ln(V+ / V-) / 2,                 u_i *= exp(-w_q z_i T_q(x_i)).
+//
+// Only the ratios of weights matter. So rows that a tree gets right keep their weight, the others are multiplied by
+// exp(2 w_q) = V+ / V-, and now and then all are scaled back to the sum n.
 //
 //	for each round
 //		trim       the heaviest rows that hold TrimMass of the weight    O(n)
@@ -35,7 +38,7 @@ import (
 //		predict    T_q of all rows, V+, V-                              O(Depth * n)
 //
 // A tree that is no better than chance (V+ <= V-) is dropped; the next round draws other columns. A tree without any
-// mistake has w_q = ln V+ + ln 1e8. There is no early stopping, but a tree that needs no split to be right is the last:
+// mistake has w_q = ln n + ln 1e8. There is no early stopping, but a tree that needs no split to be right is the last:
 // z is constant.
 
 // Options say how to learn. The zero value of a field means its default.
@@ -50,6 +53,10 @@ type Options struct {
 
 // maxRounds bounds the memory that the outputs of all trees take: maxRounds/8 bytes for each row.
 const maxRounds = 10_000
+
+// maxRows bounds the rows, as they share a total mass of 2^31. A mean of 64 is as good as more; with less,
+// fewer of the light rows are trimmed.
+const maxRows = 1 << 28
 
 // WithDefaults fills in the defaults and refuses what cannot be.
 func (o Options) WithDefaults() (Options, error) {
@@ -79,10 +86,9 @@ type Trainer struct {
 	threads int
 	n       int
 	usable  []uint32 // columns with more than one bin
-	shift   uint     // words are mass << shift + count; see trim.go
 
-	u      []float64    // weights, summing to n
-	mass   []int64      // the same as integers
+	u      []float64    // weights, summing to n at first, to swell*n at most
+	mass   []int32      // the same as integers
 	z      []uint64     // bit i is 1 where z_i = +1; past the last row all bits are 0, here and in said
 	said   [][]uint64   // what each kept tree says, in the same form
 	sums   [][2]float64 // V- and V+ of each block of rows
@@ -104,13 +110,13 @@ func New(x *dataset.Columns, o Options, threads int) (*Trainer, error) {
 		return nil, err
 	}
 	n := x.Rows
-	if n < 1 || x.Dim() < 1 || n > math.MaxInt32 {
+	if n < 1 || x.Dim() < 1 || n > maxRows {
 		return nil, fmt.Errorf("cannot learn from %d rows of %d columns", n, x.Dim())
 	}
 	words := (n + 63) / 64
 	t := &Trainer{
-		x: x, o: o, threads: par.Threads(threads), n: n, shift: uint(bits.Len(uint(n))),
-		u: make([]float64, n), mass: make([]int64, n), z: make([]uint64, words), output: make([]int8, n),
+		x: x, o: o, threads: par.Threads(threads), n: n,
+		u: make([]float64, n), mass: make([]int32, n), z: make([]uint64, words), output: make([]int8, n),
 		sums: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
 	}
 	constant := make([]bool, x.Dim())
@@ -163,7 +169,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 		last = t.saidBy(len(w))
 		vRight, vWrong := t.predict(last)
 		var wq float64
-		if wq, right, wrong = step(vRight, vWrong); wq == 0 {
+		if wq, right, wrong = step(vRight, vWrong, t.n); wq == 0 {
 			continue
 		}
 		keep(wq)
@@ -223,21 +229,27 @@ func (t *Trainer) start(z []int8, weight []float64) error {
 	return nil
 }
 
-// step returns the weight of a tree, and the factors for the weights of the rows it gets right and wrong.
-func step(vRight, vWrong float64) (w, right, wrong float64) {
+// swell bounds the sum of the weights, in parts of n.
+const swell = 4
+
+// step returns the weight of a tree, and the factors for the weights of the n rows that it gets right and wrong.
+func step(vRight, vWrong float64, n int) (w, right, wrong float64) {
 	const eps = 0x1p-52
 	switch {
 	case vWrong > eps && vRight <= vWrong:
 		return 0, 1, 1
 	case vWrong > eps:
 		w = ln(vRight/vWrong) / 2
-		right, wrong = math.Sqrt(vWrong/vRight), math.Sqrt(vRight/vWrong)
+		right, wrong = 1, vRight/vWrong
 	default:
-		w = ln(vRight) + ln(1e8)
-		right, wrong = 1/(vRight*1e8), vRight*1e8
+		w = ln(float64(n)) + ln(1e8)
+		right, wrong = 1, float64(n)*1e8*float64(n)*1e8
 	}
-	scale := (vRight + vWrong) / (float64(vRight*right) + float64(vWrong*wrong))
-	return w, right * scale, wrong * scale
+	if sum := vRight + float64(vWrong*wrong); sum > swell*float64(n) {
+		right = float64(n) / sum
+		wrong *= right
+	}
+	return w, right, wrong
 }
 
 // scaled turns tree weights into integers whose sum is below 2^31, each at least 1.

@@ -64,12 +64,15 @@ const half = uint16(0b1001110100) // the classes with z = -1
 
 // BenchmarkFit learns one bit: five of ten classes. An update is one row added to one histogram.
 func BenchmarkFit(b *testing.B) {
-	for _, data := range []string{"fashion", "mixture"} {
+	for _, c := range []struct {
+		data       string
+		candidates int
+	}{{"fashion", 200}, {"mixture", 200}, {"mixture", -1}} {
 		for _, threads := range []int{1, 2} {
-			b.Run(fmt.Sprintf("data=%s/threads=%d", data, threads), func(b *testing.B) {
+			b.Run(fmt.Sprintf("data=%s/candidates=%d/threads=%d", c.data, c.candidates, threads), func(b *testing.B) {
 				var x *dataset.Columns
 				var class []uint8
-				if data == "fashion" {
+				if c.data == "fashion" {
 					x, class = fashion(b)
 				} else {
 					x, class = mixture(60_000, 320)
@@ -78,7 +81,7 @@ func BenchmarkFit(b *testing.B) {
 				for i, c := range class {
 					z[i] = 1 - 2*int8(half>>c&1)
 				}
-				t, err := New(x, Options{}, threads)
+				t, err := New(x, Options{NodeFeatures: c.candidates}, threads)
 				if err != nil {
 					b.Fatal(err)
 				}

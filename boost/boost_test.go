@@ -243,8 +243,8 @@ func TestWeightsMatter(t *testing.T) {
 func TestFewRowsPerNodeStillLearn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	x, z, weight := hills(rng, 5000, 12)
-	all := newTrainer(t, x, Options{Rounds: 40}, 2)
-	few := newTrainer(t, x, Options{Rounds: 40, NodeRows: 300}, 2)
+	all := newTrainer(t, x, Options{Rounds: 40, NodeFeatures: 11}, 2)
+	few := newTrainer(t, x, Options{Rounds: 40, NodeFeatures: 11, NodeRows: 300}, 2)
 	_, _, missAll := fit(t, all, z, weight, 1, 0)
 	_, _, missFew := fit(t, few, z, weight, 1, 0)
 	if missFew > missAll+0.06 {
@@ -272,6 +272,9 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := New(columnsOf(0, 1, nil), Options{}, 1); err == nil {
 		t.Error("no rows were taken")
+	}
+	if _, err := New(&dataset.Columns{Quantizer: x.Quantizer, Rows: maxRows + 1}, Options{}, 1); err == nil {
+		t.Error("too many rows were taken")
 	}
 	b := newTrainer(t, x, Options{}, 1)
 	z := []int8{1, -1, 1}

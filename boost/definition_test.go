@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -51,6 +52,8 @@ func (r row) signed() int64 {
 	}
 	return -r.mass
 }
+
+func (r row) item() item { return newItem(r.i, int32(r.signed())) }
 
 // slowSplit tries every column, bin and polarity and counts the mistakes. Its second result is false where no
 // split leaves rows on both sides.
@@ -117,7 +120,7 @@ func (s *slowTree) grow(at, depth int, rows []row) {
 	if depth < s.o.Depth && plus > least && len(rows)-plus > least {
 		columns := slices.Clone(s.usable)
 		if k := s.o.NodeFeatures; k >= 0 && k < len(columns) {
-			d := newDraws()
+			d := newDraws(len(s.usable))
 			d.stream(s.seed, s.id+uint64(at))
 			columns = make([]uint32, k)
 			d.columns(s.usable, columns)
@@ -166,7 +169,7 @@ func slowTrim(rows []row, share float64) []row {
 func rowsOf(b *Trainer) []row {
 	rows := make([]row, b.n)
 	for i := range rows {
-		rows[i] = row{i, b.mass[i], b.z[i/64]>>(i%64)&1 == 1}
+		rows[i] = row{i, int64(b.mass[i]), b.z[i/64]>>(i%64)&1 == 1}
 	}
 	return rows
 }
@@ -213,11 +216,16 @@ func TestSplitIsTheBestOfAll(t *testing.T) {
 			columns[i] = uint32(f)
 		}
 		v := b.root
-		v.rows, v.words, v.chosen = b.rows[0][:v.hi], b.words[0][:v.hi], v.sum
-		got := b.bestSplit(&v, columns)
-		f, bin, ok := slowSplit(x, rowsOf(b), columns)
-		if ok != (got != noSplit) || ok && (got.feature != f || got.bin != bin) {
-			t.Fatalf("%d rows, %d columns: %+v, want column %d, bin %d, %v", x.Rows, x.Dim(), got, f, bin, ok)
+		v.items, v.chosen, v.columns, v.open = b.items[0][:v.hi], v.sum, columns, true
+		v.groups = make([]split, (len(columns)+groupColumns-1)/groupColumns)
+		for group := range v.groups {
+			b.fill(pass{node: &v, items: v.items}, group)
+		}
+		v.pick()
+		got, ok := b.settle(&v)
+		f, bin, wantOK := slowSplit(x, rowsOf(b), columns)
+		if ok != wantOK || ok && (got.feature != f || got.bin != bin) {
+			t.Fatalf("%d rows, %d columns: %+v %v, want column %d, bin %d, %v", x.Rows, x.Dim(), got, ok, f, bin, wantOK)
 		}
 	}
 }
@@ -238,14 +246,27 @@ func TestTrimEqualsSorting(t *testing.T) {
 					weight[i] = 1
 				case turn == 4:
 					weight[i] = 2
+				case turn == 7 && i == 9:
+					weight[i] = 1e12 // beside it all others are next to nothing
 				}
 			}
 			b := newTrainer(t, x, Options{TrimMass: share}, 2)
 			if err := b.start(z, weight); err != nil {
 				t.Fatal(err)
 			}
-			b.weigh(b.z, 1, 1)
+			grown := 1 + turn%swell // the sum of the weights, in parts of n
+			b.weigh(b.z, float64(grown), 1)
 			b.trim()
+			total := int64(0)
+			for _, m := range b.mass {
+				if m < 1 {
+					t.Fatalf("n %d: a row has the mass %d", n, m)
+				}
+				total += int64(m)
+			}
+			if total > totalMass || total < totalMass/swell*int64(grown)-2*int64(n)-2 {
+				t.Fatalf("n %d: the masses add up to %d", n, total)
+			}
 			want := slowTrim(rowsOf(b), share)
 			v := b.root
 			if v.hi != len(want) {
@@ -253,15 +274,15 @@ func TestTrimEqualsSorting(t *testing.T) {
 			}
 			sum, plus := int64(0), 0
 			for k, r := range want {
-				if int(b.rows[0][k]) != r.i || b.words[0][k] != r.signed()<<b.shift+1 {
-					t.Fatalf("n %d, share %v: row %d with word %d, want %+v", n, share, b.rows[0][k], b.words[0][k], r)
+				if v := b.items[0][k]; v != r.item() {
+					t.Fatalf("n %d, share %v: row %d with mass %d, want %+v", n, share, v.row(), v.mass(), r)
 				}
 				sum += r.signed()
 				if r.plus {
 					plus++
 				}
 			}
-			if v.sum != sum<<b.shift+int64(len(want)) || v.plus != plus {
+			if v.sum != sum || v.plus != plus {
 				t.Fatalf("n %d, share %v: root %+v, want mass %d, %d positive", n, share, v, sum, plus)
 			}
 		}
@@ -270,8 +291,8 @@ func TestTrimEqualsSorting(t *testing.T) {
 
 func TestMagnitudeRises(t *testing.T) {
 	last := -1
-	for m := int64(1); m < 1<<massBits; m += 1 + m/1000 {
-		k := magnitude(m)
+	for m := int64(1); m <= totalMass; m += 1 + m/1000 {
+		k := magnitude(int32(m))
 		if k < last || k >= magnitudes {
 			t.Fatalf("mass %d has the magnitude %d after %d", m, k, last)
 		}
@@ -315,16 +336,44 @@ func TestTreeEqualsGrowingNodeByNode(t *testing.T) {
 	}
 }
 
+// Histograms that are taken from the parent's must be the same as those that are counted.
+func TestKeptHistogramsChangeNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for depth := 1; depth <= model.MaxDepth; depth++ {
+		x, z, weight := hills(rng, 900, 9)
+		o := Options{Rounds: 10, Depth: depth, NodeFeatures: -1, MinNode: 10}
+		keeping, plain := newTrainer(t, x, o, 2), newTrainer(t, x, o, 2)
+		plain.kept = kept{}
+		flipped, constant := slices.Clone(z), slices.Repeat([]int8{1}, len(z))
+		for i := range flipped {
+			flipped[i] = -z[i]
+		}
+		for bit, z := range [][]int8{z, flipped, constant, z} { // the histograms of the root stay from bit to bit
+			a, _, _ := fit(t, keeping, z, weight, 1, bit)
+			b, _, _ := fit(t, plain, z, weight, 1, bit)
+			if !reflect.DeepEqual(a, b) {
+				t.Errorf("depth %d, bit %d: other trees", depth, bit)
+			}
+		}
+		if share := float64(keeping.updates) / float64(plain.updates); share > 0.6 || depth > 2 && share > 0.4 {
+			t.Errorf("depth %d: %d additions, and %d without histograms kept", depth, keeping.updates, plain.updates)
+		}
+	}
+	if newKept(10, 8, 1<<12).root != nil {
+		t.Error("histograms take more memory than they may")
+	}
+}
+
 func TestColumnsAreDrawnWithoutReplacement(t *testing.T) {
 	from := []uint32{3, 4, 8, 9, 11, 20, 21}
-	d := newDraws()
+	d := newDraws(len(from))
 	seen := map[uint32]int{}
 	const turns = 7000
 	for id := range uint64(turns) {
 		d.stream(1, id)
 		out := make([]uint32, 3)
 		d.columns(from, out)
-		if out[0] == out[1] || out[0] == out[2] || out[1] == out[2] {
+		if out[0] >= out[1] || out[1] >= out[2] {
 			t.Fatalf("drew %v", out)
 		}
 		for _, f := range out {
@@ -340,36 +389,33 @@ func TestColumnsAreDrawnWithoutReplacement(t *testing.T) {
 
 // A row with k times its share of the mass must be drawn k times, up to rounding, and in proportion over many draws.
 func TestSampleFollowsTheMass(t *testing.T) {
-	const shift = 10
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 200 {
 		n := 2 + rng.IntN(100)
-		rows, words, total := make([]uint32, n), make([]int64, n), 0.0
-		for i := range rows {
-			m := 1 + rng.Int64N(1000)
+		items, total := make([]item, n), 0.0
+		for i := range items {
+			m := 1 + rng.Int32N(1000)
 			total += float64(m)
-			rows[i] = uint32(i)
-			words[i] = (2*int64(rng.IntN(2))-1)*m<<shift + 1
+			items[i] = newItem(i, (2*rng.Int32N(2)-1)*m)
 		}
-		k := 1 + rng.IntN(n)
-		outRows, outWords := make([]uint32, k), make([]int64, k)
-		d := newDraws()
+		out := make([]item, 1+rng.IntN(n))
+		d := newDraws(0)
 		d.stream(1, rng.Uint64())
-		sum := d.sample(rows, words, shift, outRows, outWords)
+		sum := d.sample(items, out)
 		drawn := make([]int, n)
-		for j, r := range outRows {
-			drawn[r]++
-			sum -= outWords[j]
-			want := int64(1)<<shift + 1
-			if words[r] < 0 {
-				want = -1<<shift + 1
+		for _, v := range out {
+			drawn[v.row()]++
+			sum -= int64(v.mass())
+			want := int32(1)
+			if items[v.row()].mass() < 0 {
+				want = -1
 			}
-			if outWords[j] != want {
-				t.Fatalf("row with the word %d was drawn with %d", words[r], outWords[j])
+			if v.mass() != want {
+				t.Fatalf("row with the mass %d was drawn with %d", items[v.row()].mass(), v.mass())
 			}
 		}
 		for i := range drawn {
-			if want := float64(k) * float64(heft(words[i], shift)) / total; math.Abs(float64(drawn[i])-want) >= 1 {
+			if want := float64(len(out)) * float64(heft(items[i])) / total; math.Abs(float64(drawn[i])-want) >= 1 {
 				t.Fatalf("row %d drawn %d times, want about %v", i, drawn[i], want)
 			}
 		}
@@ -379,11 +425,11 @@ func TestSampleFollowsTheMass(t *testing.T) {
 	}
 	// Two equal rows, two picks: one each, wherever the picks start.
 	for id := range uint64(20) {
-		d := newDraws()
+		d := newDraws(0)
 		d.stream(1, id)
-		out := make([]uint32, 2)
-		d.sample([]uint32{5, 6}, []int64{1<<shift + 1, 1<<shift + 1}, shift, out, make([]int64, 2))
-		if out[0] != 5 || out[1] != 6 {
+		out := make([]item, 2)
+		d.sample([]item{newItem(5, 9), newItem(6, 9)}, out)
+		if out[0].row() != 5 || out[1].row() != 6 {
 			t.Fatalf("drew %v", out)
 		}
 	}
@@ -444,16 +490,22 @@ func TestTreeWeightsFollowTheFormulas(t *testing.T) {
 }
 
 func TestStep(t *testing.T) {
-	for _, c := range []struct{ vRight, vWrong, w, right, wrong float64 }{
-		{3, 1, math.Log(3) / 2, 2.0 / 3, 2},
-		{1, 1, 0, 1, 1},
-		{1, 3, 0, 1, 1},
-		{100, 0, math.Log(100) + math.Log(1e8), 1, 1e20},
+	for _, c := range []struct {
+		vRight, vWrong  float64
+		n               int
+		w, right, wrong float64
+	}{
+		{3, 1, 4, math.Log(3) / 2, 1, 3},
+		{6, 2, 4, math.Log(3) / 2, 1, 3},
+		{9, 3, 4, math.Log(3) / 2, 4.0 / 18, 12.0 / 18}, // more than swell*4 together
+		{1, 1, 2, 0, 1, 1},
+		{1, 3, 4, 0, 1, 1},
+		{100, 0, 100, math.Log(100) + math.Log(1e8), 1, 1e20},
 	} {
-		w, right, wrong := step(c.vRight, c.vWrong)
+		w, right, wrong := step(c.vRight, c.vWrong, c.n)
 		for _, p := range [][2]float64{{w, c.w}, {right, c.right}, {wrong, c.wrong}} {
 			if math.Abs(p[0]-p[1]) > 1e-9*p[1] {
-				t.Errorf("step(%v, %v) = %v %v %v, want %v %v %v", c.vRight, c.vWrong, w, right, wrong, c.w, c.right, c.wrong)
+				t.Errorf("step(%v, %v, %d) = %v %v %v, want %v %v %v", c.vRight, c.vWrong, c.n, w, right, wrong, c.w, c.right, c.wrong)
 			}
 		}
 	}

@@ -1,68 +1,79 @@
 package boost
 
-import "math/rand/v2"
+import (
+	"math/bits"
+	"math/rand/v2"
+)
 
 // The random draws of a node. Every node of every tree of every bit has its own stream, so that no draw depends on
 // how another node turned out.
 
 // draws is the source of all draws, set to a stream before each use.
 type draws struct {
-	pcg  *rand.PCG
-	rng  *rand.Rand
-	deck []uint32
+	pcg   *rand.PCG
+	rng   *rand.Rand
+	drawn []uint64 // a bit for each column
 }
 
-func newDraws() draws {
+func newDraws(columns int) draws {
 	pcg := new(rand.PCG)
-	return draws{pcg: pcg, rng: rand.New(pcg)}
+	return draws{pcg, rand.New(pcg), make([]uint64, (columns+63)/64)}
 }
 
 // stream starts the stream of the numbers seed and id.
 func (d *draws) stream(seed, id uint64) { d.pcg.Seed(seed, id) }
 
-// columns fills out with different columns of from, in random order (LazyBoost: Escudero et al., 2000; Lin et al.,
-// CVPR 2014). When all fit, they come in their own order and nothing is drawn.
+// columns fills out with different columns of from, in their order (LazyBoost: Escudero et al., 2000; Lin et al., CVPR
+// 2014). Every choice is equally likely (Floyd's algorithm: Bentley, 1987). When all fit, nothing is drawn.
 func (d *draws) columns(from, out []uint32) {
 	if len(out) == len(from) {
 		copy(out, from)
 		return
 	}
-	d.deck = append(d.deck[:0], from...)
-	for i := range out {
-		j := i + int(d.rng.Uint32N(uint32(len(d.deck)-i)))
-		d.deck[i], d.deck[j] = d.deck[j], d.deck[i]
-		out[i] = d.deck[i]
+	clear(d.drawn)
+	for j := len(from) - len(out); j < len(from); j++ {
+		i := int(d.rng.Uint32N(uint32(j + 1)))
+		if d.drawn[i/64]>>(i%64)&1 == 1 {
+			i = j
+		}
+		d.drawn[i/64] |= 1 << (i % 64)
+	}
+	k := 0
+	for w, word := range d.drawn {
+		for ; word != 0; word &= word - 1 {
+			out[k] = from[64*w+bits.TrailingZeros64(word)]
+			k++
+		}
 	}
 }
 
-// sample draws len(outRows) of the rows with probability proportional to their mass (FastH-N: Lin et al., CVPR 2014,
-// "weighted sampling"). It lays the masses end to end and picks at equal steps from a random start, so that a row with k
-// steps of mass is drawn k times or once more or less. A drawn row counts
-// as one unit of mass. It returns the sum of the drawn words.
-func (d *draws) sample(rows []uint32, words []int64, shift uint, outRows []uint32, outWords []int64) (sum int64) {
+// sample fills out with rows drawn with probability proportional to their mass (FastH-N: Lin et al., CVPR 2014, "weighted
+// sampling"). It lays the masses end to end and picks at equal steps from a random start, so that a row with k steps of
+// mass is drawn k times or once more or less. A drawn row counts as one unit of mass. It returns the signed sum of these
+// units.
+func (d *draws) sample(items, out []item) (sum int64) {
 	total := uint64(0)
-	for _, w := range words {
-		total += heft(w, shift)
+	for _, v := range items {
+		total += heft(v)
 	}
-	// In units of 1/k of a mass all picks are whole numbers, and total*k still fits: see massBits.
-	k := uint64(len(outRows))
-	pick, end, i := d.rng.Uint64N(total), k*heft(words[0], shift), 0
-	for j := range outRows {
+	// In units of 1/k of a mass all picks are whole numbers. The greatest is below totalMass * maxRows.
+	k := uint64(len(out))
+	pick, end, i := d.rng.Uint64N(total), k*heft(items[0]), 0
+	for j := range out {
 		for pick >= end {
 			i++
-			end += k * heft(words[i], shift)
+			end += k * heft(items[i])
 		}
-		outRows[j] = rows[i]
-		word := (words[i]>>63*2+1)<<shift + 1 // z_i units, one row
-		outWords[j] = word
-		sum += word
+		unit := items[i].mass()>>31*2 + 1 // z_i
+		out[j] = newItem(int(items[i].row()), unit)
+		sum += int64(unit)
 		pick += total
 	}
 	return sum
 }
 
-// heft is the mass in a row's word, without its sign.
-func heft(word int64, shift uint) uint64 {
-	m := word >> shift
+// heft is the mass of an item without its sign.
+func heft(v item) uint64 {
+	m := int64(v.mass())
 	return uint64(max(m, -m))
 }

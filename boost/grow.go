@@ -12,8 +12,8 @@ import (
 //
 //	for each level
 //		open      every node that may be split draws its columns, and its rows (FastH-N)
-//		search    all nodes, a group of columns a turn: split.go      nearly all the time
-//		divide    the rows of each node between its children          O(rows)
+//		search    histograms and best splits: histogram.go, split.go       nearly all the time
+//		divide    the rows of each node between its children               O(rows)
 //
 // The rows of a node lie together. Those that go left are written from the front, those that go right from the back: so
 // each list rises or falls all along, and columns are read in one direction. A node that is not split becomes a subtree
@@ -23,15 +23,18 @@ import (
 type node struct {
 	at     int   // its number in heap order
 	lo, hi int   // its rows
-	sum    int64 // the sum of their words
+	sum    int64 // their signed mass
 	plus   int   // how many have z = +1
+	slot   int   // of its histograms
+	open   bool  // it is to be split
 
 	// What it needs to be split.
-	columns []uint32 // drawn
-	rows    []uint32 // the rows that choose: all, or a sample
-	words   []int64
-	chosen  int64   // the sum of these words
-	groups  []split // the best of each group of columns
+	columns []uint32    // candidates, rising
+	items   []item      // the rows that choose: all, or a sample
+	chosen  int64       // the signed mass of these
+	groups  []split     // the best of each group of columns
+	parent  []histogram // its parent's histograms; nil when not kept
+	kept    []histogram // its own, for its children; nil when not kept
 }
 
 // tree is a complete tree in the form of model.Ensemble.
@@ -53,35 +56,37 @@ type grower struct {
 	root  node // set by trim
 	tree  tree
 
-	rows        [2][]uint32 // of this level and the next, or the other way round
-	words       [2][]int64
+	items       [2][]item // of this level and the next, or the other way round
 	level, next []node
+	passes      []pass
 	columns     []uint32
 	groups      []split
-	sampleRows  []uint32
-	sampleWords []int64
+	kept        kept
+	sampled     []item
 	updates     int // rows added to histograms so far; the benchmark reads it
 }
 
 func newGrower(n int, o Options, usable int) grower {
-	if o.NodeFeatures < 0 {
-		o.NodeFeatures = usable
+	drawn := usable
+	if o.NodeFeatures >= 0 {
+		drawn = min(o.NodeFeatures, usable)
 	}
-	drawn := min(o.NodeFeatures, usable)
 	width, splits := 1<<(o.Depth-1), model.Splits(o.Depth)
 	g := grower{
-		draws:   newDraws(),
+		draws:   newDraws(usable),
 		tree:    tree{make([]uint32, splits), make([]uint8, splits), make([]uint64, model.LeafWords(o.Depth))},
+		items:   [2][]item{make([]item, n), make([]item, n)},
 		level:   make([]node, 0, 2*width),
 		next:    make([]node, 0, 2*width),
+		passes:  make([]pass, 0, width),
 		columns: make([]uint32, width*drawn),
 		groups:  make([]split, width*((drawn+groupColumns-1)/groupColumns)),
 	}
-	for i := range g.rows {
-		g.rows[i], g.words[i] = make([]uint32, n), make([]int64, n)
-	}
-	if o.NodeRows > 0 && o.NodeRows < n {
-		g.sampleRows, g.sampleWords = make([]uint32, n), make([]int64, n)
+	switch {
+	case o.NodeRows > 0 && o.NodeRows < n:
+		g.sampled = make([]item, n)
+	case drawn == usable:
+		g.kept = newKept(n, o.Depth, usable)
 	}
 	return g
 }
@@ -117,7 +122,7 @@ func (t *Trainer) grow(seed, id uint64) {
 
 // close gives all leaves below a node its sign.
 func (t *Trainer) close(v *node, depth int) {
-	if v.sum>>t.shift < 0 {
+	if v.sum < 0 {
 		return
 	}
 	below := t.o.Depth - depth
@@ -127,7 +132,7 @@ func (t *Trainer) close(v *node, depth int) {
 	}
 }
 
-// open closes the nodes of the level that are not to be split, and makes the draws of the others.
+// open makes the draws of the nodes of the level that may be split, and plans the passes over their rows.
 func (t *Trainer) open(depth, from int, seed, id uint64) {
 	least := max(t.o.MinNode, 0)
 	drawn := len(t.columns) >> (t.o.Depth - 1)
@@ -135,61 +140,44 @@ func (t *Trainer) open(depth, from int, seed, id uint64) {
 	open, sampled := 0, 0
 	for i := range t.level {
 		v := &t.level[i]
-		if v.plus <= least || v.hi-v.lo-v.plus <= least || drawn == 0 {
-			t.close(v, depth)
+		v.items, v.chosen = t.items[from][v.lo:v.hi], v.sum
+		v.open = v.plus > least && v.hi-v.lo-v.plus > least && drawn > 0
+		if !v.open {
 			continue
 		}
 		t.draws.stream(seed, id+uint64(v.at))
 		v.columns = t.columns[open*drawn:][:drawn]
 		t.draws.columns(t.usable, v.columns)
 		v.groups = t.groups[open*groups:][:groups]
-		v.rows, v.words, v.chosen = t.rows[from][v.lo:v.hi], t.words[from][v.lo:v.hi], v.sum
-		if k := t.o.NodeRows; k > 0 && k < len(v.rows) {
-			rows, words := t.sampleRows[sampled:][:k], t.sampleWords[sampled:][:k]
-			v.chosen = t.draws.sample(v.rows, v.words, t.shift, rows, words)
-			v.rows, v.words = rows, words
+		if k := t.o.NodeRows; k > 0 && k < len(v.items) {
+			items := t.sampled[sampled:][:k]
+			v.chosen = t.draws.sample(v.items, items)
+			v.items = items
 			sampled += k
 		}
-		t.updates += len(v.rows) * drawn
-		t.level[open] = *v
 		open++
 	}
-	t.level = t.level[:open]
-}
-
-// search finds the best split of each node of the level and leaves it in its groups[0].
-func (t *Trainer) search() {
-	groups := len(t.groups) >> (t.o.Depth - 1)
-	_ = par.For(context.Background(), t.threads, len(t.level)*groups, func(i int) {
-		v, group := &t.level[i/groups], i%groups
-		columns := v.columns[group*groupColumns : min((group+1)*groupColumns, len(v.columns))]
-		v.groups[group] = t.bestSplit(v, columns)
-	})
-	for i := range t.level {
-		found := t.level[i].groups
-		for _, s := range found[1:] {
-			if s.gain > found[0].gain {
-				found[0] = s
-			}
-		}
-	}
+	t.plan(depth)
 }
 
 // divide makes the next level from the nodes that can be split, and closes the others.
 func (t *Trainer) divide(depth, from int) {
+	_ = par.For(context.Background(), t.threads, len(t.level), func(i int) {
+		if v := &t.level[i]; v.open {
+			v.groups[0], v.open = t.settle(v)
+		}
+	})
 	open := 0
 	for i := range t.level {
 		v := t.level[i]
-		best := v.groups[0]
-		if best == noSplit {
+		if !v.open {
 			t.close(&v, depth)
 			continue
 		}
-		t.tree.feature[v.at], t.tree.bin[v.at] = best.feature, best.bin
+		t.tree.feature[v.at], t.tree.bin[v.at] = v.groups[0].feature, v.groups[0].bin
 		t.level[open] = v
 		open++
 	}
-	t.level = t.level[:open]
 	t.next = t.next[:2*open]
 	_ = par.For(context.Background(), t.threads, open, func(i int) {
 		t.next[2*i], t.next[2*i+1] = t.children(&t.level[i], from)
@@ -199,26 +187,23 @@ func (t *Trainer) divide(depth, from int) {
 // children writes the rows of a node for the next level: left from the front, right from the back.
 func (t *Trainer) children(v *node, from int) (left, right node) {
 	column, bin := t.x.Column(int(t.tree.feature[v.at])), t.tree.bin[v.at]
-	rows, words := t.rows[from][v.lo:v.hi], t.words[from][v.lo:v.hi]
-	outRows, outWords := t.rows[1-from][v.lo:v.hi], t.words[1-from][v.lo:v.hi]
-	words, outWords = words[:len(rows)], outWords[:len(outRows)]
-	front, back := 0, len(rows)-1
+	items := t.items[from][v.lo:v.hi]
+	out := t.items[1-from][v.lo:v.hi]
+	front, back := 0, len(items)-1
 	sum, plus := int64(0), 0
-	for i, r := range rows {
-		w := words[i]
+	for _, w := range items {
 		isLeft := 0
-		if column[r] <= bin {
+		if column[w.row()] <= bin {
 			isLeft = 1
 		}
-		to := back ^ (back^front)&-isLeft
-		outRows[to], outWords[to] = r, w
+		out[back^(back^front)&-isLeft] = w
 		front += isLeft
 		back -= 1 - isLeft
-		sum += w & -int64(isLeft)
+		sum += int64(w.mass()) & -int64(isLeft)
 		plus += int(^w>>63) & isLeft
 	}
 	middle := v.lo + front
-	left = node{at: 2*v.at + 1, lo: v.lo, hi: middle, sum: sum, plus: plus}
-	right = node{at: 2*v.at + 2, lo: middle, hi: v.hi, sum: v.sum - sum, plus: v.plus - plus}
+	left = node{at: 2*v.at + 1, lo: v.lo, hi: middle, sum: sum, plus: plus, slot: v.slot, parent: v.kept}
+	right = node{at: 2*v.at + 2, lo: middle, hi: v.hi, sum: v.sum - sum, plus: v.plus - plus, slot: v.slot, parent: v.kept}
 	return left, right
 }

@@ -13,25 +13,29 @@ import (
 // rows, from the heaviest down, that holds more than the share TrimMass of the weight. Of equal weights the first rows
 // are kept.
 //
-// The weights become integers first, the masses. From then on all sums are exact, so their order is free and any number
-// of threads grows the same tree. A row that is kept carries one word,
-//
-//	z_i mass_i 2^shift + 1,   2^shift > n,
-//
-// so that a sum of words holds the number of rows in its lowest shift bits, and their signed mass above.
+// The weights become integers first, the masses, in all less than 2^31. From then on all sums are exact, so their order
+// is free and any number of threads grows the same tree. A row that is kept is one item: z_i mass_i and i.
 //
 //	weigh    masses of all rows, summed by magnitude                                         O(n)
 //	trim     down the magnitudes to the one where the share is reached; sort only that one   O(n)
 
-// massBits is the length of the sum of all masses, shifted. It leaves room for rounding, for the row counts and for
-// a sign.
-const massBits = 60
+// totalMass bounds the sum of all masses, and so every sum of signed masses: both fit an int32.
+const totalMass = math.MaxInt32
+
+// item is a row as a tree sees it: its number in the lower half, its signed mass in the upper half. The mass is not 0,
+// so its sign is that of z. One word is one load in the loop that counts.
+type item uint64
+
+func newItem(row int, mass int32) item { return item(uint32(mass))<<32 | item(uint32(row)) }
+
+func (v item) row() uint32 { return uint32(v) }
+func (v item) mass() int32 { return int32(v >> 32) }
 
 // A magnitude of a mass is its length in bits and its next six bits.
-const magnitudes = 64 * 64
+const magnitudes = 32 * 64
 
-func magnitude(mass int64) int {
-	over := max(bits.Len64(uint64(mass)), 7) - 7
+func magnitude(mass int32) int {
+	over := max(bits.Len32(uint32(mass)), 7) - 7
 	return over<<6 + int(mass>>over)
 }
 
@@ -42,6 +46,7 @@ const siftBlock = 1 << 14
 type sift struct {
 	blocks [][magnitudes]int64 // the sums of each block
 	parts  []node              // what each block keeps
+	least  int64               // the least key kept
 	edge   []int64             // rows of the magnitude where the share is reached, as keys
 }
 
@@ -50,10 +55,9 @@ func newSift(n int) sift {
 	return sift{blocks: make([][magnitudes]int64, blocks), parts: make([]node, blocks)}
 }
 
-// weigh multiplies the weights of the rows that the last tree got right or wrong, which must bring their sum to n, and
-// sets the masses.
+// weigh multiplies the weights of the rows that the last tree got right or wrong and sets the masses.
 func (t *Trainer) weigh(last []uint64, right, wrong float64) {
-	scale := float64(uint64(1)<<(massBits-t.shift)) / float64(t.n)
+	scale := float64(totalMass-1-t.n) / (swell * float64(t.n)) // rounding adds at most 1 to each mass
 	_ = par.Blocks(context.Background(), t.threads, t.n, siftBlock, func(b, lo, hi int) {
 		sums := &t.blocks[b]
 		clear(sums[:])
@@ -61,51 +65,53 @@ func (t *Trainer) weigh(last []uint64, right, wrong float64) {
 		u, mass := t.u[lo:hi], t.mass[lo:hi]
 		mass = mass[:len(u)]
 		for i := range u {
-			// No mass is 0: its sign must tell the sign of z.
+			// No mass is 0: its sign is that of z.
 			r := lo + i
 			v := u[i] * factor[^(last[r/64]^t.z[r/64])>>(r%64)&1]
 			u[i] = v
-			m := max(1, int64(float64(v*scale)+0.5))
+			m := max(1, int32(float64(v*scale)+0.5))
 			mass[i] = m
-			sums[magnitude(m)%magnitudes] += m
+			sums[magnitude(m)%magnitudes] += int64(m)
 		}
 	})
 }
 
+// signed returns z_i mass_i.
+func (t *Trainer) signed(i int) int32 {
+	z := int32(t.z[i/64]>>(i%64)&1) - 1 // 0 or -1
+	return (t.mass[i] ^ z) - z
+}
+
 // key orders the rows by falling mass, then by rising number: the greatest key is first.
-func (t *Trainer) key(i int) int64 { return t.mass[i]<<t.shift | int64(t.n-1-i) }
+func (t *Trainer) key(i int) int64 { return int64(t.mass[i])<<32 | int64(t.n-1-i) }
 
 // trim lists the rows that the next tree sees.
 func (t *Trainer) trim() {
-	least := int64(math.MinInt64) // the least key kept
+	t.least = math.MinInt64
 	if t.o.TrimMass > 0 && t.o.TrimMass < 1 {
-		least = t.leastKey()
+		t.least = t.leastKey()
 	}
 	// Each block lists its rows in the memory of the next level, which is free, at its own place; then they are joined.
 	_ = par.Blocks(context.Background(), t.threads, t.n, siftBlock, func(b, lo, hi int) {
-		rows, words := t.rows[1][lo:hi], t.words[1][lo:hi]
-		words = words[:len(rows)]
+		items := t.items[1][lo:hi]
 		var part node
-		for i, m := range t.mass[lo:hi] {
-			r := lo + i
-			z := int64(t.z[r/64] >> (r % 64) & 1) // 1 for +1
-			word := (m^(z-1)-(z-1))<<t.shift + 1  // of m or -m
+		for r := lo; r < hi; r++ {
+			m := t.signed(r)
 			keep := 0
-			if t.key(r) >= least {
+			if t.key(r) >= t.least {
 				keep = 1
 			}
-			rows[part.hi], words[part.hi] = uint32(r), word
+			items[part.hi] = newItem(r, m)
 			part.hi += keep
-			part.sum += word & -int64(keep)
-			part.plus += int(z) & keep
+			part.sum += int64(m) & -int64(keep)
+			part.plus += int(uint32(^m)>>31) & keep
 		}
 		t.parts[b] = part
 	})
 	t.root = node{}
 	for b, part := range t.parts {
 		lo := b * siftBlock
-		copy(t.rows[0][t.root.hi:], t.rows[1][lo:lo+part.hi])
-		copy(t.words[0][t.root.hi:], t.words[1][lo:lo+part.hi])
+		copy(t.items[0][t.root.hi:], t.items[1][lo:lo+part.hi])
 		t.root.hi += part.hi
 		t.root.sum += part.sum
 		t.root.plus += part.plus
@@ -137,7 +143,7 @@ func (t *Trainer) leastKey() int64 {
 	}
 	slices.Sort(t.edge)
 	for _, key := range slices.Backward(t.edge) {
-		if limit -= key >> t.shift; limit < 0 {
+		if limit -= key >> 32; limit < 0 {
 			return key
 		}
 	}
