@@ -206,17 +206,17 @@ func TestGrowOnOtherDataKeepsTheFirstBits(t *testing.T) {
 
 func TestPatienceKeepsTheBestBits(t *testing.T) {
 	run := func(resume bool, folder string) *Result {
-		j := job(t, 60)
+		j := job(t, 300)
 		x, class := columns(t, 300, 400)
 		_, base := columns(t, 0, 300)
 		j.Validation = &Validation{X: x, Truth: eval.ByClass(class, base)}
-		j.Patience, j.Checkpoint, j.Resume = 1, folder, resume
+		j.Patience, j.Checkpoint, j.Resume = 4, folder, resume
 		return mustRun(t, j)
 	}
 	folder := filepath.Join(t.TempDir(), "ckpt")
 	r := run(false, folder)
 	bits := r.Model.Encoder.Bits()
-	if r.Stopped == "" || bits >= 60 || len(r.Bits) != bits+1 {
+	if r.Stopped == "" || bits >= 300 || len(r.Bits) != bits+4 {
 		t.Fatalf("%d bits kept of %d learned: %q", bits, len(r.Bits), r.Stopped)
 	}
 	best := r.Model.Info.Bits[bits-1].Validation
