@@ -42,8 +42,7 @@ type Spec struct {
 	Grey    bool
 	Threads int // that decode pictures; 0 means all cores
 
-	PairsFile string // kept for Summary.ReadPairs, which needs the rows first
-	SkipBad   bool   // leave out bad rows instead of stopping at the first one
+	SkipBad bool // leave out bad rows instead of stopping at the first one
 }
 
 // Open looks at the files, not at all their rows: it settles names and formats, checks that all files have
