@@ -11,12 +11,14 @@ type dense struct {
 	in   *input
 	what string // how errors call it
 	dtype
-	rows, dim int // rows is -1 when only the end tells
+	rows, dim int   // rows is -1 when only the end tells
+	head      int64 // bytes before the first row
 	row       int
 }
 
 // checkSize compares the promised rows with the bytes behind the head, where their number is known.
 func (d *dense) checkSize(head int64) error {
+	d.head = head
 	if d.in.size < 0 {
 		return nil
 	}
@@ -57,6 +59,7 @@ func (d *dense) next(rec *record) error {
 		}
 		left -= n
 	}
+	rec.finite = d.kind != 'f'
 	if bad >= 0 {
 		err = tooLarge(d.what, d.row, bad)
 	}
@@ -92,7 +95,6 @@ func atEnd(in *input, what string) error {
 // reads a block of rows at a time, column by column.
 type strided struct {
 	*dense
-	head   int64
 	memory int     // for a block
 	place  []int32 // where column j of the file belongs in a row
 	block  []byte  // rows of the present block, column after column
@@ -106,7 +108,7 @@ type strided struct {
 const stridedBlock = 32 << 20
 
 func newStrided(d *dense, a array) *strided {
-	s := &strided{dense: d, head: a.head, memory: stridedBlock, place: make([]int32, a.dim), values: make([]byte, a.dim*a.size)}
+	s := &strided{dense: d, memory: stridedBlock, place: make([]int32, a.dim), values: make([]byte, a.dim*a.size)}
 	// The file counts the axes after the first with the leftmost running fastest, a row with the rightmost.
 	axes := a.shape[1:]
 	at := make([]int, len(axes))

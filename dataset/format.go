@@ -15,6 +15,7 @@ import (
 // record is one row as a file has it. Its memory is used again for the next row.
 type record struct {
 	vector   []float32 // values as read; NaN and infinities are the caller's to judge
+	finite   bool      // there are none: the caller need not look
 	id       string    // "" when the file has none
 	label    string    // "" and hasLabel false when the file has none
 	hasLabel bool

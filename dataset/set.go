@@ -144,6 +144,9 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 		return f.header.gallery.open(ctx)
 	}
 	r, _, err := openFile(f.path, s.spec.Format, s.cols)
+	if d, ok := r.(*dense); ok && err == nil {
+		r = newBlocks(d, s.spec.Threads)
+	}
 	return r, err
 }
 
@@ -166,7 +169,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(Chunk, error) boo
 		if p.row%full == 0 && ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		read.id, read.label, read.hasLabel, read.hasTags = "", "", false, false
+		read.id, read.label, read.hasLabel, read.hasTags, read.finite = "", "", false, false, false
 		err := r.next(&read)
 		if err == io.EOF {
 			return true, nil
@@ -253,6 +256,9 @@ func (p *pass) judge(rec *record) (*RowError, error) {
 		return p.problem("", fmt.Sprintf("%d values instead of %d", len(rec.vector), s.dim)), nil
 	}
 	for j, v := range rec.vector {
+		if rec.finite {
+			break
+		}
 		if v-v == 0 { // only finite values
 			continue
 		}

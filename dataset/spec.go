@@ -40,7 +40,7 @@ type Spec struct {
 	Size    int
 	Fit     string
 	Grey    bool
-	Threads int // that decode pictures; 0 means all cores
+	Threads int // that decode pictures and numbers; 0 means all cores
 
 	SkipBad bool // leave out bad rows instead of stopping at the first one
 }
