@@ -45,11 +45,15 @@ import (
 type Options struct {
 	Rounds       int     `json:"rounds"`        // trees at most; 200
 	Depth        int     `json:"depth"`         // levels of splits, 1 to 8; 4
-	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn for every node; 200; negative: all columns
+	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn for every node; 0: see fewColumns; negative: all columns
 	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); negative or >= 1: all
 	MinNode      int     `json:"min_node"`      // a node with so few rows of one sign is not split; 5; negative: 0
 	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to find the split of a greater node; 0: all rows
 }
+
+// Up to fewColumns usable columns all are candidates by default, and lazyColumns are drawn from more. When all are
+// candidates histograms are shared between nodes and trees, so that 500 cost no more than 200 that every node draws anew.
+const fewColumns, lazyColumns = 512, 200
 
 // maxRounds bounds the memory that the outputs of all trees take: maxRounds/8 bytes for each row.
 const maxRounds = 10_000
@@ -62,7 +66,6 @@ const maxRows = 1 << 28
 func (o Options) WithDefaults() (Options, error) {
 	o.Rounds = cmp.Or(o.Rounds, 200)
 	o.Depth = cmp.Or(o.Depth, 4)
-	o.NodeFeatures = cmp.Or(o.NodeFeatures, 200)
 	o.TrimMass = cmp.Or(o.TrimMass, 0.99)
 	o.MinNode = cmp.Or(o.MinNode, 5)
 	switch {

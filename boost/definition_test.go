@@ -119,7 +119,11 @@ func (s *slowTree) grow(at, depth int, rows []row) {
 	least := max(s.o.MinNode, 0)
 	if depth < s.o.Depth && plus > least && len(rows)-plus > least {
 		columns := slices.Clone(s.usable)
-		if k := s.o.NodeFeatures; k >= 0 && k < len(columns) {
+		k := s.o.NodeFeatures
+		if k == 0 && len(columns) > 512 { // the default
+			k = 200
+		}
+		if k > 0 && k < len(columns) {
 			d := newDraws(len(s.usable))
 			d.stream(s.seed, s.id+uint64(at))
 			columns = make([]uint32, k)
@@ -303,8 +307,12 @@ func TestMagnitudeRises(t *testing.T) {
 func TestTreeEqualsGrowingNodeByNode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for turn := range 150 {
-		x, z, weight := problem(rng, 1+rng.IntN(200), 1+rng.IntN(20))
-		o := Options{Depth: 1 + turn%8, NodeFeatures: []int{-1, 1, 3, 9, 200}[rng.IntN(5)], MinNode: rng.IntN(5) - 1,
+		columns := 1 + rng.IntN(20)
+		if turn%25 == 0 {
+			columns = 505 + rng.IntN(40) // on both sides of fewColumns
+		}
+		x, z, weight := problem(rng, 1+rng.IntN(200), columns)
+		o := Options{Depth: 1 + turn%8, NodeFeatures: []int{-1, 0, 1, 3, 9, 200}[rng.IntN(6)], MinNode: rng.IntN(5) - 1,
 			TrimMass: []float64{-1, 0.9, 0.99}[rng.IntN(3)]}
 		b := newTrainer(t, x, o, 1+turn%3)
 		if err := b.start(z, weight); err != nil {

@@ -68,8 +68,11 @@ type grower struct {
 
 func newGrower(n int, o Options, usable int) grower {
 	drawn := usable
-	if o.NodeFeatures >= 0 {
+	switch {
+	case o.NodeFeatures > 0:
 		drawn = min(o.NodeFeatures, usable)
+	case o.NodeFeatures == 0 && usable > fewColumns:
+		drawn = lazyColumns
 	}
 	width, splits := 1<<(o.Depth-1), model.Splits(o.Depth)
 	g := grower{

@@ -81,7 +81,7 @@ training goes on with --resume and gives the same model, byte for byte.`,
 	t := &c.trainer.Trees
 	f.IntVar(&t.Rounds, "rounds", 200, "boosted trees per bit")
 	f.IntVar(&t.Depth, "depth", 4, "depth of the trees, 1 to 8")
-	f.IntVar(&t.NodeFeatures, "node-features", 200, "candidate columns per tree node (LazyBoost); negative means all")
+	f.IntVar(&t.NodeFeatures, "node-features", 0, "candidate columns per tree node (LazyBoost); 0 means 200, or all of up to 512; negative means all")
 	f.Float64Var(&t.TrimMass, "trim", 0.99, "share of the weight that a tree sees; 1 means all (paper: 0.9)")
 	f.IntVar(&t.MinNode, "min-node", 5, "a node with so many rows of one sign or fewer is a leaf; negative means none")
 	f.IntVar(&t.NodeRows, "node-rows", 0, "rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
