@@ -94,9 +94,10 @@ func Margins(m *model.Binned, x []float32) ([]float32, error) {
 	return margins, nil
 }
 
-// path is a vector's way through a tree: the nodes, and the vote at the end.
+// path is a vector's way through a tree: the nodes, the leaf, and its vote.
 type path struct {
 	nodes []int
+	leaf  int
 	vote  bool
 }
 
@@ -119,8 +120,8 @@ func walk(m *model.Binned, e *model.Ensemble, tree int, x []float32) path {
 			node++
 		}
 	}
-	leaf := node - model.Splits(e.Depth)
-	p.vote = e.Leaf[tree*model.LeafWords(e.Depth)+leaf>>6]>>(leaf&63)&1 != 0
+	p.leaf = node - model.Splits(e.Depth)
+	p.vote = e.Leaf[tree*model.LeafWords(e.Depth)+p.leaf>>6]>>(p.leaf&63)&1 != 0
 	return p
 }
 
@@ -150,8 +151,11 @@ func treeReasons(m *model.Binned, e *model.Ensemble, a, b []float32) []Reason {
 			common++
 		}
 		nodes := pathA[q].nodes[:common]
-		if bitA != bitB {
+		switch {
+		case bitA != bitB:
 			nodes = nodes[common-1:]
+		case pathA[q].leaf != pathB[q].leaf:
+			nodes = nodes[:common-1] // where they part is no cause to agree
 		}
 		for _, node := range nodes {
 			at := q*model.Splits(e.Depth) + node

@@ -75,7 +75,7 @@ func TestReasonsSeparateWhatTheyExplain(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range reasons {
-				if r.A != a[r.Feature] || r.B != b[r.Feature] || r.Weight <= 0 {
+				if (r.A < r.Threshold) != (r.B < r.Threshold) || r.A != a[r.Feature] || r.B != b[r.Feature] || r.Weight <= 0 {
 					t.Errorf("bit %d: %+v", k, r)
 				}
 			}
