@@ -4,7 +4,7 @@ GO       ?= go
 FUZZTIME ?= 2s
 export CGO_ENABLED = 0
 
-.PHONY: demo build test race docs purego lint fuzz bench
+.PHONY: demo build setup test race docs purego lint fuzz bench
 
 demo: build
 	./bin/hashgrove demo
@@ -12,7 +12,19 @@ demo: build
 build:
 	$(GO) build -trimpath -ldflags="-s -w" -o bin/hashgrove ./cmd/hashgrove
 
-test: lint race docs purego fuzz
+test: setup lint race docs purego fuzz
+
+# The test of the report looks at it in a browser. Where none can be installed it says so and is skipped, unless
+# CI=true or HASHGROVE_BROWSER=required.
+setup:
+	@if command -v chromium >/dev/null 2>&1 && [ -d /usr/share/fonts/truetype/dejavu ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core; } || \
+		echo "chromium could not be installed: the browser test will be skipped"; \
+	else \
+		echo "no chromium with fonts-dejavu-core, and no right to install them: the browser test may be skipped"; \
+	fi
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
 # thirtyfold, so the long tests (sessions of the documents, kill loops, experiments) run without it in docs.
@@ -24,7 +36,7 @@ race:
 	fi
 
 docs:
-	$(GO) test -timeout 12m . ./cmd/... ./experiments/... ./training/...
+	$(GO) test -timeout 12m . ./cmd/... ./experiments/... ./report/... ./training/...
 
 # The plain Go twins of the assembly kernels.
 purego:

@@ -1,0 +1,140 @@
+// Package report turns the judgements of several methods into one page that a person can look at: a single HTML
+// file without scripts or links to the network, which opens from disk and prints. Its plots also come as files.
+//
+//	Data        everything the page says; the caller fills it
+//	Write       Data -> HTML
+//	WriteFile   the same, to a file
+//	WritePlots  Data -> one SVG and one PNG file for each plot
+//	UsageOf     codes -> how they use their bits, for Result.Usage
+//
+// The same data give the same bytes. The page and the plots leave out what Data does not hold: a caller without
+// pictures, classes or objectives has a shorter page, not an empty section.
+package report
+
+import (
+	"time"
+
+	"hashgrove/eval"
+)
+
+// Data is what a report is made of. Everything but Title and Results may be left empty.
+type Data struct {
+	Title   string
+	Date    time.Time // when the numbers were measured; shown as given, in its own zone
+	Version string    // of the program
+	Machine string    // processor, cores, memory: what the seconds depend on
+	Command string    // the command line that makes the report again
+	Dataset Dataset
+
+	// Advice is the answer in words, most important sentence first: it becomes the headline of the page.
+	Advice []string
+	// Warnings are doubts about the numbers, as in eval.Report.Warnings; equal ones are shown once.
+	Warnings []string
+
+	// Results are one row for each method and code length, in any order.
+	Results []Result
+	// Bits is the code length at which methods are compared in curves, classes and the overview. 0 means that of
+	// the recommended result, or else the length with the most results, the longer one among equals.
+	Bits int
+
+	Searches   []Search // queries with their nearest items, best as pictures
+	Confusions Confusions
+}
+
+// Dataset says what was searched.
+type Dataset struct {
+	Name    string   // usually the file
+	Base    int      // items to find
+	Train   int      // items that training saw, where that is not the base
+	Queries int      // items to search with
+	Dim     int      // numbers in a vector
+	Classes int      // 0 when similarity is not by class
+	Similar string   // what makes two items similar: "same class", "2 or more shared tags"
+	HeldOut []string // classes that no training saw, for UnseenMAP
+	Notes   []string // anything else worth a line
+}
+
+// Kind tells methods from the marks that they are measured against.
+type Kind int
+
+// The kinds of results.
+const (
+	Method  Kind = iota
+	Floor        // doing nothing clever: random codes, signs of the centred features
+	Ceiling      // not a code of this length: float search, the output of a classifier
+)
+
+// Result is one method at one code length.
+//
+// The numbers that a method may lack (UnseenMAP and everything from TrainSeconds on) are shown as a dash when they
+// are 0: no real one is.
+type Result struct {
+	Method      string
+	Kind        Kind
+	Bits        int // of a code; 0 when there is no code, as for float search: such rows stand beside every length
+	Supervised  bool
+	Recommended bool // the result that Advice speaks for; at most one
+
+	MAP, MAPLow, MAPHigh float64 // expected, worst and best order of ties; the bounds may both be 0: without ties
+	Precision100         float64
+	PRArea               float64
+	UnseenMAP            float64
+
+	TrainSeconds       float64
+	EncodeMicroseconds float64 // for one vector on one core
+	BytesPerItem       float64
+	DistinctCodes      int
+
+	// What the plots and the table of classes show. Thin curves as eval gives them; hundreds of points are plenty.
+	PRCurve   []eval.PRPoint
+	Retrieved []eval.CurvePoint // precision against items retrieved; eval.Report.CurvePoints
+	Objective []float64         // after each bit of training, from bit 1
+	Usage     Usage
+	Classes   []eval.Class // in any order; joined by Name
+}
+
+// Usage is how the codes of the base use their bits. UsageOf counts it.
+type Usage struct {
+	Buckets []Bucket  // of rising size
+	Ones    []float64 // by bit: share of items in which it is 1
+}
+
+// Bucket counts distinct codes by how many items have them.
+type Bucket struct {
+	Size  int // items with one and the same code
+	Codes int // distinct codes that have so many items
+}
+
+// Search is one query and what a method found for it, nearest first.
+type Search struct {
+	Method string
+	Query  Picture
+	Hits   []Hit
+}
+
+// Picture is an item as shown. Without a PNG only its words are.
+type Picture struct {
+	PNG   []byte // an encoded PNG of at most 256 KiB; small ones are enlarged without smoothing
+	Name  string // id or row number
+	Label string // class or tags
+}
+
+// Hit is a found item.
+type Hit struct {
+	Picture
+	Distance string // "3", "0.71"; empty hides it
+	Right    bool   // relevant to the query
+}
+
+// Confusions are the classes that a method mixes up.
+type Confusions struct {
+	Method string
+	Top    int // how many nearest items of each query were looked at
+	Pairs  []Confusion
+}
+
+// Confusion says how often queries of one class found another.
+type Confusion struct {
+	Query, Found string
+	Share        float64 // of the nearest Top items of all queries of the class, from 0 to 1
+}

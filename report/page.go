@@ -1,0 +1,323 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hashgrove/report/plot"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+var page = template.Must(template.New("report").Parse(pageHTML))
+
+// largestPNG bounds a picture: a page of hundreds of them has to stay small enough to mail.
+const largestPNG = 256 << 10
+
+// view is Data in the words of the page. The template only loops and prints.
+type view struct {
+	Data
+	CSS      template.CSS
+	When     string
+	Facts    []fact
+	Headline string
+	Advice   []string
+	Tiles    []tile
+	Overview *drawing
+	Plots    []drawing
+	Columns  []column
+	Span     int // of the table of results, without the first column
+	Groups   []group
+	Left     []string // methods that the curves leave out
+	Warnings []string
+	Classes  []classTable // the second one is folded
+	Mixups   []mixup
+	Searches []searchGroup
+}
+
+type fact struct{ Name, Value string }
+
+type tile struct{ Value, Name, Note string }
+
+// drawing is a plot with its numbers as a table.
+type drawing struct {
+	ID, Title, Caption string
+	SVG                template.HTML
+	Head               []string
+	Rows               [][]string
+}
+
+type searchGroup struct {
+	Method   string
+	Searches []shownSearch
+}
+
+type shownSearch struct {
+	Query      shownPicture
+	Hits       []shownHit
+	Right, All int
+}
+
+type shownPicture struct {
+	Picture
+	URL template.URL // empty without a PNG
+	Alt string
+}
+
+type shownHit struct {
+	shownPicture
+	Distance string
+	Right    bool
+}
+
+// Write writes the page.
+func Write(w io.Writer, d Data) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	v := view{
+		Data: d,
+		CSS:  template.CSS(plot.CSS() + pageCSS), // both are ours
+	}
+	if !d.Date.IsZero() {
+		v.When = d.Date.Format("2 January 2006, 15:04 MST")
+	}
+	v.Facts = d.facts()
+	if len(d.Advice) > 0 {
+		v.Headline, v.Advice = d.Advice[0], d.Advice[1:]
+	}
+	v.Tiles = d.tiles()
+	for i, f := range d.figures() {
+		g := draw(f, fmt.Sprintf("plot%d", i))
+		if _, ok := f.plot.(plot.Bars); ok {
+			v.Overview = &g
+			continue
+		}
+		v.Plots = append(v.Plots, g)
+	}
+	looks := d.shown()
+	for _, r := range d.compared() {
+		if !slices.ContainsFunc(looks, func(l look) bool { return l.Method == r.Method }) {
+			v.Left = append(v.Left, r.Method)
+		}
+	}
+	v.Columns = d.columns()
+	v.Span = len(v.Columns) + 1
+	v.Groups = d.groups(v.Columns)
+	for _, w := range d.Warnings {
+		if !slices.Contains(v.Warnings, w) {
+			v.Warnings = append(v.Warnings, w)
+		}
+	}
+	v.Classes = d.classes()
+	v.Mixups = d.mixups()
+	v.Searches = d.searches()
+
+	var b bytes.Buffer // an error of the template must not leave half a page
+	if err := page.Execute(&b, v); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// WriteFile writes the page to a file. It appears whole or not at all.
+func WriteFile(path string, d Data) error {
+	var b bytes.Buffer
+	if err := Write(&b, d); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".report-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails, rightly, once it has its own name
+	_, err = f.Write(b.Bytes())
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+type measure struct {
+	name  string
+	value float64
+}
+
+// check refuses data that would make a page that lies.
+func (d Data) check() error {
+	if d.Title == "" {
+		return errors.New("the report has no title: say what was compared")
+	}
+	if len(d.Results) == 0 {
+		return errors.New("the report has no results: judge at least one method")
+	}
+	recommended := 0
+	for i, r := range d.Results {
+		where := fmt.Sprintf("result %d (%s, %d bits)", i+1, r.Method, r.Bits)
+		for _, m := range []measure{{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh}, {"precision@100", r.Precision100},
+			{"PR area", r.PRArea}, {"unseen-class MAP", r.UnseenMAP}} {
+			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
+				return fmt.Errorf("%s: %s is %v: it should be from 0 to 1", where, m.name, m.value)
+			}
+		}
+		for _, m := range []measure{{"training time", r.TrainSeconds}, {"encoding time", r.EncodeMicroseconds}, {"size of an item", r.BytesPerItem}} {
+			if !finite(m.value) || m.value < 0 {
+				return fmt.Errorf("%s: %s is %v: it should be 0 (not measured) or more", where, m.name, m.value)
+			}
+		}
+		if r.Bits < 0 || r.Kind < Method || r.Kind > Ceiling {
+			return fmt.Errorf("%s: there is no such code length or kind %d", where, r.Kind)
+		}
+		if r.Recommended {
+			recommended++
+		}
+	}
+	if recommended > 1 {
+		return fmt.Errorf("%d results are recommended: choose one", recommended)
+	}
+	for i, s := range d.Searches {
+		if err := s.Query.check(); err != nil {
+			return fmt.Errorf("search %d: the query: %w", i+1, err)
+		}
+		for k, h := range s.Hits {
+			if err := h.check(); err != nil {
+				return fmt.Errorf("search %d, result %d: %w", i+1, k+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (p Picture) check() error {
+	if len(p.PNG) == 0 {
+		return nil
+	}
+	if len(p.PNG) > largestPNG {
+		return fmt.Errorf("the picture %s has %d bytes: make it smaller than %d", p.Name, len(p.PNG), largestPNG)
+	}
+	if _, err := png.DecodeConfig(bytes.NewReader(p.PNG)); err != nil {
+		return fmt.Errorf("the picture %s is not a PNG: %w", p.Name, err)
+	}
+	return nil
+}
+
+func (d Data) facts() []fact {
+	s := d.Dataset
+	var facts []fact
+	add := func(name, value string) {
+		if value != "" {
+			facts = append(facts, fact{name, value})
+		}
+	}
+	number := func(n int, what string) string {
+		if n == 0 {
+			return ""
+		}
+		return plot.Number(float64(n)) + what
+	}
+	add("Data", s.Name)
+	add("Items to find", number(s.Base, ""))
+	add("Items to learn from", number(s.Train, ""))
+	add("Queries", number(s.Queries, ""))
+	add("Vector", number(s.Dim, " numbers"))
+	add("Classes", number(s.Classes, ""))
+	add("Similar means", s.Similar)
+	return facts
+}
+
+// tiles are the numbers of the recommended result at a glance, beside the best search without codes.
+func (d Data) tiles() []tile {
+	i := slices.IndexFunc(d.Results, func(r Result) bool { return r.Recommended })
+	if i < 0 {
+		return nil
+	}
+	r := d.Results[i]
+	var plain *Result // the best without a code
+	for k, c := range d.Results {
+		if k != i && c.Kind == Ceiling && c.Bits == 0 && (plain == nil || c.MAP > plain.MAP) {
+			plain = &d.Results[k]
+		}
+	}
+	beside := func(v float64, format func(float64) string) string {
+		if plain == nil || v == 0 {
+			return ""
+		}
+		return plain.Method + ": " + format(v)
+	}
+	name := r.Method
+	if r.Bits > 0 {
+		name = fmt.Sprintf("%s, %d bits", r.Method, r.Bits)
+	}
+	tiles := []tile{{Value: share(r.MAP), Name: "MAP of " + name}, {Value: share(r.Precision100), Name: "precision of the first 100"}}
+	if plain != nil {
+		tiles[0].Note, tiles[1].Note = beside(plain.MAP, share), beside(plain.Precision100, share)
+	}
+	if r.BytesPerItem > 0 {
+		t := tile{Value: plot.Number(r.BytesPerItem), Name: "bytes per item"}
+		if plain != nil {
+			t.Note = beside(plain.BytesPerItem, plot.Number)
+		}
+		tiles = append(tiles, t)
+	}
+	if r.TrainSeconds > 0 {
+		tiles = append(tiles, tile{Value: quantity(r.TrainSeconds) + " s", Name: "to learn"})
+	}
+	if r.EncodeMicroseconds > 0 {
+		tiles = append(tiles, tile{Value: quantity(r.EncodeMicroseconds) + " µs", Name: "to encode a vector"})
+	}
+	return tiles
+}
+
+func draw(f figure, id string) drawing {
+	g := drawing{ID: id, Title: f.plot.Heading(), Caption: f.caption, SVG: template.HTML(plot.Inline(f.plot, id))} // plot escapes every text
+	if l, ok := f.plot.(plot.Lines); ok && !l.Direct {
+		g.Head, g.Rows = l.Numbers()
+	}
+	return g
+}
+
+// searches groups runs of one method.
+func (d Data) searches() []searchGroup {
+	var groups []searchGroup
+	for _, s := range d.Searches {
+		if n := len(groups); n == 0 || groups[n-1].Method != s.Method {
+			groups = append(groups, searchGroup{Method: s.Method})
+		}
+		shown := shownSearch{Query: show(s.Query), All: len(s.Hits)}
+		for _, h := range s.Hits {
+			shown.Hits = append(shown.Hits, shownHit{show(h.Picture), h.Distance, h.Right})
+			if h.Right {
+				shown.Right++
+			}
+		}
+		g := &groups[len(groups)-1]
+		g.Searches = append(g.Searches, shown)
+	}
+	return groups
+}
+
+func show(p Picture) shownPicture {
+	s := shownPicture{Picture: p, Alt: strings.TrimSpace("picture " + p.Name)}
+	if p.Label != "" {
+		s.Alt += ": " + p.Label
+	}
+	if len(p.PNG) > 0 {
+		s.URL = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(p.PNG)) // checked to be a PNG
+	}
+	return s
+}

@@ -1,0 +1,145 @@
+package plot
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Axis says how numbers become places. The zero value is linear and fits the data.
+type Axis struct {
+	Label    string
+	Log      bool
+	From, To float64   // both 0: from the data
+	Zero     bool      // a fitted linear axis begins at 0
+	Ticks    []float64 // nil: round numbers
+}
+
+func (a Axis) shows(v float64) bool {
+	return !math.IsNaN(v) && !math.IsInf(v, 0) && (!a.Log || v > 0)
+}
+
+// scale is an axis fitted to data.
+type scale struct {
+	from, to float64
+	log      bool
+	ticks    []float64
+}
+
+// share is the place of v: 0 at from, 1 at to, held between them.
+func (s scale) share(v float64) float64 {
+	from, to := s.from, s.to
+	if s.log {
+		from, to, v = math.Log10(from), math.Log10(to), math.Log10(v)
+	}
+	return min(max((v-from)/(to-from), 0), 1)
+}
+
+// fit chooses the ends and the ticks. A fitted linear axis ends on ticks; a log axis ends a little beyond the data,
+// because whole decades would waste most of it.
+func (a Axis) fit(values []float64) scale {
+	s := scale{from: a.From, to: a.To, log: a.Log, ticks: a.Ticks}
+	fitted := a.From == 0 && a.To == 0
+	if fitted {
+		if len(values) == 0 {
+			values = []float64{1}
+		}
+		s.from, s.to = slices.Min(values), slices.Max(values)
+	}
+	if a.Log {
+		if fitted {
+			air := max(math.Pow(s.to/s.from, 0.06), 1.15)
+			s.from, s.to = s.from/air, s.to*air
+		}
+		if s.ticks == nil {
+			s.ticks = logTicks(s.from, s.to)
+		}
+		return s
+	}
+	if fitted && a.Zero {
+		s.from = min(0, s.from)
+	}
+	if s.from == s.to {
+		s.from, s.to = s.from-0.5, s.to+0.5
+	}
+	step := niceStep(s.to - s.from)
+	if fitted {
+		s.from, s.to = math.Floor(s.from/step+1e-9)*step, math.Ceil(s.to/step-1e-9)*step
+	}
+	if s.ticks == nil {
+		for i := math.Ceil(s.from/step-1e-9) + 0; i <= s.to/step+1e-9; i++ {
+			s.ticks = append(s.ticks, i*step)
+		}
+	}
+	return s
+}
+
+// niceStep is the least of 1, 2, 2.5 and 5 times a power of ten that cuts the span into at most six.
+func niceStep(span float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(span/6)))
+	for _, m := range []float64{1, 2, 2.5, 5, 10} {
+		if m*power >= span/6*(1-1e-9) {
+			return m * power
+		}
+	}
+	return 20 * power
+}
+
+// logTicks are the powers of ten between the ends, thinned to at most seven, or with 2 and 5 times them when they
+// are few.
+func logTicks(from, to float64) []float64 {
+	low, high := int(math.Floor(math.Log10(from))), int(math.Ceil(math.Log10(to)))
+	between := func(multiples []float64, every int) []float64 {
+		var ticks []float64
+		for e := low; e <= high; e++ {
+			if e%every != 0 {
+				continue
+			}
+			for _, m := range multiples {
+				if t := m * math.Pow(10, float64(e)); t >= from*(1-1e-9) && t <= to*(1+1e-9) {
+					ticks = append(ticks, t)
+				}
+			}
+		}
+		return ticks
+	}
+	every := 1
+	for (high-low)/every > 7 {
+		every++
+	}
+	if ticks := between([]float64{1}, every); len(ticks) > 2 {
+		return ticks
+	}
+	return between([]float64{1, 2, 5}, 1)
+}
+
+// Number is a number as the plots write it: four digits at most after rounding, with commas in thousands.
+func Number(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	if size := math.Abs(v); size < 1e-4 || size >= 1e12 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	digits := max(0, 3-int(math.Floor(math.Log10(math.Abs(v))+1e-9)))
+	if math.Abs(v) < 1 {
+		digits = min(digits, 4)
+	}
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "−", whole[1:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		return sign + whole + "." + fraction
+	}
+	return sign + whole
+}

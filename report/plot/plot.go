@@ -1,0 +1,280 @@
+// Package plot draws the few kinds of plots that a report needs, as SVG and as PNG, from one layout.
+//
+//	Lines    curves and points over linear or logarithmic axes
+//	Bars     one horizontal bar for each name, with bounds
+//	Figure   either of them: SVG for a page, SVG and PNG for a file
+//
+// A series is told by colour, dash and marker at once, so that it is still told in print and by the colour-blind.
+// Every figure carries its title and a description in words, for those who hear it. The layout measures text in one
+// fixed font, and the same figure gives the same bytes everywhere.
+package plot
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Figure is a plot that can be drawn.
+type Figure interface {
+	// Heading is the title.
+	Heading() string
+	// Describe says in words what there is to see.
+	Describe() string
+	// layout draws onto the canvas and returns the height that it took; the width is always wide.
+	layout(c canvas, titled bool) float64
+}
+
+// wide is the width of every figure in its own units: small enough to be read on a phone without zooming.
+const wide = 440
+
+const (
+	small  = 12 // text size of ticks and legend
+	normal = 13
+	row    = 19 // height of a line of text with its air
+)
+
+// Series is one line, or one set of points.
+type Series struct {
+	Name   string
+	X, Y   []float64 // of equal length; points that are not finite are left out, and not positive ones of a log axis
+	Style  int       // number of colour, dash and marker together; see Styles
+	Strong bool      // drawn thicker: the one to look at
+	Points bool      // markers without a line
+}
+
+// Lines is a plot of series. The zero values of the axes fit them to the data.
+type Lines struct {
+	Title  string
+	Desc   string // first sentence of the description; the rest is drawn from the series
+	X, Y   Axis
+	Series []Series
+	Direct bool // names beside the points in place of a legend; for series of single points
+}
+
+// Heading is the title.
+func (l Lines) Heading() string { return l.Title }
+
+// Describe says in words where every series begins and ends.
+func (l Lines) Describe() string {
+	var b strings.Builder
+	b.WriteString(l.Desc)
+	for _, s := range l.Series {
+		at := l.visible(s)
+		if len(at) == 0 {
+			continue
+		}
+		first, last := at[0], at[len(at)-1]
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		if len(at) == 1 {
+			fmt.Fprintf(&b, "%s: %s at %s.", s.Name, Number(s.Y[first]), Number(s.X[first]))
+			continue
+		}
+		fmt.Fprintf(&b, "%s: from %s at %s to %s at %s.", s.Name, Number(s.Y[first]), Number(s.X[first]), Number(s.Y[last]), Number(s.X[last]))
+	}
+	return b.String()
+}
+
+// visible are the points of the series that can be drawn.
+func (l Lines) visible(s Series) []int {
+	if len(s.X) != len(s.Y) {
+		panic(fmt.Sprintf("plot: series %q has %d x and %d y", s.Name, len(s.X), len(s.Y)))
+	}
+	var at []int
+	for i := range s.X {
+		if l.X.shows(s.X[i]) && l.Y.shows(s.Y[i]) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// frame is the rectangle between the axes with the two scales.
+type frame struct {
+	left, top, right, bottom float64
+	x, y                     scale
+}
+
+func (f frame) at(x, y float64) point {
+	return point{f.left + float64(f.x.share(x)*(f.right-f.left)), f.bottom - float64(f.y.share(y)*(f.bottom-f.top))}
+}
+
+func (l Lines) layout(c canvas, titled bool) float64 {
+	top := 0.0
+	if titled {
+		top = drawTitle(c, l.Title)
+	}
+	var xs, ys []float64
+	for _, s := range l.Series {
+		for _, i := range l.visible(s) {
+			xs, ys = append(xs, s.X[i]), append(ys, s.Y[i])
+		}
+	}
+	f := frame{top: top + 24, right: wide - 14, x: l.X.fit(xs), y: l.Y.fit(ys)}
+	f.bottom = f.top + 236
+	for _, t := range f.y.ticks {
+		f.left = max(f.left, measure(Number(t), small, false)+10)
+	}
+	drawAxes(c, f, l.X.Label, l.Y.Label)
+
+	for i, s := range slices.Backward(l.Series) { // the first ones matter most: they lie on top
+		l.draw(c, f, i, s)
+	}
+	if l.Direct {
+		l.name(c, f)
+		return f.bottom + 42
+	}
+	return l.legend(c, f.bottom+50)
+}
+
+func drawTitle(c canvas, title string) float64 {
+	c.text(point{4, 18}, clip(title, wide-8, 14, true), 14, start, inkText, true)
+	return 24
+}
+
+// drawAxes draws the grid, the ticks and the two names. The name of the y axis lies level on top of it: nobody has
+// to turn their head.
+func drawAxes(c canvas, f frame, x, y string) {
+	for _, t := range f.y.ticks {
+		p := f.at(f.x.from, t)
+		c.line([]point{{f.left, p.y}, {f.right, p.y}}, inkGrid, 1, nil)
+		c.text(point{f.left - 6, p.y + 4}, Number(t), small, end, inkMuted, false)
+	}
+	free := math.Inf(-1) // right end of the last label
+	for _, t := range f.x.ticks {
+		p := f.at(t, f.y.from)
+		c.line([]point{{p.x, f.bottom}, {p.x, f.bottom + 4}}, inkMuted, 1, nil)
+		half := measure(Number(t), small, false) / 2
+		middle := min(p.x, wide-half-1)
+		if middle-half < free+5 {
+			continue
+		}
+		c.text(point{middle, f.bottom + 17}, Number(t), small, centre, inkMuted, false)
+		free = middle + half
+	}
+	c.line([]point{{f.left, f.bottom}, {f.right, f.bottom}}, inkMuted, 1, nil)
+	c.text(point{4, f.top - 11}, clip(y, wide-8, normal, false), normal, start, inkText, false)
+	c.text(point{f.right, f.bottom + 35}, clip(x, wide-8, normal, false), normal, end, inkText, false)
+}
+
+// draw draws one series. Lines of many points have a marker at a few of them, at other places for every series.
+func (l Lines) draw(c canvas, f frame, number int, s Series) {
+	const few = 7
+	style := Styles[s.Style%len(Styles)]
+	at := l.visible(s)
+	path := make([]point, len(at))
+	for i, k := range at {
+		path[i] = f.at(s.X[k], s.Y[k])
+	}
+	width, radius := 1.8, 4.0
+	if s.Strong {
+		width, radius = 3, 5
+	}
+	if !s.Points && len(path) > 1 {
+		c.line(path, series(s.Style), width, style.Dash)
+	}
+	if len(path) <= few+2 || s.Points {
+		for _, p := range path {
+			c.marker(style.Marker, p, radius, series(s.Style))
+		}
+		return
+	}
+	// By distance along x, since points lie as close as the data made them.
+	step := (path[len(path)-1].x - path[0].x) / few
+	next := path[0].x + float64(step*float64(1+number%4)/4)
+	for _, p := range path {
+		if p.x >= next {
+			c.marker(style.Marker, p, radius, series(s.Style))
+			next += step * math.Ceil((p.x-next)/step+1e-9)
+		}
+	}
+}
+
+// legend lists the series below the axes and returns where it ends.
+func (l Lines) legend(c canvas, y float64) float64 {
+	const sample, gap = 34, 14
+	widest := 0.0
+	for _, s := range l.Series {
+		widest = max(widest, measure(s.Name, small, s.Strong))
+	}
+	columns := max(1, min(3, int((wide-8)/(sample+6+widest+gap))))
+	rows := (len(l.Series) + columns - 1) / columns
+	for i, s := range l.Series {
+		style := Styles[s.Style%len(Styles)]
+		at := point{4 + float64(i/rows)*(wide-8)/float64(columns), y + 8 + float64(i%rows)*row}
+		width, radius := 1.8, 4.0
+		if s.Strong {
+			width, radius = 3, 5
+		}
+		if !s.Points {
+			c.line([]point{at, {at.x + sample, at.y}}, series(s.Style), width, style.Dash)
+		}
+		c.marker(style.Marker, point{at.x + sample/2, at.y}, radius, series(s.Style))
+		room := float64(wide-8)/float64(columns) - sample - 6
+		c.text(point{at.x + sample + 6, at.y + 4}, clip(s.Name, room, small, s.Strong), small, start, inkText, s.Strong)
+	}
+	return y + float64(rows)*row + 4
+}
+
+// rect is the room that something takes.
+type rect struct{ left, top, right, bottom float64 }
+
+func (r rect) meets(o rect) bool {
+	return r.left < o.right && o.left < r.right && r.top < o.bottom && o.top < r.bottom
+}
+
+// name writes the names beside the points. Each tries places to the right and left of its point, then over and under
+// it, then further and further up and down, and takes the first that neither leaves the frame nor meets a marker or
+// an earlier name; one further off has a thin line to its point.
+func (l Lines) name(c canvas, f frame) {
+	const pitch, most = 14, 12
+	var taken []rect
+	var marks []point
+	var named []Series
+	for _, s := range l.Series {
+		for _, i := range l.visible(s) {
+			p := f.at(s.X[i], s.Y[i])
+			taken = append(taken, rect{p.x - 5, p.y - 5, p.x + 5, p.y + 5})
+			marks, named = append(marks, p), append(named, s)
+		}
+	}
+	for i, p := range marks {
+		s := named[i]
+		w := measure(s.Name, small, s.Strong)
+		places := []point{{8, 4}, {-8 - w, 4}, {-w / 2, -9}, {-w / 2, 18}}
+		for k := 1.0; k <= most; k++ {
+			places = append(places, point{12, 4 - k*pitch}, point{-12 - w, 4 - k*pitch}, point{12, 4 + k*pitch}, point{-12 - w, 4 + k*pitch})
+		}
+		at := slices.IndexFunc(places, func(d point) bool {
+			b := rect{p.x + d.x, p.y + d.y - 10, p.x + d.x + w, p.y + d.y + 3}
+			inside := b.left >= f.left && b.right <= wide-2 && b.top >= f.top-8 && b.bottom <= f.bottom
+			return inside && !slices.ContainsFunc(taken, b.meets)
+		})
+		at = max(at, 0) // no room anywhere: beside the point, over whatever is there
+		d := places[at]
+		to := point{min(p.x+d.x, wide-2-w), p.y + d.y}
+		taken = append(taken, rect{to.x, to.y - 10, to.x + w, to.y + 3})
+		if at > 3 {
+			near := point{to.x - 2, to.y - 4}
+			if d.x < 0 {
+				near.x = to.x + w + 2
+			}
+			c.line([]point{p, near}, inkMuted, 0.8, nil)
+			c.marker(Styles[s.Style%len(Styles)].Marker, p, 4, series(s.Style)) // back over its line
+		}
+		c.text(to, s.Name, small, start, inkText, s.Strong)
+	}
+}
+
+// WriteSVG writes the figure as a file of its own, in the colours of white paper.
+func WriteSVG(w io.Writer, f Figure) error {
+	_, err := io.WriteString(w, drawSVG(f, "", true))
+	return err
+}
+
+// Inline is the figure as an svg element of a page. Its ids begin with id; its colours are those of CSS.
+func Inline(f Figure, id string) string { return drawSVG(f, id, false) }

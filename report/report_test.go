@@ -1,0 +1,287 @@
+package report_test
+
+import (
+	"bytes"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"hashgrove/eval"
+	"hashgrove/hamming"
+	"hashgrove/report"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func render(t *testing.T, d report.Data) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Write(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestGoldenPage(t *testing.T) {
+	got := render(t, small())
+	file := filepath.Join("testdata", "small.golden")
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+		for i := range min(len(g), len(w)) {
+			if g[i] != w[i] {
+				t.Fatalf("line %d differs (go test -update, then look at the difference):\n got %s\nwant %s", i+1, g[i], w[i])
+			}
+		}
+		t.Fatalf("%d lines, want %d", len(g), len(w))
+	}
+	if again := render(t, small()); !bytes.Equal(again, got) {
+		t.Error("the same data give another page")
+	}
+}
+
+// hostile is the small report with a break-out in every string.
+func hostile() report.Data {
+	d := small()
+	const evil = `</title></style></svg><script>document.title="owned"</script><img src=x onerror="alert(1)">'"`
+	poison(reflect.ValueOf(&d).Elem(), evil)
+	return d
+}
+
+// poison appends to every string below v.
+func poison(v reflect.Value, evil string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(v.String() + evil)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				poison(v.Field(i), evil)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			poison(v.Index(i), evil)
+		}
+	}
+}
+
+func TestHostileTextStaysText(t *testing.T) {
+	page := string(render(t, hostile()))
+	for _, bad := range []string{"<script", "<img src=x", "onerror=\"", "</style></svg>", "ZgotmplZ"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	if n := strings.Count(page, "&lt;script&gt;"); n < 50 {
+		t.Errorf("the hostile text is shown %d times: it has vanished somewhere", n)
+	}
+}
+
+// TestPageIsSelfContained looks for anything that a browser would fetch.
+func TestPageIsSelfContained(t *testing.T) {
+	page := string(render(t, small()))
+	for _, bad := range []string{"http:", "https:", "//cdn", "<link", "<script", "@import", "url("} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+}
+
+func TestPageLeavesOutWhatIsMissing(t *testing.T) {
+	page := string(render(t, report.Data{Title: "Bare", Results: []report.Result{{Method: "LSH", Bits: 16, MAP: 0.5}}}))
+	for _, section := range []string{`id="plots"`, `id="classes"`, `id="searches"`, `id="confusions"`, "Made by this command", "Encoding <span", "Mind that"} {
+		if strings.Contains(page, section) {
+			t.Errorf("a report of one number has the section %s", section)
+		}
+	}
+	if !strings.Contains(page, "0.500") {
+		t.Error("the number itself is missing")
+	}
+}
+
+func TestTableOrderAndMarks(t *testing.T) {
+	page := string(render(t, small()))
+	place := -1
+	for _, text := range []string{`rowgroup">16 bits`, `row">FastHash</th>`, `row">LSH`, `rowgroup">32 bits`, "★ advised", `row">LSH`, "▽ floor", `rowgroup">Without codes`, "△ ceiling"} {
+		at := strings.Index(page[place+1:], text)
+		if at < 0 {
+			t.Fatalf("%q is missing or out of order", text)
+		}
+		place += 1 + at
+	}
+	if n := strings.Count(page, "the base has only 12"); n != 1 {
+		t.Errorf("a warning given twice is shown %d times", n)
+	}
+	if !strings.Contains(page, "<b>0.750<span class=\"hidden\"> (best)</span></b> <small>0.730–0.770</small>") {
+		t.Error("the best MAP is not marked, or its bounds are missing")
+	}
+}
+
+func TestBadDataIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		want   string
+		damage func(*report.Data)
+	}{
+		{"no title", func(d *report.Data) { d.Title = "" }},
+		{"no results", func(d *report.Data) { d.Results = nil }},
+		{"result 2 (LSH, 32 bits): MAP is NaN", func(d *report.Data) { d.Results[1].MAP = math.NaN() }},
+		{"precision@100 is 1.5", func(d *report.Data) { d.Results[0].Precision100 = 1.5 }},
+		{"training time is -1", func(d *report.Data) { d.Results[0].TrainSeconds = -1 }},
+		{"2 results are recommended", func(d *report.Data) { d.Results[0].Recommended = true }},
+		{"kind 9", func(d *report.Data) { d.Results[0].Kind = 9 }},
+		{"search 1: the query: the picture 3 is not a PNG", func(d *report.Data) { d.Searches[0].Query.PNG = []byte("GIF89a") }},
+		{"search 1, result 1: the picture 17 has 300000 bytes", func(d *report.Data) { d.Searches[0].Hits[0].PNG = make([]byte, 300000) }},
+	} {
+		d := small()
+		c.damage(&d)
+		var b bytes.Buffer
+		if err := report.Write(&b, d); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want an error with %q", err, c.want)
+		}
+		if b.Len() > 0 {
+			t.Errorf("%s: half a page was written", c.want)
+		}
+	}
+}
+
+func TestWriteFileReplacesWhole(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(file, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.WriteFile(file, report.Data{}); err == nil {
+		t.Error("an empty report was written")
+	}
+	if b, _ := os.ReadFile(file); string(b) != "old" {
+		t.Error("a refused report damaged the file that was there")
+	}
+	if err := report.WriteFile(file, small()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(b, render(t, small())) {
+		t.Errorf("the file is not the page: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".report-*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestWritePlots(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "plots")
+	paths, err := report.WritePlots(folder, small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range paths {
+		names = append(names, filepath.Base(p))
+	}
+	want := "map.svg map.png precision-recall.svg precision-recall.png precision-retrieved.svg precision-retrieved.png map-bits.svg map-bits.png " +
+		"train-time.svg train-time.png objective.svg objective.png code-usage.svg code-usage.png bit-balance.svg bit-balance.png"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("wrote %s\nwant %s", got, want)
+	}
+	for _, p := range paths {
+		if info, err := os.Stat(p); err != nil || info.Size() < 1000 {
+			t.Errorf("%s: %v, or too small", p, err)
+		}
+	}
+}
+
+func TestCodeLengthOfComparison(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		change  func(*report.Data)
+		heading string
+	}{
+		{"of the recommended", func(*report.Data) {}, "at 32 bits"},
+		{"as told", func(d *report.Data) { d.Bits = 16 }, "at 16 bits"},
+		{"of most results", func(d *report.Data) {
+			d.Results[3].Recommended = false
+			d.Results = append(d.Results, result("SDH", 16, 0.5), result("ITQ", 16, 0.4))
+		}, "at 16 bits"},
+		{"the longer of two", func(d *report.Data) { d.Results = d.Results[:3]; d.Results = append(d.Results, result("SDH", 32, 0.5)) }, "at 32 bits"},
+	} {
+		d := small()
+		c.change(&d)
+		if page := string(render(t, d)); !strings.Contains(page, "<h3>Mean average precision "+c.heading) {
+			t.Errorf("%s: the overview is not %s", c.name, c.heading)
+		}
+	}
+}
+
+// TestManyMethodsStayReadable: the curves show eight at most, among them the advised one and the marks.
+func TestManyMethodsStayReadable(t *testing.T) {
+	d := large(t)
+	page := string(render(t, d))
+	at := strings.Index(page, "Precision and recall at 64 bits")
+	curve := page[at : at+strings.Index(page[at:], "</svg>")]
+	if n := strings.Count(curve, ": from "); n != 8 {
+		t.Errorf("the curves describe %d methods", n)
+	}
+	for _, name := range []string{"FastHash", "random codes"} {
+		if !strings.Contains(curve, name) {
+			t.Errorf("%s is not in the curves", name)
+		}
+	}
+	if !strings.Contains(page, "Only in the table and the overview: ") {
+		t.Error("the page does not say what the curves leave out")
+	}
+}
+
+// TestManyClassesFold: hundreds of classes are there, but folded.
+func TestManyClassesFold(t *testing.T) {
+	d := small()
+	d.Results[3].Classes = nil
+	for i := range 397 {
+		d.Results[3].Classes = append(d.Results[3].Classes, eval.Class{Name: "class " + string(rune('A'+i%26)) + string(rune('a'+i/26)), MAP: float64(i%50) / 50})
+	}
+	page := string(render(t, d))
+	if !strings.Contains(page, "<summary>377 more classes</summary>") || strings.Count(page, "class=\"bar\"") != 397+1 {
+		t.Errorf("397 classes are not 20 and 377")
+	}
+}
+
+// TestDoNotHash: the advised result may be the search without codes.
+func TestDoNotHash(t *testing.T) {
+	d := small()
+	d.Results[3].Recommended, d.Results[5].Recommended = false, true
+	page := string(render(t, d))
+	if !strings.Contains(page, "<dt>MAP of float, Euclidean</dt><dd>0.420</dd></div>") {
+		t.Error("the tiles do not show the advised search, or compare it with itself")
+	}
+	if at := strings.Index(page, "★ advised"); at < strings.Index(page, `rowgroup">Without codes`) {
+		t.Error("the advised row is not the one without codes")
+	}
+}
+
+func TestUsageOf(t *testing.T) {
+	codes := hamming.NewCodes(6, 70)
+	for _, set := range [][2]int{{0, 0}, {1, 0}, {2, 69}, {3, 0}, {5, 69}} { // codes: 0 1 3 alike, 2 5 alike, 4 alone
+		codes.SetBit(set[0], set[1], true)
+	}
+	u := report.UsageOf(codes)
+	if want := []report.Bucket{{1, 1}, {2, 1}, {3, 1}}; !reflect.DeepEqual(u.Buckets, want) {
+		t.Errorf("buckets %v, want %v", u.Buckets, want)
+	}
+	if len(u.Ones) != 70 || u.Ones[0] != 0.5 || u.Ones[69] != 2.0/6 || u.Ones[1] != 0 {
+		t.Errorf("shares of ones %v", u.Ones)
+	}
+	if u := report.UsageOf(hamming.Codes{}); u.Buckets != nil || u.Ones != nil {
+		t.Errorf("no codes have the usage %v", u)
+	}
+}
