@@ -1,0 +1,188 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/dataset"
+	"hashgrove/index"
+)
+
+// TestNothingIsOverwritten checks Create, BackupFile and Restore on names that are taken, by a link to nowhere too.
+func TestNothingIsOverwritten(t *testing.T) {
+	s, path := create(t, Options{Bits: 8})
+	before, err := os.ReadFile(path)
+	ok(t, err)
+	link := filepath.Join(t.TempDir(), "link")
+	ok(t, os.Symlink(filepath.Join(t.TempDir(), "nowhere"), link))
+	backup := filepath.Join(t.TempDir(), "backup")
+	ok(t, s.BackupFile(ctx, backup))
+	for _, to := range []string{path, link, t.TempDir()} {
+		if _, err := Create(ctx, to, Options{Bits: 8}); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("create: %v", err)
+		}
+		if err := s.BackupFile(ctx, to); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("backup: %v", err)
+		}
+		if err := Restore(ctx, backup, to); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("restore: %v", err)
+		}
+	}
+	after, err := os.ReadFile(path)
+	if ok(t, err); !bytes.Equal(before, after) {
+		t.Error("the file has changed")
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if ok(t, err); len(left) != 1 {
+		t.Errorf("files left over: %v", left)
+	}
+}
+
+// TestBadRestore checks that nothing is left when a backup is damaged.
+func TestBadRestore(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	ok(t, s.Add(ctx, maker{rand.New(rand.NewPCG(1, 1)), 64}.batch(1)))
+	ok(t, s.Close())
+	b, err := os.ReadFile(path)
+	ok(t, err)
+	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
+	ok(t, os.WriteFile(from, b[:len(b)/2], 0o600))
+	if err := Restore(ctx, from, to); !errors.Is(err, ErrDamaged) {
+		t.Errorf("half a backup: %v", err)
+	}
+	if left, _ := filepath.Glob(to + "*"); left != nil {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// rows is vectors with ids.
+type rows struct {
+	dataset.Matrix
+	ids []string
+}
+
+func (r rows) Chunks(context.Context) iter.Seq2[dataset.Chunk, error] {
+	return func(yield func(dataset.Chunk, error) bool) {
+		for lo := 0; lo < r.Rows; lo += 7 {
+			hi := min(lo+7, r.Rows)
+			if !yield(dataset.Chunk{First: lo, X: r.Slice(lo, hi), IDs: r.ids[lo:hi]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	const n = 500
+	old, next := projection(6, 24, 1), projection(6, 100, 2)
+	m := maker{rand.New(rand.NewPCG(3, 3)), 24}
+	x := rows{Matrix: dataset.Matrix{Rows: n, Cols: 6, Data: make([]float32, 6*n)}}
+	for i := range x.Data {
+		x.Data[i] = float32(m.NormFloat64())
+	}
+	s, path := create(t, Options{Model: old, Note: "stays"})
+	b := index.NewBatch(24)
+	for i := range n {
+		x.ids = append(x.ids, fmt.Sprint("photo ", i*7919%n))
+		code, err := old.EncodeRow(x.Row(i))
+		ok(t, err)
+		it := m.item(index.Text(x.ids[i]))
+		it.Code = code
+		if i%5 > 0 { // the others have vectors, but are not in the index
+			b.Append(it)
+		}
+	}
+	ok(t, s.Add(ctx, b))
+	ok(t, s.Close())
+	before, err := os.ReadFile(path)
+	ok(t, err)
+
+	missing := x
+	missing.ids = slices.Clone(x.ids)
+	missing.ids[1] = "something else"
+	twice := x
+	twice.ids = slices.Clone(x.ids)
+	twice.ids[0] = x.ids[1]
+	for name, v := range map[string]dataset.Source{
+		"id %q": missing, "twice": twice, "dimension": dataset.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 2}},
+	} {
+		if err := Migrate(ctx, path, next, v, nil); err == nil || !strings.Contains(err.Error(), strings.Split(name, " ")[0]) {
+			t.Errorf("%s: %v", name, err)
+		}
+		after, err := os.ReadFile(path)
+		ok(t, err)
+		if left, _ := filepath.Glob(path + "*"); !bytes.Equal(before, after) || len(left) != 1 {
+			t.Errorf("%s: the old file changed, or something is left: %v", name, left)
+		}
+	}
+
+	done := 0
+	ok(t, Migrate(ctx, path, next, x, func(i, total int) { done = i }))
+	if done != len(b.IDs) {
+		t.Errorf("%d of %d items", done, len(b.IDs))
+	}
+	s = open(t, path, OpenOptions{})
+	i := s.Info()
+	if i.Bits != 100 || i.Fingerprint != next.Fingerprint() || s.Model().Fingerprint() != next.Fingerprint() || i.Note != "stays" || i.Items != len(b.IDs) {
+		t.Errorf("%+v", i)
+	}
+	w := world{}
+	w.put(b)
+	for r, id := range x.ids {
+		if it, there := w[index.Text(id)]; there {
+			it.Code, err = next.EncodeRow(x.Row(r))
+			ok(t, err)
+			w[it.ID] = it
+		}
+	}
+	w.has(t, s)
+	_, err = Verify(ctx, path, nil)
+	if !errors.Is(err, ErrLocked) {
+		t.Errorf("verifying an index that is being written: %v", err)
+	}
+	ok(t, s.Close())
+	if r, err := Verify(ctx, path, nil); err != nil || r.Bits != 100 || !r.HasModel {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// TestGoldenFile opens an index of the first version, which must be possible for ever.
+func TestGoldenFile(t *testing.T) {
+	const golden = "testdata/backcompat/v1.hgi"
+	m := maker{rand.New(rand.NewPCG(100, 1)), 100}
+	lsh := projection(4, 100, 1)
+	b := m.batch(40)
+	w := world{}
+	w.put(b)
+	if *update {
+		s, _ := create(t, Options{Model: lsh, Note: "golden"})
+		ok(t, s.Upsert(ctx, b))
+		ok(t, s.Compact(ctx))
+		ok(t, os.MkdirAll(filepath.Dir(golden), 0o777))
+		_ = os.Remove(golden)
+		ok(t, s.BackupFile(ctx, golden))
+	}
+	// Opening for reading locks the file, and only that.
+	s := open(t, golden, OpenOptions{ReadOnly: true})
+	w.has(t, s)
+	if i := s.Info(); i.Fingerprint != lsh.Fingerprint() || i.Note != "golden" || i.Writes != 1 {
+		t.Errorf("%+v", i)
+	}
+	ok(t, s.Close())
+	if _, err := Verify(ctx, golden, nil); err != nil {
+		t.Error(err)
+	}
+}

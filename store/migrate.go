@@ -1,0 +1,107 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"hashgrove/dataset"
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/model"
+)
+
+// Migrate encodes all items anew with another model. Vectors must have one for every id of the index (the row's number
+// where it has no ids); vectors of other ids are ignored. Labels, tags and attributes stay. The new file takes the
+// place of the old one in one step; after an error the old one is as it was. No one else may have the index open.
+// Progress, which may be nil, gets the number of items encoded so far.
+func Migrate(ctx context.Context, path string, m *model.Model, vectors dataset.Source, progress func(done, total int)) error {
+	return named(path, migrate(ctx, path, m, vectors, progress))
+}
+
+func migrate(ctx context.Context, path string, m *model.Model, vectors dataset.Source, progress func(done, total int)) error {
+	var file bytes.Buffer
+	if err := model.Write(&file, m); err != nil {
+		return err
+	}
+	s, err := Open(ctx, path, OpenOptions{Index: index.Config{Tables: -1}})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	codes, err := s.encode(ctx, m, vectors, progress)
+	if err != nil {
+		return err
+	}
+	h := s.head
+	h.bits, h.fingerprint = m.Encoder.Bits(), m.Fingerprint()
+	st := s.state
+	st.writes++
+	var packed []byte
+	tmp, err := rewrite(ctx, s.file, s.real, h, st, file.Bytes(), func(i int, _ []byte) []byte {
+		packed = codes.AppendBytes(packed[:0], i)
+		return packed
+	}, (s.head.bits+7)/8)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp)
+	f, err := swap(ctx, tmp, s.real)
+	if f != nil {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// encode returns the codes that a model makes of the items' vectors, in the order of their ids.
+func (s *Store) encode(ctx context.Context, m *model.Model, vectors dataset.Source, progress func(done, total int)) (hamming.Codes, error) {
+	ids := make([]index.ID, 0, s.state.items)
+	err := s.file.items(ctx, (s.head.bits+7)/8, func(_ int, b *block, j int) error {
+		ids = append(ids, b.ids[j])
+		return nil
+	})
+	if err != nil {
+		return hamming.Codes{}, err
+	}
+	codes := hamming.NewCodes(len(ids), m.Encoder.Bits())
+	done, seen := 0, make([]bool, len(ids))
+	source, err := m.Source(vectors, 0)
+	if err != nil {
+		return codes, err
+	}
+	err = m.EncodeSource(ctx, source, 0, func(first int, made hamming.Codes, chunk dataset.Chunk) error {
+		for r := range made.Len() {
+			id := index.Int(int64(first + r))
+			if chunk.IDs != nil {
+				var err error
+				if id, err = index.ParseID(chunk.IDs[r]); err != nil {
+					return fmt.Errorf("vector %d: %w", first+r, err)
+				}
+			}
+			at, ok := slices.BinarySearchFunc(ids, id, index.ID.Compare)
+			if !ok {
+				continue
+			}
+			if seen[at] {
+				return fmt.Errorf("vector %d: the id %q is there twice: keep one of them", first+r, shown(id))
+			}
+			seen[at] = true
+			done++
+			copy(codes.Row(at), made.Row(r))
+		}
+		if progress != nil {
+			progress(done, len(ids))
+		}
+		return nil
+	})
+	if err != nil {
+		return codes, err
+	}
+	if at := slices.Index(seen, false); at >= 0 {
+		return codes, fmt.Errorf("%d of %d items have no vector, for instance id %q: give the vectors of all items", len(ids)-done, len(ids), shown(ids[at]))
+	}
+	return codes, nil
+}

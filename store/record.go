@@ -1,0 +1,203 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"hashgrove/index"
+)
+
+// A record is what an item has besides its id and its code. One that has nothing is empty.
+//
+//	flags, then those that the flags name:  label │ number of tags, tags │ number of attributes, attributes by name
+//	text = length, bytes      attribute = name, 0, number, f64  or  name, 1, text
+const (
+	hasLabel      = 1
+	hasTags       = 2
+	hasAttributes = 4
+
+	numberValue = 0
+	textValue   = 1
+)
+
+// appendRecord appends the record of row i of a batch, or says why the item cannot be stored. The rules are those of
+// the index, which sees the items only when they are on disk.
+func appendRecord(dst []byte, b *index.Batch, i int) ([]byte, error) {
+	var label string
+	var tags []string
+	var attributes map[string]index.Value
+	if len(b.Labels) > 0 {
+		label = b.Labels[i]
+	}
+	if len(b.Tags) > 0 {
+		tags = b.Tags[i]
+	}
+	if len(b.Attributes) > 0 {
+		attributes = b.Attributes[i]
+	}
+	if label == "" && len(tags) == 0 && len(attributes) == 0 {
+		return dst, nil
+	}
+	flags := len(dst)
+	dst = append(dst, 0)
+	if label != "" {
+		if len(label) > index.MaxText {
+			return nil, fmt.Errorf("a label of %d bytes, and at most %d are allowed", len(label), index.MaxText)
+		}
+		dst[flags] |= hasLabel
+		dst = appendText(dst, label)
+	}
+	if len(tags) > 0 {
+		if len(tags) > index.MaxTags {
+			return nil, fmt.Errorf("%d tags, and at most %d are allowed", len(tags), index.MaxTags)
+		}
+		dst[flags] |= hasTags
+		dst = binary.AppendUvarint(dst, uint64(len(tags)))
+		for _, tag := range tags {
+			if tag == "" || len(tag) > index.MaxText {
+				return nil, fmt.Errorf("a tag of %d bytes, and 1 to %d are allowed", len(tag), index.MaxText)
+			}
+			dst = appendText(dst, tag)
+		}
+	}
+	if len(attributes) > 0 {
+		dst[flags] |= hasAttributes
+		return appendAttributes(dst, attributes)
+	}
+	return dst, nil
+}
+
+func appendAttributes(dst []byte, attributes map[string]index.Value) ([]byte, error) {
+	if len(attributes) > index.MaxAttributes {
+		return nil, fmt.Errorf("%d attributes, and at most %d are allowed", len(attributes), index.MaxAttributes)
+	}
+	names := make([]string, 0, len(attributes))
+	for name := range attributes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	dst = binary.AppendUvarint(dst, uint64(len(names)))
+	for _, name := range names {
+		if name == "" || len(name) > index.MaxText || name == "id" || name == "label" || name == "tag" {
+			return nil, fmt.Errorf("an attribute cannot be named %q", name[:min(len(name), 60)])
+		}
+		dst = appendText(dst, name)
+		v := attributes[name]
+		if x, ok := v.Number(); ok {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return nil, fmt.Errorf("attribute %q is %v: leave it out or give a finite number", name, x)
+			}
+			dst = binary.LittleEndian.AppendUint64(append(dst, numberValue), math.Float64bits(x))
+			continue
+		}
+		text, _ := v.Text()
+		if len(text) > index.MaxText {
+			return nil, fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed", name, len(text), index.MaxText)
+		}
+		dst = appendText(append(dst, textValue), text)
+	}
+	return dst, nil
+}
+
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// records parses records. Equal texts are kept once: labels, tags and names come again and again.
+type records struct {
+	texts map[string]string
+	rest  []byte
+	bad   bool
+}
+
+// maxTexts bounds the texts that are remembered.
+const maxTexts = 1 << 16
+
+// parse fills the label, the tags and the attributes of an item from its record.
+func (r *records) parse(b []byte, it *index.Item) error {
+	it.Label, it.Tags, it.Attributes = "", nil, nil
+	if len(b) == 0 {
+		return nil
+	}
+	flags := b[0]
+	r.rest, r.bad = b[1:], flags == 0 || flags > hasLabel|hasTags|hasAttributes
+	if flags&hasLabel != 0 {
+		it.Label = r.text()
+		r.bad = r.bad || it.Label == ""
+	}
+	if flags&hasTags != 0 {
+		for range r.count(index.MaxTags) {
+			it.Tags = append(it.Tags, r.text())
+		}
+	}
+	if flags&hasAttributes != 0 {
+		n := r.count(index.MaxAttributes)
+		it.Attributes = make(map[string]index.Value, n)
+		for range n {
+			name := r.text()
+			_, twice := it.Attributes[name]
+			r.bad = r.bad || twice
+			it.Attributes[name] = r.value()
+		}
+	}
+	if r.bad || len(r.rest) > 0 {
+		return damaged("label, tags or attributes of id %s cannot be read", shown(it.ID))
+	}
+	return nil
+}
+
+// count reads how many there are: at least one, and no more than bytes are left.
+func (r *records) count(most int) int {
+	n, rest, ok := uvarint(r.rest)
+	if !ok || n == 0 || n > uint64(min(most, len(rest))) {
+		r.fail()
+		return 0
+	}
+	r.rest = rest
+	return int(n)
+}
+
+func (r *records) text() string {
+	n, rest, ok := uvarint(r.rest)
+	if !ok || n > uint64(min(index.MaxText, len(rest))) {
+		r.fail()
+		return ""
+	}
+	b := rest[:n]
+	r.rest = rest[n:]
+	s, ok := r.texts[string(b)]
+	if !ok {
+		s = string(b)
+		if r.texts == nil {
+			r.texts = map[string]string{}
+		}
+		if len(r.texts) < maxTexts {
+			r.texts[s] = s
+		}
+	}
+	return s
+}
+
+func (r *records) value() index.Value {
+	if len(r.rest) == 0 {
+		r.fail()
+		return index.Value{}
+	}
+	kind := r.rest[0]
+	r.rest = r.rest[1:]
+	switch {
+	case kind == textValue:
+		return index.String(r.text())
+	case kind == numberValue && len(r.rest) >= 8:
+		x := math.Float64frombits(binary.LittleEndian.Uint64(r.rest))
+		r.rest = r.rest[8:]
+		return index.Number(x)
+	}
+	r.fail()
+	return index.Value{}
+}
+
+// fail makes everything after a mistake empty.
+func (r *records) fail() { r.rest, r.bad = nil, true }

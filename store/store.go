@@ -1,0 +1,324 @@
+// Package store keeps an index on disk: one file, in which acknowledged writes survive a kill and a power cut.
+//
+// The file is a bbolt database; the items lie in it in the order of their ids, many to a block (block.go), every value
+// under a checksum. Opening reads the whole file once, checks it (pages.go, scan.go) and builds the index in memory,
+// which answers all searches. A write goes to disk first, in one transaction, and to memory when the disk has it.
+// docs/formats.md draws the file.
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/section"
+	"hashgrove/model"
+)
+
+// Errors, for errors.Is. A file that is there already matches fs.ErrExist, one that is not fs.ErrNotExist.
+var (
+	ErrDamaged  = section.ErrDamaged                       // a checksum, a size or the contents are wrong
+	ErrKind     = section.ErrKind                          // this is not an index
+	ErrVersion  = section.ErrVersion                       // written by a newer version
+	ErrLocked   = errors.New("the index is in use")        // by another process, or by another Store of this one
+	ErrReadOnly = errors.New("the index is read-only now") // opened so, or after a failure that only reopening clears
+	ErrClosed   = errors.New("the index is closed")
+)
+
+// Options of a new index.
+type Options struct {
+	// Model made the codes and is copied into the index, so that queries can be encoded. Nil when only codes are known.
+	Model *model.Model
+
+	// Bits and Fingerprint of the codes; both are taken from Model when it is given. A fingerprint of zeros is an
+	// unknown model.
+	Bits        int
+	Fingerprint model.Fingerprint
+
+	Note  string // for people; at most MaxNote bytes
+	Index index.Config
+}
+
+// OpenOptions say how an index is opened.
+type OpenOptions struct {
+	ReadOnly bool // several programs may read an index at the same time, while none writes
+	Index    index.Config
+	Wait     time.Duration         // for other programs to let go of the file; 0 means a second, a negative number not at all
+	Progress func(done, total int) // items read so far; may be nil
+}
+
+// Store is an index and its file. It is safe for concurrent use: writes come one after the other, searches go on
+// meanwhile on snapshots.
+type Store struct {
+	path      string
+	real      string // the same, absolute and without links
+	head      head
+	model     *model.Model
+	modelFile []byte
+	index     *index.Index
+	readOnly  bool
+	recovered bool
+	free      int // pages that were free when the file was opened
+
+	write sync.Mutex // held by whoever changes the index or its file
+
+	mu       sync.Mutex // held briefly, for what follows
+	file     *file      // nil when closed
+	state    state      // of the items in memory and on disk
+	degraded string     // why nothing can be written
+	stuck    bool       // bbolt panicked and may hold its locks for ever
+	dirty    bool       // something was written since the file was opened
+
+	commit func(*bolt.Tx) error // (*bolt.Tx).Commit; tests let it fail
+}
+
+// Info is what is known about an open index.
+type Info struct {
+	Path        string            `json:"path"`
+	Items       int               `json:"items"`
+	Bits        int               `json:"bits"`
+	Fingerprint model.Fingerprint `json:"-"`
+	HasModel    bool              `json:"has_model"`
+	Note        string            `json:"note,omitempty"`
+	Created     time.Time         `json:"created"`
+	Writes      uint64            `json:"writes"`     // transactions since it was created
+	FileBytes   int64             `json:"file_bytes"` // of which FreeBytes wait to be used again
+	FreeBytes   int64             `json:"free_bytes"`
+	Memory      index.Memory      `json:"memory"`
+	ReadOnly    bool              `json:"read_only"`           // nothing can be written
+	Degraded    string            `json:"degraded,omitempty"`  // why, when it was opened to be written
+	Recovered   bool              `json:"recovered,omitempty"` // opening found the latest write unfinished and left it out
+}
+
+// Create makes a new index at path and opens it. A file that is there is left alone, and an error.
+func Create(ctx context.Context, path string, o Options) (*Store, error) {
+	h := head{bits: o.Bits, fingerprint: o.Fingerprint, created: time.Now().UTC().Truncate(time.Second), note: o.Note}
+	var modelFile bytes.Buffer
+	if m := o.Model; m != nil {
+		unknown := model.Fingerprint{}
+		h.bits, h.fingerprint = m.Encoder.Bits(), m.Fingerprint()
+		if o.Bits != 0 && o.Bits != h.bits || o.Fingerprint != unknown && o.Fingerprint != h.fingerprint {
+			return nil, fmt.Errorf("an index for codes of %d bits of model %v cannot hold model %v of %d bits", o.Bits, o.Fingerprint, h.fingerprint, h.bits)
+		}
+		if err := model.Write(&modelFile, m); err != nil {
+			return nil, err
+		}
+	}
+	if h.bits < 1 || h.bits > hamming.MaxBits {
+		return nil, fmt.Errorf("codes of %d bits, and 1 to %d are possible", h.bits, hamming.MaxBits)
+	}
+	if len(h.note) > MaxNote {
+		return nil, fmt.Errorf("a note of %d bytes, and at most %d are allowed", len(h.note), MaxNote)
+	}
+	if err := vacant(path); err != nil {
+		return nil, err
+	}
+	// The file gets its name when it is whole: bbolt could not open one that a power cut left half made.
+	tmp, err := build(path, h, state{}, modelFile.Bytes(), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp)
+	if err := place(tmp, path); err != nil {
+		return nil, err
+	}
+	return Open(ctx, path, OpenOptions{Index: o.Index})
+}
+
+// Open opens an index. All of the file is read and checked.
+func Open(ctx context.Context, path string, o OpenOptions) (*Store, error) {
+	until := deadline(o.Wait)
+	for {
+		s, err := load(ctx, path, o, until)
+		if err != nil {
+			return nil, named(path, err)
+		}
+		if s != nil {
+			return s, nil
+		}
+		if time.Now().After(until) {
+			return nil, fmt.Errorf("%s: %w: others write to it all the time", path, ErrLocked)
+		}
+	}
+}
+
+func deadline(wait time.Duration) time.Time {
+	if wait == 0 {
+		wait = time.Second
+	}
+	return time.Now().Add(wait)
+}
+
+// named says which file an error is about, unless it does so already.
+func named(path string, err error) error {
+	if pe := new(fs.PathError); err == nil || errors.As(err, &pe) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// load reads an index under the lock of a reader and takes that of a writer when the file is known to be sound. Nil
+// without an error means that someone wrote in between.
+func load(ctx context.Context, path string, o OpenOptions, until time.Time) (s *Store, err error) {
+	var in loader
+	f, c, err := inspect(ctx, path, until, func(c *contents, b *block) error {
+		if err := in.add(c, b); err != nil {
+			return err
+		}
+		if o.Progress != nil {
+			o.Progress(len(in.batch.IDs), int(c.items))
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if s == nil {
+			_ = f.Close()
+		}
+	}()
+	if !o.ReadOnly {
+		read, err := f.f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		g, err := lock(ctx, path, false, until)
+		if err != nil {
+			return nil, err
+		}
+		f = g
+		now, err := f.f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		txid, err := f.txid()
+		if err != nil || txid != c.pages.meta.txid || !os.SameFile(read, now) {
+			return nil, err
+		}
+	}
+	real, err := realPath(path)
+	if err != nil {
+		return nil, err
+	}
+	if !o.ReadOnly {
+		sweep(real)
+	}
+	x := index.New(c.bits, c.fingerprint, o.Index)
+	if in.batch == nil {
+		in.batch = index.NewBatch(c.bits)
+	}
+	if err := x.Add(ctx, in.batch); err != nil {
+		if ctx.Err() == nil {
+			err = damaged("%v", err)
+		}
+		return nil, err
+	}
+	return &Store{
+		path: path, real: real, head: c.head, model: c.model, modelFile: c.modelFile, index: x, readOnly: o.ReadOnly,
+		recovered: c.pages.meta.alone, free: c.pages.free, file: f, state: c.state, commit: (*bolt.Tx).Commit,
+	}, nil
+}
+
+// loader makes one batch of all blocks.
+type loader struct {
+	batch   *index.Batch
+	records records
+}
+
+func (l *loader) add(c *contents, b *block) error {
+	if l.batch == nil {
+		l.batch = &index.Batch{IDs: make([]index.ID, 0, c.items), Codes: hamming.NewCodes(int(c.items), c.bits), Fingerprint: c.fingerprint}
+	}
+	x := l.batch
+	for i, id := range b.ids {
+		n := len(x.IDs)
+		if n == x.Codes.Len() || !x.Codes.SetBytes(n, b.code(i)) {
+			return damaged("the code of id %s has bits beyond %d, or there are too many", shown(id), c.bits)
+		}
+		x.IDs = append(x.IDs, id)
+		if b.records == nil {
+			continue
+		}
+		it := index.Item{ID: id}
+		if err := l.records.parse(b.records[i], &it); err != nil {
+			return err
+		}
+		x.Labels = setAt(x.Labels, n, it.Label, it.Label != "", int(c.items))
+		x.Tags = setAt(x.Tags, n, it.Tags, it.Tags != nil, int(c.items))
+		x.Attributes = setAt(x.Attributes, n, it.Attributes, it.Attributes != nil, int(c.items))
+	}
+	return nil
+}
+
+// setAt sets an entry of a column of n that is made with the first value there is.
+func setAt[T any](column []T, i int, v T, any bool, n int) []T {
+	if any {
+		if column == nil {
+			column = make([]T, n)
+		}
+		column[i] = v
+	}
+	return column
+}
+
+// Snapshot returns the items as they are now.
+func (s *Store) Snapshot() *index.Snapshot { return s.index.Snapshot() }
+
+// Model is the copy in the index, or nil.
+func (s *Store) Model() *model.Model { return s.model }
+
+// Info tells what is known about the index.
+func (s *Store) Info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.index.Snapshot()
+	i := Info{
+		Path: s.path, Items: x.Len(), Bits: s.head.bits, Fingerprint: s.head.fingerprint, HasModel: s.model != nil,
+		Note: s.head.note, Created: s.head.created, Writes: s.state.writes, Memory: x.Memory(),
+		ReadOnly: s.readOnly || s.degraded != "" || s.file == nil, Degraded: s.degraded, Recovered: s.recovered,
+	}
+	if s.file == nil {
+		return i
+	}
+	if info, err := s.file.f.Stat(); err == nil {
+		i.FileBytes = info.Size()
+	}
+	i.FreeBytes = int64(s.free) * pageSize
+	if !s.readOnly {
+		stats := s.file.Stats()
+		i.FreeBytes = int64(stats.FreePageN+stats.PendingPageN) * pageSize
+	}
+	return i
+}
+
+// Close lets go of the file. Snapshots stay usable. It waits for a write or a backup that is going on.
+func (s *Store) Close() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	s.mu.Lock()
+	f, stuck, sound := s.file, s.stuck, s.dirty && s.degraded == ""
+	s.file = nil
+	s.mu.Unlock()
+	switch {
+	case f == nil:
+		return nil
+	case stuck:
+		return f.f.Close() // bbolt would wait for itself; its mapping keeps the lock until the process ends
+	case sound:
+		f.settle()
+	}
+	return guard(f.Close)
+}

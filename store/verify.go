@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"hashgrove/index"
+	"hashgrove/model"
+)
+
+// Report is what Verify found.
+type Report struct {
+	Items       int               `json:"items"`
+	Bits        int               `json:"bits"`
+	Fingerprint model.Fingerprint `json:"-"`
+	HasModel    bool              `json:"has_model"`
+	Writes      uint64            `json:"writes"`
+	Blocks      int               `json:"blocks"`
+	Pages       int               `json:"pages"`
+	FileBytes   int64             `json:"file_bytes"`
+	FreeBytes   int64             `json:"free_bytes"`
+	Recovered   bool              `json:"recovered,omitempty"` // the latest write was not finished, and is left out
+	Problems    []string          `json:"problems,omitempty"`  // the first few
+}
+
+// maxProblems is how many problems a report names.
+const maxProblems = 20
+
+// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts, model, and what bbolt checks itself.
+// What it finds is in the report; the first problem is also the error. Progress, which may be nil, gets the items
+// checked so far.
+func Verify(ctx context.Context, path string, progress func(done, total int)) (Report, error) {
+	var r Report
+	var first error
+	problem := func(err error) error {
+		if first == nil {
+			first = err
+		}
+		if len(r.Problems) < maxProblems {
+			r.Problems = append(r.Problems, err.Error())
+		}
+		return nil
+	}
+	var texts records
+	f, c, err := inspect(ctx, path, deadline(0), func(c *contents, b *block) error {
+		r.Items += len(b.ids)
+		r.Blocks++
+		r.Bits, r.Fingerprint = c.bits, c.fingerprint
+		if progress != nil {
+			progress(r.Items, int(c.items))
+		}
+		return b.check(c.bits, &texts)
+	}, problem)
+	if err != nil {
+		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+			return r, named(path, err)
+		}
+		_ = problem(err)
+		return r, named(path, first)
+	}
+	defer f.Close()
+	r.Bits, r.Fingerprint, r.HasModel, r.Writes = c.bits, c.fingerprint, c.model != nil, c.writes
+	r.Pages, r.FreeBytes, r.Recovered = int(c.pages.meta.high), int64(c.pages.free)*pageSize, c.pages.meta.alone
+	if info, err := f.f.Stat(); err == nil {
+		r.FileBytes = info.Size()
+	}
+	if first == nil { // bbolt may look at all pages only when they are sound
+		err = guard(func() error {
+			return f.View(func(tx *bolt.Tx) error {
+				for err := range tx.Check() {
+					_ = problem(fmt.Errorf("%w: %w", ErrDamaged, err))
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			return r, named(path, err)
+		}
+	}
+	return r, named(path, first)
+}
+
+// check reports an item of a block that the index would refuse.
+func (b *block) check(bits int, texts *records) error {
+	// The index itself looks at the items, a block at a time.
+	one := loader{records: *texts}
+	c := &contents{head: head{bits: bits}, state: state{items: uint64(len(b.ids))}}
+	if err := one.add(c, b); err != nil {
+		return err
+	}
+	*texts = one.records
+	if err := index.New(bits, c.fingerprint, index.Config{Tables: -1}).Add(context.Background(), one.batch); err != nil {
+		return damaged("%v", err)
+	}
+	return nil
+}
