@@ -30,13 +30,13 @@ type golden struct {
 func TestBackwardCompatibility(t *testing.T) {
 	if *update {
 		for name, m := range samples() {
-			if err := addGolden(filepath.Join("testdata", "backcompat", fmt.Sprintf("v%d-%s", fileVersion, name)), m); err != nil {
+			if err := addGolden(filepath.Join("testdata", "backcompat", fmt.Sprintf("v%d-%s", versionOf(m), name)), m); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	files, _ := filepath.Glob("testdata/backcompat/*.hgm")
-	if len(files) < 5 {
+	if len(files) < 14 {
 		t.Fatalf("only the files %v", files)
 	}
 	for _, file := range files {

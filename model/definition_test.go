@@ -25,6 +25,11 @@ func slowBit(e Encoder, k int, x []float32) bool {
 			s += float64(product)
 		}
 		return s >= float64(e.Threshold[k])
+	case *Mapped:
+		for _, m := range e.Maps {
+			x = slowMap(m, x)
+		}
+		return slowBit(e.Encoder, k, x)
 	}
 	panic("unknown encoder")
 }

@@ -23,7 +23,21 @@ import (
 //
 // Version 1: trees, linear, projection. It is still written for models without a feature extractor.
 // Version 2: the feature extractor.
-const fileVersion = 2
+// Version 3: mapped; "feat" is empty where there is no feature extractor.
+//
+// A file has the least version that can hold its model.
+const fileVersion = 3
+
+// versionOf is the version of the file of a model.
+func versionOf(m *Model) uint32 {
+	switch {
+	case m.Encoder.Kind() == kindMapped:
+		return 3
+	case m.Features != nil:
+		return 2
+	}
+	return 1
+}
 
 // maxFeatures bounds the bytes of a feature extractor.
 const maxFeatures = 1 << 28
@@ -54,10 +68,7 @@ func Write(w io.Writer, m *Model) error {
 	head := append([]byte{uint8(len(e.Kind()))}, e.Kind()...)
 	head = binary.LittleEndian.AppendUint32(head, uint32(e.Dim()))
 	head = binary.LittleEndian.AppendUint32(head, uint32(e.Bits()))
-	version := uint32(1)
-	if m.Features != nil {
-		version = fileVersion
-	}
+	version := versionOf(m)
 	out := section.NewWriter(w, section.Model, version)
 	if err := out.Section("head", head); err != nil {
 		return err
@@ -65,8 +76,12 @@ func Write(w io.Writer, m *Model) error {
 	if err := out.Section("info", info); err != nil {
 		return err
 	}
-	if m.Features != nil {
-		if err := out.Section("feat", feature.Append(nil, m.Features)); err != nil {
+	if version > 1 {
+		var b []byte
+		if m.Features != nil {
+			b = feature.Append(nil, m.Features)
+		}
+		if err := out.Section("feat", b); err != nil {
 			return err
 		}
 	}
@@ -122,8 +137,10 @@ func Read(r io.Reader) (*Model, error) {
 		if b, err = in.Expect("feat", maxFeatures); err != nil {
 			return nil, err
 		}
-		if m.Features, err = feature.Parse(bytes.Clone(b)); err != nil {
-			return nil, in.Damaged("%v", err)
+		if in.Version < 3 || len(b) > 0 {
+			if m.Features, err = feature.Parse(bytes.Clone(b)); err != nil {
+				return nil, in.Damaged("%v", err)
+			}
 		}
 	}
 	if b, err = in.Expect("base", p.maxBase()); err != nil {
@@ -141,6 +158,9 @@ func Read(r io.Reader) (*Model, error) {
 		}
 	}
 	m.Encoder = p.encoder()
+	if v := versionOf(m); v != in.Version {
+		return nil, in.Damaged("version %d of a model that makes a file of version %d", in.Version, v)
+	}
 	mark, err := in.Expect("mark", len(Fingerprint{}))
 	if err != nil {
 		return nil, err
@@ -201,6 +221,8 @@ func newParser(kind string, dim int) (parser, error) {
 		return &binnedParser{kind: kind, dim: dim}, nil
 	case kindProjection:
 		return &projectionParser{dim: dim}, nil
+	case kindMapped:
+		return &mappedParser{dim: dim}, nil
 	}
 	return nil, fmt.Errorf("an encoder of the unknown kind %q", kind)
 }

@@ -28,7 +28,7 @@ func samples() map[string]*Model {
 		Bits: []BitStat{{Objective: -1.5, TrainError: 0.25, Trees: 3}, {}, {Validation: 1e-300}}, Features: []string{"é", "", `"`, "<"}, Classes: []string{"x"}}
 	deep := randomTrees(rng, 3, 4, 8, 2)
 	deep.Functions[1] = randomEnsemble(rng, 4, 1, 5) // depths may differ from bit to bit
-	return map[string]*Model{
+	all := map[string]*Model{
 		"trees":      {Encoder: randomTrees(rng, 3, 4, 2, 3), Info: info},
 		"deep":       {Encoder: deep, Info: Info{}},
 		"linear":     {Encoder: randomHyperplanes(rng, 3, 4), Info: info},
@@ -36,6 +36,11 @@ func samples() map[string]*Model {
 		"nomean":     {Encoder: randomProjection(rng, 3, 4, false), Info: Info{}},
 		"features":   {Encoder: randomTrees(rng, 3, 4, 2, 3), Features: &feature.Pixels{Width: 2, Height: 2, Channels: 1}, Info: info},
 	}
+	for name, e := range sampleMapped(rng) {
+		all["mapped-"+name] = &Model{Encoder: e, Info: info}
+	}
+	all["mapped-features"] = &Model{Encoder: all["mapped-kernel"].Encoder, Features: all["features"].Features, Info: info}
+	return all
 }
 
 func bytesOf(t testing.TB, m *Model) []byte {
@@ -96,7 +101,7 @@ func TestFunctionsRoundTrip(t *testing.T) {
 // TestDamage flips every byte in several ways, cuts the file everywhere, and adds a byte.
 func TestDamage(t *testing.T) {
 	for name, m := range samples() {
-		if name == "deep" {
+		if name == "deep" || strings.HasPrefix(name, "mapped-") && name != "mapped-several" {
 			continue // large, and nothing new
 		}
 		b := bytesOf(t, m)
@@ -124,9 +129,14 @@ type piece struct {
 	payload []byte
 }
 
+// assemble makes a file of the version that its kind needs.
 func assemble(ps []piece) []byte {
 	var b bytes.Buffer
-	w := section.NewWriter(&b, section.Model, 1)
+	version := uint32(1)
+	if len(ps) > 0 && bytes.Contains(ps[0].payload, []byte(kindMapped)) {
+		version = 3
+	}
+	w := section.NewWriter(&b, section.Model, version)
 	for _, p := range ps {
 		_ = w.Section(p.tag, p.payload)
 	}
@@ -173,7 +183,7 @@ func hostile() map[string][]piece {
 	quantiser := func(v ...float64) []piece { return []piece{h, info, {"base", f32(v...)}, bit, mark} }
 	told := func(s string) []piece { return []piece{h, {"info", []byte(s)}, base, bit, mark} }
 	nan, inf := math.NaN(), math.Inf(1)
-	return map[string][]piece{
+	all := map[string][]piece{
 		"wrong fingerprint":        {h, info, base, bit, mark},
 		"nothing":                  {},
 		"head missing":             {info, base, bit, mark},
@@ -254,6 +264,12 @@ func hostile() map[string][]piece {
 		"run with too many bits":   told(`{"runs":[{"bits":2}]}`),
 		"runs out of order":        told(`{"runs":[{"bits":1},{"bits":1}]}`),
 	}
+	for name, base := range hostileMaps() {
+		all["map: "+name] = []piece{head(kindMapped, 2, 1), info, {"feat", nil}, {"base", base}, {"bit ", f32(0, 1, 1)}, mark}
+	}
+	all["mapped without feat"] = []piece{head(kindMapped, 2, 1), info, {"base", hostileMaps()["good"]}, {"bit ", f32(0, 1, 1)}, mark}
+	all["mapped, unknown features"] = []piece{head(kindMapped, 2, 1), info, {"feat", []byte{9}}, {"base", hostileMaps()["good"]}, {"bit ", f32(0, 1, 1)}, mark}
+	return all
 }
 
 func TestHostileFiles(t *testing.T) {

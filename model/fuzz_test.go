@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/dataset"
 	"hashgrove/internal/section/sectiontest"
 )
 
@@ -63,6 +64,40 @@ func FuzzReadModel(f *testing.F) {
 		// JSON can say the same in many ways; with the info as we write it the whole file must be the same.
 		if info := payload(again, "info"); bytes.Equal(info, payload(b, "info")) && !bytes.Equal(again, b) {
 			t.Fatalf("%x became %x", b, again)
+		}
+	})
+}
+
+// FuzzParseMap: any bytes give an error, or a map that has these very bytes and gives finite values.
+func FuzzParseMap(f *testing.F) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	all := sampleMaps(rng)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		f.Add(all[name].appendTo(nil))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := parseMap(b)
+		if err != nil {
+			return
+		}
+		if again := m.appendTo(nil); !bytes.Equal(again, b) {
+			t.Fatalf("%x became %x", b, again)
+		}
+		if m.Dim() > 1000 || m.Out() > 1000 {
+			return
+		}
+		x := hardRows(rand.New(rand.NewPCG(3, 3)), m.Dim(), 3)
+		y := dataset.Matrix{Rows: 3, Cols: m.Out(), Data: make([]float32, 3*m.Out())}
+		m.Apply(y, x)
+		if i := notFinite(y.Data); i >= 0 {
+			t.Fatalf("%v became %v", x.Row(i/m.Out()), y.Row(i/m.Out()))
+		}
+		one := dataset.Matrix{Rows: 1, Cols: m.Out(), Data: make([]float32, m.Out())}
+		for i := range x.Rows {
+			m.Apply(one, x.Slice(i, i+1))
+			if !slices.Equal(one.Data, y.Row(i)) {
+				t.Fatalf("row %d differs alone", i)
+			}
 		}
 	})
 }

@@ -1,0 +1,63 @@
+package linalg
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Orthonormalise makes the rows of v orthogonal and of length 1, each from itself and those before it (Gram and Schmidt,
+// twice). It returns false, with v half done, when a row depends on those before it.
+func Orthonormalise(v *mat.Dense) bool {
+	rows, _ := v.Dims()
+	for i := range rows {
+		row := v.RawRowView(i)
+		before := math.Sqrt(Dot(row, row))
+		for range 2 {
+			for j := range i {
+				Axpy(-Dot(v.RawRowView(j), row), v.RawRowView(j), row)
+			}
+		}
+		after := math.Sqrt(Dot(row, row))
+		if !(after > 1e-10*before) {
+			return false
+		}
+		for j := range row {
+			row[j] /= after
+		}
+	}
+	return true
+}
+
+// RandomRotation draws an n x n orthogonal matrix.
+func RandomRotation(n int, seed uint64) *mat.Dense {
+	rng := rand.New(rand.NewPCG(seed, 0x207))
+	v := mat.NewDense(n, n, nil)
+	for {
+		for i := range n {
+			row := v.RawRowView(i)
+			for j := range row {
+				row[j] = rng.NormFloat64()
+			}
+		}
+		if Orthonormalise(v) {
+			return v
+		}
+	}
+}
+
+// Polar returns the orthogonal matrix R that makes trace(R' A) greatest, for a square A: U V' of A = U S V' (Schönemann,
+// Psychometrika 1966).
+func Polar(a *mat.Dense) (*mat.Dense, error) {
+	var s mat.SVD
+	if !s.Factorize(a, mat.SVDFull) {
+		return nil, errors.New("the rotation nearest to a matrix was not found: are all its values finite?")
+	}
+	var u, v, r mat.Dense
+	s.UTo(&u)
+	s.VTo(&v)
+	r.Mul(&u, v.T())
+	return &r, nil
+}
