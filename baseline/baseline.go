@@ -1,9 +1,16 @@
 // Package baseline holds the methods that FastHash is compared with. Each is one file: a struct of parameters whose
 // zero values are the documented defaults, and Train, which leaves one of the encoders of package model.
 //
+//	RandomCodes  codes that know nothing of the vector: the floor
 //	LSH          random hyperplanes: what codes give without learning
 //	Sign         the sign of every centred column: what engines call binary quantisation
-//	RandomCodes  codes that know nothing of the vector: the floor
+//	PCAITQ       rotated principal components
+//	AGH          eigenvectors of an anchor graph, with one or two bits each
+//	Spherical    spheres with equal halves and quarters
+//	MDSH         eigenfunctions of single principal components
+//	PCA          principal components in front of any method
+//
+// Methods lists all of them by name, those that learn from classes or tags too.
 package baseline
 
 import (

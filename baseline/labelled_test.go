@@ -1,0 +1,134 @@
+package baseline
+
+import (
+	"context"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hashgrove/dataset"
+)
+
+// classed is clusters as a source with labels.
+func classed(seed uint64, rows, cols, classes int) dataset.Source {
+	x, class := clusters(seed, rows, cols, classes)
+	return dataset.WithLabels(x, names(class))
+}
+
+func names(class []int32) []string {
+	list := make([]string, len(class))
+	for i, c := range class {
+		list[i] = strconv.Itoa(int(c))
+	}
+	return list
+}
+
+// tagged is a matrix whose rows have tags.
+type tagged struct {
+	dataset.Matrix
+	tags [][]string
+}
+
+func (m tagged) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
+	return func(yield func(dataset.Chunk, error) bool) {
+		for c, err := range m.Matrix.Chunks(ctx) {
+			if err == nil {
+				c.Tags = m.tags[c.First : c.First+c.X.Rows]
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// withTags is clusters where every row has the two tags of its class, and often another one or none.
+func withTags(seed uint64, rows, cols, classes int) dataset.Source {
+	x, class := clusters(seed, rows, cols, classes)
+	rng := rand.New(rand.NewPCG(seed, 2))
+	tags := make([][]string, rows)
+	for i, c := range class {
+		switch n := strconv.Itoa(int(c)); rng.IntN(8) {
+		case 0:
+			tags[i] = []string{"a" + n}
+		case 1:
+			tags[i] = nil
+		case 2, 3:
+			tags[i] = []string{"a" + n, "b" + n, "a" + strconv.Itoa(rng.IntN(classes))}
+		default:
+			tags[i] = []string{"a" + n, "b" + n}
+		}
+	}
+	return tagged{x, tags}
+}
+
+// withPairs is clusters with pairs of some rows.
+func withPairs(seed uint64, rows, cols, classes, pairs int) dataset.Source {
+	x, class := clusters(seed, rows, cols, classes)
+	rng := rand.New(rand.NewPCG(seed, 3))
+	var list []dataset.Pair
+	for range pairs {
+		a, b := int32(rng.IntN(rows)), int32(rng.IntN(rows))
+		if a == b {
+			continue
+		}
+		p := dataset.Pair{A: a, B: b, Y: -1}
+		if class[a] == class[b] {
+			p.Y = 1
+		}
+		list = append(list, p)
+	}
+	return WithPairs(x, list)
+}
+
+func mustLabelled(t *testing.T, x dataset.Source, want int) *labelled {
+	t.Helper()
+	l, err := labelledRows(context.Background(), x, want, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// The chosen rows, their supervision and their affinity must belong together.
+func TestLabelledRows(t *testing.T) {
+	ctx := context.Background()
+	x, class := clusters(3, 200, 4, 5)
+	for _, want := range []int{-1, 60, 500} {
+		l := mustLabelled(t, dataset.WithLabels(x, names(class)), want)
+		if rows := min(uint(want), 200); l.rows != int(rows) {
+			t.Fatalf("%d of %d rows", l.rows, want)
+		}
+		chosen, err := rowsOf(ctx, l.x, l.rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := 0
+		for i := range l.rows {
+			for !slices.Equal(x.Row(at), chosen.Row(i)) {
+				at++
+			}
+			if l.labels.Names[l.labels.Class[i]] != strconv.Itoa(int(class[at])) {
+				t.Fatalf("row %d has the label of another", i)
+			}
+		}
+	}
+	pairs := []dataset.Pair{{A: 3, B: 7, Y: 1}, {A: 7, B: 11, Y: -1}, {A: 20, B: 3, Y: -1}}
+	l := mustLabelled(t, WithPairs(x, pairs), -1)
+	if l.rows != 4 || l.labels != nil || l.y.At(0, 1) != 1 || l.y.At(1, 2) != -1 || l.y.At(3, 0) != -1 || l.y.At(2, 3) != 0 {
+		t.Errorf("pairs of rows 3, 7, 11 and 20 became others: %d rows", l.rows)
+	}
+	for want, src := range map[string]dataset.Source{
+		"no labels":   x,
+		"all rows":    dataset.WithLabels(x, names(make([]int32, 200))),
+		"outside of":  WithPairs(x, []dataset.Pair{{A: 3, B: 200, Y: -1}}),
+		"no pair is ": WithPairs(x, []dataset.Pair{{A: 3, B: 4, Y: 1}}),
+	} {
+		if _, err := labelledRows(ctx, src, -1, 0, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+// Lanczos' method for the greatest eigenvalue of a symmetric operator (Lanczos, 1950), with full orthogonalisation.
+//
+// The operator A is projected on the span of x, Ax, A²x, ..., where it is tridiagonal; the top eigenvector of that small matrix,
+// mapped back, nears the one of A. When the span is as large as allowed it is built again from the best vector. Unlike the
+// methods for many eigenvectors (package linalg) all of the span serves the one that is wanted.
+//
+//	step    one product with A, and O(n · steps) to keep the basis orthogonal
+
+package baseline
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+const (
+	lanczosSteps  = 60 // in one span
+	lanczosRounds = 5
+)
+
+// greatest returns the greatest eigenvalue and its eigenvector, of length 1. The residual |Ax - λx| is at most tolerance
+// times λ, unless eigenvalues are so close together that as many products as allowed cannot part them: then x is a mixture,
+// which is as good for all that is asked of it.
+func greatest(ctx context.Context, n int, seed uint64, tolerance float64, apply func(x, y []float64) error) ([]float64, float64, error) {
+	rng := rand.New(rand.NewPCG(seed, 'K'))
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.Float64() - 0.5
+	}
+	value := 0.0
+	for range lanczosRounds {
+		scale(x, 1/norm(x))
+		basis := [][]float64{x}
+		var diagonal, beside []float64
+		for {
+			if ctx.Err() != nil {
+				return nil, 0, context.Cause(ctx)
+			}
+			v, y := basis[len(basis)-1], make([]float64, n)
+			if err := apply(v, y); err != nil {
+				return nil, 0, err
+			}
+			diagonal = append(diagonal, dot64(v, y))
+			for range 2 { // once more, for what rounding has left
+				for _, b := range basis {
+					axpy64(-dot64(b, y), b, y)
+				}
+			}
+			rest := norm(y)
+			if math.IsNaN(rest) || math.IsInf(rest, 0) {
+				return nil, 0, errors.New("a product is not finite: are values of the vectors very large?")
+			}
+			beside = append(beside, rest)
+			top := 0.0
+			for _, d := range diagonal {
+				top = max(top, math.Abs(d))
+			}
+			if rest <= 1e-10*top || len(basis) == min(n, lanczosSteps) {
+				break
+			}
+			if len(basis)%10 == 0 { // enough already?
+				if low, _, last := tridiagonalTop(diagonal, beside); rest*math.Abs(last) <= tolerance*math.Abs(low) {
+					break
+				}
+			}
+			scale(y, 1/rest)
+			basis = append(basis, y)
+		}
+		var s []float64
+		var last float64
+		value, s, last = tridiagonalTop(diagonal, beside)
+		x = make([]float64, n)
+		for k, b := range basis {
+			axpy64(s[k], b, x)
+		}
+		if beside[len(beside)-1]*math.Abs(last) <= tolerance*math.Abs(value) {
+			break
+		}
+	}
+	scale(x, 1/norm(x))
+	return x, value, nil
+}
+
+// tridiagonalTop returns the greatest eigenvalue, its eigenvector and the last value of that, of the symmetric matrix with
+// the given diagonal and values beside it; the last of these is not used.
+func tridiagonalTop(diagonal, beside []float64) (float64, []float64, float64) {
+	n := len(diagonal)
+	t := mat.NewSymDense(n, nil)
+	for i, d := range diagonal {
+		t.SetSym(i, i, d)
+		if i+1 < n {
+			t.SetSym(i, i+1, beside[i])
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(t, true) {
+		panic("baseline: the eigenvalues of a small finite matrix were not found")
+	}
+	var v mat.Dense
+	e.VectorsTo(&v)
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = v.At(i, n-1)
+	}
+	return e.Values(nil)[n-1], s, s[n-1]
+}
+
+func scale(x []float64, by float64) {
+	for i := range x {
+		x[i] *= by
+	}
+}
