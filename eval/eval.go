@@ -3,6 +3,7 @@
 //	Truth           who is relevant to whom: ByClass, ByTags, ByPairs
 //	Retrieval       a ranking by Hamming distance       -> Report
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
+//	RetrievalCosine a ranking by the angle between vectors
 //	Unseen          Retrieval among classes that training never saw
 //
 // Codes put many items at one distance, and the order among them is nobody's merit. So every headline number is

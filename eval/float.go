@@ -14,21 +14,32 @@ import (
 // in the order of the columns; equal ones are ties. There is no lookup by radius, and the precision-recall curve
 // runs over ranks. Cost: queries x base x columns, then a sort for each query.
 func RetrievalFloat(ctx context.Context, queries, base dataset.Matrix, truth Truth, o Options) (*Report, error) {
-	if queries.Cols != base.Cols {
-		return nil, fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike", queries.Cols, base.Cols)
+	if err := sameWidth(queries, base); err != nil {
+		return nil, err
 	}
-	j := judgement{
+	return ofVectors(queries, base, base, truth).run(ctx, o)
+}
+
+func sameWidth(queries, base dataset.Matrix) error {
+	if queries.Cols != base.Cols {
+		return fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike", queries.Cols, base.Cols)
+	}
+	return nil
+}
+
+// ofVectors judges rankings by Euclidean distance. The vectors that are stored may be others than those that are ranked.
+func ofVectors(queries, base, stored dataset.Matrix, truth Truth) judgement {
+	return judgement{
 		queries: queries.Rows,
 		base:    base.Rows,
-		bits:    32 * base.Cols,
+		bits:    32 * stored.Cols,
 		truth:   truth,
 		same:    slices.Equal(queries.Data, base.Data),
 		ranker: func(lo, hi int, o *Options) ranker {
 			return newFloatRanker(queries.Slice(lo, hi), lo, base, o.Cut)
 		},
-		compare: func(a, b int) int { return slices.Compare(base.Row(a), base.Row(b)) },
+		compare: func(a, b int) int { return slices.Compare(stored.Row(a), stored.Row(b)) },
 	}
-	return j.run(ctx, o)
 }
 
 // floatRanker ranks vectors. Distances are computed for a tile of queries at a time, so that the base is read from

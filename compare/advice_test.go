@@ -1,0 +1,217 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/eval"
+)
+
+// shop is a comparison in which FastHash at 32 bits is the plain choice and no remark fires but cost and enough-bits.
+func shop() *Result {
+	classes := func(a, b float64) []eval.Class {
+		return []eval.Class{{Name: "boots", MAP: a}, {Name: "hats", MAP: b}}
+	}
+	float := func(name string, mean, unseen float64) Row {
+		return Row{Method: name, Kind: Ceiling, Bits: 32 * 512, Bytes: 2048, MAP: mean, MAPLow: mean, MAPHigh: mean, UnseenMAP: unseen,
+			SearchMicroseconds: 20_000, DistinctCodes: 99_000, PerClass: classes(mean, mean)}
+	}
+	code := func(name string, kind Kind, bits int, mean float64, train float64) Row {
+		return Row{Method: name, Kind: kind, Bits: bits, Bytes: bits / 8, MAP: mean, MAPLow: mean - 0.01, MAPHigh: mean + 0.01, Precision100: mean,
+			TrainSeconds: train, EncodeMicroseconds: 2, SearchMicroseconds: 50, DistinctCodes: 50_000, PerClass: classes(mean-0.005, mean+0.005)}
+	}
+	return &Result{
+		Data: Summary{Base: 100_000, Queries: 1000, Dim: 512, Classes: 2},
+		Rows: []Row{
+			code("fasthash", Method, 16, 0.80, 20), code("fasthash", Method, 32, 0.90, 40), code("fasthash", Method, 64, 0.905, 80),
+			code("ksh", Method, 32, 0.70, 10), code("ksh", Method, 64, 0.72, 20),
+			code("random", Floor, 32, 0.10, 0), code("sign", Floor, 512, 0.40, 0),
+			code("classifier-onehot", Ceiling, 10, 0.75, 1), code("classifier", Ceiling, 32, 0.74, 1),
+			float("float-euclidean", 0.44, 0), float("float-cosine", 0.45, 0),
+		},
+	}
+}
+
+func said(list []Advice, rule string) string {
+	for _, a := range list {
+		if a.Rule == rule {
+			return a.Text
+		}
+	}
+	return ""
+}
+
+func TestPlainAdvice(t *testing.T) {
+	r := shop()
+	list := Advise(r)
+	var rules []string
+	for _, a := range list {
+		rules = append(rules, a.Rule)
+		if !strings.HasSuffix(a.Text, ".") || strings.Contains(a.Text, "%!") || strings.Contains(a.Text, "NaN") {
+			t.Errorf("%s is no sentence: %s", a.Rule, a.Text)
+		}
+	}
+	if want := []string{"use", "cost", "enough-bits"}; !slices.Equal(rules, want) {
+		t.Errorf("the rules %v fired, want %v", rules, want)
+	}
+	for i, row := range r.Rows {
+		if row.Recommended != (i == 1) {
+			t.Errorf("recommended is %s", row.name())
+		}
+	}
+	if text := said(list, "cost"); !strings.Contains(text, "4 bytes an item instead of 2048 bytes") || !strings.Contains(text, "gain of 0.450") || !strings.Contains(text, "400 times") {
+		t.Errorf("the cost is said as %q", text)
+	}
+}
+
+// Every rule has a change of the plain comparison that makes it fire, and one close to it that does not.
+func TestEachRule(t *testing.T) {
+	row := func(r *Result, method string, bits int) *Row { return r.Find(method, bits) }
+	floats := func(r *Result, f func(*Row)) {
+		f(row(r, "float-euclidean", 0))
+		f(row(r, "float-cosine", 0))
+	}
+	fail := func(rows ...*Row) {
+		for _, row := range rows {
+			*row = Row{Method: row.Method, Kind: row.Kind, Bits: row.Bits, Error: "out of patience"}
+		}
+	}
+	cases := []struct {
+		rule        string
+		fires, does func(r *Result) // does: does not fire
+		want        string          // in the sentence
+		recommended string          // the method, where the rule is a verdict
+	}{
+		{"no-method", func(r *Result) {
+			for i := range r.Rows[:5] {
+				fail(&r.Rows[i])
+			}
+		}, func(r *Result) {
+			for i := range r.Rows[:4] {
+				fail(&r.Rows[i])
+			}
+		}, "Nothing can be advised", ""},
+		{"float-better",
+			func(r *Result) { row(r, "float-cosine", 0).MAP = 0.96 },
+			func(r *Result) { row(r, "float-cosine", 0).MAP = 0.95 },
+			"Do not hash: float search by cosine has MAP 0.960", "float-cosine"},
+		{"no-signal",
+			func(r *Result) { row(r, "random", 32).MAP = 0.89 },
+			func(r *Result) { row(r, "random", 32).MAP = 0.88 },
+			"do not tell which rows are similar", ""},
+		{"float-cheap", func(r *Result) {
+			r.Data.Base = 30_000
+			row(r, "float-euclidean", 0).MAP = 0.9
+		}, func(r *Result) { // too many vectors
+			row(r, "float-euclidean", 0).MAP = 0.9
+		}, "61 MB, and one core goes through them in 20.0 ms", "float-euclidean"},
+		{"float-cheap", func(r *Result) {
+			r.Data.Base = 30_000
+			row(r, "float-euclidean", 0).MAP = 0.9
+		}, func(r *Result) { // cheap, but worse
+			r.Data.Base = 30_000
+			row(r, "float-euclidean", 0).MAP = 0.89
+		}, "Do not hash", "float-euclidean"},
+		{"classifier-as-good",
+			func(r *Result) { row(r, "classifier-onehot", 0).MAP = 0.9 },
+			func(r *Result) { row(r, "classifier-onehot", 0).MAP = 0.89 },
+			"A classifier does as well: its answer, one-hot in 10 bits, has MAP 0.900", "classifier-onehot"},
+		{"classifier-as-good",
+			func(r *Result) { row(r, "classifier", 0).MAP = 0.91 },
+			func(r *Result) { row(r, "classifier", 0).MAP = 0.8 },
+			"its scores, hashed to 32 bits, have MAP 0.910", "classifier"},
+		{"use", func(r *Result) {}, func(r *Result) { row(r, "float-cosine", 0).MAP = 0.99 }, "Use FastHash with 32 bits: MAP 0.900", "fasthash"},
+		{"use", func(r *Result) { row(r, "ksh", 32).MAP = 0.904 }, func(r *Result) { row(r, "classifier", 0).MAP = 0.99 }, "Use KSH with 32 bits", "ksh"},
+		{"cost", func(r *Result) { row(r, "float-cosine", 0).MAP = 0.93 }, func(r *Result) {
+			fail(row(r, "float-cosine", 0), row(r, "float-euclidean", 0))
+		}, "for a loss of 0.030 MAP", ""},
+		{"enough-bits", func(r *Result) {}, func(r *Result) { row(r, "fasthash", 64).MAP = 0.95 }, "32 bits are enough: 64 bits of FastHash have MAP 0.905", ""},
+		{"more-bits", func(r *Result) { row(r, "fasthash", 64).MAP = 0.95 }, func(r *Result) {}, "Try 128", ""},
+		{"sign-as-good", func(r *Result) { row(r, "sign", 0).MAP = 0.9 }, func(r *Result) { row(r, "sign", 0).MAP = 0.89 }, "MAP 0.900 with 64 bytes", ""},
+		{"quicker-method", func(r *Result) {
+			row(r, "ksh", 32).MAP, row(r, "ksh", 32).TrainSeconds = 0.88, 3
+		}, func(r *Result) { // as good, but not much quicker
+			row(r, "ksh", 32).MAP, row(r, "ksh", 32).TrainSeconds = 0.88, 5
+		}, "KSH with 32 bits has MAP 0.880 after 3.0 s instead of 40.0 s", ""},
+		{"unseen-lose", func(r *Result) {
+			row(r, "fasthash", 32).UnseenMAP = 0.4
+			floats(r, func(f *Row) { f.UnseenMAP = 0.6 })
+		}, func(r *Result) {
+			row(r, "fasthash", 32).UnseenMAP = 0.56
+			floats(r, func(f *Row) { f.UnseenMAP = 0.6 })
+		}, "MAP 0.400 and float search by cosine has 0.600", ""},
+		{"unseen-hold", func(r *Result) {
+			row(r, "fasthash", 32).UnseenMAP = 0.56
+			floats(r, func(f *Row) { f.UnseenMAP = 0.6 })
+		}, func(r *Result) {
+			row(r, "fasthash", 32).UnseenMAP = 0.4
+			floats(r, func(f *Row) { f.UnseenMAP = 0.6 })
+		}, "hold for classes that come later", ""},
+		{"classes-lose", func(r *Result) {
+			row(r, "float-cosine", 0).PerClass[0].MAP = 0.93
+		}, func(r *Result) {
+			row(r, "float-cosine", 0).PerClass[0].MAP = 0.91
+		}, "One class is less well served by codes of FastHash with 32 bits than by float search by cosine: boots (0.895 instead of 0.930)", ""},
+		{"classes-weak", func(r *Result) {
+			row(r, "fasthash", 32).PerClass[0].MAP = 0.44
+		}, func(r *Result) {
+			row(r, "fasthash", 32).PerClass[0].MAP = 0.46
+		}, "boots (MAP 0.440)", ""},
+		{"few-codes",
+			func(r *Result) { row(r, "fasthash", 32).DistinctCodes = 1000 },
+			func(r *Result) { row(r, "fasthash", 32).DistinctCodes = 1001 },
+			"only 1000 distinct codes", ""},
+		{"ties",
+			func(r *Result) { row(r, "fasthash", 32).MAPLow = 0.85 },
+			func(r *Result) { row(r, "fasthash", 32).MAPLow = 0.87 },
+			"from 0.850 to 0.910", ""},
+		{"few-queries", func(r *Result) { r.Data.Queries = 199 }, func(r *Result) { r.Data.Queries = 200 }, "only 199 queries", ""},
+		{"failed", func(r *Result) { fail(row(r, "ksh", 32)) }, func(r *Result) {}, "KSH with 32 bits", ""},
+	}
+	tested := map[string]bool{}
+	for _, c := range cases {
+		tested[c.rule] = true
+		r := shop()
+		c.fires(r)
+		text := said(Advise(r), c.rule)
+		if text == "" || !strings.Contains(text, c.want) {
+			t.Errorf("%s says %q, want %q in it", c.rule, text, c.want)
+		}
+		for _, row := range r.Rows {
+			if row.Recommended && c.recommended != "" && row.Method != c.recommended {
+				t.Errorf("%s: %s is recommended", c.rule, row.name())
+			}
+		}
+		r = shop()
+		c.does(r)
+		if text := said(Advise(r), c.rule); text != "" {
+			t.Errorf("%s fires where it should not: %s", c.rule, text)
+		}
+	}
+	for _, rule := range append(slices.Clone(verdicts), remarks...) {
+		if !tested[rule.name] {
+			t.Errorf("the rule %s is not tested", rule.name)
+		}
+	}
+}
+
+// Advice must come of any rows, whatever failed.
+func TestAdviceOfRuins(t *testing.T) {
+	whole := shop()
+	for missing := range 1 << len(whole.Rows) {
+		r := shop()
+		var kept []Row
+		for i, row := range r.Rows {
+			if missing>>i&1 == 0 {
+				kept = append(kept, row)
+			} else if i%2 == 0 {
+				kept = append(kept, Row{Method: row.Method, Kind: row.Kind, Bits: row.Bits, Error: "failed"})
+			}
+		}
+		r.Rows = kept
+		if list := Advise(r); len(list) == 0 || list[0].Text == "" {
+			t.Fatalf("no advice without rows %b", missing)
+		}
+	}
+}

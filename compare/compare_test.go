@@ -1,0 +1,389 @@
+package compare
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove"
+	"hashgrove/boost"
+	"hashgrove/dataset"
+	"hashgrove/eval"
+	"hashgrove/model"
+)
+
+// clusters draws vectors around two centres for each class: a class is no ball, so labels help. A part of the columns
+// is noise that is louder than the rest.
+func clusters(seed uint64, n, classes int) *Part {
+	const useful, noise = 8, 8
+	centres, rng := rand.New(rand.NewPCG(7, 7)), rand.New(rand.NewPCG(seed, 1))
+	centre := make([]float64, 2*classes*useful)
+	for i := range centre {
+		centre[i] = 5 * centres.NormFloat64()
+	}
+	p := &Part{
+		X:      dataset.Matrix{Rows: n, Cols: useful + noise, Data: make([]float32, 0, n*(useful+noise))},
+		Labels: &dataset.Labels{}, Digest: fmt.Sprint("clusters", seed, n, classes),
+	}
+	for k := range classes {
+		p.Labels.Names = append(p.Labels.Names, fmt.Sprintf("class %c", 'a'+k))
+	}
+	for i := range n {
+		c := rng.IntN(2 * classes)
+		for j := range useful {
+			p.X.Data = append(p.X.Data, float32(centre[c*useful+j]+2*rng.NormFloat64()))
+		}
+		for range noise {
+			p.X.Data = append(p.X.Data, float32(12*rng.NormFloat64()))
+		}
+		p.Labels.Class = append(p.Labels.Class, int32(c%classes))
+		p.Row = append(p.Row, i)
+	}
+	return p
+}
+
+func clusterData() *Data {
+	return &Data{Name: "clusters", Base: clusters(1, 600, 6), Queries: clusters(2, 90, 6)}
+}
+
+// small is a comparison of a second.
+func small() Options {
+	return Options{
+		Methods: []string{"fasthash", "lsh"}, Bits: []int{8, 32}, Seed: 1,
+		FastHash: hashgrove.Trainer{Trees: boost.Options{Rounds: 8, Depth: 3}},
+	}
+}
+
+func run(t *testing.T, d *Data, o Options) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func value(t *testing.T, r *Result, method string, bits int) *Row {
+	t.Helper()
+	row := r.Find(method, bits)
+	if row == nil || row.Error != "" {
+		t.Fatalf("no row of %s at %d bits: %+v", method, bits, row)
+	}
+	return row
+}
+
+// The order that every comparison should show, with the marks around the methods.
+func TestOrder(t *testing.T) {
+	r := run(t, clusterData(), small())
+	random, lsh, fast := value(t, r, "random", 32), value(t, r, "lsh", 32), value(t, r, "fasthash", 32)
+	if !(random.MAP+0.03 < lsh.MAP && lsh.MAP+0.2 < fast.MAP && fast.MAP > 0.9) {
+		t.Errorf("MAP of random codes %.3f, LSH %.3f, FastHash %.3f", random.MAP, lsh.MAP, fast.MAP)
+	}
+	var names []string
+	for _, row := range r.Rows {
+		names = append(names, fmt.Sprint(row.Method, " ", row.Bits))
+		if row.Error != "" || !(row.MAPLow <= row.MAP && row.MAP <= row.MAPHigh && row.MAP > 0 && row.MAP <= 1) {
+			t.Errorf("%s: MAP %v from %v to %v, error %q", row.name(), row.MAP, row.MAPLow, row.MAPHigh, row.Error)
+		}
+		if row.Precision100 == 0 || row.PRArea == 0 || row.MAP10000 == 0 || row.UnseenMAP == 0 || row.SearchMicroseconds <= 0 || row.Bytes != (row.Bits+7)/8 {
+			t.Errorf("%s lacks a number: %+v", row.name(), row)
+		}
+		if len(row.PerClass) != 6 || row.PRCurve == nil || row.PrecisionCurve == nil {
+			t.Errorf("%s lacks classes or curves", row.name())
+		}
+		isFloat := strings.HasPrefix(row.Method, "float")
+		if codes := len(row.Searches) == sampleSearches && len(row.Usage.Ones) == row.Bits && len(row.Searches[0].Items) == nearestItems; codes == isFloat {
+			t.Errorf("%s has %d searches and a usage of %d bits", row.name(), len(row.Searches), len(row.Usage.Ones))
+		}
+		if learned := row.Kind == Method || strings.HasPrefix(row.Method, "classifier"); learned && (row.TrainSeconds <= 0 || row.EncodeMicroseconds <= 0) {
+			t.Errorf("%s has no times", row.name())
+		}
+	}
+	want := []string{
+		"fasthash 8", "fasthash 32", "lsh 8", "lsh 32", "random 8", "random 32", "sign 16",
+		"classifier-onehot 6", "classifier 8", "classifier 32", "float-euclidean 512", "float-cosine 512",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("the rows are %v", names)
+	}
+	if len(fast.Objective) != 32 || len(value(t, r, "fasthash", 8).Objective) != 8 || fast.TrainSeconds <= value(t, r, "fasthash", 8).TrainSeconds {
+		t.Error("the shorter FastHash is no prefix of the longer in objective or time")
+	}
+	if len(r.Data.HeldOut) != 2 || r.Data.Classes != 6 || r.Advice[0].Rule != "use" || !strings.Contains(r.Advice[0].Text, "FastHash") {
+		t.Errorf("held out %v, advice %+v", r.Data.HeldOut, r.Advice)
+	}
+}
+
+// untimed is the result as JSON without anything that was timed.
+func untimed(t *testing.T, r *Result) string {
+	t.Helper()
+	c := *r
+	c.Seconds, c.Kept, c.Advice = 0, 0, nil
+	c.Rows = slices.Clone(r.Rows)
+	for i := range c.Rows {
+		row := &c.Rows[i]
+		row.TrainSeconds, row.EncodeMicroseconds, row.SearchMicroseconds = 0, 0, 0
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	usage, err := json.Marshal(func() (u []any) {
+		for _, row := range r.Rows {
+			u = append(u, row.Usage)
+		}
+		return u
+	}())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b) + string(usage)
+}
+
+// Everything but times is a function of data, options and seed.
+func TestDeterminism(t *testing.T) {
+	var first string
+	for _, threads := range []int{1, 3} {
+		o := small()
+		o.Threads = threads
+		r := run(t, clusterData(), o)
+		if text := untimed(t, r); first == "" {
+			first = text
+		} else if text != first {
+			t.Errorf("%d threads gave another result", threads)
+		}
+	}
+	o := small()
+	o.Seed = 2
+	if untimed(t, run(t, clusterData(), o)) == first {
+		t.Error("another seed gave the same result: this test cannot fail")
+	}
+}
+
+// The rows of FastHash and of other methods are those of models trained by themselves at that length.
+func TestRowsAreThoseOfTheModels(t *testing.T) {
+	d, o := clusterData(), small()
+	o.Unseen = -1
+	models := map[string]*model.Model{}
+	o.Each = func(method string, bits int, m *model.Model) { models[fmt.Sprint(method, bits)] = m }
+	r := run(t, d, o)
+	for _, name := range []string{"fasthash", "lsh"} {
+		for _, bits := range o.Bits {
+			m := models[fmt.Sprint(name, bits)]
+			if m == nil || m.Encoder.Bits() != bits {
+				t.Fatalf("no model of %s at %d bits", name, bits)
+			}
+			codes, err := m.Encode(context.Background(), d.Base.X, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			queries, err := m.Encode(context.Background(), d.Queries.X, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := eval.Retrieval(context.Background(), queries, codes, d.truth(), eval.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := value(t, r, name, bits); got.MAP != want.MAP || got.UnseenMAP != 0 || got.Precision100 != want.Precision[100] {
+				t.Errorf("%s at %d bits: MAP %v, want %v; unseen %v", name, bits, got.MAP, want.MAP, got.UnseenMAP)
+			}
+		}
+	}
+	o.Bits, o.Each = []int{8}, nil
+	if short := run(t, d, o); value(t, short, "fasthash", 8).MAP != value(t, r, "fasthash", 8).MAP {
+		t.Error("FastHash trained to 8 bits is not the prefix of the one trained to 32")
+	}
+}
+
+func TestInterruptionAndResume(t *testing.T) {
+	small := func() Options {
+		o := small()
+		o.Bits = []int{4, 12}
+		return o
+	}
+	want := untimed(t, run(t, clusterData(), small()))
+	work := t.TempDir()
+	interrupt := func(when func(p Progress) bool) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(context.Background())
+		o := small()
+		o.Work = work
+		o.Progress = func(p Progress) {
+			if when(p) {
+				cancel()
+			}
+		}
+		if _, err := Run(ctx, clusterData(), o); !errors.Is(err, context.Canceled) {
+			t.Fatalf("interrupted: %v", err)
+		}
+		cancel()
+	}
+	files := func(pattern string) []string {
+		found, err := filepath.Glob(filepath.Join(work, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	interrupt(func(p Progress) bool { return p.Done == 5 }) // in the first training of FastHash
+	if len(files("fasthash-*.base.ckpt")) != 1 || len(files("fasthash-*.json")) > 1 {
+		t.Errorf("an interrupted FastHash left %v", files("*"))
+	}
+	interrupt(func(p Progress) bool { return p.Done == 15 }) // in the second
+	if len(files("fasthash-*.unseen.ckpt")) != 1 {
+		t.Errorf("an interrupted FastHash left %v", files("*"))
+	}
+	interrupt(func(p Progress) bool { return strings.HasPrefix(p.Note, "random, 4") })
+	if len(files("lsh-*.json")) != 1 || len(files("*.ckpt*")) != 0 {
+		t.Errorf("after FastHash and LSH there are %v", files("*"))
+	}
+
+	o := small()
+	o.Work = work
+	var first Progress
+	o.Progress = func(p Progress) {
+		if first.Total == 0 {
+			first = p
+		}
+		if strings.Contains(p.Note, "fasthash") {
+			t.Error("FastHash was trained again")
+		}
+	}
+	r := run(t, clusterData(), o)
+	if first.Kept == 0 || first.Done != first.Kept || first.Total <= first.Kept || r.Kept != 5 {
+		t.Errorf("began at %+v, with %d rows kept", first, r.Kept)
+	}
+	if untimed(t, r) != want {
+		t.Error("the resumed comparison differs from an undisturbed one")
+	}
+	if fast := value(t, r, "fasthash", 12); fast.TrainSeconds <= 0 {
+		t.Error("the time of an interrupted training is lost")
+	}
+
+	// All is kept now; a damaged file and other options are not taken.
+	if r = run(t, clusterData(), o); r.Kept != len(r.Rows) {
+		t.Errorf("%d of %d rows were kept", r.Kept, len(r.Rows))
+	}
+	if err := os.WriteFile(files("sign-*.json")[0], []byte(`{"Rows":[{"method":`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r = run(t, clusterData(), o); r.Kept != len(r.Rows)-1 || untimed(t, r) != want {
+		t.Errorf("with one damaged file %d of %d rows were kept", r.Kept, len(r.Rows))
+	}
+	o.Progress = nil
+	o.FastHash.Trees.Depth = 2
+	if r = run(t, clusterData(), o); r.Kept != len(r.Rows)-2 {
+		t.Errorf("with other trees %d of %d rows were kept", r.Kept, len(r.Rows))
+	}
+	o.Methods = []string{"lsh"}
+	other := clusterData()
+	other.Queries = clusters(3, 90, 6)
+	if r = run(t, other, o); r.Kept != 0 {
+		t.Errorf("%d rows of other queries were taken", r.Kept)
+	}
+	o.Seed = 9
+	if r = run(t, clusterData(), o); r.Kept != 0 {
+		t.Errorf("%d rows of another seed were taken", r.Kept)
+	}
+	o.Restart = true
+	if r = run(t, clusterData(), o); r.Kept != 0 {
+		t.Errorf("%d rows were taken in a restart", r.Kept)
+	}
+}
+
+// One method that fails is said in its row and loses no other.
+func TestFailureStaysInItsRow(t *testing.T) {
+	o := small()
+	o.Methods = []string{"pca-itq", "lsh"} // 32 components of 16 columns cannot be
+	o.Unseen, o.Work = -1, t.TempDir()
+	r := run(t, clusterData(), o)
+	bad := r.Find("pca-itq", 32)
+	if bad == nil || bad.Error == "" || bad.MAP != 0 {
+		t.Fatalf("the failed row is %+v", bad)
+	}
+	value(t, r, "pca-itq", 8)
+	value(t, r, "lsh", 32)
+	value(t, r, "float-cosine", 0)
+	if len(r.Failures()) != 1 || said(r.Advice, "failed") == "" {
+		t.Errorf("failures %v, advice %v", r.Failures(), r.Advice)
+	}
+	if again := run(t, clusterData(), o); again.Kept != len(r.Rows)-1 {
+		t.Errorf("%d of %d rows were kept; a failure must be tried again", again.Kept, len(r.Rows))
+	}
+	s := &stage{}
+	_, err := s.attempt(context.Background(), &task{run: func(context.Context) ([]Row, error) { panic("index out of range\nstack") }})
+	if err == nil || !strings.Contains(err.Error(), "index out of range") || strings.Contains(err.Error(), "stack") {
+		t.Errorf("a panic became %v", err)
+	}
+}
+
+func TestOptionsThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Options)
+		want   string
+	}{
+		{func(o *Options) { o.Methods = []string{"fasthash", "magic"} }, `no method "magic"; the methods are fasthash, `},
+		{func(o *Options) { o.Methods = []string{"lsh", "lsh"} }, "twice"},
+		{func(o *Options) { o.Bits = []int{0, 8} }, "0 to 8 bits"},
+		{func(o *Options) { o.Bits = []int{5000} }, "4096"},
+		{func(o *Options) { o.PCA = -1 }, "principal components"},
+		{func(o *Options) { o.FastHash.Trees.Depth = 99 }, "depth"},
+	} {
+		o := small()
+		c.change(&o)
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		change func(*Data, *Options)
+		want   string
+	}{
+		{func(d *Data, o *Options) { o.Unseen = 5 }, "5 classes cannot be kept out"},
+		{func(d *Data, o *Options) { o.Unseen = 1 }, "1 classes cannot be kept out"},
+		{func(d *Data, o *Options) { d.Queries.X.Cols = 8 }, "8 dimensions and the base has 16"},
+		{func(d *Data, o *Options) { d.Queries.Labels = nil }, "both need classes"},
+		{func(d *Data, o *Options) { clear(d.Base.Labels.Class) }, "one class"},
+	} {
+		d, o := clusterData(), small()
+		c.change(d, &o)
+		if _, err := Run(context.Background(), d, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	o := Options{Methods: []string{"all"}, Bits: []int{16, 8, 16}}
+	o, err := o.withDefaults()
+	if err != nil || !slices.Equal(o.Methods, Names()) || !slices.Equal(o.Bits, []int{8, 16}) {
+		t.Errorf("%v %v %v", o.Methods, o.Bits, err)
+	}
+	if o, err = (Options{}).withDefaults(); err != nil || len(o.Methods) < 5 || !slices.Equal(o.Bits, []int{16, 32, 64, 128}) {
+		t.Errorf("%v %v %v", o.Methods, o.Bits, err)
+	}
+}
+
+// Every method that the registry knows runs in a comparison: its name, its options and its two trainings.
+func TestAllMethods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains all methods")
+	}
+	o := small()
+	o.Methods, o.Bits = []string{"all"}, []int{8}
+	o.FastHash.Trees.Rounds = 5
+	r := run(t, &Data{Name: "clusters", Base: clusters(1, 300, 6), Queries: clusters(2, 60, 6)}, o)
+	random := value(t, r, "random", 8)
+	for _, name := range Names() {
+		if row := value(t, r, name, 0); row.MAP < random.MAP-0.02 || row.UnseenMAP == 0 {
+			t.Errorf("%s has MAP %.3f, random codes have %.3f; unseen %.3f", name, row.MAP, random.MAP, row.UnseenMAP)
+		} else {
+			t.Logf("%-14s MAP %.3f unseen %.3f, %.2f s", name, row.MAP, row.UnseenMAP, row.TrainSeconds)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package compare
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Table is the comparison for people: a head and a row of cells for each row of the result. What was not measured is a
+// dash. Columns marked * follow the paper's convention.
+func (r *Result) Table() (head []string, rows [][]string) {
+	head = []string{"method", "bits", "MAP", "by ties", "prec@100", "PR area", "MAP*", "unseen", "train s", "encode us", "search us", "bytes", "codes"}
+	for _, row := range r.Rows {
+		name := row.Method
+		if row.Recommended {
+			name += " <-"
+		}
+		if row.Error != "" {
+			cells := make([]string, len(head))
+			cells[0], cells[1], cells[2] = name, whole(row.Bits), "failed"
+			rows = append(rows, cells)
+			continue
+		}
+		rows = append(rows, []string{
+			name, whole(row.Bits), fmt.Sprintf("%.3f", row.MAP), fmt.Sprintf("%.3f-%.3f", row.MAPLow, row.MAPHigh),
+			fmt.Sprintf("%.3f", row.Precision100), fmt.Sprintf("%.3f", row.PRArea), fmt.Sprintf("%.3f", row.MAP10000),
+			measured("%.3f", row.UnseenMAP), measured("%.2f", row.TrainSeconds), measured("%.1f", row.EncodeMicroseconds),
+			measured("%.1f", row.SearchMicroseconds), whole(row.Bytes), whole(row.DistinctCodes),
+		})
+	}
+	return head, rows
+}
+
+func whole(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func measured(format string, v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format, v)
+}
+
+// Title says in a line what was compared.
+func (r *Result) Title() string {
+	d := r.Data
+	text := fmt.Sprintf("%d queries against %d items of %d dimensions, similar by %s", d.Queries, d.Base, d.Dim, d.Similar)
+	if d.Classes > 0 {
+		text += fmt.Sprintf(", %d classes", d.Classes)
+	}
+	if r.PCA > 0 {
+		text += fmt.Sprintf(", methods after PCA to %d", r.PCA)
+	}
+	return text
+}
+
+// Failures lists the rows that have no numbers, with the reason.
+func (r *Result) Failures() []string {
+	var list []string
+	for _, row := range r.Rows {
+		if row.Error != "" {
+			list = append(list, fmt.Sprintf("%s failed: %s", row.name(), row.Error))
+		}
+	}
+	return list
+}
+
+// Notes explain the columns.
+func (r *Result) Notes() []string {
+	notes := []string{
+		"MAP is expected over the order of ties; * is the paper's convention: ties in base order, lists cut at 10,000, divided by the hits in the list.",
+		"Times of encoding and searching are for one vector on one core; train s of shorter fasthash codes is that of their bits, as a prefix of its code is a code.",
+	}
+	if len(r.Data.HeldOut) > 0 {
+		notes = append(notes, "unseen is MAP among classes kept out of a second training: "+strings.Join(r.Data.HeldOut, ", ")+".")
+	}
+	return notes
+}
+
+// Markdown writes table, notes and advice.
+func (r *Result) Markdown(w io.Writer) error {
+	var b strings.Builder
+	head, rows := r.Table()
+	fmt.Fprintf(&b, "# Comparison on %s\n\n%s.\n\n| %s |\n|%s\n", cell(r.Data.Name), r.Title(), strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cell(row[i])
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+	}
+	fmt.Fprintf(&b, "\n%s\n\n## Advice\n\n", strings.Join(r.Notes(), " "))
+	for _, a := range r.Advice {
+		fmt.Fprintf(&b, "- %s\n", a.Text)
+	}
+	for _, text := range append(r.Failures(), r.Warnings...) {
+		fmt.Fprintf(&b, "- Note: %s\n", text)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cell keeps text from breaking a table.
+func cell(text string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(text) }
+
+// columns are the CSV columns: the keys of the JSON form that hold one value.
+var columns = []struct {
+	name  string
+	value func(*Row) any
+}{
+	{"method", func(r *Row) any { return r.Method }},
+	{"kind", func(r *Row) any { return r.Kind }},
+	{"supervised", func(r *Row) any { return r.Supervised }},
+	{"bits", func(r *Row) any { return r.Bits }},
+	{"bytes_per_item", func(r *Row) any { return r.Bytes }},
+	{"map", func(r *Row) any { return r.MAP }},
+	{"map_low", func(r *Row) any { return r.MAPLow }},
+	{"map_high", func(r *Row) any { return r.MAPHigh }},
+	{"precision_100", func(r *Row) any { return r.Precision100 }},
+	{"pr_area", func(r *Row) any { return r.PRArea }},
+	{"map_10000", func(r *Row) any { return r.MAP10000 }},
+	{"pr_area_10000", func(r *Row) any { return r.PRArea10000 }},
+	{"unseen_map", func(r *Row) any { return r.UnseenMAP }},
+	{"train_seconds", func(r *Row) any { return r.TrainSeconds }},
+	{"encode_microseconds", func(r *Row) any { return r.EncodeMicroseconds }},
+	{"search_microseconds", func(r *Row) any { return r.SearchMicroseconds }},
+	{"distinct_codes", func(r *Row) any { return r.DistinctCodes }},
+	{"largest_bucket", func(r *Row) any { return r.LargestBucket }},
+	{"recommended", func(r *Row) any { return r.Recommended }},
+	{"error", func(r *Row) any { return r.Error }},
+}
+
+// CSV writes a line for each row. Numbers of a row that failed, and those that were not measured, are empty.
+func (r *Result) CSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	var line []string
+	for _, c := range columns {
+		line = append(line, c.name)
+	}
+	if err := out.Write(line); err != nil {
+		return err
+	}
+	for i := range r.Rows {
+		line = line[:0]
+		for _, c := range columns {
+			switch v := c.value(&r.Rows[i]).(type) {
+			case float64:
+				line = append(line, measured("%.6g", v))
+				if v == 0 {
+					line[len(line)-1] = ""
+				}
+			default:
+				line = append(line, fmt.Sprint(v))
+			}
+		}
+		if err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// Benchmark writes the rows as Go benchmark results, for benchstat.
+func (r *Result) Benchmark(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "pkg: hashgrove/compare\ndata: %s\n", strings.Join(strings.Fields(r.Data.Name), "_"))
+	for _, row := range r.Rows {
+		if row.Error != "" {
+			continue
+		}
+		fmt.Fprintf(&b, "BenchmarkCompare/method=%s/bits=%d 1", row.Method, row.Bits)
+		for _, m := range []struct {
+			value float64
+			unit  string
+		}{
+			{row.MAP, "MAP"}, {row.Precision100, "prec@100"}, {row.PRArea, "PR-area"}, {row.MAP10000, "MAP-10000"}, {row.UnseenMAP, "unseen-MAP"},
+			{row.TrainSeconds, "train-s"}, {row.EncodeMicroseconds, "encode-us"}, {row.SearchMicroseconds, "search-us"},
+			{float64(row.Bytes), "bytes/item"}, {float64(row.DistinctCodes), "codes"},
+		} {
+			if m.value != 0 {
+				fmt.Fprintf(&b, " %.6g %s", m.value, m.unit)
+			}
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,58 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+
+	"hashgrove/baseline"
+	"hashgrove/dataset"
+	"hashgrove/model"
+)
+
+// reduce puts principal components in front of every method (the paper's Table 4, tab:pca): all methods see base and
+// queries as their projections, and the cost of it counts in their times.
+func (s *stage) reduce(ctx context.Context) error {
+	if d := s.data.Base.X.Cols; s.o.PCA >= d {
+		s.notes = append(s.notes, fmt.Sprintf("the vectors have only %d dimensions: PCA to %d turns them and leaves out nothing", d, s.o.PCA))
+	}
+	var pca *model.Affine
+	var err error
+	s.front.train = seconds(func() {
+		pca, _, err = baseline.PCA{Dims: s.o.PCA, Seed: s.o.Seed, Threads: s.o.Threads}.Reduce(ctx, s.data.Base.X)
+	})
+	if err != nil {
+		return fmt.Errorf("principal components: %w", err)
+	}
+	s.front.maps = []model.Map{pca}
+	through := func(p *Part) (*Part, error) {
+		q := *p
+		q.X, err = model.Transform(ctx, s.o.Threads, p.X, pca)
+		q.Digest = digest(p.Digest, "pca", s.o.PCA)
+		return &q, err
+	}
+	if s.base, err = through(s.data.Base); err != nil {
+		return err
+	}
+	took := fastest(func() { _, err = model.Transform(ctx, 1, s.data.Queries.X, pca) })
+	if err != nil {
+		return err
+	}
+	s.front.encode = took * 1e6 / float64(s.data.Queries.X.Rows)
+	s.queries, err = through(s.data.Queries)
+	return err
+}
+
+// meanOf is the mean of every column, summed in the order of the rows.
+func meanOf(x dataset.Matrix) []float32 {
+	sum := make([]float64, x.Cols)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			sum[j] += float64(v)
+		}
+	}
+	mean := make([]float32, x.Cols)
+	for j, v := range sum {
+		mean[j] = float32(v / float64(x.Rows))
+	}
+	return mean
+}
