@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,15 +12,12 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"hashgrove"
-	"hashgrove/affinity"
-	"hashgrove/baseline"
+	"hashgrove/compare"
 	"hashgrove/dataset"
-	"hashgrove/eval"
+	"hashgrove/experiments"
 	"hashgrove/hamming"
 	"hashgrove/internal/fashion"
 	"hashgrove/model"
-	"hashgrove/training"
 )
 
 type demoCommand struct {
@@ -29,14 +26,16 @@ type demoCommand struct {
 	save string
 
 	train, query fashion.Part
-	truth        eval.Truth
+	model        *model.Model // FastHash with all bits
 	report       demoReport
 }
 
 // demoReport is what demo --json prints.
 type demoReport struct {
-	Methods []demoMethod `json:"methods"`
-	Seconds float64      `json:"seconds"`
+	Methods []demoMethod     `json:"methods"`
+	Advice  []compare.Advice `json:"advice"`
+	Report  string           `json:"report"` // the HTML file
+	Seconds float64          `json:"seconds"`
 }
 
 // demoMethod is one row of the comparison.
@@ -55,144 +54,149 @@ func (a *app) demo() *cobra.Command {
 		Use:   "demo",
 		Short: "Learn codes for pictures of clothes and compare them, in under a minute",
 		Long: `Learn codes for 6,000 pictures of clothes that are inside this program (Fashion-MNIST), compare them with
-simple codes and with the plain pixels, and search with one picture. --save keeps pictures and model, to try the
-other verbs on.`,
+simple codes and with the plain pixels, search with one picture, and write the report of the comparison.
+--save keeps pictures, model and report, to try the other verbs on.`,
 		Example: `  hashgrove demo --bits 4 --save shop`,
 		Args:    none,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.Flags().IntVar(&c.bits, "bits", 64, "code length")
-	cmd.Flags().StringVar(&c.save, "save", "", "folder to write the pictures and the model to")
+	cmd.Flags().StringVar(&c.save, "save", "", "folder to write the pictures, the model and the report to")
 	return cmd
 }
 
 func (c *demoCommand) run(ctx context.Context) error {
 	began := time.Now()
 	c.train, c.query = fashion.Train(), fashion.Query()
-	c.truth = eval.ByClass(c.query.Class, c.train.Class)
 	c.note("%d pictures of clothes to learn from, %d to search with; 28 x 28 pixels, %d classes", c.train.X.Rows, c.query.X.Rows, len(fashion.Names))
 
-	m, took, err := c.learn(ctx)
+	data, err := c.data(ctx)
 	if err != nil {
 		return err
 	}
-	base, queries, err := c.judge(ctx, "FastHash", m, took)
+	o := compare.Options{
+		Methods: demoMethods, Bits: demoBits(c.bits), Unseen: -1, Seed: c.seed, Threads: c.threads,
+		Each: func(method string, bits int, m *model.Model) {
+			if method == "fasthash" && bits == c.bits {
+				c.model = m
+			}
+		},
+	}
+	if err := o.Check(); err != nil {
+		return usageError{err}
+	}
+	result, err := c.comparison(ctx, data, o)
 	if err != nil {
 		return err
 	}
-	began2 := time.Now()
-	lsh, err := baseline.LSH{Bits: c.bits, Seed: c.seed, Centre: true}.Train(ctx, c.train.X)
-	if err != nil {
+	for _, text := range result.Failures() {
+		return errors.New(text)
+	}
+	if err := c.keep(); err != nil {
 		return err
 	}
-	if _, _, err := c.judge(ctx, "LSH", &model.Model{Encoder: lsh}, time.Since(began2)); err != nil {
+	page := compare.Page{
+		Title: "Pictures of clothes", Date: began, Machine: experiments.Machine(), Command: "hashgrove demo",
+		Pictures: func(part *compare.Part, rows []int) (map[int][]byte, error) {
+			return picturesOf(ctx, part.X, dataset.Shape{Width: 28, Height: 28, Channels: 1}, rows)
+		},
+	}
+	if err := c.writeReport(result, data, page, c.report.Report); err != nil {
 		return err
 	}
-	if err := c.simple(ctx); err != nil {
-		return err
-	}
+	c.fill(result)
 	c.report.Seconds = time.Since(began).Seconds()
-	if c.save != "" {
-		if err := c.keep(m); err != nil {
-			return err
-		}
-	}
 	if c.json {
 		return c.printJSON(c.report)
 	}
-	c.print(base, queries)
-	return nil
+	return c.print(ctx)
 }
 
-// learn trains FastHash with the default options.
-func (c *demoCommand) learn(ctx context.Context) (*model.Model, time.Duration, error) {
-	began := time.Now()
-	sum, err := dataset.Scan(ctx, c.train.X, dataset.ScanOptions{Digest: true})
-	if err != nil {
-		return nil, 0, err
+// demoMethods are quick enough for a demo.
+var demoMethods = []string{"fasthash", "sdh", "cca-itq", "pca-itq", "lsh"}
+
+// demoBits are the lengths that the report compares: shorter ones cost FastHash nothing.
+func demoBits(bits int) []int {
+	list := []int{bits}
+	for shorter := bits / 2; shorter >= 16; shorter /= 2 {
+		list = append(list, shorter)
 	}
-	quantizer, err := sum.Ranges.Quantizer()
-	if err != nil {
-		return nil, 0, err
-	}
-	x, err := dataset.Quantize(ctx, c.train.X, c.train.X.Rows, quantizer, c.threads)
-	if err != nil {
-		return nil, 0, err
-	}
-	y, err := affinity.ByClass(c.train.Class)
-	if err != nil {
-		return nil, 0, err
-	}
-	p := c.start("bit", c.bits, 0)
-	defer p.end()
-	job := training.Job{
-		Trainer: hashgrove.Trainer{Bits: c.bits, Seed: c.seed, Threads: c.threads},
-		X:       x, Y: y,
-		Similar:  training.Similarity{From: "classes"},
-		Data:     hex.EncodeToString(sum.Digest[:]),
-		Info:     model.Info{Classes: fashion.Names},
-		Progress: func(b hashgrove.Bit) { p.step(b.Bit, fmt.Sprintf("objective %.4f", b.Stat.Objective)) },
-	}
-	result, err := job.Run(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	return result.Model, time.Since(began), nil
+	return list
 }
 
-// judge encodes both sides and adds a row to the comparison.
-func (c *demoCommand) judge(ctx context.Context, name string, m *model.Model, train time.Duration) (base, queries hamming.Codes, err error) {
-	if base, err = m.Encode(ctx, c.train.X, c.threads); err != nil {
-		return base, queries, err
+// data is the pictures as a comparison takes them.
+func (c *demoCommand) data(ctx context.Context) (*compare.Data, error) {
+	d := &compare.Data{Name: "6,000 pictures of Fashion-MNIST"}
+	for _, part := range []struct {
+		from fashion.Part
+		to   **compare.Part
+	}{{c.train, &d.Base}, {c.query, &d.Queries}} {
+		labels := make([]string, part.from.X.Rows)
+		for i, k := range part.from.Class {
+			labels[i] = fashion.Names[k]
+		}
+		p, err := compare.Read(ctx, dataset.WithLabels(part.from.X, labels), nil)
+		if err != nil {
+			return nil, err
+		}
+		*part.to = p
 	}
-	began := time.Now()
-	if queries, err = m.Encode(ctx, c.query.X, 1); err != nil {
-		return base, queries, err
-	}
-	encode := time.Since(began)
-	r, err := eval.Retrieval(ctx, queries, base, c.truth, eval.Options{Threads: c.threads})
-	if err != nil {
-		return base, queries, err
-	}
-	c.add(name, r, train, encode.Seconds()*1e6/float64(c.query.X.Rows))
-	return base, queries, nil
+	return d, nil
 }
 
-// simple adds the floor and the ceiling without codes of their own making.
-func (c *demoCommand) simple(ctx context.Context) error {
-	random, err := eval.Retrieval(ctx, baseline.RandomCodes(c.query.X.Rows, c.bits, c.seed+1), baseline.RandomCodes(c.train.X.Rows, c.bits, c.seed),
-		c.truth, eval.Options{Threads: c.threads})
-	if err != nil {
+// fill takes the rows that the demo shows, with names for people.
+func (c *demoCommand) fill(r *compare.Result) {
+	names := map[string]string{
+		"fasthash": "FastHash", "sdh": "SDH", "cca-itq": "CCA+ITQ", "pca-itq": "PCA-ITQ", "lsh": "LSH", "random": "random codes", "classifier-onehot": "classifier", "float-euclidean": "plain pixels",
+	}
+	for _, row := range r.Rows {
+		name, ok := names[row.Method]
+		if !ok || row.Kind != compare.Ceiling && row.Bits != c.bits {
+			continue
+		}
+		m := demoMethod{name, row.Bits, row.MAP, row.Precision100, row.TrainSeconds, row.EncodeMicroseconds}
+		if row.Method == "float-euclidean" {
+			m.Bits = 8 * fashion.Dim // a byte each, although they are ranked as floats
+		}
+		c.report.Methods = append(c.report.Methods, m)
+	}
+	c.report.Advice = r.Advice
+}
+
+// keep chooses where the report goes, and with --save writes pictures and model beside it.
+func (c *demoCommand) keep() error {
+	folder := c.save
+	if folder == "" {
+		home, err := os.UserCacheDir()
+		if err != nil {
+			home = os.TempDir()
+		}
+		folder = filepath.Join(home, "hashgrove", "demo")
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	c.add("random codes", random, 0, 0)
-	pixels, err := eval.RetrievalFloat(ctx, c.query.X, c.train.X, c.truth, eval.Options{Threads: c.threads})
-	if err != nil {
-		return err
-	}
-	c.add("plain pixels", pixels, 0, 0)
-	c.report.Methods[len(c.report.Methods)-1].Bits = 8 * fashion.Dim // a byte each, although they are ranked as floats
-	return nil
-}
-
-func (c *demoCommand) add(name string, r *eval.Report, train time.Duration, encode float64) {
-	c.report.Methods = append(c.report.Methods, demoMethod{name, r.Bits, r.MAP, r.Precision[100], train.Seconds(), encode})
-}
-
-// keep writes pictures and model into the folder.
-func (c *demoCommand) keep(m *model.Model) error {
-	if err := os.MkdirAll(c.save, 0o777); err != nil {
-		return err
+	c.report.Report = filepath.Join(folder, "report.html")
+	if c.save == "" {
+		return nil
 	}
 	for _, name := range fashion.Files {
-		if err := os.WriteFile(filepath.Join(c.save, name), fashion.File(name), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), fashion.File(name), 0o666); err != nil {
 			return err
 		}
 	}
-	return model.WriteFile(filepath.Join(c.save, "demo.hgm"), m)
+	return model.WriteFile(filepath.Join(folder, "demo.hgm"), c.model)
 }
 
-func (c *demoCommand) print(base, queries hamming.Codes) {
+func (c *demoCommand) print(ctx context.Context) error {
+	base, err := c.model.Encode(ctx, c.train.X, c.threads)
+	if err != nil {
+		return err
+	}
+	queries, err := c.model.Encode(ctx, c.query.X, c.threads)
+	if err != nil {
+		return err
+	}
 	t := c.table()
 	t.AppendHeader(table.Row{"method", "bits", "MAP", "precision@100", "train s", "encode us"})
 	number := func(format string, v float64) string {
@@ -214,6 +218,8 @@ of %d, and of the 100 nearest codes %.0f %% show the same kind of clothes.
 
 `, base.Bytes(), fashion.Dim, 100*fast.Precision100)
 	c.printSearch(base, queries)
+	c.advise(c.report.Advice)
+	fmt.Fprintf(c.out, "\nThe report, with plots, classes and more searches: %s\n", c.report.Report)
 	files := "DATA"
 	if c.save != "" {
 		files = filepath.Join(c.save, "train-images-idx3-ubyte.gz")
@@ -223,10 +229,12 @@ Try next:
   hashgrove demo --save shop                                    keep pictures and model
   hashgrove info shop/demo.hgm                                  what is in the model
   hashgrove inspect %s
-  hashgrove train YOURS.npy --labels CLASSES.txt -o yours.hgm   your own vectors
+  hashgrove compare YOURS.npy --labels CLASSES.txt              which codes suit your own vectors
+  hashgrove train YOURS.npy --labels CLASSES.txt -o yours.hgm   learn them
   hashgrove help train
 Done in %.1f s.
 `, files, c.report.Seconds)
+	return nil
 }
 
 // printSearch shows one query and the pictures nearest to it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,17 +13,18 @@ import (
 	"hashgrove/feature"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/store"
 )
 
 func (a *app) info() *cobra.Command {
 	return &cobra.Command{
 		Use:     "info FILE...",
-		Short:   "Tell what is in a model or code file",
-		Example: "  hashgrove info items.hgm\n  hashgrove info items.hgc --json",
+		Short:   "Tell what is in a model, a code file, an index or a backup",
+		Example: "  hashgrove info items.hgm\n  hashgrove info items.hgc --json\n  hashgrove info items.hgi",
 		Args:    atLeast(1, "a file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, path := range args {
-				if err := a.describe(path); err != nil {
+				if err := a.describe(cmd.Context(), path); err != nil {
 					return err
 				}
 			}
@@ -34,15 +36,15 @@ func (a *app) info() *cobra.Command {
 func (a *app) verify() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE...",
-		Short: "Check every byte of a model or code file",
+		Short: "Check every byte of a model, a code file, an index or a backup",
 		Long: `Read the whole file, check every checksum, length and range, and print a line per intact file.
 A damaged file is an error that names the damaged section.`,
-		Example: "  hashgrove verify items.hgm items.hgc",
+		Example: "  hashgrove verify items.hgm items.hgc items.hgi",
 		Args:    atLeast(1, "a file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			var first error
 			for _, path := range args {
-				f, err := readAny(path)
+				f, err := a.readAny(cmd.Context(), path, a.checkIndex)
 				switch {
 				case err != nil && first == nil:
 					first = err
@@ -64,7 +66,7 @@ A damaged file is an error that names the damaged section.`,
 // fileReport is what info --json and verify --json print.
 type fileReport struct {
 	File        string `json:"file"`
-	Type        string `json:"type"` // model, codes or features
+	Type        string `json:"type"` // model, codes, features or index
 	Bits        int    `json:"bits,omitempty"`
 	Fingerprint string `json:"fingerprint"`
 
@@ -76,11 +78,20 @@ type fileReport struct {
 	Codes int  `json:"codes,omitempty"`
 	IDs   bool `json:"ids,omitempty"`
 
+	// Of an index; Kind, Dims and Features are those of the model in it.
+	Items     *int          `json:"items,omitempty"`
+	Distinct  int           `json:"distinct_codes,omitempty"`
+	Memory    *memoryReport `json:"memory,omitempty"`
+	FileBytes int64         `json:"file_bytes,omitempty"`
+	FreeBytes int64         `json:"free_bytes,omitempty"`
+	Writes    uint64        `json:"writes,omitempty"`
+	Note      string        `json:"note,omitempty"`
+
 	encoder model.Encoder
 }
 
-// readAny reads a model or a code file whole.
-func readAny(path string) (*fileReport, error) {
+// readAny reads a file of any kind whole; what an index says is left to the caller.
+func (a *app) readAny(ctx context.Context, path string, index func(ctx context.Context, path string) (*fileReport, error)) (*fileReport, error) {
 	m, err := model.ReadFile(path)
 	if err == nil {
 		f := &fileReport{
@@ -102,7 +113,11 @@ func readAny(path string) (*fileReport, error) {
 	}
 	f, err := hamming.ReadFile(path)
 	if errors.Is(err, hamming.ErrKind) {
-		return nil, fmt.Errorf("%s: neither a model, nor codes, nor features", path)
+		r, err := index(ctx, path)
+		if errors.Is(err, store.ErrKind) {
+			return nil, fmt.Errorf("%s: neither a model, nor codes, nor features, nor an index", path)
+		}
+		return r, err
 	}
 	if err != nil {
 		return nil, err
@@ -113,8 +128,49 @@ func readAny(path string) (*fileReport, error) {
 	}, nil
 }
 
-func (a *app) describe(path string) error {
-	f, err := readAny(path)
+// checkIndex checks all of an index. The first problem is the error; others are printed before it.
+func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) {
+	tick, end := a.counted("checking")
+	v, err := store.Verify(ctx, path, tick)
+	end()
+	if err != nil {
+		for _, problem := range v.Problems[min(1, len(v.Problems)):] {
+			fmt.Fprintf(a.err, "hashgrove: %s: %s\n", path, problem)
+		}
+		return nil, err
+	}
+	if v.Recovered {
+		a.warn([]string{path + ": the last write was not finished and is left out"})
+	}
+	return &fileReport{
+		File: path, Type: "index", Bits: v.Bits, Fingerprint: v.Fingerprint.String(),
+		Items: &v.Items, FileBytes: v.FileBytes, FreeBytes: v.FreeBytes, Writes: v.Writes,
+	}, nil
+}
+
+// lookIntoIndex opens an index and tells what is known about it.
+func (a *app) lookIntoIndex(ctx context.Context, path string) (*fileReport, error) {
+	s, err := a.openIndex(ctx, path, true)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	i := s.Info()
+	f := &fileReport{
+		File: path, Type: "index", Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
+		Items: &i.Items, Distinct: s.Snapshot().Codes(), Memory: memoryOf(i.Memory), FileBytes: i.FileBytes, FreeBytes: i.FreeBytes, Writes: i.Writes, Note: i.Note,
+	}
+	if m := s.Model(); m != nil {
+		f.Kind, f.Dims = m.Encoder.Kind(), m.Encoder.Dim()
+		if m.Features != nil {
+			f.Features = m.Features.Kind()
+		}
+	}
+	return f, nil
+}
+
+func (a *app) describe(ctx context.Context, path string) error {
+	f, err := a.readAny(ctx, path, a.lookIntoIndex)
 	if err != nil {
 		return err
 	}
@@ -132,6 +188,10 @@ func (a *app) describe(path string) error {
 			ids = "ids"
 		}
 		fmt.Fprintf(a.out, "%d codes, with %s\n", f.Codes, ids)
+		return nil
+	}
+	if f.Type == "index" {
+		a.printIndex(f)
 		return nil
 	}
 	fmt.Fprintf(a.out, "method %s, %s over %d dimensions, written by version %s\n", f.Info.Method, f.Kind, f.Dims, f.Info.Version)
@@ -154,6 +214,24 @@ func (a *app) describe(path string) error {
 	a.printBits(f)
 	a.printFeatures(f)
 	return nil
+}
+
+// printIndex tells about an index, after its first line.
+func (a *app) printIndex(f *fileReport) {
+	fmt.Fprintf(a.out, "%d items with %d distinct codes\n", *f.Items, f.Distinct)
+	switch {
+	case f.Features != "":
+		fmt.Fprintf(a.out, "takes pictures: its model carries its own %s features\n", f.Features)
+	case f.Kind != "":
+		fmt.Fprintf(a.out, "its model takes vectors of %d dimensions (%s)\n", f.Dims, f.Kind)
+	default:
+		fmt.Fprintln(a.out, "it holds no model: it is searched with codes")
+	}
+	fmt.Fprintf(a.out, "memory %v\n", f.Memory)
+	fmt.Fprintf(a.out, "file %s, of which %s are free, after %d writes\n", size(int(f.FileBytes)), size(int(f.FreeBytes)), f.Writes)
+	if f.Note != "" {
+		fmt.Fprintf(a.out, "note: %s\n", plain(f.Note))
+	}
 }
 
 // printBits shows the statistics of the first, the last and some bits between.

@@ -40,6 +40,7 @@ type inspectReport struct {
 	Files          []string        `json:"files"`
 	Rows           int             `json:"rows"`
 	Dims           int             `json:"dims"`
+	Pictures       string          `json:"pictures,omitempty"` // their size and channels
 	Bad            int             `json:"bad_rows"`
 	BadExamples    []string        `json:"bad_examples,omitempty"`
 	Constant       int             `json:"constant_columns"`
@@ -67,6 +68,9 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	r := inspectReport{
 		Files: set.Files(), Rows: sum.Rows, Dims: sum.Dim, Bad: sum.Bad, Constant: len(sum.Constant), Bytes: sum.Ranges.Bytes, IDs: sum.IDs != nil,
 		Warnings: []string{},
+	}
+	if shape, ok := set.Shape(); ok {
+		r.Pictures = shape.String()
 	}
 	for i := range sum.BadExamples {
 		r.BadExamples = append(r.BadExamples, sum.BadExamples[i].Error())
@@ -170,7 +174,11 @@ func (c *inspectCommand) print(r inspectReport) {
 	if r.Bytes {
 		fmt.Fprint(c.out, ", all values are bytes")
 	}
-	fmt.Fprintf(c.out, "\nbad rows     %d\n", r.Bad)
+	fmt.Fprintln(c.out)
+	if r.Pictures != "" {
+		fmt.Fprintf(c.out, "pictures     %s\n", r.Pictures)
+	}
+	fmt.Fprintf(c.out, "bad rows     %d\n", r.Bad)
 	for _, b := range r.BadExamples {
 		fmt.Fprintf(c.out, "             %s\n", b)
 	}

@@ -108,9 +108,9 @@ Exit status: 0 done, 1 failed, 2 wrong usage.`,
 	flags.BoolVar(&a.json, "json", false, "print the result as JSON")
 	flags.BoolVar(&a.quiet, "quiet", false, "no progress and no notes")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%v; see \"hashgrove help %s\"", err, cmd.Name())
+		return usagef("%v; see \"hashgrove help %s\"", err, verb(cmd))
 	})
-	root.AddCommand(a.demo(), a.inspect(), a.features(), a.experiment(), a.train(), a.encode(), a.eval(), a.info(), a.verify(), a.version())
+	root.AddCommand(a.demo(), a.inspect(), a.features(), a.experiment(), a.train(), a.encode(), a.eval(), a.compare(), a.index(), a.search(), a.backup(), a.restore(), a.migrate(), a.info(), a.verify(), a.version())
 	return root
 }
 
@@ -128,11 +128,14 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return failed
 }
 
+// verb is what the user calls a command: its words after "hashgrove".
+func verb(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "hashgrove ") }
+
 // atLeast is the check of a verb that takes n arguments or more.
 func atLeast(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return usagef("%s needs %s; see \"hashgrove help %s\"", cmd.Name(), what, cmd.Name())
+			return usagef("%s needs %s; see \"hashgrove help %s\"", verb(cmd), what, verb(cmd))
 		}
 		return nil
 	}
@@ -141,7 +144,7 @@ func atLeast(n int, what string) cobra.PositionalArgs {
 // none is the check of a verb that takes no arguments.
 func none(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s takes no argument, but has %q; see \"hashgrove help %s\"", cmd.Name(), args[0], cmd.Name())
+		return usagef("%s takes no argument, but has %q; see \"hashgrove help %s\"", verb(cmd), args[0], verb(cmd))
 	}
 	return nil
 }

@@ -10,8 +10,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // outcome is what a command line left.
@@ -92,17 +95,48 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
+// shellWords splits a command line as a shell does, as far as single quotes go.
+func shellWords(line string) []string {
+	var words []string
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
+}
+
+// verbs is all commands that do something.
+func verbs(cmd *cobra.Command) []*cobra.Command {
+	var found []*cobra.Command
+	for _, c := range cmd.Commands() {
+		switch {
+		case c.Name() == "help" || c.Name() == "completion":
+		case c.HasSubCommands():
+			found = append(found, verbs(c)...)
+		default:
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
 // TestHelpExamples runs the examples of every verb in the order of the help.
 func TestHelpExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the demo's example takes seconds")
 	}
 	shop(t)
-	order := []string{"version", "inspect", "train", "encode", "eval", "info", "verify", "demo", "features", "experiment"}
+	order := []string{
+		"version", "inspect", "train", "encode", "eval", "compare", "index build", "index add", "index delete", "index compact", "search", "backup", "restore",
+		"migrate", "info", "verify", "demo", "features", "experiment",
+	}
 	root := (&app{}).root()
 	seen := 0
 	for _, name := range order {
-		cmd, _, err := root.Find([]string{name})
+		cmd, _, err := root.Find(strings.Fields(name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +144,7 @@ func TestHelpExamples(t *testing.T) {
 			t.Errorf("%s has no example or no explanation", name)
 		}
 		for line := range strings.Lines(cmd.Example) {
-			words := strings.Fields(line)
+			words := shellWords(line)
 			if len(words) == 0 || words[0] != "hashgrove" {
 				t.Errorf("%s: example line %q is no command", name, line)
 				continue
@@ -119,10 +153,8 @@ func TestHelpExamples(t *testing.T) {
 			seen++
 		}
 	}
-	for _, cmd := range root.Commands() {
-		switch name := cmd.Name(); {
-		case name == "help" || name == "completion":
-		case !strings.Contains(strings.Join(order, " "), name):
+	for _, cmd := range verbs(root) {
+		if name := verb(cmd); !slices.Contains(order, name) {
 			t.Errorf("the examples of %s are not run", name)
 		}
 	}

@@ -46,7 +46,7 @@ func TestPictures(t *testing.T) {
 	gallery(t, "photos", 1)
 	gallery(t, "new", 2)
 	out := succeed(t, "inspect", "photos", "--size", "6", "--grey")
-	for _, want := range []string{"rows         40", "dimensions   36, all values are bytes", "20   bright"} {
+	for _, want := range []string{"rows         40", "dimensions   36, all values are bytes", "pictures     6 x 6", "20   bright"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("inspect does not say %q:\n%s", want, out)
 		}

@@ -37,7 +37,7 @@ func TestReadmeSession(t *testing.T) {
 	for _, session := range sessions {
 		for line := range strings.Lines(session) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
-			words := strings.Fields(line)
+			words := shellWords(line)
 			if len(words) > 1 && words[0] == "$" && words[1] == "hashgrove" {
 				succeed(t, words[2:]...)
 				ran++
@@ -68,7 +68,7 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 func TestDocsNameRealFlags(t *testing.T) {
 	known := map[string]bool{"help": true}
 	root := (&app{}).root()
-	for _, cmd := range root.Commands() {
+	for _, cmd := range verbs(root) {
 		for _, line := range strings.Fields(cmd.UsageString()) {
 			if name, ok := strings.CutPrefix(line, "--"); ok {
 				known[strings.Trim(name, ".,;:")] = true

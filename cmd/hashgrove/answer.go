@@ -1,0 +1,405 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"hashgrove/index"
+	"hashgrove/model"
+)
+
+// answer is what a search found and what is needed to print it.
+type answer struct {
+	path     string
+	snapshot *index.Snapshot
+	model    *model.Model // nil when the index has none
+	queries  *queries
+	results  []index.Result
+	vectors  map[index.ID][]float32 // of the hits, with --rerank
+	took     time.Duration
+}
+
+// searchReport is what search --json prints.
+type searchReport struct {
+	Index       string        `json:"index"`
+	Items       int           `json:"items"`
+	Bits        int           `json:"bits"`
+	Fingerprint string        `json:"fingerprint"`
+	Seconds     float64       `json:"seconds"`
+	Memory      *memoryReport `json:"memory,omitempty"`
+	Results     []queryReport `json:"results"`
+}
+
+// queryReport is the answer to one query.
+type queryReport struct {
+	Query string       `json:"query"`           // id or row of the query, or its code
+	Label string       `json:"label,omitempty"` // of the query
+	Code  string       `json:"code"`
+	Hits  []hitReport  `json:"hits"`
+	Plan  []stepReport `json:"plan,omitempty"`
+	Why   *matchReport `json:"why,omitempty"` // about the first hit
+}
+
+type hitReport struct {
+	ID         index.ID               `json:"id"`
+	Distance   int                    `json:"distance"`
+	Label      string                 `json:"label,omitempty"`
+	Tags       []string               `json:"tags,omitempty"`
+	Attributes map[string]index.Value `json:"attributes,omitempty"`
+	Score      *float64               `json:"score,omitempty"`
+}
+
+type stepReport struct {
+	Method  index.Method `json:"method"`
+	Items   int          `json:"items"`
+	Codes   int          `json:"codes"`
+	Reason  string       `json:"reason"`
+	LookUps int          `json:"look_ups,omitempty"`
+	Met     int          `json:"codes_met,omitempty"`
+}
+
+type memoryReport struct {
+	Total    int `json:"total_bytes"`
+	Codes    int `json:"codes_bytes"`
+	Postings int `json:"postings_bytes"`
+	IDs      int `json:"ids_bytes"`
+	Columns  int `json:"columns_bytes"`
+	Tables   int `json:"tables_bytes"`
+}
+
+func memoryOf(m index.Memory) *memoryReport {
+	return &memoryReport{m.Total(), m.Codes, m.Postings, m.IDs, m.Columns, m.Tables}
+}
+
+// size writes a number of bytes for people.
+func size(bytes int) string {
+	x := float64(bytes)
+	for _, unit := range []string{"bytes", "kB", "MB"} {
+		if x < 1000 {
+			if unit == "bytes" {
+				return fmt.Sprintf("%d bytes", bytes)
+			}
+			return fmt.Sprintf("%.3g %s", x, unit)
+		}
+		x /= 1000
+	}
+	return fmt.Sprintf("%.3g GB", x)
+}
+
+func (m *memoryReport) String() string {
+	return fmt.Sprintf("%s: %s codes, %s postings, %s ids, %s labels, tags and attributes, %s tables",
+		size(m.Total), size(m.Codes), size(m.Postings), size(m.IDs), size(m.Columns), size(m.Tables))
+}
+
+// report collects the answer to one query.
+func (c *searchCommand) report(a *answer, q int) (queryReport, error) {
+	r := queryReport{
+		Query: a.queries.names[q], Label: a.queries.labels[q], Hits: []hitReport{},
+		Code: hex.EncodeToString(a.queries.codes.AppendBytes(nil, q)),
+	}
+	for _, h := range a.results[q].Hits {
+		item, _ := a.snapshot.Get(h.ID)
+		hit := hitReport{ID: h.ID, Distance: h.Distance, Label: item.Label, Tags: item.Tags, Attributes: item.Attributes}
+		if c.reranked() {
+			hit.Score = &h.Score
+		}
+		r.Hits = append(r.Hits, hit)
+	}
+	for _, s := range a.results[q].Plan {
+		r.Plan = append(r.Plan, stepReport{s.Method, s.Items, s.Codes, s.Reason, s.LookUps, s.Met})
+	}
+	if c.explain && len(r.Hits) > 0 {
+		var err error
+		r.Why, err = a.why(q)
+		return r, err
+	}
+	return r, nil
+}
+
+func (c *searchCommand) reranked() bool { return len(c.rerank) > 0 && c.rerankBy != "none" }
+
+func (c *searchCommand) print(a *answer) error {
+	if c.to == "csv" && !c.json {
+		return c.printCSV(a)
+	}
+	s := a.snapshot
+	all := searchReport{
+		Index: a.path, Items: s.Len(), Bits: s.Bits(), Fingerprint: s.Fingerprint().String(), Seconds: a.took.Seconds(), Results: []queryReport{},
+	}
+	if c.explain {
+		all.Memory = memoryOf(s.Memory())
+		if !c.json {
+			fmt.Fprintf(c.out, "%s: %d items in %v\n", a.path, s.Len(), all.Memory)
+		}
+	}
+	for q := range a.results {
+		r, err := c.report(a, q)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			all.Results = append(all.Results, r)
+		} else {
+			c.printQuery(a, q, r)
+		}
+	}
+	if c.json {
+		return c.printJSON(all)
+	}
+	return nil
+}
+
+// printQuery prints the answer to one query as a table.
+func (c *searchCommand) printQuery(a *answer, q int, r queryReport) {
+	title := plain(r.Query)
+	if r.Label != "" {
+		title += " (" + plain(r.Label) + ")"
+	}
+	if len(r.Hits) == 0 {
+		fmt.Fprintf(c.out, "%s: nothing found\n", title)
+	} else {
+		fmt.Fprintln(c.out, title)
+		t := c.table()
+		fields := c.columns(r.Hits)
+		header := make(table.Row, len(fields))
+		for i, f := range fields {
+			header[i] = plain(f)
+		}
+		t.AppendHeader(header)
+		for i, h := range r.Hits {
+			row := make(table.Row, len(fields))
+			for j, f := range fields {
+				row[j] = plain(h.field(f, r.Query, i))
+			}
+			t.AppendRow(row)
+		}
+		t.Render()
+	}
+	if c.explain {
+		fmt.Fprint(c.out, a.results[q].Plan)
+	}
+	if r.Why != nil {
+		c.printWhy(a, r)
+	}
+}
+
+// columns is what to print of these hits: what was asked for, or what at least one of them has.
+func (c *searchCommand) columns(hits []hitReport) []string {
+	if len(c.fields) > 0 {
+		return c.fields
+	}
+	fields := []string{"id", "distance"}
+	if c.reranked() {
+		fields = append(fields, "score")
+	}
+	names := map[string]bool{}
+	label, tags := false, false
+	for _, h := range hits {
+		label, tags = label || h.Label != "", tags || len(h.Tags) > 0
+		for name := range h.Attributes {
+			names[name] = true
+		}
+	}
+	if label {
+		fields = append(fields, "label")
+	}
+	if tags {
+		fields = append(fields, "tags")
+	}
+	return append(fields, slices.Sorted(maps.Keys(names))...)
+}
+
+// field is what a column says of a hit; "" when the item has nothing of that name.
+func (h *hitReport) field(name, query string, rank int) string {
+	switch name {
+	case "query":
+		return query
+	case "rank":
+		return strconv.Itoa(rank + 1)
+	case "id":
+		return h.ID.String()
+	case "distance":
+		return strconv.Itoa(h.Distance)
+	case "score":
+		if h.Score == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*h.Score, 'g', 6, 64)
+	case "label":
+		return h.Label
+	case "tags":
+		return strings.Join(h.Tags, ";")
+	}
+	v, ok := h.Attributes[name]
+	if !ok {
+		return ""
+	}
+	if text, ok := v.Text(); ok {
+		return text
+	}
+	return v.String()
+}
+
+// plain keeps what a stored text could do to a terminal from doing it.
+func plain(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return s
+	}
+	quoted := strconv.Quote(s)
+	return quoted[1 : len(quoted)-1]
+}
+
+// printCSV prints a line per hit.
+func (c *searchCommand) printCSV(a *answer) error {
+	w := csv.NewWriter(c.out)
+	fields := c.fields
+	if len(fields) == 0 {
+		var every []hitReport
+		for q := range a.results {
+			r, err := c.report(a, q)
+			if err != nil {
+				return err
+			}
+			every = append(every, r.Hits...)
+		}
+		fields = append([]string{"query", "rank"}, c.columns(every)...)
+	}
+	if err := w.Write(fields); err != nil {
+		return err
+	}
+	for q := range a.results {
+		r, err := c.report(a, q)
+		if err != nil {
+			return err
+		}
+		for i, h := range r.Hits {
+			row := make([]string, len(fields))
+			for j, f := range fields {
+				row[j] = h.field(f, r.Query, i)
+			}
+			if err := w.Write(row); err != nil {
+				return err
+			}
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// matchReport explains the distance of a query and its first hit.
+type matchReport struct {
+	ID index.ID `json:"id"`
+	index.Match
+	Bits []bitReasons `json:"bits,omitempty"` // with the vectors of both
+}
+
+// bitReasons is why a bit of the query and of the hit agree or differ; a is the query.
+type bitReasons struct {
+	Bit     int            `json:"bit"`
+	Agree   bool           `json:"agree"`
+	Reasons []reasonReport `json:"reasons"`
+}
+
+type reasonReport struct {
+	Name string `json:"name"`
+	index.Reason
+}
+
+// why explains the first hit: by bits, and by features where both vectors are at hand.
+func (a *answer) why(q int) (*matchReport, error) {
+	id := a.results[q].Hits[0].ID
+	item, _ := a.snapshot.Get(id)
+	r := &matchReport{ID: id, Match: index.Compare(a.queries.codes.Row(q), item.Code, a.snapshot.Bits())}
+	hit, ok := a.vectors[id]
+	if !ok || a.model == nil {
+		return r, nil
+	}
+	b, ok := a.model.Encoder.(*model.Binned)
+	if !ok {
+		return r, nil
+	}
+	x := a.queries.vectors.Row(q)
+	for k := range b.Bits() {
+		reasons, err := index.Reasons(b, k, x, hit, 3)
+		if err != nil {
+			return nil, err
+		}
+		bit := bitReasons{Bit: k, Agree: slices.Contains(r.Agree, k), Reasons: []reasonReport{}}
+		for _, reason := range reasons {
+			bit.Reasons = append(bit.Reasons, reasonReport{a.feature(reason.Feature), reason})
+		}
+		r.Bits = append(r.Bits, bit)
+	}
+	return r, nil
+}
+
+// feature is the name of a column of the model's vectors.
+func (a *answer) feature(j int) string {
+	if names := a.model.Info.Features; j < len(names) {
+		return names[j]
+	}
+	return "column " + strconv.Itoa(j)
+}
+
+// runs writes ascending numbers as 0-5 7 9-12.
+func runs(list []int) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(list[i])
+		if j > i {
+			part += "-" + strconv.Itoa(list[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, " ")
+}
+
+// printWhy prints the bits of the first hit, and the strongest reason of each, the bits that differ first.
+func (c *searchCommand) printWhy(a *answer, r queryReport) {
+	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n", plain(r.Query), plain(r.Why.ID.String()), runs(r.Why.Differ))
+	fmt.Fprintf(c.out, "and agree in the bits: %s\n", runs(r.Why.Agree))
+	if len(r.Why.Bits) == 0 {
+		return
+	}
+	const most = 24
+	t := c.table()
+	t.AppendHeader(table.Row{"bit", "", "feature", "threshold", "query", "hit"})
+	rows := 0
+	for _, agree := range []bool{false, true} {
+		for _, b := range r.Why.Bits {
+			if b.Agree != agree || len(b.Reasons) == 0 {
+				continue
+			}
+			if rows++; rows > most {
+				continue
+			}
+			x := b.Reasons[0]
+			threshold := fmt.Sprint(x.Threshold)
+			if a.model.Encoder.Kind() == "linear" {
+				threshold = "" // a hyperplane has none
+			}
+			t.AppendRow(table.Row{b.Bit, map[bool]string{false: "differs", true: "agrees"}[agree], plain(x.Name), threshold, x.A, x.B})
+		}
+	}
+	t.Render()
+	if rows > most {
+		fmt.Fprintf(c.out, "and %d bits more; --json has them all\n", rows-most)
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"hashgrove/store"
+)
+
+// TestBackupAndRestore: a backup is an index, and what is restored answers as the original did.
+func TestBackupAndRestore(t *testing.T) {
+	indexed(t)
+	ask := func(index string) string {
+		return succeed(t, shellWords("search "+index+" new.csv -k 30 --to csv --fields query,id,distance,label,f0")...)
+	}
+	want := ask("items.hgi")
+	if out := succeed(t, shellWords("backup items.hgi -o items.backup")...); !strings.Contains(out, "items.backup: backup of 400 items, 16 bits, fingerprint "+fingerprint(t, "m.hgm")) {
+		t.Errorf("backup says %s", out)
+	}
+	if ask("items.backup") != want {
+		t.Error("the backup answers otherwise")
+	}
+	succeed(t, "verify", "items.backup")
+	succeed(t, shellWords(`index delete items.hgi --where 'label = "boots"'`)...)
+	if ask("items.hgi") == want {
+		t.Error("deleting changed nothing")
+	}
+	succeed(t, shellWords("restore items.backup -o again.hgi")...)
+	if ask("again.hgi") != want {
+		t.Error("the restored index answers otherwise")
+	}
+
+	write(t, "damaged.backup", string(damage(read(t, "items.backup"))))
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"backup items.hgi", 2, "backup needs -o FILE"},
+		{"backup -o x.hgi", 2, "backup needs an index"},
+		{"backup nowhere.hgi -o x.hgi", 1, "nowhere.hgi"},
+		{"backup items.hgi -o again.hgi", 1, "again.hgi"},
+		{"backup m.hgm -o x.hgi", 1, "m.hgm"},
+		{"restore items.backup", 2, "restore needs -o INDEX"},
+		{"restore items.backup -o again.hgi", 1, "again.hgi"},
+		{"restore nowhere.backup -o x.hgi", 1, "nowhere.backup"},
+		{"restore damaged.backup -o x.hgi", 1, "damaged.backup"},
+		{"restore items.csv -o x.hgi", 1, "items.csv"},
+	} {
+		o := try(t, shellWords(c.args)...)
+		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") || strings.Count(o.err, "\n") != 1 {
+			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		}
+		if _, err := os.Lstat("x.hgi"); err == nil {
+			t.Errorf("hashgrove %s left an index", c.args)
+			os.Remove("x.hgi")
+		}
+	}
+	if ask("again.hgi") != want {
+		t.Error("a refused command changed an index")
+	}
+}
+
+// TestMigrate: an index that moved to another model answers as one that was built with it.
+func TestMigrate(t *testing.T) {
+	indexed(t)
+	succeed(t, shellWords("train items.csv --label category --id sku --bits 24 --rounds 6 -o longer.hgm")...)
+	succeed(t, shellWords("index build want.hgi items.csv --label category --id sku --model longer.hgm --attributes items.csv --attribute-columns f0")...)
+	old := succeed(t, shellWords("search items.hgi new.csv -k 30 --to csv")...)
+	write(t, "half.csv", strings.Join(strings.Split(string(read(t, "items.csv")), "\n")[:200], "\n")+"\n")
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"migrate items.hgi --vectors items.csv", 2, "migrate needs --model MODEL"},
+		{"migrate items.hgi --model longer.hgm", 2, "--vectors DATA"},
+		{"migrate nowhere.hgi --model longer.hgm --vectors items.csv --id sku", 1, "nowhere.hgi"},
+		{"migrate items.hgi --model longer.hgm --vectors nowhere.csv", 1, "nowhere.csv"},
+		{"migrate items.hgi --model longer.hgm --vectors half.csv --id sku", 1, "items-"},
+		{"migrate items.hgi --model items.csv --vectors items.csv --id sku", 1, "items.csv"},
+	} {
+		o := try(t, shellWords(c.args)...)
+		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") || strings.Count(o.err, "\n") != 1 {
+			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		}
+		if succeed(t, shellWords("search items.hgi new.csv -k 30 --to csv")...) != old {
+			t.Fatalf("hashgrove %s changed the index", c.args)
+		}
+	}
+	out := succeed(t, shellWords("migrate items.hgi --model longer.hgm --vectors items.csv --vectors new.csv --label category --id sku")...)
+	if !strings.Contains(out, "items.hgi: index of 400 items, 24 bits, fingerprint "+fingerprint(t, "longer.hgm")) {
+		t.Errorf("migrate says %s", out)
+	}
+	for _, query := range []string{"new.csv", `--id items-5 --where 'label = "hats" and f0 < 2'`} {
+		a := succeed(t, shellWords("search items.hgi "+query+" -k 30 --to csv")...)
+		if b := succeed(t, shellWords("search want.hgi "+query+" -k 30 --to csv")...); a != b {
+			t.Errorf("%s: the migrated index answers otherwise", query)
+		}
+	}
+	if left, _ := filepath.Glob("items.hgi?*"); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+}
+
+// TestIndexInUse: many may read, and whoever writes is alone.
+func TestIndexInUse(t *testing.T) {
+	indexed(t)
+	ctx := context.Background()
+	reader, err := store.Open(ctx, "items.hgi", store.OpenOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, shellWords("search items.hgi --id items-3")...)
+	succeed(t, shellWords("backup items.hgi -o beside.backup")...)
+	refused := func(lines ...string) { // all at once, because each waits a second
+		var all sync.WaitGroup
+		for _, line := range lines {
+			all.Go(func() {
+				o := try(t, shellWords(line)...)
+				if o.code != 1 || !strings.Contains(o.err, "items.hgi") || !strings.Contains(o.err, "in use") || strings.Count(o.err, "\n") != 1 {
+					t.Errorf("hashgrove %s: exit %d, %s", line, o.code, o.err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	refused("index delete items.hgi --ids items-3 --quiet")
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := store.Open(ctx, "items.hgi", store.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("search items.hgi --id items-3", "index add items.hgi new.csv --id sku --quiet", "info items.hgi", "verify items.hgi",
+		"migrate items.hgi --model m.hgm --vectors items.csv --id sku")
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, shellWords("index delete items.hgi --ids items-3")...)
+}

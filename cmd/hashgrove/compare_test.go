@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"hashgrove/compare"
+)
+
+// compareArgs is a comparison of a second on the shop's items.
+func compareArgs(more ...string) []string {
+	return append([]string{"compare", "items.csv", "--label", "category", "--id", "sku", "--methods", "fasthash,lsh", "--bits", "8,16", "--rounds", "10", "--work", "lab"}, more...)
+}
+
+func TestCompareSaysTheSameInEveryForm(t *testing.T) {
+	shop(t)
+	out := succeed(t, compareArgs("--report", "page.html")...)
+	for _, want := range []string{"40 queries against 360 items of 12 dimensions", "classifier-onehot <-", "float-cosine", "Advice\n- ", "page.html"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the text lacks %q:\n%s", want, out)
+		}
+	}
+	var r compare.Result
+	text := succeed(t, compareArgs("--json")...)
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	if text != succeed(t, compareArgs("--to", "json", "--quiet")...) && r.Kept != len(r.Rows) {
+		t.Error("--json and --to json differ")
+	}
+	random, lsh, fast := r.Find("random", 16), r.Find("lsh", 16), r.Find("fasthash", 16)
+	if !(random.MAP+0.05 < lsh.MAP && lsh.MAP+0.05 < fast.MAP) || fast.UnseenMAP == 0 || len(r.Advice) < 2 {
+		t.Errorf("random %.3f, LSH %.3f, FastHash %.3f (unseen %.3f), advice %v", random.MAP, lsh.MAP, fast.MAP, fast.UnseenMAP, r.Advice)
+	}
+	var keys map[string]any
+	if err := json.Unmarshal([]byte(text), &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"version", "data", "bits", "seed", "rows", "advice", "warnings", "seconds"} {
+		if _, ok := keys[key]; !ok {
+			t.Errorf("compare --json has no %q", key)
+		}
+	}
+	row := keys["rows"].([]any)[0].(map[string]any)
+	for _, key := range []string{
+		"method", "kind", "supervised", "bits", "bytes_per_item", "map", "map_low", "map_high", "precision_100", "pr_area", "map_10000", "pr_area_10000",
+		"unseen_map", "train_seconds", "encode_microseconds", "search_microseconds", "distinct_codes", "largest_bucket", "recommended",
+	} {
+		if _, ok := row[key]; !ok {
+			t.Errorf("a row of compare --json has no %q", key)
+		}
+	}
+	if csv := succeed(t, compareArgs("--to", "csv")...); strings.Count(csv, "\n") != len(r.Rows)+1 || !strings.HasPrefix(csv, "method,kind,") {
+		t.Errorf("the CSV is\n%s", csv)
+	}
+	if md := succeed(t, compareArgs("--to", "markdown")...); !strings.Contains(md, "| float-cosine |") || !strings.Contains(md, r.Advice[0].Text) {
+		t.Errorf("the Markdown is\n%s", md)
+	}
+	if bench := succeed(t, compareArgs("--to", "bench")...); strings.Count(bench, "BenchmarkCompare/") != len(r.Rows) {
+		t.Errorf("the benchmark text is\n%s", bench)
+	}
+	page := string(read(t, "page.html"))
+	for _, want := range []string{"<html", "items.csv", "fasthash", "--rounds 10"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+}
+
+func TestCompareGoesOnAfterAnInterruption(t *testing.T) {
+	shop(t)
+	args := compareArgs()
+	ctx, cancel := context.WithCancel(context.Background())
+	errOut := &watcher{when: "fasthash, 8 16 bits: MAP", then: cancel}
+	var out bytes.Buffer
+	if code := run(ctx, strings.NewReader(""), &out, errOut, args); code != 1 || out.Len() > 0 {
+		t.Fatalf("exit %d\n%s%s", code, out.String(), errOut.String())
+	}
+	if text := errOut.String(); !strings.Contains(text, "interrupted") || !strings.Contains(text, "safe in lab; the same command goes on") || !strings.Contains(text, " left") {
+		t.Errorf("an interrupted comparison says\n%s", text)
+	}
+	o := try(t, args...)
+	if o.code != 0 || !strings.Contains(o.err, "2 rows are those of an earlier run") || strings.Contains(o.err, "fasthash, 8 16 bits: MAP") {
+		t.Errorf("exit %d\n%s", o.code, o.err)
+	}
+	if o := try(t, append(args, "--restart")...); o.code != 0 || strings.Contains(o.err, "earlier run") {
+		t.Errorf("restart: exit %d\n%s", o.code, o.err)
+	}
+}
+
+func TestCompareMistakes(t *testing.T) {
+	shop(t)
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"compare", 2, "needs data"},
+		{"compare items.csv --label category --methods fasthash,magic", 2, `no method "magic"; the methods are ` + strings.Join(compare.Names(), ", ")},
+		{"compare items.csv --label category --methods lsh,lsh", 2, "twice"},
+		{"compare items.csv --label category --bits 0", 2, "1 to 4096"},
+		{"compare items.csv --label category --bits eight", 2, "bits"},
+		{"compare items.csv --label category --depth 40", 2, "depth"},
+		{"compare items.csv --label category --to html", 2, "text, json, csv, markdown, bench"},
+		{"compare items.csv --label category --share 2", 2, "--share 2"},
+		{"compare items.csv --label category --share 0.5 --queries new.csv", 2, "exclude each other"},
+		{"compare items.csv --label category --min-shared 0", 2, "--min-shared"},
+		{"compare items.csv --label category --features gist320", 2, "pictures"},
+		{"compare vectors.npy", 1, "--label"},
+		{"compare nowhere.csv", 1, "nowhere.csv"},
+		{"compare items.csv --label category --id sku --methods lsh --bits 8 --unseen 3", 1, "3 classes cannot be kept out"},
+		{"compare items.csv --label category --pca -3", 2, "principal components"},
+		{"compare vectors.npy --labels classes.txt --queries vectors.npy --methods lsh", 1, "queries: "},
+	} {
+		o := try(t, append(strings.Fields(c.args), "--work", "lab")...)
+		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") {
+			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		}
+	}
+	if _, err := os.Stat("lab"); err == nil {
+		t.Error("a mistake left a work folder")
+	}
+}
+
+// A failing method exits 0 with the others' rows, and says so.
+func TestCompareSaysWhichMethodFailed(t *testing.T) {
+	shop(t)
+	o := try(t, "compare", "items.csv", "--label", "category", "--id", "sku", "--methods", "pca-itq,lsh", "--bits", "8,16", "--unseen", "-1", "--work", "lab")
+	if o.code != 0 || !strings.Contains(o.err, "PCA-ITQ with 16 bits failed") || !strings.Contains(o.out, "failed") || !strings.Contains(o.out, "lsh") {
+		t.Errorf("exit %d\n%s%s", o.code, o.out, o.err)
+	}
+}
+
+func TestDemoLeavesAReport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the demo takes seconds")
+	}
+	t.Chdir(t.TempDir())
+	var r demoReport
+	if err := json.Unmarshal([]byte(succeed(t, "demo", "--bits", "4", "--save", "shop", "--json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]demoMethod{}
+	for _, m := range r.Methods {
+		names[m.Name] = m
+	}
+	for _, name := range []string{"FastHash", "LSH", "random codes", "plain pixels"} {
+		if names[name].MAP == 0 {
+			t.Errorf("the demo does not show %s", name)
+		}
+	}
+	if r.Methods[0].Name != "FastHash" || names["FastHash"].MAP < 2*names["random codes"].MAP || len(r.Advice) == 0 || r.Seconds == 0 {
+		t.Errorf("the demo says %+v", r)
+	}
+	if page := string(read(t, r.Report)); !strings.Contains(page, "data:image/png;base64,") || !strings.Contains(page, "pullover") {
+		t.Error("the report shows no pictures or classes")
+	}
+	succeed(t, "verify", "shop/demo.hgm")
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// indexReported is the report of a verb of index.
+func indexReported(t *testing.T, line string) indexReport {
+	t.Helper()
+	var r indexReport
+	out := succeed(t, append(shellWords(line), "--json")...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	return r
+}
+
+// TestIndexSession goes through the life of an index; every command is a process of its own to the store.
+func TestIndexSession(t *testing.T) {
+	indexed(t)
+	o := try(t, shellWords("index build again.hgi items.csv --label category --id sku --model m.hgm")...)
+	if o.code != 0 || !strings.Contains(o.err, "400 items of 16 bits will take about ") || !strings.Contains(o.out, "again.hgi: 400 items of 16 bits, ") {
+		t.Errorf("index build: exit %d\n%s%s", o.code, o.err, o.out)
+	}
+	if r := indexReported(t, "index add items.hgi new.csv --label category --id sku"); r.Added != 80 || r.Replaced != 0 || r.Items != 480 {
+		t.Errorf("index add: %+v", r)
+	}
+	if f := searched(t, "items.hgi --id new-3 -k 1"); f.Results[0].Hits[0].Distance != 0 {
+		t.Errorf("an added item is not found: %+v", f)
+	}
+
+	// The same rows again are refused as a whole, or replace what is there.
+	o = try(t, shellWords("index add items.hgi new.csv --label category --id sku")...)
+	if o.code != 1 || !strings.Contains(o.err, `the id "new-0" is in the index already`) {
+		t.Errorf("index add twice: exit %d, %s", o.code, o.err)
+	}
+	write(t, "about.jsonl", `{"sku": "new-3", "colour": "red"}`+"\n"+`{"sku": "new-4", "colour": "blue"}`+"\n"+`{"sku": "elsewhere"}`+"\n")
+	if r := indexReported(t, "index add items.hgi new.csv --label category --id sku --upsert --attributes about.jsonl"); r.Added != 0 || r.Replaced != 80 || r.Items != 480 {
+		t.Errorf("index add --upsert: %+v", r)
+	}
+	out := succeed(t, shellWords(`search items.hgi --id new-3 -k 500 --to csv --fields id,colour --where 'has colour'`)...)
+	if !strings.Contains(out, "new-3,red\n") || !strings.Contains(out, "new-4,blue\n") || strings.Count(out, "\n") != 3 {
+		t.Errorf("items with a colour:\n%s", out)
+	}
+
+	write(t, "gone.txt", "new-1\r\n\nnew-2\nnobody\nnew-2\n")
+	for _, c := range []struct {
+		line                  string
+		deleted, missing, now int
+	}{
+		{"index delete items.hgi --ids new-0,new-0,nobody", 1, 1, 479},
+		{"index delete items.hgi --ids-file gone.txt", 2, 1, 477},
+		{`index delete items.hgi --where 'colour = "red" or id = "new-5"'`, 2, 0, 475},
+		{`index delete items.hgi --where 'colour = "red"'`, 0, 0, 475},
+		{"index delete items.hgi --ids nobody --where ' '", 0, 1, 475},
+	} {
+		if r := indexReported(t, c.line); r.Deleted != c.deleted || r.Missing != c.missing || r.Items != c.now {
+			t.Errorf("%s: %+v", c.line, r)
+		}
+	}
+	for _, id := range []string{"new-0", "new-1", "new-3"} {
+		if o := try(t, "search", "items.hgi", "--id", id); o.code != 1 || !strings.Contains(o.err, "no item has the id") {
+			t.Errorf("%s is still there: %s", id, o.out)
+		}
+	}
+	before := succeed(t, shellWords("search items.hgi new.csv -k 30 --to csv")...)
+	if out := succeed(t, "index", "compact", "items.hgi"); !strings.Contains(out, "items.hgi: 475 items, ") {
+		t.Errorf("index compact says %s", out)
+	}
+	if after := succeed(t, shellWords("search items.hgi new.csv -k 30 --to csv")...); after != before {
+		t.Error("compacting changed an answer")
+	}
+	out = succeed(t, "info", "items.hgi")
+	for _, want := range []string{"items.hgi: index of 16 bits, fingerprint " + fingerprint(t, "m.hgm"), "475 items with ", "vectors of 12 dimensions (trees)", "memory "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("info does not say %q:\n%s", want, out)
+		}
+	}
+	if out := succeed(t, "verify", "items.hgi"); !strings.Contains(out, "items.hgi: intact index, fingerprint ") {
+		t.Errorf("verify says %s", out)
+	}
+	if left, _ := filepath.Glob("*.tmp*"); len(left) > 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+}
+
+// TestIndexOfCodes: a code file makes the index that the vectors make, with the model or without.
+func TestIndexOfCodes(t *testing.T) {
+	indexed(t)
+	succeed(t, shellWords("encode -m m.hgm items.csv --label category --id sku -o items.hgc")...)
+	succeed(t, shellWords("index build bare.hgi items.hgc")...)
+	write(t, "labels.csv", strings.ReplaceAll(string(read(t, "items.csv")), "sku,category", "id,label"))
+	succeed(t, shellWords("index build full.hgi items.hgc --model m.hgm --attributes labels.csv --attribute-columns label,f0")...)
+	ask := func(index, what string) string {
+		return succeed(t, shellWords("search "+index+" "+what+" -k 25 --to csv --fields query,id,distance")...)
+	}
+	want := ask("items.hgi", "new.csv")
+	if got := ask("full.hgi", "new.csv"); got != want {
+		t.Error("an index of codes answers otherwise")
+	}
+	if ask("bare.hgi", "items.hgc") != ask("items.hgi", "items.hgc") {
+		t.Error("an index without a model answers otherwise")
+	}
+	line := ` --id items-8 -k 9 --where 'label = "coats" and f0 > 0' --json`
+	a, b := succeed(t, shellWords("search items.hgi"+line)...), succeed(t, shellWords("search full.hgi"+line)...)
+	cut := func(s string) string { _, s, _ = strings.Cut(s, `"results"`); return s }
+	if cut(a) != cut(b) {
+		t.Errorf("labels and attributes differ:\n%s\n%s", a, b)
+	}
+	if out := succeed(t, "info", "bare.hgi"); !strings.Contains(out, "holds no model") {
+		t.Errorf("info says %s", out)
+	}
+	if r := indexReported(t, "index add bare.hgi items.hgc --upsert"); r.Replaced != 400 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestIndexMistakes(t *testing.T) {
+	indexed(t)
+	succeed(t, shellWords("train items.csv --label category --id sku --bits 16 --rounds 3 -o other.hgm")...)
+	succeed(t, shellWords("encode -m other.hgm new.csv --label category --id sku -o other.hgc")...)
+	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku -o new.hgc")...)
+	succeed(t, shellWords("index build codes.hgi new.hgc")...)
+	succeed(t, shellWords("index build rows.hgi vectors.npy --model m.hgm")...)
+	lines := strings.Split(string(read(t, "new.csv")), "\n")
+	write(t, "narrow.csv", "a,b,c\n1,2,3\n")
+	write(t, "nan.csv", lines[0]+"\n"+lines[1]+"\nz,hats,1,NaN,1,1,1,1,1,1,1,1,1,1\n")
+	write(t, "twice.csv", lines[0]+"\n"+lines[1]+"\n"+lines[1]+"\n")
+	write(t, "few.csv", "price\n1\n")
+	write(t, "others.csv", "id,price\nx,1\n")
+	write(t, "damaged.hgi", string(damage(read(t, "items.hgi"))))
+	intact := string(read(t, "items.hgi"))
+	if err := os.Mkdir("folder", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"index paint", 2, `index has no verb "paint"`},
+		{"index build x.hgi", 2, "index build needs an index to make and data"},
+		{"index build x.hgi new.csv", 2, "vectors need a model"},
+		{"index build items.hgi new.csv --model m.hgm", 1, "items.hgi: file already exists"},
+		{"index build x.hgi nowhere.csv --model m.hgm", 1, "nowhere.csv"},
+		{"index build x.hgi new.csv --model nowhere.hgm", 1, "nowhere.hgm"},
+		{"index build x.hgi new.csv --model items.csv", 1, "items.csv"},
+		{"index build x.hgi narrow.csv --model m.hgm", 1, "narrow.csv: vectors of 3 dimensions, but the model takes 12"},
+		{"index build x.hgi nan.csv --model m.hgm", 1, "nan.csv: row 2, column f1"},
+		{"index build x.hgi twice.csv --id sku --model m.hgm", 1, "new-0"},
+		{"index build x.hgi other.hgc --model m.hgm", 1, "give the model that made them"},
+		{"index build x.hgi new.hgc other.hgc", 1, "codes of the models "},
+		{"index build x.hgi new.hgc new.hgc", 1, `new.hgc: item 80: the id "new-0" is in the batch twice`},
+		{"index build x.hgi new.hgc new.csv --model m.hgm", 2, "cannot be mixed"},
+		{"index build folder/there/x.hgi new.hgc", 1, "folder/there"},
+		{"index build x.hgi new.csv --model m.hgm --attributes few.csv", 1, "few.csv: 1 records for 80 rows"},
+		{"index build x.hgi new.csv --model m.hgm --attributes others.csv", 1, "others.csv: none of its 1 ids is in the data"},
+		{"index build x.hgi new.csv --model m.hgm --attributes new.csv --id sku --attribute-columns price", 1, `no column or key "price"`},
+		{"index build x.hgi new.csv --model m.hgm --attribute-columns price", 2, "--attributes"},
+		{"index add nowhere.hgi new.csv", 1, "nowhere.hgi"},
+		{"index add damaged.hgi new.csv", 1, "damaged.hgi"},
+		{"index add items.hgi narrow.csv", 1, "vectors of 3 dimensions, but the model takes 12"},
+		{"index add items.hgi other.hgc", 1, "other.hgc: codes of model "},
+		{"index add rows.hgi vectors.npy", 1, "vectors.npy: its rows have no ids, so they go by their numbers, and rows.hgi has an item 0 already"},
+		{"index add codes.hgi narrow.csv", 2, "codes.hgi has none: it was built from codes"},
+		{"index delete items.hgi", 2, "one of --ids, --ids-file and --where"},
+		{"index delete items.hgi --ids a --where 'has f0'", 2, "one of --ids, --ids-file and --where"},
+		{"index delete items.hgi a", 2, "--ids"},
+		{"index delete items.hgi --where ' '", 2, "one of --ids, --ids-file and --where"},
+		{"index delete items.hgi --where 'f0 >'", 2, "--where: filter, column 5: found the end"},
+		{"index delete items.hgi --ids-file nowhere.txt", 1, "nowhere.txt"},
+		{"index delete nowhere.hgi --ids a", 1, "nowhere.hgi"},
+		{"index compact nowhere.hgi", 1, "nowhere.hgi"},
+		{"verify damaged.hgi", 1, "damaged.hgi"},
+		{"info damaged.hgi", 1, "damaged.hgi"},
+	} {
+		o := try(t, append(shellWords(c.args), "--quiet")...)
+		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") || c.args != "verify damaged.hgi" && strings.Count(o.err, "\n") != 1 || o.out != "" {
+			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		}
+		if _, err := os.Lstat("x.hgi"); err == nil {
+			t.Errorf("hashgrove %s left an index", c.args)
+			os.Remove("x.hgi")
+		}
+		if string(read(t, "items.hgi")) != intact {
+			t.Fatalf("hashgrove %s changed the index", c.args)
+		}
+	}
+	for _, line := range []string{"index build x.hgi other.hgc --model m.hgm", "index add items.hgi other.hgc"} {
+		said := try(t, shellWords(line)...).err
+		for _, m := range []string{"m.hgm", "other.hgm"} {
+			if f := fingerprint(t, m); !strings.Contains(said, f) {
+				t.Errorf("%s does not name %s: %s", line, f, said)
+			}
+		}
+	}
+}
+
+// TestBadRowsOfAnIndex: rows are dropped only when that was asked for, and those without ids are numbered anew.
+func TestBadRowsOfAnIndex(t *testing.T) {
+	indexed(t)
+	text := strings.ReplaceAll(string(read(t, "new.csv")), "sku,", "name,")
+	lines := strings.Split(text, "\n")
+	lines[2] = "bad,boots,NaN,1,1,1,1,1,1,1,1,1,1,1"
+	write(t, "bad.csv", strings.Join(lines, "\n"))
+	o := try(t, shellWords("index build x.hgi bad.csv --label category --model m.hgm --skip-bad")...)
+	if o.code != 0 || !strings.Contains(o.err, "dropped 1 bad rows") || !strings.Contains(o.err, "their numbers among the rows that were kept") || !strings.Contains(o.out, "79 items") {
+		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
+	}
+}

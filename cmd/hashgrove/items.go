@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"hashgrove/dataset"
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/model"
+)
+
+// itemFlags says which items go into an index.
+type itemFlags struct {
+	data       dataFlags
+	attributes string
+	columns    []string
+}
+
+// attributesHelp is what every verb that takes attributes says about them.
+const attributesHelp = `--attributes names a table with a header (CSV, TSV) or JSON lines with more about the items, for filters and for
+the answers: by id where it has a column id, or the one that --id names, else row by row. Its columns label and
+tags are labels and tags where the data have none.`
+
+func (i *itemFlags) bind(f *pflag.FlagSet) {
+	i.data.bind(f, "")
+	f.StringVar(&i.attributes, "attributes", "", "CSV, TSV or JSONL file with attributes of the items, by id or by row")
+	f.StringSliceVar(&i.columns, "attribute-columns", nil, "columns or keys to take from --attributes; default all")
+}
+
+// itemSource is items on their way into an index: rows that a model encodes, or code files.
+type itemSource struct {
+	paths []string
+	bits  int
+	about *attributes // nil when there are none
+
+	model *model.Model
+	set   *dataset.Set
+	src   dataset.Source
+
+	batch *index.Batch
+	named bool // the rows have ids
+	bad   int  // rows left out
+}
+
+// open opens the data; without is why there is no model, where one is needed and missing.
+func (i *itemFlags) open(m *model.Model, paths []string, without string) (*itemSource, error) {
+	in := &itemSource{paths: paths}
+	coded, err := codeFiles(paths)
+	if err != nil {
+		return nil, err
+	}
+	if coded {
+		err = in.openCodes()
+	} else if m == nil {
+		err = usagef("%s: vectors need a model to encode them, and %s", paths[0], without)
+	} else {
+		in.model, in.bits = m, m.Encoder.Bits()
+		threads, _ := i.data.flags.GetInt("threads")
+		in.set, in.src, err = openFor(m, i.data, paths, threads)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(i.columns) > 0 && i.attributes == "" {
+		return nil, usagef("--attribute-columns chooses from a file that --attributes names")
+	}
+	if i.attributes != "" {
+		if in.about, err = readAttributes(i.attributes, i.data.id, i.columns); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+// openCodes looks at the header of the first code file.
+func (in *itemSource) openCodes() error {
+	f, err := os.Open(in.paths[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := hamming.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.paths[0], err)
+	}
+	in.bits = r.Bits
+	return nil
+}
+
+// count tells how many items there are, reading all rows where nothing less does; such a pass finds what is wrong with
+// them, too.
+func (in *itemSource) count(ctx context.Context, a *app) (int, error) {
+	if in.set != nil {
+		if n := in.set.Rows(); n >= 0 {
+			return n, nil
+		}
+		sum, err := a.scan(ctx, in.set, false)
+		if err != nil {
+			return 0, err
+		}
+		return sum.Rows, nil
+	}
+	n := 0
+	return n, in.eachCodes(func(codes hamming.Codes, _ []string, _ model.Fingerprint) error {
+		n += codes.Len()
+		return ctx.Err()
+	})
+}
+
+// eachCodes reads the code files in bounded memory.
+func (in *itemSource) eachCodes(take func(codes hamming.Codes, ids []string, f model.Fingerprint) error) error {
+	one := func(path string) error {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		r, err := hamming.NewReader(f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if r.Bits != in.bits {
+			return fmt.Errorf("%s: codes of %d bits, but %s has %d", path, r.Bits, in.paths[0], in.bits)
+		}
+		for {
+			codes, ids, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			if err := take(codes, ids, r.Fingerprint); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range in.paths {
+		if err := one(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns the n items. An index is in memory anyway, and one batch is added as a whole or not at all.
+func (in *itemSource) read(ctx context.Context, a *app, n int) (*index.Batch, error) {
+	in.batch = &index.Batch{IDs: make([]index.ID, 0, n), Codes: hamming.NewCodes(0, in.bits)}
+	in.batch.Codes.Data = make([]uint64, 0, n*in.batch.Codes.Words)
+	p := a.start("encoding", n, 0)
+	defer p.end()
+	var err error
+	if in.set == nil {
+		first := true
+		err = in.eachCodes(func(codes hamming.Codes, ids []string, f model.Fingerprint) error {
+			if !first && f != in.batch.Fingerprint {
+				return fmt.Errorf("codes of the models %v and %v: make an index of each", in.batch.Fingerprint, f)
+			}
+			in.batch.Fingerprint, first = f, false
+			p.tick(len(in.batch.IDs) + codes.Len())
+			return errors.Join(ctx.Err(), in.append(codes, dataset.Chunk{IDs: ids}))
+		})
+	} else {
+		in.batch.Fingerprint = in.model.Fingerprint()
+		err = in.model.EncodeSource(ctx, in.src, a.threads, func(first int, codes hamming.Codes, chunk dataset.Chunk) error {
+			p.tick(first + codes.Len())
+			return in.append(codes, chunk)
+		})
+		if bad, first := in.set.Bad(); err == nil && bad > 0 {
+			in.bad = bad
+			a.note("dropped %d bad rows, the first: %v", bad, &first[0])
+			if !in.named {
+				a.warn([]string{"the rows have no ids, so they go by their numbers among the rows that were kept"})
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.about != nil {
+		if err := in.about.check(len(in.batch.IDs)); err != nil {
+			return nil, err
+		}
+	}
+	return in.batch, nil
+}
+
+// append adds rows to the batch.
+func (in *itemSource) append(codes hamming.Codes, chunk dataset.Chunk) error {
+	for i := range codes.Len() {
+		row := len(in.batch.IDs)
+		it := index.Item{ID: index.Int(int64(row)), Code: codes.Row(i)}
+		if chunk.IDs != nil {
+			in.named = true
+			id, err := index.ParseID(chunk.IDs[i])
+			if err != nil {
+				return fmt.Errorf("%s: row %d: %w", in.paths[0], row, err)
+			}
+			it.ID = id
+		}
+		if chunk.Labels != nil {
+			it.Label = chunk.Labels[i]
+		}
+		if chunk.Tags != nil {
+			it.Tags = slices.Clone(chunk.Tags[i]) // the list is lent
+		}
+		if in.about != nil {
+			r := in.about.find(it.ID, row)
+			if it.Label == "" {
+				it.Label = r.label
+			}
+			if len(it.Tags) == 0 {
+				it.Tags = r.tags
+			}
+			it.Attributes = r.values
+		}
+		in.batch.Append(it)
+	}
+	return nil
+}

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hashgrove/index"
+	"hashgrove/model"
+)
+
+type searchCommand struct {
+	*app
+	data       dataFlags // of the queries
+	items      dataFlags // of the vectors of the items, for --rerank
+	rows       []int
+	ids, codes []string
+
+	k, radius, prefix, shortlist int
+	where, method, rerankBy, to  string
+	rerank, fields               []string
+	margins, explain             bool
+
+	within bool // a radius was given
+	limit  bool // so was k
+}
+
+func (a *app) search() *cobra.Command {
+	c := &searchCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "search INDEX QUERY... | --id ID | --code HEX",
+		Short: "Find the nearest items of an index, exactly",
+		Long: `Find the items whose codes are nearest to those of the queries. A query is a row of vectors or a
+picture, which the model in the index encodes; a row of a code file; an item of the index (--id); or a code in
+hexadecimal digits (--code). The answer is exact and in a fixed order: by distance, then by id. An item of the
+index finds itself, too.
+
+--where lets only some items through: comparisons of label, tag, id and attributes with =, !=, <, <=, >, >= and
+in (...), "has NAME", and, or, not, and brackets, for instance
+  --where 'label = "boots" and price < 30 and not tag in ("sale", "old")'
+
+--margins puts items at the same distance in the order of how sure the query's bits are. --rerank orders the
+shortlist by float vectors of the items, by id, or by row where they have no ids. --explain tells how each query
+was searched and why the first hit was found: which bits agree and differ and, with --rerank, which features
+decided them.
+
+The index is opened for reading only: several searches may run at once, but not beside a command that writes.`,
+		Example: `  hashgrove search items.hgi new.csv --row 0 -k 5
+  hashgrove search items.hgi --id items-7 --radius 2 --where 'label = "boots" and f0 > 1'
+  hashgrove search items.hgi --code ffff --json
+  hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
+  hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id sku --explain`,
+		Args: atLeast(1, "an index and a query"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.within, c.limit = cmd.Flags().Changed("radius"), cmd.Flags().Changed("k")
+			return c.run(cmd.Context(), args[0], args[1:])
+		},
+	}
+	f := cmd.Flags()
+	bindQueries(f, &c.data)
+	f.IntSliceVar(&c.rows, "row", nil, "search for these rows only, counted from 0; default all")
+	f.StringArrayVar(&c.ids, "id", nil, "search for what is like the item with this id; may be given several times")
+	f.StringArrayVar(&c.codes, "code", nil, "search for a code in hexadecimal digits; may be given several times")
+	f.IntVarP(&c.k, "k", "k", 10, "number of items to find; with --radius at most so many, and all by default")
+	f.IntVar(&c.radius, "radius", 0, "find all items at this distance or less")
+	f.StringVar(&c.where, "where", "", "find only items that this filter lets through")
+	f.IntVar(&c.prefix, "prefix", 0, "search by the first bits, and order what is found by all bits; 0 means all")
+	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how sure the query's bits are")
+	f.StringArrayVar(&c.rerank, "rerank", nil, "vectors of the items, to order the shortlist by; may be given several times")
+	f.StringVar(&c.rerankBy, "rerank-by", "euclidean", "euclidean or cosine distance, or none to use the vectors for --explain alone")
+	f.IntVar(&c.shortlist, "shortlist", 0, "items that --prefix and --rerank look at; default ten times k, and at least 100")
+	bindVectors(f, &c.items)
+	f.StringVar(&c.method, "method", "auto", "way to search: auto, scan, tables or list; the answer does not depend on it")
+	f.BoolVar(&c.explain, "explain", false, "tell how the search was done and why the first hit was found")
+	f.StringVar(&c.to, "to", "table", "form of the output: table or csv; --json is another")
+	f.StringSliceVar(&c.fields, "fields", nil, "what to print of the hits: query, rank, id, distance, score, label, tags or names of attributes")
+	return cmd
+}
+
+// bindQueries adds the flags of data, but the column of ids under another name: --id is an item here.
+func bindQueries(f *pflag.FlagSet, d *dataFlags) {
+	var usual pflag.FlagSet
+	d.bind(&usual, "")
+	usual.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name == "id" {
+			flag.Name = "id-column"
+		}
+		f.AddFlag(flag)
+	})
+	d.flags = f
+}
+
+// bindVectors adds the flags of the vectors of the items: what tells which columns are vectors and ids.
+func bindVectors(f *pflag.FlagSet, d *dataFlags) {
+	var usual pflag.FlagSet
+	d.bind(&usual, "rerank-")
+	for _, name := range []string{"format", "vector", "label", "id", "ids"} {
+		flag := usual.Lookup("rerank-" + name)
+		flag.Usage = strings.ReplaceAll(flag.Usage, "of the rerank", "of --rerank")
+		f.AddFlag(flag)
+	}
+	d.flags = f
+}
+
+// check finds what is wrong with the command line before anything is opened.
+func (c *searchCommand) check(args []string) error {
+	kinds := 0
+	for _, given := range []bool{len(args) > 0, len(c.ids) > 0, len(c.codes) > 0} {
+		if given {
+			kinds++
+		}
+	}
+	vectors := len(args) > 0
+	switch {
+	case kinds == 0:
+		return usagef("search needs something to search for: files, --id or --code")
+	case kinds > 1:
+		return usagef("search takes files, --id or --code, one of them at a time")
+	case c.k < 1:
+		return usagef("-k %d: ask for 1 item or more", c.k)
+	case c.within && c.radius < 0:
+		return usagef("--radius %d: a distance is 0 or more", c.radius)
+	case c.prefix < 0:
+		return usagef("--prefix %d: give the number of bits to search by", c.prefix)
+	case c.shortlist < 0:
+		return usagef("--shortlist %d: give a number of items, or 0 for ten times k", c.shortlist)
+	case len(c.rows) > 0 && (!vectors || slices.Min(c.rows) < 0):
+		return usagef("--row is the number of a row in the files to search for, counted from 0")
+	case !slices.Contains([]string{"auto", "scan", "tables", "list"}, c.method):
+		return usagef("--method %s: choose auto, scan, tables or list", c.method)
+	case !slices.Contains([]string{"euclidean", "cosine", "none"}, c.rerankBy):
+		return usagef("--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
+	case c.to != "table" && c.to != "csv":
+		return usagef("--to %s: choose table or csv", c.to)
+	case c.explain && c.to == "csv" && !c.json:
+		return usagef("--explain goes with a table or --json, not with --to csv")
+	case c.margins && !vectors:
+		return usagef("--margins needs vectors to search for: codes do not tell how sure they are")
+	case len(c.rerank) > 0 && len(c.codes) > 0:
+		return usagef("--rerank needs a vector to search for, and --code has none")
+	}
+	return nil
+}
+
+func (c *searchCommand) run(ctx context.Context, path string, args []string) error {
+	if err := c.check(args); err != nil {
+		return err
+	}
+	filter, err := index.Parse(c.where)
+	if err != nil {
+		return usagef("--where: %w", err)
+	}
+	st, err := c.openIndex(ctx, path, true)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	s, m := st.Snapshot(), st.Model()
+	if c.prefix > s.Bits() {
+		return usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, s.Bits())
+	}
+	q, err := c.queries(ctx, path, s, m, args)
+	if err != nil {
+		return err
+	}
+	if err := s.Accepts(q.fingerprint); err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	o := index.Options{
+		Filter: filter, Prefix: c.prefix, Shortlist: c.shortlist, Threads: c.threads, Explain: c.explain, Fingerprint: q.fingerprint,
+	}
+	if c.method != "auto" {
+		o.Method = index.Method(c.method)
+	}
+	if c.margins {
+		if o.Margins, err = margins(m, q); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	results, vectors, err := c.find(ctx, s, m, q, o)
+	if err != nil {
+		return err
+	}
+	return c.print(&answer{
+		path: path, snapshot: s, model: m, queries: q, results: results, vectors: vectors, took: time.Since(began),
+	})
+}
+
+// margins is the scores of all queries before the sign.
+func margins(m *model.Model, q *queries) ([]float32, error) {
+	if q.vectors.Rows == 0 {
+		return nil, usagef("--margins needs vectors to search for: codes do not tell how sure they are")
+	}
+	b, ok := m.Encoder.(*model.Binned)
+	if !ok {
+		return nil, fmt.Errorf("--margins works with trees and linear functions, not with a model of kind %s", m.Encoder.Kind())
+	}
+	all := make([]float32, 0, len(q.names)*b.Bits())
+	for i := range q.vectors.Rows {
+		one, err := index.Margins(b, q.vectors.Row(i))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one...)
+	}
+	return all, nil
+}
+
+// searchFor runs the queries with the given k.
+func (c *searchCommand) searchFor(ctx context.Context, s *index.Snapshot, q *queries, k int, o index.Options) ([]index.Result, error) {
+	if c.within {
+		if c.limit {
+			o.Limit = k
+		}
+		return s.WithinBatch(ctx, q.codes, c.radius, o)
+	}
+	return s.SearchBatch(ctx, q.codes, k, o)
+}
+
+// find searches, and orders by float vectors when it should. The vectors of the items may be too many for the memory:
+// a first search tells which are needed, one pass over the file picks them, and the same search again uses them.
+func (c *searchCommand) find(ctx context.Context, s *index.Snapshot, m *model.Model, q *queries, o index.Options) ([]index.Result, map[index.ID][]float32, error) {
+	if len(c.rerank) == 0 {
+		results, err := c.searchFor(ctx, s, q, c.k, o)
+		return results, nil, err
+	}
+	if o.Shortlist == 0 {
+		o.Shortlist = max(100, 10*min(c.k, index.MaxItems))
+	}
+	first, err := c.searchFor(ctx, s, q, max(c.k, o.Shortlist), o)
+	if err != nil {
+		return nil, nil, err
+	}
+	needed := map[index.ID]bool{}
+	for _, r := range first {
+		for _, h := range r.Hits {
+			needed[h.ID] = true
+		}
+	}
+	for _, text := range c.ids {
+		needed[index.Text(text)] = true
+	}
+	vectors, err := c.itemVectors(ctx, m, needed)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.vectorsOfItems(q, vectors); err != nil {
+		return nil, nil, err
+	}
+	if c.rerankBy != "none" {
+		distance := euclidean
+		if c.rerankBy == "cosine" {
+			distance = cosine
+		}
+		o.Rerank = func(query int, hits []index.Hit, scores []float64) error {
+			x := q.vectors.Row(query)
+			for i, h := range hits {
+				y, ok := vectors[h.ID]
+				if !ok {
+					return fmt.Errorf("--rerank has no vector of the item %q", h.ID.String())
+				}
+				if len(x) != len(y) {
+					return fmt.Errorf("--rerank has vectors of %d dimensions, the query has %d", len(y), len(x))
+				}
+				scores[i] = distance(x, y)
+			}
+			return nil
+		}
+	}
+	results, err := c.searchFor(ctx, s, q, c.k, o)
+	return results, vectors, err
+}
+
+// vectorsOfItems gives the queries that are items of the index their vectors.
+func (c *searchCommand) vectorsOfItems(q *queries, vectors map[index.ID][]float32) error {
+	for _, text := range c.ids {
+		v, ok := vectors[index.Text(text)]
+		if !ok {
+			return fmt.Errorf("--rerank has no vector of the item %q", text)
+		}
+		q.vectors.Data = append(q.vectors.Data, v...)
+		q.vectors.Cols = len(v)
+		q.vectors.Rows++
+	}
+	if q.vectors.Rows == 0 {
+		return usageError{errors.New("--rerank needs vectors to search for, and a code file has none")}
+	}
+	return nil
+}
+
+func euclidean(x, y []float32) float64 {
+	sum := 0.0
+	for j := range x {
+		d := float64(x[j]) - float64(y[j])
+		sum += float64(d * d)
+	}
+	return math.Sqrt(sum)
+}
+
+// cosine is 1 less the cosine of the angle; a vector of zeros is at a right angle to everything.
+func cosine(x, y []float32) float64 {
+	xy, xx, yy := 0.0, 0.0, 0.0
+	for j := range x {
+		a, b := float64(x[j]), float64(y[j])
+		xy += float64(a * b)
+		xx += float64(a * a)
+		yy += float64(b * b)
+	}
+	if xx == 0 || yy == 0 {
+		return 1
+	}
+	return 1 - xy/(math.Sqrt(xx)*math.Sqrt(yy))
+}

@@ -1,0 +1,460 @@
+package main
+
+import (
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// indexed makes the shop, a model m.hgm of 16 bits, and the index items.hgi of items.csv with the attribute f0. The
+// model is a poor one, so that codes differ.
+func indexed(t *testing.T) {
+	t.Helper()
+	shop(t)
+	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--rounds", "2", "--depth", "1", "-o", "m.hgm")
+	succeed(t, shellWords("index build items.hgi items.csv --label category --id sku --model m.hgm --attributes items.csv --attribute-columns f0")...)
+}
+
+// hit is one of search --json.
+type hit struct {
+	ID         string             `json:"id"`
+	Distance   int                `json:"distance"`
+	Label      string             `json:"label"`
+	Attributes map[string]float64 `json:"attributes"`
+	Score      *float64           `json:"score"`
+}
+
+// found is what search --json says.
+type found struct {
+	Index       string  `json:"index"`
+	Items       int     `json:"items"`
+	Bits        int     `json:"bits"`
+	Fingerprint string  `json:"fingerprint"`
+	Seconds     float64 `json:"seconds"`
+	Results     []struct {
+		Query string           `json:"query"`
+		Label string           `json:"label"`
+		Code  string           `json:"code"`
+		Hits  []hit            `json:"hits"`
+		Plan  []map[string]any `json:"plan"`
+		Why   *struct {
+			ID            string `json:"id"`
+			Distance      int    `json:"distance"`
+			Agree, Differ []int
+			Bits          []struct {
+				Bit     int  `json:"bit"`
+				Agree   bool `json:"agree"`
+				Reasons []struct {
+					Name      string  `json:"name"`
+					Threshold float64 `json:"threshold"`
+					A, B      float64
+				} `json:"reasons"`
+			} `json:"bits"`
+		} `json:"why"`
+	} `json:"results"`
+}
+
+func searched(t *testing.T, line string) found {
+	t.Helper()
+	out := succeed(t, append(shellWords("search "+line), "--json")...)
+	var f found
+	if err := json.Unmarshal([]byte(out), &f); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	return f
+}
+
+// item is a row of a shop's table as the test knows it.
+type item struct {
+	id, label string
+	code      []byte
+	vector    []float64
+}
+
+// items reads a table of the shop and its codes in the plainest way.
+func items(t *testing.T, table string) []item {
+	t.Helper()
+	codes := strings.Fields(succeed(t, "encode", "-m", "m.hgm", table, "--label", "category", "--id", "sku", "--to", "hex", "-o", "-"))
+	var list []item
+	for i, line := range strings.Split(strings.TrimSpace(string(read(t, table))), "\n")[1:] {
+		fields := strings.Split(line, ",")
+		it := item{id: fields[0], label: fields[1]}
+		it.code, _ = hex.DecodeString(codes[i])
+		for _, f := range fields[2:] {
+			x, err := strconv.ParseFloat(f, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			it.vector = append(it.vector, float64(float32(x)))
+		}
+		list = append(list, it)
+	}
+	return list
+}
+
+func (a item) distance(b item) int {
+	n := 0
+	for i := range a.code {
+		n += bits.OnesCount8(a.code[i] ^ b.code[i])
+	}
+	return n
+}
+
+// nearest is the definition of a search: all items that may be found, by distance, then by id.
+func nearest(base []item, q item, may func(item) bool) []item {
+	var list []item
+	for _, it := range base {
+		if may(it) {
+			list = append(list, it)
+		}
+	}
+	slices.SortFunc(list, func(a, b item) int { return cmp.Or(a.distance(q)-b.distance(q), strings.Compare(a.id, b.id)) })
+	return list
+}
+
+// TestSearchIsTheDefinition compares every way of searching with a plain one.
+func TestSearchIsTheDefinition(t *testing.T) {
+	indexed(t)
+	base, queries := items(t, "items.csv"), items(t, "new.csv")
+	all := func(item) bool { return true }
+	distinct := map[string]bool{}
+	for _, it := range base {
+		distinct[string(it.code)] = true
+	}
+	if len(distinct) < 20 {
+		t.Fatalf("only %d distinct codes", len(distinct))
+	}
+	same := func(what string, hits []hit, want []item, q item) {
+		t.Helper()
+		if len(hits) != len(want) {
+			t.Errorf("%s: %d hits, want %d", what, len(hits), len(want))
+			return
+		}
+		for i, h := range hits {
+			w := want[i]
+			if h.ID != w.id || h.Distance != w.distance(q) || h.Label != w.label || float32(h.Attributes["f0"]) != float32(w.vector[0]) {
+				t.Errorf("%s: hit %d is %v, want %s at %d", what, i, h, w.id, w.distance(q))
+				return
+			}
+		}
+	}
+	succeed(t, "encode", "-m", "m.hgm", "new.csv", "--label", "category", "--id", "sku", "-o", "new.hgc")
+	for _, method := range []string{"auto", "scan", "tables", "list"} {
+		f := searched(t, "items.hgi new.csv --label category --id-column sku -k 7 --method "+method)
+		if len(f.Results) != 80 || f.Items != 400 || f.Bits != 16 || f.Index != "items.hgi" || f.Fingerprint == "" {
+			t.Fatalf("%d results, %d items, %d bits", len(f.Results), f.Items, f.Bits)
+		}
+		for i, r := range f.Results {
+			if r.Query != queries[i].id || r.Label != queries[i].label || r.Code != hex.EncodeToString(queries[i].code) {
+				t.Fatalf("query %d is %s (%s) %s", i, r.Query, r.Label, r.Code)
+			}
+			same(method, r.Hits, nearest(base, queries[i], all)[:7], queries[i])
+		}
+	}
+	q := queries[3]
+	may := func(it item) bool { return (it.label == "boots" || it.label == "hats") && it.vector[0] < 1 }
+	where := `--where 'label in ("boots", "hats") and f0 < 1'`
+	list := nearest(base, q, may)
+	same("filter", searched(t, "items.hgi new.csv --id-column sku --row 3 -k 20 "+where).Results[0].Hits, list[:20], q)
+	within := slices.DeleteFunc(slices.Clone(list), func(it item) bool { return it.distance(q) > 5 })
+	same("radius", searched(t, "items.hgi new.csv --row 3 --radius 5 "+where).Results[0].Hits, within, q)
+	same("radius and k", searched(t, "items.hgi new.csv --row 3 --radius 5 -k 2 "+where).Results[0].Hits, within[:2], q)
+	same("codes", searched(t, "items.hgi new.hgc --row 3,4").Results[0].Hits, nearest(base, q, all)[:10], q)
+	same("hex", searched(t, "items.hgi --code "+hex.EncodeToString(q.code)).Results[0].Hits, nearest(base, q, all)[:10], q)
+	same("id", searched(t, "items.hgi --id items-17").Results[0].Hits, nearest(base, base[17], all)[:10], base[17])
+	same("more than there are", searched(t, "items.hgi --id items-17 -k 1000").Results[0].Hits, nearest(base, base[17], all), base[17])
+
+	// A prefix: the nearest by the first byte, as many as the shortlist, then by all bits.
+	first := func(a, b item) int { return bits.OnesCount8(a.code[0] ^ b.code[0]) }
+	short := slices.Clone(base)
+	slices.SortFunc(short, func(a, b item) int { return cmp.Or(first(a, q)-first(b, q), strings.Compare(a.id, b.id)) })
+	same("prefix", searched(t, "items.hgi new.csv --row 3 --prefix 8 --shortlist 30").Results[0].Hits, nearest(short[:30], q, all)[:10], q)
+}
+
+// TestRerank orders the shortlist by float vectors.
+func TestRerank(t *testing.T) {
+	indexed(t)
+	base, queries := items(t, "items.csv"), items(t, "new.csv")
+	all := func(item) bool { return true }
+	check := func(line string, q item, score func(a, b []float64) float64) {
+		t.Helper()
+		short := nearest(base, q, all)[:100]
+		slices.SortStableFunc(short, func(a, b item) int { return cmp.Compare(score(q.vector, a.vector), score(q.vector, b.vector)) })
+		hits := searched(t, "items.hgi "+line).Results[0].Hits
+		for i, h := range hits {
+			if h.ID != short[i].id || h.Score == nil || !near(*h.Score, score(q.vector, short[i].vector)) {
+				t.Fatalf("%s: hit %d is %v, want %s", line, i, h, short[i].id)
+			}
+		}
+	}
+	squares := func(a, b []float64) (sum float64) {
+		for i := range a {
+			sum += (a[i] - b[i]) * (a[i] - b[i])
+		}
+		return sum
+	}
+	root := func(a, b []float64) float64 { return math.Sqrt(squares(a, b)) }
+	angle := func(a, b []float64) float64 {
+		zero := make([]float64, len(a))
+		dot := (squares(a, zero) + squares(b, zero) - squares(a, b)) / 2
+		return 1 - dot/math.Sqrt(squares(a, zero)*squares(b, zero))
+	}
+	check("new.csv --row 5 --rerank items.csv --rerank-id sku", queries[5], root)
+	check("new.csv --row 5 --rerank items.csv --rerank-id sku --rerank-by cosine", queries[5], angle)
+	check("--id items-9 --rerank items.csv --rerank-id sku", base[9], root)
+	plain := searched(t, "items.hgi new.csv --row 5")
+	none := searched(t, "items.hgi new.csv --row 5 --rerank items.csv --rerank-id sku --rerank-by none")
+	if fmt.Sprint(plain.Results[0].Hits) != fmt.Sprint(none.Results[0].Hits) {
+		t.Error("vectors for --explain alone changed the answer")
+	}
+
+	// Rows without ids go by their numbers.
+	succeed(t, "index", "build", "rows.hgi", "vectors.npy", "--labels", "classes.txt", "--model", "m.hgm")
+	r := searchedNumbers(t, "rows.hgi --id 9 -k 3 --rerank vectors.npy")
+	if r[0] != 9 {
+		t.Errorf("row 9 is nearest to %v", r)
+	}
+}
+
+// searchedNumbers is the ids of the hits where they are numbers.
+func searchedNumbers(t *testing.T, line string) (ids []int) {
+	t.Helper()
+	var f struct {
+		Results []struct {
+			Hits []struct {
+				ID int `json:"id"`
+			} `json:"hits"`
+		} `json:"results"`
+	}
+	if err := json.Unmarshal([]byte(succeed(t, append(shellWords("search "+line), "--json")...)), &f); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range f.Results[0].Hits {
+		ids = append(ids, h.ID)
+	}
+	return ids
+}
+
+// TestMarginsOnlyOrderTies: the distances stay, and so does the set of items within a radius.
+func TestMarginsOnlyOrderTies(t *testing.T) {
+	indexed(t)
+	plain := searched(t, "items.hgi new.csv --radius 3")
+	sure := searched(t, "items.hgi new.csv --radius 3 --margins")
+	moved := 0
+	for i, r := range plain.Results {
+		a, b := slices.Clone(r.Hits), slices.Clone(sure.Results[i].Hits)
+		for j := range a {
+			if a[j].Distance != b[j].Distance {
+				t.Fatalf("query %d: hit %d at %d and %d", i, j, a[j].Distance, b[j].Distance)
+			}
+			if a[j].ID != b[j].ID {
+				moved++
+			}
+		}
+		byID := func(x, y hit) int { return strings.Compare(x.ID, y.ID) }
+		slices.SortFunc(a, byID)
+		slices.SortFunc(b, byID)
+		if fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Fatalf("query %d: other items", i)
+		}
+	}
+	if moved == 0 {
+		t.Error("margins changed nothing")
+	}
+}
+
+func TestExplain(t *testing.T) {
+	indexed(t)
+	base, queries := items(t, "items.csv"), items(t, "new.csv")
+	f := searched(t, "items.hgi new.csv --row 2 --where 'label = \"hats\"' --explain --rerank items.csv --rerank-id sku --rerank-by none")
+	r := f.Results[0]
+	if len(r.Plan) == 0 || r.Plan[0]["method"] == "" || r.Plan[0]["reason"] == "" {
+		t.Errorf("the plan is %v", r.Plan)
+	}
+	w := r.Why
+	if w == nil || w.ID != r.Hits[0].ID || w.Distance != r.Hits[0].Distance || len(w.Differ) != w.Distance || len(w.Agree)+len(w.Differ) != 16 || len(w.Bits) != 16 {
+		t.Fatalf("the first hit is explained by %+v", w)
+	}
+	top := base[slices.IndexFunc(base, func(it item) bool { return it.id == w.ID })]
+	q := queries[2]
+	reasons := 0
+	for _, b := range w.Bits {
+		if equal := (top.code[b.Bit/8]^q.code[b.Bit/8])>>(7-b.Bit%8)&1 == 0; equal != b.Agree {
+			t.Errorf("bit %d: agree is %v", b.Bit, b.Agree)
+		}
+		for _, x := range b.Reasons {
+			reasons++
+			j, err := strconv.Atoi(strings.TrimPrefix(x.Name, "f"))
+			if err != nil || !near(x.A, q.vector[j]) || !near(x.B, top.vector[j]) {
+				t.Errorf("bit %d: %s is %v and %v", b.Bit, x.Name, x.A, x.B)
+			} else if b.Agree != ((x.A < x.Threshold) == (x.B < x.Threshold)) {
+				t.Errorf("bit %d: %v and %v at %v do not explain it", b.Bit, x.A, x.B, x.Threshold)
+			}
+		}
+	}
+	if reasons == 0 {
+		t.Error("no reasons")
+	}
+	out := succeed(t, shellWords("search items.hgi new.csv --row 2 --explain --rerank items.csv --rerank-id sku")...)
+	for _, want := range []string{"items.hgi: 400 items in ", "segment 0, 400 items with ", "agree in the bits", "│ agrees", "threshold"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("search --explain does not say %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestRuns(t *testing.T) {
+	for want, list := range map[string][]int{"none": nil, "7": {7}, "0-1": {0, 1}, "0-5 7 9-12": {0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12}} {
+		if got := runs(list); got != want {
+			t.Errorf("%v is %s, want %s", list, got, want)
+		}
+	}
+}
+
+func TestSearchPrintsTablesAndCSV(t *testing.T) {
+	indexed(t)
+	out := succeed(t, shellWords("search items.hgi new.csv --label category --id-column sku --row 0 -k 3")...)
+	for _, want := range []string{"new-0 (", "│ id", "│ distance │ label", "│ f0", "items-"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("search does not print %q:\n%s", want, out)
+		}
+	}
+	out = succeed(t, shellWords("search items.hgi --id items-3 -k 2 --to csv")...)
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 3 || lines[0] != "query,rank,id,distance,label,f0" || !strings.HasPrefix(lines[1], "items-3,1,items-") {
+		t.Errorf("the table is\n%s", out)
+	}
+	out = succeed(t, shellWords("search items.hgi --id items-3 -k 1 --to csv --fields label,rank,nothing")...)
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 2 || lines[0] != "label,rank,nothing" || !strings.HasSuffix(lines[1], ",1,") {
+		t.Errorf("the table is\n%s", out)
+	}
+	out = succeed(t, shellWords(`search items.hgi --id items-3 --where 'label = "socks"'`)...)
+	if !strings.Contains(out, "items-3 (") || !strings.Contains(out, "nothing found") {
+		t.Errorf("nothing is %s", out)
+	}
+
+	// A stored text cannot command the terminal.
+	write(t, "evil.csv", "id,label,a,b\nx,\"\x1b[31mred\",1,2\ny,ok,3,4\nz,ok,3,5\n")
+	succeed(t, shellWords("train evil.csv --bits 2 --rounds 2 -o evil.hgm")...)
+	succeed(t, shellWords("index build evil.hgi evil.csv --model evil.hgm")...)
+	if out := succeed(t, shellWords("search evil.hgi --id x")...); strings.Contains(out, "\x1b[31mred") || !strings.Contains(out, `\x1b[31mred`) {
+		t.Errorf("the terminal gets %q", out)
+	}
+}
+
+// TestSearchPictures searches by picture, with a model that makes its own features.
+func TestSearchPictures(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gallery(t, "photos", 1)
+	gallery(t, "new", 2)
+	succeed(t, shellWords("train photos --size 16 --features gist320 --bits 6 --rounds 5 -o m.hgm")...)
+	succeed(t, shellWords("index build photos.hgi photos --size 16 --model m.hgm")...)
+	f := searched(t, "photos.hgi new/dark/0.png --size 16 -k 3")
+	if len(f.Results) != 1 || !strings.Contains(f.Results[0].Query, "0.png") || !strings.HasPrefix(f.Results[0].Hits[0].ID, "photos/") || f.Results[0].Hits[0].Label == "" {
+		t.Errorf("a picture finds %+v", f.Results)
+	}
+	if out := succeed(t, "info", "photos.hgi"); !strings.Contains(out, "takes pictures: its model carries its own gist features") {
+		t.Errorf("info says %s", out)
+	}
+	if o := try(t, shellWords("search photos.hgi new/dark/0.png --size 8")...); o.code != 1 || !strings.Contains(o.err, "pixels") {
+		t.Errorf("exit %d, %s", o.code, o.err)
+	}
+}
+
+// TestSearchMistakes checks status and sentence of what goes wrong.
+func TestSearchMistakes(t *testing.T) {
+	indexed(t)
+	succeed(t, shellWords("train items.csv --label category --id sku --bits 16 --rounds 3 -o other.hgm")...)
+	succeed(t, shellWords("encode -m other.hgm new.csv --label category --id sku -o other.hgc")...)
+	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku -o new.hgc")...)
+	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku --prefix 8 -o short.hgc")...)
+	succeed(t, shellWords("index build codes.hgi new.hgc")...)
+	write(t, "narrow.csv", "a,b,c\n1,2,3\n")
+	write(t, "nan.csv", strings.Join(strings.Split(string(read(t, "new.csv")), "\n")[:2], "\n")+"\nz,hats,1,NaN,1,1,1,1,1,1,1,1,1,1\n")
+	write(t, "damaged.hgi", string(damage(read(t, "items.hgi"))))
+	write(t, "cut.hgi", string(read(t, "items.hgi")[:5000]))
+	write(t, "empty.hgi", "")
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"search", 2, "search needs an index and a query"},
+		{"search items.hgi", 2, "something to search for"},
+		{"search items.hgi new.csv --id items-3", 2, "one of them at a time"},
+		{"search nowhere.hgi --id x", 1, "nowhere.hgi"},
+		{"search items.hgi nowhere.csv", 1, "nowhere.csv"},
+		{"search items.csv --id x", 1, "items.csv"},
+		{"search empty.hgi --id x", 1, "empty.hgi"},
+		{"search m.hgm --id x", 1, "m.hgm"},
+		{"search items.hgi new.csv -k 0", 2, "-k 0: ask for 1 item or more"},
+		{"search items.hgi new.csv -k -1", 2, "ask for 1 item or more"},
+		{"search items.hgi new.csv --radius -1", 2, "--radius -1: a distance is 0 or more"},
+		{"search items.hgi new.csv --prefix 17", 2, "--prefix 17: the codes of items.hgi have 16 bits"},
+		{"search items.hgi new.csv --row 80", 1, "there is no row 80: the rows are 0 to 79"},
+		{"search items.hgi new.hgc --row 80", 1, "there is no row 80: the rows are 0 to 79"},
+		{"search items.hgi new.csv --row -1", 2, "counted from 0"},
+		{"search items.hgi --id items-3 --row 1", 2, "counted from 0"},
+		{"search items.hgi --id items-400", 1, `items.hgi: no item has the id "items-400"`},
+		{"search items.hgi --code 12", 2, "a code of 16 bits is 4 hexadecimal digits"},
+		{"search items.hgi --code wxyz", 2, "a code of 16 bits is 4 hexadecimal digits"},
+		{"search items.hgi --id items-3 --where 'label == '", 2, "--where: filter, column 10: found the end"},
+		{"search items.hgi --id items-3 --where 'label boots'", 2, `--where: filter, column 7: found "boots"`},
+		{"search items.hgi --id items-3 --method magic", 2, "--method magic: choose auto, scan, tables or list"},
+		{"search items.hgi --id items-3 --to xml", 2, "--to xml: choose table or csv"},
+		{"search items.hgi --id items-3 --to csv --explain", 2, "--explain goes with a table or --json"},
+		{"search items.hgi narrow.csv", 1, "narrow.csv: vectors of 3 dimensions, but the model takes 12"},
+		{"search items.hgi nan.csv", 1, "nan.csv: row 2, column f1"},
+		{"search items.hgi other.hgc", 1, "other.hgc: codes of model "},
+		{"search items.hgi short.hgc", 1, "short.hgc: codes of 8 bits for an index of 16"},
+		{"search items.hgi new.hgc new.csv", 2, "cannot be mixed"},
+		{"search items.hgi new.hgc other.hgc", 1, "search for one after the other"},
+		{"search items.hgi new.hgc --margins", 2, "--margins needs vectors"},
+		{"search items.hgi --id items-3 --margins", 2, "--margins needs vectors"},
+		{"search items.hgi --code ffff --rerank items.csv", 2, "--rerank needs a vector"},
+		{"search items.hgi new.hgc --rerank items.csv --rerank-id sku", 2, "--rerank needs vectors"},
+		{"search items.hgi new.csv --rerank new.csv --rerank-id sku", 1, `--rerank has no vector of the item "items-`},
+		{"search items.hgi new.csv --rerank narrow.csv", 1, "--rerank has no vector of the item"},
+		{"search items.hgi new.csv --rerank items.csv --rerank-by taste", 2, "--rerank-by taste"},
+		{"search codes.hgi new.csv", 1, "codes.hgi holds no model to encode new.csv with"},
+		{"search damaged.hgi --id items-3", 1, "damaged.hgi"},
+		{"search cut.hgi --id items-3", 1, "cut.hgi"},
+	} {
+		o := try(t, shellWords(c.args)...)
+		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") || strings.Count(o.err, "\n") != 1 || o.out != "" {
+			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		}
+	}
+	both := try(t, "search", "items.hgi", "other.hgc").err
+	for _, m := range []string{"m.hgm", "other.hgm"} {
+		if f := fingerprint(t, m); !strings.Contains(both, f) {
+			t.Errorf("the refusal does not name %s: %s", f, both)
+		}
+	}
+}
+
+// fingerprint is what info says of a file.
+func fingerprint(t *testing.T, path string) string {
+	t.Helper()
+	var r struct{ Fingerprint string }
+	if err := json.Unmarshal([]byte(succeed(t, "info", path, "--json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Fingerprint
+}
+
+// damage changes one bit of every kilobyte.
+func damage(b []byte) []byte {
+	for i := 600; i < len(b); i += 1024 {
+		b[i] ^= 4
+	}
+	return b
+}
+
+func near(a, b float64) bool { return a-b < 1e-5 && b-a < 1e-5 }
