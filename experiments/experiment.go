@@ -16,7 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +30,13 @@ type Experiment struct {
 	Run   func(ctx context.Context, lab *Lab) (*Table, error)
 }
 
-// All are the experiments, in the order of the paper.
-var All = []Experiment{CIFAR10Features, CIFAR10Bits}
+// All are the experiments: those of each data set in the order of the paper, then what stands in for the largest.
+var All = slices.Concat([]Experiment{CIFAR10Features}, of(cifar10), of(iaprTC12), of(espGame), of(mirFlickr), []Experiment{SUN397, step1(sun397), SUN397Size, step1(sizes)})
+
+// of are the experiments that the paper has for a data set.
+func of(c collection) []Experiment {
+	return []Experiment{anchors(c), step1(c), methods(c), reduced(c), longCodes(c), steps(c), retrieval(c), unsupervised(c)}
+}
 
 // Find returns the experiment of the given name.
 func Find(name string) (Experiment, error) {
@@ -47,48 +52,20 @@ func Find(name string) (Experiment, error) {
 
 // Lab is where an experiment runs.
 type Lab struct {
-	Data    string // folder with the data sets
-	Cache   string // folder for the stages
-	Short   bool   // a small version on built-in pictures, in seconds
+	Data    string   // folder with the data sets
+	Cache   string   // folder for the stages
+	Short   bool     // a small version on built-in pictures, in seconds
+	Methods []string // run these alone; rows of others show what the cache has; nil means all
 	Threads int
 	Seed    uint64
 	Say     func(format string, args ...any) // progress; never nil
+
+	idle   bool                // make no stage: take what is in the cache
+	opened map[string][2]split // the parts of collections opened before, by name
 }
 
-// Table is what comes out.
-type Table struct {
-	Title string
-	Note  string // what the columns mean and what differs from the paper
-	Head  []string
-	Rows  [][]string
-}
-
-// Markdown writes the table with how it came about.
-func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s, %s, `%s`\n\n", t.Title, now.Format("2006-01-02"), Machine(), command)
-	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(t.Head, " | "), strings.Repeat("---|", len(t.Head)))
-	for _, row := range t.Rows {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-	}
-	fmt.Fprintf(&b, "\n%s\n", t.Note)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// Machine names the processor and its cores.
-func Machine() string {
-	name := runtime.GOARCH
-	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(b)) {
-			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-				name = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
-	return fmt.Sprintf("%d cores of %s", runtime.NumCPU(), name)
-}
+// errNotRun is the error of a stage that an idle lab would have to make.
+var errNotRun = errors.New("not run yet")
 
 // key is the digest of the inputs of a stage.
 func key(inputs ...any) string {
@@ -106,6 +83,9 @@ func (lab *Lab) file(name, key, suffix string, make func(path string) error) (st
 	if _, err := os.Stat(path); err == nil {
 		lab.Say("%s: in the cache", name)
 		return path, nil
+	}
+	if lab.idle {
+		return "", errNotRun
 	}
 	if err := os.MkdirAll(lab.Cache, 0o777); err != nil {
 		return "", err
@@ -138,15 +118,12 @@ func value[T any](lab *Lab, name, key string, make func() (T, error)) (v T, err 
 }
 
 // digest is the digest of files, to tell inputs apart by what is in them.
-func (lab *Lab) digest(paths ...string) (string, error) {
+func digest(paths ...string) (string, error) {
 	h := sha256.New()
 	for _, path := range paths {
 		f, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("%s is not there; put the data set where --data says (see \"hashgrove help experiment\")", path)
-		}
 		if err != nil {
-			return "", err
+			return "", missing(path, err)
 		}
 		_, err = io.Copy(h, f)
 		f.Close()
@@ -155,4 +132,12 @@ func (lab *Lab) digest(paths ...string) (string, error) {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// missing says what to do about a file of a data set that is not there; other errors stay as they are.
+func missing(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not there; put the data set where --data says (see \"hashgrove help experiment\")", path)
+	}
+	return err
 }

@@ -3,39 +3,58 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hashgrove/experiments"
+	"hashgrove/internal/section"
 )
 
 type experimentCommand struct {
 	*app
 	data, cache, output string
+	methods             []string
 	short               bool
 }
 
 func (a *app) experiment() *cobra.Command {
 	c := &experimentCommand{app: a}
-	var names strings.Builder
-	for _, e := range experiments.All {
-		fmt.Fprintf(&names, "  %-18s %s\n", e.Name, e.About)
-	}
 	cmd := &cobra.Command{
-		Use:   "experiment NAME",
+		Use:   "experiment [NAME]",
 		Short: "Run a table or figure of the paper again",
-		Long: `Run a table or figure of the paper from the original files to the table. The experiments:
-` + names.String() + `
-Data sets lie in the folder that --data names: cifar10/data_batch_1.bin to 5, cifar10/test_batch.bin (the
-binary version of CIFAR-10, from its home page). Every stage is kept in --cache under the digest of its
-inputs; an interrupted experiment goes on where it was. --short runs a small version on built-in pictures.`,
+		Long: `Run a table or figure of the paper from the original files to the table. Without a name, list the experiments.
+
+Data sets lie in the folder that --data names, as they are published:
+  cifar10    data_batch_1.bin to 5, test_batch.bin (the binary version of CIFAR-10, from its home page)
+  iaprtc12   pictures in any folder below, with the lists of TagProp (iaprtc12_train_list.txt and so on) or
+             ids.txt, labels.txt, tags.txt and split.txt
+  espgame    likewise, with the lists of TagProp
+  mirflickr  mirflickr/im1.jpg and so on, with annotations/ of version 0.8 or the lists of TagProp
+  sun397     SUN397/a/abbey/ and so on
+
+Every stage is kept in --cache under the digest of its inputs; an interrupted experiment goes on where it was,
+and a method that fails leaves the others their rows. --methods runs some methods alone; what the cache has of
+others is shown beside them, and --methods none shows just that. --short runs a small version on built-in
+pictures. Figures are written as SVG beside the file that --output names.`,
 		Example: `  hashgrove experiment cifar10-features --short --cache lab`,
-		Args:    atLeast(1, "the name of an experiment"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("experiment takes one name, but has %q; see \"hashgrove help experiment\"", args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.list()
+			}
+			return c.run(cmd.Context(), args[0])
+		},
 	}
 	home, err := os.UserCacheDir()
 	if err != nil {
@@ -45,8 +64,30 @@ inputs; an interrupted experiment goes on where it was. --short runs a small ver
 	f.StringVar(&c.data, "data", filepath.Join(home, "hashgrove"), "folder with the data sets")
 	f.StringVar(&c.cache, "cache", filepath.Join(home, "hashgrove", "experiments"), "folder for the stages")
 	f.StringVarP(&c.output, "output", "o", "", "Markdown file for the table, besides standard output")
+	f.StringSliceVar(&c.methods, "methods", nil, "run these methods alone, or none")
 	f.BoolVar(&c.short, "short", false, "a small version in seconds")
 	return cmd
+}
+
+// list prints the names of the experiments.
+func (c *experimentCommand) list() error {
+	type line struct {
+		Name  string `json:"name"`
+		About string `json:"about"`
+	}
+	var lines []line
+	for _, e := range experiments.All {
+		lines = append(lines, line{e.Name, e.About})
+	}
+	if c.json {
+		return c.printJSON(lines)
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintf(c.out, "%-24s %s\n", l.Name, l.About); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *experimentCommand) run(ctx context.Context, name string) error {
@@ -54,7 +95,14 @@ func (c *experimentCommand) run(ctx context.Context, name string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	lab := &experiments.Lab{Data: c.data, Cache: c.cache, Short: c.short, Threads: c.threads, Seed: c.seed, Say: c.note}
+	for _, m := range c.methods {
+		if names := append(experiments.Methods(), "none"); !slices.Contains(names, m) {
+			return usagef("there is no method %q; the methods are %s", m, strings.Join(names, ", "))
+		}
+	}
+	lab := &experiments.Lab{
+		Data: c.data, Cache: c.cache, Short: c.short, Methods: c.methods, Threads: c.threads, Seed: c.seed, Say: c.note,
+	}
 	table, err := e.Run(ctx, lab)
 	if err != nil {
 		return err
@@ -64,17 +112,21 @@ func (c *experimentCommand) run(ctx context.Context, name string) error {
 		command += " --short"
 	}
 	if c.output != "" {
-		f, err := os.Create(c.output)
-		if err != nil {
-			return err
+		err := section.WriteFile(c.output, func(w io.Writer) error { return table.Markdown(w, command, time.Now()) })
+		if err == nil {
+			err = table.WriteFigures(filepath.Dir(c.output))
 		}
-		defer f.Close()
-		if err := table.Markdown(f, command, time.Now()); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	if c.json {
-		return c.printJSON(table)
+		err = c.printJSON(table)
+	} else {
+		err = table.Markdown(c.out, command, time.Now())
 	}
-	return table.Markdown(c.out, command, time.Now())
+	if err == nil && len(table.Failures) > 0 {
+		err = fmt.Errorf("%d rows of %s failed; the table says why, and the next run tries them again", len(table.Failures), name)
+	}
+	return err
 }

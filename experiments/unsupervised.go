@@ -1,0 +1,30 @@
+package experiments
+
+import (
+	"context"
+
+	"hashgrove/baseline"
+)
+
+// unsupervised is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows curves
+// without numbers.
+func unsupervised(c collection) Experiment {
+	words := codebook(800)
+	rows := []row{fast(words, 0, plain(64), "FastHash", paperRow{})}
+	for _, name := range []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"} {
+		rows = append(rows, other(words, 0, name, baseline.Common{}, paperRow{}))
+	}
+	return Experiment{
+		Name:  c.name + "-unsupervised",
+		About: "Unsupervised methods against FastHash on " + c.title + ": the paper's Figure 3",
+		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
+			t, err := lab.table(ctx, c, c.title+": unsupervised methods (Figure 3)", "", rows)
+			if err != nil {
+				return nil, err
+			}
+			drawn, err := lab.curves(ctx, c, rows)
+			t.Figures = append(t.Figures, precisionFigure(c.name+"-unsupervised", c, drawn))
+			return t, err
+		},
+	}
+}
