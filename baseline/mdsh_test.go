@@ -100,8 +100,16 @@ func TestEigenfunctionsAgainstDense(t *testing.T) {
 }
 
 func TestMDSHBits(t *testing.T) {
+	for _, m := range []MDSH{{Bits: 10, Sigma: 0.6}, {Bits: 50, Sigma: 1.5}} { // enough functions, and too few for one cut each
+		testMDSHBits(t, m)
+	}
+	if _, _, err := (MDSH{Sigma: -1}).Fit(context.Background(), normal(9, 50, 6)); err == nil {
+		t.Error("σ = -1")
+	}
+}
+
+func testMDSHBits(t *testing.T, m MDSH) {
 	x := normal(9, 1500, 6)
-	m := MDSH{Bits: 10, Sigma: 0.6}
 	e, bits, err := m.Fit(context.Background(), x)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +125,7 @@ func TestMDSHBits(t *testing.T) {
 		if k > 0 && b.Cut == bits[k-1].Cut && b.Weight > bits[k-1].Weight || b.Weight > 1 || b.Weight < mdshLeast {
 			t.Errorf("weights of %+v", bits)
 		}
-		list, err := eigenfunctions(column(y, b.Dim), 0.6)
+		list, err := eigenfunctions(column(y, b.Dim), m.Sigma)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,8 +151,8 @@ func TestMDSHBits(t *testing.T) {
 			t.Errorf("bit %d is set in %g of the rows, cut at %g", k, share, b.Cut)
 		}
 	}
-	if _, _, err := (MDSH{Sigma: -1}).Fit(context.Background(), x); err == nil {
-		t.Error("σ = -1")
+	if last := bits[len(bits)-1].Cut; (last != 0.5) != (m.Bits == 50) {
+		t.Errorf("%d bits, the last cut at %g", m.Bits, last)
 	}
 }
 
