@@ -15,7 +15,7 @@ var CIFAR10Features = Experiment{
 			fast(gist320(), 0, plain(64), "depth 4", gist),
 			fast(gist320(), 0, trees(64, 400, 6), "400 trees of depth 6", gist),
 			fast(codebook(800), 5000, plain(64), "depth 4", words5),
-			fast(signed(800), 5000, trees(64, 800, 4), "800 trees", words5),
+			fast(signed(800), 5000, trees(64, 1600, 3), "1,600 trees of depth 3", words5),
 			fast(codebook(800), 0, plain(64), "depth 4", words),
 			fast(signed(800), 0, plain(64), "depth 4", words),
 			fast(signed(800), 0, trees(64, 400, 6), "400 trees of depth 6", words),
