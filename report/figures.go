@@ -238,7 +238,7 @@ func precisionRetrieved(looks []look, at string) figure {
 func (d Data) mapBits(looks []look) figure {
 	var lengths []float64
 	for _, r := range d.Results {
-		if r.Bits > 0 {
+		if r.Bits > 0 && r.Kind == Method { // floors and ceilings have lengths of their own
 			lengths = append(lengths, float64(r.Bits))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,6 +200,18 @@ func TestWritePlots(t *testing.T) {
 		if info, err := os.Stat(p); err != nil || info.Size() < 1000 {
 			t.Errorf("%s: %v, or too small", p, err)
 		}
+	}
+}
+
+// One code length has nothing to say about more bits, whatever the lengths of floors and ceilings are.
+func TestOneLengthHasNoPlotOfLengths(t *testing.T) {
+	d := small()
+	d.Results = slices.DeleteFunc(d.Results, func(r report.Result) bool { return r.Kind == report.Method && r.Bits != 32 })
+	floor := result("Sign", 784, 0.4)
+	floor.Kind = report.Floor
+	d.Results = append(d.Results, floor)
+	if page := string(render(t, d)); strings.Contains(page, "What more bits bring") {
+		t.Error("codes of 32 bits alone have a plot by code length")
 	}
 }
 
