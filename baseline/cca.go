@@ -125,7 +125,7 @@ func (m CCAITQ) correlations(ctx context.Context, x dataset.Source, y targets) (
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := newCholesky(ctx, y.covariance(m.Ridge), c, m.Threads)
+	l, err := linalg.NewCholesky(ctx, y.covariance(m.Ridge), c, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,13 +136,13 @@ func (m CCAITQ) correlations(ctx context.Context, x dataset.Source, y targets) (
 		for t := range row {
 			row[t] = (linalg.Dot(cross.RawRowView(s), z.RawRowView(t)) + linalg.Dot(cross.RawRowView(t), z.RawRowView(s))) / 2
 		}
-		l.forward(row)
+		l.Forward(row)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	whole := mat.DenseCopyOf(half.T())
-	if err := par.For(ctx, m.Threads, c, func(s int) { l.forward(whole.RawRowView(s)) }); err != nil {
+	if err := par.For(ctx, m.Threads, c, func(s int) { l.Forward(whole.RawRowView(s)) }); err != nil {
 		return nil, nil, err
 	}
 	t := mat.NewSymDense(c, nil)
@@ -162,7 +162,7 @@ func (m CCAITQ) correlations(ctx context.Context, x dataset.Source, y targets) (
 	w = mat.NewDense(k, d, nil)
 	return w, rho, par.For(ctx, m.Threads, k, func(i int) {
 		v := e.Vectors.RawRowView(i)
-		l.backward(v)
+		l.Backward(v)
 		for t := range c {
 			linalg.Axpy(v[t], z.RawRowView(t), w.RawRowView(i))
 		}

@@ -16,7 +16,7 @@ import (
 	"context"
 	"math"
 
-	"gonum.org/v1/gonum/blas/blas64"
+	"hashgrove/internal/linalg"
 )
 
 // smooth is a convex function to minimise. value moves to w and returns f there; gradient writes that of the place moved
@@ -48,7 +48,7 @@ func descend(ctx context.Context, f smooth, w []float64, tolerance float64, step
 			return at, step, nil
 		}
 		direct(d, g, pairs)
-		promise := dot64(d, g)
+		promise := linalg.Dot(d, g)
 		size := 1.0
 		if len(pairs) == 0 {
 			size = 1 / length // nothing is known of the scale yet
@@ -80,8 +80,8 @@ func descend(ctx context.Context, f smooth, w []float64, tolerance float64, step
 		for i := range w {
 			p.s[i], p.y[i] = next[i]-w[i], slope[i]-g[i]
 		}
-		p.sy = dot64(p.s, p.y)
-		if p.sy > 1e-12*dot64(p.y, p.y) { // else rounding has eaten the curvature
+		p.sy = linalg.Dot(p.s, p.y)
+		if p.sy > 1e-12*linalg.Dot(p.y, p.y) { // else rounding has eaten the curvature
 			pairs = append(pairs, p)
 		}
 		at = value
@@ -105,25 +105,18 @@ func direct(d, g []float64, pairs []stepPair) {
 	var a [keptSteps]float64
 	for k := len(pairs) - 1; k >= 0; k-- {
 		p := pairs[k]
-		a[k] = dot64(p.s, d) / p.sy
-		axpy64(-a[k], p.y, d)
+		a[k] = linalg.Dot(p.s, d) / p.sy
+		linalg.Axpy(-a[k], p.y, d)
 	}
 	if last := len(pairs) - 1; last >= 0 {
-		scale := pairs[last].sy / dot64(pairs[last].y, pairs[last].y)
+		scale := pairs[last].sy / linalg.Dot(pairs[last].y, pairs[last].y)
 		for i := range d {
 			d[i] *= scale
 		}
 	}
 	for k, p := range pairs {
-		axpy64(a[k]-dot64(p.y, d)/p.sy, p.s, d)
+		linalg.Axpy(a[k]-linalg.Dot(p.y, d)/p.sy, p.s, d)
 	}
 }
 
-func vector64(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
-
-func dot64(x, y []float64) float64 { return blas64.Dot(vector64(x), vector64(y)) }
-
-func norm(x []float64) float64 { return math.Sqrt(dot64(x, x)) }
-
-// axpy64 adds a x to y.
-func axpy64(a float64, x, y []float64) { blas64.Axpy(a, vector64(x), vector64(y)) }
+func norm(x []float64) float64 { return math.Sqrt(linalg.Dot(x, x)) }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 
 	"hashgrove/dataset"
+	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
 )
@@ -60,7 +61,7 @@ func (d *discrete) generate(ctx context.Context) error {
 				sum[l] = d.nu * float64(v)
 			}
 			for _, c := range d.y.row(i) {
-				axpy64(1, w[int(c)*r:int(c+1)*r], sum)
+				linalg.Axpy(1, w[int(c)*r:int(c+1)*r], sum)
 			}
 			b := d.b.Row(i)
 			for l, v := range sum {
@@ -104,9 +105,9 @@ func (d *discrete) codewords(ctx context.Context) ([]float64, error) {
 	for c := range n {
 		yy[c*n+c] += d.lambda
 	}
-	factor, err := newCholesky(ctx, yy, n, d.threads)
+	factor, err := linalg.NewCholesky(ctx, yy, n, d.threads)
 	if err != nil {
 		return nil, err
 	}
-	return w, factor.solve(ctx, w, r)
+	return w, factor.Solve(ctx, w, r)
 }

@@ -30,7 +30,10 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"gonum.org/v1/gonum/floats"
+
 	"hashgrove/dataset"
+	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
 )
@@ -96,7 +99,7 @@ func (m KSH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error)
 type kshFit struct {
 	features
 	residue
-	factor *cholesky // L
+	factor *linalg.Cholesky // L
 }
 
 func newKSHFit(ctx context.Context, k features, s0 *likeness, bits int) (*kshFit, error) {
@@ -107,9 +110,9 @@ func newKSHFit(ctx context.Context, k features, s0 *likeness, bits int) (*kshFit
 // start returns the top generalised eigenvector a of K'SK and K'K, with |Ka|² = l.
 func (f *kshFit) start(ctx context.Context, seed uint64) ([]float64, error) {
 	y, sy := make([]float64, f.k.Rows), make([]float64, f.k.Rows)
-	a, _, err := greatest(ctx, f.k.Cols, seed, 1e-4, func(v, out []float64) error {
+	a, _, err := linalg.Greatest(ctx, f.k.Cols, seed, 1e-4, func(v, out []float64) error {
 		copy(out, v)
-		f.factor.backward(out)
+		f.factor.Backward(out)
 		err := f.forward(ctx, out, y)
 		if err == nil {
 			err = f.residue.times(ctx, y, sy)
@@ -117,18 +120,18 @@ func (f *kshFit) start(ctx context.Context, seed uint64) ([]float64, error) {
 		if err == nil {
 			err = f.backward(ctx, sy, out)
 		}
-		f.factor.forward(out)
+		f.factor.Forward(out)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	f.factor.backward(a)
+	f.factor.Backward(a)
 	if err := f.forward(ctx, a, y); err != nil {
 		return nil, err
 	}
 	if length := norm(y); length > 0 {
-		scale(a, math.Sqrt(float64(len(y)))/length)
+		floats.Scale(math.Sqrt(float64(len(y)))/length, a)
 	}
 	return a, nil
 }
@@ -152,7 +155,7 @@ func (f *kshFit) bit(ctx context.Context, steps int, seed uint64) ([]float64, er
 			}
 		}
 		err := f.residue.times(ctx, y, sy)
-		return dot64(y, sy), err
+		return linalg.Dot(y, sy), err
 	}
 	spectral, err := quality(a, y)
 	if err != nil {
@@ -219,7 +222,7 @@ func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64,
 			return nil, err
 		}
 		// The step 1/beta is halved until g falls as much as the slope at v promises at least.
-		slope, there, found := dot64(d, d), 0.0, false
+		slope, there, found := linalg.Dot(d, d), 0.0, false
 		for range 51 {
 			if there, err = cost(beta); err != nil {
 				return nil, err
@@ -255,7 +258,7 @@ func (f *kshFit) cost(ctx context.Context, y, sy []float64) (float64, error) {
 		y[i] = math.Tanh(v / 2)
 	}
 	err := f.residue.times(ctx, y, sy)
-	return -dot64(y, sy), err
+	return -linalg.Dot(y, sy), err
 }
 
 // gradient sets d to the gradient of g, -K'(Sφ ∘ (1 - φ²)), from what cost has left. It overwrites sy.
@@ -284,7 +287,7 @@ func (s *residue) times(ctx context.Context, x, out []float64) error {
 		out[i] *= s.r
 	}
 	for _, y := range s.y {
-		axpy64(-dot64(y, x), y, out)
+		linalg.Axpy(-linalg.Dot(y, x), y, out)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 		lower := mat.NewTriDense(m, mat.Lower, nil)
 		for i := range m {
 			for j := range i + 1 {
-				lower.SetTri(i, j, f.factor.row(i)[j])
+				lower.SetTri(i, j, f.factor.Row(i)[j])
 			}
 		}
 		for b := range 6 {

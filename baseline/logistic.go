@@ -22,6 +22,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
+	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 )
 
@@ -108,7 +109,7 @@ func (f *logistic) value(ctx context.Context, w []float64) (float64, error) {
 		return 0, err
 	}
 	weights := w[:f.x.Dim()*f.y.classes]
-	return loss/float64(f.x.Rows) + f.penalty/2*dot64(weights, weights), nil
+	return loss/float64(f.x.Rows) + f.penalty/2*linalg.Dot(weights, weights), nil
 }
 
 // scores sets score = X W' + b.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hashgrove/dataset"
+	"hashgrove/internal/linalg"
 )
 
 func mustLogistic(t *testing.T, src dataset.Source, penalty float64) *logistic {
@@ -57,7 +58,7 @@ func (f *logistic) definition(w []float64) float64 {
 		}
 	}
 	weights := w[:dim*classes]
-	return loss/float64(f.x.Rows) + f.penalty/2*dot64(weights, weights)
+	return loss/float64(f.x.Rows) + f.penalty/2*linalg.Dot(weights, weights)
 }
 
 func TestLogisticEqualsTheDefinition(t *testing.T) {

@@ -181,7 +181,7 @@ func cross(ctx context.Context, threads int, x, y dataset.Matrix) ([]float64, er
 
 // ridgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, or ten times as much
 // until single precision allows it.
-func (f features) ridgeFactor(ctx context.Context, share float64) (*cholesky, error) {
+func (f features) ridgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
 	m := f.k.Cols
 	for {
 		gram, err := cross(ctx, f.threads, f.k, f.k)
@@ -198,8 +198,8 @@ func (f features) ridgeFactor(ctx context.Context, share float64) (*cholesky, er
 		for q := range m {
 			gram[q*m+q] += share * trace / float64(m)
 		}
-		c, err := newCholesky(ctx, gram, m, f.threads)
-		if !errors.Is(err, errNotPositive) || share > 1 {
+		c, err := linalg.NewCholesky(ctx, gram, m, f.threads)
+		if !errors.Is(err, linalg.ErrNotPositive) || share > 1 {
 			return c, err
 		}
 		share *= 10

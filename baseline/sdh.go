@@ -26,6 +26,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
+	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
 )
@@ -104,10 +105,10 @@ type discrete struct {
 	features
 	y          targets
 	lambda, nu float64
-	factor     *cholesky      // of K'K + δ
-	b          dataset.Matrix // B, n x r, +1 or -1
-	f          dataset.Matrix // F(X), n x r
-	p          dataset.Matrix // P', m x r
+	factor     *linalg.Cholesky // of K'K + δ
+	b          dataset.Matrix   // B, n x r, +1 or -1
+	f          dataset.Matrix   // F(X), n x r
+	p          dataset.Matrix   // P', m x r
 	bias       []float64
 }
 
@@ -134,7 +135,7 @@ func newDiscrete(ctx context.Context, m SDH, k features, y targets) (*discrete, 
 	for q := range k.k.Cols {
 		gram[q*k.k.Cols+q] += delta
 	}
-	d.factor, err = newCholesky(ctx, gram, k.k.Cols, k.threads)
+	d.factor, err = linalg.NewCholesky(ctx, gram, k.k.Cols, k.threads)
 	return d, err
 }
 
@@ -145,7 +146,7 @@ func (d *discrete) regress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.factor.solve(ctx, p, r); err != nil {
+	if err := d.factor.Solve(ctx, p, r); err != nil {
 		return err
 	}
 	d.p = dataset.Matrix{Rows: m, Cols: r, Data: singles(p)}
@@ -199,14 +200,14 @@ func (d *discrete) classifier(ctx context.Context) ([]float64, error) {
 	for l := range r {
 		bb[l*r+l] += d.lambda
 	}
-	factor, err := newCholesky(ctx, bb, r, d.threads)
+	factor, err := linalg.NewCholesky(ctx, bb, r, d.threads)
 	if err != nil {
 		return nil, err
 	}
 	w := d.sums()
 	for c := range d.y.classes { // one column of W at a time
-		factor.forward(w[c*r : (c+1)*r])
-		factor.backward(w[c*r : (c+1)*r])
+		factor.Forward(w[c*r : (c+1)*r])
+		factor.Backward(w[c*r : (c+1)*r])
 	}
 	return w, nil
 }
@@ -222,7 +223,7 @@ func (d *discrete) classify(ctx context.Context, passes int) error {
 	for c := range d.y.classes {
 		row := w[c*r : (c+1)*r]
 		for l, v := range row {
-			axpy64(v, row, m[l*r:(l+1)*r])
+			linalg.Axpy(v, row, m[l*r:(l+1)*r])
 		}
 	}
 	return par.Blocks(ctx, d.threads, d.b.Rows, 64, func(_, lo, hi int) {
@@ -233,11 +234,11 @@ func (d *discrete) classify(ctx context.Context, passes int) error {
 				q[l] = d.nu * float64(v)
 			}
 			for _, c := range d.y.row(i) {
-				axpy64(1, w[int(c)*r:int(c+1)*r], q)
+				linalg.Axpy(1, w[int(c)*r:int(c+1)*r], q)
 			}
 			clear(t)
 			for l, v := range b {
-				axpy64(float64(v), m[l*r:(l+1)*r], t)
+				linalg.Axpy(float64(v), m[l*r:(l+1)*r], t)
 			}
 			for range passes {
 				flips := 0
@@ -245,7 +246,7 @@ func (d *discrete) classify(ctx context.Context, passes int) error {
 					// The best sign given the others; nothing changes where both are as good.
 					if s := q[l] - (t[l] - float64(v)*m[l*r+l]); s*float64(v) < 0 {
 						b[l] = -v
-						axpy64(float64(-2*v), m[l*r:(l+1)*r], t)
+						linalg.Axpy(float64(-2*v), m[l*r:(l+1)*r], t)
 						flips++
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hashgrove/dataset"
+	"hashgrove/internal/linalg"
 )
 
 // discreteLoss is the definition of both objectives, without the term of W, for the codes B: the best P for them is d.p.
@@ -37,7 +38,7 @@ func (d *discrete) onehot(i int) []float64 {
 
 // classifyLoss is |Y - B W|² + λ|W|², generateLoss |B - Y W|² + λ|W|²; w is one row for each class.
 func (d *discrete) classifyLoss(w []float64) float64 {
-	loss := d.lambda * dot64(w, w)
+	loss := d.lambda * linalg.Dot(w, w)
 	r := d.b.Cols
 	for i := range d.b.Rows {
 		for c, y := range d.onehot(i) {
@@ -51,7 +52,7 @@ func (d *discrete) classifyLoss(w []float64) float64 {
 }
 
 func (d *discrete) generateLoss(w []float64) float64 {
-	loss := d.lambda * dot64(w, w)
+	loss := d.lambda * linalg.Dot(w, w)
 	r := d.b.Cols
 	for i := range d.b.Rows {
 		y := d.onehot(i)

@@ -3,6 +3,8 @@
 //
 //	Symmetric          all eigenvectors of a matrix in memory
 //	Top                the first few of an operator that is only known by its products
+//	Greatest           the first alone
+//	Cholesky           the factor of a positive matrix, and solving with it
 //	Orthonormalise, Polar, RandomRotation
 //	Covariance, CovarianceProduct, Blocks   of the rows of a source
 //	KMeans

@@ -1,46 +1,36 @@
-package baseline
+package linalg
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
-
-	"hashgrove/dataset"
 )
 
 func TestCholesky(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{1, 2, 63, 64, 65, 150, 200} {
-		x := dataset.Matrix{Rows: n + 5, Cols: n, Data: make([]float32, (n+5)*n)}
-		for i := range x.Data {
-			x.Data[i] = float32(rng.NormFloat64())
-		}
-		a, err := cross(ctx, 2, x, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := mat.NewSymDense(n, nil)
-		for i := range n {
-			a[i*n+i] += 0.1
-			for j := range i + 1 {
-				sum := 0.0
-				for r := range x.Rows {
-					sum += float64(x.Row(r)[i]) * float64(x.Row(r)[j])
-				}
-				if i == j {
-					sum += 0.1
-				}
-				if math.Abs(sum-a[i*n+j]) > 1e-4 {
-					t.Fatalf("n = %d: X'X has %v at %d, %d, want %v", n, a[i*n+j], i, j, sum)
-				}
-				want.SetSym(i, j, a[i*n+j])
+		x := mat.NewDense(n+5, n, nil)
+		for i := range n + 5 {
+			for j := range n {
+				x.Set(i, j, rng.NormFloat64())
 			}
 		}
-		c, err := newCholesky(ctx, a, n, 2)
+		var want mat.SymDense
+		want.SymOuterK(1, x.T())
+		a := make([]float64, n*n)
+		for i := range n {
+			want.SetSym(i, i, want.At(i, i)+0.1)
+			for j := range i + 1 {
+				a[i*n+j] = want.At(i, j)
+			}
+		}
+		c, err := NewCholesky(ctx, a, n, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,14 +39,14 @@ func TestCholesky(t *testing.T) {
 			b[i] = rng.NormFloat64()
 		}
 		var chol mat.Cholesky
-		if !chol.Factorize(want) {
+		if !chol.Factorize(&want) {
 			t.Fatal("not positive")
 		}
 		var z mat.Dense
-		if err := chol.SolveTo(&z, mat.NewDense(n, 3, clone(b))); err != nil {
+		if err := chol.SolveTo(&z, mat.NewDense(n, 3, slices.Clone(b))); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.solve(ctx, b, 3); err != nil {
+		if err := c.Solve(ctx, b, 3); err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range b {
@@ -65,8 +55,8 @@ func TestCholesky(t *testing.T) {
 			}
 		}
 	}
-	if _, err := newCholesky(ctx, []float64{1, 0, 2, 1}, 2, 1); err == nil {
-		t.Error("a matrix with a negative eigenvalue has a factor")
+	if _, err := NewCholesky(ctx, []float64{1, 0, 2, 1}, 2, 1); !errors.Is(err, ErrNotPositive) {
+		t.Errorf("a matrix with a negative eigenvalue: %v", err)
 	}
 }
 
@@ -84,7 +74,7 @@ func TestGreatest(t *testing.T) {
 		if !e.Factorize(a, false) {
 			t.Fatal("no eigenvalues")
 		}
-		x, value, err := greatest(ctx, n, 3, 1e-8, func(x, y []float64) error {
+		x, value, err := Greatest(ctx, n, 3, 1e-8, func(x, y []float64) error {
 			mat.NewVecDense(n, y).MulVec(a, mat.NewVecDense(n, x))
 			return nil
 		})
@@ -98,7 +88,7 @@ func TestGreatest(t *testing.T) {
 	}
 	// Of a matrix of small rank the method ends early.
 	products := 0
-	if _, value, err := greatest(ctx, 500, 1, 1e-6, func(x, y []float64) error {
+	if _, value, err := Greatest(ctx, 500, 1, 1e-6, func(x, y []float64) error {
 		products++
 		clear(y)
 		y[3], y[7] = 5*x[3], 2*x[7]

@@ -2,11 +2,11 @@
 //
 // The operator A is projected on the span of x, Ax, A²x, ..., where it is tridiagonal; the top eigenvector of that small matrix,
 // mapped back, nears the one of A. When the span is as large as allowed it is built again from the best vector. Unlike the
-// methods for many eigenvectors (package linalg) all of the span serves the one that is wanted.
+// method for many eigenvectors (Top) all of the span serves the one that is wanted.
 //
 //	step    one product with A, and O(n · steps) to keep the basis orthogonal
 
-package baseline
+package linalg
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -22,10 +23,10 @@ const (
 	lanczosRounds = 5
 )
 
-// greatest returns the greatest eigenvalue and its eigenvector, of length 1. The residual |Ax - λx| is at most tolerance
+// Greatest returns the greatest eigenvalue and its eigenvector, of length 1. The residual |Ax - λx| is at most tolerance
 // times λ, unless eigenvalues are so close together that as many products as allowed cannot part them: then x is a mixture,
 // which is as good for all that is asked of it.
-func greatest(ctx context.Context, n int, seed uint64, tolerance float64, apply func(x, y []float64) error) ([]float64, float64, error) {
+func Greatest(ctx context.Context, n int, seed uint64, tolerance float64, apply func(x, y []float64) error) ([]float64, float64, error) {
 	rng := rand.New(rand.NewPCG(seed, 'K'))
 	x := make([]float64, n)
 	for i := range x {
@@ -33,7 +34,7 @@ func greatest(ctx context.Context, n int, seed uint64, tolerance float64, apply 
 	}
 	value := 0.0
 	for range lanczosRounds {
-		scale(x, 1/norm(x))
+		floats.Scale(1/floats.Norm(x, 2), x)
 		basis := [][]float64{x}
 		var diagonal, beside []float64
 		for {
@@ -44,13 +45,13 @@ func greatest(ctx context.Context, n int, seed uint64, tolerance float64, apply 
 			if err := apply(v, y); err != nil {
 				return nil, 0, err
 			}
-			diagonal = append(diagonal, dot64(v, y))
+			diagonal = append(diagonal, Dot(v, y))
 			for range 2 { // once more, for what rounding has left
 				for _, b := range basis {
-					axpy64(-dot64(b, y), b, y)
+					Axpy(-Dot(b, y), b, y)
 				}
 			}
-			rest := norm(y)
+			rest := floats.Norm(y, 2)
 			if math.IsNaN(rest) || math.IsInf(rest, 0) {
 				return nil, 0, errors.New("a product is not finite: are values of the vectors very large?")
 			}
@@ -67,7 +68,7 @@ func greatest(ctx context.Context, n int, seed uint64, tolerance float64, apply 
 					break
 				}
 			}
-			scale(y, 1/rest)
+			floats.Scale(1/rest, y)
 			basis = append(basis, y)
 		}
 		var s []float64
@@ -75,13 +76,13 @@ func greatest(ctx context.Context, n int, seed uint64, tolerance float64, apply 
 		value, s, last = tridiagonalTop(diagonal, beside)
 		x = make([]float64, n)
 		for k, b := range basis {
-			axpy64(s[k], b, x)
+			Axpy(s[k], b, x)
 		}
 		if beside[len(beside)-1]*math.Abs(last) <= tolerance*math.Abs(value) {
 			break
 		}
 	}
-	scale(x, 1/norm(x))
+	floats.Scale(1/floats.Norm(x, 2), x)
 	return x, value, nil
 }
 
@@ -98,7 +99,7 @@ func tridiagonalTop(diagonal, beside []float64) (float64, []float64, float64) {
 	}
 	var e mat.EigenSym
 	if !e.Factorize(t, true) {
-		panic("baseline: the eigenvalues of a small finite matrix were not found")
+		panic("linalg: the eigenvalues of a small finite matrix were not found")
 	}
 	var v mat.Dense
 	e.VectorsTo(&v)
@@ -107,10 +108,4 @@ func tridiagonalTop(diagonal, beside []float64) (float64, []float64, float64) {
 		s[i] = v.At(i, n-1)
 	}
 	return e.Values(nil)[n-1], s, s[n-1]
-}
-
-func scale(x []float64, by float64) {
-	for i := range x {
-		x[i] *= by
-	}
 }

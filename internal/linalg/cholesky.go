@@ -6,7 +6,7 @@
 //		panel      L_ik = A_ik L_kk'^-1             a row per turn
 //		rest       A_ij -= L_ik L_jk'               a block of rows per turn; nearly all of the n³/6 products
 
-package baseline
+package linalg
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"hashgrove/internal/par"
 )
 
-// cholesky is L, row after row; what is above the diagonal is not used.
-type cholesky struct {
+// Cholesky is L, row after row; what is above the diagonal is not used.
+type Cholesky struct {
 	n       int
 	l       []float64
 	threads int
@@ -28,32 +28,33 @@ type cholesky struct {
 
 const choleskySide = 64
 
-var errNotPositive = errors.New("a matrix is not positive definite: are columns copies of each other? a greater penalty helps")
+// ErrNotPositive says that a matrix has no factor.
+var ErrNotPositive = errors.New("a matrix is not positive definite: are columns copies of each other? a greater penalty helps")
 
-// newCholesky factorises the n x n matrix a, of which it uses the lower half, and keeps its memory.
-func newCholesky(ctx context.Context, a []float64, n, threads int) (*cholesky, error) {
+// NewCholesky factorises the n x n matrix a, of which it uses the lower half, and keeps its memory.
+func NewCholesky(ctx context.Context, a []float64, n, threads int) (*Cholesky, error) {
 	if len(a) != n*n {
-		panic("baseline: a matrix that is not square")
+		panic("linalg: a matrix that is not square")
 	}
-	c := &cholesky{n, a, threads}
+	c := &Cholesky{n, a, threads}
 	for lo := 0; lo < n; lo += choleskySide {
 		hi := min(lo+choleskySide, n)
 		for i := lo; i < hi; i++ {
-			row := c.row(i)
+			row := c.Row(i)
 			for j := lo; j < i; j++ {
-				row[j] = (row[j] - dot64(row[lo:j], c.row(j)[lo:j])) / c.row(j)[j]
+				row[j] = (row[j] - Dot(row[lo:j], c.Row(j)[lo:j])) / c.Row(j)[j]
 			}
-			pivot := row[i] - dot64(row[lo:i], row[lo:i])
+			pivot := row[i] - Dot(row[lo:i], row[lo:i])
 			if !(pivot > 0) || math.IsInf(pivot, 0) {
-				return nil, errNotPositive
+				return nil, ErrNotPositive
 			}
 			row[i] = math.Sqrt(pivot)
 		}
 		err := par.Blocks(ctx, threads, n-hi, 16, func(_, from, to int) {
 			for i := hi + from; i < hi+to; i++ {
-				row := c.row(i)
+				row := c.Row(i)
 				for j := lo; j < hi; j++ {
-					row[j] = (row[j] - dot64(row[lo:j], c.row(j)[lo:j])) / c.row(j)[j]
+					row[j] = (row[j] - Dot(row[lo:j], c.Row(j)[lo:j])) / c.Row(j)[j]
 				}
 			}
 		})
@@ -74,39 +75,40 @@ func newCholesky(ctx context.Context, a []float64, n, threads int) (*cholesky, e
 	return c, nil
 }
 
-func (c *cholesky) row(i int) []float64 { return c.l[i*c.n : (i+1)*c.n] }
+// Row is row i of L, up to the diagonal; what follows is not used.
+func (c *Cholesky) Row(i int) []float64 { return c.l[i*c.n : (i+1)*c.n] }
 
 // block is the rows and columns of L between the given ones.
-func (c *cholesky) block(i0, i1, j0, j1 int) blas64.General {
+func (c *Cholesky) block(i0, i1, j0, j1 int) blas64.General {
 	return blas64.General{Rows: i1 - i0, Cols: j1 - j0, Stride: c.n, Data: c.l[i0*c.n+j0 : (i1-1)*c.n+j1]}
 }
 
-// forward replaces x by L^-1 x.
-func (c *cholesky) forward(x []float64) {
+// Forward replaces x by L^-1 x.
+func (c *Cholesky) Forward(x []float64) {
 	for i := range x {
-		row := c.row(i)
-		x[i] = (x[i] - dot64(row[:i], x[:i])) / row[i]
+		row := c.Row(i)
+		x[i] = (x[i] - Dot(row[:i], x[:i])) / row[i]
 	}
 }
 
-// backward replaces x by L'^-1 x.
-func (c *cholesky) backward(x []float64) {
+// Backward replaces x by L'^-1 x.
+func (c *Cholesky) Backward(x []float64) {
 	for i := len(x) - 1; i >= 0; i-- {
-		row := c.row(i)
+		row := c.Row(i)
 		x[i] /= row[i]
-		axpy64(-x[i], row[:i], x[:i])
+		Axpy(-x[i], row[:i], x[:i])
 	}
 }
 
-// solve replaces the columns of b, which has n rows of the given number of values, by those of A^-1 b.
-func (c *cholesky) solve(ctx context.Context, b []float64, cols int) error {
+// Solve replaces the columns of b, which has n rows of the given number of values, by those of A^-1 b.
+func (c *Cholesky) Solve(ctx context.Context, b []float64, cols int) error {
 	return par.For(ctx, c.threads, cols, func(k int) {
 		x := make([]float64, c.n)
 		for i := range x {
 			x[i] = b[i*cols+k]
 		}
-		c.forward(x)
-		c.backward(x)
+		c.Forward(x)
+		c.Backward(x)
 		for i, v := range x {
 			b[i*cols+k] = v
 		}
