@@ -29,16 +29,7 @@ func standardised(ctx context.Context, x dataset.Source, square float64) (*model
 
 // centreRows subtracts the mean of the rows from each and returns it.
 func centreRows(x dataset.Matrix) []float32 {
-	sum := make([]float64, x.Cols)
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			sum[j] += float64(v)
-		}
-	}
-	mean := make([]float32, x.Cols)
-	for j, s := range sum {
-		mean[j] = float32(s / float64(x.Rows))
-	}
+	mean := x.Mean()
 	for i := range x.Rows {
 		row := x.Row(i)
 		for j, m := range mean {

@@ -145,7 +145,7 @@ func TestPCA(t *testing.T) {
 }
 
 func variance(x dataset.Matrix, j int) float64 {
-	mean, sum := float64(meanOf(x)[j]), 0.0
+	mean, sum := float64(x.Mean()[j]), 0.0
 	for i := range x.Rows {
 		d := float64(x.Row(i)[j]) - mean
 		sum += d * d

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"hashgrove/baseline"
-	"hashgrove/dataset"
 	"hashgrove/model"
 )
 
@@ -40,19 +39,4 @@ func (s *stage) reduce(ctx context.Context) error {
 	s.front.encode = took * 1e6 / float64(s.data.Queries.X.Rows)
 	s.queries, err = through(s.data.Queries)
 	return err
-}
-
-// meanOf is the mean of every column, summed in the order of the rows.
-func meanOf(x dataset.Matrix) []float32 {
-	sum := make([]float64, x.Cols)
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			sum[j] += float64(v)
-		}
-	}
-	mean := make([]float32, x.Cols)
-	for j, v := range sum {
-		mean[j] = float32(v / float64(x.Rows))
-	}
-	return mean
 }

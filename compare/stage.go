@@ -211,7 +211,7 @@ func (s *stage) sign(ctx context.Context, t *task) ([]Row, error) {
 // signs learns the means of the columns.
 func signs(x dataset.Matrix) (coder, float64) {
 	var mean []float32
-	took := seconds(func() { mean = meanOf(x) })
+	took := seconds(func() { mean = x.Mean() })
 	return func(_ context.Context, x dataset.Matrix, _ int) (hamming.Codes, error) {
 		c := hamming.NewCodes(x.Rows, x.Cols)
 		for i := range x.Rows {

@@ -18,6 +18,21 @@ type Matrix struct {
 	Data       []float32 // len Rows*Cols
 }
 
+// Mean is the mean of every column, summed in the order of the rows.
+func (m Matrix) Mean() []float32 {
+	sum := make([]float64, m.Cols)
+	for i := range m.Rows {
+		for j, v := range m.Row(i) {
+			sum[j] += float64(v)
+		}
+	}
+	mean := make([]float32, m.Cols)
+	for j, s := range sum {
+		mean[j] = float32(s / float64(m.Rows))
+	}
+	return mean
+}
+
 // Row lends row i.
 func (m Matrix) Row(i int) []float32 { return m.Data[i*m.Cols : (i+1)*m.Cols : (i+1)*m.Cols] }
 
