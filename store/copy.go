@@ -13,6 +13,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"hashgrove/index"
+	"hashgrove/internal/section"
 )
 
 // putter takes items in the order of their ids.
@@ -172,7 +173,7 @@ func swap(ctx context.Context, tmp, path string) (*file, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	if err := syncFolder(filepath.Dir(path)); err != nil {
+	if err := section.SyncFolder(filepath.Dir(path)); err != nil {
 		return f, fmt.Errorf("the new file is in its place, but a power cut may bring the old one back: %w", err)
 	}
 	return f, nil

@@ -19,6 +19,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/section"
 	"hashgrove/model"
 )
 
@@ -278,7 +279,7 @@ func place(tmp, path string) error {
 	if err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return section.SyncFolder(filepath.Dir(path))
 }
 
 // vacant reports something that is at the path already, a link to nowhere too.
@@ -295,17 +296,4 @@ func vacant(path string) error {
 
 func taken(path string) error {
 	return fmt.Errorf("%s: %w: nothing is overwritten: choose another name or remove it", path, fs.ErrExist)
-}
-
-// syncFolder makes a new name durable. Windows cannot sync a folder and needs not.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

@@ -96,7 +96,7 @@ func (f *File) Commit() error {
 		_ = os.Remove(f.tmp)
 		return err
 	}
-	return syncFolder(filepath.Dir(f.path))
+	return SyncFolder(filepath.Dir(f.path))
 }
 
 // Abort throws the file away, unless Commit was called before. An error while cleaning up would hide the one that
@@ -112,8 +112,8 @@ func (f *File) Abort() {
 	}
 }
 
-// syncFolder makes a rename durable. Windows cannot sync a folder and needs not.
-func syncFolder(path string) error {
+// SyncFolder makes new names in a folder durable. Windows cannot sync a folder and needs not.
+func SyncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
