@@ -19,6 +19,7 @@ import (
 	"fmt"
 
 	"hashgrove/dataset"
+	"hashgrove/hamming"
 	"hashgrove/model"
 )
 
@@ -26,6 +27,21 @@ import (
 // The encoder is a function of the rows, the parameters and the seed.
 type Method interface {
 	Train(ctx context.Context, x dataset.Source) (model.Encoder, error)
+}
+
+// Weigher is a method that knows how its bits count in the ranking that it was made for.
+type Weigher interface {
+	Method
+	Fit(ctx context.Context, x dataset.Source) (model.Encoder, []hamming.BitWeight, error)
+}
+
+// Train has a method learn. The weights are nil where plain Hamming distance is the method's own ranking.
+func Train(ctx context.Context, m Method, x dataset.Source) (model.Encoder, []hamming.BitWeight, error) {
+	if w, ok := m.(Weigher); ok {
+		return w.Fit(ctx, x)
+	}
+	e, err := m.Train(ctx, x)
+	return e, nil, err
 }
 
 var (

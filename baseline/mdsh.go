@@ -15,7 +15,7 @@
 // at least 0.1, they are cut again at the thirds of their values, then at the quarters, and so on.
 //
 // Plain Hamming distance ranks the codes. The paper ranks by a weighted one, prod over dimensions of (1 + sum over its bits of
-// weight · agreement) - 1: Fit tells dimension and weight of every bit.
+// weight · agreement) - 1: Fit tells the weights, a group being a dimension, and eval.RetrievalWeighted ranks by them.
 
 package baseline
 
@@ -30,6 +30,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/dataset"
+	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
@@ -44,14 +45,14 @@ type MDSH struct {
 	Threads int     // 0 for all cores
 }
 
-var _ Method = MDSH{}
+var _ Weigher = MDSH{}
 
-// MDSHBit is what a bit of MDSH looks at.
-type MDSHBit struct {
-	Dim    int     // principal component, the first being 0
-	Order  int     // of its eigenfunction, the first that is not constant being 1
-	Weight float64 // 1 - λ as a share of the greatest
-	Cut    float64 // share of the training rows below the threshold
+// mdshBit is what a bit looks at.
+type mdshBit struct {
+	dim    int     // principal component, the first being 0
+	order  int     // of its eigenfunction, the first that is not constant being 1
+	weight float64 // 1 - λ as a share of the greatest
+	cut    float64 // share of the training rows below the threshold
 }
 
 const (
@@ -71,8 +72,18 @@ func (m MDSH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error
 	return e, err
 }
 
-// Fit is Train that also tells what each bit looks at.
-func (m MDSH) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []MDSHBit, error) {
+// Fit implements Weigher.
+func (m MDSH) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []hamming.BitWeight, error) {
+	e, bits, err := m.fit(ctx, x)
+	weights := make([]hamming.BitWeight, len(bits))
+	for k, b := range bits {
+		weights[k] = hamming.BitWeight{Group: b.dim, Weight: b.weight}
+	}
+	return e, weights, err
+}
+
+// fit is Fit that tells all that each bit looks at.
+func (m MDSH) fit(ctx context.Context, x dataset.Source) (model.Encoder, []mdshBit, error) {
 	m.Bits, m.Dims = cmp.Or(m.Bits, 64), min(cmp.Or(m.Dims, 256), x.Dim())
 	if m.Dims < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
 		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", m.Dims, m.Sigma)
@@ -100,11 +111,11 @@ func (m MDSH) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []MDSHB
 	if err = errors.Join(append(errs, err)...); err != nil {
 		return nil, nil, err
 	}
-	var all []MDSHBit
+	var all []mdshBit
 	top := 0.0
 	for j, list := range dims {
 		for k, g := range list {
-			all = append(all, MDSHBit{Dim: j, Order: k + 1, Weight: 1 - g.lambda})
+			all = append(all, mdshBit{dim: j, order: k + 1, weight: 1 - g.lambda})
 			top = max(top, 1-g.lambda)
 		}
 	}
@@ -112,9 +123,9 @@ func (m MDSH) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []MDSHB
 		return nil, nil, errors.New("no dimension of the data has an eigenfunction to take bits from: are the rows equal, or σ too small?")
 	}
 	for i := range all {
-		all[i].Weight /= top
+		all[i].weight /= top
 	}
-	slices.SortStableFunc(all, func(a, b MDSHBit) int { return cmp.Compare(b.Weight, a.Weight) })
+	slices.SortStableFunc(all, func(a, b mdshBit) int { return cmp.Compare(b.weight, a.weight) })
 	chosen := cuts(all, m.Bits)
 
 	// Only the components in use stay in the map.
@@ -126,17 +137,17 @@ func (m MDSH) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []MDSHB
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
-		if _, ok := place[b.Dim]; !ok {
-			place[b.Dim] = used.Weight.Rows
+		if _, ok := place[b.dim]; !ok {
+			place[b.dim] = used.Weight.Rows
 			used.Weight.Rows++
-			used.Weight.Data = append(used.Weight.Data, front.Weight.Row(b.Dim)...)
+			used.Weight.Data = append(used.Weight.Data, front.Weight.Row(b.dim)...)
 		}
-		c := dims[b.Dim][b.Order-1].curve
+		c := dims[b.dim][b.order-1].curve
 		c.Column = 0
 		values := dataset.Matrix{Rows: y.Rows, Cols: 1, Data: make([]float32, y.Rows)}
-		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values, dataset.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.Dim)})
-		threshold[k] = kth(values.Data, min(int(b.Cut*float64(y.Rows)), y.Rows-1))
-		c.Column = place[b.Dim]
+		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values, dataset.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
+		threshold[k] = kth(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
+		c.Column = place[b.dim]
 		curves.Curves = append(curves.Curves, c)
 	}
 	curves.Cols = used.Weight.Rows
@@ -154,12 +165,12 @@ func column(x dataset.Matrix, j int) []float32 {
 
 // cuts chooses the bits from functions in falling order of weight: at medians, and again at thirds, quarters and so on when
 // too few have a weight that counts. A cut at the same share is not made twice.
-func cuts(all []MDSHBit, bits int) []MDSHBit {
+func cuts(all []mdshBit, bits int) []mdshBit {
 	n := 1 // the first has the greatest weight, whatever it is
-	for n < len(all) && n < bits && all[n].Weight >= mdshLeast {
+	for n < len(all) && n < bits && all[n].weight >= mdshLeast {
 		n++
 	}
-	var chosen []MDSHBit
+	var chosen []mdshBit
 	for parts := 2; ; parts++ {
 		for i := 1; i < parts; i++ {
 			if divides(i, parts) {
@@ -169,7 +180,7 @@ func cuts(all []MDSHBit, bits int) []MDSHBit {
 				if len(chosen) == bits {
 					return chosen
 				}
-				b.Cut = float64(i) / float64(parts)
+				b.cut = float64(i) / float64(parts)
 				chosen = append(chosen, b)
 			}
 		}

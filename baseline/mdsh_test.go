@@ -103,14 +103,14 @@ func TestMDSHBits(t *testing.T) {
 	for _, m := range []MDSH{{Bits: 10, Sigma: 0.6}, {Bits: 50, Sigma: 1.5}} { // enough functions, and too few for one cut each
 		testMDSHBits(t, m)
 	}
-	if _, _, err := (MDSH{Sigma: -1}).Fit(context.Background(), normal(9, 50, 6)); err == nil {
+	if _, _, err := (MDSH{Sigma: -1}).fit(context.Background(), normal(9, 50, 6)); err == nil {
 		t.Error("σ = -1")
 	}
 }
 
 func testMDSHBits(t *testing.T, m MDSH) {
 	x := normal(9, 1500, 6)
-	e, bits, err := m.Fit(context.Background(), x)
+	e, bits, err := m.fit(context.Background(), x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,17 +122,17 @@ func testMDSHBits(t *testing.T, m MDSH) {
 	codes := encode(e, x)
 	threshold := e.(*model.Mapped).Encoder.(*model.Projection).Threshold
 	for k, b := range bits {
-		if k > 0 && b.Cut == bits[k-1].Cut && b.Weight > bits[k-1].Weight || b.Weight > 1 || b.Weight < mdshLeast {
+		if k > 0 && b.cut == bits[k-1].cut && b.weight > bits[k-1].weight || b.weight > 1 || b.weight < mdshLeast {
 			t.Errorf("weights of %+v", bits)
 		}
-		list, err := eigenfunctions(column(y, b.Dim), m.Sigma)
+		list, err := eigenfunctions(column(y, b.dim), m.Sigma)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := list[b.Order-1].curve
+		g := list[b.order-1].curve
 		ones := 0
 		for i := range x.Rows {
-			v := y.Row(i)[b.Dim]
+			v := y.Row(i)[b.dim]
 			// Linear interpolation by the textbook, and extrapolation from the outermost pair.
 			s := 0
 			for s < len(g.X)-2 && v >= g.X[s+1] {
@@ -147,26 +147,26 @@ func testMDSHBits(t *testing.T, m MDSH) {
 				ones++
 			}
 		}
-		if share := float64(ones) / float64(x.Rows); math.Abs(share-(1-b.Cut)) > 0.01 {
-			t.Errorf("bit %d is set in %g of the rows, cut at %g", k, share, b.Cut)
+		if share := float64(ones) / float64(x.Rows); math.Abs(share-(1-b.cut)) > 0.01 {
+			t.Errorf("bit %d is set in %g of the rows, cut at %g", k, share, b.cut)
 		}
 	}
-	if last := bits[len(bits)-1].Cut; (last != 0.5) != (m.Bits == 50) {
+	if last := bits[len(bits)-1].cut; (last != 0.5) != (m.Bits == 50) {
 		t.Errorf("%d bits, the last cut at %g", m.Bits, last)
 	}
 }
 
 func TestMDSHCuts(t *testing.T) {
-	all := []MDSHBit{{Dim: 0, Weight: 1}, {Dim: 1, Weight: 0.5}, {Dim: 2, Weight: 0.05}}
-	if got := cuts(all, 2); len(got) != 2 || got[1].Dim != 1 || got[1].Cut != 0.5 {
+	all := []mdshBit{{dim: 0, weight: 1}, {dim: 1, weight: 0.5}, {dim: 2, weight: 0.05}}
+	if got := cuts(all, 2); len(got) != 2 || got[1].dim != 1 || got[1].cut != 0.5 {
 		t.Errorf("%+v", got)
 	}
 	var list []float64
 	for k, b := range cuts(all, 11) {
-		if b.Dim != k%2 {
-			t.Errorf("bit %d is of dimension %d", k, b.Dim)
+		if b.dim != k%2 {
+			t.Errorf("bit %d is of dimension %d", k, b.dim)
 		}
-		list = append(list, b.Cut)
+		list = append(list, b.cut)
 	}
 	third, quarter := 1.0/3, 0.25
 	if want := []float64{0.5, 0.5, third, third, 2 * third, 2 * third, quarter, quarter, 0.75, 0.75, 0.2}; !slices.Equal(list, want) {

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/dataset"
+	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
 )
@@ -29,22 +30,28 @@ type PCA struct {
 	Threads int    // 0 for all cores
 }
 
-var _ Method = PCA{}
+var _ Weigher = PCA{}
 
 // Train implements Method.
 func (m PCA) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+	e, _, err := m.Fit(ctx, x)
+	return e, err
+}
+
+// Fit implements Weigher: weights are those of the method behind.
+func (m PCA) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []hamming.BitWeight, error) {
 	if m.Then == nil {
 		panic("baseline: PCA before no method")
 	}
 	front, y, err := m.Reduce(ctx, x)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	e, err := m.Then.Train(ctx, y)
+	e, weights, err := Train(ctx, m.Then, y)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return model.Compose(e, front), nil
+	return model.Compose(e, front), weights, nil
 }
 
 // Reduce returns the map to principal components and the reduced rows, in memory, with all that the source tells of them.

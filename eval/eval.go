@@ -83,25 +83,31 @@ func (o Options) withDefaults(base int) (Options, []string, error) {
 //
 // It panics when truth or o.Classes are of other sizes than the codes.
 func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o Options) (*Report, error) {
+	j, err := ofCodes(queries, base, truth)
+	if err != nil {
+		return nil, err
+	}
+	j.radii = true
+	j.ranker = func(_, _ int, o *Options) ranker { return newCodeRanker(queries, base, o.Cut) }
+	return j.run(ctx, o)
+}
+
+// ofCodes judges codes, by a ranking that is still to be named.
+func ofCodes(queries, base hamming.Codes, truth Truth) (judgement, error) {
 	if queries.Bits != base.Bits {
-		return nil, fmt.Errorf("the queries have codes of %d bits and the base has codes of %d: encode both with one model", queries.Bits, base.Bits)
+		return judgement{}, fmt.Errorf("the queries have codes of %d bits and the base has codes of %d: encode both with one model", queries.Bits, base.Bits)
 	}
 	if base.Bits >= math.MaxUint16 {
-		return nil, fmt.Errorf("codes of %d bits are longer than the %d that can be judged", base.Bits, math.MaxUint16-1)
+		return judgement{}, fmt.Errorf("codes of %d bits are longer than the %d that can be judged", base.Bits, math.MaxUint16-1)
 	}
-	j := judgement{
+	return judgement{
 		queries: queries.Len(),
 		base:    base.Len(),
 		bits:    base.Bits,
 		truth:   truth,
-		radii:   true,
 		same:    slices.Equal(queries.Data, base.Data),
-		ranker: func(lo, hi int, o *Options) ranker {
-			return newCodeRanker(queries, base, o.Cut)
-		},
 		compare: func(a, b int) int { return slices.Compare(base.Row(a), base.Row(b)) },
-	}
-	return j.run(ctx, o)
+	}, nil
 }
 
 // ranker gives the rankings of a run of queries, asked for in order.

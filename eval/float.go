@@ -81,23 +81,26 @@ func (r *floatRanker) rank(q int, mark []uint8) *list {
 			r.key = append(r.key, uint64(math.Float32bits(d))<<32|uint64(i))
 		}
 	}
-	slices.Sort(r.key)
+	r.list.fill(r.key, mark, r.cut)
+	return &r.list
+}
 
-	l := &r.list
+// fill makes the list from keys, one for each item: what to sort by above, the item's number below. It sorts them.
+func (l *list) fill(keys []uint64, mark []uint8, cut int) {
+	slices.Sort(keys)
 	l.items, l.relevant = l.items[:0], l.relevant[:0]
 	clear(l.hits)
-	for place, key := range r.key {
-		if place == 0 || r.key[place-1]>>32 != key>>32 {
+	for place, key := range keys {
+		if place == 0 || keys[place-1]>>32 != key>>32 {
 			l.items, l.relevant = append(l.items, 0), append(l.relevant, 0)
 		}
 		m := mark[uint32(key)]
 		l.items[len(l.items)-1]++
 		l.relevant[len(l.items)-1] += int(m)
-		if place < r.cut {
+		if place < cut {
 			l.hits[place] = m
 		}
 	}
-	return l
 }
 
 // measure computes the distances of the tile. Four base rows at a time stay in the nearest cache for all its queries.

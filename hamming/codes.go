@@ -108,3 +108,9 @@ func Distance(a, b []uint64) int {
 	}
 	return d
 }
+
+// BitWeight is how a bit counts where bits do not count the same, beside the others of its group.
+type BitWeight struct {
+	Group  int     `json:"group"`
+	Weight float64 `json:"weight"` // from 0 to 1
+}

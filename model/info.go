@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"hashgrove/hamming"
 )
 
 // Info is what a model file says about how the model came about. It holds no time and no machine, so that the file
@@ -21,6 +23,8 @@ type Info struct {
 	Features []string `json:"features,omitempty"` // names of the columns, or none
 	Classes  []string `json:"classes,omitempty"`  // classes seen in training
 	HeldOut  []string `json:"held_out,omitempty"` // classes kept out of training
+
+	Weights []hamming.BitWeight `json:"weights,omitempty"` // of a weighted ranking: one per bit, or none
 }
 
 // Run is one run of training.
@@ -45,11 +49,12 @@ type BitStat struct {
 func parseInfo(b []byte) (Info, error) {
 	var f struct {
 		Info
-		Runs list[Run]     `json:"runs"` // these two come before the fields of Info with the same names
-		Bits list[BitStat] `json:"bits"`
+		Runs    list[Run]               `json:"runs"` // these three come before the fields of Info with the same names
+		Bits    list[BitStat]           `json:"bits"`
+		Weights list[hamming.BitWeight] `json:"weights"`
 	}
 	err := json.Unmarshal(b, &f)
-	f.Info.Runs, f.Info.Bits = f.Runs, f.Bits
+	f.Info.Runs, f.Info.Bits, f.Info.Weights = f.Runs, f.Bits, f.Weights
 	return f.Info, err
 }
 
@@ -63,11 +68,11 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return errors.New("runs and statistics must be lists")
+		return errors.New("runs, statistics and weights must be lists")
 	}
 	for *l = nil; d.More(); {
 		if len(*l) == MaxBits {
-			return fmt.Errorf("more than %d runs or statistics", MaxBits)
+			return fmt.Errorf("more than %d runs, statistics or weights", MaxBits)
 		}
 		var v T
 		if err := d.Decode(&v); err != nil {
@@ -88,6 +93,14 @@ func (f *Info) check(e Encoder) error {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return fmt.Errorf("statistics of bit %d hold the value %v", k, v)
 			}
+		}
+	}
+	if n := len(f.Weights); n != 0 && n != e.Bits() {
+		return fmt.Errorf("weights of %d bits in a model of %d", n, e.Bits())
+	}
+	for k, w := range f.Weights {
+		if !(w.Weight >= 0 && w.Weight <= 1) || w.Group < 0 {
+			return fmt.Errorf("bit %d has the weight %v in group %d; weights are from 0 to 1", k, w.Weight, w.Group)
 		}
 	}
 	last := 0
@@ -121,6 +134,9 @@ func (f *Info) check(e Encoder) error {
 func (f Info) prefix(bits int) Info {
 	if len(f.Bits) > 0 {
 		f.Bits = f.Bits[:bits:bits]
+	}
+	if len(f.Weights) > 0 {
+		f.Weights = f.Weights[:bits:bits]
 	}
 	for i, r := range f.Runs {
 		if r.Bits >= bits {

@@ -25,6 +25,7 @@ type evalCommand struct {
 	precisionAt           []int
 	cut                   int
 	curve                 bool
+	ranking               string
 }
 
 func (a *app) eval() *cobra.Command {
@@ -36,7 +37,9 @@ func (a *app) eval() *cobra.Command {
 
 Many base items share a distance. The headline numbers are expectations over the order of such ties, with
 the bounds of the worst and the best order. The paper's convention (base order in ties, lists cut at 10,000,
-divided by the hits in the list) stands beside them. Classes that training held out are judged apart.`,
+divided by the hits in the list) stands beside them. Classes that training held out are judged apart.
+
+Some methods weigh the bits (MDSH): --ranking weighted ranks as their authors do.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
   hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category --json`,
 		Args: none,
@@ -54,6 +57,7 @@ divided by the hits in the list) stands beside them. Classes that training held 
 	f.IntVar(&c.prefix, "prefix", 0, "judge the first bits of each code only; 0 means all")
 	f.IntSliceVar(&c.precisionAt, "precision-at", nil, "ranks K of precision@K; default 1,10,100,1000")
 	f.IntVar(&c.cut, "cut", 10000, "length of the lists in the paper's convention")
+	f.StringVar(&c.ranking, "ranking", "hamming", "what the base is ranked by: hamming, or weighted where the model has weights of its bits")
 	f.BoolVar(&c.curve, "curves", false, "print the precision-recall curve and the precision of the first 2000")
 	return cmd
 }
@@ -78,6 +82,12 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if c.prefix > 0 {
 		m = m.Prefix(c.prefix)
 	}
+	if c.ranking != "hamming" && c.ranking != "weighted" {
+		return usagef("--ranking %s: choose hamming or weighted", c.ranking)
+	}
+	if c.ranking == "weighted" && m.Info.Weights == nil {
+		return usagef("--ranking weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
+	}
 	base, err := c.read(ctx, m, c.base.or(c.both), c.basePaths)
 	if err != nil {
 		return fmt.Errorf("base: %w", err)
@@ -95,7 +105,12 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if queries.Labels != nil {
 		o.Classes, o.ClassNames = queries.Labels.Class, queries.Labels.Names
 	}
-	report, err := eval.Retrieval(ctx, queries.codes, base.codes, truth, o)
+	var report *eval.Report
+	if c.ranking == "weighted" {
+		report, err = eval.RetrievalWeighted(ctx, queries.codes, base.codes, m.Info.Weights, truth, o)
+	} else {
+		report, err = eval.Retrieval(ctx, queries.codes, base.codes, truth, o)
+	}
 	p.end()
 	if err != nil {
 		return err
