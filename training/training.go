@@ -48,6 +48,7 @@ type Similarity struct {
 	SampleDissimilar int      `json:"sample_dissimilar,omitempty"`
 	HeldOut          []string `json:"held_out,omitempty"` // classes
 	Validation       float64  `json:"validation,omitempty"`
+	Mirrored         bool     `json:"mirrored,omitempty"` // mirror images of the pictures follow them
 }
 
 // Result is what a run leaves.

@@ -21,6 +21,7 @@ type featuresCommand struct {
 	blocks                       int
 	learner                      feature.Learner
 	sides, pool                  string
+	mirror                       bool
 }
 
 func (a *app) features() *cobra.Command {
@@ -51,6 +52,7 @@ codebook in it, for --use on other pictures and for "hashgrove train --features"
 	f.StringVar(&c.typ, "type", string(dataset.Float32), "type of the values: float32, float16 or uint8 (256 bins)")
 	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4}, "gist: orientations of each scale, the finest first")
 	f.IntVar(&c.blocks, "blocks", 4, "gist: blocks along each side")
+	f.BoolVar(&c.mirror, "mirror", false, "write the vectors of all mirror images too, after those of the pictures: twice the rows to learn from")
 	l := &c.learner
 	f.IntVar(&l.Words, "words", 800, "codebook: words of the dictionary")
 	f.IntVar(&l.Patch, "patch", 6, "codebook: side of a patch in pixels")
@@ -94,11 +96,15 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	r := featuresReport{Output: c.output, Extractor: c.save, Kind: extractor.Kind(), Dims: extractor.Dim(), LearnSeconds: learned.Seconds()}
 	if c.output != "" {
 		began = time.Now()
-		src, err := feature.Vectors(extractor, set, shape, c.threads)
+		pictures, rows := dataset.Source(set), max(set.Rows(), 0)
+		if c.mirror {
+			pictures, rows = feature.Mirrored(set, shape), 2*rows
+		}
+		src, err := feature.Vectors(extractor, pictures, shape, c.threads)
 		if err != nil {
 			return err
 		}
-		if err := c.write(ctx, set, src, &r); err != nil {
+		if err := c.write(ctx, rows, src, &r); err != nil {
 			return err
 		}
 		r.Seconds = time.Since(began).Seconds()
@@ -190,8 +196,8 @@ func (c *featuresCommand) learn(ctx context.Context, set *dataset.Set, shape dat
 }
 
 // write streams the vectors to the output, and what is known about the rows to files beside it.
-func (c *featuresCommand) write(ctx context.Context, set *dataset.Set, src dataset.Source, r *featuresReport) error {
-	p := c.start("extracting", max(set.Rows(), 0), 0)
+func (c *featuresCommand) write(ctx context.Context, rows int, src dataset.Source, r *featuresReport) error {
+	p := c.start("extracting", rows, 0)
 	defer p.end()
 	saved, err := dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.tick)
 	if err != nil {

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hashgrove"
 	"hashgrove/affinity"
+	"hashgrove/baseline"
 	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/feature"
@@ -28,8 +30,11 @@ type trainCommand struct {
 	data    dataFlags
 	similar similarity
 	trainer hashgrove.Trainer
+	other   baseline.Common // of methods other than FastHash
 
 	output, grow, features      string
+	method                      string
+	mirror                      bool
 	resume, restart             bool
 	timeLimit                   time.Duration
 	patience                    int
@@ -48,12 +53,16 @@ func (a *app) train() *cobra.Command {
 (--labels FILE or --label COLUMN), tags (--tags) or explicit pairs (--pairs).
 
 After every bit the state is kept in MODEL.ckpt until the model is written: an interrupted
-training goes on with --resume and gives the same model, byte for byte.`,
+training goes on with --resume and gives the same model, byte for byte.
+
+--method takes another method than FastHash, one of those that compare knows; its model encodes and
+searches like any other. Such a training cannot be resumed.`,
 		Example: `  hashgrove train items.csv --label category --bits 16 -o items.hgm
   hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
-  hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm`,
+  hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm
+  hashgrove train vectors.npy --labels classes.txt --method ksh --anchors 100 --pca 4 --bits 8 -o ksh.hgm`,
 		Args: atLeast(1, "data to learn from"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), cmd.Flags(), args) },
 	}
 	f := cmd.Flags()
 	c.data.bind(f, "")
@@ -62,6 +71,8 @@ training goes on with --resume and gives the same model, byte for byte.`,
 	f.IntVar(&c.trainer.Bits, "bits", 64, "code length")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this model and add more")
 	f.StringVar(&c.features, "features", "", "make these features of pictures first: gist320, gist512, pixels, or a file that features --save wrote; the model carries them")
+	f.BoolVar(&c.mirror, "mirror", false, "learn from the mirror images of the pictures too; with --features")
+	c.bindMethod(f)
 	f.BoolVar(&c.resume, "resume", false, "go on with an interrupted training")
 	f.BoolVar(&c.restart, "restart", false, "throw an interrupted training away and begin anew")
 	f.DurationVar(&c.timeLimit, "time-limit", 0, "end in time with fewer bits, for instance 10m")
@@ -90,10 +101,13 @@ training goes on with --resume and gives the same model, byte for byte.`,
 	return cmd
 }
 
-func (c *trainCommand) run(ctx context.Context, args []string) error {
+func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []string) error {
 	began := time.Now()
 	if c.output == "" {
 		return usagef("train needs -o MODEL, the file to write")
+	}
+	if err := c.checkMethod(flags); err != nil {
+		return err
 	}
 	if c.resume && c.restart {
 		return usagef("--resume and --restart exclude each other")
@@ -115,19 +129,9 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	src := dataset.Source(set)
-	var extractor feature.Extractor
-	if c.features != "" {
-		shape, ok := set.Shape()
-		if !ok {
-			return usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
-		}
-		if extractor, err = namedExtractor(c.features, shape); err != nil {
-			return err
-		}
-		if src, err = feature.Vectors(extractor, set, shape, c.threads); err != nil {
-			return err
-		}
+	src, extractor, err := c.vectors(set)
+	if err != nil {
+		return err
 	}
 	sum, err := c.scan(ctx, src, true)
 	if err != nil {
@@ -139,6 +143,9 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 		}
 	}
 	c.warn(sum.Warnings)
+	if c.method != fastHash {
+		return c.trainMethod(ctx, set, src, extractor, sum, began)
+	}
 	job, err := c.job(ctx, src, sum)
 	if err != nil {
 		return err
@@ -159,6 +166,33 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return c.report(job, result, time.Since(began))
+}
+
+// vectors is what is learned from: the rows as they are, or the features of pictures, mirror images after them.
+func (c *trainCommand) vectors(set *dataset.Set) (dataset.Source, feature.Extractor, error) {
+	if c.features == "" {
+		if c.mirror {
+			return nil, nil, usagef("--mirror needs --features, to make vectors of the mirror images; \"hashgrove features --mirror\" writes such vectors")
+		}
+		return set, nil, nil
+	}
+	shape, ok := set.Shape()
+	if !ok {
+		return nil, nil, usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
+	}
+	extractor, err := namedExtractor(c.features, shape)
+	if err != nil {
+		return nil, nil, err
+	}
+	pictures := dataset.Source(set)
+	if c.mirror {
+		if c.similar.pairs != "" {
+			return nil, nil, usagef("--mirror and --pairs exclude each other: pairs say nothing of mirror images")
+		}
+		pictures = feature.Mirrored(pictures, shape)
+	}
+	src, err := feature.Vectors(extractor, pictures, shape, c.threads)
+	return src, extractor, err
 }
 
 // learn runs the job with progress.
@@ -206,7 +240,7 @@ func (c *trainCommand) job(ctx context.Context, all dataset.Source, sum *dataset
 		Checkpoint: c.output + ".ckpt", Resume: c.resume, Restart: c.restart,
 		TimeLimit: c.timeLimit, Patience: c.patience,
 	}
-	job.Similar = training.Similarity{From: "classes", SampleSimilar: c.sampleSimilar, SampleDissimilar: c.sampleOthers, HeldOut: c.holdOut}
+	job.Similar = training.Similarity{From: "classes", SampleSimilar: c.sampleSimilar, SampleDissimilar: c.sampleOthers, HeldOut: c.holdOut, Mirrored: c.mirror}
 	switch {
 	case c.similar.pairs != "":
 		job.Similar.From = "pairs"
@@ -241,13 +275,17 @@ func (c *trainCommand) job(ctx context.Context, all dataset.Source, sum *dataset
 		if !(c.validation > 0 && c.validation < 1) {
 			return job, usagef("--validation %v is not a share between 0 and 1", c.validation)
 		}
-		split := dataset.HoldOut(sum.Rows, c.validation, c.seed)
-		if sum.Labels != nil {
-			split = sum.Labels.HoldOut(c.validation, c.seed)
+		rows := sum.Rows
+		if c.mirror {
+			rows /= 2 // a mirror image goes where its picture goes, and only pictures validate
 		}
-		for i, train := range split {
-			if keep[i] && !train {
-				keep[i], validate[i] = false, true
+		split := dataset.HoldOut(rows, c.validation, c.seed)
+		if sum.Labels != nil {
+			split = (&dataset.Labels{Names: sum.Labels.Names, Class: sum.Labels.Class[:rows]}).HoldOut(c.validation, c.seed)
+		}
+		for i := range keep {
+			if keep[i] && !split[i%rows] {
+				keep[i], validate[i] = false, i < rows
 			}
 		}
 	}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"hashgrove/baseline"
+)
+
+// TestEveryMethodTrainsEncodesAndSearches takes each method through the verbs of FastHash.
+func TestEveryMethodTrainsEncodesAndSearches(t *testing.T) {
+	shop(t)
+	for _, d := range baseline.Methods() {
+		args := strings.Fields("train items.csv --label category --id sku --bits 8 --rows 300 --json -o m.hgm --method " + d.Name)
+		var r struct {
+			Method      string  `json:"method"`
+			Fingerprint string  `json:"fingerprint"`
+			Bits        int     `json:"bits"`
+			Rows        int     `json:"rows"`
+			Seconds     float64 `json:"train_seconds"`
+		}
+		if err := json.Unmarshal([]byte(succeed(t, args...)), &r); err != nil {
+			t.Fatalf("%s: %v", d.Name, err)
+		}
+		if r.Method != d.Name || r.Fingerprint == "" || r.Bits != 8 && !d.AnyBits || r.Rows != 400 || r.Seconds <= 0 {
+			t.Errorf("%s: %+v", d.Name, r)
+		}
+		var judged struct {
+			MAP float64 `json:"map"`
+		}
+		out := succeed(t, strings.Fields("eval -m m.hgm --base items.csv --queries new.csv --label category --id sku --json")...)
+		if err := json.Unmarshal([]byte(out), &judged); err != nil || judged.MAP < 0.27 { // 0.25 by chance
+			t.Errorf("%s: MAP %v, %v", d.Name, judged.MAP, err)
+		}
+		succeed(t, strings.Fields("index build m.hgi items.csv --label category --id sku --model m.hgm")...)
+		if out := succeed(t, strings.Fields("search m.hgi new.csv --row 0 -k 3")...); !strings.Contains(out, "items-") {
+			t.Errorf("%s: search says\n%s", d.Name, out)
+		}
+		if out := succeed(t, "info", "m.hgm"); !strings.Contains(out, d.Name) {
+			t.Errorf("%s: info says\n%s", d.Name, out)
+		}
+		for _, name := range []string{"m.hgm", "m.hgi"} {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestWeightedRankingNeedsWeights judges MDSH both ways.
+func TestWeightedRankingNeedsWeights(t *testing.T) {
+	shop(t)
+	const data = " --base items.csv --queries new.csv --label category --id sku --json"
+	succeed(t, strings.Fields("train items.csv --label category --id sku --bits 16 --method mdsh --pca 6 -o mdsh.hgm")...)
+	succeed(t, strings.Fields("train items.csv --label category --id sku --bits 16 --method lsh -o lsh.hgm")...)
+	var plain, weighted struct {
+		MAP float64 `json:"map"`
+	}
+	for flags, r := range map[string]any{"": &plain, " --ranking weighted": &weighted} {
+		if err := json.Unmarshal([]byte(succeed(t, strings.Fields("eval -m mdsh.hgm"+data+flags)...)), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if plain.MAP < 0.27 || weighted.MAP < 0.27 || plain.MAP == weighted.MAP {
+		t.Errorf("MAP %v by Hamming distance, %v by weights", plain.MAP, weighted.MAP)
+	}
+	succeed(t, strings.Fields("eval -m mdsh.hgm --prefix 5 --ranking weighted"+data)...)
+	for args, want := range map[string]string{
+		"eval -m lsh.hgm --ranking weighted" + data:                                  "the bits of lsh.hgm have no weights",
+		"eval -m mdsh.hgm --ranking best" + data:                                     "choose hamming or weighted",
+		"train items.csv --label category -o x.hgm --method paint":                   `no method "paint"`,
+		"train items.csv --label category -o x.hgm --method lsh --rounds 9":          "--rounds means nothing to the method lsh",
+		"train items.csv --label category -o x.hgm --anchors 9":                      "--anchors means nothing to the method fasthash",
+		"train items.csv --label category -o x.hgm --method ksh --pca -1":            "give positive numbers",
+		"train items.csv --label category -o x.hgm --mirror":                         "--mirror needs --features",
+		"train vectors.npy -o x.hgm --method ksh":                                    "labels",
+		"train items.csv --label category -o x.hgm --method lsh --hold-out nonsense": "nonsense",
+	} {
+		if o := try(t, strings.Fields(args)...); o.code == 0 || !strings.Contains(o.err, want) {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+}
+
+// TestMirrorDoublesTheRows learns from mirror images, which the model and files then count.
+func TestMirrorDoublesTheRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gallery(t, "photos", 1)
+	out := succeed(t, strings.Fields("features photos --size 8 --kind gist --orientations 2,2 --blocks 2 --mirror --save g.hgf -o g.npy")...)
+	if !strings.Contains(out, "80 vectors") {
+		t.Errorf("features says %s", out)
+	}
+	ids := string(read(t, "g.ids.txt"))
+	if n := strings.Count(ids, "#mirrored\n"); n != 40 || strings.Count(ids, "\n") != 80 {
+		t.Errorf("%d ids of mirror images", n)
+	}
+	var r struct {
+		Rows int `json:"rows"`
+	}
+	const train = "train photos --size 8 --features g.hgf --mirror --bits 4 --rounds 5 --json -o m.hgm"
+	for flags, want := range map[string]int{"": 80, " --patience 3 --validation 0.25": 60, " --method lsh": 80} {
+		args := train + flags
+		if strings.Contains(flags, "lsh") {
+			args = strings.Replace(args, " --rounds 5", "", 1)
+		}
+		if err := json.Unmarshal([]byte(succeed(t, strings.Fields(args)...)), &r); err != nil || r.Rows != want {
+			t.Errorf("%s: %d rows, not %d, %v", args, r.Rows, want, err)
+		}
+	}
+	if out := succeed(t, strings.Fields("eval -m m.hgm --base photos --queries photos --size 8")...); !strings.Contains(out, "MAP") {
+		t.Errorf("eval says %s", out)
+	}
+	write(t, "pairs.csv", "0,1,similar\n")
+	if o := try(t, strings.Fields(train+" --pairs pairs.csv --restart")...); o.code != 2 || !strings.Contains(o.err, "exclude each other") {
+		t.Errorf("exit %d, %s", o.code, o.err)
+	}
+}
