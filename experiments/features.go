@@ -23,6 +23,7 @@ type recipe struct {
 	GIST     []int            // orientations; nil for a codebook
 	Codebook *feature.Learner // nil for GIST
 	PCA      int              // dimensions that principal components leave; 0 means no PCA
+	Mirror   bool             // learn from mirror images too
 }
 
 // The recipes of the features that the paper uses, and ours of the same length: half as many words, the two signs of a
@@ -39,6 +40,12 @@ func signed(words int) recipe {
 // pca is the recipe with principal components behind it.
 func (r recipe) pca(dims int) recipe {
 	r.PCA = dims
+	return r
+}
+
+// mirrored is the recipe with mirror images of the pictures to learn from.
+func (r recipe) mirrored() recipe {
+	r.Mirror = true
 	return r
 }
 
@@ -91,10 +98,10 @@ func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base spli
 	return feature.ReadFile(path)
 }
 
-// vectors is the features of a split as a NumPy file with a file of labels or tags, as one data set.
-func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (*dataset.Set, string, error) {
-	k := key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
-	path, err := lab.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
+// vectors is the features of a split as a NumPy file with a file of labels or tags.
+func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (path, k string, err error) {
+	k = key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
+	path, err = lab.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
 		pictures, err := s.open()
 		if err != nil {
 			return err
@@ -106,27 +113,52 @@ func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s sp
 		_, err = dataset.SaveNpy(ctx, src, path, dataset.Float32, nil)
 		return err
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	set, err := saved(path)
-	return set, k, err
+	return path, k, err
 }
 
-// saved opens vectors with the labels or tags beside them.
-func saved(path string) (*dataset.Set, error) {
-	spec, stem := dataset.Spec{Paths: []string{path}}, strings.TrimSuffix(path, ".npy")
-	if _, err := os.Stat(stem + ".labels.txt"); errors.Is(err, fs.ErrNotExist) {
-		spec.TagsFile = []string{stem + ".tags.txt"}
-	} else {
-		spec.LabelsFile = []string{stem + ".labels.txt"}
+// saved opens files of vectors, one after the other, with the labels or tags beside them.
+func saved(paths ...string) (*dataset.Set, error) {
+	spec := dataset.Spec{Paths: paths}
+	for _, path := range paths {
+		stem := strings.TrimSuffix(path, ".npy")
+		if _, err := os.Stat(stem + ".labels.txt"); errors.Is(err, fs.ErrNotExist) {
+			spec.TagsFile = append(spec.TagsFile, stem+".tags.txt")
+		} else {
+			spec.LabelsFile = append(spec.LabelsFile, stem+".labels.txt")
+		}
 	}
 	return dataset.Open(spec)
+}
+
+// mirrored is the mirror images of a split, without the pictures themselves.
+func (s split) mirrored() split {
+	open := s.open
+	s.name, s.digest, s.similar = s.name+"-mirrored", key("mirrored 1", s.digest), nil
+	s.open = func() (dataset.Source, error) {
+		src, err := open()
+		if err != nil {
+			return nil, err
+		}
+		rows := 0
+		for c, err := range src.Chunks(context.Background()) {
+			if err != nil {
+				return nil, err
+			}
+			rows += c.X.Rows
+		}
+		image := make([]bool, 2*rows)
+		for i := rows; i < 2*rows; i++ {
+			image[i] = true
+		}
+		return dataset.Select(feature.Mirrored(src, s.shape), image), nil
+	}
+	return s
 }
 
 // material is the vectors of a data set, ready to learn from.
 type material struct {
 	base, queries     *dataset.Set
+	images            *dataset.Set // the base and its mirror images; nil where they are not asked for
 	baseKey, queryKey string
 	train, test       float64 // seconds that principal components add to training and to encoding the queries
 }
@@ -144,13 +176,30 @@ func (lab *Lab) material(ctx context.Context, c collection, r recipe) (m materia
 	if err != nil {
 		return m, err
 	}
-	if m.base, m.baseKey, err = lab.vectors(ctx, r, e, base); err != nil {
+	if m.baseKey, err = lab.load(ctx, r, e, &m.base, base); err != nil {
 		return m, err
 	}
-	if m.queries, m.queryKey, err = lab.vectors(ctx, r, e, queries); err != nil || r.PCA == 0 {
+	if r.Mirror {
+		if _, err = lab.load(ctx, r, e, &m.images, base, base.mirrored()); err != nil {
+			return m, err
+		}
+	}
+	if m.queryKey, err = lab.load(ctx, r, e, &m.queries, queries); err != nil || r.PCA == 0 {
 		return m, err
 	}
 	return lab.reduce(ctx, m, r.Name+"-"+lab.begin(c)+fmt.Sprintf("pca%d", r.PCA), r.PCA)
+}
+
+// load makes the vectors of splits and opens them as one set.
+func (lab *Lab) load(ctx context.Context, r recipe, e feature.Extractor, to **dataset.Set, splits ...split) (k string, err error) {
+	paths := make([]string, len(splits))
+	for i, s := range splits {
+		if paths[i], k, err = lab.vectors(ctx, r, e, s); err != nil {
+			return "", err
+		}
+	}
+	*to, err = saved(paths...)
+	return k, err
 }
 
 // reduce is the vectors behind principal components of the base, made once for all methods.

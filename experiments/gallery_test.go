@@ -143,7 +143,8 @@ func TestTagsInEveryLayout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, k, err := lab.vectors(context.Background(), recipe{Name: "tiny"}, e, base)
+		var set *dataset.Set
+		k, err := lab.load(context.Background(), recipe{Name: "tiny"}, e, &set, base)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -25,6 +25,7 @@ type row struct {
 	trainer hashgrove.Trainer // of FastHash and its relatives
 	common  baseline.Common   // of other methods
 	first   int               // judge so many of the bits; 0 means all
+	weigh   bool              // rank by the weights of the bits
 	paper   paperRow
 }
 
@@ -120,9 +121,13 @@ func (lab *Lab) table(ctx context.Context, c collection, title, note string, row
 		var v result
 		err := lab.attempt(ctx, r.method, func(lab *Lab) error {
 			trial, err := lab.trial(ctx, c, r)
-			if err == nil && r.first > 0 {
+			switch {
+			case err != nil:
+			case r.first > 0:
 				v, err = lab.prefix(ctx, trial, r.first)
-			} else if err == nil {
+			case r.weigh:
+				v, err = lab.weighted(ctx, trial)
+			default:
 				v, err = lab.result(ctx, trial)
 			}
 			return err

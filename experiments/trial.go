@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"hashgrove"
@@ -39,8 +40,14 @@ func (lab *Lab) trial(ctx context.Context, c collection, r row) (*trial, error) 
 		trainer.Seed, trainer.Threads = lab.Seed, lab.Threads
 		t.name = fmt.Sprintf("%s-%s%d-%d", r.recipe.Name, lab.begin(c), r.train, trainer.Bits)
 		t.key = key("result 2", m.baseKey, m.queryKey, trainer, r.train)
+		base, copies := m.base, 1
+		if m.images != nil {
+			t.name += "-mirrored"
+			t.key = key("mirrored 1", t.key)
+			base, copies = m.images, 2
+		}
 		t.learn = func(ctx context.Context, path string) (*model.Model, float64, error) {
-			return lab.train(ctx, m.base, trainer, r.train, path)
+			return lab.train(ctx, base, copies, trainer, r.train, path)
 		}
 		return t, nil
 	}
@@ -102,7 +109,7 @@ func (lab *Lab) result(ctx context.Context, t *trial) (result, error) {
 		if err != nil {
 			return result{}, err
 		}
-		r, _, err := lab.measure(ctx, m, t.base, t.queries)
+		r, _, err := lab.measure(ctx, m, t.base, t.queries, rankHamming)
 		r.Train, r.Memory = l.Seconds+t.train, l.Memory
 		r.Test += t.test
 		return r, err
@@ -119,7 +126,24 @@ func (lab *Lab) prefix(ctx context.Context, t *trial, bits int) (result, error) 
 		if err != nil {
 			return result{}, err
 		}
-		r, _, err := lab.measure(ctx, m.Prefix(bits), t.base, t.queries)
+		r, _, err := lab.measure(ctx, m.Prefix(bits), t.base, t.queries, rankHamming)
+		return r, err
+	})
+}
+
+// weighted judges the ranking by the weights of the bits.
+func (lab *Lab) weighted(ctx context.Context, t *trial) (result, error) {
+	plain, err := lab.result(ctx, t)
+	if err != nil {
+		return result{}, err
+	}
+	return value(lab, t.name+"-weighted", key("weighted 1", t.key), func() (result, error) {
+		m, err := lab.model(t)
+		if err != nil {
+			return result{}, err
+		}
+		r, _, err := lab.measure(ctx, m, t.base, t.queries, rankWeighted)
+		r.Train, r.Memory = plain.Train, plain.Memory
 		return r, err
 	})
 }
@@ -140,7 +164,7 @@ func (lab *Lab) curve(ctx context.Context, t *trial) (curve, error) {
 		if err != nil {
 			return curve{}, err
 		}
-		_, r, err := lab.measure(ctx, m, t.base, t.queries)
+		_, r, err := lab.measure(ctx, m, t.base, t.queries, rankHamming)
 		if err != nil {
 			return curve{}, err
 		}
@@ -169,9 +193,9 @@ func (lab *Lab) sample(rows, all int) []bool {
 	return keep
 }
 
-// train is FastHash on a sample of the rows, or on all. Training seconds count quantisation and learning, not the making
-// of the features.
-func (lab *Lab) train(ctx context.Context, set *dataset.Set, trainer hashgrove.Trainer, rows int, path string) (*model.Model, float64, error) {
+// train is FastHash on a sample of the rows, or on all. The set holds so many copies of the rows, one after the other: the
+// sample has all copies of a row or none. Training seconds count quantisation and learning, not the making of the features.
+func (lab *Lab) train(ctx context.Context, set *dataset.Set, copies int, trainer hashgrove.Trainer, rows int, path string) (*model.Model, float64, error) {
 	began := time.Now()
 	sum, err := dataset.Scan(ctx, set, dataset.ScanOptions{Digest: true})
 	if err != nil {
@@ -179,7 +203,7 @@ func (lab *Lab) train(ctx context.Context, set *dataset.Set, trainer hashgrove.T
 	}
 	var src dataset.Source = set
 	ranges := sum.Ranges
-	if keep := lab.sample(rows, sum.Rows); keep != nil {
+	if keep := slices.Repeat(lab.sample(rows, sum.Rows/copies), copies); len(keep) > 0 {
 		src = dataset.Select(set, keep)
 		if ranges, err = dataset.RangesOf(ctx, src); err != nil {
 			return nil, 0, err
@@ -244,15 +268,26 @@ func (lab *Lab) trainMethod(ctx context.Context, set *dataset.Set, name string, 
 		return nil, 0, err
 	}
 	began := time.Now()
-	e, err := m.Train(ctx, src)
+	e, weights, err := baseline.Train(ctx, m, src)
 	if err != nil {
 		return nil, 0, err
 	}
-	return &model.Model{Encoder: e, Info: model.Info{Method: name, Version: hashgrove.Version}}, time.Since(began).Seconds(), nil
+	return &model.Model{Encoder: e, Info: model.Info{Method: name, Version: hashgrove.Version, Weights: weights}}, time.Since(began).Seconds(), nil
+}
+
+// ranking judges the codes of queries against those of a base.
+type ranking func(ctx context.Context, m *model.Model, queries, base hamming.Codes, truth eval.Truth, o eval.Options) (*eval.Report, error)
+
+func rankHamming(ctx context.Context, _ *model.Model, queries, base hamming.Codes, truth eval.Truth, o eval.Options) (*eval.Report, error) {
+	return eval.Retrieval(ctx, queries, base, truth, o)
+}
+
+func rankWeighted(ctx context.Context, m *model.Model, queries, base hamming.Codes, truth eval.Truth, o eval.Options) (*eval.Report, error) {
+	return eval.RetrievalWeighted(ctx, queries, base, m.Info.Weights, truth, o)
 }
 
 // measure encodes database and queries and judges the rankings.
-func (lab *Lab) measure(ctx context.Context, m *model.Model, base, queries *dataset.Set) (result, *eval.Report, error) {
+func (lab *Lab) measure(ctx context.Context, m *model.Model, base, queries *dataset.Set, by ranking) (result, *eval.Report, error) {
 	codes, b, _, err := lab.encode(ctx, m, base)
 	if err != nil {
 		return result{}, nil, err
@@ -268,7 +303,7 @@ func (lab *Lab) measure(ctx context.Context, m *model.Model, base, queries *data
 		tags := q.Tags.In(b.Tags)
 		truth = eval.ByTags(tags.Start, tags.Tag, b.Tags.Start, b.Tags.Tag, minShared)
 	}
-	r, err := eval.Retrieval(ctx, queryCodes, codes, truth, eval.Options{Threads: lab.Threads})
+	r, err := by(ctx, m, queryCodes, codes, truth, eval.Options{Threads: lab.Threads})
 	if err != nil {
 		return result{}, nil, err
 	}

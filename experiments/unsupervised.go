@@ -7,18 +7,30 @@ import (
 )
 
 // unsupervised is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows curves
-// without numbers.
+// without numbers. GIST is there too, because others have published numbers for it.
 func unsupervised(c collection) Experiment {
 	words := codebook(800)
 	rows := []row{fast(words, 0, plain(64), "FastHash", paperRow{})}
 	for _, name := range []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"} {
 		rows = append(rows, other(words, 0, name, baseline.Common{}, paperRow{}))
 	}
+	more := rows[:len(rows):len(rows)] // without curves
+	for _, r := range []recipe{words, c.gist} {
+		if r.Name == c.gist.Name {
+			for _, d := range rows[1:] {
+				d.recipe = r
+				more = append(more, d)
+			}
+		}
+		weighted := other(r, 0, "mdsh", baseline.Common{}, paperRow{})
+		weighted.weigh, weighted.label = true, "MDSH, its weighted ranking"
+		more = append(more, weighted)
+	}
 	return Experiment{
 		Name:  c.name + "-unsupervised",
 		About: "Unsupervised methods against FastHash on " + c.title + ": the paper's Figure 3",
 		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
-			t, err := lab.table(ctx, c, c.title+": unsupervised methods (Figure 3)", "", rows)
+			t, err := lab.table(ctx, c, c.title+": unsupervised methods (Figure 3)", "", more)
 			if err != nil {
 				return nil, err
 			}
