@@ -26,8 +26,8 @@ import (
 //		direction     H s = -g roughly, by conjugate gradients           two passes over the rows of I each
 //		line          halve the step until f falls enough                one pass over all rows in all
 //
-// No matrix of floats is made: the columns are read as they are. Each product sums in a fixed order, so the number of
-// threads does not matter.
+// No matrix of floats is made: gradient and line read the columns as they are (products.go), the conjugate gradients a copy row by
+// row (rows.go). Each product sums in a fixed order, so the number of threads does not matter.
 
 // Options say how to learn. The zero value of a field means its default.
 type Options struct {
@@ -65,8 +65,9 @@ const conjugateSteps = 100
 // concurrent use.
 type Trainer struct {
 	products
-	o Options
-	z []float64
+	rows *packed // made by the first Fit
+	o    Options
+	z    []float64
 
 	w, g          []float64 // the last entry belongs to the constant 1, here and in all vectors of this length
 	s, r, d, hd   []float64 // direction; residual, direction and its product in the conjugate gradients
@@ -116,6 +117,13 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64, _ in
 		}
 		t.z[i] = float64(v)
 		plus += int(v+1) / 2
+	}
+	if t.rows == nil {
+		var err error
+		if t.rows, err = pack(ctx, t.x, t.threads); err != nil {
+			t.rows = nil
+			return nil, nil, 0, err
+		}
 	}
 	clear(t.w)
 	clear(t.margin)
@@ -194,10 +202,10 @@ func (t *Trainer) direction(ctx context.Context) error {
 	rho := dot(t.r, t.d)
 	// Rho is a squared length: the residual must fall to a tenth, as in liblinear.
 	for enough, k := 0.01*rho, 0; k < conjugateSteps && rho > enough; k++ {
-		if err := t.multiply(ctx, t.active, t.d, t.loss); err != nil {
+		if err := t.rows.multiply(ctx, t.active, t.d, t.loss); err != nil {
 			return err
 		}
-		if err := t.combine(ctx, t.active, t.loss, t.hd, nil); err != nil {
+		if err := t.rows.combine(ctx, t.active, t.loss, t.hd); err != nil {
 			return err
 		}
 		for j, d := range t.d {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -273,5 +274,85 @@ func BenchmarkFit(b *testing.B) {
 			}
 			b.ReportMetric(float64(x.Rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})
+	}
+}
+
+// The quick products of the conjugate gradients are those of the definition, up to single precision.
+func TestPackedProducts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for _, size := range [][2]int{{1, 1}, {3, 31}, {70, 32}, {300, 33}, {700, 1100}} {
+		n, dim := size[0], size[1]
+		x := columnsOf(n, dim, func(i, j int) uint8 { return uint8(rng.IntN(256)) })
+		p := products{x, 2}
+		q, err := pack(context.Background(), x, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []uint32
+		for i := range n {
+			if rng.IntN(3) > 0 {
+				rows = append(rows, uint32(i))
+			}
+		}
+		normal := func(n int) []float64 {
+			v := make([]float64, n)
+			for i := range v {
+				v[i] = rng.NormFloat64()
+			}
+			return v
+		}
+		check := func(what string, got, want []float64) {
+			for i := range want {
+				if math.Abs(got[i]-want[i]) > 2e-5*(1+math.Abs(want[i])) {
+					t.Fatalf("%d x %d: %s %d is %v, not %v", n, dim, what, i, got[i], want[i])
+				}
+			}
+		}
+		v, got, want := normal(dim+1), make([]float64, len(rows)), make([]float64, len(rows))
+		if err := errors.Join(p.multiply(context.Background(), rows, v, want), q.multiply(context.Background(), rows, v, got)); err != nil {
+			t.Fatal(err)
+		}
+		check("product", got, want)
+		a := normal(len(rows))
+		got, want = make([]float64, dim+1), make([]float64, dim+1)
+		if err := errors.Join(p.combine(context.Background(), rows, a, want, nil), q.combine(context.Background(), rows, a, got)); err != nil {
+			t.Fatal(err)
+		}
+		check("sum", got, want)
+	}
+}
+
+// TestKernelsAgree compares every kernel with what it means, bit by bit.
+func TestKernelsAgree(t *testing.T) {
+	if !hasKernels {
+		t.Skip("this machine has the plain kernels only")
+	}
+	rng := rand.New(rand.NewPCG(9, 9))
+	for turns := range 5 {
+		n := turns * turn
+		var x [4][]uint8
+		for r := range x {
+			x[r] = make([]uint8, n)
+			for j := range x[r] {
+				x[r][j] = uint8(rng.IntN(256))
+			}
+		}
+		v, y := make([]float32, n), make([]float32, n)
+		for j := range v {
+			v[j], y[j] = rng.Float32()-0.5, rng.Float32()
+		}
+		var got, want [turn]float32
+		dotBytes(&got, x[0], v)
+		dotGo(&want, x[0], v)
+		if got != want {
+			t.Errorf("dot of %d values differs", n)
+		}
+		a := [4]float32{rng.Float32(), -rng.Float32(), 0, rng.Float32()}
+		z := slices.Clone(y)
+		addBytes(y, &a, x[0], x[1], x[2], x[3])
+		addGo(z, &a, x[0], x[1], x[2], x[3])
+		if !slices.Equal(y, z) {
+			t.Errorf("sum of %d values differs", n)
+		}
 	}
 }
