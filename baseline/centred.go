@@ -18,12 +18,45 @@ func standardised(ctx context.Context, x dataset.Source, square float64) (*model
 		return nil, err
 	}
 	if have == 0 {
-		return nil, errors.New("all rows are equal: there is nothing to learn from them")
+		return nil, errNothing
 	}
-	m := &model.Affine{Weight: dataset.Matrix{Rows: x.Dim(), Cols: x.Dim()}, Mean: singles(mean), Scale: make([]float32, x.Dim())}
-	for j := range m.Scale {
-		m.Scale[j] = float32(math.Sqrt(square / have))
+	scale := make([]float32, x.Dim())
+	for j := range scale {
+		scale[j] = float32(math.Sqrt(square / have))
 	}
+	return scaled(mean, scale)
+}
+
+// evened is the map that subtracts the mean of the rows from each and gives all columns the same variance, and the rows a mean
+// squared length of 1. Columns that never change become 0.
+func evened(ctx context.Context, x dataset.Source) (*model.Affine, error) {
+	mean, variance, err := moments(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	used := 0
+	for _, v := range variance {
+		if v > 0 {
+			used++
+		}
+	}
+	if used == 0 {
+		return nil, errNothing
+	}
+	scale := make([]float32, len(variance))
+	for j, v := range variance {
+		if v > 0 {
+			scale[j] = float32(1 / math.Sqrt(v*float64(used)))
+		}
+	}
+	return scaled(mean, scale)
+}
+
+var errNothing = errors.New("all rows are equal: there is nothing to learn from them")
+
+// scaled is the map (x - mean) scale, column by column.
+func scaled(mean []float64, scale []float32) (*model.Affine, error) {
+	m := &model.Affine{Weight: dataset.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: singles(mean), Scale: scale}
 	return m, m.Check()
 }
 

@@ -89,12 +89,21 @@ func meanDistance(ctx context.Context, x dataset.Source, a dataset.Matrix) (floa
 
 // spread returns the mean of the rows and their mean squared distance from it.
 func spread(ctx context.Context, x dataset.Source) (mean []float64, square float64, err error) {
+	mean, variance, err := moments(ctx, x)
+	for _, v := range variance {
+		square += v
+	}
+	return mean, square, err
+}
+
+// moments returns the mean and the variance of every column.
+func moments(ctx context.Context, x dataset.Source) (mean, variance []float64, err error) {
 	mean = make([]float64, x.Dim())
 	first, squares := make([]float64, x.Dim()), make([]float64, x.Dim()) // from the first row: less is lost
 	rows := 0
 	for c, err := range x.Chunks(ctx) {
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		for i := range c.X.Rows {
 			for j, v := range c.X.Row(i) {
@@ -110,10 +119,10 @@ func spread(ctx context.Context, x dataset.Source) (mean []float64, square float
 	}
 	for j := range mean {
 		mean[j] /= float64(max(rows, 1))
-		square += max(0, squares[j]/float64(max(rows, 1))-mean[j]*mean[j])
+		squares[j] = max(0, squares[j]/float64(max(rows, 1))-mean[j]*mean[j])
 		mean[j] += first[j]
 	}
-	return mean, square, nil
+	return mean, squares, nil
 }
 
 // eachThrough takes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows for all cores.

@@ -11,8 +11,8 @@
 //		S       -= α D where S o D < 0,  D = (X_l w)(X_l w)'    the pairs that the bit gets wrong count more, L²
 //		X       -= X w w'                                       as projections in front of X'X
 //
-// X_l is not deflated. D has the scale of squared values and S has not, so the rows are scaled to a mean squared length of 1;
-// without that the codes depend on the unit of measurement. Up to 1024 dimensions M is formed, beyond that it is only
+// X_l is not deflated. D has the scale of squared values and S has not, so the columns get one variance and the rows a mean squared
+// length of 1; without that the codes depend on the units of measurement. Up to 1024 dimensions M is formed, beyond that it is only
 // multiplied with.
 
 package baseline
@@ -71,7 +71,7 @@ func (m SPLH) Train(ctx context.Context, src dataset.Source) (model.Encoder, err
 	if l.rows > maxLabelled {
 		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.rows, maxLabelled)
 	}
-	standard, err := standardised(ctx, src, 1)
+	standard, err := evened(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,9 @@ func (m SPLH) Train(ctx context.Context, src dataset.Source) (model.Encoder, err
 		if err != nil {
 			return nil, fmt.Errorf("bit %d: %w", b+1, err)
 		}
-		p.Weight = append(p.Weight, singles(w)...)
+		for j, v := range w { // for the vectors as they are
+			p.Weight = append(p.Weight, float32(v*float64(standard.Scale[j])))
+		}
 	}
 	return whole(p)
 }
