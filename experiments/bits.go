@@ -15,11 +15,13 @@ func longCodes(c collection) Experiment {
 		fast(signed(1600), 0, plain(256), "FastHash", paper[1]),
 		fast(signed(1600), 0, plain(1024), "FastHash", paper[2]),
 	}
+	note := ""
 	if c.name == "cifar10" { // the first is in cifar10-features; the last would take more than an hour
 		deep := trees(256, 200, 6)
 		deep.Trees.NodeFeatures = 100
 		trimmed := trees(256, 400, 6)
 		trimmed.Trees.TrimMass, trimmed.Trees.NodeFeatures = 0.9, 50
+		note = `The paper's 1,024 bits (0.803 and 0.826 in 22,687 s) were not run: time grows with the bits, so they would take four times as long.`
 		rows = []row{
 			fast(signed(1600), 0, deep, "depth 6, 100 columns per node", paper[1]),
 			fast(signed(1600).mirrored(), 0, trimmed, "400 trees of depth 6, 50 columns per node, trimmed to 0.9, mirror images too", paper[1]),
@@ -29,7 +31,7 @@ func longCodes(c collection) Experiment {
 		Name:  c.name + "-bits",
 		About: "FastHash on " + c.title + " with 22,400 dimensions and more bits: the paper's Table 5",
 		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
-			return lab.table(ctx, c, c.title+": more dimensions and more bits (Table 5)", "", rows)
+			return lab.table(ctx, c, c.title+": more dimensions and more bits (Table 5)", note, rows)
 		},
 	}
 }

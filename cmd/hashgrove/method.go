@@ -75,6 +75,16 @@ type methodReport struct {
 	PeakRSS      int64   `json:"peak_rss_bytes"`
 }
 
+// methodOptions is what the model keeps of the options; 0 is the method's own default.
+type methodOptions struct {
+	Bits      int    `json:"bits"`
+	Seed      uint64 `json:"seed"`
+	PCA       int    `json:"pca"`
+	Anchors   int    `json:"anchors"`
+	Rows      int    `json:"rows"`
+	MinShared int    `json:"min_shared"`
+}
+
 // trainMethod is train with a method of package baseline.
 func (c *trainCommand) trainMethod(ctx context.Context, set *dataset.Set, src dataset.Source, extractor feature.Extractor, sum *dataset.Summary, began time.Time) error {
 	o := c.other
@@ -116,8 +126,7 @@ func (c *trainCommand) trainMethod(ctx context.Context, set *dataset.Set, src da
 	}
 	took := time.Since(start)
 	info.Weights = weights
-	o.Threads = 0 // it never changes the model
-	options, err := json.Marshal(o)
+	options, err := json.Marshal(methodOptions{o.Bits, o.Seed, o.PCA, o.Anchors, o.Rows, o.MinShared})
 	if err != nil {
 		return err
 	}
