@@ -41,6 +41,7 @@ type SPLH struct {
 	Eta       float64 // η; 0 means 0.2
 	Step      float64 // α; 0 means 1
 	Labelled  int     // L, at most, drawn at random; 0 means 2000, negative all
+	Scaled    bool    // leave the variances of the columns to each other as they are, as for principal components
 	MinShared int     // tags that similar rows share; 0 means 2
 	Threads   int     // 0 for all cores
 }
@@ -71,7 +72,7 @@ func (m SPLH) Train(ctx context.Context, src dataset.Source) (model.Encoder, err
 	if l.rows > maxLabelled {
 		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.rows, maxLabelled)
 	}
-	standard, err := evened(ctx, src)
+	standard, err := m.standard(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +98,14 @@ func (m SPLH) Train(ctx context.Context, src dataset.Source) (model.Encoder, err
 		}
 	}
 	return whole(p)
+}
+
+// standard is the scaling of the vectors.
+func (m SPLH) standard(ctx context.Context, src dataset.Source) (*model.Affine, error) {
+	if m.Scaled {
+		return standardised(ctx, src, 1)
+	}
+	return evened(ctx, src)
 }
 
 // splhFit is the state of the loop over bits. Where the rows have few dimensions M is formed, else only multiplied with.

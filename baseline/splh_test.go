@@ -11,7 +11,9 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/dataset"
+	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
+	"hashgrove/model"
 )
 
 // splhByDefinition is the state of SPLH with dense matrices.
@@ -187,4 +189,44 @@ func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 			t.Errorf("%T with pairs: %v", m, err)
 		}
 	}
+}
+
+// Units of measurement make no difference: those of single columns where they are evened out, a common one always.
+func TestSPLHUnits(t *testing.T) {
+	x, class := clusters(1, 300, 10, 4)
+	for _, c := range []struct {
+		scaled bool
+		unit   func(column int) float32
+		same   bool
+	}{
+		{false, func(j int) float32 { return float32(int(1) << (j % 5)) }, true}, // powers of two: nothing is rounded
+		{true, func(int) float32 { return 8 }, true},
+		{true, func(j int) float32 { return float32(int(1) << (j % 5)) }, false},
+	} {
+		other := dataset.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
+		for i := range other.Data {
+			other.Data[i] *= c.unit(i % x.Cols)
+		}
+		m := SPLH{Bits: 6, Seed: 2, Scaled: c.scaled}
+		a := train(t, m, dataset.WithLabels(x, labelsOf(class)))
+		b := train(t, m, dataset.WithLabels(other, labelsOf(class)))
+		ca, cb := codesOf(t, a, x), codesOf(t, b, other)
+		differ := 0
+		for i := range ca.Len() {
+			differ += hamming.Distance(ca.Row(i), cb.Row(i))
+		}
+		same := differ <= 2 // values next to a threshold
+		if same != c.same {
+			t.Errorf("scaled %v: the same code in other units is %v, not %v", c.scaled, same, c.same)
+		}
+	}
+}
+
+func codesOf(t *testing.T, e model.Encoder, x dataset.Matrix) hamming.Codes {
+	t.Helper()
+	codes, err := (&model.Model{Encoder: e}).Encode(context.Background(), x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return codes
 }
