@@ -39,7 +39,8 @@ Many base items share a distance. The headline numbers are expectations over the
 the bounds of the worst and the best order. The paper's convention (base order in ties, lists cut at 10,000,
 divided by the hits in the list) stands beside them. Classes that training held out are judged apart.
 
-Some methods weigh the bits (MDSH): --ranking weighted ranks as their authors do.`,
+Some methods weigh the bits (MDSH): --ranking weighted ranks as their authors do. Classes held out of training
+are ranked by Hamming distance then too.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
   hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category --json`,
 		Args: none,
