@@ -4,12 +4,16 @@
 // With X the centred vectors, scaled so that their columns have variance 1 in the mean, and Y the centred classes or tags (1
 // where a row has one), the directions w and u that make the correlation ρ of Xw and Yu greatest are those of
 //
-//	Cxy Cyy^-1 Cyx w = ρ² Cxx w,      Cxx = X'X / (n-1) + λI,  Cxy = X'Y / (n-1),  Cyy = Y'Y / (n-1) + λI.
+//	Cxy Cyy^-1 Cyx w = ρ² Cxx w,      Cxx = X'X / (n-1) + λI,  Cxy = X'Y / (n-1),  Cyy = Y'Y / (n-1) + μI.
 //
 // The embedding is Xw ρ for the greatest ρ, and the code is the sign of its ITQ rotation (itq.go). There are no more correlations
 // than classes or tags, c, so with Cyy = L L' it is all in the c x c matrix T = L^-1 Cyx Cxx^-1 Cxy L'^-1: its eigenvectors v have
 // the values ρ², and wρ = Cxx^-1 Cxy L'^-1 v, without a division. Where there are more bits than correlations, the rotation spreads
 // them over all bits; the directions that are left have ρ = 0 and add nothing.
+//
+// The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000 need to what
+// 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and without it the rare ones count as much.
+// Both were chosen on validation parts (experiments/tuning.md).
 //
 //	Cxx, Cxy     one pass over the rows           n d² / 2 products in blocks; 4 d² bytes whatever n
 //	Z            Cxx Z = Cxy                      d³/6 and d² c products
@@ -39,12 +43,13 @@ import (
 
 // CCAITQ learns rotated canonical correlations with classes or tags.
 type CCAITQ struct {
-	Bits    int     // 0 means 64
-	Seed    uint64  // of the rows and the first rotation
-	Ridge   float64 // λ; 0 means 1e-4; raised where single precision needs it
-	Rows    int     // to learn from, at most, drawn at random; 0 means all, or 16,384 for vectors of more dimensions than that
-	Steps   int     // of the rotation; 0 means 50
-	Threads int     // 0 for all cores
+	Bits        int     // 0 means 64
+	Seed        uint64  // of the rows and the first rotation
+	Ridge       float64 // λ; 0 means min(d/n, (1500/n)²) of n rows; raised where single precision needs it
+	TargetRidge float64 // μ; 0 means 1 for tags and 1e-4 for classes
+	Rows        int     // to learn from, at most, drawn at random; 0 means all, or 16,384 for vectors of more dimensions than that
+	Steps       int     // of the rotation; 0 means 50
+	Threads     int     // 0 for all cores
 }
 
 const (
@@ -55,14 +60,15 @@ const (
 // Train implements Method.
 func (m CCAITQ) Train(ctx context.Context, src dataset.Source) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
-	m.Ridge = cmp.Or(m.Ridge, 1e-4)
 	m.Steps = cmp.Or(m.Steps, 50)
 	d := src.Dim()
 	if err := checkSize(m.Bits, d); err != nil {
 		return nil, err
 	}
-	if !(m.Ridge > 0 && m.Ridge <= 1e6) {
-		return nil, fmt.Errorf("a ridge of %v: give a positive number up to 1e6", m.Ridge)
+	for _, ridge := range []float64{m.Ridge, m.TargetRidge} {
+		if !(ridge >= 0 && ridge <= 1e6) {
+			return nil, fmt.Errorf("a ridge of %v: give a positive number up to 1e6", ridge)
+		}
 	}
 	if m.Steps < 1 {
 		return nil, fmt.Errorf("%d steps of the rotation: give a positive number", m.Steps)
@@ -81,6 +87,12 @@ func (m CCAITQ) Train(ctx context.Context, src dataset.Source) (model.Encoder, e
 	if !ok {
 		return nil, errors.New("correlations are with classes or tags, and the data have only pairs: name labels or tags")
 	}
+	n := float64(l.rows)
+	m.Ridge = cmp.Or(m.Ridge, min(float64(d)/n, 1500*1500/(n*n)))
+	if y.several {
+		m.TargetRidge = cmp.Or(m.TargetRidge, 1)
+	}
+	m.TargetRidge = cmp.Or(m.TargetRidge, 1e-4)
 	standard, err := standardised(ctx, l.x, float64(d))
 	if err != nil {
 		return nil, err
@@ -125,7 +137,7 @@ func (m CCAITQ) correlations(ctx context.Context, x dataset.Source, y targets) (
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := linalg.NewCholesky(ctx, y.covariance(m.Ridge), c, m.Threads)
+	l, err := linalg.NewCholesky(ctx, y.covariance(m.TargetRidge), c, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // correlationsByDefinition solves Cxy Cyy^-1 Cyx w = ρ² Cxx w with dense matrices in double precision, and returns ρ.
-func correlationsByDefinition(t *testing.T, x dataset.Matrix, y targets, ridge float64) []float64 {
+func correlationsByDefinition(t *testing.T, x dataset.Matrix, y targets, lambda, mu float64) []float64 {
 	t.Helper()
 	n, d, c := x.Rows, x.Cols, y.classes
 	xs, ys := mat.NewDense(n, d, nil), mat.NewDense(n, c, nil)
@@ -46,10 +46,10 @@ func correlationsByDefinition(t *testing.T, x dataset.Matrix, y targets, ridge f
 		return &m
 	}
 	var a, b, m mat.Dense
-	if err := a.Solve(cov(xs, xs, ridge), cov(xs, ys, 0)); err != nil {
+	if err := a.Solve(cov(xs, xs, lambda), cov(xs, ys, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Solve(cov(ys, ys, ridge), cov(ys, xs, 0)); err != nil {
+	if err := b.Solve(cov(ys, ys, mu), cov(ys, xs, 0)); err != nil {
 		t.Fatal(err)
 	}
 	m.Mul(&b, &a) // c x c, not symmetric, with the values ρ²
@@ -105,12 +105,12 @@ func TestCorrelationsAreThoseOfADenseSolve(t *testing.T) {
 		name                string
 		rows, cols, classes int
 		several             bool
-		ridge               float64
+		lambda, mu          float64
 	}{
-		{"more rows than columns", 400, 30, 6, false, 1e-4},
-		{"tags", 400, 30, 6, true, 1e-4},
-		{"more columns than rows", 60, 90, 4, false, 0.1},
-		{"more tags than columns", 300, 8, 8, true, 1e-4},
+		{"more rows than columns", 400, 30, 6, false, 1e-4, 1e-4},
+		{"tags", 400, 30, 6, true, 1e-4, 1},
+		{"more columns than rows", 60, 90, 4, false, 0.1, 1e-4},
+		{"more tags than columns", 300, 8, 8, true, 1e-4, 0.1},
 	} {
 		x := randomRows(3, c.rows, c.cols)
 		mean := centreRows(x)
@@ -118,8 +118,8 @@ func TestCorrelationsAreThoseOfADenseSolve(t *testing.T) {
 			t.Fatal("wrong mean")
 		}
 		y := randomTargets(4, x, c.classes, c.several)
-		want := correlationsByDefinition(t, x, y, c.ridge)
-		w, rho, err := CCAITQ{Bits: 64, Ridge: c.ridge, Threads: 2}.correlations(context.Background(), x, y)
+		want := correlationsByDefinition(t, x, y, c.lambda, c.mu)
+		w, rho, err := CCAITQ{Bits: 64, Ridge: c.lambda, TargetRidge: c.mu, Threads: 2}.correlations(context.Background(), x, y)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestCorrelationsAreThoseOfADenseSolve(t *testing.T) {
 			for b := range k {
 				sum := 0.0
 				for j := range c.cols {
-					sum += c.ridge * w.At(a, j) * w.At(b, j)
+					sum += c.lambda * w.At(a, j) * w.At(b, j)
 				}
 				for i := range x.Rows {
 					var s, u float64

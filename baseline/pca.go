@@ -61,9 +61,16 @@ func (m PCA) Reduce(ctx context.Context, x dataset.Source) (*model.Affine, datas
 	if dims < 1 {
 		return nil, nil, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
 	}
-	front, _, err := principal(ctx, x, min(dims, x.Dim()), m.Seed, m.Threads)
+	front, variances, err := principal(ctx, x, min(dims, x.Dim()), m.Seed, m.Threads)
 	if err != nil {
 		return nil, nil, err
+	}
+	// Where the rows do not span all components, the rest hold the rounding of single precision: methods that scale columns must not take it for
+	// something to learn from.
+	for i := range front.Weight.Rows {
+		if variances[i] <= 1e-7*variances[0] {
+			clear(front.Weight.Row(i))
+		}
 	}
 	y, err := remember(ctx, model.Through(x, m.Threads, front))
 	return front, y, err

@@ -83,6 +83,28 @@ func TestReduce(t *testing.T) {
 	}
 }
 
+// Rows that span fewer dimensions leave components that are nothing but rounding.
+func TestReduceLeavesNoRounding(t *testing.T) {
+	for _, cols := range []int{40, smallSide + 8} { // C formed, C multiplied with
+		x := normal(5, 20, cols)
+		_, y, err := PCA{Dims: 30}.Reduce(context.Background(), x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := rowsOf(context.Background(), y, x.Rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows.Rows {
+			for j, v := range rows.Row(i) {
+				if (j < x.Rows-1) != (v != 0) { // the mean takes one of 20 dimensions
+					t.Fatalf("%d columns: row %d has %v in component %d", cols, i, v, j)
+				}
+			}
+		}
+	}
+}
+
 func TestITQLossNeverRises(t *testing.T) {
 	v := normal(2, 2500, 12)
 	centreRows(v)

@@ -17,10 +17,6 @@ type Common struct {
 	Anchors   int // points that kernel methods and anchor graphs compare with
 	Rows      int // to learn from, at most; negative means all
 	MinShared int // tags that similar rows share
-
-	// Scaled says that the columns have the scale that they should have, as principal components do; methods that give all
-	// columns one variance then do not.
-	Scaled bool `json:",omitempty"`
 }
 
 // Description is a method by name.
@@ -75,7 +71,7 @@ var methods = []Description{
 		}},
 	{Name: "splh", Title: "SPLH", Supervised: true, Prefix: true, Source: "Wang, Kumar and Chang, ICML 2010",
 		make: func(o Common) Method {
-			return SPLH{Bits: o.Bits, Seed: o.Seed, Labelled: o.Rows, Scaled: o.Scaled, MinShared: o.MinShared, Threads: o.Threads}
+			return SPLH{Bits: o.Bits, Seed: o.Seed, Labelled: o.Rows, MinShared: o.MinShared, Threads: o.Threads}
 		}},
 	{Name: "sth", Title: "STHs", Supervised: true, Source: "Zhang, Wang, Cai and Lu, SIGIR 2010",
 		make: func(o Common) Method {
@@ -127,7 +123,6 @@ func New(name string, o Common) (Method, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no method %q; the methods are %s", name, strings.Join(Names(), ", "))
 	}
-	o.Scaled = o.Scaled || o.PCA != 0
 	m := d.make(o)
 	if o.PCA != 0 {
 		m = PCA{Dims: o.PCA, Then: m, Seed: o.Seed, Threads: o.Threads}

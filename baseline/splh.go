@@ -8,12 +8,14 @@
 //
 //	for each bit
 //		w        Lanczos' method, from products with M          (n + L) d + L² each, some dozens
-//		S       -= α D where S o D < 0,  D = (X_l w)(X_l w)'    the pairs that the bit gets wrong count more, L²
+//		S       -= α D where S o D < 0,  D = p p' / mean p²,    the pairs that the bit gets wrong count more, L²
+//		                                 p = X_l w
 //		X       -= X w w'                                       as projections in front of X'X
 //
-// X_l is not deflated. D has the scale of squared values and S has not, so the columns get one variance and the rows a mean squared
-// length of 1; without that the codes depend on the units of measurement. Up to 1024 dimensions M is formed, beyond that it is only
-// multiplied with.
+// X_l is not deflated. In the paper D = p p': it has the scale of squared values, which S has not, and that scale falls from bit to
+// bit, so late bits would teach the next ones nothing. Here every bit counts alike. The columns get one variance, so that codes do
+// not depend on the units of measurement. Both were chosen on a validation part, as the step was (experiments/tuning.md). Up to 1024
+// dimensions M is formed, beyond that it is only multiplied with.
 
 package baseline
 
@@ -39,9 +41,8 @@ type SPLH struct {
 	Bits      int     // 0 means 64
 	Seed      uint64  // of the rows
 	Eta       float64 // η; 0 means 0.2
-	Step      float64 // α; 0 means 1
+	Step      float64 // α; 0 means 0.05
 	Labelled  int     // L, at most, drawn at random; 0 means 2000, negative all
-	Scaled    bool    // leave the variances of the columns to each other as they are, as for principal components
 	MinShared int     // tags that similar rows share; 0 means 2
 	Threads   int     // 0 for all cores
 }
@@ -56,7 +57,7 @@ const maxLabelled = 1 << 14
 func (m SPLH) Train(ctx context.Context, src dataset.Source) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Eta = cmp.Or(m.Eta, 0.2)
-	m.Step = cmp.Or(m.Step, 1)
+	m.Step = cmp.Or(m.Step, 0.05)
 	m.Labelled = cmp.Or(m.Labelled, 2000)
 	d := src.Dim()
 	if err := checkSize(m.Bits, d); err != nil {
@@ -72,7 +73,7 @@ func (m SPLH) Train(ctx context.Context, src dataset.Source) (model.Encoder, err
 	if l.rows > maxLabelled {
 		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.rows, maxLabelled)
 	}
-	standard, err := m.standard(ctx, src)
+	standard, err := evened(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +99,6 @@ func (m SPLH) Train(ctx context.Context, src dataset.Source) (model.Encoder, err
 		}
 	}
 	return whole(p)
-}
-
-// standard is the scaling of the vectors.
-func (m SPLH) standard(ctx context.Context, src dataset.Source) (*model.Affine, error) {
-	if m.Scaled {
-		return standardised(ctx, src, 1)
-	}
-	return evened(ctx, src)
 }
 
 // splhFit is the state of the loop over bits. Where the rows have few dimensions M is formed, else only multiplied with.
@@ -169,7 +162,14 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 	if err := gemm.Mul(ctx, f.threads, gemm.Of(len(p), 1, p), viewOf(f.xl), gemm.Of(d, 1, singles(w))); err != nil {
 		return nil, err
 	}
-	step := float32(f.step)
+	square := 0.0
+	for _, v := range p {
+		square += float64(v) * float64(v)
+	}
+	if square == 0 {
+		return w, nil // no labelled row is on a side
+	}
+	step := float32(f.step * float64(len(p)) / square)
 	return w, par.Blocks(ctx, f.threads, len(p), rowBlock, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := f.s.Row(i)

@@ -23,7 +23,7 @@ func reduced(c collection) Experiment {
 	rows := []row{
 		other(words, 0, "cca-itq", baseline.Common{}, paper[3]),
 		// The pairs of all rows would not fit into memory.
-		other(words.pca(500), 0, "splh", baseline.Common{Rows: splhRows, Scaled: true}, paper[1]),
+		other(words.pca(500), 0, "splh", baseline.Common{Rows: splhRows}, paper[1]),
 		other(words.pca(500), 0, "sth", baseline.Common{}, paper[2]),
 		// With tags of all rows KSH takes hours.
 		other(words.pca(500), 0, "ksh", baseline.Common{Anchors: 3000, Rows: kshRows}, paper[0]),
