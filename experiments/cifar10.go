@@ -9,24 +9,20 @@ var CIFAR10Features = Experiment{
 	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
 		gist5, gist := paperRow{0.517, 0.462, 0.243, 304, 21}, paperRow{0.649, 0.653, 0.450, 1681, 21}
 		words5, words := paperRow{0.634, 0.575, 0.358, 331, 21}, paperRow{0.763, 0.775, 0.605, 1794, 21}
-		few := trees(64, 800, 3) // for few training pictures
-		few.Trees.TrimMass, few.Trees.NodeFeatures = 0.9, 50
-		many := trees(64, 400, 6) // for all
-		many.Trees.TrimMass, many.Trees.NodeFeatures = 0.9, 100
 		rows := []row{
 			fast(gist320(), 5000, plain(64), "depth 4", gist5),
 			fast(gist320(), 5000, trees(64, 800, 4), "800 trees", gist5),
 			fast(gist320(), 0, plain(64), "depth 4", gist),
 			fast(gist320(), 0, trees(64, 400, 6), "400 trees of depth 6", gist),
-			fast(gist320().mirrored(), 0, many, "400 trees of depth 6, trimmed to 0.9, mirror images too", gist),
+			fast(gist320().mirrored(), 0, manyRows(64), "400 trees of depth 6, trimmed to 0.9, mirror images too", gist),
 			fast(codebook(800), 5000, plain(64), "depth 4", words5),
 			fast(signed(800), 5000, trees(64, 1600, 3), "1,600 trees of depth 3", words5),
-			fast(signed(800), 5000, few, "800 trees of depth 3, trimmed to 0.9", words5),
-			fast(signed(800).mirrored(), 5000, few, "the same, mirror images too", words5),
+			fast(signed(800), 5000, fewRows(64), "800 trees of depth 3, trimmed to 0.9", words5),
+			fast(signed(800).mirrored(), 5000, fewRows(64), "the same, mirror images too", words5),
 			fast(codebook(800), 0, plain(64), "depth 4", words),
 			fast(signed(800), 0, plain(64), "depth 4", words),
 			fast(signed(800), 0, trees(64, 400, 6), "400 trees of depth 6", words),
-			fast(signed(800).mirrored(), 0, many, "400 trees of depth 6, trimmed to 0.9, mirror images too", words),
+			fast(signed(800).mirrored(), 0, manyRows(64), "400 trees of depth 6, trimmed to 0.9, mirror images too", words),
 		}
 		return lab.table(ctx, cifar10, "CIFAR-10: FastHash on two kinds of features (Table 3)", "", rows)
 	},

@@ -39,6 +39,20 @@ func trees(bits, rounds, depth int) hashgrove.Trainer {
 	return hashgrove.Trainer{Bits: bits, Trees: boost.Options{Rounds: rounds, Depth: depth}}
 }
 
+// fewRows and manyRows are our settings for few pictures to learn from and for all of them, with their mirror images. Chosen on a
+// validation part of CIFAR-10; tuning.md tells how.
+func fewRows(bits int) hashgrove.Trainer {
+	t := trees(bits, 800, 3)
+	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 50
+	return t
+}
+
+func manyRows(bits int) hashgrove.Trainer {
+	t := trees(bits, 400, 6)
+	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 100
+	return t
+}
+
 // fast is a row of FastHash.
 func fast(r recipe, train int, t hashgrove.Trainer, label string, paper paperRow) row {
 	return row{recipe: r, train: train, method: fastHash, label: label, trainer: t, paper: paper}
