@@ -164,7 +164,11 @@ func (lab *Lab) table(ctx context.Context, c collection, title, note string, row
 			number("%.0f", float64(v.Distinct)), number("%.0f", float64(v.Memory)/1e6),
 		})
 	}
-	t.Note = strings.TrimSpace(c.parts+" "+note) + "\n" + conventions
+	t.Note = strings.TrimSpace(c.parts + " " + note)
+	if c.tagged {
+		t.Note += " In Step 1 of FastHash and of TSH with trees the similar pairs together weigh as much as the dissimilar ones (tuning.md)."
+	}
+	t.Note += "\n" + conventions
 	if prior > 0 {
 		t.Note += fmt.Sprintf(" Codes drawn at random would have a MAP of about %.3f.", prior)
 	}

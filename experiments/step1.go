@@ -125,10 +125,7 @@ func infer(ctx context.Context, all affinity.Matrix, bits int, o inference.Optio
 	case pairsDrawn:
 		y = sample
 	case pairsBalanced:
-		near, far := all.(interface {
-			Counts() (similar, dissimilar int64)
-		}).Counts()
-		o.SimilarWeight = int(max(1, (far+near/2)/max(1, near)))
+		o = o.Balanced(all)
 	}
 	v.Rows = y.Len()
 	switch o.Method {

@@ -46,6 +46,9 @@ func (lab *Lab) trial(ctx context.Context, c collection, r row) (*trial, error) 
 			t.key = key("mirrored 1", t.key)
 			base, copies = m.images, 2
 		}
+		if c.tagged {
+			t.key = key("balanced 1", t.key) // by train
+		}
 		t.learn = func(ctx context.Context, path string) (*model.Model, float64, error) {
 			return lab.train(ctx, base, copies, trainer, r.train, path)
 		}
@@ -235,6 +238,7 @@ func (lab *Lab) train(ctx context.Context, set *dataset.Set, copies int, trainer
 	}
 	if sum.Labels == nil {
 		job.Similar = training.Similarity{From: "tags", MinShared: minShared}
+		job.Trainer.Inference = trainer.Inference.Balanced(y) // as the released code does, by drawing as many pairs of either kind
 	}
 	r, err := job.Run(ctx)
 	if err != nil {

@@ -65,6 +65,21 @@ type Options struct {
 	NoMerge bool `json:"-"` // every row its own variable: the same result, slower
 }
 
+// Balanced returns the options with weights that make the similar and the dissimilar pairs of y count alike: whole numbers up to 1000.
+// The released code draws as many of either instead.
+func (o Options) Balanced(y affinity.Matrix) Options {
+	similar, dissimilar := y.(interface {
+		Counts() (similar, dissimilar int64)
+	}).Counts()
+	o.SimilarWeight, o.DissimilarWeight = 1, 1
+	if similar > 0 && dissimilar > similar {
+		o.SimilarWeight = int(min((dissimilar+similar/2)/similar, 1000))
+	} else if dissimilar > 0 {
+		o.DissimilarWeight = max(1, int(min((similar+dissimilar/2)/dissimilar, 1000)))
+	}
+	return o
+}
+
 // WithDefaults fills in the defaults and refuses what cannot be.
 func (o Options) WithDefaults() (Options, error) {
 	o.Method = cmp.Or(o.Method, BlockGC)

@@ -508,3 +508,27 @@ func TestSmallestEigenvector(t *testing.T) {
 		}
 	}
 }
+
+// Weights are the other kind's share, rounded, and never 0.
+func TestBalanced(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		class []int32
+		want  [2]int // of similar and dissimilar pairs
+	}{
+		{"one similar pair of six", []int32{1, 1, 2, 3}, [2]int{5, 1}},
+		{"three similar pairs of six", []int32{1, 1, 1, 2}, [2]int{1, 1}},
+		{"six similar pairs of ten", []int32{1, 1, 1, 1, 2}, [2]int{1, 2}}, // 1.5 is rounded up
+		{"no similar pair", []int32{1, 2, 3}, [2]int{1, 1}},
+		{"no dissimilar pair", []int32{1, 1, 1}, [2]int{1, 1}},
+	} {
+		y, err := affinity.ByClass(c.class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Sweeps: 3, SimilarWeight: 7}.Balanced(y)
+		if got := [2]int{o.SimilarWeight, o.DissimilarWeight}; got != c.want || o.Sweeps != 3 {
+			t.Errorf("%s: %v instead of %v", c.name, got, c.want)
+		}
+	}
+}

@@ -69,6 +69,18 @@ func TestTagsAndPairs(t *testing.T) {
 		if r.MAP < c.least {
 			t.Errorf("%s: MAP %v", c.name, r.MAP)
 		}
+		// Of tags few make rows similar: the two kinds of pairs count alike, unless another balance is asked for.
+		weighs := func(name string) bool {
+			return !strings.Contains(succeed(t, "info", name, "--json"), `"similar_weight": 1,`)
+		}
+		if weighs(c.name+".hgm") != (c.name == "tags") {
+			t.Errorf("%s: similar pairs weigh more: %v", c.name, weighs(c.name+".hgm"))
+		}
+		even := append(slices.Clone(train), "--balance", "1:1")
+		even[slices.Index(even, "-o")+1] = "even.hgm"
+		if succeed(t, even...); weighs("even.hgm") {
+			t.Errorf("%s: a balance of 1:1 weighs", c.name)
+		}
 		sampled := append(slices.Clone(train), "--sample-similar", "10", "--sample-dissimilar", "10", "--balance", "auto", "--inference", "icm")
 		succeed(t, sampled...)
 	}

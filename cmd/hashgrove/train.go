@@ -83,7 +83,7 @@ searches like any other. Such a training cannot be resumed.`,
 	f.StringVar((*string)(&c.trainer.Inference.Method), "inference", string(inference.BlockGC), "Step 1: blockgc, icm or spectral")
 	f.StringVar((*string)(&c.trainer.Inference.Loss), "loss", string(inference.KSH), "pair loss: ksh, bre or hinge")
 	f.IntVar(&c.trainer.Inference.Sweeps, "sweeps", 2, "sweeps over the blocks per bit")
-	f.StringVar(&c.balance, "balance", "1:1", "weights of similar and dissimilar pairs, as S:D, or auto for equal shares")
+	f.StringVar(&c.balance, "balance", "", "weights of similar and dissimilar pairs, as S:D, or auto for equal shares (default auto for tags, else 1:1)")
 	f.IntVar(&c.sampleSimilar, "sample-similar", 0, "draw so many similar rows per row instead of using all pairs (released code: 100)")
 	f.IntVar(&c.sampleOthers, "sample-dissimilar", 0, "draw so many dissimilar rows per row instead of using all pairs (released code: 100)")
 	f.StringVar((*string)(&c.trainer.Order), "order", string(hashgrove.Stagewise), "stagewise, or tsh to infer all bits first")
@@ -347,14 +347,12 @@ func (c *trainCommand) affinity(train *dataset.Summary) (affinity.Matrix, error)
 // weigh sets the weights of similar and dissimilar pairs from --balance.
 func (c *trainCommand) weigh(job *training.Job) error {
 	o := &job.Trainer.Inference
-	if c.balance == "auto" {
-		similar, dissimilar := job.Y.(interface{ Counts() (int64, int64) }).Counts()
+	switch {
+	case c.balance == "auto" || c.balance == "" && job.Similar.From == "tags":
+		*o = o.Balanced(job.Y)
+		return nil
+	case c.balance == "":
 		o.SimilarWeight, o.DissimilarWeight = 1, 1
-		if similar > 0 && dissimilar > similar {
-			o.SimilarWeight = int(min((dissimilar+similar/2)/similar, 1000))
-		} else if dissimilar > 0 {
-			o.DissimilarWeight = int(min((similar+dissimilar/2)/dissimilar, 1000))
-		}
 		return nil
 	}
 	s, d, ok := strings.Cut(c.balance, ":")
