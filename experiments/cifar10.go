@@ -12,6 +12,7 @@ var CIFAR10Features = Experiment{
 		rows := []row{
 			fast(gist320(), 5000, plain(64), "depth 4", gist5),
 			fast(gist320(), 5000, trees(64, 800, 4), "800 trees", gist5),
+			fast(gist320().mirrored(), 5000, fewRows(64), "800 trees of depth 3, trimmed to 0.9, mirror images too", gist5),
 			fast(gist320(), 0, plain(64), "depth 4", gist),
 			fast(gist320(), 0, trees(64, 400, 6), "400 trees of depth 6", gist),
 			fast(gist320().mirrored(), 0, manyRows(64), "400 trees of depth 6, trimmed to 0.9, mirror images too", gist),
