@@ -42,7 +42,7 @@ type Options struct {
 	Unseen  int      // classes kept out of a second training; 0 means a quarter of them, negative none
 	Seed    uint64
 
-	FastHash hashgrove.Trainer // options of FastHash; Bits, Seed and Threads are filled in
+	FastHash hashgrove.Trainer // options of FastHash; Bits, Seed and Threads are filled in, and with tags weights that balance the pairs
 
 	Work    string // folder that keeps finished rows and unfinished trainings; "" keeps nothing
 	Restart bool   // do not use what the folder holds
@@ -188,12 +188,20 @@ func (o Options) withDefaults() (Options, error) {
 // call goes on from there.
 func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	began := time.Now()
+	asked := o.FastHash.Inference
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	if err := data.check(); err != nil {
 		return nil, err
+	}
+	if data.Base.Labels == nil && asked.SimilarWeight == 0 && asked.DissimilarWeight == 0 {
+		y, err := data.affinity(data.Base)
+		if err != nil {
+			return nil, err
+		}
+		o.FastHash.Inference = o.FastHash.Inference.Balanced(y)
 	}
 	s, err := newStage(ctx, data, o)
 	if err != nil {

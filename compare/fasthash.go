@@ -76,9 +76,6 @@ func (s *stage) learn(ctx context.Context, p *Part, checkpoint string) (*model.M
 		job.Similar.From, job.Info.Classes = "classes", p.Labels.Names
 	} else {
 		job.Similar.From, job.Similar.MinShared = "tags", s.data.MinShared
-		if i := &job.Trainer.Inference; i.SimilarWeight == 0 && i.DissimilarWeight == 0 {
-			*i = i.Balanced(y) // few rows share tags; experiments/tuning.md
-		}
 	}
 	if checkpoint != "" {
 		job.Checkpoint, job.Resume, job.Restart = checkpoint, !s.o.Restart, s.o.Restart

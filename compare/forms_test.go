@@ -175,7 +175,18 @@ func TestTags(t *testing.T) {
 	classes := quickRun(t, clusterData(), func(o *Options) { o.Methods = []string{"fasthash", "lsh"} })
 	d := clusterData()
 	d.Base, d.Queries = tagged(d.Base), tagged(d.Queries)
-	tags := quickRun(t, d, func(o *Options) { o.Methods = []string{"fasthash", "lsh"} })
+	balanced := false // classes count as they are, tags so that similar pairs weigh as much as others
+	tags := quickRun(t, d, func(o *Options) {
+		o.Methods = []string{"fasthash", "lsh"}
+		o.Each = func(method string, _ int, m *model.Model) {
+			if method == "fasthash" {
+				balanced = !strings.Contains(string(m.Info.Runs[0].Options), `"similar_weight":1,`)
+			}
+		}
+	})
+	if !balanced {
+		t.Error("similar pairs of tags weigh no more than dissimilar ones")
+	}
 	if d.MinShared != 2 || tags.Data.Classes != 0 || tags.Data.Similar != "2 or more shared tags" || len(tags.Data.HeldOut) != 0 {
 		t.Errorf("%+v, shared %d", tags.Data, d.MinShared)
 	}
