@@ -2,10 +2,14 @@ package affinity
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
+
+	"hashgrove/internal/par"
 )
 
 // Tags is the affinity of rows with sets of tags.
@@ -155,6 +159,13 @@ func (t *Tags) Finder() *Finder { return &Finder{t: t, shared: make([]int32, t.U
 
 // Similar lends the units whose rows are similar to those of u, ascending, u itself included, until the next call.
 func (f *Finder) Similar(u int32) []int32 {
+	found := f.find(u)
+	slices.Sort(found)
+	return found
+}
+
+// find is Similar in any order, u first.
+func (f *Finder) find(u int32) []int32 {
 	f.found = append(f.found[:0], u)
 	for _, v := range f.t.tags(u) {
 		k, _ := slices.BinarySearch(f.t.names, v)
@@ -171,21 +182,23 @@ func (f *Finder) Similar(u int32) []int32 {
 			f.shared[o] = 0
 		}
 	}
-	slices.Sort(f.found)
 	return f.found
 }
 
 // Counts returns the number of unordered pairs of each kind. It looks at all pairs of units that share a tag.
 func (t *Tags) Counts() (similar, dissimilar int64) {
-	f := t.Finder()
-	for u := range int32(t.Units()) {
-		size := len(t.Rows(u))
-		similar += choose2(size)
-		for _, o := range f.Similar(u) {
-			if o < u {
-				similar += int64(size) * int64(len(t.Rows(o)))
+	var ordered atomic.Int64 // pairs of units, each twice
+	_ = par.Blocks(context.Background(), 0, t.Units(), 256, func(_, lo, hi int) {
+		f, sum := t.Finder(), int64(0)
+		for u := int32(lo); u < int32(hi); u++ {
+			size := len(t.Rows(u))
+			sum += 2 * choose2(size)
+			for _, o := range f.find(u)[1:] {
+				sum += int64(size) * int64(t.first[o+1]-t.first[o])
 			}
 		}
-	}
+		ordered.Add(sum)
+	})
+	similar = ordered.Load() / 2
 	return similar, choose2(t.Len()) - similar
 }

@@ -11,9 +11,9 @@
 // the values ρ², and wρ = Cxx^-1 Cxy L'^-1 v, without a division. Where there are more bits than correlations, the rotation spreads
 // them over all bits; the directions that are left have ρ = 0 and add nothing.
 //
-// The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000 need to what
-// 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and without it the rare ones count as much.
-// Both were chosen on validation parts (experiments/tuning.md).
+// The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000 need to
+// what 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and without μ the
+// rare ones count as much. Both were chosen on validation parts (experiments/tuning.md).
 //
 //	Cxx, Cxy     one pass over the rows           n d² / 2 products in blocks; 4 d² bytes whatever n
 //	Z            Cxx Z = Cxy                      d³/6 and d² c products

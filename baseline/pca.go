@@ -65,8 +65,8 @@ func (m PCA) Reduce(ctx context.Context, x dataset.Source) (*model.Affine, datas
 	if err != nil {
 		return nil, nil, err
 	}
-	// Where the rows do not span all components, the rest hold the rounding of single precision: methods that scale columns must not take it for
-	// something to learn from.
+	// Where the rows do not span all components, the rest hold the rounding of single precision: methods that scale columns
+	// must not take it for something to learn from.
 	for i := range front.Weight.Rows {
 		if variances[i] <= 1e-7*variances[0] {
 			clear(front.Weight.Row(i))

@@ -196,7 +196,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	if err := data.check(); err != nil {
 		return nil, err
 	}
-	if data.Base.Labels == nil && asked.SimilarWeight == 0 && asked.DissimilarWeight == 0 {
+	if data.Base.Labels == nil && slices.Contains(o.Methods, fastHash) && asked.SimilarWeight == 0 && asked.DissimilarWeight == 0 {
 		y, err := data.affinity(data.Base)
 		if err != nil {
 			return nil, err

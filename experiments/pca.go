@@ -25,7 +25,7 @@ func reduced(c collection) Experiment {
 		// The pairs of all rows would not fit into memory.
 		other(words.pca(500), 0, "splh", baseline.Common{Rows: splhRows}, paper[1]),
 		other(words.pca(500), 0, "sth", baseline.Common{}, paper[2]),
-		// With tags of all rows KSH takes hours.
+		// KSH reads a matrix of all its rows and anchors a thousand times for a bit.
 		other(words.pca(500), 0, "ksh", baseline.Common{Anchors: 3000, Rows: kshRows}, paper[0]),
 		fast(words, 0, plain(64), "FastHash", paper[4]),
 		fast(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),

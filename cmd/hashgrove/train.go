@@ -347,15 +347,18 @@ func (c *trainCommand) affinity(train *dataset.Summary) (affinity.Matrix, error)
 // weigh sets the weights of similar and dissimilar pairs from --balance.
 func (c *trainCommand) weigh(job *training.Job) error {
 	o := &job.Trainer.Inference
-	switch {
-	case c.balance == "auto" || c.balance == "" && job.Similar.From == "tags":
+	balance := c.balance
+	if balance == "" {
+		balance = "1:1"
+		if job.Similar.From == "tags" { // few rows are similar then
+			balance = "auto"
+		}
+	}
+	if balance == "auto" {
 		*o = o.Balanced(job.Y)
 		return nil
-	case c.balance == "":
-		o.SimilarWeight, o.DissimilarWeight = 1, 1
-		return nil
 	}
-	s, d, ok := strings.Cut(c.balance, ":")
+	s, d, ok := strings.Cut(balance, ":")
 	var errS, errD error
 	o.SimilarWeight, errS = strconv.Atoi(s)
 	o.DissimilarWeight, errD = strconv.Atoi(d)
