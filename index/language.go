@@ -287,8 +287,12 @@ func (p *parser) literal(field string) Value {
 	case p.err != nil:
 	case p.kind == number:
 		n, err := strconv.ParseInt(p.token, 10, 64)
+		whole := err == nil
+		if x := p.value; !whole && x >= -1<<63 && x < 1<<63 { // 17.0 is 17
+			n, whole = int64(x), x == math.Trunc(x)
+		}
 		switch {
-		case field == idName && err == nil:
+		case field == idName && whole:
 			v = String(strconv.FormatInt(n, 10))
 		case field != labelName && field != tagName:
 			v = Number(p.value)

@@ -17,6 +17,8 @@ func TestFiltersAreWrittenAsTheyAreRead(t *testing.T) {
 		`label = 5`:             `label = "5"`,
 		`id = 17`:               `id = "17"`,
 		`id < 2.5`:              `id < 2.5`,
+		`id in (0., -2.0, 1e3)`: `id in ("0", "-2", "1000")`, // whole ids, however they are written
+		`id > 9.3e18`:           `id > 9.3e+18`,              // beyond all of them
 		`price<=-3.50`:          `price <= -3.5`,
 		`a=1 or b=2 AND c=3`:    `a = 1 or b = 2 and c = 3`,
 		`(a=1 or b=2) and c=3`:  `(a = 1 or b = 2) and c = 3`,
