@@ -7,10 +7,10 @@ import (
 
 	"hashgrove"
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/internal/fashion"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 func must[T any](v T, err error) T {
@@ -26,8 +26,8 @@ func Example() {
 	base, test := fashion.Train(), fashion.Query()
 	base.X, base.Class = base.X.Slice(0, 2000), base.Class[:2000]
 
-	quantizer := must(must(dataset.RangesOf(ctx, base.X)).Quantizer())
-	columns := must(dataset.Quantize(ctx, base.X, base.X.Rows, quantizer, 0))
+	quantizer := must(must(vectors.RangesOf(ctx, base.X)).Quantizer())
+	columns := must(vectors.Quantize(ctx, base.X, base.X.Rows, quantizer, 0))
 	similar := must(affinity.ByClass(base.Class))
 
 	trainer := hashgrove.Trainer{Bits: 16} // everything else as in the paper

@@ -23,10 +23,10 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/boost"
-	"hashgrove/dataset"
 	"hashgrove/inference"
 	"hashgrove/model"
 	"hashgrove/svm"
+	"hashgrove/vectors"
 )
 
 // Version is the release that a model names as its maker.
@@ -126,7 +126,7 @@ func (t Trainer) WithDefaults() (Trainer, error) {
 
 // Train learns hash functions for the columns x under the affinity y. It returns all functions, those of run.Done
 // first. When Each returns ErrStop the functions up to that bit are the result.
-func (t Trainer) Train(ctx context.Context, x *dataset.Columns, y affinity.Matrix, run Run) ([]model.Function, error) {
+func (t Trainer) Train(ctx context.Context, x *vectors.Columns, y affinity.Matrix, run Run) ([]model.Function, error) {
 	t, err := t.WithDefaults()
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (t Trainer) Train(ctx context.Context, x *dataset.Columns, y affinity.Matri
 
 // twoStep is the order of Two-Step Hashing: the bits are inferred from each other with the full loss length,
 // then every function is fitted to its bit, with equal row weights.
-func (t Trainer) twoStep(ctx context.Context, x *dataset.Columns, step1 *inference.Inference, step2 fitter, run Run) ([]model.Function, error) {
+func (t Trainer) twoStep(ctx context.Context, x *vectors.Columns, step1 *inference.Inference, step2 fitter, run Run) ([]model.Function, error) {
 	bits := make([]Bit, t.Bits)
 	codes := make([][]uint64, t.Bits) // bit k of all rows, packed: a byte per row and bit would be too much
 	for k := range bits {
@@ -250,7 +250,7 @@ func (r Run) each(bit Bit) (stop bool, err error) {
 	return false, err
 }
 
-func (t Trainer) fitter(x *dataset.Columns) (fitter, error) {
+func (t Trainer) fitter(x *vectors.Columns) (fitter, error) {
 	if t.Learner == Linear {
 		return svm.New(x, t.Linear, t.Threads)
 	}

@@ -11,16 +11,16 @@ import (
 	"hashgrove"
 	"hashgrove/affinity"
 	"hashgrove/boost"
-	"hashgrove/dataset"
 	"hashgrove/inference"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // blobs makes rows of four classes, each of which raises some of the columns.
-func blobs(t *testing.T, rows, cols int, seed uint64) (*dataset.Columns, []int32) {
+func blobs(t *testing.T, rows, cols int, seed uint64) (*vectors.Columns, []int32) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
-	m := dataset.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
+	m := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
 	class := make([]int32, rows)
 	for i := range rows {
 		class[i] = int32(rng.IntN(4))
@@ -32,7 +32,7 @@ func blobs(t *testing.T, rows, cols int, seed uint64) (*dataset.Columns, []int32
 		}
 	}
 	ctx := context.Background()
-	r, err := dataset.RangesOf(ctx, m)
+	r, err := vectors.RangesOf(ctx, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func blobs(t *testing.T, rows, cols int, seed uint64) (*dataset.Columns, []int32
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := dataset.Quantize(ctx, m, rows, q, 1)
+	x, err := vectors.Quantize(ctx, m, rows, q, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

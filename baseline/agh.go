@@ -31,9 +31,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // AGH learns eigenvectors of an anchor graph. It keeps a sample of the rows in memory, and 8 s bytes for every row.
@@ -66,7 +66,7 @@ func (m AGH) withDefaults() (AGH, error) {
 }
 
 // Train implements Method.
-func (m AGH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m AGH) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	m, err := m.withDefaults()
 	if err != nil {
 		return nil, err
@@ -79,23 +79,23 @@ func (m AGH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error)
 	if err != nil {
 		return nil, err
 	}
-	vectors := (m.Bits + m.Layers - 1) / m.Layers
-	w, _, err := z.eigenvectors(ctx, vectors, m.Seed, m.Threads)
+	count := (m.Bits + m.Layers - 1) / m.Layers
+	w, _, err := z.eigenvectors(ctx, count, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	weight := dataset.Matrix{Rows: vectors, Cols: z.cols, Data: make([]float32, vectors*z.cols)}
+	weight := vectors.Matrix{Rows: count, Cols: z.cols, Data: make([]float32, count*z.cols)}
 	for i := range weight.Data {
 		weight.Data[i] = float32(w.At(i/z.cols, i%z.cols))
 	}
 	if m.Layers == 1 {
 		return model.Compose(&model.Projection{Weight: weight.Data, Threshold: make([]float32, m.Bits)}, front), nil
 	}
-	curves := &model.Curves{Cols: vectors}
-	for k := range vectors {
+	curves := &model.Curves{Cols: count}
+	for k := range count {
 		curves.Curves = append(curves.Curves, model.Curve{Column: k, X: []float32{0, 1}, Y: []float32{0, 1}})
 	}
-	for k := range m.Bits - vectors {
+	for k := range m.Bits - count {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -127,7 +127,7 @@ func fold(column int, above, below float64) model.Curve {
 }
 
 // graph finds anchors and width.
-func (m AGH) graph(ctx context.Context, x dataset.Source) (*model.AnchorGraph, error) {
+func (m AGH) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
 	sample, err := sampleRows(ctx, x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ type shares struct {
 }
 
 // sharesOf reads Z from the anchor graph of all rows.
-func sharesOf(ctx context.Context, src dataset.Source, near int) (*shares, error) {
+func sharesOf(ctx context.Context, src vectors.Source, near int) (*shares, error) {
 	z := &shares{cols: src.Dim(), near: near}
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {

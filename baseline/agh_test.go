@@ -7,12 +7,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // anchored trains the parts of AGH on rows that hang together.
-func anchored(t *testing.T, m AGH, x dataset.Matrix) (*model.AnchorGraph, *shares) {
+func anchored(t *testing.T, m AGH, x vectors.Matrix) (*model.AnchorGraph, *shares) {
 	t.Helper()
 	m, err := m.withDefaults()
 	if err != nil {

@@ -18,25 +18,25 @@ import (
 	"errors"
 	"fmt"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Method learns an encoder from the rows of a source. Supervised methods find classes, tags or pairs there too.
 // The encoder is a function of the rows, the parameters and the seed.
 type Method interface {
-	Train(ctx context.Context, x dataset.Source) (model.Encoder, error)
+	Train(ctx context.Context, x vectors.Source) (model.Encoder, error)
 }
 
 // Weigher is a method that knows how its bits count in the ranking that it was made for.
 type Weigher interface {
 	Method
-	Fit(ctx context.Context, x dataset.Source) (model.Encoder, []hamming.BitWeight, error)
+	Fit(ctx context.Context, x vectors.Source) (model.Encoder, []hamming.BitWeight, error)
 }
 
 // Train has a method learn. The weights are nil where plain Hamming distance is the method's own ranking.
-func Train(ctx context.Context, m Method, x dataset.Source) (model.Encoder, []hamming.BitWeight, error) {
+func Train(ctx context.Context, m Method, x vectors.Source) (model.Encoder, []hamming.BitWeight, error) {
 	if w, ok := m.(Weigher); ok {
 		return w.Fit(ctx, x)
 	}
@@ -64,7 +64,7 @@ func checkSize(bits, dim int) error {
 }
 
 // mean returns the mean of every column, summed in the order of the rows.
-func mean(ctx context.Context, x dataset.Source) ([]float32, error) {
+func mean(ctx context.Context, x vectors.Source) ([]float32, error) {
 	sum := make([]float64, x.Dim())
 	rows := 0
 	for c, err := range x.Chunks(ctx) {

@@ -10,20 +10,20 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // clusters draws non-negative vectors around one centre for each class.
-func clusters(seed uint64, rows, cols, classes int) (dataset.Matrix, []int32) {
+func clusters(seed uint64, rows, cols, classes int) (vectors.Matrix, []int32) {
 	centre, rng := rand.New(rand.NewPCG(7, 7)), rand.New(rand.NewPCG(seed, 1))
 	c := make([]float32, classes*cols)
 	for i := range c {
 		c[i] = 20 + 4*centre.Float32()
 	}
-	x := dataset.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
+	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
 	class := make([]int32, rows)
 	for i := range rows {
 		class[i] = int32(rng.IntN(classes))
@@ -34,7 +34,7 @@ func clusters(seed uint64, rows, cols, classes int) (dataset.Matrix, []int32) {
 	return x, class
 }
 
-func train(t *testing.T, m Method, x dataset.Source) *model.Projection {
+func train(t *testing.T, m Method, x vectors.Source) *model.Projection {
 	t.Helper()
 	e, err := m.Train(context.Background(), x)
 	if err != nil {
@@ -46,7 +46,7 @@ func train(t *testing.T, m Method, x dataset.Source) *model.Projection {
 	return e.(*model.Projection)
 }
 
-func encode(e model.Encoder, x dataset.Matrix) hamming.Codes {
+func encode(e model.Encoder, x vectors.Matrix) hamming.Codes {
 	c := hamming.NewCodes(x.Rows, e.Bits())
 	e.EncodeTo(c, 0, x)
 	return c
@@ -81,8 +81,8 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 		t.Errorf("MAP of random codes %.3f, LSH %.3f, centred LSH %.3f, sign %.3f", floor.MAP, a, b, c)
 	}
 	// For vectors at an angle θ the share of different bits is about θ/π.
-	e := train(t, LSH{Bits: 4000, Seed: 3}, dataset.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}})
-	pair := encode(e, dataset.Matrix{Rows: 2, Cols: 2, Data: []float32{1, 0, 1, 1}})
+	e := train(t, LSH{Bits: 4000, Seed: 3}, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}})
+	pair := encode(e, vectors.Matrix{Rows: 2, Cols: 2, Data: []float32{1, 0, 1, 1}})
 	if share := float64(hamming.Distance(pair.Row(0), pair.Row(1))) / 4000; math.Abs(share-0.25) > 0.03 {
 		t.Errorf("vectors at 45 degrees differ in %.3f of the bits", share)
 	}
@@ -106,7 +106,7 @@ func TestSeedDecides(t *testing.T) {
 }
 
 func TestMean(t *testing.T) {
-	x := dataset.Matrix{Rows: 20_000, Cols: 2, Data: make([]float32, 40_000)} // several chunks
+	x := vectors.Matrix{Rows: 20_000, Cols: 2, Data: make([]float32, 40_000)} // several chunks
 	for i := range x.Rows {
 		x.Data[2*i], x.Data[2*i+1] = float32(i), -math.MaxFloat32
 	}
@@ -157,19 +157,19 @@ func TestRandomCodes(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	x, _ := clusters(1, 10, 5, 2)
-	empty := dataset.Matrix{Cols: 5}
+	empty := vectors.Matrix{Cols: 5}
 	for name, c := range map[string]struct {
 		m    Method
-		x    dataset.Source
+		x    vectors.Source
 		want string
 	}{
 		"negative bits":  {LSH{Bits: -1}, x, "-1 bits"},
 		"many bits":      {LSH{Bits: model.MaxBits + 1}, x, "outside of 1"},
 		"no rows":        {LSH{Centre: true}, empty, "no rows"},
 		"no rows, sign":  {Sign{}, empty, "no rows"},
-		"no dimensions":  {LSH{}, dataset.Matrix{}, "0 dimensions"},
-		"wide vectors":   {LSH{Bits: 4096}, dataset.Matrix{Cols: 1 << 20}, "weights"},
-		"too wide, sign": {Sign{}, dataset.Matrix{Cols: model.MaxBits + 1}, "bits"},
+		"no dimensions":  {LSH{}, vectors.Matrix{}, "0 dimensions"},
+		"wide vectors":   {LSH{Bits: 4096}, vectors.Matrix{Cols: 1 << 20}, "weights"},
+		"too wide, sign": {Sign{}, vectors.Matrix{Cols: model.MaxBits + 1}, "bits"},
 	} {
 		if _, err := c.m.Train(context.Background(), c.x); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v", name, err)

@@ -33,10 +33,10 @@ import (
 	"slices"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // BRE learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory, with 4
@@ -72,7 +72,7 @@ func (m BRE) withDefaults() (BRE, error) {
 }
 
 // Train implements Method.
-func (m BRE) Train(ctx context.Context, src dataset.Source) (model.Encoder, error) {
+func (m BRE) Train(ctx context.Context, src vectors.Source) (model.Encoder, error) {
 	m, err := m.withDefaults()
 	if err != nil {
 		return nil, err
@@ -117,11 +117,11 @@ func (m BRE) Train(ctx context.Context, src dataset.Source) (model.Encoder, erro
 	for i := range x.Rows {
 		unitLength(x.Row(i))
 	}
-	points := dataset.Matrix{Rows: pool, Cols: x.Cols, Data: make([]float32, 0, pool*x.Cols)}
+	points := vectors.Matrix{Rows: pool, Cols: x.Cols, Data: make([]float32, 0, pool*x.Cols)}
 	for _, i := range draw(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
 		points.Data = append(points.Data, x.Row(i)...)
 	}
-	k := dataset.Matrix{Rows: x.Rows, Cols: pool, Data: make([]float32, x.Rows*pool)}
+	k := vectors.Matrix{Rows: x.Rows, Cols: pool, Data: make([]float32, x.Rows*pool)}
 	if err := gemm.Mul(ctx, m.Threads, viewOf(k), viewOf(x), viewOf(points).T()); err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ func (m BRE) Train(ctx context.Context, src dataset.Source) (model.Encoder, erro
 }
 
 // weights returns W, a row for each bit and a column for each of k, the greatest of each row 1: its scale does not matter.
-func (m BRE) weights(ctx context.Context, k dataset.Matrix, pairs []affinity.Pair) (dataset.Matrix, error) {
-	w := dataset.Matrix{Rows: m.Bits, Cols: k.Cols, Data: make([]float32, m.Bits*k.Cols)}
+func (m BRE) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pair) (vectors.Matrix, error) {
+	w := vectors.Matrix{Rows: m.Bits, Cols: k.Cols, Data: make([]float32, m.Bits*k.Cols)}
 	r, err := newReconstruction(ctx, m, k, pairs)
 	if err == nil {
 		err = r.descend(ctx, m.Sweeps)
@@ -199,7 +199,7 @@ type reconstruction struct {
 	n, bits, points int
 	threads         int
 	seed            uint64
-	k               dataset.Matrix
+	k               vectors.Matrix
 
 	column []int32   // of k, that of each point, bit after bit
 	w      []float64 // W, likewise
@@ -222,7 +222,7 @@ type reconstruction struct {
 	sums   []int64   // of blocks of rows
 }
 
-func newReconstruction(ctx context.Context, m BRE, k dataset.Matrix, pairs []affinity.Pair) (*reconstruction, error) {
+func newReconstruction(ctx context.Context, m BRE, k vectors.Matrix, pairs []affinity.Pair) (*reconstruction, error) {
 	n := k.Rows
 	r := &reconstruction{
 		n: n, bits: m.Bits, points: m.Points, threads: m.Threads, seed: m.Seed, k: k,

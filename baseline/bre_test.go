@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // labelsOf names classes, as a source has them.
@@ -60,7 +60,7 @@ func errorOfCodes(code [][]bool, pairs []affinity.Pair) int64 {
 func randomReconstruction(seed uint64) (*reconstruction, []affinity.Pair) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	n, m := 20+rng.IntN(30), BRE{Bits: 1 + rng.IntN(9), Points: 1 + rng.IntN(4), Seed: seed, Share: 0.3, Threads: 2}
-	k := dataset.Matrix{Rows: n, Cols: 7, Data: make([]float32, n*7)}
+	k := vectors.Matrix{Rows: n, Cols: 7, Data: make([]float32, n*7)}
 	for i := range k.Data {
 		if rng.IntN(8) > 0 {
 			k.Data[i] = rng.Float32() - 0.5
@@ -155,7 +155,7 @@ func TestBREDescendsAlikeOnAnyThreads(t *testing.T) {
 func TestBRECodes(t *testing.T) {
 	x, class := clusters(1, 250, 12, 5)
 	q, qc := clusters(2, 60, 12, 5)
-	src := dataset.WithLabels(x, labelsOf(class))
+	src := vectors.WithLabels(x, labelsOf(class))
 	for _, gaussian := range []bool{false, true} {
 		m := BRE{Bits: 16, Sweeps: 15, Gaussian: gaussian, Seed: 4}
 		e, err := m.Train(context.Background(), src)

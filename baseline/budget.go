@@ -26,10 +26,10 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/inference"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // BudgetOptions are the options of the budgeted kernel SVM.
@@ -69,7 +69,7 @@ func (m TSH) budgeted(ctx context.Context, l *labelled, y affinity.Matrix) (mode
 		order[i] = i
 	}
 	rng := rand.New(rand.NewPCG(m.Seed, 'S'))
-	some := dataset.Matrix{Cols: x.Cols}
+	some := vectors.Matrix{Cols: x.Cols}
 	for epoch := range epochs {
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for lo := 0; lo < len(order); lo += block {
@@ -121,7 +121,7 @@ func gather(machines []*budgetSVM, kernel *model.Kernel) (model.Encoder, error) 
 			at[i] = 1
 		}
 	}
-	a := dataset.Matrix{Cols: x.Cols}
+	a := vectors.Matrix{Cols: x.Cols}
 	for i, used := range at {
 		if used > 0 {
 			at[i] = a.Rows

@@ -34,11 +34,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // CCAITQ learns rotated canonical correlations with classes or tags.
@@ -58,7 +58,7 @@ const (
 )
 
 // Train implements Method.
-func (m CCAITQ) Train(ctx context.Context, src dataset.Source) (model.Encoder, error) {
+func (m CCAITQ) Train(ctx context.Context, src vectors.Source) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Steps = cmp.Or(m.Steps, 50)
 	d := src.Dim()
@@ -103,7 +103,7 @@ func (m CCAITQ) Train(ctx context.Context, src dataset.Source) (model.Encoder, e
 		return nil, err
 	}
 	k, _ := w.Dims()
-	directions := dataset.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
+	directions := vectors.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
 	for i := range k {
 		for j, v := range w.RawRowView(i) {
 			directions.Data[i*d+j] = float32(v)
@@ -123,7 +123,7 @@ func (m CCAITQ) Train(ctx context.Context, src dataset.Source) (model.Encoder, e
 
 // correlations returns the directions wρ, one per row, and ρ, the greatest first, for standardised rows and their classes or
 // tags: as many as there are bits, but no more than classes, tags or columns.
-func (m CCAITQ) correlations(ctx context.Context, x dataset.Source, y targets) (w *mat.Dense, rho []float64, err error) {
+func (m CCAITQ) correlations(ctx context.Context, x vectors.Source, y targets) (w *mat.Dense, rho []float64, err error) {
 	n, d, c := y.rows(), x.Dim(), y.classes
 	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > maxWeights {
 		return nil, nil, fmt.Errorf("correlations of %d rows of %d dimensions with %d classes or tags: at most %d rows or dimensions and %d classes or tags fit in memory",
@@ -203,7 +203,7 @@ func (t targets) covariance(ridge float64) []float64 {
 }
 
 // columns returns Z = Cxx^-1 Cxy and Cxy, both with a row for each class or tag, from the d x d matrix Cxx.
-func (m CCAITQ) columns(ctx context.Context, x dataset.Source, y targets) (z, cross *mat.Dense, err error) {
+func (m CCAITQ) columns(ctx context.Context, x vectors.Source, y targets) (z, cross *mat.Dense, err error) {
 	d, c := x.Dim(), y.classes
 	g := newGram(d, m.Threads)
 	cross = mat.NewDense(c, d, nil)
@@ -218,7 +218,7 @@ func (m CCAITQ) columns(ctx context.Context, x dataset.Source, y targets) (z, cr
 	}
 	share := 1 / float64(max(y.rows()-1, 1))
 	cross.Scale(share, cross)
-	right := dataset.Matrix{Rows: d, Cols: c, Data: make([]float32, d*c)}
+	right := vectors.Matrix{Rows: d, Cols: c, Data: make([]float32, d*c)}
 	for t := range c {
 		for j, v := range cross.RawRowView(t) {
 			right.Data[j*c+t] = float32(v)
@@ -237,7 +237,7 @@ func (m CCAITQ) columns(ctx context.Context, x dataset.Source, y targets) (z, cr
 }
 
 // rows is columns from the n x n matrix XX'.
-func (m CCAITQ) rows(ctx context.Context, src dataset.Source, y targets) (z, cross *mat.Dense, err error) {
+func (m CCAITQ) rows(ctx context.Context, src vectors.Source, y targets) (z, cross *mat.Dense, err error) {
 	n, d, c := y.rows(), src.Dim(), y.classes
 	x, err := rowsOf(ctx, src, n)
 	if err != nil {
@@ -263,7 +263,7 @@ func (m CCAITQ) rows(ctx context.Context, src dataset.Source, y targets) (z, cro
 	for _, t := range y.of {
 		count[t]++
 	}
-	right := dataset.Matrix{Rows: n, Cols: c, Data: make([]float32, n*c)}
+	right := vectors.Matrix{Rows: n, Cols: c, Data: make([]float32, n*c)}
 	for i := range n {
 		row := right.Row(i)
 		for t, k := range count {
@@ -288,7 +288,7 @@ func (m CCAITQ) rows(ctx context.Context, src dataset.Source, y targets) (z, cro
 }
 
 // solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
-func (g *gram) solve(ctx context.Context, share, lambda float64, b dataset.Matrix) error {
+func (g *gram) solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
 	for i := range g.sum.Data {
 		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
 	}
@@ -301,7 +301,7 @@ func (g *gram) solve(ctx context.Context, share, lambda float64, b dataset.Matri
 }
 
 // addTo adds every row of a chunk to the rows of sum that belong to its classes or tags.
-func (t targets) addTo(sum *mat.Dense, c dataset.Chunk) {
+func (t targets) addTo(sum *mat.Dense, c vectors.Chunk) {
 	for i := range c.X.Rows {
 		for _, k := range t.row(c.First + i) {
 			row := sum.RawRowView(int(k))

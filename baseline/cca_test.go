@@ -8,11 +8,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // correlationsByDefinition solves Cxy Cyy^-1 Cyx w = ρ² Cxx w with dense matrices in double precision, and returns ρ.
-func correlationsByDefinition(t *testing.T, x dataset.Matrix, y targets, lambda, mu float64) []float64 {
+func correlationsByDefinition(t *testing.T, x vectors.Matrix, y targets, lambda, mu float64) []float64 {
 	t.Helper()
 	n, d, c := x.Rows, x.Cols, y.classes
 	xs, ys := mat.NewDense(n, d, nil), mat.NewDense(n, c, nil)
@@ -74,7 +74,7 @@ func sortedDown(v []float64) []float64 {
 }
 
 // randomTargets draws a class, or some tags, for each row, which the first columns of x tell roughly.
-func randomTargets(seed uint64, x dataset.Matrix, classes int, several bool) targets {
+func randomTargets(seed uint64, x vectors.Matrix, classes int, several bool) targets {
 	rng := rand.New(rand.NewPCG(seed, 6))
 	y := targets{classes: classes, start: []int{0}, several: several}
 	for i := range x.Rows {

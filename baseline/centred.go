@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // standardised is the map that subtracts the mean of the rows from each, and gives what is left the mean squared length.
-func standardised(ctx context.Context, x dataset.Source, square float64) (*model.Affine, error) {
+func standardised(ctx context.Context, x vectors.Source, square float64) (*model.Affine, error) {
 	mean, have, err := spread(ctx, x)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func standardised(ctx context.Context, x dataset.Source, square float64) (*model
 
 // evened is the map that subtracts the mean of the rows from each and gives all columns the same variance, and the rows a mean
 // squared length of 1. Columns that never change become 0.
-func evened(ctx context.Context, x dataset.Source) (*model.Affine, error) {
+func evened(ctx context.Context, x vectors.Source) (*model.Affine, error) {
 	mean, variance, err := moments(ctx, x)
 	if err != nil {
 		return nil, err
@@ -56,12 +56,12 @@ var errNothing = errors.New("all rows are equal: there is nothing to learn from 
 
 // scaled is the map (x - mean) scale, column by column.
 func scaled(mean []float64, scale []float32) (*model.Affine, error) {
-	m := &model.Affine{Weight: dataset.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: singles(mean), Scale: scale}
+	m := &model.Affine{Weight: vectors.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: singles(mean), Scale: scale}
 	return m, m.Check()
 }
 
 // centreRows subtracts the mean of the rows from each and returns it.
-func centreRows(x dataset.Matrix) []float32 {
+func centreRows(x vectors.Matrix) []float32 {
 	mean := x.Mean()
 	for i := range x.Rows {
 		row := x.Row(i)
@@ -88,7 +88,7 @@ func unitLength(row []float32) {
 }
 
 // viewOf is a matrix as package gemm takes it.
-func viewOf(x dataset.Matrix) gemm.View { return gemm.Of(x.Rows, x.Cols, x.Data) }
+func viewOf(x vectors.Matrix) gemm.View { return gemm.Of(x.Rows, x.Cols, x.Data) }
 
 // whole is an encoder and what is wrong with it: values near the limits of float32 can leave weights that are not finite.
 func whole(e model.Encoder) (model.Encoder, error) {

@@ -22,8 +22,8 @@ import (
 	"fmt"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Classifier learns a linear classifier from classes or tags and uses its answer as a code.
@@ -41,7 +41,7 @@ type Classifier struct {
 var _ Method = Classifier{}
 
 // Train implements Method.
-func (m Classifier) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m Classifier) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Penalty = cmp.Or(m.Penalty, 1e-3)
 	m.Steps = cmp.Or(m.Steps, 200)
@@ -103,7 +103,7 @@ func (m Classifier) fit(ctx context.Context, l *labelled, y targets) (*model.Aff
 	if err != nil {
 		return nil, err
 	}
-	columns, err := dataset.Quantize(ctx, l.x, l.rows, q, m.Threads)
+	columns, err := vectors.Quantize(ctx, l.x, l.rows, q, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +123,12 @@ func (m Classifier) fit(ctx context.Context, l *labelled, y targets) (*model.Aff
 func (f *logistic) affine(w []float64) *model.Affine {
 	dim, classes := f.x.Dim(), f.y.classes
 	a := &model.Affine{
-		Weight: dataset.Matrix{Rows: classes, Cols: dim, Data: make([]float32, classes*dim)},
+		Weight: vectors.Matrix{Rows: classes, Cols: dim, Data: make([]float32, classes*dim)},
 		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: singles(w[dim*classes:]),
 	}
 	for j := range dim {
 		lo, hi := float64(f.x.Lo[j]), float64(f.x.Hi[j])
-		perUnit := (dataset.Bins - 1) / (hi - lo)
+		perUnit := (vectors.Bins - 1) / (hi - lo)
 		a.Mean[j] = float32(lo + f.mean[j]/perUnit)
 		a.Scale[j] = float32(min(perUnit*f.scale[j], math.MaxFloat32))
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // The map of raw values must give the scores that were learned from bins; of whole numbers up to 255 bins are the values.
@@ -18,7 +18,7 @@ func TestScoresOfRawValues(t *testing.T) {
 	for i, v := range x.Data {
 		x.Data[i] = float32(math.Floor(float64(v)))
 	}
-	f := mustLogistic(t, dataset.WithLabels(x, names(class)), 0.01)
+	f := mustLogistic(t, vectors.WithLabels(x, names(class)), 0.01)
 	w := make([]float64, f.variables())
 	if _, _, err := descend(ctx, f, w, 1e-3, 100); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestScoresOfRawValues(t *testing.T) {
 func TestOneHot(t *testing.T) {
 	ctx := context.Background()
 	x, class := clusters(5, 300, 24, 4)
-	e, err := Classifier{OneHot: true}.Train(ctx, dataset.WithLabels(x, names(class)))
+	e, err := Classifier{OneHot: true}.Train(ctx, vectors.WithLabels(x, names(class)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestSupervisedRefusals(t *testing.T) {
 	for _, c := range []struct {
 		want string
 		m    Method
-		x    dataset.Source
+		x    vectors.Source
 	}{
 		{"only pairs", Classifier{}, pairs},
 		{"only pairs", SDH{}, pairs},

@@ -16,10 +16,10 @@ import (
 	"context"
 	"fmt"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // FSDH learns supervised discrete codes from classes or tags. The fields are those of SDH.
@@ -39,7 +39,7 @@ type FSDH struct {
 var _ Method = FSDH{}
 
 // Train implements Method.
-func (m FSDH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m FSDH) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	o := SDH{
 		Bits: m.Bits, Seed: m.Seed, Anchors: m.Anchors, Width: m.Width, Rows: m.Rows,
 		Lambda: m.Lambda, Nu: m.Nu, Delta: m.Delta, Rounds: m.Rounds, Threads: m.Threads,

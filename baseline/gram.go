@@ -3,15 +3,15 @@ package baseline
 import (
 	"context"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, so that the other half of the
 // work is spared. With few hundred rows at a time the sums of the products are short, and so is their error.
 type gram struct {
-	sum     dataset.Matrix
+	sum     vectors.Matrix
 	threads int
 	part    []float32
 }
@@ -22,7 +22,7 @@ const (
 )
 
 func newGram(side, threads int) *gram {
-	return &gram{sum: dataset.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, threads: threads}
+	return &gram{sum: vectors.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, threads: threads}
 }
 
 // add adds x'x.

@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // graph is a symmetric matrix of weights, of which few are not zero: row i has weight[p] at to[p] for p from start[i] to
@@ -33,7 +33,7 @@ const leastWeight = 0.01
 //	classes   the products of all rows of each class             n²d / classes
 //	tags      the products of all rows, those not similar unused  n²d
 //	pairs     the products of the pairs
-func similarNeighbours(ctx context.Context, x dataset.Matrix, y affinity.Matrix, k, threads int) (*graph, error) {
+func similarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix, k, threads int) (*graph, error) {
 	near := make([][]link, x.Rows)
 	switch y := y.(type) {
 	case *affinity.Classes:
@@ -119,7 +119,7 @@ func nearestLinks(own, k int, rows []int32, cosine []float32) []link {
 }
 
 // products calls use with the products of some of the given rows with all of them, for all of them in turn.
-func products(ctx context.Context, x dataset.Matrix, rows []int32, threads int, use func(lo, hi int, product []float32)) error {
+func products(ctx context.Context, x vectors.Matrix, rows []int32, threads int, use func(lo, hi int, product []float32)) error {
 	const block = 48
 	right := new(gemm.Right)
 	right.Reset(x.Cols, len(rows))

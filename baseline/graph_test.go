@@ -11,12 +11,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/internal/linalg"
+	"hashgrove/vectors"
 )
 
 // neighboursByDefinition is the matrix W: for every row its k nearest similar rows, made symmetric by the maximum.
-func neighboursByDefinition(x dataset.Matrix, y affinity.Matrix, k int) *mat.SymDense {
+func neighboursByDefinition(x vectors.Matrix, y affinity.Matrix, k int) *mat.SymDense {
 	w := mat.NewSymDense(x.Rows, nil)
 	for i := range x.Rows {
 		var others []int

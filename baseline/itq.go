@@ -20,11 +20,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // PCAITQ learns rotated principal components.
@@ -38,7 +38,7 @@ type PCAITQ struct {
 var _ Method = PCAITQ{}
 
 // Train implements Method.
-func (m PCAITQ) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m PCAITQ) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	bits, steps, d := cmp.Or(m.Bits, 64), cmp.Or(m.Steps, 50), x.Dim()
 	if err := checkSize(bits, d); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (m PCAITQ) Train(ctx context.Context, x dataset.Source) (model.Encoder, err
 }
 
 // rotated returns the rows of R' P: the weights of the bits when P maps to the embedding that R rotates.
-func rotated(r *mat.Dense, p dataset.Matrix) []float32 {
+func rotated(r *mat.Dense, p vectors.Matrix) []float32 {
 	_, bits := r.Dims()
 	w := make([]float32, bits*p.Cols)
 	sum := make([]float64, p.Cols)
@@ -83,7 +83,7 @@ func rotated(r *mat.Dense, p dataset.Matrix) []float32 {
 
 // rotateToCorners is ITQ of an embedding V, of at most as many columns as bits: it returns the first rows of R, as many as
 // V has columns, and the loss Q of every step. Where V has fewer columns than there are bits the missing ones are zeros.
-func rotateToCorners(ctx context.Context, v dataset.Matrix, bits, steps int, seed uint64, threads int) (*mat.Dense, []float64, error) {
+func rotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	if v.Cols > bits || steps < 1 {
 		panic("baseline: a rotation of more columns than bits, or in no steps")
 	}

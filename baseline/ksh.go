@@ -29,13 +29,12 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/blas/blas32"
-
 	"gonum.org/v1/gonum/floats"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // KSH learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn from
@@ -54,7 +53,7 @@ type KSH struct {
 var _ Method = KSH{}
 
 // Train implements Method.
-func (m KSH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m KSH) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Anchors = cmp.Or(m.Anchors, 300)
 	m.Rows = cmp.Or(m.Rows, 5000)
@@ -294,7 +293,7 @@ func (s *residue) times(ctx context.Context, x, out []float64) error {
 
 // features is K, with products on several cores.
 type features struct {
-	k       dataset.Matrix
+	k       vectors.Matrix
 	threads int
 }
 

@@ -8,12 +8,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // sources is one source of each kind of supervision.
-func sources(rows int) map[string]dataset.Source {
-	return map[string]dataset.Source{
+func sources(rows int) map[string]vectors.Source {
+	return map[string]vectors.Source{
 		"classes": classed(5, rows, 6, 4),
 		"tags":    withTags(5, rows, 6, 4),
 		"pairs":   withPairs(5, rows, 6, 4, 6*rows),
@@ -76,7 +76,7 @@ func TestResidueEqualsTheMatrix(t *testing.T) {
 	}
 }
 
-func mustFit(t *testing.T, src dataset.Source, anchors, bits int) (*kshFit, *labelled) {
+func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *labelled) {
 	t.Helper()
 	ctx := context.Background()
 	l := mustLabelled(t, src, -1)

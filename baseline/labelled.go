@@ -12,27 +12,28 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // WithPairs is the source with pairs of its rows that are known to be similar or dissimilar, for the methods that learn
 // from any affinity. Rows are counted from 0.
-func WithPairs(x dataset.Source, pairs []dataset.Pair) dataset.Source { return paired{x, pairs} }
+func WithPairs(x vectors.Source, pairs []dataset.Pair) vectors.Source { return paired{x, pairs} }
 
 type paired struct {
-	dataset.Source
+	vectors.Source
 	pairs []dataset.Pair
 }
 
 // Unwrap lends the source without the pairs.
-func (p paired) Unwrap() dataset.Source { return p.Source }
+func (p paired) Unwrap() vectors.Source { return p.Source }
 
 // pairsOf finds the pairs of a source, also below sources that are made from it row by row.
-func pairsOf(x dataset.Source) []dataset.Pair {
+func pairsOf(x vectors.Source) []dataset.Pair {
 	for {
 		switch s := x.(type) {
 		case paired:
 			return s.pairs
-		case interface{ Unwrap() dataset.Source }:
+		case interface{ Unwrap() vectors.Source }:
 			x = s.Unwrap()
 		default:
 			return nil
@@ -42,7 +43,7 @@ func pairsOf(x dataset.Source) []dataset.Pair {
 
 // labelled is the chosen rows of a source.
 type labelled struct {
-	x      dataset.Source // the chosen rows
+	x      vectors.Source // the chosen rows
 	rows   int
 	y      affinity.Matrix
 	labels *dataset.Labels  // of the chosen rows; nil where they have none
@@ -52,7 +53,7 @@ type labelled struct {
 
 // labelledRows draws rows from a source: want of them, or all when want is negative or there are no more. Of a source
 // with pairs only rows that are in a pair are drawn. It reads the source once.
-func labelledRows(ctx context.Context, x dataset.Source, want, minShared int, seed uint64) (*labelled, error) {
+func labelledRows(ctx context.Context, x vectors.Source, want, minShared int, seed uint64) (*labelled, error) {
 	all, err := dataset.Scan(ctx, x, dataset.ScanOptions{})
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func labelledRows(ctx context.Context, x dataset.Source, want, minShared int, se
 			keep[rows[k]] = true
 		}
 		part := all.Only(keep)
-		l.x, l.rows, l.labels, l.tags = dataset.Select(x, keep), part.Rows, part.Labels, part.Tags
+		l.x, l.rows, l.labels, l.tags = vectors.Select(x, keep), part.Rows, part.Labels, part.Tags
 		next := int32(0)
 		for i, k := range keep {
 			at[i] = -1
@@ -132,22 +133,22 @@ func pairedRows(pairs []dataset.Pair, n int) ([]int32, error) {
 const maxValues = 1 << 30
 
 // rowsOf reads a source of the given number of rows into memory.
-func rowsOf(ctx context.Context, x dataset.Source, rows int) (dataset.Matrix, error) {
+func rowsOf(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, error) {
 	if int64(rows)*int64(x.Dim()) > maxValues {
-		return dataset.Matrix{}, fmt.Errorf("%d rows of %d values do not fit into memory: learn from fewer rows", rows, x.Dim())
+		return vectors.Matrix{}, fmt.Errorf("%d rows of %d values do not fit into memory: learn from fewer rows", rows, x.Dim())
 	}
-	m := dataset.Matrix{Rows: rows, Cols: x.Dim(), Data: make([]float32, 0, rows*x.Dim())}
+	m := vectors.Matrix{Rows: rows, Cols: x.Dim(), Data: make([]float32, 0, rows*x.Dim())}
 	for c, err := range x.Chunks(ctx) {
 		if err == nil && len(m.Data)+len(c.X.Data) > cap(m.Data) {
 			err = fmt.Errorf("the data have more than the %d rows seen before: did a file change while it was read?", rows)
 		}
 		if err != nil {
-			return dataset.Matrix{}, err
+			return vectors.Matrix{}, err
 		}
 		m.Data = append(m.Data, c.X.Data...)
 	}
 	if len(m.Data) < cap(m.Data) {
-		return dataset.Matrix{}, fmt.Errorf("the data have fewer than the %d rows seen before: did a file change while it was read?", rows)
+		return vectors.Matrix{}, fmt.Errorf("the data have fewer than the %d rows seen before: did a file change while it was read?", rows)
 	}
 	return m, nil
 }

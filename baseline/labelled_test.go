@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // classed is clusters as a source with labels.
-func classed(seed uint64, rows, cols, classes int) dataset.Source {
+func classed(seed uint64, rows, cols, classes int) vectors.Source {
 	x, class := clusters(seed, rows, cols, classes)
-	return dataset.WithLabels(x, names(class))
+	return vectors.WithLabels(x, names(class))
 }
 
 func names(class []int32) []string {
@@ -28,12 +29,12 @@ func names(class []int32) []string {
 
 // tagged is a matrix whose rows have tags.
 type tagged struct {
-	dataset.Matrix
+	vectors.Matrix
 	tags [][]string
 }
 
-func (m tagged) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (m tagged) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for c, err := range m.Matrix.Chunks(ctx) {
 			if err == nil {
 				c.Tags = m.tags[c.First : c.First+c.X.Rows]
@@ -46,7 +47,7 @@ func (m tagged) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 }
 
 // withTags is clusters where every row has the two tags of its class, and often another one or none.
-func withTags(seed uint64, rows, cols, classes int) dataset.Source {
+func withTags(seed uint64, rows, cols, classes int) vectors.Source {
 	x, class := clusters(seed, rows, cols, classes)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	tags := make([][]string, rows)
@@ -66,7 +67,7 @@ func withTags(seed uint64, rows, cols, classes int) dataset.Source {
 }
 
 // withPairs is clusters with pairs of some rows.
-func withPairs(seed uint64, rows, cols, classes, pairs int) dataset.Source {
+func withPairs(seed uint64, rows, cols, classes, pairs int) vectors.Source {
 	x, class := clusters(seed, rows, cols, classes)
 	rng := rand.New(rand.NewPCG(seed, 3))
 	var list []dataset.Pair
@@ -84,7 +85,7 @@ func withPairs(seed uint64, rows, cols, classes, pairs int) dataset.Source {
 	return WithPairs(x, list)
 }
 
-func mustLabelled(t *testing.T, x dataset.Source, want int) *labelled {
+func mustLabelled(t *testing.T, x vectors.Source, want int) *labelled {
 	t.Helper()
 	l, err := labelledRows(context.Background(), x, want, 0, 1)
 	if err != nil {
@@ -98,7 +99,7 @@ func TestLabelledRows(t *testing.T) {
 	ctx := context.Background()
 	x, class := clusters(3, 200, 4, 5)
 	for _, want := range []int{-1, 60, 500} {
-		l := mustLabelled(t, dataset.WithLabels(x, names(class)), want)
+		l := mustLabelled(t, vectors.WithLabels(x, names(class)), want)
 		if rows := min(uint(want), 200); l.rows != int(rows) {
 			t.Fatalf("%d of %d rows", l.rows, want)
 		}
@@ -121,9 +122,9 @@ func TestLabelledRows(t *testing.T) {
 	if l.rows != 4 || l.labels != nil || l.y.At(0, 1) != 1 || l.y.At(1, 2) != -1 || l.y.At(3, 0) != -1 || l.y.At(2, 3) != 0 {
 		t.Errorf("pairs of rows 3, 7, 11 and 20 became others: %d rows", l.rows)
 	}
-	for want, src := range map[string]dataset.Source{
+	for want, src := range map[string]vectors.Source{
 		"no labels":   x,
-		"all rows":    dataset.WithLabels(x, names(make([]int32, 200))),
+		"all rows":    vectors.WithLabels(x, names(make([]int32, 200))),
 		"outside of":  WithPairs(x, []dataset.Pair{{A: 3, B: 200, Y: -1}}),
 		"no pair is ": WithPairs(x, []dataset.Pair{{A: 3, B: 4, Y: 1}}),
 	} {

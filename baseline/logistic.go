@@ -20,15 +20,15 @@ import (
 	"context"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // logistic is f for the columns x.
 type logistic struct {
-	x       *dataset.Columns
+	x       *vectors.Columns
 	y       targets
 	penalty float64 // λ
 	threads int
@@ -74,7 +74,7 @@ const (
 	logisticDepth = 256 // terms of a sum in single precision
 )
 
-func newLogistic(ctx context.Context, x *dataset.Columns, y targets, penalty float64, threads int) (*logistic, error) {
+func newLogistic(ctx context.Context, x *vectors.Columns, y targets, penalty float64, threads int) (*logistic, error) {
 	f := &logistic{
 		x: x, y: y, penalty: penalty, threads: threads,
 		mean: make([]float64, x.Dim()), scale: make([]float64, x.Dim()), score: make([]float32, x.Rows*y.classes),

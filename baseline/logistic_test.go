@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/linalg"
+	"hashgrove/vectors"
 )
 
-func mustLogistic(t *testing.T, src dataset.Source, penalty float64) *logistic {
+func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 	t.Helper()
 	ctx := context.Background()
 	l := mustLabelled(t, src, -1)
@@ -18,7 +18,7 @@ func mustLogistic(t *testing.T, src dataset.Source, penalty float64) *logistic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := dataset.Quantize(ctx, l.x, l.rows, q, 1)
+	x, err := vectors.Quantize(ctx, l.x, l.rows, q, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (f *logistic) definition(w []float64) float64 {
 func TestLogisticEqualsTheDefinition(t *testing.T) {
 	ctx := context.Background()
 	// More rows and columns than one block of each, and more tags than one panel.
-	for name, src := range map[string]dataset.Source{"classes": classed(5, 300, 270, 3), "tags": withTags(5, 120, 20, 12)} {
+	for name, src := range map[string]vectors.Source{"classes": classed(5, 300, 270, 3), "tags": withTags(5, 120, 20, 12)} {
 		f := mustLogistic(t, src, 0.05)
 		rng := rand.New(rand.NewPCG(1, 1))
 		w, g := make([]float64, f.variables()), make([]float64, f.variables())

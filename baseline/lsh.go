@@ -17,8 +17,8 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // LSH draws random hyperplanes.
@@ -29,7 +29,7 @@ type LSH struct {
 }
 
 // Train implements Method. Without Centre it does not read the rows.
-func (m LSH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m LSH) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	bits, dim := cmp.Or(m.Bits, 64), x.Dim()
 	if err := checkSize(bits, dim); err != nil {
 		return nil, err

@@ -29,11 +29,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // MDSH learns eigenfunctions of single principal components. It keeps the reduced rows in memory.
@@ -67,13 +67,13 @@ const (
 )
 
 // Train implements Method.
-func (m MDSH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m MDSH) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	e, _, err := m.Fit(ctx, x)
 	return e, err
 }
 
 // Fit implements Weigher.
-func (m MDSH) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []hamming.BitWeight, error) {
+func (m MDSH) Fit(ctx context.Context, x vectors.Source) (model.Encoder, []hamming.BitWeight, error) {
 	e, bits, err := m.fit(ctx, x)
 	weights := make([]hamming.BitWeight, len(bits))
 	for k, b := range bits {
@@ -83,7 +83,7 @@ func (m MDSH) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []hammi
 }
 
 // fit is Fit that tells all that each bit looks at.
-func (m MDSH) fit(ctx context.Context, x dataset.Source) (model.Encoder, []mdshBit, error) {
+func (m MDSH) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
 	m.Bits, m.Dims = cmp.Or(m.Bits, 64), min(cmp.Or(m.Dims, 256), x.Dim())
 	if m.Dims < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
 		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", m.Dims, m.Sigma)
@@ -130,7 +130,7 @@ func (m MDSH) fit(ctx context.Context, x dataset.Source) (model.Encoder, []mdshB
 
 	// Only the components in use stay in the map.
 	place := map[int]int{}
-	used := &model.Affine{Mean: front.Mean, Weight: dataset.Matrix{Cols: x.Dim()}}
+	used := &model.Affine{Mean: front.Mean, Weight: vectors.Matrix{Cols: x.Dim()}}
 	curves := &model.Curves{}
 	threshold := make([]float32, m.Bits)
 	for k, b := range chosen {
@@ -144,8 +144,8 @@ func (m MDSH) fit(ctx context.Context, x dataset.Source) (model.Encoder, []mdshB
 		}
 		c := dims[b.dim][b.order-1].curve
 		c.Column = 0
-		values := dataset.Matrix{Rows: y.Rows, Cols: 1, Data: make([]float32, y.Rows)}
-		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values, dataset.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
+		values := vectors.Matrix{Rows: y.Rows, Cols: 1, Data: make([]float32, y.Rows)}
+		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values, vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
 		threshold[k] = kth(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
 		c.Column = place[b.dim]
 		curves.Curves = append(curves.Curves, c)
@@ -155,7 +155,7 @@ func (m MDSH) fit(ctx context.Context, x dataset.Source) (model.Encoder, []mdshB
 }
 
 // column copies a column.
-func column(x dataset.Matrix, j int) []float32 {
+func column(x vectors.Matrix, j int) []float32 {
 	c := make([]float32, x.Rows)
 	for i := range c {
 		c[i] = x.Data[i*x.Cols+j]
@@ -196,7 +196,7 @@ func divides(i, n int) bool {
 }
 
 // neighbourDistance is the default of σ.
-func neighbourDistance(ctx context.Context, y dataset.Matrix, seed uint64, threads int) (float64, error) {
+func neighbourDistance(ctx context.Context, y vectors.Matrix, seed uint64, threads int) (float64, error) {
 	sample, err := sampleRows(ctx, y, mdshSample, seed)
 	if err != nil {
 		return 0, err

@@ -16,10 +16,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // PCA reduces the vectors to their principal components before another method learns from them.
@@ -33,13 +33,13 @@ type PCA struct {
 var _ Weigher = PCA{}
 
 // Train implements Method.
-func (m PCA) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m PCA) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	e, _, err := m.Fit(ctx, x)
 	return e, err
 }
 
 // Fit implements Weigher: weights are those of the method behind.
-func (m PCA) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []hamming.BitWeight, error) {
+func (m PCA) Fit(ctx context.Context, x vectors.Source) (model.Encoder, []hamming.BitWeight, error) {
 	if m.Then == nil {
 		panic("baseline: PCA before no method")
 	}
@@ -56,7 +56,7 @@ func (m PCA) Fit(ctx context.Context, x dataset.Source) (model.Encoder, []hammin
 
 // Reduce returns the map to principal components and the reduced rows, in memory, with all that the source tells of them.
 // It is for trainers that are no Method: what they make of the reduced rows goes behind the map with model.Compose.
-func (m PCA) Reduce(ctx context.Context, x dataset.Source) (*model.Affine, dataset.Source, error) {
+func (m PCA) Reduce(ctx context.Context, x vectors.Source) (*model.Affine, vectors.Source, error) {
 	dims := cmp.Or(m.Dims, 500)
 	if dims < 1 {
 		return nil, nil, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
@@ -80,7 +80,7 @@ func (m PCA) Reduce(ctx context.Context, x dataset.Source) (*model.Affine, datas
 const smallSide = 512
 
 // principal returns the map to the first k principal components, and their variances.
-func principal(ctx context.Context, x dataset.Source, k int, seed uint64, threads int) (*model.Affine, []float64, error) {
+func principal(ctx context.Context, x vectors.Source, k int, seed uint64, threads int) (*model.Affine, []float64, error) {
 	d := x.Dim()
 	if err := checkSize(max(k, 1), d); err != nil {
 		return nil, nil, err
@@ -90,13 +90,13 @@ func principal(ctx context.Context, x dataset.Source, k int, seed uint64, thread
 		return nil, nil, err
 	}
 	var values []float64
-	var vectors *mat.Dense
+	var basis *mat.Dense
 	if d <= smallSide {
 		c, _, err := linalg.Covariance(ctx, x, centre, threads)
 		if err != nil {
 			return nil, nil, err
 		}
-		if values, vectors, err = linalg.Symmetric(c); err != nil {
+		if values, basis, err = linalg.Symmetric(c); err != nil {
 			return nil, nil, err
 		}
 	} else {
@@ -110,11 +110,11 @@ func principal(ctx context.Context, x dataset.Source, k int, seed uint64, thread
 		if err != nil {
 			return nil, nil, err
 		}
-		values, vectors = e.Values, e.Vectors
+		values, basis = e.Values, e.Vectors
 	}
-	w := dataset.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
+	w := vectors.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
 	for i := range k {
-		for j, v := range vectors.RawRowView(i) {
+		for j, v := range basis.RawRowView(i) {
 			w.Data[i*d+j] = float32(v)
 		}
 	}

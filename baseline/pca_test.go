@@ -11,12 +11,13 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // normal draws rows of independent columns with falling spread, off the origin.
-func normal(seed uint64, rows, cols int) dataset.Matrix {
+func normal(seed uint64, rows, cols int) vectors.Matrix {
 	rng := rand.New(rand.NewPCG(seed, 3))
-	x := dataset.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
+	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
 	for i := range x.Data {
 		x.Data[i] = 3 + float32(rng.NormFloat64()/(1+float64(i%cols)/8))
 	}

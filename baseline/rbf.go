@@ -20,11 +20,11 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // checkAnchors reports a projection of similarities with anchors that cannot be made.
@@ -36,7 +36,7 @@ func checkAnchors(bits, anchors int) error {
 }
 
 // rbfKernel makes a centred kernel from a source of the given number of rows. A width of 0 means KSH's rule.
-func rbfKernel(ctx context.Context, x dataset.Source, rows, anchors int, width float64, seed uint64, threads int) (*model.Kernel, error) {
+func rbfKernel(ctx context.Context, x vectors.Source, rows, anchors int, width float64, seed uint64, threads int) (*model.Kernel, error) {
 	if math.IsNaN(width) || width < 0 || width > math.MaxFloat32 {
 		return nil, fmt.Errorf("a kernel of width %v: give a positive number, or 0 for twice the mean squared distance", width)
 	}
@@ -44,7 +44,7 @@ func rbfKernel(ctx context.Context, x dataset.Source, rows, anchors int, width f
 	for _, i := range draw(rows, anchors, rand.New(rand.NewPCG(seed, 'A'))) {
 		keep[i] = true
 	}
-	a, err := rowsOf(ctx, dataset.Select(x, keep), min(anchors, rows))
+	a, err := rowsOf(ctx, vectors.Select(x, keep), min(anchors, rows))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func rbfKernel(ctx context.Context, x dataset.Source, rows, anchors int, width f
 		return nil, err
 	}
 	sum := make([]float64, a.Rows)
-	err = eachThrough(ctx, x, threads, k, func(_ int, y dataset.Matrix) {
+	err = eachThrough(ctx, x, threads, k, func(_ int, y vectors.Matrix) {
 		for i := range y.Rows {
 			for q, v := range y.Row(i) {
 				sum[q] += float64(v) / float64(rows)
@@ -71,7 +71,7 @@ func rbfKernel(ctx context.Context, x dataset.Source, rows, anchors int, width f
 }
 
 // meanDistance is the mean squared distance of a row of x from a row of a.
-func meanDistance(ctx context.Context, x dataset.Source, a dataset.Matrix) (float64, error) {
+func meanDistance(ctx context.Context, x vectors.Source, a vectors.Matrix) (float64, error) {
 	mx, vx, err := spread(ctx, x)
 	if err != nil {
 		return 0, err
@@ -88,7 +88,7 @@ func meanDistance(ctx context.Context, x dataset.Source, a dataset.Matrix) (floa
 }
 
 // spread returns the mean of the rows and their mean squared distance from it.
-func spread(ctx context.Context, x dataset.Source) (mean []float64, square float64, err error) {
+func spread(ctx context.Context, x vectors.Source) (mean []float64, square float64, err error) {
 	mean, variance, err := moments(ctx, x)
 	for _, v := range variance {
 		square += v
@@ -97,7 +97,7 @@ func spread(ctx context.Context, x dataset.Source) (mean []float64, square float
 }
 
 // moments returns the mean and the variance of every column.
-func moments(ctx context.Context, x dataset.Source) (mean, variance []float64, err error) {
+func moments(ctx context.Context, x vectors.Source) (mean, variance []float64, err error) {
 	mean = make([]float64, x.Dim())
 	first, squares := make([]float64, x.Dim()), make([]float64, x.Dim()) // from the first row: less is lost
 	rows := 0
@@ -126,7 +126,7 @@ func moments(ctx context.Context, x dataset.Source) (mean, variance []float64, e
 }
 
 // eachThrough takes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows for all cores.
-func eachThrough(ctx context.Context, x dataset.Source, threads int, m model.Map, f func(first int, y dataset.Matrix)) error {
+func eachThrough(ctx context.Context, x vectors.Source, threads int, m model.Map, f func(first int, y vectors.Matrix)) error {
 	for b, err := range linalg.Blocks(ctx, x, 1024) {
 		if err != nil {
 			return err
@@ -141,13 +141,13 @@ func eachThrough(ctx context.Context, x dataset.Source, threads int, m model.Map
 }
 
 // featuresOf reads a source of the given number of rows through a map.
-func featuresOf(ctx context.Context, x dataset.Source, rows, threads int, m model.Map) (dataset.Matrix, error) {
+func featuresOf(ctx context.Context, x vectors.Source, rows, threads int, m model.Map) (vectors.Matrix, error) {
 	if rows > maxValues/m.Out() {
-		return dataset.Matrix{}, fmt.Errorf("%d features of %d rows do not fit into memory: learn from fewer rows or with fewer anchors", m.Out(), rows)
+		return vectors.Matrix{}, fmt.Errorf("%d features of %d rows do not fit into memory: learn from fewer rows or with fewer anchors", m.Out(), rows)
 	}
-	out := dataset.Matrix{Rows: rows, Cols: m.Out(), Data: make([]float32, rows*m.Out())}
+	out := vectors.Matrix{Rows: rows, Cols: m.Out(), Data: make([]float32, rows*m.Out())}
 	n := 0
-	err := eachThrough(ctx, x, threads, m, func(first int, y dataset.Matrix) {
+	err := eachThrough(ctx, x, threads, m, func(first int, y vectors.Matrix) {
 		if n = first + y.Rows; n <= rows {
 			copy(out.Data[first*out.Cols:], y.Data)
 		}
@@ -163,7 +163,7 @@ func featuresOf(ctx context.Context, x dataset.Source, rows, threads int, m mode
 const crossRows = 32
 
 // cross returns X'Y in double precision, row after row, for matrices with equally many rows.
-func cross(ctx context.Context, threads int, x, y dataset.Matrix) ([]float64, error) {
+func cross(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, error) {
 	if x.Rows != y.Rows {
 		panic("baseline: the product of matrices with different numbers of rows")
 	}

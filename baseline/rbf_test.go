@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 func TestCross(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{1, 2, 63, 64, 65, 150, 200} {
-		x := dataset.Matrix{Rows: n + 5, Cols: n, Data: make([]float32, (n+5)*n)}
+		x := vectors.Matrix{Rows: n + 5, Cols: n, Data: make([]float32, (n+5)*n)}
 		for i := range x.Data {
 			x.Data[i] = float32(rng.NormFloat64())
 		}

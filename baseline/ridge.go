@@ -16,9 +16,9 @@ import (
 	"errors"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 
 // ridge is the factor L of A + λI = L L'.
 type ridge struct {
-	a       dataset.Matrix // L below the diagonal blocks, A above the diagonal
+	a       vectors.Matrix // L below the diagonal blocks, A above the diagonal
 	inverse []float32      // of the diagonal blocks of L, ridgePanel² values each
 	scratch []float32
 	threads int
@@ -36,7 +36,7 @@ type ridge struct {
 
 // newRidge factors A + λI, and returns the λ that it took. The lower triangle of A must be filled in. It keeps A and overwrites
 // it.
-func newRidge(ctx context.Context, threads int, a dataset.Matrix, lambda float64) (*ridge, float64, error) {
+func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64) (*ridge, float64, error) {
 	n := a.Rows
 	panels := (n + ridgePanel - 1) / ridgePanel
 	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), scratch: make([]float32, n*ridgePanel), threads: threads}
@@ -190,7 +190,7 @@ func (r *ridge) small(lo, hi int, inverse gemm.View) bool {
 }
 
 // solve overwrites B by Z.
-func (r *ridge) solve(ctx context.Context, b dataset.Matrix) error {
+func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 	n := r.a.Rows
 	rows := func(lo, hi int) gemm.View { return viewOf(b.Slice(lo, hi)) }
 	apply := func(lo, hi int, inverse gemm.View) error {

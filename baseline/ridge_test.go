@@ -9,18 +9,18 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // randomRows draws rows whose columns depend on each other: each is a mixture of few.
-func randomRows(seed uint64, rows, cols int) dataset.Matrix {
+func randomRows(seed uint64, rows, cols int) vectors.Matrix {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	few := min(cols, 20)
 	mix := make([]float64, few*cols)
 	for i := range mix {
 		mix[i] = rng.NormFloat64()
 	}
-	x := dataset.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
+	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
 	for i := range rows {
 		row := x.Row(i)
 		for j := range row {
@@ -70,7 +70,7 @@ func TestRidgeSolves(t *testing.T) {
 			if err != nil || took != lambda {
 				t.Fatalf("%d columns: ridge %v, error %v", n, took, err)
 			}
-			z := dataset.Matrix{Rows: n, Cols: 3, Data: slices.Clone(b.Data)}
+			z := vectors.Matrix{Rows: n, Cols: 3, Data: slices.Clone(b.Data)}
 			if err := r.solve(context.Background(), z); err != nil {
 				t.Fatal(err)
 			}

@@ -10,18 +10,18 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // sampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the source
 // once for their number and once for the rows.
-func sampleRows(ctx context.Context, x dataset.Source, want int, seed uint64) (dataset.Matrix, error) {
+func sampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (vectors.Matrix, error) {
 	n, err := countRows(ctx, x)
 	if err != nil {
-		return dataset.Matrix{}, err
+		return vectors.Matrix{}, err
 	}
 	if n == 0 {
-		return dataset.Matrix{}, errors.New("there are no rows to learn from")
+		return vectors.Matrix{}, errors.New("there are no rows to learn from")
 	}
 	if want >= n {
 		return rowsOf(ctx, x, n)
@@ -30,13 +30,13 @@ func sampleRows(ctx context.Context, x dataset.Source, want int, seed uint64) (d
 	for _, i := range draw(n, want, rand.New(rand.NewPCG(seed, 'S'))) {
 		keep[i] = true
 	}
-	return rowsOf(ctx, dataset.Select(x, keep), want)
+	return rowsOf(ctx, vectors.Select(x, keep), want)
 }
 
 // countRows reads a source for the number of its rows.
-func countRows(ctx context.Context, x dataset.Source) (int, error) {
+func countRows(ctx context.Context, x vectors.Source) (int, error) {
 	switch m := x.(type) {
-	case dataset.Matrix:
+	case vectors.Matrix:
 		return m.Rows, nil
 	case *remembered:
 		return m.x.Rows, nil
@@ -53,16 +53,16 @@ func countRows(ctx context.Context, x dataset.Source) (int, error) {
 
 // remembered is a source in memory.
 type remembered struct {
-	x      dataset.Matrix
+	x      vectors.Matrix
 	ids    []string
 	labels []string
 	tags   [][]string
-	behind dataset.Source
+	behind vectors.Source
 }
 
 // remember reads all of a source into memory.
-func remember(ctx context.Context, src dataset.Source) (*remembered, error) {
-	r := &remembered{x: dataset.Matrix{Cols: src.Dim()}, behind: src}
+func remember(ctx context.Context, src vectors.Source) (*remembered, error) {
+	r := &remembered{x: vectors.Matrix{Cols: src.Dim()}, behind: src}
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
 			return nil, err
@@ -82,14 +82,14 @@ func remember(ctx context.Context, src dataset.Source) (*remembered, error) {
 }
 
 // Unwrap lends the source that was read, for whatever it knows besides rows.
-func (r *remembered) Unwrap() dataset.Source { return r.behind }
+func (r *remembered) Unwrap() vectors.Source { return r.behind }
 
-// Dim implements dataset.Source.
+// Dim implements vectors.Source.
 func (r *remembered) Dim() int { return r.x.Cols }
 
-// Chunks implements dataset.Source.
-func (r *remembered) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+// Chunks implements vectors.Source.
+func (r *remembered) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for c, err := range r.x.Chunks(ctx) {
 			lo, hi := c.First, c.First+c.X.Rows
 			if r.ids != nil {

@@ -24,11 +24,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // SDH learns supervised discrete codes from classes or tags. It keeps 4 bytes for each row and anchor.
@@ -49,7 +49,7 @@ type SDH struct {
 var _ Method = SDH{}
 
 // Train implements Method.
-func (m SDH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m SDH) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	passes := cmp.Or(m.Passes, 10)
 	if passes < 1 {
 		return nil, fmt.Errorf("%d passes over the bits: give a positive number", passes)
@@ -58,7 +58,7 @@ func (m SDH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error)
 }
 
 // train alternates between the regression and a step that chooses the codes.
-func (m SDH) train(ctx context.Context, x dataset.Source, choose func(context.Context, *discrete) error) (model.Encoder, error) {
+func (m SDH) train(ctx context.Context, x vectors.Source, choose func(context.Context, *discrete) error) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Anchors = cmp.Or(m.Anchors, 1000)
 	m.Rows = cmp.Or(m.Rows, -1)
@@ -106,9 +106,9 @@ type discrete struct {
 	y          targets
 	lambda, nu float64
 	factor     *linalg.Cholesky // of K'K + δ
-	b          dataset.Matrix   // B, n x r, +1 or -1
-	f          dataset.Matrix   // F(X), n x r
-	p          dataset.Matrix   // P', m x r
+	b          vectors.Matrix   // B, n x r, +1 or -1
+	f          vectors.Matrix   // F(X), n x r
+	p          vectors.Matrix   // P', m x r
 	bias       []float64
 }
 
@@ -122,8 +122,8 @@ func newDiscrete(ctx context.Context, m SDH, k features, y targets) (*discrete, 
 		return nil, fmt.Errorf("%d bits and %d classes or tags are too many", m.Bits, y.classes)
 	}
 	n, r := k.k.Rows, m.Bits
-	d.b = dataset.Matrix{Rows: n, Cols: r, Data: make([]float32, n*r)}
-	d.f = dataset.Matrix{Rows: n, Cols: r, Data: make([]float32, n*r)}
+	d.b = vectors.Matrix{Rows: n, Cols: r, Data: make([]float32, n*r)}
+	d.f = vectors.Matrix{Rows: n, Cols: r, Data: make([]float32, n*r)}
 	rng := rand.New(rand.NewPCG(m.Seed, 'B'))
 	for i := range d.b.Data {
 		d.b.Data[i] = float32(2*int(rng.Uint64()>>63) - 1)
@@ -149,7 +149,7 @@ func (d *discrete) regress(ctx context.Context) error {
 	if err := d.factor.Solve(ctx, p, r); err != nil {
 		return err
 	}
-	d.p = dataset.Matrix{Rows: m, Cols: r, Data: singles(p)}
+	d.p = vectors.Matrix{Rows: m, Cols: r, Data: singles(p)}
 	d.bias = make([]float64, r)
 	for i, v := range d.b.Data {
 		d.bias[i%r] += float64(v) / float64(d.b.Rows)

@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/linalg"
+	"hashgrove/vectors"
 )
 
 // discreteLoss is the definition of both objectives, without the term of W, for the codes B: the best P for them is d.p.
@@ -67,7 +67,7 @@ func (d *discrete) generateLoss(w []float64) float64 {
 	return loss
 }
 
-func mustDiscrete(t *testing.T, src dataset.Source, m SDH) *discrete {
+func mustDiscrete(t *testing.T, src vectors.Source, m SDH) *discrete {
 	t.Helper()
 	ctx := context.Background()
 	f, l := mustFit(t, src, m.Anchors, m.Bits)
@@ -85,7 +85,7 @@ func mustDiscrete(t *testing.T, src dataset.Source, m SDH) *discrete {
 // Every half step minimises over its variables, so neither objective ever rises; and W and P are where the slope is zero.
 func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	ctx := context.Background()
-	for name, src := range map[string]dataset.Source{"classes": classed(5, 150, 6, 4), "tags": withTags(5, 150, 6, 4)} {
+	for name, src := range map[string]vectors.Source{"classes": classed(5, 150, 6, 4), "tags": withTags(5, 150, 6, 4)} {
 		for _, fast := range []bool{false, true} {
 			m := SDH{Bits: 12, Anchors: 15, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
 			d := mustDiscrete(t, src, m)

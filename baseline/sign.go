@@ -8,8 +8,8 @@ package baseline
 import (
 	"context"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Sign takes the sign of every column.
@@ -18,7 +18,7 @@ type Sign struct {
 }
 
 // Train implements Method.
-func (m Sign) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m Sign) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	dim := x.Dim()
 	if err := checkSize(dim, dim); err != nil {
 		return nil, err

@@ -26,9 +26,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Spherical learns spheres. It keeps the sample in memory.
@@ -46,7 +46,7 @@ var _ Method = Spherical{}
 const overlapMean, overlapSpread = 0.10, 0.15
 
 // Train implements Method.
-func (m Spherical) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m Spherical) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	m.Bits, m.Rows, m.Steps = cmp.Or(m.Bits, 64), cmp.Or(m.Rows, 20_000), cmp.Or(m.Steps, 100)
 	if m.Rows < 1 || m.Steps < 1 {
 		return nil, fmt.Errorf("spheres from %d rows in %d steps: give positive numbers", m.Rows, m.Steps)
@@ -77,16 +77,16 @@ func (m Spherical) Train(ctx context.Context, x dataset.Source) (model.Encoder, 
 
 // spheres is the state of the iteration.
 type spheres struct {
-	x       dataset.Matrix
-	pivots  dataset.Matrix
+	x       vectors.Matrix
+	pivots  vectors.Matrix
 	radius  []float32 // squared
 	inside  [][]uint64
 	overlap []int // of spheres i < j at i*r + j
 	threads int
 }
 
-func newSpheres(x dataset.Matrix, r int, seed uint64, threads int) *spheres {
-	s := &spheres{x: x, pivots: dataset.Matrix{Rows: r, Cols: x.Cols, Data: make([]float32, r*x.Cols)}, threads: threads,
+func newSpheres(x vectors.Matrix, r int, seed uint64, threads int) *spheres {
+	s := &spheres{x: x, pivots: vectors.Matrix{Rows: r, Cols: x.Cols, Data: make([]float32, r*x.Cols)}, threads: threads,
 		radius: make([]float32, r), inside: make([][]uint64, r), overlap: make([]int, r*r)}
 	const few = 5
 	for k := range r {

@@ -28,11 +28,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // SPLH learns sequential projections from all rows, and classes, tags or pairs of some. It keeps the labelled rows in memory with 4
@@ -54,7 +54,7 @@ const splhSide = 1024
 const maxLabelled = 1 << 14
 
 // Train implements Method.
-func (m SPLH) Train(ctx context.Context, src dataset.Source) (model.Encoder, error) {
+func (m SPLH) Train(ctx context.Context, src vectors.Source) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Eta = cmp.Or(m.Eta, 0.2)
 	m.Step = cmp.Or(m.Step, 0.05)
@@ -105,15 +105,15 @@ func (m SPLH) Train(ctx context.Context, src dataset.Source) (model.Encoder, err
 type splhFit struct {
 	eta, step float64
 	threads   int
-	xl, s     dataset.Matrix
+	xl, s     vectors.Matrix
 	w         [][]float64 // of the bits so far
 
 	c *mat.SymDense  // X'X / n of the deflated rows; nil where M is not formed
-	x dataset.Matrix // the rows as they were, where it is not
+	x vectors.Matrix // the rows as they were, where it is not
 }
 
 // unlabelled sets the rows of a centred source.
-func (f *splhFit) unlabelled(ctx context.Context, src dataset.Source, seed uint64) (err error) {
+func (f *splhFit) unlabelled(ctx context.Context, src vectors.Source, seed uint64) (err error) {
 	if d := src.Dim(); d <= splhSide {
 		f.c, _, err = linalg.Covariance(ctx, src, nil, f.threads)
 	} else {
@@ -123,10 +123,10 @@ func (f *splhFit) unlabelled(ctx context.Context, src dataset.Source, seed uint6
 }
 
 // labelled sets X_l and S.
-func (f *splhFit) labelled(ctx context.Context, xl dataset.Matrix, y affinity.Matrix) error {
+func (f *splhFit) labelled(ctx context.Context, xl vectors.Matrix, y affinity.Matrix) error {
 	n := xl.Rows
 	f.xl = xl
-	f.s = dataset.Matrix{Rows: n, Cols: n, Data: make([]float32, n*n)}
+	f.s = vectors.Matrix{Rows: n, Cols: n, Data: make([]float32, n*n)}
 	return par.Blocks(ctx, f.threads, n, rowBlock, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := f.s.Row(i)
@@ -248,7 +248,7 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 }
 
 // around returns X'SX v', or X'X v' without S, with a column for each row of v.
-func (f *splhFit) around(ctx context.Context, x dataset.Matrix, s *dataset.Matrix, v gemm.View) ([]float32, error) {
+func (f *splhFit) around(ctx context.Context, x vectors.Matrix, s *vectors.Matrix, v gemm.View) ([]float32, error) {
 	xv := gemm.Of(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
 	if err := gemm.Mul(ctx, f.threads, xv, viewOf(x), v.T()); err != nil {
 		return nil, err

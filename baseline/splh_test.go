@@ -14,6 +14,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // splhByDefinition is the state of SPLH with dense matrices.
@@ -57,7 +58,7 @@ func (f *splhByDefinition) take(w *mat.VecDense) {
 	}
 }
 
-func denseOf(x dataset.Matrix) *mat.Dense {
+func denseOf(x vectors.Matrix) *mat.Dense {
 	m := mat.NewDense(x.Rows, x.Cols, nil)
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
@@ -130,7 +131,7 @@ func TestSPLHAgainstDense(t *testing.T) {
 
 func TestSPLHFewerBitsAreAPrefix(t *testing.T) {
 	x, class := clusters(1, 300, 10, 4)
-	src := dataset.WithLabels(x, labelsOf(class))
+	src := vectors.WithLabels(x, labelsOf(class))
 	long, short := train(t, SPLH{Bits: 9, Seed: 2}, src), train(t, SPLH{Bits: 4, Seed: 2}, src)
 	if !slices.Equal(long.Weight[:4*10], short.Weight) || !slices.Equal(long.Mean, short.Mean) {
 		t.Error("fewer bits are not the first of more")
@@ -139,18 +140,18 @@ func TestSPLHFewerBitsAreAPrefix(t *testing.T) {
 
 func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 	x, class := clusters(1, 30, 5, 3)
-	src := dataset.WithLabels(x, labelsOf(class))
+	src := vectors.WithLabels(x, labelsOf(class))
 	var pairs []dataset.Pair
 	for i := range int32(29) {
 		pairs = append(pairs, dataset.Pair{A: i, B: i + 1, Y: int8(1 - 2*(i%2))})
 	}
-	huge := dataset.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
+	huge := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
 	for i := range huge.Data {
 		huge.Data[i] = math.MaxFloat32 * float32(1-2*(i%2))
 	}
 	for name, c := range map[string]struct {
 		m    Method
-		x    dataset.Source
+		x    vectors.Source
 		want string
 	}{
 		"bits of BRE":          {BRE{Bits: -1}, src, "-1 bits"},
@@ -169,9 +170,9 @@ func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 		"ridge of the classes": {CCAITQ{TargetRidge: math.NaN()}, src, "ridge of NaN"},
 		"rotation":             {CCAITQ{Steps: -1}, src, "-1 steps"},
 		"CCA with pairs":       {CCAITQ{}, WithPairs(x, pairs), "only pairs"},
-		"huge values, CCA":     {CCAITQ{}, dataset.WithLabels(huge, labelsOf(class)), ""},
-		"huge values, BRE":     {BRE{Bits: 4}, dataset.WithLabels(huge, labelsOf(class)), ""},
-		"huge values, SPLH":    {SPLH{Bits: 4}, dataset.WithLabels(huge, labelsOf(class)), ""},
+		"huge values, CCA":     {CCAITQ{}, vectors.WithLabels(huge, labelsOf(class)), ""},
+		"huge values, BRE":     {BRE{Bits: 4}, vectors.WithLabels(huge, labelsOf(class)), ""},
+		"huge values, SPLH":    {SPLH{Bits: 4}, vectors.WithLabels(huge, labelsOf(class)), ""},
 	} {
 		e, err := c.m.Train(context.Background(), c.x)
 		if c.want == "" && err == nil {
@@ -196,13 +197,13 @@ func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 // Units of measurement make no difference.
 func TestSPLHUnits(t *testing.T) {
 	x, class := clusters(1, 300, 10, 4)
-	other := dataset.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
+	other := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
 	for i := range other.Data {
 		other.Data[i] *= float32(int(1) << (i % x.Cols % 5)) // powers of two: nothing is rounded
 	}
 	m := SPLH{Bits: 6, Seed: 2}
-	a := train(t, m, dataset.WithLabels(x, labelsOf(class)))
-	b := train(t, m, dataset.WithLabels(other, labelsOf(class)))
+	a := train(t, m, vectors.WithLabels(x, labelsOf(class)))
+	b := train(t, m, vectors.WithLabels(other, labelsOf(class)))
 	ca, cb := codesOf(t, a, x), codesOf(t, b, other)
 	differ := 0
 	for i := range ca.Len() {
@@ -213,7 +214,7 @@ func TestSPLHUnits(t *testing.T) {
 	}
 }
 
-func codesOf(t *testing.T, e model.Encoder, x dataset.Matrix) hamming.Codes {
+func codesOf(t *testing.T, e model.Encoder, x vectors.Matrix) hamming.Codes {
 	t.Helper()
 	codes, err := (&model.Model{Encoder: e}).Encode(context.Background(), x, 1)
 	if err != nil {

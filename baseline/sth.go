@@ -24,9 +24,9 @@ import (
 	"math"
 	"slices"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
 	"hashgrove/svm"
+	"hashgrove/vectors"
 )
 
 // STH learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single precision while
@@ -43,7 +43,7 @@ type STH struct {
 }
 
 // Train implements Method.
-func (m STH) Train(ctx context.Context, src dataset.Source) (model.Encoder, error) {
+func (m STH) Train(ctx context.Context, src vectors.Source) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Neighbours = cmp.Or(m.Neighbours, 25)
 	m.Rows = cmp.Or(m.Rows, 5000)
@@ -74,7 +74,7 @@ func (m STH) Train(ctx context.Context, src dataset.Source) (model.Encoder, erro
 		}
 		maps, seen = append(maps, kernel), model.Through(l.x, m.Threads, kernel)
 	}
-	ranges, err := dataset.RangesOf(ctx, seen)
+	ranges, err := vectors.RangesOf(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (m STH) Train(ctx context.Context, src dataset.Source) (model.Encoder, erro
 	if err != nil {
 		return nil, err
 	}
-	columns, err := dataset.Quantize(ctx, seen, l.rows, q, m.Threads)
+	columns, err := vectors.Quantize(ctx, seen, l.rows, q, m.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // The first bits part whole classes: the graph has no link between them.
 func TestSTHFirstBitsPartClasses(t *testing.T) {
 	x, class := clusters(1, 400, 12, 5)
 	m := STH{Bits: 8, Neighbours: 10, Threads: 2}
-	src := dataset.WithLabels(x, labelsOf(class))
+	src := vectors.WithLabels(x, labelsOf(class))
 	l, err := labelledRows(context.Background(), src, -1, 0, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -27,10 +27,10 @@ import (
 	"hashgrove"
 	"hashgrove/affinity"
 	"hashgrove/boost"
-	"hashgrove/dataset"
 	"hashgrove/inference"
 	"hashgrove/model"
 	"hashgrove/svm"
+	"hashgrove/vectors"
 )
 
 // TSH learns in two steps from classes, tags or pairs. It keeps a byte for each value of the rows; with kernels also 4 bytes
@@ -97,7 +97,7 @@ func (m TSH) withDefaults() (TSH, error) {
 }
 
 // Train implements Method.
-func (m TSH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error) {
+func (m TSH) Train(ctx context.Context, x vectors.Source) (model.Encoder, error) {
 	m, err := m.withDefaults()
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (m TSH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error)
 		}
 		maps = append(maps, kernel)
 	}
-	ranges, err := dataset.RangesOf(ctx, features)
+	ranges, err := vectors.RangesOf(ctx, features)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (m TSH) Train(ctx context.Context, x dataset.Source) (model.Encoder, error)
 	if err != nil {
 		return nil, err
 	}
-	columns, err := dataset.Quantize(ctx, features, l.rows, q, m.Threads)
+	columns, err := vectors.Quantize(ctx, features, l.rows, q, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -164,19 +164,19 @@ func (m TSH) trainer() hashgrove.Trainer {
 }
 
 // neighbourWidth is the mean squared distance of a row from its 50 nearest, estimated for 1,000 rows among 5,000.
-func neighbourWidth(ctx context.Context, x dataset.Source, rows int, seed uint64, threads int) (float64, error) {
+func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64, threads int) (float64, error) {
 	const among, some, near = 5000, 1000, 50
 	keep := make([]bool, rows)
 	for _, i := range draw(rows, among, rand.New(rand.NewPCG(seed, 'N'))) {
 		keep[i] = true
 	}
-	pool, err := rowsOf(ctx, dataset.Select(x, keep), min(rows, among))
+	pool, err := rowsOf(ctx, vectors.Select(x, keep), min(rows, among))
 	if err != nil {
 		return 0, err
 	}
 	// Rows of a file may be sorted: those asked for are spread over the pool.
 	step := (pool.Rows + some - 1) / some
-	asked := dataset.Matrix{Cols: pool.Cols}
+	asked := vectors.Matrix{Cols: pool.Cols}
 	for i := 0; i < pool.Rows; i += step {
 		asked.Data = append(asked.Data, pool.Row(i)...)
 		asked.Rows++

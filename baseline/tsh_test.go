@@ -12,10 +12,10 @@ import (
 	"hashgrove"
 	"hashgrove/affinity"
 	"hashgrove/boost"
-	"hashgrove/dataset"
 	"hashgrove/inference"
 	"hashgrove/model"
 	"hashgrove/svm"
+	"hashgrove/vectors"
 )
 
 // TSH is Algorithm 3 in another order: the functions must be those that package hashgrove learns from the same columns, with
@@ -31,7 +31,7 @@ func TestTSHIsTheTrainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranges, err := dataset.RangesOf(ctx, x)
+	ranges, err := vectors.RangesOf(ctx, x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestTSHIsTheTrainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns, err := dataset.Quantize(ctx, x, x.Rows, q, 1)
+	columns, err := vectors.Quantize(ctx, x, x.Rows, q, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestTSHIsTheTrainer(t *testing.T) {
 		}, y},
 	} {
 		c.m.Bits, c.m.Seed, c.want.Bits, c.want.Seed = 6, 3, 6, 3
-		e, err := c.m.Train(ctx, dataset.WithLabels(x, names(class)))
+		e, err := c.m.Train(ctx, vectors.WithLabels(x, names(class)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,8 +119,8 @@ func TestNeighbourWidth(t *testing.T) {
 }
 
 // kernelOf is a Gaussian kernel of all rows with all rows.
-func kernelOf(x dataset.Matrix, width float64) dataset.Matrix {
-	k := dataset.Matrix{Rows: x.Rows, Cols: x.Rows, Data: make([]float32, x.Rows*x.Rows)}
+func kernelOf(x vectors.Matrix, width float64) vectors.Matrix {
+	k := vectors.Matrix{Rows: x.Rows, Cols: x.Rows, Data: make([]float32, x.Rows*x.Rows)}
 	for i := range x.Rows {
 		for o := range x.Rows {
 			sum := 0.0

@@ -18,9 +18,9 @@ import (
 	"fmt"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Discrete AdaBoost (Freund and Schapire, 1997) as the released FastHash code uses it for the exponential loss of
@@ -84,7 +84,7 @@ func (o Options) WithDefaults() (Options, error) {
 // Trainer learns bits from the same columns, one after the other, in memory that it keeps. It is not safe for
 // concurrent use.
 type Trainer struct {
-	x       *dataset.Columns
+	x       *vectors.Columns
 	o       Options
 	threads int
 	n       int
@@ -107,7 +107,7 @@ type Trainer struct {
 const predictBlock = 4096
 
 // New prepares to learn from x, which it keeps and never changes.
-func New(x *dataset.Columns, o Options, threads int) (*Trainer, error) {
+func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
 		return nil, err

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // fashion reads the training pictures of Fashion-MNIST from the folder named by FASHION_MNIST, or where Debian's
 // dataset-fashion-mnist puts them; it skips the benchmark where they are not.
-func fashion(b *testing.B) (*dataset.Columns, []uint8) {
+func fashion(b *testing.B) (*vectors.Columns, []uint8) {
 	folder := os.Getenv("FASHION_MNIST")
 	if folder == "" {
 		folder = "/usr/share/datasets/fashion-mnist"
@@ -44,7 +44,7 @@ func fashion(b *testing.B) (*dataset.Columns, []uint8) {
 }
 
 // mixture is 10 classes of three Gaussian clouds each in 320 dimensions, like GIST vectors of pictures.
-func mixture(n, dim int) (*dataset.Columns, []uint8) {
+func mixture(n, dim int) (*vectors.Columns, []uint8) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	centre := make([]float64, 30*dim)
 	for i := range centre {
@@ -71,7 +71,7 @@ func BenchmarkFit(b *testing.B) {
 	}{{"fashion", 200}, {"mixture", 200}, {"mixture", -1}} {
 		for _, threads := range []int{1, 2} {
 			b.Run(fmt.Sprintf("data=%s/candidates=%d/threads=%d", c.data, c.candidates, threads), func(b *testing.B) {
-				var x *dataset.Columns
+				var x *vectors.Columns
 				var class []uint8
 				if c.data == "fashion" {
 					x, class = fashion(b)

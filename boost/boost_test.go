@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // hills is a problem that trees learn but not at once: z is the side of a curved surface, with some noise in it.
-func hills(rng *rand.Rand, n, dim int) (*dataset.Columns, []int8, []float64) {
+func hills(rng *rand.Rand, n, dim int) (*vectors.Columns, []int8, []float64) {
 	x := columnsOf(n, dim, func(i, j int) uint8 { return uint8(rng.IntN(256)) })
 	z, weight := make([]int8, n), make([]float64, n)
 	for i := range z {
@@ -31,7 +31,7 @@ func hills(rng *rand.Rand, n, dim int) (*dataset.Columns, []int8, []float64) {
 }
 
 // sayOf follows row i through tree q, node by node.
-func sayOf(e *model.Ensemble, q int, x *dataset.Columns, i int) int8 {
+func sayOf(e *model.Ensemble, q int, x *vectors.Columns, i int) int8 {
 	splits := model.Splits(e.Depth)
 	at := 0
 	for at < splits {
@@ -273,7 +273,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := New(columnsOf(0, 1, nil), Options{}, 1); err == nil {
 		t.Error("no rows were taken")
 	}
-	if _, err := New(&dataset.Columns{Quantizer: x.Quantizer, Rows: maxRows + 1}, Options{}, 1); err == nil {
+	if _, err := New(&vectors.Columns{Quantizer: x.Quantizer, Rows: maxRows + 1}, Options{}, 1); err == nil {
 		t.Error("too many rows were taken")
 	}
 	b := newTrainer(t, x, Options{}, 1)

@@ -9,19 +9,19 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // The definitions, written to be read, and the fast code held against them.
 
 // columnsOf fills columns with bins.
-func columnsOf(n, dim int, bin func(i, j int) uint8) *dataset.Columns {
-	q := dataset.Quantizer{Lo: make([]float32, dim), Hi: make([]float32, dim)}
+func columnsOf(n, dim int, bin func(i, j int) uint8) *vectors.Columns {
+	q := vectors.Quantizer{Lo: make([]float32, dim), Hi: make([]float32, dim)}
 	for j := range dim {
-		q.Hi[j] = dataset.Bins - 1
+		q.Hi[j] = vectors.Bins - 1
 	}
-	x := dataset.NewColumns(n, q)
+	x := vectors.NewColumns(n, q)
 	for i := range n {
 		for j := range dim {
 			x.Column(j)[i] = bin(i, j)
@@ -30,7 +30,7 @@ func columnsOf(n, dim int, bin func(i, j int) uint8) *dataset.Columns {
 	return x
 }
 
-func newTrainer(t testing.TB, x *dataset.Columns, o Options, threads int) *Trainer {
+func newTrainer(t testing.TB, x *vectors.Columns, o Options, threads int) *Trainer {
 	t.Helper()
 	b, err := New(x, o, threads)
 	if err != nil {
@@ -57,11 +57,11 @@ func (r row) item() item { return newItem(r.i, int32(r.signed())) }
 
 // slowSplit tries every column, bin and polarity and counts the mistakes. Its second result is false where no
 // split leaves rows on both sides.
-func slowSplit(x *dataset.Columns, rows []row, columns []uint32) (feature uint32, bin uint8, ok bool) {
+func slowSplit(x *vectors.Columns, rows []row, columns []uint32) (feature uint32, bin uint8, ok bool) {
 	least := int64(math.MaxInt64)
 	for _, f := range columns {
 		column := x.Column(int(f))
-		for b := range dataset.Bins - 1 {
+		for b := range vectors.Bins - 1 {
 			var left int
 			var mistakes [2]int64 // when the left is +1, when the left is -1, with the sign of a side chosen for itself
 			var side [2][2]int64  // mass by side and sign
@@ -86,7 +86,7 @@ func slowSplit(x *dataset.Columns, rows []row, columns []uint32) (feature uint32
 			if e := mistakes[0] + mistakes[1]; e < least {
 				least, feature, ok = e, f, true
 				// The middle of the gap up to the next bin that has a row.
-				next := dataset.Bins
+				next := vectors.Bins
 				for _, r := range rows {
 					if c := int(column[r.i]); c > b {
 						next = min(next, c)
@@ -179,7 +179,7 @@ func rowsOf(b *Trainer) []row {
 }
 
 // problem is random data of one of several kinds: few bins make ties and empty bins.
-func problem(rng *rand.Rand, n, dim int) (*dataset.Columns, []int8, []float64) {
+func problem(rng *rand.Rand, n, dim int) (*vectors.Columns, []int8, []float64) {
 	top := []int{0, 1, 2, 7, 255}[rng.IntN(5)]
 	x := columnsOf(n, dim, func(i, j int) uint8 {
 		if j%5 == 4 {

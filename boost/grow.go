@@ -3,9 +3,9 @@ package boost
 import (
 	"context"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // One complete decision tree (Lin et al., CVPR 2014, Step 2), grown breadth first as in the released code.
@@ -48,7 +48,7 @@ type tree struct {
 func (t *tree) split() bool { return t.bin[0] != noBin }
 
 // noBin sends every row left. No real split has it, as something lies to its right.
-const noBin = dataset.Bins - 1
+const noBin = vectors.Bins - 1
 
 // grower is the memory for one tree. A level has at most 2^(Depth-1) open nodes, and no more rows than all.
 type grower struct {

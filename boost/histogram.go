@@ -3,8 +3,8 @@ package boost
 import (
 	"context"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Histograms: the signed mass of a node's rows in each bin of a column. Filling them is nearly all the time of training.
@@ -28,7 +28,7 @@ import (
 //     less these.
 
 // histogram is the signed mass in each bin of a column.
-type histogram = [dataset.Bins]int32
+type histogram = [vectors.Bins]int32
 
 // kept is the memory for histograms that outlive a level.
 type kept struct {
@@ -48,7 +48,7 @@ const keptBytes = 64 << 20
 
 func newKept(n, depth, columns int) kept {
 	slots := 1 << depth / 4
-	if (1+slots)*columns > keptBytes/(4*dataset.Bins) {
+	if (1+slots)*columns > keptBytes/(4*vectors.Bins) {
 		return kept{}
 	}
 	k := kept{

@@ -1,6 +1,8 @@
 package boost
 
-import "hashgrove/dataset"
+import (
+	"hashgrove/vectors"
+)
 
 // The best split of a node (Appel et al., ICML 2013; Lin et al., CVPR 2014, Step 2): the least weighted error over
 // columns, bins and both polarities.
@@ -73,7 +75,7 @@ func (t *Trainer) settle(v *node) (split, bool) {
 	for _, f := range v.columns {
 		column := t.x.Column(int(f))
 		first := nextBin(v.items, column, -1)
-		if next := nextBin(v.items, column, first); next < dataset.Bins {
+		if next := nextBin(v.items, column, first); next < vectors.Bins {
 			s.feature, s.bin = f, uint8((first+next-1)/2)
 			return s, true
 		}
@@ -83,7 +85,7 @@ func (t *Trainer) settle(v *node) (split, bool) {
 
 // nextBin returns the lowest bin after b that has rows, or dataset.Bins.
 func nextBin(items []item, column []uint8, b int) int {
-	next := dataset.Bins
+	next := vectors.Bins
 	for _, v := range items {
 		if c := int(column[v.row()]); c > b {
 			next = min(next, c)

@@ -17,6 +17,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // clusters draws vectors around two centres for each class: a class is no ball, so labels help. A part of the columns
@@ -29,7 +30,7 @@ func clusters(seed uint64, n, classes int) *Part {
 		centre[i] = 5 * centres.NormFloat64()
 	}
 	p := &Part{
-		X:      dataset.Matrix{Rows: n, Cols: useful + noise, Data: make([]float32, 0, n*(useful+noise))},
+		X:      vectors.Matrix{Rows: n, Cols: useful + noise, Data: make([]float32, 0, n*(useful+noise))},
 		Labels: &dataset.Labels{}, Digest: fmt.Sprint("clusters", seed, n, classes),
 	}
 	for k := range classes {

@@ -13,11 +13,12 @@ import (
 	"hashgrove/affinity"
 	"hashgrove/dataset"
 	"hashgrove/eval"
+	"hashgrove/vectors"
 )
 
 // Part is rows in memory with what is known about them. Comparing needs the vectors themselves, again and again.
 type Part struct {
-	X      dataset.Matrix
+	X      vectors.Matrix
 	Labels *dataset.Labels // nil when similarity is by tags
 	Tags   *dataset.Tags   // nil when similarity is by class
 	IDs    []string        // nil when there are none
@@ -31,7 +32,7 @@ type Part struct {
 const maxValues = 1 << 32
 
 // Read reads a source with labels or tags, in two passes. Progress is called with the rows read so far; it may be nil.
-func Read(ctx context.Context, src dataset.Source, progress func(rows int)) (*Part, error) {
+func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Part, error) {
 	sum, err := dataset.Scan(ctx, src, dataset.ScanOptions{Digest: true, Progress: progress})
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func Read(ctx context.Context, src dataset.Source, progress func(rows int)) (*Pa
 		return nil, fmt.Errorf("%d rows of %d dimensions are too many to compare in memory: take a sample", sum.Rows, sum.Dim)
 	}
 	p := &Part{
-		X:      dataset.Matrix{Rows: sum.Rows, Cols: sum.Dim, Data: make([]float32, 0, sum.Rows*sum.Dim)},
+		X:      vectors.Matrix{Rows: sum.Rows, Cols: sum.Dim, Data: make([]float32, 0, sum.Rows*sum.Dim)},
 		Labels: sum.Labels, IDs: sum.IDs, Row: make([]int, sum.Rows),
 		Digest: hex.EncodeToString(sum.Digest[:]), Warnings: sum.Warnings,
 	}
@@ -91,7 +92,7 @@ func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error
 // only is the part of the kept rows; how says which those are.
 func (p *Part) only(keep []bool, how string) *Part {
 	sum := sha256.Sum256([]byte(p.Digest + "\n" + how))
-	out := &Part{X: dataset.Matrix{Cols: p.X.Cols}, Digest: hex.EncodeToString(sum[:]), Warnings: p.Warnings}
+	out := &Part{X: vectors.Matrix{Cols: p.X.Cols}, Digest: hex.EncodeToString(sum[:]), Warnings: p.Warnings}
 	for _, k := range keep {
 		if k {
 			out.X.Rows++
@@ -221,8 +222,8 @@ type rows struct{ *Part }
 func (r rows) Dim() int { return r.X.Cols }
 
 // Chunks makes rows a Source.
-func (r rows) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (r rows) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for c, err := range r.X.Chunks(ctx) {
 			for i := c.First; i < c.First+c.X.Rows; i++ {
 				if r.Labels != nil {

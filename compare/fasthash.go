@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"hashgrove"
-	"hashgrove/dataset"
 	"hashgrove/model"
 	"hashgrove/training"
+	"hashgrove/vectors"
 )
 
 // fastHash trains once, at the longest length. Bit k depends on earlier bits only, so the shorter codes are prefixes, and
@@ -50,7 +50,7 @@ func (s *stage) fastHash(ctx context.Context, t *task) ([]Row, error) {
 // to a number of bits.
 func (s *stage) learn(ctx context.Context, p *Part, checkpoint string) (*model.Model, func(bits int) float64, error) {
 	began := time.Now()
-	ranges, err := dataset.RangesOf(ctx, p.X)
+	ranges, err := vectors.RangesOf(ctx, p.X)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +58,7 @@ func (s *stage) learn(ctx context.Context, p *Part, checkpoint string) (*model.M
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := dataset.Quantize(ctx, p.X, p.X.Rows, quantizer, s.o.Threads)
+	x, err := vectors.Quantize(ctx, p.X, p.X.Rows, quantizer, s.o.Threads)
 	if err != nil {
 		return nil, nil, err
 	}

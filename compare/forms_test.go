@@ -15,6 +15,7 @@ import (
 	"hashgrove/eval"
 	"hashgrove/model"
 	"hashgrove/report"
+	"hashgrove/vectors"
 )
 
 // quickRun is a comparison without FastHash, in milliseconds.
@@ -144,7 +145,7 @@ func TestPCA(t *testing.T) {
 	}
 }
 
-func variance(x dataset.Matrix, j int) float64 {
+func variance(x vectors.Matrix, j int) float64 {
 	mean, sum := float64(x.Mean()[j]), 0.0
 	for i := range x.Rows {
 		d := float64(x.Row(i)[j]) - mean
@@ -209,7 +210,7 @@ func TestReadAndSplit(t *testing.T) {
 	for i, c := range src.Labels.Class {
 		labels[i] = src.Labels.Names[c]
 	}
-	all, err := Read(ctx, dataset.WithLabels(src.X, labels), nil)
+	all, err := Read(ctx, vectors.WithLabels(src.X, labels), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +238,7 @@ func TestReadAndSplit(t *testing.T) {
 	if _, err := Read(ctx, src.X, nil); err == nil || !strings.Contains(err.Error(), "--label") {
 		t.Errorf("rows without labels: %v", err)
 	}
-	large := &Part{X: dataset.Matrix{Rows: 50_000, Cols: 1, Data: make([]float32, 50_000)}, Row: make([]int, 50_000), Tags: &dataset.Tags{Start: make([]int, 50_001)}}
+	large := &Part{X: vectors.Matrix{Rows: 50_000, Cols: 1, Data: make([]float32, 50_000)}, Row: make([]int, 50_000), Tags: &dataset.Tags{Start: make([]int, 50_001)}}
 	if _, queries, err := large.Split(0, 1); err != nil || queries.X.Rows != 2000 {
 		t.Errorf("%v", err)
 	}

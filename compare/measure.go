@@ -6,16 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/internal/gemm"
 	"hashgrove/model"
 	"hashgrove/report"
+	"hashgrove/vectors"
 )
 
 // coder turns vectors into codes.
-type coder func(ctx context.Context, x dataset.Matrix, threads int) (hamming.Codes, error)
+type coder func(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error)
 
 func coderOf(e model.Encoder) coder { return (&model.Model{Encoder: e}).Encode }
 
@@ -145,7 +145,7 @@ func (s *stage) nearest(ctx context.Context, row *Row, queries, base hamming.Cod
 }
 
 // float judges the vectors themselves. PCA is not for them: they are what a user searches today.
-func (s *stage) float(retrieval func(context.Context, dataset.Matrix, dataset.Matrix, eval.Truth, eval.Options) (*eval.Report, error)) runner {
+func (s *stage) float(retrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report, error)) runner {
 	return func(ctx context.Context, t *task) ([]Row, error) {
 		queries, base := s.data.Queries.X, s.data.Base.X
 		row := t.row(32 * base.Cols)
@@ -182,7 +182,7 @@ func (s *stage) searchTime(queries, base hamming.Codes) float64 {
 
 // floatSearchTime is the same for float vectors: products with 16 queries at a time, which give cosine or Euclidean
 // distance alike. A search with one query at a time takes longer.
-func floatSearchTime(ctx context.Context, queries, base dataset.Matrix) (float64, error) {
+func floatSearchTime(ctx context.Context, queries, base vectors.Matrix) (float64, error) {
 	n := min(16, queries.Rows)
 	q := gemm.Of(n, queries.Cols, queries.Data[:n*queries.Cols])
 	c := gemm.Of(base.Rows, n, make([]float32, base.Rows*n))

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"hashgrove/baseline"
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // stage is where the tasks of one run work: the data as the methods see them, and how far the run is.
@@ -209,10 +209,10 @@ func (s *stage) sign(ctx context.Context, t *task) ([]Row, error) {
 }
 
 // signs learns the means of the columns.
-func signs(x dataset.Matrix) (coder, float64) {
+func signs(x vectors.Matrix) (coder, float64) {
 	var mean []float32
 	took := seconds(func() { mean = x.Mean() })
-	return func(_ context.Context, x dataset.Matrix, _ int) (hamming.Codes, error) {
+	return func(_ context.Context, x vectors.Matrix, _ int) (hamming.Codes, error) {
 		c := hamming.NewCodes(x.Rows, x.Cols)
 		for i := range x.Rows {
 			row, code := x.Row(i), c.Row(i)

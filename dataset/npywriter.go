@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/section"
+	"hashgrove/vectors"
 )
 
 // NpyType is the type of the values in a NumPy file that is written.
@@ -25,12 +26,12 @@ type NpyWriter struct {
 	kind   NpyType
 	cols   int
 	rows   int
-	scales []Scale // of Uint8
+	scales []vectors.Scale // of Uint8
 	buf    []byte
 }
 
 // CreateNpy starts a file of vectors with the given number of columns; q is for Uint8 only.
-func CreateNpy(path string, kind NpyType, cols int, q Quantizer) (*NpyWriter, error) {
+func CreateNpy(path string, kind NpyType, cols int, q vectors.Quantizer) (*NpyWriter, error) {
 	w := &NpyWriter{kind: kind, cols: cols}
 	switch kind {
 	case Float32, Float16:
@@ -64,7 +65,7 @@ func (w *NpyWriter) header() []byte {
 }
 
 // Write appends rows.
-func (w *NpyWriter) Write(x Matrix) error {
+func (w *NpyWriter) Write(x vectors.Matrix) error {
 	if x.Cols != w.cols {
 		panic("dataset: rows of another width than the file")
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hashgrove/vectors"
 )
 
 // TestHalfIsTheNearest checks toHalf against a search among all float16.
@@ -48,12 +50,12 @@ func TestHalfIsTheNearest(t *testing.T) {
 }
 
 func TestNpyWriterRoundTrip(t *testing.T) {
-	m := Matrix{Rows: 300, Cols: 7, Data: make([]float32, 2100)}
+	m := vectors.Matrix{Rows: 300, Cols: 7, Data: make([]float32, 2100)}
 	rng := rand.New(rand.NewPCG(2, 2))
 	for i := range m.Data {
 		m.Data[i] = float32(rng.IntN(2048)) / 8 // exact in float16 as well
 	}
-	r, err := RangesOf(context.Background(), m)
+	r, err := vectors.RangesOf(context.Background(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func TestNpyWriterRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(Matrix{Rows: 1, Cols: 1, Data: []float32{1e6}}); err == nil || !strings.Contains(err.Error(), "row 1, column 1") {
+	if err := w.Write(vectors.Matrix{Rows: 1, Cols: 1, Data: []float32{1e6}}); err == nil || !strings.Contains(err.Error(), "row 1, column 1") {
 		t.Errorf("a value beyond float16: %v", err)
 	}
 	w.Abort()

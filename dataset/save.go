@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/section"
+	"hashgrove/vectors"
 )
 
 // Saved is what SaveNpy wrote.
@@ -21,11 +22,11 @@ type Saved struct {
 // SaveNpy writes the vectors of a source to a NumPy file and what is known about their rows to text files beside it:
 // out.npy has out.labels.txt, out.tags.txt and out.ids.txt. For Uint8 the source is read twice, since bins need the
 // ranges. Progress, which may be nil, is called after every chunk with the rows so far.
-func SaveNpy(ctx context.Context, src Source, path string, kind NpyType, progress func(rows int)) (Saved, error) {
+func SaveNpy(ctx context.Context, src vectors.Source, path string, kind NpyType, progress func(rows int)) (Saved, error) {
 	var saved Saved
-	var q Quantizer
+	var q vectors.Quantizer
 	if kind == Uint8 {
-		ranges, err := RangesOf(ctx, src)
+		ranges, err := vectors.RangesOf(ctx, src)
 		if err != nil {
 			return saved, err
 		}

@@ -9,6 +9,8 @@ import (
 	"hash"
 	"math"
 	"strings"
+
+	"hashgrove/vectors"
 )
 
 // ScanOptions says what Scan does besides. The zero value does nothing besides.
@@ -20,7 +22,7 @@ type ScanOptions struct {
 // Summary is what one pass tells of a data set. It keeps a few bytes per row, never the vectors.
 type Summary struct {
 	Rows, Dim int
-	Ranges    *Ranges
+	Ranges    *vectors.Ranges
 	Constant  []int    // columns with one value only, counted from 0
 	IDs       []string // of each row, all different; nil when the data have none
 	Labels    *Labels  // nil when the data have none
@@ -42,15 +44,15 @@ type Summary struct {
 
 // Scan reads a source once. Two rows of one id are an error; in a Set with Spec.SkipBad the later one is a
 // bad row, and the Set leaves it out of every later pass.
-func Scan(ctx context.Context, src Source, o ScanOptions) (*Summary, error) {
+func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Summary, error) {
 	set := setOf(src)
-	s := &Summary{Dim: src.Dim(), Ranges: NewRanges(src.Dim()), digested: o.Digest}
+	s := &Summary{Dim: src.Dim(), Ranges: vectors.NewRanges(src.Dim()), digested: o.Digest}
 	var (
 		digest  = newDigest(s.Dim)
 		ids     = &identities{first: map[string]int{}}
 		classes = &labelling{naming: newNaming()}
 		tags    = &tagging{naming: newNaming()}
-		kept    Chunk
+		kept    vectors.Chunk
 	)
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
@@ -62,7 +64,7 @@ func Scan(ctx context.Context, src Source, o ScanOptions) (*Summary, error) {
 				return nil, err
 			}
 			if keep != nil {
-				c.only(keep, &kept)
+				c.Only(keep, &kept)
 				c = kept
 			}
 		}
@@ -116,12 +118,12 @@ func Scan(ctx context.Context, src Source, o ScanOptions) (*Summary, error) {
 }
 
 // setOf finds the Set below sources that are made from others, or nil.
-func setOf(src Source) *Set {
+func setOf(src vectors.Source) *Set {
 	for {
 		switch s := src.(type) {
 		case *Set:
 			return s
-		case interface{ Unwrap() Source }:
+		case interface{ Unwrap() vectors.Source }:
 			src = s.Unwrap()
 		default:
 			return nil
@@ -139,14 +141,14 @@ type identities struct {
 }
 
 // add takes the ids of a chunk. Where rows must be left out it says which to keep.
-func (d *identities) add(c Chunk, set *Set) (keep []bool, err error) {
+func (d *identities) add(c vectors.Chunk, set *Set) (keep []bool, err error) {
 	slab := strings.Join(c.IDs, "") // one string instead of thousands; the chunk's own are lent
 	for i := range c.IDs {
 		id := slab[:len(c.IDs[i])]
 		slab = slab[len(id):]
 		row := c.First + i
-		if c.rows != nil {
-			row = c.rows[i]
+		if c.Places != nil {
+			row = c.Places[i]
 		}
 		first, twice := d.first[id]
 		if !twice {
@@ -197,7 +199,7 @@ func newDigest(dim int) *dataDigest {
 	return d
 }
 
-func (d *dataDigest) rows(x Matrix) {
+func (d *dataDigest) rows(x vectors.Matrix) {
 	for i := range x.Rows {
 		d.buf = d.buf[:0]
 		for _, v := range x.Row(i) {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"hashgrove/vectors"
 )
 
 func setScan(t testing.TB, spec Spec) *Summary {
@@ -100,7 +102,7 @@ func TestSummariesThatCannotBe(t *testing.T) {
 	s := setOpen(t, Spec{Paths: []string{setFile(t, dir, "data.csv", "x,y\nnan,1\n2,nan\n")}, SkipBad: true})
 	_, err := Scan(t.Context(), s, ScanOptions{})
 	setWant(t, dir, err, "all 2 rows are bad; the first: data.csv: row 1, column x: NaN instead of a number")
-	_, err = Scan(t.Context(), Matrix{Cols: 3}, ScanOptions{})
+	_, err = Scan(t.Context(), vectors.Matrix{Cols: 3}, ScanOptions{})
 	setWant(t, dir, err, "the data have no rows")
 }
 
@@ -242,8 +244,8 @@ type setTwice struct{}
 
 func (setTwice) Dim() int { return 1 }
 
-func (setTwice) Chunks(context.Context) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
-		yield(Chunk{X: Matrix{2, 1, []float32{1, 2}}, IDs: []string{"x", "x"}}, nil)
+func (setTwice) Chunks(context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		yield(vectors.Chunk{X: vectors.Matrix{Rows: 2, Cols: 1, Data: []float32{1, 2}}, IDs: []string{"x", "x"}}, nil)
 	}
 }

@@ -1,3 +1,8 @@
+// Package dataset brings vectors and what is known about them (classes, tags, pairs, ids) from files to the
+// learner: it recognises the format, checks every value, and streams rows in bounded memory.
+//
+//	Open   files named by a Spec   -> Set, a Source of rows
+//	Scan   one pass over a Source  -> Summary: rows, ranges, supervision, bad rows
 package dataset
 
 import (
@@ -8,6 +13,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"hashgrove/vectors"
 )
 
 // Set is a data set in files: a Source that checks every row on the way.
@@ -93,7 +100,7 @@ type pass struct {
 	s      *Set
 	starts []int // number of rows before each file opened so far
 	row    int   // rows met, good or bad, over all files
-	chunk  Chunk
+	chunk  vectors.Chunk
 	slab   []string // what chunk.Tags points into
 
 	dropped []int // rows left out, ascending
@@ -115,21 +122,21 @@ func (p *pass) examples() []RowError {
 }
 
 // Chunks makes Set a Source.
-func (s *Set) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
+func (s *Set) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		p := &pass{s: s}
 		s.last = p
 		p.empty()
 		for i := range s.files {
 			if goOn, err := p.readFile(ctx, i, yield); err != nil {
-				yield(Chunk{}, err)
+				yield(vectors.Chunk{}, err)
 				return
 			} else if !goOn {
 				return
 			}
 		}
 		if err := p.checkLengths(); err != nil {
-			yield(Chunk{}, err)
+			yield(vectors.Chunk{}, err)
 			return
 		}
 		if p.chunk.X.Rows > 0 {
@@ -151,7 +158,7 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 }
 
 // readFile streams one file into chunks; false means that the caller has seen enough.
-func (p *pass) readFile(ctx context.Context, i int, yield func(Chunk, error) bool) (bool, error) {
+func (p *pass) readFile(ctx context.Context, i int, yield func(vectors.Chunk, error) bool) (bool, error) {
 	f := p.s.files[i]
 	r, err := p.s.read(ctx, f)
 	if err != nil {
@@ -159,7 +166,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(Chunk, error) boo
 	}
 	defer r.Close()
 	p.starts = append(p.starts, p.row)
-	full := chunkRows(p.s.dim)
+	full := vectors.ChunkRows(p.s.dim)
 	duplicates := p.s.duplicates
 	if k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d duplicate, row int) int { return d.row - row }); k > 0 {
 		duplicates = duplicates[k:]
@@ -296,7 +303,7 @@ func (p *pass) add(rec *record) {
 	c := &p.chunk
 	c.X.Rows++
 	c.X.Data = append(c.X.Data, rec.vector...)
-	c.rows = append(c.rows, p.row)
+	c.Places = append(c.Places, p.row)
 	if p.s.labelled {
 		c.Labels = append(c.Labels, rec.label)
 	}
@@ -314,6 +321,6 @@ func (p *pass) add(rec *record) {
 func (p *pass) empty() {
 	c := &p.chunk
 	p.slab = p.slab[:0]
-	c.X = Matrix{Cols: p.s.dim, Data: c.X.Data[:0]}
-	c.IDs, c.Labels, c.Tags, c.rows = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.rows[:0]
+	c.X = vectors.Matrix{Cols: p.s.dim, Data: c.X.Data[:0]}
+	c.IDs, c.Labels, c.Tags, c.Places = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.Places[:0]
 }

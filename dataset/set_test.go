@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/vectors"
 )
 
 // setRow is a row as a pass yields it.
@@ -19,7 +21,7 @@ type setRow struct {
 }
 
 // setRead reads a source whole.
-func setRead(t testing.TB, src Source) ([]setRow, error) {
+func setRead(t testing.TB, src vectors.Source) ([]setRow, error) {
 	t.Helper()
 	var rows []setRow
 	for c, err := range src.Chunks(context.Background()) {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"math"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // RetrievalCosine ranks the base by the cosine of the angle to every query, the largest first, and judges the rankings as
 // RetrievalFloat does. For vectors of length 1 the squared distance is 2 - 2 cos, so it ranks scaled copies, rounded to
 // float32, by Euclidean distance. A vector of zeros has no direction: it counts as at right angles to all but other zeros.
-func RetrievalCosine(ctx context.Context, queries, base dataset.Matrix, truth Truth, o Options) (*Report, error) {
+func RetrievalCosine(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
 	if err := sameWidth(queries, base); err != nil {
 		return nil, err
 	}
@@ -19,8 +19,8 @@ func RetrievalCosine(ctx context.Context, queries, base dataset.Matrix, truth Tr
 
 // directions scales every row to length 1. One more column, which is 0 elsewhere, is 1 for rows of zeros: they are then
 // at the squared distance 2 from every direction, where the cosine is 0.
-func directions(x dataset.Matrix) dataset.Matrix {
-	d := dataset.Matrix{Rows: x.Rows, Cols: x.Cols + 1, Data: make([]float32, x.Rows*(x.Cols+1))}
+func directions(x vectors.Matrix) vectors.Matrix {
+	d := vectors.Matrix{Rows: x.Rows, Cols: x.Cols + 1, Data: make([]float32, x.Rows*(x.Cols+1))}
 	for i := range x.Rows {
 		sum, unit := 0.0, d.Row(i)
 		for _, v := range x.Row(i) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // cosine is the definition, with 0 for vectors without a direction and 1 for two of them.
@@ -85,7 +85,7 @@ func TestCosineRanksByAngle(t *testing.T) {
 
 // Zeros stand between acute and obtuse angles, and are equal to zeros.
 func TestCosineOfZeros(t *testing.T) {
-	base := dataset.Matrix{Rows: 3, Cols: 2, Data: []float32{-1, 0.1, 0, 0, 5, 4}}
+	base := vectors.Matrix{Rows: 3, Cols: 2, Data: []float32{-1, 0.1, 0, 0, 5, 4}}
 	for _, c := range []struct {
 		query []float32
 		order []int // of the base items
@@ -93,7 +93,7 @@ func TestCosineOfZeros(t *testing.T) {
 		for at, item := range c.order {
 			class := make([]int32, 3)
 			class[item] = 1
-			r, err := RetrievalCosine(context.Background(), dataset.Matrix{Rows: 1, Cols: 2, Data: c.query}, base, ByClass([]int32{1}, class), Options{})
+			r, err := RetrievalCosine(context.Background(), vectors.Matrix{Rows: 1, Cols: 2, Data: c.query}, base, ByClass([]int32{1}, class), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestCosineOfZeros(t *testing.T) {
 			}
 		}
 	}
-	r, err := RetrievalCosine(context.Background(), dataset.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}}, base, ByClass([]int32{1}, []int32{0, 1, 0}), Options{})
+	r, err := RetrievalCosine(context.Background(), vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}}, base, ByClass([]int32{1}, []int32{0, 1, 0}), Options{})
 	if err != nil || r.MAP != 1 {
 		t.Errorf("zeros do not find zeros: %v %v", r, err)
 	}

@@ -6,21 +6,21 @@ import (
 	"math"
 	"slices"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // RetrievalFloat ranks the base by Euclidean distance to every query and judges the rankings as Retrieval does: the
 // vectors themselves, as a ceiling for codes made from them without supervision. Squared distances are float32 sums
 // in the order of the columns; equal ones are ties. There is no lookup by radius, and the precision-recall curve
 // runs over ranks. Cost: queries x base x columns, then a sort for each query.
-func RetrievalFloat(ctx context.Context, queries, base dataset.Matrix, truth Truth, o Options) (*Report, error) {
+func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
 	if err := sameWidth(queries, base); err != nil {
 		return nil, err
 	}
 	return ofVectors(queries, base, base, truth).run(ctx, o)
 }
 
-func sameWidth(queries, base dataset.Matrix) error {
+func sameWidth(queries, base vectors.Matrix) error {
 	if queries.Cols != base.Cols {
 		return fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike", queries.Cols, base.Cols)
 	}
@@ -28,7 +28,7 @@ func sameWidth(queries, base dataset.Matrix) error {
 }
 
 // ofVectors judges rankings by Euclidean distance. The vectors that are stored may be others than those that are ranked.
-func ofVectors(queries, base, stored dataset.Matrix, truth Truth) judgement {
+func ofVectors(queries, base, stored vectors.Matrix, truth Truth) judgement {
 	return judgement{
 		queries: queries.Rows,
 		base:    base.Rows,
@@ -45,9 +45,9 @@ func ofVectors(queries, base, stored dataset.Matrix, truth Truth) judgement {
 // floatRanker ranks vectors. Distances are computed for a tile of queries at a time, so that the base is read from
 // memory once for each tile.
 type floatRanker struct {
-	queries  dataset.Matrix // the block's queries
+	queries  vectors.Matrix // the block's queries
 	first    int            // number of its first query
-	base     dataset.Matrix
+	base     vectors.Matrix
 	cut      int
 	from, to int       // the tile: rows of queries whose distances are at hand
 	distance []float32 // tile x base
@@ -57,7 +57,7 @@ type floatRanker struct {
 
 const tileQueries = 8
 
-func newFloatRanker(queries dataset.Matrix, first int, base dataset.Matrix, cut int) *floatRanker {
+func newFloatRanker(queries vectors.Matrix, first int, base vectors.Matrix, cut int) *floatRanker {
 	cut = min(cut, base.Rows)
 	return &floatRanker{
 		queries: queries, first: first, base: base, cut: cut,

@@ -7,13 +7,13 @@ import (
 	"reflect"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // asVectors writes codes as vectors of 0 and 1: their squared distance is the Hamming distance.
-func asVectors(c hamming.Codes) dataset.Matrix {
-	m := dataset.Matrix{Rows: c.Len(), Cols: c.Bits, Data: make([]float32, c.Len()*c.Bits)}
+func asVectors(c hamming.Codes) vectors.Matrix {
+	m := vectors.Matrix{Rows: c.Len(), Cols: c.Bits, Data: make([]float32, c.Len()*c.Bits)}
 	for i := range m.Rows {
 		for b := range m.Cols {
 			if c.Bit(i, b) {
@@ -51,8 +51,8 @@ func TestFloatEqualsCodesOnBits(t *testing.T) {
 
 func TestFloatCurveOverRanks(t *testing.T) {
 	// One query; its list is hit, miss, hit, hit by distance.
-	queries := dataset.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 1}}
-	base := dataset.Matrix{Rows: 4, Cols: 2, Data: []float32{9, 9, 1, 1.5, 3, 3, 1, 2}}
+	queries := vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 1}}
+	base := vectors.Matrix{Rows: 4, Cols: 2, Data: []float32{9, 9, 1, 1.5, 3, 3, 1, 2}}
 	r, err := RetrievalFloat(context.Background(), queries, base, ByClass([]int32{1}, []int32{1, 1, 1, 0}), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -70,8 +70,8 @@ func TestFloatCurveOverRanks(t *testing.T) {
 }
 
 // randomVectors draws vectors whose distances are exact in float32.
-func randomVectors(rng *rand.Rand, rows, cols int) dataset.Matrix {
-	m := dataset.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
+func randomVectors(rng *rand.Rand, rows, cols int) vectors.Matrix {
+	m := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
 	for i := range m.Data {
 		m.Data[i] = float32(rng.IntN(256))
 	}

@@ -8,6 +8,7 @@ import (
 	"hashgrove/affinity"
 	"hashgrove/dataset"
 	"hashgrove/internal/fashion"
+	"hashgrove/vectors"
 )
 
 // collection is a data set of the paper: where it is, how it is split, and which features the paper makes of it.
@@ -29,7 +30,7 @@ const minShared = 2
 type split struct {
 	name    string
 	digest  string
-	open    func() (dataset.Source, error)
+	open    func() (vectors.Source, error)
 	shape   dataset.Shape
 	similar func() (affinity.Matrix, error) // nil where only reading the pictures tells
 }
@@ -46,7 +47,7 @@ var cifar10 = collection{
 			}
 			var err error
 			s.digest, err = digest(paths...)
-			s.open = func() (dataset.Source, error) { return dataset.Open(dataset.Spec{Paths: paths, Format: "cifar10"}) }
+			s.open = func() (vectors.Source, error) { return dataset.Open(dataset.Spec{Paths: paths, Format: "cifar10"}) }
 			return s, err
 		}
 		if base, err = files("base", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"); err != nil {
@@ -72,7 +73,7 @@ func (lab *Lab) open(c collection) (base, queries split, err error) {
 	part := func(name, digest string, p func() fashion.Part, n int) split {
 		return split{
 			name: lab.begin(c) + name, digest: digest, shape: dataset.Shape{Width: 28, Height: 28, Channels: 1},
-			open: func() (dataset.Source, error) { return builtin(p(), n, c.tagged), nil },
+			open: func() (vectors.Source, error) { return builtin(p(), n, c.tagged), nil },
 		}
 	}
 	kind := "fashion"
@@ -98,7 +99,7 @@ var kinds = []string{"top", "legs", "top", "long", "top", "shoe", "top", "shoe",
 
 // builtin is the first pictures of a part of the demo's with their classes, or with three tags each: pictures of a class
 // share two at least, others may.
-func builtin(p fashion.Part, n int, tagged bool) dataset.Source {
+func builtin(p fashion.Part, n int, tagged bool) vectors.Source {
 	s := inMemory{Matrix: p.X.Slice(0, n)}
 	for i, class := range p.Class[:n] {
 		if !tagged {
@@ -120,14 +121,14 @@ func builtin(p fashion.Part, n int, tagged bool) dataset.Source {
 
 // inMemory is vectors in memory with classes or tags.
 type inMemory struct {
-	dataset.Matrix
+	vectors.Matrix
 	labels []string
 	tags   [][]string
 }
 
-// Chunks implements dataset.Source.
-func (s inMemory) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+// Chunks implements vectors.Source.
+func (s inMemory) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for c, err := range s.Matrix.Chunks(ctx) {
 			if err == nil && s.labels != nil {
 				c.Labels = s.labels[c.First : c.First+c.X.Rows]
@@ -143,8 +144,8 @@ func (s inMemory) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 }
 
 // read takes a source into memory.
-func read(ctx context.Context, src dataset.Source) (inMemory, error) {
-	s := inMemory{Matrix: dataset.Matrix{Cols: src.Dim()}}
+func read(ctx context.Context, src vectors.Source) (inMemory, error) {
+	s := inMemory{Matrix: vectors.Matrix{Cols: src.Dim()}}
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
 			return s, err

@@ -15,6 +15,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // recipe is a kind of features by its options.
@@ -134,7 +135,7 @@ func saved(paths ...string) (*dataset.Set, error) {
 func (s split) mirrored() split {
 	open := s.open
 	s.name, s.digest, s.similar = s.name+"-mirrored", key("mirrored 1", s.digest), nil
-	s.open = func() (dataset.Source, error) {
+	s.open = func() (vectors.Source, error) {
 		src, err := open()
 		if err != nil {
 			return nil, err
@@ -150,7 +151,7 @@ func (s split) mirrored() split {
 		for i := rows; i < 2*rows; i++ {
 			image[i] = true
 		}
-		return dataset.Select(feature.Mirrored(src, s.shape), image), nil
+		return vectors.Select(feature.Mirrored(src, s.shape), image), nil
 	}
 	return s
 }

@@ -12,6 +12,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // gallery is a folder of pictures, some of which belong to the data set, with what lists say about them.
@@ -78,7 +79,7 @@ func (g gallery) split(prefix string) (base, queries split) {
 		}
 		return split{
 			name: prefix + name, digest: key("gallery 1", side, known), shape: dataset.Shape{Width: side, Height: side, Channels: 3},
-			open:    func() (dataset.Source, error) { return g.open(query) },
+			open:    func() (vectors.Source, error) { return g.open(query) },
 			similar: func() (affinity.Matrix, error) { return g.similar(names) },
 		}
 	}
@@ -124,7 +125,7 @@ func (g gallery) similar(names []string) (affinity.Matrix, error) {
 	return affinity.ByClass(class)
 }
 
-func (g gallery) open(query bool) (dataset.Source, error) {
+func (g gallery) open(query bool) (vectors.Source, error) {
 	set, err := dataset.Open(dataset.Spec{Paths: []string{g.dir}, Size: side, SkipBad: g.skip})
 	if err != nil {
 		return nil, err
@@ -134,15 +135,15 @@ func (g gallery) open(query bool) (dataset.Source, error) {
 
 // chosen is the pictures of one part, with classes or tags.
 type chosen struct {
-	dataset.Source
+	vectors.Source
 	gallery
 	query bool
 }
 
-// Chunks implements dataset.Source.
-func (s chosen) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
-		var out dataset.Chunk
+// Chunks implements vectors.Source.
+func (s chosen) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		var out vectors.Chunk
 		met := map[string]bool{}
 		for c, err := range s.Source.Chunks(ctx) {
 			if err != nil {
@@ -150,7 +151,7 @@ func (s chosen) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 				return
 			}
 			out.First += out.X.Rows
-			out.X = dataset.Matrix{Cols: c.X.Cols, Data: out.X.Data[:0]}
+			out.X = vectors.Matrix{Cols: c.X.Cols, Data: out.X.Data[:0]}
 			out.Labels, out.Tags = nil, nil
 			for i, id := range c.IDs {
 				name := strings.TrimPrefix(id, filepath.ToSlash(s.dir)+"/")
@@ -173,7 +174,7 @@ func (s chosen) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 		}
 		for _, name := range s.part(s.query) {
 			if !met[name] && !s.skip {
-				yield(dataset.Chunk{}, fmt.Errorf("%s was listed, but not read: is it a picture?", path.Join(s.dir, name)))
+				yield(vectors.Chunk{}, fmt.Errorf("%s was listed, but not read: is it a picture?", path.Join(s.dir, name)))
 				return
 			}
 		}

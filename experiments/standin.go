@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/baseline"
 	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // standin is vectors of a chosen size that are made, not measured: every class raises a fifteenth of the columns a little,
@@ -18,21 +19,21 @@ type standin struct {
 	Seed                uint64
 }
 
-// Dim implements dataset.Source.
+// Dim implements vectors.Source.
 func (s standin) Dim() int { return s.Cols }
 
-// Chunks implements dataset.Source.
-func (s standin) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+// Chunks implements vectors.Source.
+func (s standin) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		const rows = 256
 		x := make([]float32, rows*s.Cols)
 		for lo := 0; lo < s.Rows; lo += rows {
 			if ctx.Err() != nil {
-				yield(dataset.Chunk{}, context.Cause(ctx))
+				yield(vectors.Chunk{}, context.Cause(ctx))
 				return
 			}
 			n := min(rows, s.Rows-lo)
-			c := dataset.Chunk{First: lo, X: dataset.Matrix{Rows: n, Cols: s.Cols, Data: x[:n*s.Cols]}}
+			c := vectors.Chunk{First: lo, X: vectors.Matrix{Rows: n, Cols: s.Cols, Data: x[:n*s.Cols]}}
 			for i := range n {
 				c.Labels = append(c.Labels, strconv.Itoa(s.row(c.X.Row(i), lo+i)))
 			}
@@ -93,7 +94,7 @@ var sizes = collection{
 	parts: "The 100,417 labels of 397 classes are drawn at random; those of SUN397 are less even.",
 	open: func(*Lab) (base, queries split, err error) {
 		s := standin{100_417, 1, 397, 1}
-		base = split{name: "standin-base", digest: key("standin 1", s), open: func() (dataset.Source, error) { return s, nil }}
+		base = split{name: "standin-base", digest: key("standin 1", s), open: func() (vectors.Source, error) { return s, nil }}
 		return base, base, nil
 	},
 }

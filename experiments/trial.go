@@ -19,6 +19,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/model"
 	"hashgrove/training"
+	"hashgrove/vectors"
 )
 
 // trial is one training and what comes of it, stage by stage: the model, how it does, its curves.
@@ -204,11 +205,11 @@ func (lab *Lab) train(ctx context.Context, set *dataset.Set, copies int, trainer
 	if err != nil {
 		return nil, 0, err
 	}
-	var src dataset.Source = set
+	var src vectors.Source = set
 	ranges := sum.Ranges
 	if keep := slices.Repeat(lab.sample(rows, sum.Rows/copies), copies); len(keep) > 0 {
-		src = dataset.Select(set, keep)
-		if ranges, err = dataset.RangesOf(ctx, src); err != nil {
+		src = vectors.Select(set, keep)
+		if ranges, err = vectors.RangesOf(ctx, src); err != nil {
 			return nil, 0, err
 		}
 		digest := sum.Digest
@@ -219,7 +220,7 @@ func (lab *Lab) train(ctx context.Context, set *dataset.Set, copies int, trainer
 	if err != nil {
 		return nil, 0, err
 	}
-	x, err := dataset.Quantize(ctx, src, sum.Rows, quantizer, lab.Threads)
+	x, err := vectors.Quantize(ctx, src, sum.Rows, quantizer, lab.Threads)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -260,9 +261,9 @@ func (lab *Lab) trainMethod(ctx context.Context, set *dataset.Set, name string, 
 	if err != nil {
 		return nil, 0, err
 	}
-	var src dataset.Source = set
+	var src vectors.Source = set
 	if keep := lab.sample(rows, sum.Rows); keep != nil {
-		if src, err = read(ctx, dataset.Select(set, keep)); err != nil {
+		if src, err = read(ctx, vectors.Select(set, keep)); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -324,7 +325,7 @@ func (lab *Lab) encode(ctx context.Context, m *model.Model, set *dataset.Set) (h
 	}
 	began := time.Now()
 	all := hamming.NewCodes(sum.Rows, m.Encoder.Bits())
-	err = m.EncodeSource(ctx, set, lab.Threads, func(first int, codes hamming.Codes, _ dataset.Chunk) error {
+	err = m.EncodeSource(ctx, set, lab.Threads, func(first int, codes hamming.Codes, _ vectors.Chunk) error {
 		copy(all.Data[first*all.Words:], codes.Data)
 		return nil
 	})

@@ -20,9 +20,9 @@ import (
 	"math"
 	"sync"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Sides says what a response of either sign counts as.
@@ -159,7 +159,7 @@ type codebookScratch struct {
 }
 
 // Extract implements Extractor.
-func (c *Codebook) Extract(ctx context.Context, pictures []Picture, dst dataset.Matrix, threads int) error {
+func (c *Codebook) Extract(ctx context.Context, pictures []Picture, dst vectors.Matrix, threads int) error {
 	err := checkExtract(c, pictures, dst, func(p Picture) error { return fitsPatch(p, c.Patch, c.Channels) })
 	if err != nil {
 		return err

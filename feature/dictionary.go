@@ -20,9 +20,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Learner learns a codebook. The zero value gives 11,200 values for a colour picture.
@@ -122,7 +122,7 @@ func (l Learner) Learn(ctx context.Context, pictures []Picture, threads int) (*C
 	if err != nil {
 		return nil, err
 	}
-	x = dataset.Matrix{}
+	x = vectors.Matrix{}
 	d, err := l.dictionary(ctx, white, threads)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ type samples struct {
 const patchesPerBlock = 8192
 
 // whitened returns (x - M) P.
-func whitened(ctx context.Context, x dataset.Matrix, mean, p []float32, threads int) (*samples, error) {
+func whitened(ctx context.Context, x vectors.Matrix, mean, p []float32, threads int) (*samples, error) {
 	s := &samples{n: x.Rows, dim: x.Cols}
 	s.Reset(x.Cols, x.Rows)
 	right := gemm.PackRight(gemm.Of(x.Cols, x.Cols, p))

@@ -16,7 +16,7 @@ import (
 	"errors"
 	"fmt"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // Extractor turns pictures into vectors. Kinds are few and live in this package.
@@ -29,7 +29,7 @@ type Extractor interface {
 	Check() error
 	// Extract writes the vector of picture i to row i of dst, on the given number of threads (0 for all cores). It
 	// panics when dst has another size. The error names the first picture that does not fit.
-	Extract(ctx context.Context, pictures []Picture, dst dataset.Matrix, threads int) error
+	Extract(ctx context.Context, pictures []Picture, dst vectors.Matrix, threads int) error
 
 	// tag is the first of the canonical bytes; appendBody appends the others.
 	tag() byte
@@ -80,7 +80,7 @@ func Fingerprint(e Extractor) [sha256.Size]byte {
 }
 
 // checkExtract panics on slips of the caller of Extract and reports the first picture for which fits returns an error.
-func checkExtract(e Extractor, pictures []Picture, dst dataset.Matrix, fits func(p Picture) error) error {
+func checkExtract(e Extractor, pictures []Picture, dst vectors.Matrix, fits func(p Picture) error) error {
 	if dst.Rows != len(pictures) || dst.Cols != e.Dim() || len(dst.Data) != dst.Rows*dst.Cols {
 		panic(fmt.Sprintf("feature: %d x %d values for %d pictures and vectors of %d", dst.Rows, dst.Cols, len(pictures), e.Dim()))
 	}

@@ -26,8 +26,8 @@ import (
 	"slices"
 	"sync"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // extension is the number of mirrored pixels around a picture before it is filtered.
@@ -151,7 +151,7 @@ type gistScratch struct {
 }
 
 // Extract implements Extractor.
-func (e *GIST) Extract(ctx context.Context, pictures []Picture, dst dataset.Matrix, threads int) error {
+func (e *GIST) Extract(ctx context.Context, pictures []Picture, dst vectors.Matrix, threads int) error {
 	size := e.o.Size
 	if err := checkExtract(e, pictures, dst, func(p Picture) error { return p.fits(size, size) }); err != nil {
 		return err

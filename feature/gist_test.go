@@ -8,13 +8,13 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // extract is Extract into a new matrix.
-func extract(t testing.TB, e Extractor, pictures []Picture, threads int) dataset.Matrix {
+func extract(t testing.TB, e Extractor, pictures []Picture, threads int) vectors.Matrix {
 	t.Helper()
-	m := dataset.Matrix{Rows: len(pictures), Cols: e.Dim(), Data: make([]float32, len(pictures)*e.Dim())}
+	m := vectors.Matrix{Rows: len(pictures), Cols: e.Dim(), Data: make([]float32, len(pictures)*e.Dim())}
 	if err := e.Extract(context.Background(), pictures, m, threads); err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
+	"hashgrove/vectors"
 )
 
 // samplesOf lays out rows as samples.
-func samplesOf(x dataset.Matrix) *samples {
+func samplesOf(x vectors.Matrix) *samples {
 	return &samples{*gemm.PackRight(gemm.Of(x.Rows, x.Cols, x.Data).T()), x.Rows, x.Cols}
 }
 
@@ -85,7 +85,7 @@ func TestEigen(t *testing.T) {
 func TestWhitening(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const n, d = 5000, 7
-	x := dataset.Matrix{Rows: n, Cols: d, Data: make([]float32, n*d)}
+	x := vectors.Matrix{Rows: n, Cols: d, Data: make([]float32, n*d)}
 	for i := range n {
 		common := rng.NormFloat64() * 5
 		for j := range d {
@@ -118,7 +118,7 @@ func TestWhitening(t *testing.T) {
 }
 
 // planted returns patches that are made of t words each, and the words.
-func planted(rng *rand.Rand, n, words, dim, t int) (dataset.Matrix, [][]float64) {
+func planted(rng *rand.Rand, n, words, dim, t int) (vectors.Matrix, [][]float64) {
 	d := make([][]float64, words)
 	for w := range d {
 		length := 0.0
@@ -131,7 +131,7 @@ func planted(rng *rand.Rand, n, words, dim, t int) (dataset.Matrix, [][]float64)
 			d[w][k] /= math.Sqrt(length)
 		}
 	}
-	x := dataset.Matrix{Rows: n, Cols: dim, Data: make([]float32, n*dim)}
+	x := vectors.Matrix{Rows: n, Cols: dim, Data: make([]float32, n*dim)}
 	for i := range n {
 		for range t {
 			w, g := d[rng.IntN(words)], 1+rng.Float64()

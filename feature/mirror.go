@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // MirrorMark ends the id of a mirror image.
@@ -13,7 +14,7 @@ const MirrorMark = "#mirrored"
 
 // Mirrored is the Source of pictures and, after all of them, of their mirror images, left and right changed, with the same
 // labels and tags. What a picture shows rarely depends on the side it is seen from, so learners get twice the examples.
-func Mirrored(pictures dataset.Source, shape dataset.Shape) dataset.Source {
+func Mirrored(pictures vectors.Source, shape dataset.Shape) vectors.Source {
 	if pictures.Dim() != shape.Width*shape.Height*shape.Channels {
 		panic(fmt.Sprintf("feature: rows of %d values are no pictures of %d x %d pixels and %d channels", pictures.Dim(), shape.Width, shape.Height, shape.Channels))
 	}
@@ -21,16 +22,16 @@ func Mirrored(pictures dataset.Source, shape dataset.Shape) dataset.Source {
 }
 
 type mirrored struct {
-	dataset.Source
+	vectors.Source
 	shape dataset.Shape
 }
 
 // Unwrap is the source of the pictures.
-func (m mirrored) Unwrap() dataset.Source { return m.Source }
+func (m mirrored) Unwrap() vectors.Source { return m.Source }
 
-// Chunks implements dataset.Source.
-func (m mirrored) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+// Chunks implements vectors.Source.
+func (m mirrored) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		rows := 0
 		for c, err := range m.Source.Chunks(ctx) {
 			if !yield(c, err) || err != nil {
@@ -42,7 +43,7 @@ func (m mirrored) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 		var ids []string
 		for c, err := range m.Source.Chunks(ctx) {
 			if err != nil {
-				yield(dataset.Chunk{}, err)
+				yield(vectors.Chunk{}, err)
 				return
 			}
 			x, ids = x[:0], ids[:0]

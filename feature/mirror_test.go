@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // pictureRows is pictures whose values are their own places, with ids and labels, in chunks of two.
-type pictureRows struct{ dataset.Matrix }
+type pictureRows struct{ vectors.Matrix }
 
-func (p pictureRows) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (p pictureRows) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for lo := 0; lo < p.Rows; lo += 2 {
-			c := dataset.Chunk{First: lo, X: p.Slice(lo, min(lo+2, p.Rows))}
+			c := vectors.Chunk{First: lo, X: p.Slice(lo, min(lo+2, p.Rows))}
 			for i := range c.X.Rows {
 				c.IDs, c.Labels = append(c.IDs, fmt.Sprint("p", lo+i)), append(c.Labels, fmt.Sprint("class ", (lo+i)%2))
 			}
@@ -30,7 +31,7 @@ func (p pictureRows) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error]
 func TestMirroredIsThePicturesAndTheirMirrorImages(t *testing.T) {
 	for _, shape := range []dataset.Shape{{Width: 5, Height: 3, Channels: 3}, {Width: 5, Height: 3, Channels: 3, Planar: true}, {Width: 4, Height: 2, Channels: 1}} {
 		dim := shape.Width * shape.Height * shape.Channels
-		rows := pictureRows{dataset.Matrix{Rows: 3, Cols: dim, Data: make([]float32, 3*dim)}}
+		rows := pictureRows{vectors.Matrix{Rows: 3, Cols: dim, Data: make([]float32, 3*dim)}}
 		for i := range rows.Data {
 			rows.Data[i] = float32(i)
 		}

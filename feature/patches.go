@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Patches: squares of pixels, as vectors of their values row by row, the channels of a pixel side by side. Each is
@@ -84,7 +84,7 @@ func (w *windows) patch(dst []float32, step, x, y int) {
 }
 
 // drawPatches returns n patches from random places of random pictures, one per row.
-func drawPatches(ctx context.Context, pictures []Picture, n, side int, contrast float64, seed uint64, threads int) (dataset.Matrix, error) {
+func drawPatches(ctx context.Context, pictures []Picture, n, side int, contrast float64, seed uint64, threads int) (vectors.Matrix, error) {
 	type place struct{ picture, x, y int }
 	places := make([]place, n)
 	rng := rand.New(rand.NewPCG(seed, streamPatches))
@@ -93,7 +93,7 @@ func drawPatches(ctx context.Context, pictures []Picture, n, side int, contrast 
 		places[i] = place{p, rng.IntN(pictures[p].Width - side + 1), rng.IntN(pictures[p].Height - side + 1)}
 	}
 	dim := side * side * pictures[0].Channels
-	m := dataset.Matrix{Rows: n, Cols: dim, Data: make([]float32, n*dim)}
+	m := vectors.Matrix{Rows: n, Cols: dim, Data: make([]float32, n*dim)}
 	err := par.Blocks(ctx, threads, n, 1024, func(_, lo, hi int) {
 		var w windows
 		cut := Picture{Width: side, Height: side}

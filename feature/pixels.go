@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Pixels is the extractor that does nothing: the vector is the bytes of the picture, 0 to 255, in their order.
@@ -29,7 +29,7 @@ func (e *Pixels) Check() error {
 }
 
 // Extract implements Extractor.
-func (e *Pixels) Extract(ctx context.Context, pictures []Picture, dst dataset.Matrix, threads int) error {
+func (e *Pixels) Extract(ctx context.Context, pictures []Picture, dst vectors.Matrix, threads int) error {
 	err := checkExtract(e, pictures, dst, func(p Picture) error {
 		if p.Channels != e.Channels {
 			return fmt.Errorf("%d channels, and the features were made for %d", p.Channels, e.Channels)

@@ -7,11 +7,12 @@ import (
 	"iter"
 
 	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // Vectors is the Source of the vectors that e makes of a source of pictures: rows of pixels, all of one shape. Labels,
 // tags and ids stay with their rows. Pictures are worked on a chunk at a time, so memory stays bounded.
-func Vectors(e Extractor, pictures dataset.Source, shape dataset.Shape, threads int) (dataset.Source, error) {
+func Vectors(e Extractor, pictures vectors.Source, shape dataset.Shape, threads int) (vectors.Source, error) {
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
@@ -20,36 +21,36 @@ func Vectors(e Extractor, pictures dataset.Source, shape dataset.Shape, threads 
 	}
 	// An extractor that cannot take this shape should say so before any work is done.
 	blank := Picture{shape.Width, shape.Height, shape.Channels, make([]uint8, pictures.Dim())}
-	probe := dataset.Matrix{Rows: 1, Cols: e.Dim(), Data: make([]float32, e.Dim())}
+	probe := vectors.Matrix{Rows: 1, Cols: e.Dim(), Data: make([]float32, e.Dim())}
 	if err := e.Extract(context.Background(), []Picture{blank}, probe, 1); err != nil {
 		if inner := errors.Unwrap(err); inner != nil { // which picture it was means nothing
 			err = inner
 		}
 		return nil, fmt.Errorf("%s features: %w", e.Kind(), err)
 	}
-	return vectors{e, pictures, shape, threads}, nil
+	return extracted{e, pictures, shape, threads}, nil
 }
 
-type vectors struct {
+type extracted struct {
 	Extractor
-	pictures dataset.Source
+	pictures vectors.Source
 	shape    dataset.Shape
 	threads  int
 }
 
 // Unwrap is the source of the pictures.
-func (v vectors) Unwrap() dataset.Source { return v.pictures }
+func (v extracted) Unwrap() vectors.Source { return v.pictures }
 
-// Chunks implements dataset.Source.
-func (v vectors) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+// Chunks implements vectors.Source.
+func (v extracted) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		var pictures []Picture
 		var out []float32
 		// Chunks of vectors are cut so that they stay small although a vector may be longer than its picture.
 		step := min(max(1<<22/v.Dim(), 16), 1024)
 		for c, err := range v.pictures.Chunks(ctx) {
 			if err != nil {
-				yield(dataset.Chunk{}, err)
+				yield(vectors.Chunk{}, err)
 				return
 			}
 			for lo := 0; lo < c.X.Rows; lo += step {
@@ -62,9 +63,9 @@ func (v vectors) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 				for i := range n {
 					pixels(pictures[i].Pix, part.X.Row(i), v.shape)
 				}
-				x := dataset.Matrix{Rows: n, Cols: v.Dim(), Data: out[:n*v.Dim()]}
+				x := vectors.Matrix{Rows: n, Cols: v.Dim(), Data: out[:n*v.Dim()]}
 				if err := v.Extract(ctx, pictures[:n], x, v.threads); err != nil {
-					yield(dataset.Chunk{}, fmt.Errorf("rows from %d on: %w", part.First, err))
+					yield(vectors.Chunk{}, fmt.Errorf("rows from %d on: %w", part.First, err))
 					return
 				}
 				part.X = x

@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // ZCA whitening (Bell and Sejnowski, Vision Research 1997): with mean M and covariance V D V' of the patches,
@@ -19,7 +19,7 @@ import (
 const rowsPerBlock = 4096
 
 // whitening returns M and P for the rows of x.
-func whitening(ctx context.Context, x dataset.Matrix, epsilon float64, threads int) (mean []float32, p []float32, err error) {
+func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads int) (mean []float32, p []float32, err error) {
 	d := x.Cols
 	blocks := (x.Rows + rowsPerBlock - 1) / rowsPerBlock
 	sums := make([]float64, blocks*d)

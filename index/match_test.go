@@ -4,13 +4,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // randomTrees is a model of small random trees over three columns of bytes.
 func randomTrees(rng *rand.Rand, bits, trees, depth int) *model.Binned {
-	m := &model.Binned{Quantizer: dataset.Quantizer{Lo: []float32{0, 0, 0}, Hi: []float32{255, 255, 255}}}
+	m := &model.Binned{Quantizer: vectors.Quantizer{Lo: []float32{0, 0, 0}, Hi: []float32{255, 255, 255}}}
 	for range bits {
 		e := &model.Ensemble{Depth: depth}
 		for range trees {
@@ -91,7 +91,7 @@ func TestReasonsSeparateWhatTheyExplain(t *testing.T) {
 
 func TestReasonsOfHyperplanes(t *testing.T) {
 	m := &model.Binned{
-		Quantizer: dataset.Quantizer{Lo: []float32{0, 0}, Hi: []float32{255, 255}},
+		Quantizer: vectors.Quantizer{Lo: []float32{0, 0}, Hi: []float32{255, 255}},
 		Functions: []model.Function{&model.Linear{Weight: []int32{2, -1}, Bias: -100}},
 	}
 	reasons, err := Reasons(m, 0, []float32{10, 10}, []float32{100, 20}, 9)

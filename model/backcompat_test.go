@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 var update = flag.Bool("update", false, "write golden files that are missing")
@@ -66,7 +66,7 @@ func TestBackwardCompatibility(t *testing.T) {
 
 func hexCode(m *Model, x []float32) (string, error) {
 	codes := hamming.NewCodes(1, m.Encoder.Bits())
-	m.Encoder.EncodeTo(codes, 0, dataset.Matrix{Rows: 1, Cols: len(x), Data: x})
+	m.Encoder.EncodeTo(codes, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x})
 	alone, err := m.EncodeRow(x)
 	if err == nil && hamming.Distance(alone, codes.Row(0)) != 0 {
 		err = errors.New("batch and single row differ")

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // least runs f on one block of rows after the other, as often as the benchmark wants, and reports the least time of a
 // run, per row: what the machine can do when nobody else uses it.
-func least(b *testing.B, x dataset.Matrix, rows int, f func(x dataset.Matrix)) {
+func least(b *testing.B, x vectors.Matrix, rows int, f func(x vectors.Matrix)) {
 	best := time.Duration(1 << 62)
 	for lo := 0; b.Loop(); lo = (lo + block) % x.Rows {
 		start := time.Now()
@@ -28,7 +28,7 @@ func BenchmarkEncode(b *testing.B) {
 	const bits, rows = 64, 1024
 	for _, c := range []struct{ dim, used int }{{784, 784}, {784, 50}, {11200, 11200}, {11200, 50}} {
 		rng := rand.New(rand.NewPCG(1, 2))
-		q := dataset.Quantizer{Lo: make([]float32, c.dim), Hi: make([]float32, c.dim)}
+		q := vectors.Quantizer{Lo: make([]float32, c.dim), Hi: make([]float32, c.dim)}
 		for j := range c.dim {
 			q.Lo[j], q.Hi[j] = -0.001, 1.001
 		}
@@ -40,21 +40,21 @@ func BenchmarkEncode(b *testing.B) {
 			}
 			e.Functions = append(e.Functions, f)
 		}
-		x := dataset.Matrix{Rows: rows, Cols: c.dim, Data: make([]float32, rows*c.dim)}
+		x := vectors.Matrix{Rows: rows, Cols: c.dim, Data: make([]float32, rows*c.dim)}
 		for i := range x.Data {
 			x.Data[i] = rng.Float32()
 		}
 		m := &Model{Encoder: e}
 		name := fmt.Sprintf("trees/dim=%d/used=%d/", c.dim, c.used)
-		one := func(x dataset.Matrix) { _, _ = m.EncodeRow(x.Data) }
-		all := func(x dataset.Matrix) { _, _ = m.Encode(context.Background(), x, 1) }
+		one := func(x vectors.Matrix) { _, _ = m.EncodeRow(x.Data) }
+		all := func(x vectors.Matrix) { _, _ = m.Encode(context.Background(), x, 1) }
 		all(x) // makes it ready
 		s := e.plan.scratch.New().(*scratch)
 		var code [64]set
 		b.Run(name+"batch", func(b *testing.B) { least(b, x, block, all) })
-		b.Run(name+"check", func(b *testing.B) { least(b, x, block, func(x dataset.Matrix) { notFinite(x.Data) }) })
-		b.Run(name+"planes", func(b *testing.B) { least(b, x, block, func(x dataset.Matrix) { e.layout.planes(s.planes, x) }) })
-		b.Run(name+"evaluate", func(b *testing.B) { least(b, x, block, func(dataset.Matrix) { e.plan.encode(0, s, &code) }) })
+		b.Run(name+"check", func(b *testing.B) { least(b, x, block, func(x vectors.Matrix) { notFinite(x.Data) }) })
+		b.Run(name+"planes", func(b *testing.B) { least(b, x, block, func(x vectors.Matrix) { e.layout.planes(s.planes, x) }) })
+		b.Run(name+"evaluate", func(b *testing.B) { least(b, x, block, func(vectors.Matrix) { e.plan.encode(0, s, &code) }) })
 		b.Run(name+"row", func(b *testing.B) { least(b, x, 1, one) })
 	}
 }
@@ -67,10 +67,10 @@ func BenchmarkPlanes(b *testing.B) {
 		m := &Model{Encoder: e}
 		x := randomRows(rng, e, rows)
 		b.Run(e.Kind()+"/batch", func(b *testing.B) {
-			least(b, x, block, func(x dataset.Matrix) { _, _ = m.Encode(context.Background(), x, 1) })
+			least(b, x, block, func(x vectors.Matrix) { _, _ = m.Encode(context.Background(), x, 1) })
 		})
 		b.Run(e.Kind()+"/row", func(b *testing.B) {
-			least(b, x, 1, func(x dataset.Matrix) { _, _ = m.EncodeRow(x.Data) })
+			least(b, x, 1, func(x vectors.Matrix) { _, _ = m.EncodeRow(x.Data) })
 		})
 	}
 }

@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"sync"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // Binned is an encoder over quantised columns: trees or hyperplanes, all functions of one type. It must not be
 // changed once it was used.
 type Binned struct {
-	Quantizer dataset.Quantizer
+	Quantizer vectors.Quantizer
 	Functions []Function // one per bit
 
 	prints chain
 	// What follows is made when it is first needed: the columns, then what batches or single rows need.
 	columns, batches, rows sync.Once
-	scales                 []dataset.Scale // hyperplanes: of all columns
+	scales                 []vectors.Scale // hyperplanes: of all columns
 	layout                 layout          // trees: of the columns in use
 	plan                   *plan           // trees: for batches
 	walks                  []walkBit       // trees: for single rows
@@ -85,12 +85,12 @@ func (e *Binned) appendBase(dst []byte) []byte {
 func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst, e.Functions[k]) }
 
 // parseQuantizer is the inverse of Binned.appendBase.
-func parseQuantizer(b []byte, dim int) (dataset.Quantizer, error) {
+func parseQuantizer(b []byte, dim int) (vectors.Quantizer, error) {
 	if len(b) != 8*dim {
-		return dataset.Quantizer{}, fmt.Errorf("quantiser of %d columns in %d bytes", dim, len(b))
+		return vectors.Quantizer{}, fmt.Errorf("quantiser of %d columns in %d bytes", dim, len(b))
 	}
 	v := floats(b)
-	q := dataset.Quantizer{Lo: v[:dim:dim], Hi: v[dim:]}
+	q := vectors.Quantizer{Lo: v[:dim:dim], Hi: v[dim:]}
 	return q, q.Check()
 }
 
@@ -117,9 +117,9 @@ func (e *Binned) prepare() {
 }
 
 // EncodeTo implements Encoder.
-func (e *Binned) EncodeTo(dst hamming.Codes, first int, x dataset.Matrix) { e.encode(dst, first, x) }
+func (e *Binned) EncodeTo(dst hamming.Codes, first int, x vectors.Matrix) { e.encode(dst, first, x) }
 
-func (e *Binned) encode(dst hamming.Codes, first int, x dataset.Matrix) bool {
+func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	checkEncode(e, dst, first, x)
 	e.prepare()
 	step, encode := 16, e.encodeLinear // few rows, whose bins are kept
@@ -134,7 +134,7 @@ func (e *Binned) encode(dst hamming.Codes, first int, x dataset.Matrix) bool {
 }
 
 // encodeTrees encodes up to a block of rows, and returns whether all values are finite.
-func (e *Binned) encodeTrees(dst hamming.Codes, first int, x dataset.Matrix) bool {
+func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	const few = 8 // rows that take less time one by one than a block does
 	if x.Rows < few {
 		for r := range x.Rows {
@@ -158,7 +158,7 @@ func (e *Binned) encodeTrees(dst hamming.Codes, first int, x dataset.Matrix) boo
 
 // encodeLinear encodes a few rows, and returns whether all values are finite. The weights of a bit stay in the cache
 // until it is done with all of them.
-func (e *Binned) encodeLinear(dst hamming.Codes, first int, x dataset.Matrix) bool {
+func (e *Binned) encodeLinear(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	bins := make([]uint8, len(x.Data))
 	for r := range x.Rows {
 		for j, v := range x.Row(r) {
@@ -182,7 +182,7 @@ func (e *Binned) encodeLinear(dst hamming.Codes, first int, x dataset.Matrix) bo
 // EncodeRow implements Encoder.
 func (e *Binned) EncodeRow(dst []uint64, x []float32) {
 	if e.Kind() == kindLinear {
-		e.EncodeTo(hamming.Codes{Bits: e.Bits(), Words: len(dst), Data: dst}, 0, dataset.Matrix{Rows: 1, Cols: len(x), Data: x})
+		e.EncodeTo(hamming.Codes{Bits: e.Bits(), Words: len(dst), Data: dst}, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x})
 		return
 	}
 	e.prepare()

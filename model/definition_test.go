@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // What the words mean, as slow as they read; the fast code must agree. And random models to try it on.
@@ -64,8 +64,8 @@ func slowScore(f Function, bin func(j int) uint8) int64 {
 	return score
 }
 
-func randomQuantizer(rng *rand.Rand, dim int) dataset.Quantizer {
-	q := dataset.Quantizer{Lo: make([]float32, dim), Hi: make([]float32, dim)}
+func randomQuantizer(rng *rand.Rand, dim int) vectors.Quantizer {
+	q := vectors.Quantizer{Lo: make([]float32, dim), Hi: make([]float32, dim)}
 	for j := range dim {
 		switch rng.IntN(6) {
 		case 0:
@@ -145,8 +145,8 @@ var hard = []float32{0, float32(math.Copysign(0, -1)), math.MaxFloat32, -math.Ma
 	-math.SmallestNonzeroFloat32, 1e-40, -1e-40, 1, -1, 255, 254.5, 1e38}
 
 // randomRows mixes ordinary values of a column, its hard ones, and edges of bins and their neighbours.
-func randomRows(rng *rand.Rand, e Encoder, rows int) dataset.Matrix {
-	x := dataset.Matrix{Rows: rows, Cols: e.Dim(), Data: make([]float32, rows*e.Dim())}
+func randomRows(rng *rand.Rand, e Encoder, rows int) vectors.Matrix {
+	x := vectors.Matrix{Rows: rows, Cols: e.Dim(), Data: make([]float32, rows*e.Dim())}
 	b, _ := e.(*Binned)
 	for i := range x.Data {
 		j := i % x.Cols

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // checkCodes compares batch, single rows and the definition.
-func checkCodes(t *testing.T, e Encoder, x dataset.Matrix) {
+func checkCodes(t *testing.T, e Encoder, x vectors.Matrix) {
 	t.Helper()
 	if err := e.Check(); err != nil {
 		t.Fatal(err)
@@ -68,8 +68,8 @@ func TestManyBits(t *testing.T) {
 func TestTiesAreOne(t *testing.T) {
 	// Two trees of equal weight that always disagree: the score is 0, so the bit is 1.
 	f := &Ensemble{Depth: 1, Feature: []uint32{0, 0}, Bin: []uint8{3, 3}, Leaf: []uint64{0b01, 0b10}, Weight: []int32{5, 5}}
-	e := &Binned{Quantizer: dataset.Quantizer{Lo: []float32{0}, Hi: []float32{255}}, Functions: []Function{f}}
-	x := dataset.Matrix{Rows: 10, Cols: 1, Data: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}
+	e := &Binned{Quantizer: vectors.Quantizer{Lo: []float32{0}, Hi: []float32{255}}, Functions: []Function{f}}
+	x := vectors.Matrix{Rows: 10, Cols: 1, Data: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}
 	eachKernel(t, func(t *testing.T) {
 		checkCodes(t, e, x)
 		codes, _ := (&Model{Encoder: e}).Encode(context.Background(), x, 1)
@@ -87,7 +87,7 @@ func TestEveryEdge(t *testing.T) {
 		rng := rand.New(rand.NewPCG(7, 7))
 		for depth := 1; depth <= MaxDepth; depth++ {
 			e := randomTrees(rng, 3, 6, depth, max(1, 60>>depth))
-			var x dataset.Matrix
+			var x vectors.Matrix
 			for _, f := range e.Functions {
 				f := f.(*Ensemble)
 				for i, j := range f.Feature {
@@ -128,7 +128,7 @@ func testOutputs(t *testing.T) {
 		for _, f := range []Function{randomEnsemble(rng, 12, 4, 90), randomEnsemble(rng, 12, 7, 9), randomLinear(rng, 12)} {
 			e := &Binned{Quantizer: randomQuantizer(rng, 12), Functions: []Function{f}}
 			x := randomRows(rng, e, rows)
-			columns, err := dataset.Quantize(context.Background(), x, rows, e.Quantizer, 1)
+			columns, err := vectors.Quantize(context.Background(), x, rows, e.Quantizer, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,13 +152,13 @@ func testOutputs(t *testing.T) {
 }
 
 // pieces is a source with chunks of odd sizes and ids, which spoils a chunk when the next one is asked for.
-type pieces struct{ dataset.Matrix }
+type pieces struct{ vectors.Matrix }
 
-func (p pieces) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (p pieces) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for lo, n := 0, 1; lo < p.Rows; n = n*3%200 + 1 {
 			hi := min(lo+n, p.Rows)
-			c := dataset.Chunk{First: lo, X: p.Slice(lo, hi)}
+			c := vectors.Chunk{First: lo, X: p.Slice(lo, hi)}
 			c.X.Data = slices.Clone(c.X.Data)
 			for i := range hi - lo {
 				c.IDs = append(c.IDs, fmt.Sprint("id", lo+i))
@@ -192,7 +192,7 @@ func TestStreamEqualsBatchForAnyThreads(t *testing.T) {
 			t.Errorf("%d threads: batch differs (%v)", threads, err)
 		}
 		n := 0
-		err = m.EncodeSource(context.Background(), pieces{x}, threads, func(first int, codes hamming.Codes, c dataset.Chunk) error {
+		err = m.EncodeSource(context.Background(), pieces{x}, threads, func(first int, codes hamming.Codes, c vectors.Chunk) error {
 			if first != n || c.First != n || codes.Len() != c.X.Rows || len(c.IDs) != c.X.Rows {
 				t.Errorf("chunk at %d with %d codes, %d ids, want row %d", first, codes.Len(), len(c.IDs), n)
 			}
@@ -212,18 +212,18 @@ func TestStreamEqualsBatchForAnyThreads(t *testing.T) {
 
 // broken fails after some chunks.
 type broken struct {
-	dataset.Matrix
+	vectors.Matrix
 	err error
 }
 
-func (b broken) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (b broken) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for c := range (pieces{b.Matrix}).Chunks(ctx) {
 			if !yield(c, nil) {
 				return
 			}
 		}
-		yield(dataset.Chunk{}, b.err)
+		yield(vectors.Chunk{}, b.err)
 	}
 }
 
@@ -232,14 +232,14 @@ func TestStreamStops(t *testing.T) {
 	e := randomTrees(rng, 2, 3, 1, 1)
 	m := &Model{Encoder: e}
 	x := randomRows(rng, e, 20000) // more than a batch
-	nothing := func(int, hamming.Codes, dataset.Chunk) error { return nil }
+	nothing := func(int, hamming.Codes, vectors.Chunk) error { return nil }
 	disk := errors.New("disk on fire")
 	ended, cancel := context.WithCancelCause(context.Background())
 	cancel(disk)
 	for name, run := range map[string]func() error{
 		"the source fails": func() error { return m.EncodeSource(context.Background(), broken{x, disk}, 2, nothing) },
 		"the sink fails": func() error {
-			return m.EncodeSource(context.Background(), pieces{x}, 1, func(first int, _ hamming.Codes, _ dataset.Chunk) error {
+			return m.EncodeSource(context.Background(), pieces{x}, 1, func(first int, _ hamming.Codes, _ vectors.Chunk) error {
 				if first > 100 {
 					return disk
 				}
@@ -258,7 +258,7 @@ func TestStreamStops(t *testing.T) {
 				t.Errorf("recovered %v", p)
 			}
 		}()
-		_ = m.EncodeSource(context.Background(), pieces{x}, 2, func(int, hamming.Codes, dataset.Chunk) error { panic("slip") })
+		_ = m.EncodeSource(context.Background(), pieces{x}, 2, func(int, hamming.Codes, vectors.Chunk) error { panic("slip") })
 	}()
 }
 
@@ -266,7 +266,7 @@ func TestBadVectorsAreRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 6))
 	e := randomTrees(rng, 2, 3, 1, 1)
 	m := &Model{Encoder: e, Info: Info{Features: []string{"a", "b", "c"}}}
-	nothing := func(int, hamming.Codes, dataset.Chunk) error { return nil }
+	nothing := func(int, hamming.Codes, vectors.Chunk) error { return nil }
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
 		x := randomRows(rng, e, 500)
 		x.Row(170)[1] = bad
@@ -285,7 +285,7 @@ func TestBadVectorsAreRefused(t *testing.T) {
 			}
 		}
 	}
-	wide := dataset.Matrix{Rows: 1, Cols: 4, Data: make([]float32, 4)}
+	wide := vectors.Matrix{Rows: 1, Cols: 4, Data: make([]float32, 4)}
 	_, batch := m.Encode(context.Background(), wide, 1)
 	_, row := m.EncodeRow(wide.Data)
 	for _, err := range []error{batch, row, m.EncodeSource(context.Background(), wide, 1, nothing)} {
@@ -293,7 +293,7 @@ func TestBadVectorsAreRefused(t *testing.T) {
 			t.Errorf("wrong width: %v", err)
 		}
 	}
-	if c, err := m.Encode(context.Background(), dataset.Matrix{Cols: 3}, 1); err != nil || c.Len() != 0 {
+	if c, err := m.Encode(context.Background(), vectors.Matrix{Cols: 3}, 1); err != nil || c.Len() != 0 {
 		t.Errorf("no rows: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"hashgrove/feature"
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Encoder turns vectors into codes. Methods are many, encoders are few; each is a kind of the model file, which is
@@ -25,7 +26,7 @@ type Encoder interface {
 	Check() error
 	// EncodeTo writes the codes of the rows of x to dst, from code first on. It uses one goroutine; several may use
 	// one encoder. The values must be finite. It panics when x has another width or the codes another length.
-	EncodeTo(dst hamming.Codes, first int, x dataset.Matrix)
+	EncodeTo(dst hamming.Codes, first int, x vectors.Matrix)
 	// EncodeRow is EncodeTo for one vector and one code, without the set-up a batch needs.
 	EncodeRow(dst []uint64, x []float32)
 	// Fingerprint is the fingerprint of the first bits.
@@ -34,7 +35,7 @@ type Encoder interface {
 	Prefix(bits int) Encoder
 
 	// encode is EncodeTo for any values, and returns whether all are finite: those of columns that do not matter too.
-	encode(dst hamming.Codes, first int, x dataset.Matrix) bool
+	encode(dst hamming.Codes, first int, x vectors.Matrix) bool
 	// appendBase and appendBit append the canonical bytes of what all bits share, and of bit k.
 	appendBase(dst []byte) []byte
 	appendBit(dst []byte, k int) []byte
@@ -59,7 +60,7 @@ func checkSize(e Encoder) error {
 }
 
 // checkEncode panics on slips of the caller of EncodeTo.
-func checkEncode(e Encoder, dst hamming.Codes, first int, x dataset.Matrix) {
+func checkEncode(e Encoder, dst hamming.Codes, first int, x vectors.Matrix) {
 	if x.Cols != e.Dim() || len(x.Data) != x.Rows*x.Cols {
 		panic(fmt.Sprintf("model: vectors of width %d for an encoder of %d", x.Cols, e.Dim()))
 	}
@@ -112,7 +113,7 @@ func (m *Model) Fingerprint() Fingerprint {
 
 // Source is the source of vectors to encode: the source itself, or the features of its pictures when the model makes
 // its own.
-func (m *Model) Source(src dataset.Source, threads int) (dataset.Source, error) {
+func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
 	pictures, ok := src.(interface{ Shape() (dataset.Shape, bool) })
 	if m.Features == nil || !ok {
 		return src, nil
@@ -134,12 +135,12 @@ func (m *Model) Prefix(bits int) *Model {
 
 // Encode returns the codes of all rows of x, made on the given number of threads (0 for all cores). The model must
 // have passed Check, as one that was read has.
-func (m *Model) Encode(ctx context.Context, x dataset.Matrix, threads int) (hamming.Codes, error) {
+func (m *Model) Encode(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error) {
 	if err := m.checkDim(x.Cols); err != nil {
 		return hamming.Codes{}, err
 	}
 	codes := hamming.NewCodes(x.Rows, m.Encoder.Bits())
-	return codes, m.encode(ctx, threads, []batch{{chunk: dataset.Chunk{X: x}, codes: codes}})
+	return codes, m.encode(ctx, threads, []batch{{chunk: vectors.Chunk{X: x}, codes: codes}})
 }
 
 // EncodeRow returns the code of one vector.
@@ -172,7 +173,7 @@ func (m *Model) valueError(column int, x float32) error {
 
 // batch is a run of rows with room for their codes.
 type batch struct {
-	chunk dataset.Chunk
+	chunk vectors.Chunk
 	codes hamming.Codes
 }
 

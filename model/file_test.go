@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/internal/section"
+	"hashgrove/vectors"
 )
 
 // samples are small models of every kind.
@@ -292,7 +292,7 @@ func TestHostileFiles(t *testing.T) {
 		}
 	}
 	// The file all of these come from is a good one once its fingerprint is right.
-	e := &Binned{Quantizer: dataset.Quantizer{Lo: []float32{0, 0}, Hi: []float32{1, 1}}, Functions: []Function{
+	e := &Binned{Quantizer: vectors.Quantizer{Lo: []float32{0, 0}, Hi: []float32{1, 1}}, Functions: []Function{
 		&Ensemble{Depth: 1, Feature: []uint32{1}, Bin: []uint8{3}, Leaf: []uint64{1}, Weight: []int32{5}}}}
 	mark := e.Fingerprint(1)
 	ps := hostile()["wrong fingerprint"]

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // Function is one bit of a code as a function of quantised columns. Its score is an exact integer; the bit is 1
@@ -107,9 +107,9 @@ func (l *Linear) Check(dim int) error {
 			break
 		}
 		if w < 0 {
-			bound += uint64(-int64(w)) * (dataset.Bins - 1)
+			bound += uint64(-int64(w)) * (vectors.Bins - 1)
 		} else {
-			bound += uint64(w) * (dataset.Bins - 1)
+			bound += uint64(w) * (vectors.Bins - 1)
 		}
 	}
 	if bound > limit {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/section/sectiontest"
+	"hashgrove/vectors"
 )
 
 // FuzzReadModel: any bytes give an error, or a model that passes Check, encodes, and is written back as it was.
@@ -87,12 +87,12 @@ func FuzzParseMap(f *testing.F) {
 			return
 		}
 		x := hardRows(rand.New(rand.NewPCG(3, 3)), m.Dim(), 3)
-		y := dataset.Matrix{Rows: 3, Cols: m.Out(), Data: make([]float32, 3*m.Out())}
+		y := vectors.Matrix{Rows: 3, Cols: m.Out(), Data: make([]float32, 3*m.Out())}
 		m.Apply(y, x)
 		if i := notFinite(y.Data); i >= 0 {
 			t.Fatalf("%v became %v", x.Row(i/m.Out()), y.Row(i/m.Out()))
 		}
-		one := dataset.Matrix{Rows: 1, Cols: m.Out(), Data: make([]float32, m.Out())}
+		one := vectors.Matrix{Rows: 1, Cols: m.Out(), Data: make([]float32, m.Out())}
 		for i := range x.Rows {
 			m.Apply(one, x.Slice(i, i+1))
 			if !slices.Equal(one.Data, y.Row(i)) {

@@ -3,7 +3,7 @@ package model
 import (
 	"slices"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // layout is where the columns that trees use are kept: eight neighbours make a window, so that a row is read and
@@ -14,7 +14,7 @@ type layout struct {
 	windows []window
 }
 
-func newLayout(fs []*Ensemble, q dataset.Quantizer) layout {
+func newLayout(fs []*Ensemble, q vectors.Quantizer) layout {
 	l := layout{columns: columnsOf(fs)}
 	var starts []int
 	starts, l.places = cover(l.columns, q.Dim())
@@ -24,7 +24,7 @@ func newLayout(fs []*Ensemble, q dataset.Quantizer) layout {
 		w.at = at
 		for i := range min(8, q.Dim()) {
 			lo, hi := float64(q.Lo[at+i]), float64(q.Hi[at+i])
-			w.lo[i], w.perUnit[i] = lo, (dataset.Bins-1)/(hi-lo)
+			w.lo[i], w.perUnit[i] = lo, (vectors.Bins-1)/(hi-lo)
 		}
 	}
 	return l
@@ -35,7 +35,7 @@ func columnsOf(fs []*Ensemble) []uint32 {
 	var columns []uint32
 	for _, f := range fs {
 		for i, j := range f.Feature {
-			if f.Bin[i] < dataset.Bins-1 {
+			if f.Bin[i] < vectors.Bins-1 {
 				columns = append(columns, j)
 			}
 		}
@@ -61,7 +61,7 @@ func cover(columns []uint32, dim int) (starts []int, places []uint32) {
 
 // planes lays out up to a block of rows by bit: plane 8 c + i of a window is the rows that have bit i of column c. It
 // returns whether all values are finite, those of the other columns too.
-func (l *layout) planes(dst [][64]set, x dataset.Matrix) bool {
+func (l *layout) planes(dst [][64]set, x vectors.Matrix) bool {
 	ok := true
 	x = padded(x)
 	// Eight rows at a time, which stay near while they are checked and quantised and fill whole cache lines of dst; of
@@ -91,16 +91,16 @@ func (l *layout) planes(dst [][64]set, x dataset.Matrix) bool {
 // bins quantises a row: the bins of a window are the bytes of a word.
 func (l *layout) bins(x []float32) []uint64 {
 	bins := make([]uint64, max(1, len(l.windows)))
-	quantize(bins, padded(dataset.Matrix{Rows: 1, Cols: len(x), Data: x}).Data, l.windows)
+	quantize(bins, padded(vectors.Matrix{Rows: 1, Cols: len(x), Data: x}).Data, l.windows)
 	return bins
 }
 
 // padded returns rows of at least the columns of a window.
-func padded(x dataset.Matrix) dataset.Matrix {
+func padded(x vectors.Matrix) vectors.Matrix {
 	if x.Cols >= 8 {
 		return x
 	}
-	p := dataset.Matrix{Rows: x.Rows, Cols: 8, Data: make([]float32, 8*x.Rows)}
+	p := vectors.Matrix{Rows: x.Rows, Cols: 8, Data: make([]float32, 8*x.Rows)}
 	for r := range x.Rows {
 		copy(p.Row(r), x.Row(r))
 	}

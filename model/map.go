@@ -8,8 +8,8 @@ import (
 	"iter"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Map is a step in front of an encoder: a function from vectors to vectors. Methods are many, maps are few; each is a
@@ -34,7 +34,7 @@ type Map interface {
 	Check() error
 	// Apply writes the values of the rows of x to the rows of dst. It uses one goroutine and memory in proportion to
 	// the rows; several may use one map. It panics when the sizes do not fit.
-	Apply(dst, x dataset.Matrix)
+	Apply(dst, x vectors.Matrix)
 
 	// appendTo appends the canonical bytes.
 	appendTo(dst []byte) []byte
@@ -50,12 +50,12 @@ var (
 
 // Transform returns the values of all rows of x under the maps, one after the other, made on the given number of
 // threads (0 for all cores). The maps must have passed Check.
-func Transform(ctx context.Context, threads int, x dataset.Matrix, maps ...Map) (dataset.Matrix, error) {
+func Transform(ctx context.Context, threads int, x vectors.Matrix, maps ...Map) (vectors.Matrix, error) {
 	if len(maps) == 0 {
 		return x, nil
 	}
 	out := maps[len(maps)-1].Out()
-	y := dataset.Matrix{Rows: x.Rows, Cols: out, Data: make([]float32, x.Rows*out)}
+	y := vectors.Matrix{Rows: x.Rows, Cols: out, Data: make([]float32, x.Rows*out)}
 	err := par.Blocks(ctx, threads, x.Rows, block, func(_, lo, hi int) {
 		apply(y.Slice(lo, hi), x.Slice(lo, hi), maps)
 	})
@@ -63,18 +63,18 @@ func Transform(ctx context.Context, threads int, x dataset.Matrix, maps ...Map) 
 }
 
 // Through is the source of the values of all rows of src under the maps, with the names, classes and tags of src.
-func Through(src dataset.Source, threads int, maps ...Map) dataset.Source {
+func Through(src vectors.Source, threads int, maps ...Map) vectors.Source {
 	return through{src, threads, maps}
 }
 
 type through struct {
-	dataset.Source
+	vectors.Source
 	threads int
 	maps    []Map
 }
 
 // Unwrap lends the source behind the maps, for whatever it knows besides rows.
-func (t through) Unwrap() dataset.Source { return t.Source }
+func (t through) Unwrap() vectors.Source { return t.Source }
 
 func (t through) Dim() int {
 	if len(t.maps) == 0 {
@@ -83,14 +83,14 @@ func (t through) Dim() int {
 	return t.maps[len(t.maps)-1].Out()
 }
 
-func (t through) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (t through) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for c, err := range t.Source.Chunks(ctx) {
 			if err == nil {
 				c.X, err = Transform(ctx, t.threads, c.X, t.maps...)
 			}
 			if err != nil {
-				yield(dataset.Chunk{}, err)
+				yield(vectors.Chunk{}, err)
 				return
 			}
 			if !yield(c, nil) {
@@ -101,11 +101,11 @@ func (t through) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 }
 
 // apply writes the values of x under all maps to dst.
-func apply(dst, x dataset.Matrix, maps []Map) {
+func apply(dst, x vectors.Matrix, maps []Map) {
 	for i, m := range maps {
 		y := dst
 		if i < len(maps)-1 {
-			y = dataset.Matrix{Rows: x.Rows, Cols: m.Out(), Data: make([]float32, x.Rows*m.Out())}
+			y = vectors.Matrix{Rows: x.Rows, Cols: m.Out(), Data: make([]float32, x.Rows*m.Out())}
 		}
 		m.Apply(y, x)
 		x = y
@@ -113,7 +113,7 @@ func apply(dst, x dataset.Matrix, maps []Map) {
 }
 
 // checkApply panics on slips of the caller of Apply.
-func checkApply(m Map, dst, x dataset.Matrix) {
+func checkApply(m Map, dst, x vectors.Matrix) {
 	if x.Cols != m.Dim() || dst.Cols != m.Out() || x.Rows != dst.Rows || len(x.Data) != x.Rows*x.Cols || len(dst.Data) != dst.Rows*dst.Cols {
 		panic(fmt.Sprintf("model: a map of %d to %d values for %d x %d to %d x %d", m.Dim(), m.Out(), x.Rows, x.Cols, dst.Rows, dst.Cols))
 	}
@@ -246,8 +246,8 @@ func (r *reader) floats(present bool, n int64) []float32 {
 }
 
 // matrix reads a matrix of the given size.
-func (r *reader) matrix(present bool, rows, cols int) dataset.Matrix {
-	return dataset.Matrix{Rows: rows, Cols: cols, Data: r.floats(present, int64(rows)*int64(cols))}
+func (r *reader) matrix(present bool, rows, cols int) vectors.Matrix {
+	return vectors.Matrix{Rows: rows, Cols: cols, Data: r.floats(present, int64(rows)*int64(cols))}
 }
 
 func appendSize(dst []byte, n int) []byte { return binary.LittleEndian.AppendUint32(dst, uint32(n)) }

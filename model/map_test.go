@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // The maps as slow as they read.
@@ -40,7 +40,7 @@ func slowProduct(x, w []float32) float64 {
 }
 
 // slowDistances are the squared distances of x to the anchors: both are centred, and the square is taken apart.
-func slowDistances(x []float32, a dataset.Matrix) []float64 {
+func slowDistances(x []float32, a vectors.Matrix) []float64 {
 	var list []float64
 	centre := make([]float32, a.Cols)
 	for j := range centre {
@@ -168,8 +168,8 @@ func randomFloats(rng *rand.Rand, n int) []float32 {
 	return v
 }
 
-func randomMatrix(rng *rand.Rand, rows, cols int) dataset.Matrix {
-	return dataset.Matrix{Rows: rows, Cols: cols, Data: randomFloats(rng, rows*cols)}
+func randomMatrix(rng *rand.Rand, rows, cols int) vectors.Matrix {
+	return vectors.Matrix{Rows: rows, Cols: cols, Data: randomFloats(rng, rows*cols)}
 }
 
 // sampleMaps are maps of every type, of 4 to 3 values or of 4 to 4.
@@ -177,8 +177,8 @@ func sampleMaps(rng *rand.Rand) map[string]Map {
 	return map[string]Map{
 		"affine":   &Affine{Weight: randomMatrix(rng, 3, 4), Mean: randomFloats(rng, 4), Scale: randomFloats(rng, 4), Bias: randomFloats(rng, 3), Unit: true},
 		"weights":  &Affine{Weight: randomMatrix(rng, 3, 4)},
-		"standard": &Affine{Weight: dataset.Matrix{Rows: 4, Cols: 4}, Mean: randomFloats(rng, 4), Scale: randomFloats(rng, 4)},
-		"unit":     &Affine{Weight: dataset.Matrix{Rows: 4, Cols: 4}, Unit: true},
+		"standard": &Affine{Weight: vectors.Matrix{Rows: 4, Cols: 4}, Mean: randomFloats(rng, 4), Scale: randomFloats(rng, 4)},
+		"unit":     &Affine{Weight: vectors.Matrix{Rows: 4, Cols: 4}, Unit: true},
 		"kernel":   &Kernel{Anchors: randomMatrix(rng, 3, 4), Width: 4, Mean: randomFloats(rng, 3)},
 		"distance": &Kernel{Anchors: randomMatrix(rng, 3, 4)},
 		"anchors":  &AnchorGraph{Anchors: randomMatrix(rng, 3, 4), Nearest: 2, Width: 3},
@@ -204,7 +204,7 @@ func sampleMapped(rng *rand.Rand) map[string]*Mapped {
 }
 
 // hardRows mixes ordinary values with those at which careless code goes wrong.
-func hardRows(rng *rand.Rand, dim, rows int) dataset.Matrix {
+func hardRows(rng *rand.Rand, dim, rows int) vectors.Matrix {
 	x := randomMatrix(rng, rows, dim)
 	for i := range x.Data {
 		if rng.IntN(6) == 0 {
@@ -239,7 +239,7 @@ func TestMapsFollowTheDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := dataset.Matrix{Rows: 1, Cols: m.Out(), Data: make([]float32, m.Out())}
+		one := vectors.Matrix{Rows: 1, Cols: m.Out(), Data: make([]float32, m.Out())}
 		for i := range x.Rows {
 			m.Apply(one, x.Slice(i, i+1))
 			if !slices.Equal(one.Data, y.Row(i)) {
@@ -308,7 +308,7 @@ func TestExpBelow(t *testing.T) {
 }
 
 func TestWinnerAndShares(t *testing.T) {
-	x := dataset.Matrix{Rows: 2, Cols: 3, Data: []float32{1, 3, 3, 0, float32(math.Log(3)), -math.MaxFloat32}}
+	x := vectors.Matrix{Rows: 2, Cols: 3, Data: []float32{1, 3, 3, 0, float32(math.Log(3)), -math.MaxFloat32}}
 	for soft, want := range map[bool][]float32{false: {0, 1, 0, 0, 1, 0}, true: {0.06337894, 0.46831053, 0.46831053, 0.25, 0.75, 0}} {
 		y, _ := Transform(context.Background(), 1, x, &Winner{Cols: 3, Soft: soft})
 		for i, v := range y.Data {
@@ -407,8 +407,8 @@ func TestMappedChecks(t *testing.T) {
 		"another width":   func(e *Mapped) { e.Maps[1] = &Winner{Cols: 5} },
 		"encoder's width": func(e *Mapped) { e.Encoder = randomProjection(rng, 3, 9, false) },
 		"too many":        func(e *Mapped) { e.Maps = append(slices.Repeat([]Map{&Winner{Cols: 4}}, 16), e.Maps...) },
-		"bad map":         func(e *Mapped) { e.Maps[1] = &Affine{Weight: dataset.Matrix{Rows: 4, Cols: 4}, Mean: []float32{1}} },
-		"no anchors":      func(e *Mapped) { e.Maps[1] = &Kernel{Anchors: dataset.Matrix{Rows: 4, Cols: 4}} },
+		"bad map":         func(e *Mapped) { e.Maps[1] = &Affine{Weight: vectors.Matrix{Rows: 4, Cols: 4}, Mean: []float32{1}} },
+		"no anchors":      func(e *Mapped) { e.Maps[1] = &Kernel{Anchors: vectors.Matrix{Rows: 4, Cols: 4}} },
 	} {
 		e := good()
 		if err := e.Check(); err != nil {
@@ -428,10 +428,10 @@ func TestMappedChecks(t *testing.T) {
 }
 
 // lent is a source that spoils a chunk when the next one is asked for.
-type lent struct{ dataset.Source }
+type lent struct{ vectors.Source }
 
-func (l lent) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (l lent) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for c, err := range l.Source.Chunks(ctx) {
 			c.X.Data = slices.Clone(c.X.Data)
 			if !yield(c, err) {
@@ -454,7 +454,7 @@ func TestThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := Through(lent{dataset.WithLabels(x, labels)}, 2, maps...)
+	src := Through(lent{vectors.WithLabels(x, labels)}, 2, maps...)
 	if src.Dim() != 3 || Through(x, 1).Dim() != 4 {
 		t.Errorf("%d dimensions", src.Dim())
 	}

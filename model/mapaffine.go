@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // Affine is the map
@@ -14,7 +14,7 @@ import (
 //
 // scaled to length 1 if Unit is set. It must not be changed once it was used.
 type Affine struct {
-	Weight dataset.Matrix // a row for each value of y; Rows equal to Cols and no Data for the identity
+	Weight vectors.Matrix // a row for each value of y; Rows equal to Cols and no Data for the identity
 	Mean   []float32      // of every column of x; nil for zeros
 	Scale  []float32      // factor of every column of x; nil for ones
 	Bias   []float32      // of every value of y; nil for zeros
@@ -55,7 +55,7 @@ func (m *Affine) Check() error {
 
 // Apply implements Map. Differences and factors are rounded to float32, sums are taken as mapproduct.go says, and the
 // result is rounded once.
-func (m *Affine) Apply(dst, x dataset.Matrix) {
+func (m *Affine) Apply(dst, x vectors.Matrix) {
 	checkApply(m, dst, x)
 	if m.Mean != nil || m.Scale != nil {
 		x.Data = append([]float32(nil), x.Data...)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // Curves is the map to functions of single columns, which are linear between knots and go on as they end.
@@ -51,7 +51,7 @@ func (m *Curves) Check() error {
 }
 
 // Apply implements Map.
-func (m *Curves) Apply(dst, x dataset.Matrix) {
+func (m *Curves) Apply(dst, x vectors.Matrix) {
 	checkApply(m, dst, x)
 	for i := range x.Rows {
 		from, to := x.Row(i), dst.Row(i)
@@ -113,7 +113,7 @@ func (m *Winner) Out() int { return m.Cols }
 func (m *Winner) Check() error { return checkMapSize(m) }
 
 // Apply implements Map.
-func (m *Winner) Apply(dst, x dataset.Matrix) {
+func (m *Winner) Apply(dst, x vectors.Matrix) {
 	checkApply(m, dst, x)
 	share := make([]float64, m.Cols)
 	for i := range x.Rows {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // Kernel is the map to similarities with anchors,
@@ -14,7 +14,7 @@ import (
 //
 // or, where the width is zero, to the squared distances |x - a_q|^2 - mean_q. It must not be changed once it was used.
 type Kernel struct {
-	Anchors dataset.Matrix // a row for each value of y
+	Anchors vectors.Matrix // a row for each value of y
 	Width   float32        // 2 sigma^2 of the Gaussian; 0 for squared distances
 	Mean    []float32      // of every value of y; nil for zeros
 
@@ -45,7 +45,7 @@ func (m *Kernel) Check() error {
 	return checkValues("mean", m.Mean, m.Out())
 }
 
-func checkAnchors(a dataset.Matrix) error {
+func checkAnchors(a vectors.Matrix) error {
 	if a.Data == nil {
 		return fmt.Errorf("%d anchors without values", a.Rows)
 	}
@@ -53,7 +53,7 @@ func checkAnchors(a dataset.Matrix) error {
 }
 
 // Apply implements Map.
-func (m *Kernel) Apply(dst, x dataset.Matrix) {
+func (m *Kernel) Apply(dst, x vectors.Matrix) {
 	checkApply(m, dst, x)
 	m.once.Do(func() { m.ready = newAnchors(m.Anchors) })
 	width := float64(m.Width)
@@ -90,7 +90,7 @@ func readKernel(in *reader) *Kernel {
 //
 // and 0 for the others. Of anchors equally near the first ones count. It must not be changed once it was used.
 type AnchorGraph struct {
-	Anchors dataset.Matrix // a row for each value of z
+	Anchors vectors.Matrix // a row for each value of z
 	Nearest int            // s
 	Width   float32        // above 0
 
@@ -122,7 +122,7 @@ func (m *AnchorGraph) Check() error {
 }
 
 // Apply implements Map.
-func (m *AnchorGraph) Apply(dst, x dataset.Matrix) {
+func (m *AnchorGraph) Apply(dst, x vectors.Matrix) {
 	checkApply(m, dst, x)
 	m.once.Do(func() { m.ready = newAnchors(m.Anchors) })
 	d := m.ready.distances(x)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // Mapped is an encoder behind maps: the vectors go through all maps, in order, and the encoder takes what comes out. It
@@ -110,9 +110,9 @@ func (e *Mapped) appendBase(dst []byte) []byte {
 func (e *Mapped) appendBit(dst []byte, k int) []byte { return e.Encoder.appendBit(dst, k) }
 
 // EncodeTo implements Encoder.
-func (e *Mapped) EncodeTo(dst hamming.Codes, first int, x dataset.Matrix) {
+func (e *Mapped) EncodeTo(dst hamming.Codes, first int, x vectors.Matrix) {
 	checkEncode(e, dst, first, x)
-	y := dataset.Matrix{Cols: e.Encoder.Dim()}
+	y := vectors.Matrix{Cols: e.Encoder.Dim()}
 	y.Data = make([]float32, min(block, x.Rows)*y.Cols)
 	for lo := 0; lo < x.Rows; lo += block {
 		y.Rows = min(block, x.Rows-lo)
@@ -122,15 +122,15 @@ func (e *Mapped) EncodeTo(dst hamming.Codes, first int, x dataset.Matrix) {
 	}
 }
 
-func (e *Mapped) encode(dst hamming.Codes, first int, x dataset.Matrix) bool {
+func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	e.EncodeTo(dst, first, x)
 	return finite(x.Data)
 }
 
 // EncodeRow implements Encoder.
 func (e *Mapped) EncodeRow(dst []uint64, x []float32) {
-	y := dataset.Matrix{Rows: 1, Cols: e.Encoder.Dim(), Data: make([]float32, e.Encoder.Dim())}
-	apply(y, dataset.Matrix{Rows: 1, Cols: len(x), Data: x}, e.Maps)
+	y := vectors.Matrix{Rows: 1, Cols: e.Encoder.Dim(), Data: make([]float32, e.Encoder.Dim())}
+	apply(y, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}, e.Maps)
 	e.Encoder.EncodeRow(dst, y.Data)
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
+	"hashgrove/vectors"
 )
 
 // Products of vectors with the rows of a matrix, as maps take them:
@@ -24,7 +24,7 @@ type factor struct {
 	parts      []*gemm.Right
 }
 
-func newFactor(w dataset.Matrix) *factor {
+func newFactor(w vectors.Matrix) *factor {
 	f := &factor{rows: w.Rows, cols: w.Cols}
 	for lo := 0; lo < w.Cols; lo += partCols {
 		v := gemm.View{Rows: w.Rows, Cols: min(partCols, w.Cols-lo), RowStep: w.Cols, ColStep: 1, Data: w.Data[lo:]}
@@ -34,7 +34,7 @@ func newFactor(w dataset.Matrix) *factor {
 }
 
 // times returns the products of every row of x with every row of the matrix.
-func (f *factor) times(x dataset.Matrix) []float64 {
+func (f *factor) times(x vectors.Matrix) []float64 {
 	sums := make([]float64, x.Rows*f.rows)
 	if x.Rows == 0 {
 		return sums
@@ -60,7 +60,7 @@ type anchors struct {
 	squares []float64 // |a - centre|^2
 }
 
-func newAnchors(a dataset.Matrix) *anchors {
+func newAnchors(a vectors.Matrix) *anchors {
 	sum := make([]float64, a.Cols)
 	for i := range a.Rows {
 		for j, v := range a.Row(i) {
@@ -77,8 +77,8 @@ func newAnchors(a dataset.Matrix) *anchors {
 }
 
 // centred is a copy of x without the centre.
-func (n *anchors) centred(x dataset.Matrix) dataset.Matrix {
-	c := dataset.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
+func (n *anchors) centred(x vectors.Matrix) vectors.Matrix {
+	c := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
 	for i := range x.Rows {
 		row := c.Row(i)
 		for j, v := range x.Row(i) {
@@ -89,7 +89,7 @@ func (n *anchors) centred(x dataset.Matrix) dataset.Matrix {
 }
 
 // squares returns the squared length of every row.
-func squares(x dataset.Matrix) []float64 {
+func squares(x vectors.Matrix) []float64 {
 	s := make([]float64, x.Rows)
 	for i := range s {
 		for _, v := range x.Row(i) {
@@ -103,7 +103,7 @@ func squares(x dataset.Matrix) []float64 {
 const far = math.MaxFloat64
 
 // distances returns the squared distance of every row of x to every anchor.
-func (n *anchors) distances(x dataset.Matrix) []float64 {
+func (n *anchors) distances(x vectors.Matrix) []float64 {
 	c := n.centred(x)
 	d := n.factor.times(c)
 	for i, own := range squares(c) {

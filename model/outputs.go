@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/binary"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Outputs writes h(x), +1 or -1, for every row of the columns: the bit as training sees it. The function must fit
 // the columns.
-func Outputs(ctx context.Context, f Function, x *dataset.Columns, threads int, dst []int8) error {
+func Outputs(ctx context.Context, f Function, x *vectors.Columns, threads int, dst []int8) error {
 	if len(dst) != x.Rows {
 		panic("model: Outputs for another number of rows")
 	}

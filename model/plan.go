@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // Boosted trees on 256 rows at a time (design: complete trees, no branches, exact integers).
@@ -108,7 +108,7 @@ func newPart(fs []*Ensemble, columns, places []uint32) part {
 	var keys []uint64 // column and bin of the tests
 	for _, f := range fs {
 		for i, j := range f.Feature {
-			if f.Bin[i] < dataset.Bins-1 {
+			if f.Bin[i] < vectors.Bins-1 {
 				keys = append(keys, uint64(j)<<8|uint64(f.Bin[i]))
 			}
 		}
@@ -137,7 +137,7 @@ func newPart(fs []*Ensemble, columns, places []uint32) part {
 func newPlanBit(f *Ensemble, keys []uint64) planBit {
 	test := make([]uint32, len(f.Feature))
 	for i, j := range f.Feature {
-		if f.Bin[i] < dataset.Bins-1 {
+		if f.Bin[i] < vectors.Bins-1 {
 			at, _ := slices.BinarySearch(keys, uint64(j)<<8|uint64(f.Bin[i]))
 			test[i] = uint32(1 + at)
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // Projection is an encoder of hyperplanes over raw values: LSH, ITQ and others leave one.
@@ -99,7 +99,7 @@ func (e *Projection) addBit(b []byte, dim int) error {
 }
 
 // EncodeTo implements Encoder.
-func (e *Projection) EncodeTo(dst hamming.Codes, first int, x dataset.Matrix) {
+func (e *Projection) EncodeTo(dst hamming.Codes, first int, x vectors.Matrix) {
 	checkEncode(e, dst, first, x)
 	e.once.Do(func() {
 		e.mean = make([]float64, e.Dim())
@@ -135,14 +135,14 @@ func (e *Projection) EncodeTo(dst hamming.Codes, first int, x dataset.Matrix) {
 	}
 }
 
-func (e *Projection) encode(dst hamming.Codes, first int, x dataset.Matrix) bool {
+func (e *Projection) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	e.EncodeTo(dst, first, x)
 	return finite(x.Data)
 }
 
 // EncodeRow implements Encoder.
 func (e *Projection) EncodeRow(dst []uint64, x []float32) {
-	e.EncodeTo(hamming.Codes{Bits: e.Bits(), Words: len(dst), Data: dst}, 0, dataset.Matrix{Rows: 1, Cols: len(x), Data: x})
+	e.EncodeTo(hamming.Codes{Bits: e.Bits(), Words: len(dst), Data: dst}, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x})
 }
 
 // notFinite returns the place of the first NaN or infinity, or -1.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // EncodeSource encodes all rows of a source in bounded memory and hands the codes, run after run in order, to sink;
@@ -17,8 +17,8 @@ import (
 //
 // Reading and encoding overlap: one turn reads a batch for every thread while the other encodes the batches read
 // before, on all threads.
-func (m *Model) EncodeSource(ctx context.Context, src dataset.Source, threads int,
-	sink func(first int, codes hamming.Codes, chunk dataset.Chunk) error) error {
+func (m *Model) EncodeSource(ctx context.Context, src vectors.Source, threads int,
+	sink func(first int, codes hamming.Codes, chunk vectors.Chunk) error) error {
 
 	if err := m.checkDim(src.Dim()); err != nil {
 		return err
@@ -65,7 +65,7 @@ func batchRows(dim int) int {
 }
 
 // readBatches copies the chunks of the source, which are lent, into batches.
-func readBatches(ctx context.Context, src dataset.Source, free <-chan []batch, full chan<- []batch) error {
+func readBatches(ctx context.Context, src vectors.Source, free <-chan []batch, full chan<- []batch) error {
 	group := <-free
 	n, rows := 0, batchRows(src.Dim())
 	for c, err := range src.Chunks(ctx) {
@@ -95,7 +95,7 @@ func readBatches(ctx context.Context, src dataset.Source, free <-chan []batch, f
 
 // encodeBatches encodes what was read and hands it on.
 func (m *Model) encodeBatches(ctx context.Context, threads int, free chan<- []batch, full <-chan []batch,
-	sink func(first int, codes hamming.Codes, chunk dataset.Chunk) error) error {
+	sink func(first int, codes hamming.Codes, chunk vectors.Chunk) error) error {
 
 	for {
 		var group []batch
@@ -131,7 +131,7 @@ func (m *Model) encodeBatches(ctx context.Context, threads int, free chan<- []ba
 }
 
 // add copies rows of a lent chunk, from lo on, until the batch has as many as it shall have, and returns their number.
-func (b *batch) add(c dataset.Chunk, lo, rows int) int {
+func (b *batch) add(c vectors.Chunk, lo, rows int) int {
 	x := &b.chunk.X
 	if x.Rows == 0 {
 		b.chunk.First, x.Cols = c.First+lo, c.X.Cols

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/index"
+	"hashgrove/vectors"
 )
 
 // TestNothingIsOverwritten checks Create, BackupFile and Restore on names that are taken, by a link to nowhere too.
@@ -68,15 +68,15 @@ func TestBadRestore(t *testing.T) {
 
 // rows is vectors with ids.
 type rows struct {
-	dataset.Matrix
+	vectors.Matrix
 	ids []string
 }
 
-func (r rows) Chunks(context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (r rows) Chunks(context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for lo := 0; lo < r.Rows; lo += 7 {
 			hi := min(lo+7, r.Rows)
-			if !yield(dataset.Chunk{First: lo, X: r.Slice(lo, hi), IDs: r.ids[lo:hi]}, nil) {
+			if !yield(vectors.Chunk{First: lo, X: r.Slice(lo, hi), IDs: r.ids[lo:hi]}, nil) {
 				return
 			}
 		}
@@ -87,7 +87,7 @@ func TestMigrate(t *testing.T) {
 	const n = 500
 	old, next := projection(6, 24, 1), projection(6, 100, 2)
 	m := maker{rand.New(rand.NewPCG(3, 3)), 24}
-	x := rows{Matrix: dataset.Matrix{Rows: n, Cols: 6, Data: make([]float32, 6*n)}}
+	x := rows{Matrix: vectors.Matrix{Rows: n, Cols: 6, Data: make([]float32, 6*n)}}
 	for i := range x.Data {
 		x.Data[i] = float32(m.NormFloat64())
 	}
@@ -114,8 +114,8 @@ func TestMigrate(t *testing.T) {
 	twice := x
 	twice.ids = slices.Clone(x.ids)
 	twice.ids[0] = x.ids[1]
-	for name, v := range map[string]dataset.Source{
-		"id %q": missing, "twice": twice, "dimension": dataset.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 2}},
+	for name, v := range map[string]vectors.Source{
+		"id %q": missing, "twice": twice, "dimension": vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 2}},
 	} {
 		if err := Migrate(ctx, path, next, v, nil); err == nil || !strings.Contains(err.Error(), strings.Split(name, " ")[0]) {
 			t.Errorf("%s: %v", name, err)

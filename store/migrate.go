@@ -8,21 +8,21 @@ import (
 	"os"
 	"slices"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Migrate encodes all items anew with another model. Vectors must have one for every id of the index (the row's number
 // where it has no ids); vectors of other ids are ignored. Labels, tags and attributes stay. The new file takes the
 // place of the old one in one step; after an error the old one is as it was. No one else may have the index open.
 // Progress, which may be nil, gets the number of items encoded so far.
-func Migrate(ctx context.Context, path string, m *model.Model, vectors dataset.Source, progress func(done, total int)) error {
-	return named(path, migrate(ctx, path, m, vectors, progress))
+func Migrate(ctx context.Context, path string, m *model.Model, x vectors.Source, progress func(done, total int)) error {
+	return named(path, migrate(ctx, path, m, x, progress))
 }
 
-func migrate(ctx context.Context, path string, m *model.Model, vectors dataset.Source, progress func(done, total int)) error {
+func migrate(ctx context.Context, path string, m *model.Model, x vectors.Source, progress func(done, total int)) error {
 	var file bytes.Buffer
 	if err := model.Write(&file, m); err != nil {
 		return err
@@ -32,7 +32,7 @@ func migrate(ctx context.Context, path string, m *model.Model, vectors dataset.S
 		return err
 	}
 	defer s.Close()
-	codes, err := s.encode(ctx, m, vectors, progress)
+	codes, err := s.encode(ctx, m, x, progress)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func migrate(ctx context.Context, path string, m *model.Model, vectors dataset.S
 }
 
 // encode returns the codes that a model makes of the items' vectors, in the order of their ids.
-func (s *Store) encode(ctx context.Context, m *model.Model, vectors dataset.Source, progress func(done, total int)) (hamming.Codes, error) {
+func (s *Store) encode(ctx context.Context, m *model.Model, x vectors.Source, progress func(done, total int)) (hamming.Codes, error) {
 	ids := make([]index.ID, 0, s.state.items)
 	err := s.file.items(ctx, (s.head.bits+7)/8, func(_ int, b *block, j int) error {
 		ids = append(ids, b.ids[j])
@@ -68,11 +68,11 @@ func (s *Store) encode(ctx context.Context, m *model.Model, vectors dataset.Sour
 	}
 	codes := hamming.NewCodes(len(ids), m.Encoder.Bits())
 	done, seen := 0, make([]bool, len(ids))
-	source, err := m.Source(vectors, 0)
+	source, err := m.Source(x, 0)
 	if err != nil {
 		return codes, err
 	}
-	err = m.EncodeSource(ctx, source, 0, func(first int, made hamming.Codes, chunk dataset.Chunk) error {
+	err = m.EncodeSource(ctx, source, 0, func(first int, made hamming.Codes, chunk vectors.Chunk) error {
 		for r := range made.Len() {
 			id := index.Int(int64(first + r))
 			if chunk.IDs != nil {

@@ -3,8 +3,8 @@ package svm
 import (
 	"context"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Products of the matrix X, whose rows are x_i = (bins / 255, 1), with vectors, for a list of rows. X is never made: four
@@ -13,10 +13,10 @@ import (
 // rowBlock is the number of rows in one turn.
 const rowBlock = 1024
 
-const unit = 1.0 / (dataset.Bins - 1)
+const unit = 1.0 / (vectors.Bins - 1)
 
 type products struct {
-	x       *dataset.Columns
+	x       *vectors.Columns
 	threads int
 }
 

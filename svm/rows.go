@@ -3,8 +3,8 @@ package svm
 import (
 	"context"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // The conjugate gradients take hundreds of products with H for a bit, and a direction need not be exact. So they have a copy
@@ -27,7 +27,7 @@ const (
 	sumRows     = 256
 )
 
-func pack(ctx context.Context, x *dataset.Columns, threads int) (*packed, error) {
+func pack(ctx context.Context, x *vectors.Columns, threads int) (*packed, error) {
 	dim := x.Dim()
 	width := (dim + turn - 1) / turn * turn
 	p := &packed{dim: dim, width: width, threads: threads, data: make([]uint8, x.Rows*width), v: make([]float32, width), sums: make([]float32, width)}

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"math"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // L2-regularised L2-loss linear SVM in the primal (Keerthi and DeCoste, 2005; Lin, Weng and Keerthi, 2008; what liblinear
@@ -80,7 +80,7 @@ type Trainer struct {
 }
 
 // New prepares to learn from x, which it keeps and never changes.
-func New(x *dataset.Columns, o Options, threads int) (*Trainer, error) {
+func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	o, err := o.WithDefaults(x.Rows)
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func rounded(w []float64) (*model.Linear, error) {
 	dim := len(w) - 1
 	top := 0.0
 	for _, v := range w[:dim] {
-		top = max(top, math.Abs(v)/(dataset.Bins-1))
+		top = max(top, math.Abs(v)/(vectors.Bins-1))
 	}
 	bias := math.Abs(w[dim])
 	if sum := top + bias; math.IsNaN(sum) || math.IsInf(sum, 0) {
@@ -265,7 +265,7 @@ func rounded(w []float64) (*model.Linear, error) {
 	}
 	h := &model.Linear{Weight: make([]int32, dim)}
 	for j, v := range w[:dim] {
-		h.Weight[j] = int32(math.RoundToEven(v / (dataset.Bins - 1) * scale))
+		h.Weight[j] = int32(math.RoundToEven(v / (vectors.Bins - 1) * scale))
 	}
 	h.Bias = int64(math.RoundToEven(w[dim] * scale))
 	return h, nil

@@ -11,16 +11,16 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
-func columnsOf(n, dim int, bin func(i, j int) uint8) *dataset.Columns {
-	q := dataset.Quantizer{Lo: make([]float32, dim), Hi: make([]float32, dim)}
+func columnsOf(n, dim int, bin func(i, j int) uint8) *vectors.Columns {
+	q := vectors.Quantizer{Lo: make([]float32, dim), Hi: make([]float32, dim)}
 	for j := range dim {
-		q.Hi[j] = dataset.Bins - 1
+		q.Hi[j] = vectors.Bins - 1
 	}
-	x := dataset.NewColumns(n, q)
+	x := vectors.NewColumns(n, q)
 	for i := range n {
 		for j := range dim {
 			x.Column(j)[i] = bin(i, j)
@@ -30,7 +30,7 @@ func columnsOf(n, dim int, bin func(i, j int) uint8) *dataset.Columns {
 }
 
 // planes is random data cut by a random plane, with noise.
-func planes(rng *rand.Rand, n, dim int, noise float64) (*dataset.Columns, []int8) {
+func planes(rng *rand.Rand, n, dim int, noise float64) (*vectors.Columns, []int8) {
 	x := columnsOf(n, dim, func(i, j int) uint8 { return uint8(rng.IntN(256)) })
 	w := make([]float64, dim)
 	for j := range w {
@@ -51,7 +51,7 @@ func planes(rng *rand.Rand, n, dim int, noise float64) (*dataset.Columns, []int8
 }
 
 // slow is f(w) and its gradient, as defined.
-func slow(x *dataset.Columns, z []int8, c float64, w []float64) (f float64, g []float64) {
+func slow(x *vectors.Columns, z []int8, c float64, w []float64) (f float64, g []float64) {
 	g = append([]float64(nil), w...)
 	for _, v := range w {
 		f += v * v / 2
@@ -77,7 +77,7 @@ func slow(x *dataset.Columns, z []int8, c float64, w []float64) (f float64, g []
 }
 
 // descend finds the least f by gradient steps with momentum.
-func descend(x *dataset.Columns, z []int8, c float64) float64 {
+func descend(x *vectors.Columns, z []int8, c float64) float64 {
 	dim := x.Dim() + 1
 	step := 1 / (1 + 2*c*float64(len(z)*dim)) // no curvature is greater
 	w, at := make([]float64, dim), make([]float64, dim)
@@ -130,7 +130,7 @@ func fit(t testing.TB, b *Trainer, z []int8) (*model.Linear, float64) {
 	return h, miss
 }
 
-func newTrainer(t testing.TB, x *dataset.Columns, o Options, threads int) *Trainer {
+func newTrainer(t testing.TB, x *vectors.Columns, o Options, threads int) *Trainer {
 	t.Helper()
 	b, err := New(x, o, threads)
 	if err != nil {

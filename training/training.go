@@ -12,15 +12,15 @@ import (
 
 	"hashgrove"
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Job is one training run. Trainer, X and Y decide the model; the rest decides how to get there.
 type Job struct {
 	Trainer  hashgrove.Trainer
-	X        *dataset.Columns
+	X        *vectors.Columns
 	Y        affinity.Matrix
 	Similar  Similarity        // how Y was made; it is stored with the options
 	Data     string            // digest of data and supervision, stored in the model

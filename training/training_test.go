@@ -13,10 +13,10 @@ import (
 	"hashgrove"
 	"hashgrove/affinity"
 	"hashgrove/boost"
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/internal/fashion"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // job is a quick training on some of the demo's pictures.
@@ -33,11 +33,11 @@ func job(t *testing.T, bits int) Job {
 	}
 }
 
-func columns(t *testing.T, lo, hi int) (*dataset.Columns, []int32) {
+func columns(t *testing.T, lo, hi int) (*vectors.Columns, []int32) {
 	t.Helper()
 	part := fashion.Train()
 	ctx := context.Background()
-	r, err := dataset.RangesOf(ctx, part.X)
+	r, err := vectors.RangesOf(ctx, part.X)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func columns(t *testing.T, lo, hi int) (*dataset.Columns, []int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := dataset.Quantize(ctx, part.X.Slice(lo, hi), hi-lo, q, 0)
+	x, err := vectors.Quantize(ctx, part.X.Slice(lo, hi), hi-lo, q, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

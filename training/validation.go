@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"hashgrove"
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Validation is held-out rows that serve as queries against the training rows: after every bit the tie-aware MAP
 // tells whether the bit helped.
 type Validation struct {
-	X     *dataset.Columns // quantised like the training rows
+	X     *vectors.Columns // quantised like the training rows
 	Truth eval.Truth       // queries are the rows of X, base is the training rows
 }
 

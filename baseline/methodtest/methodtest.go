@@ -24,15 +24,15 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Method is what is tested: baseline.Method, without its package.
 type Method interface {
-	Train(ctx context.Context, x dataset.Source) (model.Encoder, error)
+	Train(ctx context.Context, x vectors.Source) (model.Encoder, error)
 }
 
 // Case is a method and what is known about it.
@@ -108,7 +108,7 @@ func Run(t *testing.T, c Case) {
 	})
 }
 
-func (c Case) train(t *testing.T, m Method, x dataset.Source) model.Encoder {
+func (c Case) train(t *testing.T, m Method, x vectors.Source) model.Encoder {
 	t.Helper()
 	e, err := m.Train(context.Background(), x)
 	if err != nil {
@@ -238,7 +238,7 @@ func (c Case) checkOddData(t *testing.T) {
 func (c Case) checkGain(t *testing.T, e model.Encoder, x Labelled) {
 	q := Clusters(2, 80)
 	m := &model.Model{Encoder: e}
-	encode := func(x dataset.Matrix) hamming.Codes {
+	encode := func(x vectors.Matrix) hamming.Codes {
 		codes, err := m.Encode(context.Background(), x, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -261,7 +261,7 @@ func (c Case) checkGain(t *testing.T, e model.Encoder, x Labelled) {
 
 // Labelled is a matrix with classes.
 type Labelled struct {
-	dataset.Matrix
+	vectors.Matrix
 	Class []int32
 	Tags  bool // give two tags for every class instead
 }
@@ -273,7 +273,7 @@ func Clusters(seed uint64, rows int) Labelled {
 	for i := range c {
 		c[i] = 10 + 4*centre.Float32()
 	}
-	x := Labelled{Matrix: dataset.Matrix{Rows: rows, Cols: dim, Data: make([]float32, rows*dim)}, Class: make([]int32, rows)}
+	x := Labelled{Matrix: vectors.Matrix{Rows: rows, Cols: dim, Data: make([]float32, rows*dim)}, Class: make([]int32, rows)}
 	for i := range rows {
 		class := rng.IntN(classes)
 		x.Class[i] = int32(class)
@@ -284,9 +284,9 @@ func Clusters(seed uint64, rows int) Labelled {
 	return x
 }
 
-// Chunks implements dataset.Source.
-func (x Labelled) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+// Chunks implements vectors.Source.
+func (x Labelled) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for c, err := range x.Matrix.Chunks(ctx) {
 			if err == nil {
 				c = x.named(c)
@@ -298,7 +298,7 @@ func (x Labelled) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 	}
 }
 
-func (x Labelled) named(c dataset.Chunk) dataset.Chunk {
+func (x Labelled) named(c vectors.Chunk) vectors.Chunk {
 	for _, class := range x.Class[c.First : c.First+c.X.Rows] {
 		name := fmt.Sprint("class ", class)
 		if x.Tags {
@@ -313,14 +313,14 @@ func (x Labelled) named(c dataset.Chunk) dataset.Chunk {
 // pieces is the same source in chunks of odd sizes, which spoils a chunk when the next one is asked for.
 type pieces struct{ Labelled }
 
-func (p pieces) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (p pieces) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for lo, n := 0, 1; lo < p.Rows; n = n*3%50 + 1 {
 			if ctx.Err() != nil {
-				yield(dataset.Chunk{}, context.Cause(ctx))
+				yield(vectors.Chunk{}, context.Cause(ctx))
 				return
 			}
-			c := p.named(dataset.Chunk{First: lo, X: p.Slice(lo, min(lo+n, p.Rows))})
+			c := p.named(vectors.Chunk{First: lo, X: p.Slice(lo, min(lo+n, p.Rows))})
 			c.X.Data = slices.Clone(c.X.Data)
 			if !yield(c, nil) {
 				return

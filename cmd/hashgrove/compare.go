@@ -23,6 +23,7 @@ import (
 	"hashgrove/experiments"
 	"hashgrove/feature"
 	"hashgrove/report"
+	"hashgrove/vectors"
 )
 
 type compareCommand struct {
@@ -175,7 +176,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		if err != nil {
 			return nil, nil, err
 		}
-		src := dataset.Source(set)
+		src := vectors.Source(set)
 		if c.features != "" {
 			shape, ok := set.Shape()
 			if !ok {
@@ -314,7 +315,7 @@ func (c *compareCommand) pictures(ctx context.Context, data *compare.Data) compa
 }
 
 // picturesOf makes a PNG of each of the rows of a source of pictures.
-func picturesOf(ctx context.Context, src dataset.Source, shape dataset.Shape, rows []int) (map[int][]byte, error) {
+func picturesOf(ctx context.Context, src vectors.Source, shape dataset.Shape, rows []int) (map[int][]byte, error) {
 	found := map[int][]byte{}
 	left := slices.Clone(rows)
 	slices.Sort(left)

@@ -8,6 +8,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 // dataFlags is the one way to say which vectors and what is known about them, on every verb.
@@ -81,7 +82,7 @@ func (d dataFlags) open(paths []string) (*dataset.Set, error) {
 }
 
 // scan reads the data once.
-func (a *app) scan(ctx context.Context, src dataset.Source, digest bool) (*dataset.Summary, error) {
+func (a *app) scan(ctx context.Context, src vectors.Source, digest bool) (*dataset.Summary, error) {
 	p := a.start("reading", 0, 0)
 	defer p.end()
 	s, err := dataset.Scan(ctx, src, dataset.ScanOptions{Digest: digest, Progress: p.tick})

@@ -18,6 +18,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/internal/fashion"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 type demoCommand struct {
@@ -135,7 +136,7 @@ func (c *demoCommand) data(ctx context.Context) (*compare.Data, error) {
 		for i, k := range part.from.Class {
 			labels[i] = fashion.Names[k]
 		}
-		p, err := compare.Read(ctx, dataset.WithLabels(part.from.X, labels), nil)
+		p, err := compare.Read(ctx, vectors.WithLabels(part.from.X, labels), nil)
 		if err != nil {
 			return nil, err
 		}

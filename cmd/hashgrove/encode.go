@@ -10,6 +10,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 type encodeCommand struct {
@@ -138,7 +139,7 @@ func (c *encodeCommand) encode(ctx context.Context, m *model.Model, set *dataset
 		out.Abort()
 		return 0, err
 	}
-	err = m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk dataset.Chunk) error {
+	err = m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		rows = first + codes.Len()
 		p.tick(rows)
 		return out.Write(codes, chunk.IDs)

@@ -13,6 +13,7 @@ import (
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 type evalCommand struct {
@@ -155,7 +156,7 @@ func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, pat
 	e := &encoded{sum, hamming.NewCodes(sum.Rows, m.Encoder.Bits())}
 	p := c.start("encoding", sum.Rows, 0)
 	defer p.end()
-	return e, m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, _ dataset.Chunk) error {
+	return e, m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, _ vectors.Chunk) error {
 		copy(e.codes.Data[first*e.codes.Words:], codes.Data)
 		p.tick(first + codes.Len())
 		return nil

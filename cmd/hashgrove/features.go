@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/feature"
+	"hashgrove/vectors"
 )
 
 type featuresCommand struct {
@@ -96,7 +97,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	r := featuresReport{Output: c.output, Extractor: c.save, Kind: extractor.Kind(), Dims: extractor.Dim(), LearnSeconds: learned.Seconds()}
 	if c.output != "" {
 		began = time.Now()
-		pictures, rows := dataset.Source(set), max(set.Rows(), 0)
+		pictures, rows := vectors.Source(set), max(set.Rows(), 0)
 		if c.mirror {
 			pictures, rows = feature.Mirrored(set, shape), 2*rows
 		}
@@ -196,7 +197,7 @@ func (c *featuresCommand) learn(ctx context.Context, set *dataset.Set, shape dat
 }
 
 // write streams the vectors to the output, and what is known about the rows to files beside it.
-func (c *featuresCommand) write(ctx context.Context, rows int, src dataset.Source, r *featuresReport) error {
+func (c *featuresCommand) write(ctx context.Context, rows int, src vectors.Source, r *featuresReport) error {
 	p := c.start("extracting", rows, 0)
 	defer p.end()
 	saved, err := dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.tick)

@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/boost"
 	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 type inspectCommand struct {
@@ -122,13 +123,13 @@ func (c *inspectCommand) supervision(sum *dataset.Summary, r *inspectReport) err
 
 // trainSeconds estimates the time of training 64 bits from a few trees on the first rows: the cost is linear in
 // rows, trees and bits.
-func trainSeconds(ctx context.Context, src dataset.Source, sum *dataset.Summary, threads int) (float64, error) {
+func trainSeconds(ctx context.Context, src vectors.Source, sum *dataset.Summary, threads int) (float64, error) {
 	const sample, rounds = 5000, 8
 	q, err := sum.Ranges.Quantizer()
 	if err != nil {
 		return 0, err
 	}
-	x := dataset.NewColumns(min(sum.Rows, sample), q)
+	x := vectors.NewColumns(min(sum.Rows, sample), q)
 	for chunk, err := range src.Chunks(ctx) {
 		if err != nil {
 			return 0, err

@@ -14,6 +14,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // itemFlags says which items go into an index.
@@ -42,7 +43,7 @@ type itemSource struct {
 
 	model *model.Model
 	set   *dataset.Set
-	src   dataset.Source
+	src   vectors.Source
 
 	batch *index.Batch
 	named bool // the rows have ids
@@ -165,11 +166,11 @@ func (in *itemSource) read(ctx context.Context, a *app, n int) (*index.Batch, er
 			}
 			in.batch.Fingerprint, first = f, false
 			p.tick(len(in.batch.IDs) + codes.Len())
-			return errors.Join(ctx.Err(), in.append(codes, dataset.Chunk{IDs: ids}))
+			return errors.Join(ctx.Err(), in.append(codes, vectors.Chunk{IDs: ids}))
 		})
 	} else {
 		in.batch.Fingerprint = in.model.Fingerprint()
-		err = in.model.EncodeSource(ctx, in.src, a.threads, func(first int, codes hamming.Codes, chunk dataset.Chunk) error {
+		err = in.model.EncodeSource(ctx, in.src, a.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 			p.tick(first + codes.Len())
 			return in.append(codes, chunk)
 		})
@@ -193,7 +194,7 @@ func (in *itemSource) read(ctx context.Context, a *app, n int) (*index.Batch, er
 }
 
 // append adds rows to the batch.
-func (in *itemSource) append(codes hamming.Codes, chunk dataset.Chunk) error {
+func (in *itemSource) append(codes hamming.Codes, chunk vectors.Chunk) error {
 	for i := range codes.Len() {
 		row := len(in.batch.IDs)
 		it := index.Item{ID: index.Int(int64(row)), Code: codes.Row(i)}

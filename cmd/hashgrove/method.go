@@ -16,6 +16,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // fastHash is the method that train is about; the others are those of package baseline.
@@ -86,7 +87,7 @@ type methodOptions struct {
 }
 
 // trainMethod is train with a method of package baseline.
-func (c *trainCommand) trainMethod(ctx context.Context, set *dataset.Set, src dataset.Source, extractor feature.Extractor, sum *dataset.Summary, began time.Time) error {
+func (c *trainCommand) trainMethod(ctx context.Context, set *dataset.Set, src vectors.Source, extractor feature.Extractor, sum *dataset.Summary, began time.Time) error {
 	o := c.other
 	o.Bits, o.Seed, o.Threads, o.MinShared = c.trainer.Bits, c.seed, c.threads, c.similar.minShared
 	d, _ := baseline.Describe(c.method) // it was checked
@@ -108,7 +109,7 @@ func (c *trainCommand) trainMethod(ctx context.Context, set *dataset.Set, src da
 		if err != nil {
 			return err
 		}
-		src = dataset.Select(src, keep)
+		src = vectors.Select(src, keep)
 		rows = sum.Only(keep).Rows
 	}
 	if sum.Pairs != nil {

@@ -15,6 +15,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // queries is what to search for. Vectors and labels are there when the data have them and they are wanted.
@@ -22,7 +23,7 @@ type queries struct {
 	names       []string
 	labels      []string
 	codes       hamming.Codes
-	vectors     dataset.Matrix
+	vectors     vectors.Matrix
 	fingerprint model.Fingerprint // of the codes; zeros when they are the index's own
 }
 
@@ -137,10 +138,10 @@ func (c *searchCommand) readVectors(ctx context.Context, q *queries, m *model.Mo
 	}
 	q.fingerprint = m.Fingerprint()
 	rows := 0
-	vectors := c.margins || len(c.rerank) > 0
+	keep := c.margins || len(c.rerank) > 0
 	p := c.start("encoding", max(set.Rows(), 0), 0)
 	defer p.end()
-	err = m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk dataset.Chunk) error {
+	err = m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		rows = first + codes.Len()
 		p.tick(rows)
 		for i := range codes.Len() {
@@ -154,7 +155,7 @@ func (c *searchCommand) readVectors(ctx context.Context, q *queries, m *model.Mo
 			if chunk.Labels != nil {
 				label = chunk.Labels[i]
 			}
-			if vectors {
+			if keep {
 				vector = chunk.X.Row(i)
 			}
 			q.add(name, label, codes.Row(i), vector)
@@ -191,7 +192,7 @@ func (c *searchCommand) allRows(q *queries, paths []string, rows int) error {
 }
 
 // openFor opens data that the model shall encode: the set of rows and the source of the model's vectors.
-func openFor(m *model.Model, d dataFlags, paths []string, threads int) (*dataset.Set, dataset.Source, error) {
+func openFor(m *model.Model, d dataFlags, paths []string, threads int) (*dataset.Set, vectors.Source, error) {
 	set, err := d.open(paths)
 	if err != nil {
 		return nil, nil, err
@@ -215,7 +216,7 @@ func (c *searchCommand) itemVectors(ctx context.Context, m *model.Model, ids map
 	if err != nil {
 		return nil, fmt.Errorf("--rerank: %w", err)
 	}
-	src := dataset.Source(set)
+	src := vectors.Source(set)
 	if m != nil {
 		if src, err = m.Source(set, c.threads); err != nil {
 			return nil, fmt.Errorf("--rerank: %w", err)

@@ -22,6 +22,7 @@ import (
 	"hashgrove/inference"
 	"hashgrove/model"
 	"hashgrove/training"
+	"hashgrove/vectors"
 )
 
 // trainCommand holds the flags of train.
@@ -169,7 +170,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 }
 
 // vectors is what is learned from: the rows as they are, or the features of pictures, mirror images after them.
-func (c *trainCommand) vectors(set *dataset.Set) (dataset.Source, feature.Extractor, error) {
+func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extractor, error) {
 	if c.features == "" {
 		if c.mirror {
 			return nil, nil, usagef("--mirror needs --features, to make vectors of the mirror images; \"hashgrove features --mirror\" writes such vectors")
@@ -184,7 +185,7 @@ func (c *trainCommand) vectors(set *dataset.Set) (dataset.Source, feature.Extrac
 	if err != nil {
 		return nil, nil, err
 	}
-	pictures := dataset.Source(set)
+	pictures := vectors.Source(set)
 	if c.mirror {
 		if c.similar.pairs != "" {
 			return nil, nil, usagef("--mirror and --pairs exclude each other: pairs say nothing of mirror images")
@@ -234,7 +235,7 @@ func (c *trainCommand) learn(ctx context.Context, job training.Job) (*training.R
 }
 
 // job makes the training job from the scanned data: which rows train, which validate, and who is similar to whom.
-func (c *trainCommand) job(ctx context.Context, all dataset.Source, sum *dataset.Summary) (training.Job, error) {
+func (c *trainCommand) job(ctx context.Context, all vectors.Source, sum *dataset.Summary) (training.Job, error) {
 	job := training.Job{
 		Trainer: c.trainer, Data: hex.EncodeToString(sum.Digest[:]),
 		Checkpoint: c.output + ".ckpt", Resume: c.resume, Restart: c.restart,
@@ -291,9 +292,9 @@ func (c *trainCommand) job(ctx context.Context, all dataset.Source, sum *dataset
 	}
 	train, src, ranges := sum, all, sum.Ranges
 	if slices.Contains(keep, false) { // the range may know nothing of rows that are held out
-		train, src = sum.Only(keep), dataset.Select(all, keep)
+		train, src = sum.Only(keep), vectors.Select(all, keep)
 		var err error
-		if ranges, err = dataset.RangesOf(ctx, src); err != nil {
+		if ranges, err = vectors.RangesOf(ctx, src); err != nil {
 			return job, err
 		}
 		train.Ranges, train.Constant = ranges, sum.Constant
@@ -315,7 +316,7 @@ func (c *trainCommand) job(ctx context.Context, all dataset.Source, sum *dataset
 		}
 		quantizer = old.Quantizer
 	}
-	if job.X, err = dataset.Quantize(ctx, src, train.Rows, quantizer, c.threads); err != nil {
+	if job.X, err = vectors.Quantize(ctx, src, train.Rows, quantizer, c.threads); err != nil {
 		return job, err
 	}
 	if job.Y, err = c.affinity(train); err != nil {
@@ -326,7 +327,7 @@ func (c *trainCommand) job(ctx context.Context, all dataset.Source, sum *dataset
 	}
 	if c.patience > 0 {
 		held := sum.Only(validate)
-		x, err := dataset.Quantize(ctx, dataset.Select(all, validate), held.Rows, quantizer, c.threads)
+		x, err := vectors.Quantize(ctx, vectors.Select(all, validate), held.Rows, quantizer, c.threads)
 		if err != nil {
 			return job, err
 		}

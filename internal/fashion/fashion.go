@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 //go:embed NOTICE *.gz
@@ -28,7 +28,7 @@ var Files = []string{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz",
 
 // Part is the pictures of one part with their classes.
 type Part struct {
-	X     dataset.Matrix
+	X     vectors.Matrix
 	Class []int32
 }
 
@@ -45,7 +45,7 @@ func part(name string) Part {
 	if len(labels) != n || len(pictures) != n*Dim {
 		panic(fmt.Sprintf("fashion: %s has %d labels and %d pixels", name, len(labels), len(pictures)))
 	}
-	p := Part{dataset.Matrix{Rows: n, Cols: Dim, Data: make([]float32, n*Dim)}, make([]int32, n)}
+	p := Part{vectors.Matrix{Rows: n, Cols: Dim, Data: make([]float32, n*Dim)}, make([]int32, n)}
 	for i, v := range pictures {
 		p.X.Data[i] = float32(v)
 	}

@@ -14,9 +14,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // KMeansOptions are the options of KMeans.
@@ -27,7 +27,7 @@ type KMeansOptions struct {
 }
 
 // KMeans returns k centres of the rows of x, and the centre of every row. Where rows are equal, so may be centres.
-func KMeans(ctx context.Context, x dataset.Matrix, k int, o KMeansOptions) (centres dataset.Matrix, assigned []int32, err error) {
+func KMeans(ctx context.Context, x vectors.Matrix, k int, o KMeansOptions) (centres vectors.Matrix, assigned []int32, err error) {
 	if k < 1 || k > x.Rows {
 		return centres, nil, fmt.Errorf("%d centres of %d rows: give from 1 centre to one per row", k, x.Rows)
 	}
@@ -35,7 +35,7 @@ func KMeans(ctx context.Context, x dataset.Matrix, k int, o KMeansOptions) (cent
 		o.Steps = 10
 	}
 	d := x.Cols
-	centres = dataset.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
+	centres = vectors.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
 	rng := rand.New(rand.NewPCG(o.Seed, 0x63))
 	order := rng.Perm(x.Rows)[:k]
 	slices.Sort(order)
@@ -61,7 +61,7 @@ func KMeans(ctx context.Context, x dataset.Matrix, k int, o KMeansOptions) (cent
 
 // assign finds the nearest centre of every row, the first of equal ones, and its distance, and returns whether any row
 // has another one than before.
-func assign(ctx context.Context, x, centres dataset.Matrix, assigned []int32, distance []float64, threads int) (moved bool, err error) {
+func assign(ctx context.Context, x, centres vectors.Matrix, assigned []int32, distance []float64, threads int) (moved bool, err error) {
 	const block = 240
 	d, k := x.Cols, centres.Rows
 	half := make([]float64, k) // |c|^2 / 2
@@ -97,7 +97,7 @@ func square(v []float32) float64 {
 }
 
 // update moves every centre to the mean of its rows.
-func update(ctx context.Context, x, centres dataset.Matrix, assigned []int32, distance []float64, threads int) error {
+func update(ctx context.Context, x, centres vectors.Matrix, assigned []int32, distance []float64, threads int) error {
 	rows := make([][]int32, centres.Rows)
 	for i, q := range assigned {
 		rows[q] = append(rows[q], int32(i))

@@ -11,7 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
+	"hashgrove/vectors"
 )
 
 var background = context.Background()
@@ -209,12 +209,12 @@ func TestOrthonormalise(t *testing.T) {
 }
 
 // pieces is a source whose chunks have odd sizes and are spoiled when the next is asked for.
-type pieces struct{ dataset.Matrix }
+type pieces struct{ vectors.Matrix }
 
-func (p pieces) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
+func (p pieces) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
 		for lo, n := 0, 1; lo < p.Rows; n = n*3%700 + 1 {
-			c := dataset.Chunk{First: lo, X: p.Slice(lo, min(lo+n, p.Rows))}
+			c := vectors.Chunk{First: lo, X: p.Slice(lo, min(lo+n, p.Rows))}
 			c.X.Data = slices.Clone(c.X.Data)
 			if !yield(c, nil) {
 				return
@@ -225,9 +225,9 @@ func (p pieces) Chunks(ctx context.Context) iter.Seq2[dataset.Chunk, error] {
 	}
 }
 
-func randomMatrix(seed uint64, rows, cols int) dataset.Matrix {
+func randomMatrix(seed uint64, rows, cols int) vectors.Matrix {
 	rng := rand.New(rand.NewPCG(seed, 2))
-	x := dataset.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
+	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64()) + float32(i%cols)
 	}
@@ -273,7 +273,7 @@ func TestCovariance(t *testing.T) {
 	if err := CovarianceProduct(pieces{x}, mean, x.Rows, 2)(background, b, v); err != nil || !mat.Equal(a, b) {
 		t.Errorf("threads or chunks change the product (%v)", err)
 	}
-	if _, _, err := Covariance(background, dataset.Matrix{Cols: maxSide + 1}, nil, 1); err == nil {
+	if _, _, err := Covariance(background, vectors.Matrix{Cols: maxSide + 1}, nil, 1); err == nil {
 		t.Error("a covariance of any size")
 	}
 }
@@ -289,7 +289,7 @@ func between(a, b []float32) float64 {
 
 func TestKMeans(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	x := dataset.Matrix{Rows: 600, Cols: 5, Data: make([]float32, 3000)}
+	x := vectors.Matrix{Rows: 600, Cols: 5, Data: make([]float32, 3000)}
 	for i := range x.Data {
 		x.Data[i] = float32(10*(i/5%4)*(i%5+1)) + rng.Float32()
 	}
@@ -323,7 +323,7 @@ func TestKMeans(t *testing.T) {
 	if !slices.Equal(c1.Data, c2.Data) || !slices.Equal(a1, a2) {
 		t.Error("threads change the centres")
 	}
-	same := dataset.Matrix{Rows: 10, Cols: 2, Data: make([]float32, 20)}
+	same := vectors.Matrix{Rows: 10, Cols: 2, Data: make([]float32, 20)}
 	if c, _, err := KMeans(background, same, 10, KMeansOptions{}); err != nil || slices.ContainsFunc(c.Data, func(v float32) bool { return v != 0 }) {
 		t.Errorf("equal rows: %v, %v", c.Data, err)
 	}

@@ -7,9 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // Sums over the rows of a source: products are taken in single precision over few rows, and added in double.
@@ -19,24 +19,24 @@ const blockRows = 1024
 
 // Blocks yields the rows of a source in matrices of the given number of rows, the last of fewer, with the number of their
 // first row. They are lent until the next.
-func Blocks(ctx context.Context, src dataset.Source, rows int) iter.Seq2[dataset.Chunk, error] {
-	return func(yield func(dataset.Chunk, error) bool) {
-		if x, ok := src.(dataset.Matrix); ok { // no need to copy
+func Blocks(ctx context.Context, src vectors.Source, rows int) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		if x, ok := src.(vectors.Matrix); ok { // no need to copy
 			for lo := 0; lo < x.Rows; lo += rows {
 				if ctx.Err() != nil {
-					yield(dataset.Chunk{}, context.Cause(ctx))
+					yield(vectors.Chunk{}, context.Cause(ctx))
 					return
 				}
-				if !yield(dataset.Chunk{First: lo, X: x.Slice(lo, min(lo+rows, x.Rows))}, nil) {
+				if !yield(vectors.Chunk{First: lo, X: x.Slice(lo, min(lo+rows, x.Rows))}, nil) {
 					return
 				}
 			}
 			return
 		}
-		out := dataset.Chunk{X: dataset.Matrix{Cols: src.Dim()}}
+		out := vectors.Chunk{X: vectors.Matrix{Cols: src.Dim()}}
 		for c, err := range src.Chunks(ctx) {
 			if err != nil {
-				yield(dataset.Chunk{}, err)
+				yield(vectors.Chunk{}, err)
 				return
 			}
 			for lo := 0; lo < c.X.Rows; {
@@ -60,7 +60,7 @@ func Blocks(ctx context.Context, src dataset.Source, rows int) iter.Seq2[dataset
 }
 
 // centred copies x less the mean, which may be nil, into buf, and returns it.
-func centred(buf []float32, x dataset.Matrix, mean []float32) dataset.Matrix {
+func centred(buf []float32, x vectors.Matrix, mean []float32) vectors.Matrix {
 	if mean == nil {
 		return x
 	}
@@ -71,7 +71,7 @@ func centred(buf []float32, x dataset.Matrix, mean []float32) dataset.Matrix {
 			row[j] -= m
 		}
 	}
-	return dataset.Matrix{Rows: x.Rows, Cols: x.Cols, Data: buf}
+	return vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: buf}
 }
 
 // maxSide bounds the matrices that Covariance makes: 2 GB.
@@ -79,7 +79,7 @@ const maxSide = 1 << 14
 
 // Covariance returns the mean of (x - mean)(x - mean)' over all rows, and their number. The mean may be nil for zeros.
 // The matrix has d x d values: for wide vectors use CovarianceProduct.
-func Covariance(ctx context.Context, src dataset.Source, mean []float32, threads int) (*mat.SymDense, int, error) {
+func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads int) (*mat.SymDense, int, error) {
 	d := src.Dim()
 	if d > maxSide {
 		return nil, 0, fmt.Errorf("a covariance of %d dimensions, and at most %d are allowed", d, maxSide)
@@ -125,7 +125,7 @@ func Covariance(ctx context.Context, src dataset.Source, mean []float32, threads
 
 // CovarianceProduct is the product with the mean of (x - mean)(x - mean)' over the given number of rows of a source, each
 // of weight 1/rows. Every product reads the source once. The mean may be nil for zeros.
-func CovarianceProduct(src dataset.Source, mean []float32, rows, threads int) Product {
+func CovarianceProduct(src vectors.Source, mean []float32, rows, threads int) Product {
 	d := src.Dim()
 	return func(ctx context.Context, dst, v *mat.Dense) error {
 		k, _ := v.Dims()

@@ -1,10 +1,10 @@
-// Package dataset brings vectors and what is known about them (classes, tags, pairs, ids) from files to the
-// learner: it recognises the format, checks every value, and streams rows in bounded memory.
+// Package vectors is rows of float32 values and what learners make of them: what everything else stands on.
 //
-//	Open       files named by a Spec   -> Set, a Source of rows
-//	Scan       one pass over a Source  -> Summary: rows, ranges, supervision, bad rows
-//	Quantize   one more pass           -> Columns: one byte per value, column by column
-package dataset
+//	Matrix              rows in memory
+//	Source, Chunk       rows in order, any number of times, in bounded memory
+//	Ranges, Quantizer   256 linear bins per column
+//	Columns             quantised rows, one byte per value, column by column
+package vectors
 
 import (
 	"context"
@@ -51,7 +51,7 @@ type Chunk struct {
 	Labels []string
 	Tags   [][]string
 
-	rows []int // of a Set: where each row is in the files, counted over all of them and over bad rows too
+	Places []int // of a Set: where each row is in the files, counted over all of them and over bad rows too
 }
 
 // Source yields vectors in order, any number of times, in bounded memory.
@@ -63,7 +63,7 @@ type Source interface {
 }
 
 // chunkRows is how many rows of the given width make a chunk of about a megabyte.
-func chunkRows(cols int) int { return min(max(1<<18/max(cols, 1), 64), 8192) }
+func ChunkRows(cols int) int { return min(max(1<<18/max(cols, 1), 64), 8192) }
 
 // Dim makes Matrix a Source.
 func (m Matrix) Dim() int { return m.Cols }
@@ -71,7 +71,7 @@ func (m Matrix) Dim() int { return m.Cols }
 // Chunks makes Matrix a Source.
 func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		step := chunkRows(m.Cols)
+		step := ChunkRows(m.Cols)
 		for lo := 0; lo < m.Rows; lo += step {
 			if ctx.Err() != nil {
 				yield(Chunk{}, context.Cause(ctx))
@@ -109,7 +109,7 @@ func (s selection) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 			}
 			seen = c.First + c.X.Rows
 			out.First += out.X.Rows
-			c.only(s.keep[c.First:seen], &out)
+			c.Only(s.keep[c.First:seen], &out)
 			if out.X.Rows > 0 && !yield(out, nil) {
 				return
 			}
@@ -121,7 +121,7 @@ func (s selection) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 }
 
 // only copies the kept rows of a lent chunk into out, whose memory it uses again.
-func (c Chunk) only(keep []bool, out *Chunk) {
+func (c Chunk) Only(keep []bool, out *Chunk) {
 	out.X.Cols = c.X.Cols
 	out.X.Data, out.IDs, out.Labels, out.Tags = out.X.Data[:0], out.IDs[:0], out.Labels[:0], out.Tags[:0]
 	out.X.Rows = 0
@@ -155,8 +155,8 @@ func (c Chunk) Slice(lo, hi int) Chunk {
 	if c.Tags != nil {
 		out.Tags = c.Tags[lo:hi]
 	}
-	if c.rows != nil {
-		out.rows = c.rows[lo:hi]
+	if c.Places != nil {
+		out.Places = c.Places[lo:hi]
 	}
 	return out
 }
