@@ -13,7 +13,12 @@ package affinity
 type Matrix interface {
 	Len() int
 	At(i, j int) int
+	// Counts is the number of unordered pairs of each kind.
+	Counts() (similar, dissimilar int64)
 }
+
+// DefaultShared is the number of tags that similar rows share at least, where nobody says otherwise.
+const DefaultShared = 2
 
 // Defined lists all defined pairs of a matrix, by looking at each of the n² once.
 func Defined(m Matrix) (*Pairs, error) {

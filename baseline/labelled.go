@@ -11,24 +11,24 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
 // WithPairs is the source with pairs of its rows that are known to be similar or dissimilar, for the methods that learn
 // from any affinity. Rows are counted from 0.
-func WithPairs(x vectors.Source, pairs []dataset.Pair) vectors.Source { return paired{x, pairs} }
+func WithPairs(x vectors.Source, pairs []supervision.Pair) vectors.Source { return paired{x, pairs} }
 
 type paired struct {
 	vectors.Source
-	pairs []dataset.Pair
+	pairs []supervision.Pair
 }
 
 // Unwrap lends the source without the pairs.
 func (p paired) Unwrap() vectors.Source { return p.Source }
 
 // pairsOf finds the pairs of a source, also below sources that are made from it row by row.
-func pairsOf(x vectors.Source) []dataset.Pair {
+func pairsOf(x vectors.Source) []supervision.Pair {
 	for {
 		switch s := x.(type) {
 		case paired:
@@ -46,15 +46,15 @@ type labelled struct {
 	x      vectors.Source // the chosen rows
 	rows   int
 	y      affinity.Matrix
-	labels *dataset.Labels  // of the chosen rows; nil where they have none
-	tags   *dataset.Tags    // likewise
-	all    *dataset.Summary // of all rows of the source
+	labels *supervision.Labels // of the chosen rows; nil where they have none
+	tags   *supervision.Tags   // likewise
+	all    *supervision.Data   // of all rows of the source
 }
 
 // labelledRows draws rows from a source: want of them, or all when want is negative or there are no more. Of a source
 // with pairs only rows that are in a pair are drawn. It reads the source once.
 func labelledRows(ctx context.Context, x vectors.Source, want, minShared int, seed uint64) (*labelled, error) {
-	all, err := dataset.Scan(ctx, x, dataset.ScanOptions{})
+	all, err := supervision.Scan(ctx, x, supervision.ScanOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func labelledRows(ctx context.Context, x vectors.Source, want, minShared int, se
 }
 
 // pairedRows lists the rows that are in a pair, ascending.
-func pairedRows(pairs []dataset.Pair, n int) ([]int32, error) {
+func pairedRows(pairs []supervision.Pair, n int) ([]int32, error) {
 	in := make([]bool, n)
 	for k, p := range pairs {
 		if p.A < 0 || p.B < 0 || int(p.A) >= n || int(p.B) >= n {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -70,13 +70,13 @@ func withTags(seed uint64, rows, cols, classes int) vectors.Source {
 func withPairs(seed uint64, rows, cols, classes, pairs int) vectors.Source {
 	x, class := clusters(seed, rows, cols, classes)
 	rng := rand.New(rand.NewPCG(seed, 3))
-	var list []dataset.Pair
+	var list []supervision.Pair
 	for range pairs {
 		a, b := int32(rng.IntN(rows)), int32(rng.IntN(rows))
 		if a == b {
 			continue
 		}
-		p := dataset.Pair{A: a, B: b, Y: -1}
+		p := supervision.Pair{A: a, B: b, Y: -1}
 		if class[a] == class[b] {
 			p.Y = 1
 		}
@@ -117,7 +117,7 @@ func TestLabelledRows(t *testing.T) {
 			}
 		}
 	}
-	pairs := []dataset.Pair{{A: 3, B: 7, Y: 1}, {A: 7, B: 11, Y: -1}, {A: 20, B: 3, Y: -1}}
+	pairs := []supervision.Pair{{A: 3, B: 7, Y: 1}, {A: 7, B: 11, Y: -1}, {A: 20, B: 3, Y: -1}}
 	l := mustLabelled(t, WithPairs(x, pairs), -1)
 	if l.rows != 4 || l.labels != nil || l.y.At(0, 1) != 1 || l.y.At(1, 2) != -1 || l.y.At(3, 0) != -1 || l.y.At(2, 3) != 0 {
 		t.Errorf("pairs of rows 3, 7, 11 and 20 became others: %d rows", l.rows)
@@ -125,8 +125,8 @@ func TestLabelledRows(t *testing.T) {
 	for want, src := range map[string]vectors.Source{
 		"no labels":   x,
 		"all rows":    vectors.WithLabels(x, names(make([]int32, 200))),
-		"outside of":  WithPairs(x, []dataset.Pair{{A: 3, B: 200, Y: -1}}),
-		"no pair is ": WithPairs(x, []dataset.Pair{{A: 3, B: 4, Y: 1}}),
+		"outside of":  WithPairs(x, []supervision.Pair{{A: 3, B: 200, Y: -1}}),
+		"no pair is ": WithPairs(x, []supervision.Pair{{A: 3, B: 4, Y: 1}}),
 	} {
 		if _, err := labelledRows(ctx, src, -1, 0, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)

@@ -8,9 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -64,7 +64,7 @@ func TestPrincipalComponents(t *testing.T) {
 // What a trainer makes of reduced rows goes behind the map.
 func TestReduce(t *testing.T) {
 	x, _ := clusters(1, 300, 20, 4)
-	front, y, err := PCA{Dims: 6}.Reduce(context.Background(), WithPairs(x, []dataset.Pair{{A: 1, B: 2, Y: 1}}))
+	front, y, err := PCA{Dims: 6}.Reduce(context.Background(), WithPairs(x, []supervision.Pair{{A: 1, B: 2, Y: 1}}))
 	if err != nil || y.Dim() != 6 || len(pairsOf(y)) != 1 {
 		t.Fatalf("%v, pairs %v", err, pairsOf(y))
 	}

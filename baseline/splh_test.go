@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -141,9 +141,9 @@ func TestSPLHFewerBitsAreAPrefix(t *testing.T) {
 func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 	x, class := clusters(1, 30, 5, 3)
 	src := vectors.WithLabels(x, labelsOf(class))
-	var pairs []dataset.Pair
+	var pairs []supervision.Pair
 	for i := range int32(29) {
-		pairs = append(pairs, dataset.Pair{A: i, B: i + 1, Y: int8(1 - 2*(i%2))})
+		pairs = append(pairs, supervision.Pair{A: i, B: i + 1, Y: int8(1 - 2*(i%2))})
 	}
 	huge := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
 	for i := range huge.Data {

@@ -14,9 +14,9 @@ import (
 
 	"hashgrove"
 	"hashgrove/boost"
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -31,7 +31,7 @@ func clusters(seed uint64, n, classes int) *Part {
 	}
 	p := &Part{
 		X:      vectors.Matrix{Rows: n, Cols: useful + noise, Data: make([]float32, 0, n*(useful+noise))},
-		Labels: &dataset.Labels{}, Digest: fmt.Sprint("clusters", seed, n, classes),
+		Labels: &supervision.Labels{}, Digest: fmt.Sprint("clusters", seed, n, classes),
 	}
 	for k := range classes {
 		p.Labels.Names = append(p.Labels.Names, fmt.Sprintf("class %c", 'a'+k))

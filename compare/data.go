@@ -11,19 +11,19 @@ import (
 	"slices"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/eval"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
 // Part is rows in memory with what is known about them. Comparing needs the vectors themselves, again and again.
 type Part struct {
 	X      vectors.Matrix
-	Labels *dataset.Labels // nil when similarity is by tags
-	Tags   *dataset.Tags   // nil when similarity is by class
-	IDs    []string        // nil when there are none
-	Row    []int           // number of each row in the source that was read, from 0
-	Digest string          // of vectors and supervision
+	Labels *supervision.Labels // nil when similarity is by tags
+	Tags   *supervision.Tags   // nil when similarity is by class
+	IDs    []string            // nil when there are none
+	Row    []int               // number of each row in the source that was read, from 0
+	Digest string              // of vectors and supervision
 
 	Warnings []string // doubts, bad rows among them
 }
@@ -33,18 +33,18 @@ const maxValues = 1 << 32
 
 // Read reads a source with labels or tags, in two passes. Progress is called with the rows read so far; it may be nil.
 func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Part, error) {
-	sum, err := dataset.Scan(ctx, src, dataset.ScanOptions{Digest: true, Progress: progress})
+	sum, err := supervision.Scan(ctx, src, supervision.ScanOptions{Digest: true, Progress: progress})
 	if err != nil {
 		return nil, err
 	}
 	if sum.Labels == nil && sum.Tags == nil {
 		return nil, errors.New("nothing says which rows are similar: name classes with --label or --labels, or tags with --tags")
 	}
-	if int64(sum.Rows)*int64(sum.Dim) > maxValues {
-		return nil, fmt.Errorf("%d rows of %d dimensions are too many to compare in memory: take a sample", sum.Rows, sum.Dim)
+	if int64(sum.Rows)*int64(sum.Dim()) > maxValues {
+		return nil, fmt.Errorf("%d rows of %d dimensions are too many to compare in memory: take a sample", sum.Rows, sum.Dim())
 	}
 	p := &Part{
-		X:      vectors.Matrix{Rows: sum.Rows, Cols: sum.Dim, Data: make([]float32, 0, sum.Rows*sum.Dim)},
+		X:      vectors.Matrix{Rows: sum.Rows, Cols: sum.Dim(), Data: make([]float32, 0, sum.Rows*sum.Dim())},
 		Labels: sum.Labels, IDs: sum.IDs, Row: make([]int, sum.Rows),
 		Digest: hex.EncodeToString(sum.Digest[:]), Warnings: sum.Warnings,
 	}
@@ -60,7 +60,7 @@ func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Pa
 		}
 		p.X.Data = append(p.X.Data, c.X.Data...)
 	}
-	if len(p.X.Data) != sum.Rows*sum.Dim {
+	if len(p.X.Data) != sum.Rows*sum.Dim() {
 		return nil, fmt.Errorf("the data have another number of rows than the %d seen before: did a file change while it was read?", sum.Rows)
 	}
 	return p, nil
@@ -74,7 +74,7 @@ func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("%v is no share of the rows to search with: give a number between 0 and 1", share)
 	}
-	keep := dataset.HoldOut(p.X.Rows, share, seed)
+	keep := supervision.HoldOut(p.X.Rows, share, seed)
 	if p.Labels != nil {
 		keep = p.Labels.HoldOut(share, seed)
 	}

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/model"
 	"hashgrove/report"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -156,7 +156,7 @@ func variance(x vectors.Matrix, j int) float64 {
 
 // tagged gives every row the tags of its class and a random one.
 func tagged(p *Part) *Part {
-	p.Tags = &dataset.Tags{Start: []int{0}, Names: []string{"z"}}
+	p.Tags = &supervision.Tags{Start: []int{0}, Names: []string{"z"}}
 	for k := range p.Labels.Names {
 		p.Tags.Names = append(p.Tags.Names, fmt.Sprint("x", k), fmt.Sprint("y", k))
 	}
@@ -238,7 +238,7 @@ func TestReadAndSplit(t *testing.T) {
 	if _, err := Read(ctx, src.X, nil); err == nil || !strings.Contains(err.Error(), "--label") {
 		t.Errorf("rows without labels: %v", err)
 	}
-	large := &Part{X: vectors.Matrix{Rows: 50_000, Cols: 1, Data: make([]float32, 50_000)}, Row: make([]int, 50_000), Tags: &dataset.Tags{Start: make([]int, 50_001)}}
+	large := &Part{X: vectors.Matrix{Rows: 50_000, Cols: 1, Data: make([]float32, 50_000)}, Row: make([]int, 50_000), Tags: &supervision.Tags{Start: make([]int, 50_001)}}
 	if _, queries, err := large.Split(0, 1); err != nil || queries.X.Rows != 2000 {
 		t.Errorf("%v", err)
 	}

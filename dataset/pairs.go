@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hashgrove/supervision"
 )
 
 // A file of pairs says of two rows whether they are alike, one pair a line:
@@ -23,32 +25,17 @@ import (
 // a header. Or as JSON lines: {"a": 1, "b": 2, "y": "similar"}. The rows are named by id when the data have
 // ids, else by their number in the data, from 0. The file may be compressed.
 
-// Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or that nobody knows (0).
-type Pair struct {
-	A, B int32
-	Y    int8
-}
-
-// ReadPairs reads pairs of the rows of one data set, by id when ids is not nil, else by number. Each pair comes once,
-// A < B, in order of A, then B. A pair of a row with itself says nothing and is left out. Two lines that say
-// different things of one pair are an error.
-func ReadPairs(path string, ids []string, rows int) ([]Pair, error) {
-	names := newRowNames(ids, rows, nil)
-	pairs, _, err := readPairs(path, names, names, true)
-	return pairs, err
-}
-
 // ReadPairsBetween reads pairs of a row of one data set, the queries, and a row of another, the base. Each pair
 // comes once, in order of A, then B.
-func ReadPairsBetween(path string, aIDs []string, aRows int, bIDs []string, bRows int) ([]Pair, error) {
+func ReadPairsBetween(path string, aIDs []string, aRows int, bIDs []string, bRows int) ([]supervision.Pair, error) {
 	pairs, _, err := readPairs(path, newRowNames(aIDs, aRows, nil), newRowNames(bIDs, bRows, nil), false)
 	return pairs, err
 }
 
-// ReadPairs reads pairs of the summarised rows into Pairs, and into Digest where Scan made one. Numbers count the
-// rows as the files have them. Where bad rows were left out, pairs that name an unknown row are too, with a warning.
-func (s *Summary) ReadPairs(path string) error {
-	names := newRowNames(s.IDs, s.Rows, s.dropped)
+// ReadPairs makes the pairs in a file the supervision of the data. Numbers count the rows as the files have them. Where
+// bad rows were left out, pairs that name an unknown row are too, with a warning.
+func ReadPairs(path string, d *supervision.Data) error {
+	names := newRowNames(d.IDs, d.Rows, d.Dropped)
 	pairs, leftOut, err := readPairs(path, names, names, true)
 	if err != nil {
 		return err
@@ -56,14 +43,10 @@ func (s *Summary) ReadPairs(path string) error {
 	if len(pairs) == 0 {
 		return fmt.Errorf("%s: no pairs", path)
 	}
-	s.Pairs = pairs
 	if leftOut > 0 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s left out, because no kept row is named so", path, noun{"pair was", "pairs were"}.count(leftOut)))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because no kept row is named so", path, noun{"pair was", "pairs were"}.count(leftOut)))
 	}
-	if s.digested {
-		s.Digest = digestPairs(s.Digest, pairs)
-	}
-	return nil
+	return d.SetPairs(pairs)
 }
 
 // rowNames finds rows by what a file of pairs calls them.
@@ -115,12 +98,12 @@ func (r *rowNames) find(name string) (int32, error) {
 
 // saying is a line of a file of pairs.
 type saying struct {
-	Pair
+	supervision.Pair
 	line int
 }
 
 // readPairs reads all lines, then finds repetitions and contradictions by sorting.
-func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []Pair, leftOut int, err error) {
+func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision.Pair, leftOut int, err error) {
 	in, err := openInput(path)
 	if err != nil {
 		return nil, 0, err
@@ -192,7 +175,7 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []Pair, leftO
 }
 
 // parsePair makes a pair of the three fields of a line.
-func parsePair(field [3]string, a, b *rowNames) (p Pair, err error) {
+func parsePair(field [3]string, a, b *rowNames) (p supervision.Pair, err error) {
 	// The verdict first: a line that is wrong stays wrong when its rows were left out.
 	if p.Y, err = verdict(field[2]); err != nil {
 		return p, err
@@ -214,7 +197,7 @@ func isHeader(field [3]string, a, b *rowNames) bool {
 
 // verdict reads the third field: a number, or a beginning of a word.
 func verdict(s string) (int8, error) {
-	switch canonicalLabel(s) {
+	switch supervision.CanonicalLabel(s) {
 	case "1", "+1":
 		return 1, nil
 	case "-1":

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/supervision"
 )
 
 // setFile writes a file into a folder of the test and returns its path.
@@ -34,7 +36,7 @@ func setWant(t *testing.T, dir string, err error, want string) {
 
 func TestReadPairs(t *testing.T) {
 	dir := t.TempDir()
-	want := []Pair{{0, 1, 1}, {0, 2, -1}, {1, 2, 0}}
+	want := []supervision.Pair{{A: 0, B: 1, Y: 1}, {A: 0, B: 2, Y: -1}, {A: 1, B: 2, Y: 0}}
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	_, _ = z.Write([]byte("0,1,similar\n2,0,dissimilar\n1,2,unknown\n"))
@@ -59,9 +61,10 @@ func TestReadPairs(t *testing.T) {
 		{"numbers as ids", "30,20,1\n30,10,d\n20,10,u", []string{"30", "20", "10"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ReadPairs(setFile(t, dir, "pairs", c.content), c.ids, 3)
-			if err != nil || !slices.Equal(got, want) {
-				t.Errorf("%v %v, want %v", got, err, want)
+			d := &supervision.Data{IDs: c.ids, Rows: 3}
+			err := ReadPairs(setFile(t, dir, "pairs", c.content), d)
+			if err != nil || !slices.Equal(d.Pairs, want) {
+				t.Errorf("%v %v, want %v", d.Pairs, err, want)
 			}
 		})
 	}
@@ -70,7 +73,7 @@ func TestReadPairs(t *testing.T) {
 func TestReadPairsBetween(t *testing.T) {
 	path := setFile(t, t.TempDir(), "pairs.csv", "query,item,y\n1,x,s\n0,y,d\n0,x,s\n")
 	got, err := ReadPairsBetween(path, nil, 2, []string{"x", "y"}, 2)
-	want := []Pair{{0, 0, 1}, {0, 1, -1}, {1, 0, 1}}
+	want := []supervision.Pair{{A: 0, B: 0, Y: 1}, {A: 0, B: 1, Y: -1}, {A: 1, B: 0, Y: 1}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %v, want %v", got, err, want)
 	}
@@ -109,7 +112,7 @@ func TestBadPairs(t *testing.T) {
 		{`{"a":0,"b":[1],"y":0}`, nil, `p: line 1: "b" is neither a string nor a number`},
 		{`{"a":0,"b":1,"y":0`, nil, "p: line 1: not a JSON object: unexpected end of JSON input"},
 	} {
-		_, err := ReadPairs(setFile(t, dir, "p", c.content), c.ids, 3)
+		err := ReadPairs(setFile(t, dir, "p", c.content), &supervision.Data{IDs: c.ids, Rows: 3})
 		setWant(t, dir, err, c.want)
 	}
 }
@@ -128,7 +131,9 @@ func FuzzPairs(f *testing.F) {
 			ids = []string{"0", "a,b", `"`}
 		}
 		path := setFile(t, dir, "pairs", string(content))
-		pairs, err := ReadPairs(path, ids, 3)
+		d := &supervision.Data{IDs: ids, Rows: 3}
+		err := ReadPairs(path, d)
+		pairs := d.Pairs
 		for i, p := range pairs {
 			if err != nil || p.A < 0 || p.A >= p.B || p.B > 2 || p.Y < -1 || p.Y > 1 {
 				t.Errorf("pair %+v, error %v", p, err)

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"hashgrove/supervision"
 )
 
 // BenchmarkPictures reads folders of JPEG files; limit is the time that image/jpeg alone needs for the same bytes on
@@ -34,7 +36,7 @@ func BenchmarkPictures(b *testing.B) {
 				for _, threads := range []int{1, 0} {
 					s := setOpen(b, Spec{Paths: []string{dir}, Size: c.size, Threads: threads})
 					began := time.Now()
-					if _, err := Scan(b.Context(), s, ScanOptions{}); err != nil {
+					if _, err := supervision.Scan(b.Context(), s, supervision.ScanOptions{}); err != nil {
 						b.Fatal(err)
 					}
 					if threads == 1 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"hashgrove/supervision"
 )
 
 // What can be wrong with data, in sentences: a row names file, row and column; a whole data set says why
@@ -85,12 +87,12 @@ func (p *pass) problem(column, msg string) *RowError {
 }
 
 // sameID complains about a row whose id an earlier one has.
-func (p *pass) sameID(row, first int, id string) *RowError {
-	path, at := p.place(row)
-	firstPath, firstAt := p.place(first)
-	msg := fmt.Sprintf("the id %q, which row %d has already", id, firstAt+1)
+func (p *pass) sameID(r supervision.Repeat) *RowError {
+	path, at := p.place(r.Row)
+	firstPath, firstAt := p.place(r.First)
+	msg := fmt.Sprintf("the id %q, which row %d has already", r.ID, firstAt+1)
 	if firstPath != path {
-		msg = fmt.Sprintf("the id %q, which row %d of %s has already", id, firstAt+1, firstPath)
+		msg = fmt.Sprintf("the id %q, which row %d of %s has already", r.ID, firstAt+1, firstPath)
 	}
 	return &RowError{File: path, Row: at, Column: p.s.cols.id, Msg: msg}
 }
@@ -103,57 +105,29 @@ func (p *pass) drop(problem *RowError) {
 	}
 }
 
-// leaveOut drops rows found to be duplicates after the pass yielded them, from this pass's account and from
+// Repeated is the error of a row whose id an earlier one has, or nil when such rows are left out.
+func (s *Set) Repeated(r supervision.Repeat) error {
+	if s.spec.SkipBad {
+		return nil
+	}
+	return advise(s.last.sameID(r))
+}
+
+// LeaveOut drops rows whose ids earlier ones have after the pass yielded them, from this pass's account and from
 // every later pass.
-func (s *Set) leaveOut(found []duplicate, ids []string) {
+func (s *Set) LeaveOut(found []supervision.Repeat) {
 	s.duplicates = append(s.duplicates, found...)
-	slices.SortFunc(s.duplicates, func(a, b duplicate) int { return a.row - b.row })
+	slices.SortFunc(s.duplicates, func(a, b supervision.Repeat) int { return a.Row - b.Row })
 	p := s.last
 	for i, d := range found {
-		p.dropped = append(p.dropped, d.row)
+		p.dropped = append(p.dropped, d.Row)
 		if i < badExamples {
-			p.bad = append(p.bad, badRow{d.row, *p.sameID(d.row, d.first, ids[i])})
+			p.bad = append(p.bad, badRow{d.Row, *p.sameID(d)})
 		}
 	}
 	slices.Sort(p.dropped)
 	slices.SortFunc(p.bad, func(a, b badRow) int { return a.row - b.row })
 	p.bad = p.bad[:min(len(p.bad), badExamples)]
-}
-
-// warn fills in what is no error but worth a sentence.
-func (s *Summary) warn() {
-	say := func(format string, args ...any) { s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...)) }
-	if s.Bad > 0 {
-		say("%s left out; the first: %v", noun{"bad row was", "bad rows were"}.count(s.Bad), &s.BadExamples[0])
-	}
-	switch n := len(s.Constant); {
-	case n == s.Dim && s.Rows > 1:
-		say("all rows are equal")
-	case n > 0 && s.Rows > 1:
-		say("%d of %s constant", n, noun{"column is", "columns are"}.count(s.Dim))
-	}
-	if s.Labels != nil {
-		single := 0
-		for _, n := range s.Labels.counts() {
-			if n == 1 {
-				single++
-			}
-		}
-		if single > 0 {
-			say("%d of %s a single row", single, noun{"class has", "classes have"}.count(len(s.Labels.Names)))
-		}
-	}
-	if s.Tags != nil {
-		bare := 0
-		for i := range s.Tags.Rows() {
-			if len(s.Tags.Row(i)) == 0 {
-				bare++
-			}
-		}
-		if bare > 0 {
-			say("%d of %s no tags", bare, noun{"row has", "rows have"}.count(s.Rows))
-		}
-	}
 }
 
 // noun is the name of one thing and of many.
@@ -172,59 +146,4 @@ func (n noun) count(k int) string {
 		return "1 " + n[0]
 	}
 	return fmt.Sprintf("%d %s", k, n[1])
-}
-
-// Trainable says why no code can be learned from the data, or nil.
-func (s *Summary) Trainable() error {
-	switch {
-	case s.Rows < 2:
-		return fmt.Errorf("only %s: at least two are needed to learn from", noun{"row", "rows"}.count(s.Rows))
-	case len(s.Constant) == s.Dim:
-		return errors.New("every column is constant: all rows would get the same code")
-	case s.Pairs != nil:
-		return pairsTrainable(s.Pairs)
-	case s.Labels != nil:
-		return s.Labels.trainable()
-	case s.Tags != nil:
-		return s.Tags.trainable()
-	}
-	return errors.New("no labels, tags or pairs: name them with --label, --labels, --tags or --pairs")
-}
-
-func (l *Labels) trainable() error {
-	several, used := false, 0
-	for _, n := range l.counts() {
-		if n > 0 {
-			used++
-		}
-		several = several || n > 1
-	}
-	switch {
-	case used == 1:
-		return fmt.Errorf("all rows have the label %q: at least two classes are needed to learn from", l.Names[l.Class[0]])
-	case !several:
-		return fmt.Errorf("every row has a label of its own, so no two rows are similar: is it the right label (%q in the first row)?", l.Names[l.Class[0]])
-	}
-	return nil
-}
-
-func (t *Tags) trainable() error {
-	if len(t.Tag) == 0 {
-		return errors.New("no row has a tag: is it the right column or file?")
-	}
-	for i := 1; i < t.Rows(); i++ {
-		if !slices.Equal(t.Row(i), t.Row(0)) {
-			return nil
-		}
-	}
-	return errors.New("all rows have the same tags: at least two sets of tags are needed to learn from")
-}
-
-func pairsTrainable(pairs []Pair) error {
-	for _, p := range pairs {
-		if p.Y < 0 {
-			return nil
-		}
-	}
-	return errors.New("no pair is dissimilar, so all rows would get the same code: mark such pairs with dissimilar or -1 (0 means unknown)")
 }

@@ -12,12 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-func setScan(t testing.TB, spec Spec) *Summary {
+func setScan(t testing.TB, spec Spec) *supervision.Data {
 	t.Helper()
-	sum, err := Scan(t.Context(), setOpen(t, spec), ScanOptions{Digest: true})
+	sum, err := supervision.Scan(t.Context(), setOpen(t, spec), supervision.ScanOptions{Digest: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +29,11 @@ func TestScan(t *testing.T) {
 	dir := t.TempDir()
 	path := setFile(t, dir, "data.csv", "sku,a,b,c,kind\nx,1,5,-2,dog\ny,1,7,0.5,cat\nz,1,6,1,cat\n")
 	rows := 0
-	sum, err := Scan(t.Context(), setOpen(t, Spec{Paths: []string{path}, Label: "kind", ID: "sku"}), ScanOptions{Progress: func(n int) { rows = n }})
+	sum, err := supervision.Scan(t.Context(), setOpen(t, Spec{Paths: []string{path}, Label: "kind", ID: "sku"}), supervision.ScanOptions{Progress: func(n int) { rows = n }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum.Rows != 3 || sum.Dim != 3 || rows != 3 || sum.Bad != 0 || sum.Tags != nil || sum.Digest != [32]byte{} {
+	if sum.Rows != 3 || sum.Dim() != 3 || rows != 3 || sum.Bad != 0 || sum.Tags != nil || sum.Digest != [32]byte{} {
 		t.Errorf("%+v, progress %d", sum, rows)
 	}
 	if !slices.Equal(sum.Ranges.Min, []float32{1, 5, -2}) || !slices.Equal(sum.Ranges.Max, []float32{1, 7, 1}) {
@@ -58,14 +59,14 @@ func TestDuplicateIDs(t *testing.T) {
 	b := setFile(t, dir, "b.csv", "id,x\nz,1\ny,5\n")
 	c := setFile(t, dir, "c.csv", "id,x\nq,nan\nr,5\n")
 	const end = "; mend the row, or leave out bad rows with --skip-bad"
-	_, err := Scan(t.Context(), setOpen(t, Spec{Paths: []string{a}, ID: "id"}), ScanOptions{})
+	_, err := supervision.Scan(t.Context(), setOpen(t, Spec{Paths: []string{a}, ID: "id"}), supervision.ScanOptions{})
 	setWant(t, dir, err, `a.csv: row 3, column id: the id "x", which row 1 has already`+end)
 	ids := setFile(t, dir, "ids.txt", "0\n1\n2\n3\n1\n")
-	_, err = Scan(t.Context(), setOpen(t, Spec{Paths: []string{a, b}, IDsFile: []string{ids}, Vector: "x"}), ScanOptions{})
+	_, err = supervision.Scan(t.Context(), setOpen(t, Spec{Paths: []string{a, b}, IDsFile: []string{ids}, Vector: "x"}), supervision.ScanOptions{})
 	setWant(t, dir, err, `b.csv: row 2: the id "1", which row 2 of a.csv has already`+end)
 
 	s := setOpen(t, Spec{Paths: []string{a, b, c}, ID: "id", SkipBad: true})
-	sum, err := Scan(t.Context(), s, ScanOptions{})
+	sum, err := supervision.Scan(t.Context(), s, supervision.ScanOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestDuplicateIDs(t *testing.T) {
 		t.Errorf("second pass: %v %v", rows, err)
 	}
 	// Another kind of source has no rows to leave out.
-	if _, err := Scan(t.Context(), setTwice{}, ScanOptions{}); err == nil || err.Error() != `rows 1 and 2 have the same id "x"` {
+	if _, err := supervision.Scan(t.Context(), setTwice{}, supervision.ScanOptions{}); err == nil || err.Error() != `rows 1 and 2 have the same id "x"` {
 		t.Error(err)
 	}
 }
@@ -100,9 +101,9 @@ func TestDuplicateIDs(t *testing.T) {
 func TestSummariesThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	s := setOpen(t, Spec{Paths: []string{setFile(t, dir, "data.csv", "x,y\nnan,1\n2,nan\n")}, SkipBad: true})
-	_, err := Scan(t.Context(), s, ScanOptions{})
+	_, err := supervision.Scan(t.Context(), s, supervision.ScanOptions{})
 	setWant(t, dir, err, "all 2 rows are bad; the first: data.csv: row 1, column x: NaN instead of a number")
-	_, err = Scan(t.Context(), vectors.Matrix{Cols: 3}, ScanOptions{})
+	_, err = supervision.Scan(t.Context(), vectors.Matrix{Cols: 3}, supervision.ScanOptions{})
 	setWant(t, dir, err, "the data have no rows")
 }
 
@@ -174,7 +175,7 @@ func TestDigestDoesNotDependOnTheFiles(t *testing.T) {
 	file = setFile(t, dir, "all.npy", setNpy(x...))
 	differs("one value", setScan(t, Spec{Paths: []string{file}}).Digest)
 	sum := setScan(t, Spec{Paths: []string{file}})
-	if err := sum.ReadPairs(setFile(t, dir, "pairs", "0,1,s\n")); err != nil {
+	if err := ReadPairs(setFile(t, dir, "pairs", "0,1,s\n"), sum); err != nil {
 		t.Fatal(err)
 	}
 	differs("a pair", sum.Digest)
@@ -186,45 +187,22 @@ func TestPairsOfRowsLeftOut(t *testing.T) {
 	byNumber := setScan(t, Spec{Paths: []string{data}, Vector: "x", SkipBad: true})
 	byID := setScan(t, Spec{Paths: []string{data}, Vector: "x", ID: "key", SkipBad: true})
 	for _, c := range []struct {
-		sum     *Summary
+		sum     *supervision.Data
 		content string
 	}{{byNumber, "0,2,s\n1,2,d\n3,2,d\n"}, {byID, "a,c,s\nb,c,d\nd,c,d\n"}} {
 		path := setFile(t, dir, "pairs", c.content)
-		if err := c.sum.ReadPairs(path); err != nil {
+		if err := ReadPairs(path, c.sum); err != nil {
 			t.Fatal(err)
 		}
-		if want := []Pair{{0, 1, 1}, {1, 2, -1}}; !slices.Equal(c.sum.Pairs, want) {
+		if want := []supervision.Pair{{A: 0, B: 1, Y: 1}, {A: 1, B: 2, Y: -1}}; !slices.Equal(c.sum.Pairs, want) {
 			t.Errorf("%v, want %v", c.sum.Pairs, want)
 		}
 		if w := c.sum.Warnings[len(c.sum.Warnings)-1]; w != path+": 1 pair was left out, because no kept row is named so" {
 			t.Errorf("warning %q", w)
 		}
 	}
-	setWant(t, dir, byNumber.ReadPairs(setFile(t, dir, "pairs", "0,4,s\n")), "pairs: line 1: there is no row 4: the rows are 0 to 3")
-	setWant(t, dir, byNumber.ReadPairs(setFile(t, dir, "pairs", "a,b,y\n")), "pairs: no pairs")
-}
-
-func TestTrainable(t *testing.T) {
-	tags := func(rows ...[]string) *Tags { return setTags(rows...) }
-	for _, c := range []struct {
-		s    Summary
-		want string
-	}{
-		{Summary{Rows: 1, Dim: 2}, "only 1 row: at least two are needed to learn from"},
-		{Summary{Rows: 2, Dim: 2, Constant: []int{0, 1}}, "every column is constant: all rows would get the same code"},
-		{Summary{Rows: 2, Dim: 2}, "no labels, tags or pairs: name them with --label, --labels, --tags or --pairs"},
-		{Summary{Rows: 2, Dim: 2, Labels: setLabels("cat", "cat")}, `all rows have the label "cat": at least two classes are needed to learn from`},
-		{Summary{Rows: 2, Dim: 2, Labels: setLabels("1", "2")}, `every row has a label of its own, so no two rows are similar: is it the right label ("1" in the first row)?`},
-		{Summary{Rows: 2, Dim: 2, Tags: tags(nil, nil)}, "no row has a tag: is it the right column or file?"},
-		{Summary{Rows: 2, Dim: 2, Tags: tags([]string{"a"}, []string{"a"})}, "all rows have the same tags: at least two sets of tags are needed to learn from"},
-		{Summary{Rows: 2, Dim: 2, Pairs: []Pair{{0, 1, 1}}},
-			"no pair is dissimilar, so all rows would get the same code: mark such pairs with dissimilar or -1 (0 means unknown)"},
-		{Summary{Rows: 3, Dim: 2, Labels: setLabels("a", "b", "a")}, "no error"},
-		{Summary{Rows: 2, Dim: 2, Tags: tags([]string{"a"}, nil)}, "no error"},
-		{Summary{Rows: 2, Dim: 2, Pairs: []Pair{{0, 1, -1}}, Labels: setLabels("cat", "cat")}, "no error"},
-	} {
-		setWant(t, "", c.s.Trainable(), c.want)
-	}
+	setWant(t, dir, ReadPairs(setFile(t, dir, "pairs", "0,4,s\n"), byNumber), "pairs: line 1: there is no row 4: the rows are 0 to 3")
+	setWant(t, dir, ReadPairs(setFile(t, dir, "pairs", "a,b,y\n"), byNumber), "pairs: no pairs")
 }
 
 func TestWarnings(t *testing.T) {

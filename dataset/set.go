@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -38,18 +39,15 @@ type Set struct {
 	tags   [][]string
 	ids    []string
 
-	duplicates []duplicate // found by Scan, to be left out from then on; in order of row
-	last       *pass       // the latest pass
-	warnings   []string    // doubts that opening raised
+	duplicates []supervision.Repeat // found by Scan, to be left out from then on; in order of row
+	last       *pass                // the latest pass
+	warnings   []string             // doubts that opening raised
 }
 
 type file struct {
 	path   string
 	header header
 }
-
-// duplicate is a row whose id an earlier row has; rows of all files are counted through, from 0.
-type duplicate struct{ row, first int }
 
 // Dim makes Set a Source.
 func (s *Set) Dim() int { return s.dim }
@@ -85,12 +83,23 @@ func (s *Set) Format() string { return s.files[0].header.format }
 func (s *Set) Spec() Spec { return s.spec }
 
 // Bad tells how many rows the latest pass left out, and lends the first few.
-func (s *Set) Bad() (rows int, first []RowError) {
+func (s *Set) Bad() (rows int, first []error) {
 	if s.last == nil {
 		return 0, nil
 	}
 	return len(s.last.dropped), s.last.examples()
 }
+
+// Dropped lends the rows that the latest pass left out, as the files count them, ascending.
+func (s *Set) Dropped() []int {
+	if s.last == nil {
+		return nil
+	}
+	return s.last.dropped
+}
+
+// Warnings lends the doubts that opening the files raised.
+func (s *Set) Warnings() []string { return s.warnings }
 
 // badExamples is how many bad rows are told one by one.
 const badExamples = 10
@@ -113,10 +122,10 @@ type badRow struct {
 	RowError
 }
 
-func (p *pass) examples() []RowError {
-	list := make([]RowError, len(p.bad))
-	for i, b := range p.bad {
-		list[i] = b.RowError
+func (p *pass) examples() []error {
+	list := make([]error, len(p.bad))
+	for i := range p.bad {
+		list[i] = &p.bad[i].RowError
 	}
 	return list
 }
@@ -168,7 +177,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(vectors.Chunk, er
 	p.starts = append(p.starts, p.row)
 	full := vectors.ChunkRows(p.s.dim)
 	duplicates := p.s.duplicates
-	if k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d duplicate, row int) int { return d.row - row }); k > 0 {
+	if k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d supervision.Repeat, row int) int { return d.Row - row }); k > 0 {
 		duplicates = duplicates[k:]
 	}
 	var read record // the reader's memory
@@ -194,9 +203,9 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(vectors.Chunk, er
 		if err != nil {
 			return false, err
 		}
-		if len(duplicates) > 0 && duplicates[0].row == p.row {
+		if len(duplicates) > 0 && duplicates[0].Row == p.row {
 			if problem == nil {
-				problem = p.sameID(p.row, duplicates[0].first, rec.id)
+				problem = p.sameID(supervision.Repeat{Row: p.row, First: duplicates[0].First, ID: rec.id})
 			}
 			duplicates = duplicates[1:]
 		}
@@ -279,7 +288,7 @@ func (p *pass) judge(rec *record) (*RowError, error) {
 		return p.problem(name, "an infinite value"), nil
 	}
 	if rec.hasLabel {
-		rec.label = canonicalLabel(rec.label)
+		rec.label = supervision.CanonicalLabel(rec.label)
 	}
 	switch {
 	case s.labelled && (!rec.hasLabel || rec.label == ""):

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/affinity"
 	"hashgrove/hamming"
 )
 
@@ -37,9 +38,9 @@ func randomTruth(rng *rand.Rand, kind, queries, base int) Truth {
 		bs, bt := rows(base)
 		return ByTags(qs, qt, bs, bt, 1+rng.IntN(2))
 	}
-	var list []Pair
+	var list []affinity.Pair
 	for range rng.IntN(2 * queries * base) {
-		list = append(list, Pair{int32(rng.IntN(queries)), int32(rng.IntN(base)), rng.IntN(2) == 0})
+		list = append(list, affinity.Pair{A: int32(rng.IntN(queries)), B: int32(rng.IntN(base)), Y: int8(2*rng.IntN(2) - 1)})
 	}
 	return ByPairs(queries, base, list)
 }
@@ -273,7 +274,7 @@ func TestWarnings(t *testing.T) {
 	r = judge(queries, base, ByClass(make([]int32, 40), make([]int32, 600)), Options{})
 	wantWarning(t, r, "any codes would be perfect", true)
 
-	r = judge(queries, base, ByPairs(40, 600, []Pair{{0, 0, true}, {0, 1, false}}), Options{K: []int{2, 3}})
+	r = judge(queries, base, ByPairs(40, 600, []affinity.Pair{{A: 0, B: 0, Y: 1}, {A: 0, B: 1, Y: -1}}), Options{K: []int{2, 3}})
 	wantWarning(t, r, "39 of 40 queries have no relevant item", true)
 	wantWarning(t, r, "40 queries have fewer ranked items", true)
 
@@ -326,7 +327,7 @@ func TestUnseen(t *testing.T) {
 		t.Fatal(err)
 	}
 	// By definition: everything else is ignored.
-	var list []Pair
+	var list []affinity.Pair
 	count := func(class []int32) (n int) {
 		for _, c := range class {
 			if c == 1 || c == 4 {
@@ -338,7 +339,11 @@ func TestUnseen(t *testing.T) {
 	for q := range qc {
 		for i := range bc {
 			if (qc[q] == 1 || qc[q] == 4) && (bc[i] == 1 || bc[i] == 4) {
-				list = append(list, Pair{int32(q), int32(i), qc[q] == bc[i]})
+				y := int8(-1)
+				if qc[q] == bc[i] {
+					y = 1
+				}
+				list = append(list, affinity.Pair{A: int32(q), B: int32(i), Y: y})
 			}
 		}
 	}

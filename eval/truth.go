@@ -2,7 +2,11 @@ package eval
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+
+	"hashgrove/affinity"
+	"hashgrove/supervision"
 )
 
 // What a Truth says about a base item.
@@ -19,6 +23,21 @@ type Truth interface {
 	// Mark writes Irrelevant, Relevant or Ignored for query q and every base item; mark has the length Base().
 	// Several goroutines may call it at the same time.
 	Mark(q int, mark []uint8)
+}
+
+// TruthOf is what the supervision of queries and base says: the pairs of a query and a base item that the queries have,
+// else classes, else tags. Classes and tags go by name, so the numberings may differ.
+func TruthOf(queries, base *supervision.Data) (Truth, error) {
+	q := queries.In(&base.Supervision)
+	switch {
+	case q.Pairs != nil:
+		return ByPairs(queries.Rows, base.Rows, q.Pairs), nil
+	case q.Labels != nil && base.Labels != nil:
+		return ByClass(q.Labels.Class, base.Labels.Class), nil
+	case q.Tags != nil && base.Tags != nil:
+		return ByTags(q.Tags.Start, q.Tags.Tag, base.Tags.Start, base.Tags.Tag, base.MinShared), nil
+	}
+	return nil, fmt.Errorf("nothing says which answers are right: queries and base need labels or tags, or pairs")
 }
 
 // ByClass is the truth of class numbers, one numbering for queries and base: an item is relevant to the queries of
@@ -59,7 +78,7 @@ func (t *classes) Mark(q int, mark []uint8) {
 }
 
 // ByTags is the truth of tag sets: an item is relevant to a query that shares at least minShared tags with it
-// (0 means 1; at most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 on, one numbering
+// (0 means affinity.DefaultShared; at most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 on, one numbering
 // for queries and base; a tag that a row has twice counts once.
 func ByTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32, minShared int) Truth {
 	if minShared < 0 || minShared > 255 {
@@ -77,7 +96,7 @@ func ByTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32
 			numbers = max(numbers, int(tag)+1)
 		}
 	}
-	t := &tags{base: len(baseStart) - 1, minShared: uint8(max(minShared, 1))}
+	t := &tags{base: len(baseStart) - 1, minShared: uint8(cmp.Or(minShared, affinity.DefaultShared))}
 	t.queryStart, t.queryTag = withoutRepeats(queryStart, queryTag, numbers)
 	baseStart, baseTag = withoutRepeats(baseStart, baseTag, numbers)
 
@@ -150,33 +169,27 @@ func (t *tags) Mark(q int, mark []uint8) {
 	}
 }
 
-// Pair says whether a base item is relevant to a query.
-type Pair struct {
-	Query, Base int32
-	Similar     bool
-}
-
-// ByPairs is the truth of a list of pairs. Base items that are in no pair with a query are ignored for that query.
-// Where a pair is named twice, the later one holds.
-func ByPairs(queries, base int, list []Pair) Truth {
+// ByPairs is the truth of a list of pairs of a query, A, and a base item, B. Base items that are in no pair with a query,
+// or of which nobody knows, are ignored for that query. Where a pair is named twice, the later one holds.
+func ByPairs(queries, base int, list []affinity.Pair) Truth {
 	t := &pairs{base: base, start: make([]int, queries+1), pair: slices.Clone(list)}
 	for _, p := range list {
-		if p.Query < 0 || int(p.Query) >= queries || p.Base < 0 || int(p.Base) >= base {
+		if p.A < 0 || int(p.A) >= queries || p.B < 0 || int(p.B) >= base {
 			panic("eval: pair outside of queries and base")
 		}
-		t.start[p.Query+1]++
+		t.start[p.A+1]++
 	}
 	for q := range queries {
 		t.start[q+1] += t.start[q]
 	}
-	slices.SortStableFunc(t.pair, func(a, b Pair) int { return cmp.Compare(a.Query, b.Query) })
+	slices.SortStableFunc(t.pair, func(a, b affinity.Pair) int { return cmp.Compare(a.A, b.A) })
 	return t
 }
 
 type pairs struct {
 	base  int
 	start []int // pairs of query q: pair[start[q]:start[q+1]], in the given order
-	pair  []Pair
+	pair  []affinity.Pair
 }
 
 func (t *pairs) Queries() int { return len(t.start) - 1 }
@@ -185,11 +198,7 @@ func (t *pairs) Base() int    { return t.base }
 func (t *pairs) Mark(q int, mark []uint8) {
 	fill(mark, Ignored)
 	for _, p := range t.pair[t.start[q]:t.start[q+1]] {
-		m := Irrelevant
-		if p.Similar {
-			m = Relevant
-		}
-		mark[p.Base] = m
+		mark[p.B] = [3]uint8{Irrelevant, Ignored, Relevant}[p.Y+1]
 	}
 }
 

@@ -1,8 +1,11 @@
 package eval
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"testing"
+
+	"hashgrove/affinity"
 )
 
 func TestTagsShareEnough(t *testing.T) {
@@ -40,7 +43,7 @@ func TestTagsShareEnough(t *testing.T) {
 						shared++
 					}
 				}
-				if want := shared >= max(1, minShared); (mark[i] == Relevant) != want || mark[i] == Ignored {
+				if want := shared >= cmp.Or(minShared, affinity.DefaultShared); (mark[i] == Relevant) != want || mark[i] == Ignored {
 					t.Fatalf("trial %d: query %d, item %d share %d of %d tags, marked %d", trial, q, i, shared, minShared, mark[i])
 				}
 			}
@@ -63,7 +66,7 @@ func TestManySharedTags(t *testing.T) {
 }
 
 func TestPairsIgnoreTheRest(t *testing.T) {
-	truth := ByPairs(2, 4, []Pair{{1, 0, true}, {1, 2, true}, {1, 2, false}, {0, 3, true}})
+	truth := ByPairs(2, 4, []affinity.Pair{{A: 1, B: 0, Y: 1}, {A: 1, B: 2, Y: 1}, {A: 1, B: 2, Y: -1}, {A: 0, B: 3, Y: 1}, {A: 0, B: 2, Y: 0}})
 	mark := make([]uint8, 4)
 	for q, want := range [][4]uint8{{Ignored, Ignored, Ignored, Relevant}, {Relevant, Ignored, Irrelevant, Ignored}} {
 		if truth.Mark(q, mark); [4]uint8(mark) != want {

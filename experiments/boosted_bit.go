@@ -20,6 +20,7 @@ import (
 
 	"hashgrove/boost"
 	"hashgrove/dataset"
+	"hashgrove/supervision"
 )
 
 func main() {
@@ -45,7 +46,7 @@ func run(vectors, labels string, candidates, threads int) error {
 	if err != nil {
 		return err
 	}
-	s, err := dataset.Scan(ctx, set, dataset.ScanOptions{})
+	s, err := supervision.Scan(ctx, set, supervision.ScanOptions{})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"hashgrove/affinity"
 	"hashgrove/dataset"
 	"hashgrove/internal/fashion"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -161,7 +162,7 @@ func read(ctx context.Context, src vectors.Source) (inMemory, error) {
 }
 
 // affinityOf is who is like whom by classes or tags.
-func affinityOf(labels *dataset.Labels, tags *dataset.Tags) (affinity.Matrix, error) {
+func affinityOf(labels *supervision.Labels, tags *supervision.Tags) (affinity.Matrix, error) {
 	if labels != nil {
 		return affinity.ByClass(labels.Class)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/feature"
+	"hashgrove/supervision"
 )
 
 // write writes text files; the names say where.
@@ -148,7 +149,7 @@ func TestTagsInEveryLayout(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		sum, err := dataset.Scan(context.Background(), set, dataset.ScanOptions{})
+		sum, err := supervision.Scan(context.Background(), set, supervision.ScanOptions{})
 		if err != nil || sum.Labels != nil || sum.Tags.Rows() != 3 || len(sum.Tags.Row(1)) != 1 || k == "" {
 			t.Errorf("%s: %v %v", name, sum, err)
 		}

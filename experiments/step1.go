@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hashgrove/affinity"
-	"hashgrove/dataset"
 	"hashgrove/inference"
+	"hashgrove/supervision"
 )
 
 // step1Methods are the ways of Step 1, in the order of the table.
@@ -174,7 +174,7 @@ func similar(ctx context.Context, s split) (affinity.Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := dataset.Scan(ctx, src, dataset.ScanOptions{})
+	sum, err := supervision.Scan(ctx, src, supervision.ScanOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/training"
 	"hashgrove/vectors"
 )
@@ -201,7 +202,7 @@ func (lab *Lab) sample(rows, all int) []bool {
 // sample has all copies of a row or none. Training seconds count quantisation and learning, not the making of the features.
 func (lab *Lab) train(ctx context.Context, set *dataset.Set, copies int, trainer hashgrove.Trainer, rows int, path string) (*model.Model, float64, error) {
 	began := time.Now()
-	sum, err := dataset.Scan(ctx, set, dataset.ScanOptions{Digest: true})
+	sum, err := supervision.Scan(ctx, set, supervision.ScanOptions{Digest: true})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -257,7 +258,7 @@ func (lab *Lab) train(ctx context.Context, set *dataset.Set, copies int, trainer
 
 // trainMethod is a method of package baseline on a sample of the rows, which is taken into memory, or on all.
 func (lab *Lab) trainMethod(ctx context.Context, set *dataset.Set, name string, o baseline.Common, rows int) (*model.Model, float64, error) {
-	sum, err := dataset.Scan(ctx, set, dataset.ScanOptions{})
+	sum, err := supervision.Scan(ctx, set, supervision.ScanOptions{})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -318,8 +319,8 @@ func (lab *Lab) measure(ctx context.Context, m *model.Model, base, queries *data
 	}, r, nil
 }
 
-func (lab *Lab) encode(ctx context.Context, m *model.Model, set *dataset.Set) (hamming.Codes, *dataset.Summary, float64, error) {
-	sum, err := dataset.Scan(ctx, set, dataset.ScanOptions{})
+func (lab *Lab) encode(ctx context.Context, m *model.Model, set *dataset.Set) (hamming.Codes, *supervision.Data, float64, error) {
+	sum, err := supervision.Scan(ctx, set, supervision.ScanOptions{})
 	if err != nil {
 		return hamming.Codes{}, nil, 0, err
 	}

@@ -68,9 +68,7 @@ type Options struct {
 // Balanced returns the options with weights that make the similar and the dissimilar pairs of y count alike: whole numbers up to 1000.
 // The released code draws as many of either instead.
 func (o Options) Balanced(y affinity.Matrix) Options {
-	similar, dissimilar := y.(interface {
-		Counts() (similar, dissimilar int64)
-	}).Counts()
+	similar, dissimilar := y.Counts()
 	o.SimilarWeight, o.DissimilarWeight = 1, 1
 	if similar > 0 && dissimilar > similar {
 		o.SimilarWeight = int(min((dissimilar+similar/2)/similar, 1000))

@@ -26,7 +26,7 @@ func (c *Columns) Column(j int) []uint8 { return c.data[j*c.Rows : (j+1)*c.Rows 
 // Set quantises x into the rows from first on.
 func (c *Columns) Set(ctx context.Context, threads, first int, x Matrix) error {
 	if x.Cols != c.Dim() || first < 0 || first+x.Rows > c.Rows {
-		panic("dataset: Columns.Set outside of the columns")
+		panic("vectors: Columns.Set outside of the columns")
 	}
 	// A few columns at a time, so that the cache lines of x that are read stay near until all their
 	// values are used, while every write goes to one of few lines.

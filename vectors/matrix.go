@@ -62,7 +62,22 @@ type Source interface {
 	Chunks(ctx context.Context) iter.Seq2[Chunk, error]
 }
 
-// chunkRows is how many rows of the given width make a chunk of about a megabyte.
+// Find looks for a source of kind T behind sources that are made from others, which have an Unwrap method.
+func Find[T any](src Source) (found T, ok bool) {
+	for src != nil {
+		if found, ok = src.(T); ok {
+			return found, true
+		}
+		behind, wrapped := src.(interface{ Unwrap() Source })
+		if !wrapped {
+			break
+		}
+		src = behind.Unwrap()
+	}
+	return found, false
+}
+
+// ChunkRows is how many rows of the given width make a chunk of about a megabyte.
 func ChunkRows(cols int) int { return min(max(1<<18/max(cols, 1), 64), 8192) }
 
 // Dim makes Matrix a Source.
@@ -164,7 +179,7 @@ func (c Chunk) Slice(lo, hi int) Chunk {
 // WithLabels is a matrix whose rows have labels.
 func WithLabels(m Matrix, labels []string) Source {
 	if len(labels) != m.Rows {
-		panic("dataset: numbers of rows and labels differ")
+		panic("vectors: numbers of rows and labels differ")
 	}
 	return labelledMatrix{m, labels}
 }

@@ -144,6 +144,17 @@ func (r *Ranges) Add(x Matrix) {
 	r.Bytes = bytes
 }
 
+// Constant lists the columns with one value only.
+func (r *Ranges) Constant() []int {
+	var list []int
+	for j := range r.Min {
+		if r.Min[j] == r.Max[j] {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
 // RangesOf reads a source once.
 func RangesOf(ctx context.Context, src Source) (*Ranges, error) {
 	r := NewRanges(src.Dim())

@@ -8,6 +8,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/dataset"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -82,10 +83,10 @@ func (d dataFlags) open(paths []string) (*dataset.Set, error) {
 }
 
 // scan reads the data once.
-func (a *app) scan(ctx context.Context, src vectors.Source, digest bool) (*dataset.Summary, error) {
+func (a *app) scan(ctx context.Context, src vectors.Source, digest bool) (*supervision.Data, error) {
 	p := a.start("reading", 0, 0)
 	defer p.end()
-	s, err := dataset.Scan(ctx, src, dataset.ScanOptions{Digest: digest, Progress: p.tick})
+	s, err := supervision.Scan(ctx, src, supervision.ScanOptions{Digest: digest, Progress: p.tick})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (s *similarity) bind(flags *pflag.FlagSet) {
 }
 
 // matrix is the affinity of the scanned rows.
-func (s *similarity) matrix(sum *dataset.Summary) (affinity.Matrix, error) {
+func (s *similarity) matrix(sum *supervision.Data) (affinity.Matrix, error) {
 	switch {
 	case sum.Pairs != nil:
 		list := make([]affinity.Pair, len(sum.Pairs))

@@ -13,6 +13,7 @@ import (
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -130,7 +131,7 @@ func (c *evalCommand) run(ctx context.Context) error {
 
 // encoded is one side: what is known about its rows, and their codes.
 type encoded struct {
-	*dataset.Summary
+	*supervision.Data
 	codes hamming.Codes
 }
 
@@ -171,13 +172,7 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 		if err != nil {
 			return nil, err
 		}
-		known := make([]eval.Pair, 0, len(pairs))
-		for _, p := range pairs {
-			if p.Y != 0 {
-				known = append(known, eval.Pair{Query: p.A, Base: p.B, Similar: p.Y > 0})
-			}
-		}
-		return eval.ByPairs(queries.Rows, base.Rows, known), nil
+		return eval.ByPairs(queries.Rows, base.Rows, pairs), nil
 	case queries.Labels != nil && base.Labels != nil:
 		queries.Labels = queries.Labels.In(base.Labels)
 	case queries.Tags != nil && base.Tags != nil:
@@ -185,7 +180,7 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 	default:
 		return nil, usagef("nothing says which answers are right: give labels or tags for base and queries, or --pairs")
 	}
-	return truth(queries.Summary, base.Summary, c.similar.minShared), nil
+	return truth(queries.Data, base.Data, c.similar.minShared), nil
 }
 
 // unseen judges the classes that training held out, apart.

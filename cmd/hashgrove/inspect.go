@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/boost"
 	"hashgrove/dataset"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -38,22 +39,22 @@ trees grown from the first rows.`,
 
 // inspectReport is what inspect --json prints.
 type inspectReport struct {
-	Files          []string        `json:"files"`
-	Rows           int             `json:"rows"`
-	Dims           int             `json:"dims"`
-	Pictures       string          `json:"pictures,omitempty"` // their size and channels
-	Bad            int             `json:"bad_rows"`
-	BadExamples    []string        `json:"bad_examples,omitempty"`
-	Constant       int             `json:"constant_columns"`
-	Bytes          bool            `json:"byte_values"`
-	IDs            bool            `json:"ids"`
-	Labels         []dataset.Count `json:"labels,omitempty"`
-	Tags           []dataset.Count `json:"tags,omitempty"`
-	SimilarShare   *float64        `json:"similar_share,omitempty"`
-	ShareEstimated bool            `json:"similar_share_is_an_estimate,omitempty"`
-	TrainSeconds   float64         `json:"train_seconds_64_bits"`
-	TrainBytes     int64           `json:"train_bytes_64_bits"`
-	Warnings       []string        `json:"warnings"`
+	Files          []string            `json:"files"`
+	Rows           int                 `json:"rows"`
+	Dims           int                 `json:"dims"`
+	Pictures       string              `json:"pictures,omitempty"` // their size and channels
+	Bad            int                 `json:"bad_rows"`
+	BadExamples    []string            `json:"bad_examples,omitempty"`
+	Constant       int                 `json:"constant_columns"`
+	Bytes          bool                `json:"byte_values"`
+	IDs            bool                `json:"ids"`
+	Labels         []supervision.Count `json:"labels,omitempty"`
+	Tags           []supervision.Count `json:"tags,omitempty"`
+	SimilarShare   *float64            `json:"similar_share,omitempty"`
+	ShareEstimated bool                `json:"similar_share_is_an_estimate,omitempty"`
+	TrainSeconds   float64             `json:"train_seconds_64_bits"`
+	TrainBytes     int64               `json:"train_bytes_64_bits"`
+	Warnings       []string            `json:"warnings"`
 }
 
 func (c *inspectCommand) run(ctx context.Context, args []string) error {
@@ -67,7 +68,7 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	r := inspectReport{
-		Files: set.Files(), Rows: sum.Rows, Dims: sum.Dim, Bad: sum.Bad, Constant: len(sum.Constant), Bytes: sum.Ranges.Bytes, IDs: sum.IDs != nil,
+		Files: set.Files(), Rows: sum.Rows, Dims: sum.Dim(), Bad: sum.Bad, Constant: len(sum.Constant), Bytes: sum.Ranges.Bytes, IDs: sum.IDs != nil,
 		Warnings: []string{},
 	}
 	if shape, ok := set.Shape(); ok {
@@ -84,7 +85,7 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	r.TrainBytes = int64(sum.Rows)*int64(sum.Dim) + 200*int64(sum.Rows) + 64<<20
+	r.TrainBytes = int64(sum.Rows)*int64(sum.Dim()) + 200*int64(sum.Rows) + 64<<20
 	if c.json {
 		return c.printJSON(r)
 	}
@@ -93,11 +94,11 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 }
 
 // supervision fills in what the labels, tags or pairs say.
-func (c *inspectCommand) supervision(sum *dataset.Summary, r *inspectReport) error {
+func (c *inspectCommand) supervision(sum *supervision.Data, r *inspectReport) error {
 	share := func(v float64, estimated bool) { r.SimilarShare, r.ShareEstimated = &v, estimated }
 	switch {
 	case c.similar.pairs != "":
-		if err := sum.ReadPairs(c.similar.pairs); err != nil {
+		if err := dataset.ReadPairs(c.similar.pairs, sum); err != nil {
 			return err
 		}
 		y, err := c.similar.matrix(sum)
@@ -123,7 +124,7 @@ func (c *inspectCommand) supervision(sum *dataset.Summary, r *inspectReport) err
 
 // trainSeconds estimates the time of training 64 bits from a few trees on the first rows: the cost is linear in
 // rows, trees and bits.
-func trainSeconds(ctx context.Context, src vectors.Source, sum *dataset.Summary, threads int) (float64, error) {
+func trainSeconds(ctx context.Context, src vectors.Source, sum *supervision.Data, threads int) (float64, error) {
 	const sample, rounds = 5000, 8
 	q, err := sum.Ranges.Quantizer()
 	if err != nil {
@@ -183,7 +184,7 @@ func (c *inspectCommand) print(r inspectReport) {
 	for _, b := range r.BadExamples {
 		fmt.Fprintf(c.out, "             %s\n", b)
 	}
-	histogram := func(name string, counts []dataset.Count) {
+	histogram := func(name string, counts []supervision.Count) {
 		if counts == nil {
 			return
 		}

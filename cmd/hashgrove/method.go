@@ -16,6 +16,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -87,7 +88,7 @@ type methodOptions struct {
 }
 
 // trainMethod is train with a method of package baseline.
-func (c *trainCommand) trainMethod(ctx context.Context, set *dataset.Set, src vectors.Source, extractor feature.Extractor, sum *dataset.Summary, began time.Time) error {
+func (c *trainCommand) trainMethod(ctx context.Context, set *dataset.Set, src vectors.Source, extractor feature.Extractor, sum *supervision.Data, began time.Time) error {
 	o := c.other
 	o.Bits, o.Seed, o.Threads, o.MinShared = c.trainer.Bits, c.seed, c.threads, c.similar.minShared
 	d, _ := baseline.Describe(c.method) // it was checked

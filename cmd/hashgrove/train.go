@@ -21,6 +21,7 @@ import (
 	"hashgrove/feature"
 	"hashgrove/inference"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/training"
 	"hashgrove/vectors"
 )
@@ -139,7 +140,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		return err
 	}
 	if c.similar.pairs != "" {
-		if err := sum.ReadPairs(c.similar.pairs); err != nil {
+		if err := dataset.ReadPairs(c.similar.pairs, sum); err != nil {
 			return err
 		}
 	}
@@ -235,7 +236,7 @@ func (c *trainCommand) learn(ctx context.Context, job training.Job) (*training.R
 }
 
 // job makes the training job from the scanned data: which rows train, which validate, and who is similar to whom.
-func (c *trainCommand) job(ctx context.Context, all vectors.Source, sum *dataset.Summary) (training.Job, error) {
+func (c *trainCommand) job(ctx context.Context, all vectors.Source, sum *supervision.Data) (training.Job, error) {
 	job := training.Job{
 		Trainer: c.trainer, Data: hex.EncodeToString(sum.Digest[:]),
 		Checkpoint: c.output + ".ckpt", Resume: c.resume, Restart: c.restart,
@@ -280,9 +281,9 @@ func (c *trainCommand) job(ctx context.Context, all vectors.Source, sum *dataset
 		if c.mirror {
 			rows /= 2 // a mirror image goes where its picture goes, and only pictures validate
 		}
-		split := dataset.HoldOut(rows, c.validation, c.seed)
+		split := supervision.HoldOut(rows, c.validation, c.seed)
 		if sum.Labels != nil {
-			split = (&dataset.Labels{Names: sum.Labels.Names, Class: sum.Labels.Class[:rows]}).HoldOut(c.validation, c.seed)
+			split = (&supervision.Labels{Names: sum.Labels.Names, Class: sum.Labels.Class[:rows]}).HoldOut(c.validation, c.seed)
 		}
 		for i := range keep {
 			if keep[i] && !split[i%rows] {
@@ -337,7 +338,7 @@ func (c *trainCommand) job(ctx context.Context, all vectors.Source, sum *dataset
 }
 
 // affinity is Y of the training rows, sampled if asked for.
-func (c *trainCommand) affinity(train *dataset.Summary) (affinity.Matrix, error) {
+func (c *trainCommand) affinity(train *supervision.Data) (affinity.Matrix, error) {
 	y, err := c.similar.matrix(train)
 	if err != nil || c.sampleSimilar == 0 && c.sampleOthers == 0 {
 		return y, err
@@ -370,7 +371,7 @@ func (c *trainCommand) weigh(job *training.Job) error {
 }
 
 // truth says which rows of base are right answers for which rows of queries.
-func truth(queries, base *dataset.Summary, minShared int) eval.Truth {
+func truth(queries, base *supervision.Data, minShared int) eval.Truth {
 	if queries.Labels != nil {
 		return eval.ByClass(queries.Labels.Class, base.Labels.Class)
 	}

@@ -1,4 +1,4 @@
-package dataset
+package supervision
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ func HoldOut(n int, share float64, seed uint64) (keep []bool) {
 // allow. At least one row of every class is kept.
 func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	if !(share >= 0 && share < 1) {
-		panic("dataset: HoldOut of a share that is not in [0, 1)")
+		panic("supervision: HoldOut of a share that is not in [0, 1)")
 	}
 	rows := make([][]int, len(l.Names))
 	keep = make([]bool, len(l.Class))
@@ -61,7 +61,7 @@ func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 // Only is the labels of the kept rows; classes keep their names and numbers.
 func (l *Labels) Only(keep []bool) *Labels {
 	if len(keep) != len(l.Class) {
-		panic("dataset: Labels.Only with the wrong number of rows")
+		panic("supervision: Labels.Only with the wrong number of rows")
 	}
 	out := &Labels{Names: l.Names}
 	for i, k := range keep {
@@ -75,7 +75,7 @@ func (l *Labels) Only(keep []bool) *Labels {
 // Only is the tags of the kept rows; tags keep their names and numbers.
 func (t *Tags) Only(keep []bool) *Tags {
 	if len(keep) != t.Rows() {
-		panic("dataset: Tags.Only with the wrong number of rows")
+		panic("supervision: Tags.Only with the wrong number of rows")
 	}
 	out := &Tags{Start: []int{0}, Names: t.Names}
 	for i, k := range keep {
@@ -83,31 +83,6 @@ func (t *Tags) Only(keep []bool) *Tags {
 			out.Tag = append(out.Tag, t.Row(i)...)
 			out.Start = append(out.Start, len(out.Tag))
 		}
-	}
-	return out
-}
-
-// Only is the summary of the kept rows, as far as it is known without reading them again: rows, ids and
-// supervision. Ranges, constant columns and digest are left out, and so are pairs.
-func (s *Summary) Only(keep []bool) *Summary {
-	if len(keep) != s.Rows {
-		panic("dataset: Summary.Only with the wrong number of rows")
-	}
-	out := &Summary{Dim: s.Dim}
-	for i, k := range keep {
-		if !k {
-			continue
-		}
-		out.Rows++
-		if s.IDs != nil {
-			out.IDs = append(out.IDs, s.IDs[i])
-		}
-	}
-	if s.Labels != nil {
-		out.Labels = s.Labels.Only(keep)
-	}
-	if s.Tags != nil {
-		out.Tags = s.Tags.Only(keep)
 	}
 	return out
 }
@@ -137,7 +112,7 @@ func (t *Tags) In(base *Tags) *Tags {
 }
 
 func renumber(own, base []string) (names []string, lasting []int32) {
-	known := newNaming()
+	var known naming
 	for _, name := range base {
 		known.number(name)
 	}
@@ -153,7 +128,7 @@ func renumber(own, base []string) (names []string, lasting []int32) {
 func (l *Labels) Without(names []string) (keep []bool, err error) {
 	hide := make([]bool, len(l.Names))
 	for _, name := range names {
-		k := slices.Index(l.Names, canonicalLabel(name))
+		k := slices.Index(l.Names, CanonicalLabel(name))
 		if k < 0 {
 			return nil, fmt.Errorf("no class is named %q; the classes are %s", name, listed(l.Names))
 		}

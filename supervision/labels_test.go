@@ -1,4 +1,4 @@
-package dataset
+package supervision
 
 import (
 	"math"
@@ -10,19 +10,19 @@ import (
 )
 
 func setLabels(names ...string) *Labels {
-	b := &labelling{naming: newNaming()}
+	b := &labelling{}
 	for _, name := range names {
-		b.add(name)
+		b.Add(name)
 	}
-	return b.labels()
+	return b.Labels()
 }
 
 func setTags(rows ...[]string) *Tags {
-	b := &tagging{naming: newNaming()}
+	b := &tagging{}
 	for _, row := range rows {
-		b.add(row)
+		b.Add(row)
 	}
-	return b.tags()
+	return b.Tags()
 }
 
 func TestClassesAreNumberedInOrder(t *testing.T) {
@@ -49,7 +49,7 @@ func TestCanonicalLabel(t *testing.T) {
 		"007": "007", "1e5": "1e5", " cat ": "cat", "": "", "NaN": "", "nan": "", "nano": "nano", "v1.0": "v1.0", ".": ".",
 		"1.0.0": "1.0.0", "90071992547409930.0": "90071992547409930.0",
 	} {
-		if got := canonicalLabel(in); got != want {
+		if got := CanonicalLabel(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

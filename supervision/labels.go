@@ -1,7 +1,16 @@
-package dataset
+// Package supervision is what says which rows are similar (classes, tags or explicit pairs), and data to learn from: rows
+// with their supervision. Step 1 gets its affinity from it, and package eval its truth.
+//
+//	Labels, Tags    one class, or a set of tags, per row
+//	Supervision     classes, tags or pairs     -> Affinity
+//	Scan            one pass over a source     -> Data: rows, ranges, supervision, bad rows
+//	HoldOut, Only   parts of them
+package supervision
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -39,12 +48,13 @@ type Count struct {
 }
 
 // Histogram counts the rows of every class, the most frequent first, ties by name.
-func (l *Labels) Histogram() []Count { return histogram(l.Names, l.counts()) }
+func (l *Labels) Histogram() []Count { return histogram(l.Names, l.Counts()) }
 
 // Histogram counts the rows of every tag, the most frequent first, ties by name.
 func (t *Tags) Histogram() []Count { return histogram(t.Names, tally(t.Tag, len(t.Names))) }
 
-func (l *Labels) counts() []int { return tally(l.Class, len(l.Names)) }
+// Counts is the number of rows of every class.
+func (l *Labels) Counts() []int { return tally(l.Class, len(l.Names)) }
 
 func tally(numbers []int32, n int) []int {
 	counts := make([]int, n)
@@ -66,7 +76,7 @@ func histogram(names []string, counts []int) []Count {
 // SimilarShare is the share of pairs of different rows that have the same class; 0 for fewer than two rows.
 func (l *Labels) SimilarShare() float64 {
 	similar := 0.0
-	for _, n := range l.counts() {
+	for _, n := range l.Counts() {
 		similar += pairsOf(n)
 	}
 	return share(similar, len(l.Class))
@@ -155,10 +165,10 @@ func share(similar float64, n int) float64 {
 	return similar / pairsOf(n)
 }
 
-// canonicalLabel makes labels equal that differ only in the way a file writes a number: 3.0 and 3.000e+00 are
+// CanonicalLabel makes labels equal that differ only in the way a file writes a number: 3.0 and 3.000e+00 are
 // 3. Nothing without a decimal point is touched, since 007 and 7 may be two codes. The empty string is no
 // label, and so is NaN, which is how arrays of numbers say so.
-func canonicalLabel(s string) string {
+func CanonicalLabel(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.EqualFold(s, "nan") {
 		return ""
@@ -186,11 +196,12 @@ type naming struct {
 	names   []string
 }
 
-func newNaming() *naming { return &naming{numbers: map[string]int32{}} }
-
 func (n *naming) number(name string) int32 {
 	k, ok := n.numbers[name]
 	if !ok {
+		if n.numbers == nil {
+			n.numbers = map[string]int32{}
+		}
 		name = strings.Clone(name) // it was lent
 		k = int32(len(n.names))
 		n.numbers[name] = k
@@ -228,13 +239,18 @@ func (n *naming) inOrder() (names []string, lasting []int32) {
 
 // labelling collects Labels row by row.
 type labelling struct {
-	naming *naming
+	naming naming
 	class  []int32
 }
 
-func (b *labelling) add(label string) { b.class = append(b.class, b.naming.number(label)) }
+// Add takes the label of the next row.
+func (b *labelling) Add(label string) { b.class = append(b.class, b.naming.number(label)) }
 
-func (b *labelling) labels() *Labels {
+// Labels is the labels of all rows, or nil when there were none. The builder is used up.
+func (b *labelling) Labels() *Labels {
+	if b.class == nil {
+		return nil
+	}
 	names, lasting := b.naming.inOrder()
 	for i, k := range b.class {
 		b.class[i] = lasting[k]
@@ -244,12 +260,13 @@ func (b *labelling) labels() *Labels {
 
 // tagging collects Tags row by row.
 type tagging struct {
-	naming *naming
+	naming naming
 	start  []int
 	tag    []int32
 }
 
-func (b *tagging) add(tags []string) {
+// Add takes the tags of the next row.
+func (b *tagging) Add(tags []string) {
 	for _, name := range tags {
 		if name = strings.TrimSpace(name); name != "" {
 			b.tag = append(b.tag, b.naming.number(name))
@@ -258,7 +275,11 @@ func (b *tagging) add(tags []string) {
 	b.start = append(b.start, len(b.tag))
 }
 
-func (b *tagging) tags() *Tags {
+// Tags is the tags of all rows, or nil when there were none. The builder is used up.
+func (b *tagging) Tags() *Tags {
+	if b.start == nil {
+		return nil
+	}
 	names, lasting := b.naming.inOrder()
 	t := &Tags{Start: make([]int, 1, len(b.start)+1), Tag: b.tag[:0], Names: names}
 	from := 0
@@ -273,4 +294,33 @@ func (b *tagging) tags() *Tags {
 		from = to
 	}
 	return t
+}
+
+func (l *Labels) trainable() error {
+	several, used := false, 0
+	for _, n := range l.Counts() {
+		if n > 0 {
+			used++
+		}
+		several = several || n > 1
+	}
+	switch {
+	case used == 1:
+		return fmt.Errorf("all rows have the label %q: at least two classes are needed to learn from", l.Names[l.Class[0]])
+	case !several:
+		return fmt.Errorf("every row has a label of its own, so no two rows are similar: is it the right label (%q in the first row)?", l.Names[l.Class[0]])
+	}
+	return nil
+}
+
+func (t *Tags) trainable() error {
+	if len(t.Tag) == 0 {
+		return errors.New("no row has a tag: is it the right column or file?")
+	}
+	for i := 1; i < t.Rows(); i++ {
+		if !slices.Equal(t.Row(i), t.Row(0)) {
+			return nil
+		}
+	}
+	return errors.New("all rows have the same tags: at least two sets of tags are needed to learn from")
 }

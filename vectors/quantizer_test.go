@@ -1,19 +1,17 @@
-package dataset
+package vectors
 
 import (
 	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"hashgrove/vectors"
 )
 
 // TestEdgeAgreesWithBin is the promise of Edge at every bin, exactly on the edge and one float32 beside it.
 func TestEdgeAgreesWithBin(t *testing.T) {
 	ranges := [][2]float32{{0, 255}, {-1, 1}, {-3.4e38, 3.4e38}, {1e-45, 3e-45}, {5, 5.0000005}, {-1e-3, 7e9}, {1e38, 1.1e38}}
 	for _, r := range ranges {
-		s := vectors.Quantizer{Lo: r[:1], Hi: r[1:]}.Scale(0)
+		s := Quantizer{Lo: r[:1], Hi: r[1:]}.Scale(0)
 		for b := range 255 {
 			edge := s.Edge(uint8(b))
 			under := math.Nextafter32(edge, float32(math.Inf(-1)))
@@ -28,7 +26,7 @@ func TestEdgeAgreesWithBin(t *testing.T) {
 }
 
 func TestBinRisesAndSaturates(t *testing.T) {
-	s := vectors.Quantizer{Lo: []float32{-2}, Hi: []float32{3}}.Scale(0)
+	s := Quantizer{Lo: []float32{-2}, Hi: []float32{3}}.Scale(0)
 	last := uint8(0)
 	for x := float32(-4); x < 5; x += 0.001 {
 		b := s.Bin(x)
@@ -48,8 +46,8 @@ func TestBinRisesAndSaturates(t *testing.T) {
 }
 
 func TestQuantizerOfBytesIsTheIdentity(t *testing.T) {
-	m := vectors.Matrix{Rows: 2, Cols: 3, Data: []float32{0, 255, 7, 3, 200, 7}}
-	r, err := vectors.RangesOf(context.Background(), m)
+	m := Matrix{Rows: 2, Cols: 3, Data: []float32{0, 255, 7, 3, 200, 7}}
+	r, err := RangesOf(context.Background(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +55,7 @@ func TestQuantizerOfBytesIsTheIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := vectors.Quantize(context.Background(), m, 2, q, 2)
+	c, err := Quantize(context.Background(), m, 2, q, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +71,8 @@ func TestQuantizerOfBytesIsTheIdentity(t *testing.T) {
 func TestQuantizerWidensEveryRange(t *testing.T) {
 	for _, values := range [][]float32{{3.5, 3.5}, {0, 0.5}, {math.MaxFloat32, -math.MaxFloat32}, {math.MaxFloat32, math.MaxFloat32},
 		{1e-45, 0}, {-0.25, 1e9}, {math.SmallestNonzeroFloat32, math.SmallestNonzeroFloat32}} {
-		r := vectors.NewRanges(1)
-		r.Add(vectors.Matrix{Rows: 2, Cols: 1, Data: values})
+		r := NewRanges(1)
+		r.Add(Matrix{Rows: 2, Cols: 1, Data: values})
 		if _, err := r.Quantizer(); err != nil {
 			t.Errorf("%v: %v", values, err)
 		}
@@ -83,7 +81,7 @@ func TestQuantizerWidensEveryRange(t *testing.T) {
 
 func TestSelectLeavesTheMatrixAlone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	m := vectors.Matrix{Rows: 1000, Cols: 700, Data: make([]float32, 700_000)}
+	m := Matrix{Rows: 1000, Cols: 700, Data: make([]float32, 700_000)}
 	keep := make([]bool, m.Rows)
 	var want []float32
 	for i := range m.Rows {
@@ -93,7 +91,7 @@ func TestSelectLeavesTheMatrixAlone(t *testing.T) {
 		}
 	}
 	n := 0
-	for c, err := range vectors.Select(m, keep).Chunks(context.Background()) {
+	for c, err := range Select(m, keep).Chunks(context.Background()) {
 		if err != nil {
 			t.Fatal(err)
 		}

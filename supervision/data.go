@@ -1,0 +1,284 @@
+package supervision
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"hashgrove/vectors"
+)
+
+// Data is rows to learn from or to judge by, and what one pass over them told: a few bytes per row besides the source.
+type Data struct {
+	vectors.Source // the rows, to be read again
+	Supervision
+
+	Rows     int
+	Ranges   *vectors.Ranges // nil for a part; see Quantizer
+	Constant []int           // columns with one value only, counted from 0
+	IDs      []string        // of each row, all different; nil when the data have none
+
+	// Bad counts the rows left out; BadExamples are the first few.
+	Bad         int
+	BadExamples []error
+
+	// Digest is the SHA-256 of the dimensions, all values and the supervision, in order. It does not depend
+	// on the format of the files, nor on how the rows are spread over them, nor on ids. Parts keep that of the whole.
+	Digest   [32]byte
+	digested bool
+
+	Warnings []string // doubts in sentences
+	Dropped  []int    // rows left out, as the files count them, ascending
+}
+
+// ScanOptions says what Scan does besides. The zero value does nothing besides.
+type ScanOptions struct {
+	Progress func(rows int) // called after every chunk with the rows read so far
+	Digest   bool           // fill in Data.Digest
+}
+
+// Repeat is a row whose id an earlier row has; rows are counted as the files have them, from 0.
+type Repeat struct {
+	Row, First int
+	ID         string
+}
+
+// files is a source that reads files and may leave out bad rows.
+type files interface {
+	Bad() (rows int, examples []error)
+	Dropped() []int
+	Warnings() []string
+	Repeated(r Repeat) error // why the row ends the pass, or nil when it is to be left out
+	LeaveOut(rows []Repeat)  // from this pass's account and from every later pass
+}
+
+// Scan reads a source once. Two rows of one id are an error, unless the source leaves out bad rows: then the later one
+// is a bad row.
+func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
+	d := &Data{Source: src, Ranges: vectors.NewRanges(src.Dim()), digested: o.Digest}
+	from, _ := vectors.Find[files](src)
+	var (
+		digest  = newDigest(src.Dim())
+		ids     = &identities{first: map[string]int{}}
+		classes labelling
+		tags    tagging
+		kept    vectors.Chunk
+	)
+	for c, err := range src.Chunks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if c.IDs != nil {
+			keep, err := ids.add(c, from)
+			if err != nil {
+				return nil, err
+			}
+			if keep != nil {
+				c.Only(keep, &kept)
+				c = kept
+			}
+		}
+		if d.Rows += c.X.Rows; d.Rows > math.MaxInt32 {
+			return nil, fmt.Errorf("more than %d rows, the most a model can be learned from: take a sample", math.MaxInt32)
+		}
+		d.Ranges.Add(c.X)
+		if o.Digest {
+			digest.rows(c.X)
+		}
+		for _, label := range c.Labels {
+			classes.Add(label)
+		}
+		for _, row := range c.Tags {
+			tags.Add(row)
+		}
+		if o.Progress != nil {
+			o.Progress(d.Rows)
+		}
+	}
+	if from != nil {
+		if len(ids.repeats) > 0 {
+			from.LeaveOut(ids.repeats)
+		}
+		d.Bad, d.BadExamples = from.Bad()
+		d.Dropped = from.Dropped()
+		d.Warnings = append(d.Warnings, from.Warnings()...)
+	}
+	if d.Rows == 0 && d.Bad > 0 {
+		return nil, fmt.Errorf("all %s bad; the first: %w", many(d.Bad, "row is", "rows are"), d.BadExamples[0])
+	} else if d.Rows == 0 {
+		return nil, errors.New("the data have no rows")
+	}
+	d.Constant = d.Ranges.Constant()
+	d.IDs, d.Labels, d.Tags = ids.list, classes.Labels(), tags.Tags()
+	if o.Digest {
+		d.Digest = digest.sum(d.Rows, d.Labels, d.Tags)
+	}
+	d.warn()
+	return d, nil
+}
+
+// Unwrap lends the source of the rows.
+func (d *Data) Unwrap() vectors.Source { return d.Source }
+
+// SetPairs makes pairs of the rows the supervision; the digest covers them.
+func (d *Data) SetPairs(pairs []Pair) error {
+	d.Pairs = pairs
+	if err := d.check(d.Rows); err != nil {
+		return err
+	}
+	if d.digested {
+		d.Digest = digestPairs(d.Digest, pairs)
+	}
+	return nil
+}
+
+// HexDigest is the digest as models store it.
+func (d *Data) HexDigest() string { return hex.EncodeToString(d.Digest[:]) }
+
+// With is the same rows seen through another source, which must have as many.
+func (d *Data) With(src vectors.Source) *Data {
+	out := *d
+	out.Source, out.Ranges, out.Constant = src, nil, nil
+	return &out
+}
+
+// Only is the part of the kept rows. Nothing is read: its ranges are not known, and its constant columns those of the whole.
+func (d *Data) Only(keep []bool) *Data {
+	if len(keep) != d.Rows {
+		panic("supervision: Data.Only with the wrong number of rows")
+	}
+	out := &Data{
+		Source: vectors.Select(d.Source, keep), Supervision: d.Supervision.Only(keep),
+		Constant: d.Constant, Digest: d.Digest, digested: d.digested,
+	}
+	for i, k := range keep {
+		if !k {
+			continue
+		}
+		out.Rows++
+		if d.IDs != nil {
+			out.IDs = append(out.IDs, d.IDs[i])
+		}
+	}
+	return out
+}
+
+// HoldOut sets a share of the rows aside at random, of every class in proportion: keep is false for those.
+func (d *Data) HoldOut(share float64, seed uint64) (keep []bool) {
+	if d.Labels != nil {
+		return d.Labels.HoldOut(share, seed)
+	}
+	return HoldOut(d.Rows, share, seed)
+}
+
+// Quantizer is the quantiser of these rows; it reads a part once for its ranges.
+func (d *Data) Quantizer(ctx context.Context) (vectors.Quantizer, error) {
+	ranges := d.Ranges
+	if ranges == nil {
+		var err error
+		if ranges, err = vectors.RangesOf(ctx, d.Source); err != nil {
+			return vectors.Quantizer{}, err
+		}
+	}
+	return ranges.Quantizer()
+}
+
+// Trainable says why no code can be learned from the data, or nil.
+func (d *Data) Trainable() error {
+	switch {
+	case d.Rows < 2:
+		return fmt.Errorf("only %s: at least two are needed to learn from", many(d.Rows, "row", "rows"))
+	case len(d.Constant) == d.Dim():
+		return errors.New("every column is constant: all rows would get the same code")
+	}
+	return d.Supervision.trainable()
+}
+
+// warn fills in what is no error but worth a sentence.
+func (d *Data) warn() {
+	say := func(format string, args ...any) { d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...)) }
+	if d.Bad > 0 {
+		say("%s left out; the first: %v", many(d.Bad, "bad row was", "bad rows were"), d.BadExamples[0])
+	}
+	switch n := len(d.Constant); {
+	case n == d.Dim() && d.Rows > 1:
+		say("all rows are equal")
+	case n > 0 && d.Rows > 1:
+		say("%d of %s constant", n, many(d.Dim(), "column is", "columns are"))
+	}
+	if d.Labels != nil {
+		single := 0
+		for _, n := range d.Labels.Counts() {
+			if n == 1 {
+				single++
+			}
+		}
+		if single > 0 {
+			say("%d of %s a single row", single, many(len(d.Labels.Names), "class has", "classes have"))
+		}
+	}
+	if d.Tags != nil {
+		bare := 0
+		for i := range d.Tags.Rows() {
+			if len(d.Tags.Row(i)) == 0 {
+				bare++
+			}
+		}
+		if bare > 0 {
+			say("%d of %s no tags", bare, many(d.Rows, "row has", "rows have"))
+		}
+	}
+}
+
+// many says a number of things.
+func many(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// identities collects ids and finds those that occur twice.
+type identities struct {
+	first   map[string]int // the row that has the id, as the files count
+	list    []string
+	repeats []Repeat
+}
+
+// add takes the ids of a chunk. Where rows must be left out it says which to keep.
+func (d *identities) add(c vectors.Chunk, from files) (keep []bool, err error) {
+	slab := strings.Join(c.IDs, "") // one string instead of thousands; the chunk's own are lent
+	for i := range c.IDs {
+		id := slab[:len(c.IDs[i])]
+		slab = slab[len(id):]
+		row := c.First + i
+		if c.Places != nil {
+			row = c.Places[i]
+		}
+		first, twice := d.first[id]
+		if !twice {
+			d.first[id] = row
+			d.list = append(d.list, id)
+			continue
+		}
+		if from == nil {
+			return nil, fmt.Errorf("rows %d and %d have the same id %q", first+1, row+1, id)
+		}
+		repeat := Repeat{row, first, id}
+		if err := from.Repeated(repeat); err != nil {
+			return nil, err
+		}
+		if keep == nil {
+			keep = make([]bool, c.X.Rows)
+			for k := range keep {
+				keep[k] = true
+			}
+		}
+		keep[i] = false
+		d.repeats = append(d.repeats, repeat)
+	}
+	return keep, nil
+}
