@@ -18,8 +18,8 @@ import (
 // pipeline is the order of the packages: each may import those before it, never those after it.
 var pipeline = []string{
 	"hashgrove/internal/par", "hashgrove/internal/section", "hashgrove/internal/maxflow", "hashgrove/internal/gemm",
-	"hashgrove/hamming", "hashgrove/dataset", "hashgrove/internal/linalg", "hashgrove/internal/fashion", "hashgrove/feature",
-	"hashgrove/affinity", "hashgrove/inference",
+	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/dataset",
+	"hashgrove/internal/linalg", "hashgrove/internal/fashion", "hashgrove/feature", "hashgrove/inference",
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/store",
 	"hashgrove", "hashgrove/eval", "hashgrove/report/plot", "hashgrove/report", "hashgrove/baseline/methodtest", "hashgrove/baseline", "hashgrove/training", "hashgrove/compare", "hashgrove/experiments",
 	"hashgrove/cmd/hashgrove",

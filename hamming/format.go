@@ -45,9 +45,9 @@ func FormatOf(path string) (Format, error) {
 
 // Header is what a writer must know before the first code.
 type Header struct {
-	Bits        int      // length of every code
-	Rows        int      // number of codes; 0 when it is not known yet
-	Fingerprint [32]byte // of the model's first Bits bits; zeros when it is not known
+	Bits        int         // length of every code
+	Rows        int         // number of codes; 0 when it is not known yet
+	Fingerprint Fingerprint // of the model's first Bits bits; zeros when it is not known
 }
 
 // Writer writes codes in some format, a few at a time. What it writes does not depend on how they are grouped.

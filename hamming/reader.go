@@ -16,9 +16,9 @@ import (
 
 // Reader reads codes back from a code file or a NumPy array, in bounded memory.
 type Reader struct {
-	Bits        int      // length of every code; of a NumPy array, all its bits
-	Fingerprint [32]byte // of the model; zeros when it is not known
-	IDs         bool     // the codes have ids
+	Bits        int         // length of every code; of a NumPy array, all its bits
+	Fingerprint Fingerprint // of the model; zeros when it is not known
+	IDs         bool        // the codes have ids
 
 	next func() (Codes, []string, error)
 }
@@ -40,7 +40,7 @@ func (r *Reader) Next() (Codes, []string, error) { return r.next() }
 type Table struct {
 	Codes       Codes
 	IDs         []string // one per code, or nil
-	Fingerprint [32]byte
+	Fingerprint Fingerprint
 }
 
 // All reads the codes that are left.

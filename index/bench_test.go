@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hashgrove/hamming"
-	"hashgrove/model"
 )
 
 // learned is codes of 64 bits to perturb: those of the code file HASHGROVE_CODES, or codes like those a model of ten
@@ -63,7 +62,7 @@ func BenchmarkTables(b *testing.B) {
 	}
 	queries := perturbed(from, 500, 2)
 	b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-		x := New(64, model.Fingerprint{}, Config{})
+		x := New(64, hamming.Fingerprint{}, Config{})
 		start := time.Now()
 		if err := x.Add(ctx, batch); err != nil {
 			b.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"hashgrove/hamming"
-	"hashgrove/model"
 )
 
 func TestIntegersAreTheSameAsTexts(t *testing.T) {
@@ -66,7 +65,7 @@ func TestIDTable(t *testing.T) {
 }
 
 func TestLargeIDsCompareExactly(t *testing.T) {
-	x := New(8, model.Fingerprint{}, Config{})
+	x := New(8, hamming.Fingerprint{}, Config{})
 	b := NewBatch(8)
 	for _, n := range []int64{1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<53 + 2, math.MaxInt64 - 1, math.MaxInt64} {
 		b.Append(Item{ID: Int(n), Code: []uint64{0}})
@@ -99,7 +98,7 @@ func TestLargeIDsCompareExactly(t *testing.T) {
 }
 
 func TestBadBatchesAreRefused(t *testing.T) {
-	mine, other := model.Fingerprint{1}, model.Fingerprint{2}
+	mine, other := hamming.Fingerprint{1}, hamming.Fingerprint{2}
 	x := New(12, mine, Config{})
 	long := strings.Repeat("x", MaxText+1)
 	item := func(change func(*Item)) *Batch {
@@ -149,7 +148,7 @@ func TestBadBatchesAreRefused(t *testing.T) {
 
 func TestBatchOfACodeFile(t *testing.T) {
 	b, err := BatchOf(&hamming.Table{Codes: randomCodes(2, 64, 1), IDs: []string{"7", "x"}, Fingerprint: [32]byte{9}})
-	if err != nil || b.IDs[0] != Int(7) || b.IDs[1] != Text("x") || b.Fingerprint != (model.Fingerprint{9}) {
+	if err != nil || b.IDs[0] != Int(7) || b.IDs[1] != Text("x") || b.Fingerprint != (hamming.Fingerprint{9}) {
 		t.Errorf("%v, %v", b, err)
 	}
 	if _, err := BatchOf(&hamming.Table{Codes: randomCodes(1, 64, 1), IDs: []string{""}}); err == nil {

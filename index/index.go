@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 
 	"hashgrove/hamming"
-	"hashgrove/model"
 )
 
 // MaxItems is the greatest number of items of an index.
@@ -37,13 +36,13 @@ type Index struct {
 // Snapshot is the items of an index at one moment.
 type Snapshot struct {
 	bits        int
-	fingerprint model.Fingerprint
+	fingerprint hamming.Fingerprint
 	views       []view // the largest segments first, or nearly so
 	size        int
 }
 
 // New returns an empty index for codes of the given length, made by the model with the fingerprint.
-func New(bits int, fingerprint model.Fingerprint, c Config) *Index {
+func New(bits int, fingerprint hamming.Fingerprint, c Config) *Index {
 	if bits < 1 || bits > hamming.MaxBits {
 		panic(fmt.Sprintf("index: codes of %d bits, outside of 1 to %d", bits, hamming.MaxBits))
 	}
@@ -218,7 +217,7 @@ func (s *Snapshot) Len() int { return s.size }
 func (s *Snapshot) Bits() int { return s.bits }
 
 // Fingerprint tells which model made the codes.
-func (s *Snapshot) Fingerprint() model.Fingerprint { return s.fingerprint }
+func (s *Snapshot) Fingerprint() hamming.Fingerprint { return s.fingerprint }
 
 // Segments is the number of segments.
 func (s *Snapshot) Segments() int { return len(s.views) }
@@ -270,8 +269,8 @@ func (s *Snapshot) Count(f Filter) int {
 }
 
 // Accepts refuses codes of another model, naming both. Zeros mean that the model is not known, which is let through.
-func (s *Snapshot) Accepts(f model.Fingerprint) error {
-	var unknown model.Fingerprint
+func (s *Snapshot) Accepts(f hamming.Fingerprint) error {
+	var unknown hamming.Fingerprint
 	if f != unknown && s.fingerprint != unknown && f != s.fingerprint {
 		return fmt.Errorf("codes of model %v do not belong into the index of model %v: encode with that model, or build another index", f, s.fingerprint)
 	}

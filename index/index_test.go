@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"hashgrove/hamming"
-	"hashgrove/model"
 )
 
 var ctx = context.Background()
@@ -161,10 +160,10 @@ func TestEveryLayoutEqualsThePlainList(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			centres := randomCodes([]int{6, 1, 20}[seed%3], width, seed)
 			layouts := []*Index{
-				New(width, model.Fingerprint{}, Config{Tables: -1}),
-				New(width, model.Fingerprint{}, Config{Tables: 1}),
-				New(width, model.Fingerprint{}, Config{Tables: 3, Threads: 1}),
-				New(width, model.Fingerprint{}, Config{}),
+				New(width, hamming.Fingerprint{}, Config{Tables: -1}),
+				New(width, hamming.Fingerprint{}, Config{Tables: 1}),
+				New(width, hamming.Fingerprint{}, Config{Tables: 3, Threads: 1}),
+				New(width, hamming.Fingerprint{}, Config{}),
 			}
 			var list naive
 			for range 30 {
@@ -335,7 +334,7 @@ func TestBatchesEqualSingleQueries(t *testing.T) {
 	width := 64
 	rng := rand.New(rand.NewPCG(3, 3))
 	centres := randomCodes(50, width, 3)
-	x := New(width, model.Fingerprint{}, Config{Tables: 2})
+	x := New(width, hamming.Fingerprint{}, Config{Tables: 2})
 	b := NewBatch(width)
 	for i := range 2000 {
 		it := randomItem(rng, centres)
@@ -390,7 +389,7 @@ func TestManyCodes(t *testing.T) {
 			b.Labels[i] = "few"
 		}
 	}
-	x := New(32, model.Fingerprint{}, Config{Tables: 2})
+	x := New(32, hamming.Fingerprint{}, Config{Tables: 2})
 	if err := x.Add(ctx, b); err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +427,7 @@ func TestManyCodes(t *testing.T) {
 
 func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	width := 64
-	x := New(width, model.Fingerprint{}, Config{Tables: 2})
+	x := New(width, hamming.Fingerprint{}, Config{Tables: 2})
 	centres := randomCodes(5, width, 1)
 	var wait sync.WaitGroup
 	stop := make(chan struct{})
@@ -465,7 +464,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 }
 
 func TestRerank(t *testing.T) {
-	x := New(8, model.Fingerprint{}, Config{})
+	x := New(8, hamming.Fingerprint{}, Config{})
 	b := NewBatch(8)
 	for i := range 20 {
 		b.Append(Item{ID: Int(int64(i)), Code: []uint64{uint64(i) << 56}})
@@ -503,7 +502,7 @@ func TestEstimateIsNearTheTruth(t *testing.T) {
 		b.IDs[i] = Int(int64(7 * i))
 		b.Codes.Row(i)[0], b.Codes.Row(i)[1] = uint64(rng.IntN(n/4)), 5
 	}
-	x := New(128, model.Fingerprint{}, Config{Tables: 4})
+	x := New(128, hamming.Fingerprint{}, Config{Tables: 4})
 	if err := x.Add(ctx, b); err != nil {
 		t.Fatal(err)
 	}
@@ -515,7 +514,7 @@ func TestEstimateIsNearTheTruth(t *testing.T) {
 }
 
 func TestAppendedItemsStayInFewSegments(t *testing.T) {
-	x := New(64, model.Fingerprint{}, Config{})
+	x := New(64, hamming.Fingerprint{}, Config{})
 	rng := rand.New(rand.NewPCG(1, 9))
 	for i := range 3000 {
 		b := NewBatch(64)
@@ -546,7 +545,7 @@ func TestPlannerChoosesByTheCodes(t *testing.T) {
 				b.Codes.Data[i] = centres.Data[rng.IntN(2000)] ^ 1<<rng.IntN(64) ^ 1<<rng.IntN(64)
 			}
 		}
-		x := New(64, model.Fingerprint{}, Config{})
+		x := New(64, hamming.Fingerprint{}, Config{})
 		if err := x.Add(ctx, b); err != nil {
 			t.Fatal(err)
 		}

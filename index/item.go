@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"hashgrove/hamming"
-	"hashgrove/model"
 )
 
 // What one item may carry.
@@ -87,7 +86,7 @@ type Batch struct {
 	Attributes []map[string]Value
 
 	// Fingerprint of the model that made the codes; zeros when it is not known.
-	Fingerprint model.Fingerprint
+	Fingerprint hamming.Fingerprint
 }
 
 // BatchOf is the items of a code file. Without ids in the file the number of the row is the id.

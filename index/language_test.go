@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/model"
+	"hashgrove/hamming"
 )
 
 func TestFiltersAreWrittenAsTheyAreRead(t *testing.T) {
@@ -78,7 +78,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(conditions(rng).filter)
 	}
 	f.Add("`a\\`b` >= 'x' or not (id in (1, \"k\") and has c)")
-	x := New(8, model.Fingerprint{}, Config{})
+	x := New(8, hamming.Fingerprint{}, Config{})
 	b := NewBatch(8)
 	centres := randomCodes(3, 8, 1)
 	for i := range 50 {

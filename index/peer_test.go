@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hashgrove/hamming"
-	"hashgrove/model"
 )
 
 // BenchmarkPeer is our side of experiments/search.sh, which runs FAISS beside it: scans of random codes, alone and in
@@ -35,7 +34,7 @@ func BenchmarkPeer(b *testing.B) {
 	for i := range n {
 		items.IDs[i] = Int(int64(i))
 	}
-	x := New(width, model.Fingerprint{}, Config{Tables: -1})
+	x := New(width, hamming.Fingerprint{}, Config{Tables: -1})
 	if err := x.Add(ctx, items); err != nil {
 		b.Fatal(err)
 	}

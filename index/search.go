@@ -13,7 +13,6 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
-	"hashgrove/model"
 )
 
 // Options of a search. The zero value searches all items with all bits.
@@ -42,7 +41,7 @@ type Options struct {
 	Explain bool   // fill Result.Plan
 
 	// Fingerprint of the model that made the query; zeros when it is not known. Another model's are refused.
-	Fingerprint model.Fingerprint
+	Fingerprint hamming.Fingerprint
 }
 
 // Hit is an item that was found.

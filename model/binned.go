@@ -71,7 +71,7 @@ func (e *Binned) Check() error {
 }
 
 // Fingerprint implements Encoder.
-func (e *Binned) Fingerprint(bits int) Fingerprint { return e.prints.at(e, bits) }
+func (e *Binned) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
 
 // Prefix implements Encoder.
 func (e *Binned) Prefix(bits int) Encoder {

@@ -30,7 +30,7 @@ type Encoder interface {
 	// EncodeRow is EncodeTo for one vector and one code, without the set-up a batch needs.
 	EncodeRow(dst []uint64, x []float32)
 	// Fingerprint is the fingerprint of the first bits.
-	Fingerprint(bits int) Fingerprint
+	Fingerprint(bits int) hamming.Fingerprint
 	// Prefix is the encoder of the first bits. It shares memory with the encoder.
 	Prefix(bits int) Encoder
 
@@ -102,7 +102,7 @@ func (m *Model) Check() error {
 }
 
 // Fingerprint is the fingerprint of all bits; where the model makes its own features it covers them too.
-func (m *Model) Fingerprint() Fingerprint {
+func (m *Model) Fingerprint() hamming.Fingerprint {
 	f := m.Encoder.Fingerprint(m.Encoder.Bits())
 	if m.Features == nil {
 		return f

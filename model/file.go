@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"hashgrove/feature"
+	"hashgrove/hamming"
 	"hashgrove/internal/section"
 )
 
@@ -161,7 +162,7 @@ func Read(r io.Reader) (*Model, error) {
 	if v := versionOf(m); v != in.Version {
 		return nil, in.Damaged("version %d of a model that makes a file of version %d", in.Version, v)
 	}
-	mark, err := in.Expect("mark", len(Fingerprint{}))
+	mark, err := in.Expect("mark", len(hamming.Fingerprint{}))
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hashgrove/feature"
+	"hashgrove/hamming"
 	"hashgrove/internal/section"
 	"hashgrove/vectors"
 )
@@ -323,7 +324,7 @@ func TestClaimOfFourGigabytes(t *testing.T) {
 }
 
 func TestFingerprintIsAChain(t *testing.T) {
-	seen := map[Fingerprint]string{}
+	seen := map[hamming.Fingerprint]string{}
 	for name, m := range samples() {
 		for bits := 1; bits <= m.Encoder.Bits(); bits++ {
 			p := m.Prefix(bits)

@@ -88,7 +88,7 @@ func (e *Mapped) Check() error {
 }
 
 // Fingerprint implements Encoder.
-func (e *Mapped) Fingerprint(bits int) Fingerprint { return e.prints.at(e, bits) }
+func (e *Mapped) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
 
 // Prefix implements Encoder. The maps stay whole.
 func (e *Mapped) Prefix(bits int) Encoder {

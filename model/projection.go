@@ -62,7 +62,7 @@ func (e *Projection) Check() error {
 }
 
 // Fingerprint implements Encoder.
-func (e *Projection) Fingerprint(bits int) Fingerprint { return e.prints.at(e, bits) }
+func (e *Projection) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
 
 // Prefix implements Encoder.
 func (e *Projection) Prefix(bits int) Encoder {

@@ -63,7 +63,7 @@ func live(t testing.TB, path string) []byte {
 type answer struct {
 	Head  head
 	State state
-	Print model.Fingerprint
+	Print hamming.Fingerprint
 	Items []index.Item
 }
 
@@ -438,7 +438,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		b := index.NewBatch(8)
 		b.Append(it)
-		refused := index.New(8, model.Fingerprint{}, index.Config{}).Add(context.Background(), b)
+		refused := index.New(8, hamming.Fingerprint{}, index.Config{}).Add(context.Background(), b)
 		made, err := appendRecord(nil, b, 0)
 		if (err == nil) != (refused == nil) {
 			t.Fatalf("the store says %v, the index says %v", err, refused)

@@ -20,7 +20,6 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/section"
-	"hashgrove/model"
 )
 
 // The file has three buckets, trees of keys and values. docs/formats.md draws them.
@@ -44,7 +43,7 @@ const MaxNote = 512
 // head is what never changes in an index.
 type head struct {
 	bits        int
-	fingerprint model.Fingerprint
+	fingerprint hamming.Fingerprint
 	created     time.Time // whole seconds
 	note        string
 }
@@ -74,7 +73,7 @@ func parseHead(value []byte) (head, error) {
 	if len(b) < 48 || len(b) > 48+MaxNote || le.Uint32(b) == 0 {
 		return head{}, damaged("its head has %d bytes", len(b))
 	}
-	h := head{bits: int(le.Uint32(b[4:])), fingerprint: model.Fingerprint(b[8:40]), created: time.Unix(int64(le.Uint64(b[40:])), 0).UTC(), note: string(b[48:])}
+	h := head{bits: int(le.Uint32(b[4:])), fingerprint: hamming.Fingerprint(b[8:40]), created: time.Unix(int64(le.Uint64(b[40:])), 0).UTC(), note: string(b[48:])}
 	if h.bits < 1 || h.bits > hamming.MaxBits {
 		return head{}, damaged("codes of %d bits, outside of 1 to %d", h.bits, hamming.MaxBits)
 	}

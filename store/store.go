@@ -42,7 +42,7 @@ type Options struct {
 	// Bits and Fingerprint of the codes; both are taken from Model when it is given. A fingerprint of zeros is an
 	// unknown model.
 	Bits        int
-	Fingerprint model.Fingerprint
+	Fingerprint hamming.Fingerprint
 
 	Note  string // for people; at most MaxNote bytes
 	Index index.Config
@@ -83,20 +83,20 @@ type Store struct {
 
 // Info is what is known about an open index.
 type Info struct {
-	Path        string            `json:"path"`
-	Items       int               `json:"items"`
-	Bits        int               `json:"bits"`
-	Fingerprint model.Fingerprint `json:"-"`
-	HasModel    bool              `json:"has_model"`
-	Note        string            `json:"note,omitempty"`
-	Created     time.Time         `json:"created"`
-	Writes      uint64            `json:"writes"`     // transactions since it was created
-	FileBytes   int64             `json:"file_bytes"` // of which FreeBytes wait to be used again
-	FreeBytes   int64             `json:"free_bytes"`
-	Memory      index.Memory      `json:"memory"`
-	ReadOnly    bool              `json:"read_only"`           // nothing can be written
-	Degraded    string            `json:"degraded,omitempty"`  // why, when it was opened to be written
-	Recovered   bool              `json:"recovered,omitempty"` // opening found the latest write unfinished and left it out
+	Path        string              `json:"path"`
+	Items       int                 `json:"items"`
+	Bits        int                 `json:"bits"`
+	Fingerprint hamming.Fingerprint `json:"-"`
+	HasModel    bool                `json:"has_model"`
+	Note        string              `json:"note,omitempty"`
+	Created     time.Time           `json:"created"`
+	Writes      uint64              `json:"writes"`     // transactions since it was created
+	FileBytes   int64               `json:"file_bytes"` // of which FreeBytes wait to be used again
+	FreeBytes   int64               `json:"free_bytes"`
+	Memory      index.Memory        `json:"memory"`
+	ReadOnly    bool                `json:"read_only"`           // nothing can be written
+	Degraded    string              `json:"degraded,omitempty"`  // why, when it was opened to be written
+	Recovered   bool                `json:"recovered,omitempty"` // opening found the latest write unfinished and left it out
 }
 
 // Create makes a new index at path and opens it. A file that is there is left alone, and an error.
@@ -104,7 +104,7 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	h := head{bits: o.Bits, fingerprint: o.Fingerprint, created: time.Now().UTC().Truncate(time.Second), note: o.Note}
 	var modelFile bytes.Buffer
 	if m := o.Model; m != nil {
-		unknown := model.Fingerprint{}
+		unknown := hamming.Fingerprint{}
 		h.bits, h.fingerprint = m.Encoder.Bits(), m.Fingerprint()
 		if o.Bits != 0 && o.Bits != h.bits || o.Fingerprint != unknown && o.Fingerprint != h.fingerprint {
 			return nil, fmt.Errorf("an index for codes of %d bits of model %v cannot hold model %v of %d bits", o.Bits, o.Fingerprint, h.fingerprint, h.bits)

@@ -247,7 +247,7 @@ func TestAppending(t *testing.T) {
 
 // TestRefused checks that what the index refuses is refused before it is on disk.
 func TestRefused(t *testing.T) {
-	other := model.Fingerprint{1}
+	other := hamming.Fingerprint{1}
 	good := index.Item{ID: index.Int(2), Code: []uint64{1 << 63}}
 	with := func(f func(b *index.Batch)) *index.Batch {
 		b := index.NewBatch(60)
@@ -282,13 +282,13 @@ func TestRefused(t *testing.T) {
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, path := create(t, Options{Bits: 60, Fingerprint: model.Fingerprint{2}})
+			s, path := create(t, Options{Bits: 60, Fingerprint: hamming.Fingerprint{2}})
 			first := index.NewBatch(60)
 			first.Append(index.Item{ID: index.Int(1), Code: []uint64{0}})
 			ok(t, s.Add(ctx, first))
 			w := world{}
 			w.put(first)
-			memory := index.New(60, model.Fingerprint{2}, index.Config{})
+			memory := index.New(60, hamming.Fingerprint{2}, index.Config{})
 			ok(t, memory.Add(ctx, first))
 			want := memory.Add(ctx, b)
 			if err := s.Add(ctx, b); err == nil || want == nil && name != "long id" {

@@ -7,23 +7,23 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
-	"hashgrove/model"
 )
 
 // Report is what Verify found.
 type Report struct {
-	Items       int               `json:"items"`
-	Bits        int               `json:"bits"`
-	Fingerprint model.Fingerprint `json:"-"`
-	HasModel    bool              `json:"has_model"`
-	Writes      uint64            `json:"writes"`
-	Blocks      int               `json:"blocks"`
-	Pages       int               `json:"pages"`
-	FileBytes   int64             `json:"file_bytes"`
-	FreeBytes   int64             `json:"free_bytes"`
-	Recovered   bool              `json:"recovered,omitempty"` // the latest write was not finished, and is left out
-	Problems    []string          `json:"problems,omitempty"`  // the first few
+	Items       int                 `json:"items"`
+	Bits        int                 `json:"bits"`
+	Fingerprint hamming.Fingerprint `json:"-"`
+	HasModel    bool                `json:"has_model"`
+	Writes      uint64              `json:"writes"`
+	Blocks      int                 `json:"blocks"`
+	Pages       int                 `json:"pages"`
+	FileBytes   int64               `json:"file_bytes"`
+	FreeBytes   int64               `json:"free_bytes"`
+	Recovered   bool                `json:"recovered,omitempty"` // the latest write was not finished, and is left out
+	Problems    []string            `json:"problems,omitempty"`  // the first few
 }
 
 // maxProblems is how many problems a report names.

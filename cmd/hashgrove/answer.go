@@ -13,6 +13,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/model"
 )
@@ -298,7 +299,7 @@ func (c *searchCommand) printCSV(a *answer) error {
 // matchReport explains the distance of a query and its first hit.
 type matchReport struct {
 	ID index.ID `json:"id"`
-	index.Match
+	hamming.Match
 	Bits []bitReasons `json:"bits,omitempty"` // with the vectors of both
 }
 
@@ -311,14 +312,14 @@ type bitReasons struct {
 
 type reasonReport struct {
 	Name string `json:"name"`
-	index.Reason
+	model.Reason
 }
 
 // why explains the first hit: by bits, and by features where both vectors are at hand.
 func (a *answer) why(q int) (*matchReport, error) {
 	id := a.results[q].Hits[0].ID
 	item, _ := a.snapshot.Get(id)
-	r := &matchReport{ID: id, Match: index.Compare(a.queries.codes.Row(q), item.Code, a.snapshot.Bits())}
+	r := &matchReport{ID: id, Match: hamming.Compare(a.queries.codes.Row(q), item.Code, a.snapshot.Bits())}
 	hit, ok := a.vectors[id]
 	if !ok || a.model == nil {
 		return r, nil
@@ -329,7 +330,7 @@ func (a *answer) why(q int) (*matchReport, error) {
 	}
 	x := a.queries.vectors.Row(q)
 	for k := range b.Bits() {
-		reasons, err := index.Reasons(b, k, x, hit, 3)
+		reasons, err := model.Reasons(b, k, x, hit, 3)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/model"
 	"hashgrove/store"
@@ -171,7 +172,7 @@ func (c *addCommand) build(ctx context.Context, path string, args []string) (err
 	if err != nil {
 		return err
 	}
-	if m != nil && b.Fingerprint != (model.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
+	if m != nil && b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
 		return fmt.Errorf("%s: codes of model %v, but --model is %v: give the model that made them", args[0], b.Fingerprint, m.Fingerprint())
 	}
 	if m != nil && b.Codes.Bits != m.Encoder.Bits() {

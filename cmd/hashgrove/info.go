@@ -107,7 +107,7 @@ func (a *app) readAny(ctx context.Context, path string, index func(ctx context.C
 		return nil, err
 	}
 	if e, err := feature.ReadFile(path); err == nil {
-		return &fileReport{File: path, Type: "features", Fingerprint: model.Fingerprint(feature.Fingerprint(e)).String(), Kind: e.Kind(), Dims: e.Dim()}, nil
+		return &fileReport{File: path, Type: "features", Fingerprint: hamming.Fingerprint(feature.Fingerprint(e)).String(), Kind: e.Kind(), Dims: e.Dim()}, nil
 	} else if !errors.Is(err, model.ErrKind) {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (a *app) readAny(ctx context.Context, path string, index func(ctx context.C
 		return nil, err
 	}
 	return &fileReport{
-		File: path, Type: "codes", Bits: f.Codes.Bits, Fingerprint: model.Fingerprint(f.Fingerprint).String(),
+		File: path, Type: "codes", Bits: f.Codes.Bits, Fingerprint: f.Fingerprint.String(),
 		Codes: f.Codes.Len(), IDs: f.IDs != nil,
 	}, nil
 }

@@ -109,14 +109,14 @@ func (in *itemSource) count(ctx context.Context, a *app) (int, error) {
 		return sum.Rows, nil
 	}
 	n := 0
-	return n, in.eachCodes(func(codes hamming.Codes, _ []string, _ model.Fingerprint) error {
+	return n, in.eachCodes(func(codes hamming.Codes, _ []string, _ hamming.Fingerprint) error {
 		n += codes.Len()
 		return ctx.Err()
 	})
 }
 
 // eachCodes reads the code files in bounded memory.
-func (in *itemSource) eachCodes(take func(codes hamming.Codes, ids []string, f model.Fingerprint) error) error {
+func (in *itemSource) eachCodes(take func(codes hamming.Codes, ids []string, f hamming.Fingerprint) error) error {
 	one := func(path string) error {
 		f, err := os.Open(path)
 		if err != nil {
@@ -160,7 +160,7 @@ func (in *itemSource) read(ctx context.Context, a *app, n int) (*index.Batch, er
 	var err error
 	if in.set == nil {
 		first := true
-		err = in.eachCodes(func(codes hamming.Codes, ids []string, f model.Fingerprint) error {
+		err = in.eachCodes(func(codes hamming.Codes, ids []string, f hamming.Fingerprint) error {
 			if !first && f != in.batch.Fingerprint {
 				return fmt.Errorf("codes of the models %v and %v: make an index of each", in.batch.Fingerprint, f)
 			}

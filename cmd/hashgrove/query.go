@@ -24,7 +24,7 @@ type queries struct {
 	labels      []string
 	codes       hamming.Codes
 	vectors     vectors.Matrix
-	fingerprint model.Fingerprint // of the codes; zeros when they are the index's own
+	fingerprint hamming.Fingerprint // of the codes; zeros when they are the index's own
 }
 
 // add appends a query.
@@ -111,7 +111,7 @@ func (c *searchCommand) readCodes(q *queries, paths []string) error {
 			return err
 		}
 		if i > 0 && t.Fingerprint != q.fingerprint {
-			return fmt.Errorf("%s has codes of model %v, %s of model %v: search for one after the other", path, model.Fingerprint(t.Fingerprint), paths[0], q.fingerprint)
+			return fmt.Errorf("%s has codes of model %v, %s of model %v: search for one after the other", path, t.Fingerprint, paths[0], q.fingerprint)
 		}
 		q.fingerprint = t.Fingerprint
 		if t.Codes.Bits != q.codes.Bits {

@@ -205,7 +205,7 @@ func margins(m *model.Model, q *queries) ([]float32, error) {
 	}
 	all := make([]float32, 0, len(q.names)*b.Bits())
 	for i := range q.vectors.Rows {
-		one, err := index.Margins(b, q.vectors.Row(i))
+		one, err := model.Margins(b, q.vectors.Row(i))
 		if err != nil {
 			return nil, err
 		}

@@ -1,20 +1,20 @@
-package index
+package model
 
 import (
 	"math/rand/v2"
 	"testing"
 
-	"hashgrove/model"
+	"hashgrove/hamming"
 	"hashgrove/vectors"
 )
 
-// randomTrees is a model of small random trees over three columns of bytes.
-func randomTrees(rng *rand.Rand, bits, trees, depth int) *model.Binned {
-	m := &model.Binned{Quantizer: vectors.Quantizer{Lo: []float32{0, 0, 0}, Hi: []float32{255, 255, 255}}}
+// byteTrees is a model of small random trees over three columns of bytes.
+func byteTrees(rng *rand.Rand, bits, trees, depth int) *Binned {
+	m := &Binned{Quantizer: vectors.Quantizer{Lo: []float32{0, 0, 0}, Hi: []float32{255, 255, 255}}}
 	for range bits {
-		e := &model.Ensemble{Depth: depth}
+		e := &Ensemble{Depth: depth}
 		for range trees {
-			for range model.Splits(depth) {
+			for range Splits(depth) {
 				e.Feature = append(e.Feature, uint32(rng.IntN(3)))
 				e.Bin = append(e.Bin, uint8(rng.IntN(256)))
 			}
@@ -28,7 +28,7 @@ func randomTrees(rng *rand.Rand, bits, trees, depth int) *model.Binned {
 
 func TestReasonsSeparateWhatTheyExplain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	m := randomTrees(rng, 8, 9, 3)
+	m := byteTrees(rng, 8, 9, 3)
 	if err := m.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestReasonsSeparateWhatTheyExplain(t *testing.T) {
 		codeA, codeB := make([]uint64, 1), make([]uint64, 1)
 		m.EncodeRow(codeA, a)
 		m.EncodeRow(codeB, b)
-		match := Compare(codeA, codeB, 8)
+		match := hamming.Compare(codeA, codeB, 8)
 		if match.Distance+len(match.Agree) != 8 {
 			t.Fatalf("%+v", match)
 		}
@@ -90,9 +90,9 @@ func TestReasonsSeparateWhatTheyExplain(t *testing.T) {
 }
 
 func TestReasonsOfHyperplanes(t *testing.T) {
-	m := &model.Binned{
+	m := &Binned{
 		Quantizer: vectors.Quantizer{Lo: []float32{0, 0}, Hi: []float32{255, 255}},
-		Functions: []model.Function{&model.Linear{Weight: []int32{2, -1}, Bias: -100}},
+		Functions: []Function{&Linear{Weight: []int32{2, -1}, Bias: -100}},
 	}
 	reasons, err := Reasons(m, 0, []float32{10, 10}, []float32{100, 20}, 9)
 	if err != nil || len(reasons) != 1 || reasons[0].Feature != 0 || reasons[0].Weight != 180 {

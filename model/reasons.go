@@ -1,36 +1,10 @@
-package index
+package model
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"hashgrove/model"
 )
-
-// Match tells in which bits two codes agree and differ.
-type Match struct {
-	Distance int   `json:"distance"`
-	Agree    []int `json:"agree"`
-	Differ   []int `json:"differ"`
-}
-
-// Compare explains the distance of two codes of the given length.
-func Compare(a, b []uint64, width int) Match {
-	if len(a) != len(b) || len(a) != (width+63)/64 {
-		panic("index: codes of different lengths")
-	}
-	m := Match{Agree: []int{}, Differ: []int{}}
-	for bit := range width {
-		if (a[bit>>6]^b[bit>>6])>>(63-bit&63)&1 == 0 {
-			m.Agree = append(m.Agree, bit)
-		} else {
-			m.Differ = append(m.Differ, bit)
-		}
-	}
-	m.Distance = len(m.Differ)
-	return m
-}
 
 // Reason is one cause of a bit: a feature that is compared with a threshold, and how much depends on it.
 type Reason struct {
@@ -48,18 +22,18 @@ type Reason struct {
 // splits on their common path. Splits on one feature at one threshold are added up; Weight is the sum of the weights
 // of their trees. Hyperplanes: the causes of different bits are the features whose bins differ, weighed by what they
 // move the score from a to b in the direction of b's bit; there are no thresholds.
-func Reasons(m *model.Binned, k int, a, b []float32, most int) ([]Reason, error) {
+func Reasons(m *Binned, k int, a, b []float32, most int) ([]Reason, error) {
 	if k < 0 || k >= m.Bits() {
 		return nil, fmt.Errorf("bit %d of a model with %d", k, m.Bits())
 	}
 	if len(a) != m.Dim() || len(b) != m.Dim() {
-		return nil, fmt.Errorf("%w: vectors have %d and %d, the model was trained on %d", model.ErrDim, len(a), len(b), m.Dim())
+		return nil, fmt.Errorf("%w: vectors have %d and %d, the model was trained on %d", ErrDim, len(a), len(b), m.Dim())
 	}
 	var reasons []Reason
 	switch f := m.Functions[k].(type) {
-	case *model.Ensemble:
+	case *Ensemble:
 		reasons = treeReasons(m, f, a, b)
-	case *model.Linear:
+	case *Linear:
 		reasons = linearReasons(m, f, a, b)
 	default:
 		return nil, fmt.Errorf("bit %d is a %T, which cannot be explained", k, f)
@@ -70,20 +44,20 @@ func Reasons(m *model.Binned, k int, a, b []float32, most int) ([]Reason, error)
 	return reasons[:max(0, min(most, len(reasons)))], nil
 }
 
-// Margins returns the scores of a vector's bits before the sign, for Options.Margins.
-func Margins(m *model.Binned, x []float32) ([]float32, error) {
+// Margins returns the scores of a vector's bits before the sign, for a ranking by margins.
+func Margins(m *Binned, x []float32) ([]float32, error) {
 	if len(x) != m.Dim() {
-		return nil, fmt.Errorf("%w: the vector has %d, the model was trained on %d", model.ErrDim, len(x), m.Dim())
+		return nil, fmt.Errorf("%w: the vector has %d, the model was trained on %d", ErrDim, len(x), m.Dim())
 	}
 	margins := make([]float32, m.Bits())
 	for k, f := range m.Functions {
 		score := int64(0)
 		switch f := f.(type) {
-		case *model.Ensemble:
+		case *Ensemble:
 			for q, w := range f.Weight {
-				score += walk(m, f, q, x).signed(w)
+				score += descend(m, f, q, x).signed(w)
 			}
-		case *model.Linear:
+		case *Linear:
 			score = f.Bias
 			for j, w := range f.Weight {
 				score += int64(w) * int64(m.Quantizer.Scale(j).Bin(x[j]))
@@ -109,8 +83,8 @@ func (p path) signed(w int32) int64 {
 	return -int64(w)
 }
 
-func walk(m *model.Binned, e *model.Ensemble, tree int, x []float32) path {
-	base, node := tree*model.Splits(e.Depth), 0
+func descend(m *Binned, e *Ensemble, tree int, x []float32) path {
+	base, node := tree*Splits(e.Depth), 0
 	p := path{}
 	for range e.Depth {
 		p.nodes = append(p.nodes, node)
@@ -120,17 +94,17 @@ func walk(m *model.Binned, e *model.Ensemble, tree int, x []float32) path {
 			node++
 		}
 	}
-	p.leaf = node - model.Splits(e.Depth)
-	p.vote = e.Leaf[tree*model.LeafWords(e.Depth)+p.leaf>>6]>>(p.leaf&63)&1 != 0
+	p.leaf = node - Splits(e.Depth)
+	p.vote = e.Leaf[tree*LeafWords(e.Depth)+p.leaf>>6]>>(p.leaf&63)&1 != 0
 	return p
 }
 
-func treeReasons(m *model.Binned, e *model.Ensemble, a, b []float32) []Reason {
+func treeReasons(m *Binned, e *Ensemble, a, b []float32) []Reason {
 	trees := e.Trees()
 	pathA, pathB := make([]path, trees), make([]path, trees)
 	scoreA, scoreB := int64(0), int64(0)
 	for q := range trees {
-		pathA[q], pathB[q] = walk(m, e, q, a), walk(m, e, q, b)
+		pathA[q], pathB[q] = descend(m, e, q, a), descend(m, e, q, b)
 		scoreA += pathA[q].signed(e.Weight[q])
 		scoreB += pathB[q].signed(e.Weight[q])
 	}
@@ -158,7 +132,7 @@ func treeReasons(m *model.Binned, e *model.Ensemble, a, b []float32) []Reason {
 			nodes = nodes[:common-1] // where they part is no cause to agree
 		}
 		for _, node := range nodes {
-			at := q*model.Splits(e.Depth) + node
+			at := q*Splits(e.Depth) + node
 			if e.Bin[at] == 255 {
 				continue // sends every vector left: no test at all
 			}
@@ -177,7 +151,7 @@ func treeReasons(m *model.Binned, e *model.Ensemble, a, b []float32) []Reason {
 	return reasons
 }
 
-func linearReasons(m *model.Binned, l *model.Linear, a, b []float32) []Reason {
+func linearReasons(m *Binned, l *Linear, a, b []float32) []Reason {
 	score, change := l.Bias, make([]int64, len(a))
 	for j, w := range l.Weight {
 		scale := m.Quantizer.Scale(j)
