@@ -36,7 +36,7 @@ race:
 	fi
 
 docs:
-	$(GO) test -timeout 12m . ./cmd/... ./experiments/... ./report/... ./store/... ./training/...
+	$(GO) test -timeout 12m . ./cmd/... ./experiments/... ./report/... ./store/... ./fasthash/...
 
 # The plain Go twins of the assembly kernels.
 purego:

@@ -20,9 +20,10 @@ var pipeline = []string{
 	"hashgrove/internal/par", "hashgrove/internal/section", "hashgrove/internal/maxflow", "hashgrove/internal/gemm",
 	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/dataset",
 	"hashgrove/internal/linalg", "hashgrove/internal/fashion", "hashgrove/feature", "hashgrove/inference",
-	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/store",
-	"hashgrove", "hashgrove/eval", "hashgrove/report/plot", "hashgrove/report", "hashgrove/baseline/methodtest", "hashgrove/baseline", "hashgrove/training", "hashgrove/compare", "hashgrove/experiments",
-	"hashgrove/cmd/hashgrove",
+	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/store", "hashgrove/eval",
+	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/method",
+	"hashgrove/report/plot", "hashgrove/report", "hashgrove/compare", "hashgrove/experiments",
+	"hashgrove", "hashgrove/cmd/hashgrove",
 }
 
 func TestImportsRunDownThePipeline(t *testing.T) {
@@ -53,7 +54,7 @@ func TestModelLinksNoTrainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, trainer := range []string{"hashgrove/inference", "hashgrove/boost", "hashgrove/svm", "hashgrove/baseline", "hashgrove/training"} {
+	for _, trainer := range []string{"hashgrove/inference", "hashgrove/boost", "hashgrove/svm", "hashgrove/fasthash", "hashgrove/method"} {
 		if slices.Contains(strings.Fields(string(out)), trainer) {
 			t.Errorf("the model links %s", trainer)
 		}

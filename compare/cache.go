@@ -11,8 +11,8 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"hashgrove"
 	"hashgrove/internal/section"
+	"hashgrove/model"
 	"hashgrove/report"
 )
 
@@ -43,17 +43,17 @@ func program() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				return hashgrove.Version + " " + s.Value
+				return model.Version + " " + s.Value
 			}
 		}
 	}
-	return hashgrove.Version
+	return model.Version
 }
 
 // path is the file of a task, without its suffix. The name is for people, the digest for us.
 func (s *stage) path(t *task) string {
 	d := s.data
-	key := digest(cacheVersion, program(), d.Base.Digest, d.Queries.Digest, d.MinShared, s.o.PCA, s.held, s.o.Seed, t.method, t.bits, t.options)
+	key := digest(cacheVersion, program(), d.Base.Mark, d.Queries.Mark, d.Base.MinShared, s.o.PCA, s.held, s.o.Seed, t.method, t.bits, t.options)
 	name := t.method
 	if len(t.bits) > 0 {
 		name += "-" + strings.ReplaceAll(strings.Trim(fmt.Sprint(t.bits), "[]"), " ", "-")

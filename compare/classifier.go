@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"hashgrove/baseline"
+	"hashgrove/method"
 	"hashgrove/model"
 )
 
@@ -16,52 +16,55 @@ func (s *stage) classifier(ctx context.Context, t *task) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	unseen := make([]model.Encoder, len(codes))
+	unseen := make([]*model.Model, len(codes))
 	if s.held != nil {
-		without, err := s.classify(ctx, s.seen)
+		without, err := s.classify(ctx, s.others)
 		if err != nil {
 			return nil, err
 		}
 		for i, c := range without {
-			unseen[i] = c.encoder
+			unseen[i] = c.model
 		}
 	}
 	answer := task{method: oneHot, kind: t.kind, supervised: t.supervised}
-	list, err := s.measured(ctx, &answer, codes[0].encoder, unseen[0], codes[0].seconds)
+	list, err := s.measured(ctx, &answer, codes[0].model, unseen[0], codes[0].took)
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.measured(ctx, t, codes[1].encoder, unseen[1], codes[1].seconds)
+	more, err := s.measured(ctx, t, codes[1].model, unseen[1], codes[1].took)
 	return append(list, more...), err
 }
 
-// timed is an encoder and the seconds of its training.
+// timed is a model and the seconds of its training.
 type timed struct {
-	encoder model.Encoder
+	model   *model.Model
 	seconds float64
 }
+
+func (t timed) took(int) float64 { return t.seconds }
 
 // classify trains a classifier on a part and returns its one-hot code and its hashed code of the longest length.
 func (s *stage) classify(ctx context.Context, p *Part) ([]timed, error) {
 	var err error
 	answer, drawn := timed{}, timed{}
 	answer.seconds = seconds(func() {
-		answer.encoder, err = baseline.Classifier{OneHot: true, Threads: s.o.Threads}.Train(ctx, rows{p})
+		answer.model, err = method.Classifier{OneHot: true, Threads: s.o.Threads}.Train(ctx, p.Data)
 	})
 	if err != nil {
 		return nil, err
 	}
-	behind, ok := answer.encoder.(*model.Mapped)
+	behind, ok := answer.model.Encoder.(*model.Mapped)
 	if !ok {
-		return nil, fmt.Errorf("a classifier without scores, but a %s", answer.encoder.Kind())
+		return nil, fmt.Errorf("a classifier without scores, but a %s", answer.model.Encoder.Kind())
 	}
 	scores := behind.Maps[0]
 	drawn.seconds = answer.seconds + seconds(func() {
-		drawn.encoder, err = baseline.LSH{Bits: s.longest(), Seed: s.o.Seed, Centre: true}.Train(ctx, model.Through(p.X, s.o.Threads, scores))
+		lsh := method.LSH{Bits: s.longest(), Seed: s.o.Seed, Centre: true}
+		drawn.model, err = lsh.Train(ctx, p.With(model.Through(p.X, s.o.Threads, scores)))
 	})
 	if err != nil {
 		return nil, err
 	}
-	drawn.encoder = model.Compose(drawn.encoder, scores)
+	drawn.model.Encoder = model.Compose(drawn.model.Encoder, scores)
 	return []timed{answer, drawn}, nil
 }

@@ -28,8 +28,8 @@ import (
 	"strings"
 	"time"
 
-	"hashgrove"
 	"hashgrove/eval"
+	"hashgrove/fasthash"
 	"hashgrove/model"
 	"hashgrove/report"
 )
@@ -42,7 +42,7 @@ type Options struct {
 	Unseen  int      // classes kept out of a second training; 0 means a quarter of them, negative none
 	Seed    uint64
 
-	FastHash hashgrove.Trainer // options of FastHash; Bits, Seed and Threads are filled in, and with tags weights that balance the pairs
+	FastHash fasthash.Options // options of FastHash; Bits, Seed and Threads come from above
 
 	Work    string // folder that keeps finished rows and unfinished trainings; "" keeps nothing
 	Restart bool   // do not use what the folder holds
@@ -178,9 +178,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.PCA < 0 {
 		return o, fmt.Errorf("%d principal components: give a positive number, or 0 for none", o.PCA)
 	}
-	o.FastHash.Bits, o.FastHash.Seed, o.FastHash.Threads = o.Bits[len(o.Bits)-1], o.Seed, o.Threads
-	t, err := o.FastHash.WithDefaults()
-	o.FastHash = t
+	_, err := o.FastHash.WithDefaults()
 	return o, err
 }
 
@@ -188,20 +186,12 @@ func (o Options) withDefaults() (Options, error) {
 // call goes on from there.
 func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	began := time.Now()
-	asked := o.FastHash.Inference
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	if err := data.check(); err != nil {
 		return nil, err
-	}
-	if data.Base.Labels == nil && slices.Contains(o.Methods, fastHash) && asked.SimilarWeight == 0 && asked.DissimilarWeight == 0 {
-		y, err := data.affinity(data.Base)
-		if err != nil {
-			return nil, err
-		}
-		o.FastHash.Inference = o.FastHash.Inference.Balanced(y)
 	}
 	s, err := newStage(ctx, data, o)
 	if err != nil {
@@ -213,7 +203,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 		}
 	}
 	tasks, rows := s.tasks(), map[int][]Row{}
-	result := &Result{Version: hashgrove.Version, Data: s.summary(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed}
+	result := &Result{Version: model.Version, Data: s.summary(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed}
 	for i, t := range tasks {
 		s.progress.Total += t.steps
 		if kept, ok := s.recall(t); ok {

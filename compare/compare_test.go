@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove"
 	"hashgrove/boost"
 	"hashgrove/eval"
+	"hashgrove/fasthash"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -30,9 +30,10 @@ func clusters(seed uint64, n, classes int) *Part {
 		centre[i] = 5 * centres.NormFloat64()
 	}
 	p := &Part{
-		X:      vectors.Matrix{Rows: n, Cols: useful + noise, Data: make([]float32, 0, n*(useful+noise))},
-		Labels: &supervision.Labels{}, Digest: fmt.Sprint("clusters", seed, n, classes),
+		X:    vectors.Matrix{Rows: n, Cols: useful + noise, Data: make([]float32, 0, n*(useful+noise))},
+		Data: &supervision.Data{Rows: n}, Mark: fmt.Sprint("clusters", seed, n, classes),
 	}
+	p.Labels = &supervision.Labels{}
 	for k := range classes {
 		p.Labels.Names = append(p.Labels.Names, fmt.Sprintf("class %c", 'a'+k))
 	}
@@ -47,6 +48,7 @@ func clusters(seed uint64, n, classes int) *Part {
 		p.Labels.Class = append(p.Labels.Class, int32(c%classes))
 		p.Row = append(p.Row, i)
 	}
+	p.Source = p.X
 	return p
 }
 
@@ -58,7 +60,7 @@ func clusterData() *Data {
 func small() Options {
 	return Options{
 		Methods: []string{"fasthash", "lsh"}, Bits: []int{8, 32}, Seed: 1,
-		FastHash: hashgrove.Trainer{Trees: boost.Options{Rounds: 8, Depth: 3}},
+		FastHash: fasthash.Options{Trees: boost.Options{Rounds: 8, Depth: 3}},
 	}
 }
 
@@ -189,7 +191,7 @@ func TestRowsAreThoseOfTheModels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := eval.Retrieval(context.Background(), queries, codes, d.truth(), eval.Options{})
+			want, err := eval.Retrieval(context.Background(), queries, codes, truthOf(t, d), eval.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -387,4 +389,13 @@ func TestAllMethods(t *testing.T) {
 			t.Logf("%-14s MAP %.3f unseen %.3f, %.2f s", name, row.MAP, row.UnseenMAP, row.TrainSeconds)
 		}
 	}
+}
+
+func truthOf(t *testing.T, d *Data) eval.Truth {
+	t.Helper()
+	truth, err := eval.TruthOf(d.Queries.Data, d.Base.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return truth
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -126,7 +127,7 @@ func TestPCA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := eval.Retrieval(context.Background(), queries, codes, d.truth(), eval.Options{})
+	want, err := eval.Retrieval(context.Background(), queries, codes, truthOf(t, d), eval.Options{})
 	if err != nil || want.MAP != value(t, r, "lsh", 32).MAP {
 		t.Errorf("the model has MAP %v, its row %v (%v)", want.MAP, value(t, r, "lsh", 32).MAP, err)
 	}
@@ -188,8 +189,8 @@ func TestTags(t *testing.T) {
 	if !balanced {
 		t.Error("similar pairs of tags weigh no more than dissimilar ones")
 	}
-	if d.MinShared != 2 || tags.Data.Classes != 0 || tags.Data.Similar != "2 or more shared tags" || len(tags.Data.HeldOut) != 0 {
-		t.Errorf("%+v, shared %d", tags.Data, d.MinShared)
+	if d.Base.MinShared != 2 || tags.Data.Classes != 0 || tags.Data.Similar != "2 or more shared tags" || len(tags.Data.HeldOut) != 0 {
+		t.Errorf("%+v, shared %d", tags.Data, d.Base.MinShared)
 	}
 	for _, name := range []string{"lsh", "float-cosine"} {
 		a, b := value(t, classes, name, 0), value(t, tags, name, 0)
@@ -235,15 +236,17 @@ func TestReadAndSplit(t *testing.T) {
 	if _, _, err := all.Split(1.5, 1); err == nil {
 		t.Error("a share of 1.5 was split off")
 	}
-	if _, err := Read(ctx, src.X, nil); err == nil || !strings.Contains(err.Error(), "--label") {
+	if _, err := Read(ctx, src.X, nil); err == nil || !errors.Is(err, supervision.ErrNone) {
 		t.Errorf("rows without labels: %v", err)
 	}
-	large := &Part{X: vectors.Matrix{Rows: 50_000, Cols: 1, Data: make([]float32, 50_000)}, Row: make([]int, 50_000), Tags: &supervision.Tags{Start: make([]int, 50_001)}}
+	x := vectors.Matrix{Rows: 50_000, Cols: 1, Data: make([]float32, 50_000)}
+	large := &Part{Data: &supervision.Data{Source: x, Rows: 50_000}, X: x, Row: make([]int, 50_000)}
+	large.Tags = &supervision.Tags{Start: make([]int, 50_001)}
 	if _, queries, err := large.Split(0, 1); err != nil || queries.X.Rows != 2000 {
 		t.Errorf("%v", err)
 	}
 	// The source of a part yields what was read.
-	again, err := Read(ctx, rows{all}, nil)
+	again, err := Read(ctx, all, nil)
 	if err != nil || again.Digest != all.Digest {
 		t.Errorf("a part read again is another (%v)", err)
 	}

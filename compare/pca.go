@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"hashgrove/baseline"
+	"hashgrove/method"
 	"hashgrove/model"
 )
 
@@ -17,17 +17,18 @@ func (s *stage) reduce(ctx context.Context) error {
 	var pca *model.Affine
 	var err error
 	s.front.train = seconds(func() {
-		pca, _, err = baseline.PCA{Dims: s.o.PCA, Seed: s.o.Seed, Threads: s.o.Threads}.Reduce(ctx, s.data.Base.X)
+		pca, _, err = method.PCA{Dims: s.o.PCA, Seed: s.o.Seed, Threads: s.o.Threads}.Reduce(ctx, s.data.Base.X)
 	})
 	if err != nil {
 		return fmt.Errorf("principal components: %w", err)
 	}
 	s.front.maps = []model.Map{pca}
 	through := func(p *Part) (*Part, error) {
-		q := *p
-		q.X, err = model.Transform(ctx, s.o.Threads, p.X, pca)
-		q.Digest = digest(p.Digest, "pca", s.o.PCA)
-		return &q, err
+		x, err := model.Transform(ctx, s.o.Threads, p.X, pca)
+		if err != nil {
+			return nil, err
+		}
+		return p.seen(x, fmt.Sprint("pca ", s.o.PCA)), nil
 	}
 	if s.base, err = through(s.data.Base); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"hashgrove/eval"
 	"hashgrove/report"
 )
 
@@ -103,7 +104,11 @@ func (row *Row) searches(d *Data, pictures Pictures) ([]report.Search, error) {
 	if err != nil {
 		return nil, err
 	}
-	truth, mark := d.truth(), make([]uint8, d.Base.X.Rows)
+	truth, err := eval.TruthOf(d.Queries.Data, d.Base.Data)
+	if err != nil {
+		return nil, err
+	}
+	mark := make([]uint8, d.Base.X.Rows)
 	var out []report.Search
 	for _, s := range row.Searches {
 		search := report.Search{Method: row.printed(), Query: d.Queries.picture(s.Query, queryPNG)}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/baseline"
 	"hashgrove/eval"
 	"hashgrove/hamming"
+	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -23,7 +23,7 @@ type stage struct {
 
 	// The protocol of unseen classes; nil where there is none.
 	held                       []int32
-	seen                       *Part // base rows of the other classes, to learn from
+	others                     *Part // base rows of the other classes, to learn from
 	unseenBase, unseenQueries  *Part // rows of the held-out classes, after PCA
 	plainUnseenB, plainUnseenQ *Part // the same before PCA
 
@@ -39,8 +39,11 @@ type front struct {
 }
 
 func newStage(ctx context.Context, data *Data, o Options) (*stage, error) {
-	s := &stage{data: data, o: o, base: data.Base, queries: data.Queries, truth: data.truth()}
+	s := &stage{data: data, o: o, base: data.Base, queries: data.Queries}
 	var err error
+	if s.truth, err = eval.TruthOf(data.Queries.Data, data.Base.Data); err != nil {
+		return nil, err
+	}
 	if s.held, err = data.unseen(o.Unseen, o.Seed); err != nil {
 		return nil, err
 	}
@@ -60,11 +63,11 @@ func newStage(ctx context.Context, data *Data, o Options) (*stage, error) {
 			}
 			return keep
 		}
-		s.seen = s.base.only(in(s.base, false), fmt.Sprintf("without %v", s.held))
-		s.unseenBase, s.unseenQueries = s.base.only(in(s.base, true), "unseen"), s.queries.only(in(s.queries, true), "unseen")
+		s.others = s.base.part(in(s.base, false), fmt.Sprintf("without %v", s.held))
+		s.unseenBase, s.unseenQueries = s.base.part(in(s.base, true), "unseen"), s.queries.part(in(s.queries, true), "unseen")
 		s.plainUnseenB, s.plainUnseenQ = s.unseenBase, s.unseenQueries
 		if o.PCA > 0 {
-			s.plainUnseenB, s.plainUnseenQ = data.Base.only(in(s.base, true), "unseen"), data.Queries.only(in(s.queries, true), "unseen")
+			s.plainUnseenB, s.plainUnseenQ = data.Base.part(in(s.base, true), "unseen"), data.Queries.part(in(s.queries, true), "unseen")
 		}
 	} else if o.Unseen == 0 && data.Base.Labels != nil {
 		s.notes = append(s.notes, "there are too few classes to keep some out of training: nothing is said about classes that come later")
@@ -77,7 +80,7 @@ func (s *stage) summary() Summary {
 	d := s.data
 	out := Summary{
 		Name: d.Name, Base: d.Base.X.Rows, Queries: d.Queries.X.Rows, Dim: d.Base.X.Cols,
-		Classes: len(d.classes()), Similar: d.similar(), HeldOut: []string{}, Digest: digest(d.Base.Digest, d.Queries.Digest),
+		Classes: len(d.classes()), Similar: d.similar(), HeldOut: []string{}, Digest: digest(d.Base.Mark, d.Queries.Mark),
 	}
 	for _, c := range s.held {
 		out.HeldOut = append(out.HeldOut, d.Base.Labels.Names[c])
@@ -143,11 +146,7 @@ func (s *stage) tasks() []*task {
 		list = append(list, t)
 	}
 	for _, name := range s.o.Methods {
-		if name != fastHash {
-			s.methods(name, add)
-			continue
-		}
-		add(&task{method: name, kind: Method, supervised: true, bits: s.o.Bits, steps: s.trainings() * s.longest(), options: s.o.FastHash}, s.fastHash)
+		s.methods(name, add)
 	}
 	for _, bits := range s.o.Bits {
 		add(&task{method: "random", kind: Floor, bits: []int{bits}, steps: 1}, s.random)
@@ -179,12 +178,12 @@ func (s *stage) trainings() int {
 func (s *stage) random(ctx context.Context, t *task) ([]Row, error) {
 	bits, seed := t.bits[0], s.o.Seed
 	row := t.row(bits)
-	q, b := baseline.RandomCodes(s.queries.X.Rows, bits, seed+1), baseline.RandomCodes(s.base.X.Rows, bits, seed)
+	q, b := method.RandomCodes(s.queries.X.Rows, bits, seed+1), method.RandomCodes(s.base.X.Rows, bits, seed)
 	if err := s.judge(ctx, &row, q, b); err != nil {
 		return nil, err
 	}
 	if s.held != nil {
-		q, b = baseline.RandomCodes(s.unseenQueries.X.Rows, bits, seed+1), baseline.RandomCodes(s.unseenBase.X.Rows, bits, seed)
+		q, b = method.RandomCodes(s.unseenQueries.X.Rows, bits, seed+1), method.RandomCodes(s.unseenBase.X.Rows, bits, seed)
 		if err := s.judgeUnseen(ctx, &row, q, b); err != nil {
 			return nil, err
 		}
@@ -193,7 +192,7 @@ func (s *stage) random(ctx context.Context, t *task) ([]Row, error) {
 }
 
 // sign judges one bit for each column: whether it is over its mean. It works on the columns themselves, as engines do;
-// the projection of baseline.Sign would take dim² products for it.
+// the projection of method.Sign would take dim² products for it.
 func (s *stage) sign(ctx context.Context, t *task) ([]Row, error) {
 	if s.base.X.Cols > 1<<16-2 {
 		return nil, fmt.Errorf("codes of %d bits are longer than can be judged", s.base.X.Cols)
@@ -204,7 +203,7 @@ func (s *stage) sign(ctx context.Context, t *task) ([]Row, error) {
 	if err := s.measure(ctx, &row, code); err != nil || s.held == nil {
 		return []Row{row}, err
 	}
-	code, _ = signs(s.seen.X)
+	code, _ = signs(s.others.X)
 	return []Row{row}, s.measureUnseen(ctx, &row, code)
 }
 

@@ -2,13 +2,11 @@ package experiments
 
 import (
 	"context"
-	"iter"
 	"path/filepath"
 
 	"hashgrove/affinity"
 	"hashgrove/dataset"
 	"hashgrove/internal/fashion"
-	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -23,9 +21,6 @@ type collection struct {
 
 	vectors func(ctx context.Context, lab *Lab) (material, error) // in place of pictures; nil for all but a stand-in
 }
-
-// minShared is how many tags similar pictures have in common.
-const minShared = 2
 
 // split is one part of a data set of pictures, read as often as needed.
 type split struct {
@@ -101,70 +96,21 @@ var kinds = []string{"top", "legs", "top", "long", "top", "shoe", "top", "shoe",
 // builtin is the first pictures of a part of the demo's with their classes, or with three tags each: pictures of a class
 // share two at least, others may.
 func builtin(p fashion.Part, n int, tagged bool) vectors.Source {
-	s := inMemory{Matrix: p.X.Slice(0, n)}
+	s := vectors.Table{X: p.X.Slice(0, n)}
 	for i, class := range p.Class[:n] {
 		if !tagged {
-			s.labels = append(s.labels, fashion.Names[class])
+			s.Labels = append(s.Labels, fashion.Names[class])
 			continue
 		}
 		sum := float32(0)
-		for _, v := range s.Row(i) {
+		for _, v := range s.X.Row(i) {
 			sum += v
 		}
 		tone := "dark"
 		if sum > 70*fashion.Dim {
 			tone = "bright"
 		}
-		s.tags = append(s.tags, []string{fashion.Names[class], kinds[class], tone})
+		s.Tags = append(s.Tags, []string{fashion.Names[class], kinds[class], tone})
 	}
 	return s
-}
-
-// inMemory is vectors in memory with classes or tags.
-type inMemory struct {
-	vectors.Matrix
-	labels []string
-	tags   [][]string
-}
-
-// Chunks implements vectors.Source.
-func (s inMemory) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
-	return func(yield func(vectors.Chunk, error) bool) {
-		for c, err := range s.Matrix.Chunks(ctx) {
-			if err == nil && s.labels != nil {
-				c.Labels = s.labels[c.First : c.First+c.X.Rows]
-			}
-			if err == nil && s.tags != nil {
-				c.Tags = s.tags[c.First : c.First+c.X.Rows]
-			}
-			if !yield(c, err) {
-				return
-			}
-		}
-	}
-}
-
-// read takes a source into memory.
-func read(ctx context.Context, src vectors.Source) (inMemory, error) {
-	s := inMemory{Matrix: vectors.Matrix{Cols: src.Dim()}}
-	for c, err := range src.Chunks(ctx) {
-		if err != nil {
-			return s, err
-		}
-		s.Data = append(s.Data, c.X.Data...)
-		s.Rows += c.X.Rows
-		s.labels = append(s.labels, c.Labels...)
-		for _, t := range c.Tags { // what is lent in a chunk changes with the next one
-			s.tags = append(s.tags, append([]string(nil), t...))
-		}
-	}
-	return s, nil
-}
-
-// affinityOf is who is like whom by classes or tags.
-func affinityOf(labels *supervision.Labels, tags *supervision.Tags) (affinity.Matrix, error) {
-	if labels != nil {
-		return affinity.ByClass(labels.Class)
-	}
-	return affinity.ByTags(tags.Start, tags.Tag, minShared)
 }

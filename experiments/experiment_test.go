@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/baseline"
+	"hashgrove/method"
 )
 
 // TestShortRuns runs every experiment in its short form, twice: the second time everything comes from the cache.
@@ -103,7 +103,7 @@ func TestNamesDiffer(t *testing.T) {
 
 // small is a table of three quick rows, one of which cannot be.
 func small(ctx context.Context, lab *Lab) (*Table, error) {
-	rows := []row{other(codebook(800), 200, "lsh", baseline.Common{}, paperRow{}), other(codebook(800), 200, "nothing", baseline.Common{}, paperRow{}), other(codebook(800), 200, "splh", baseline.Common{}, paperRow{})}
+	rows := []row{other(codebook(800), 200, "lsh", method.Options{}, paperRow{}), other(codebook(800), 200, "nothing", method.Options{}, paperRow{}), other(codebook(800), 200, "splh", method.Options{}, paperRow{})}
 	return lab.table(ctx, cifar10, "Small", "", rows)
 }
 

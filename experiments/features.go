@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"hashgrove/baseline"
 	"hashgrove/dataset"
 	"hashgrove/feature"
+	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -212,7 +212,7 @@ func (lab *Lab) reduce(ctx context.Context, m material, name string, dims int) (
 	}
 	took, err := value(lab, name, k, func() (seconds [2]float64, err error) {
 		began := time.Now()
-		front, reduced, err := baseline.PCA{Dims: dims, Seed: lab.Seed, Threads: lab.Threads}.Reduce(ctx, m.base)
+		front, reduced, err := method.PCA{Dims: dims, Seed: lab.Seed, Threads: lab.Threads}.Reduce(ctx, m.base)
 		if err != nil {
 			return seconds, err
 		}

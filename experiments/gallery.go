@@ -120,7 +120,7 @@ func (g gallery) similar(names []string) (affinity.Matrix, error) {
 		start = append(start, len(tag))
 	}
 	if len(tag) > 0 {
-		return affinity.ByTags(start, tag, minShared)
+		return affinity.ByTags(start, tag, 0)
 	}
 	return affinity.ByClass(class)
 }

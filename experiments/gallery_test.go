@@ -153,7 +153,7 @@ func TestTagsInEveryLayout(t *testing.T) {
 		if err != nil || sum.Labels != nil || sum.Tags.Rows() != 3 || len(sum.Tags.Row(1)) != 1 || k == "" {
 			t.Errorf("%s: %v %v", name, sum, err)
 		}
-		if m, err := affinityOf(nil, sum.Tags); err != nil || m.At(0, 2) != -1 {
+		if m, err := sum.Affinity(sum.Rows); err != nil || m.At(0, 2) != -1 {
 			t.Errorf("%s: one shared tag makes %v", name, m)
 		}
 	}

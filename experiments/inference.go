@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"hashgrove"
+	"hashgrove/fasthash"
 	"hashgrove/inference"
 	"hashgrove/report/plot"
 )
@@ -18,10 +18,10 @@ func steps(c collection) Experiment {
 	words := codebook(800)
 	lengths := []int{16, 32, 64}
 	var rows []row
-	for _, learner := range []hashgrove.Learner{hashgrove.Trees, hashgrove.Linear} {
+	for _, learner := range []fasthash.Learner{fasthash.Trees, fasthash.Linear} {
 		for _, bits := range lengths {
 			t := plain(64)
-			if learner == hashgrove.Linear {
+			if learner == fasthash.Linear {
 				t.Learner = learner // trees are the default, and defaults keep the key
 			}
 			r := fast(words, 5000, t, fmt.Sprintf("Block-GC, %s (FastHash)", learner), paperRow{})
@@ -31,7 +31,7 @@ func steps(c collection) Experiment {
 			rows = append(rows, r)
 		}
 	}
-	for _, learner := range []hashgrove.Learner{hashgrove.Trees, hashgrove.Linear} {
+	for _, learner := range []fasthash.Learner{fasthash.Trees, fasthash.Linear} {
 		for _, bits := range lengths {
 			rows = append(rows, twoStep(words, 5000, bits, learner))
 		}
@@ -52,11 +52,9 @@ func steps(c collection) Experiment {
 }
 
 // twoStep is a row of TSH with all pairs, trained as FastHash is: it can be interrupted.
-func twoStep(r recipe, train, bits int, learner hashgrove.Learner) row {
-	t := hashgrove.Trainer{Bits: bits, Order: hashgrove.TSH, Learner: learner, Inference: inference.Options{Method: inference.Spectral}}
-	out := fast(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
-	out.method = "tsh"
-	return out
+func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
+	t := fasthash.Options{Bits: bits, Order: fasthash.TSH, Learner: learner, Inference: inference.Options{Method: inference.Spectral}}
+	return fast(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
 }
 
 // bitsFigure draws precision@100 against bits, a line for each label.

@@ -3,7 +3,7 @@ package experiments
 import (
 	"context"
 
-	"hashgrove/baseline"
+	"hashgrove/method"
 )
 
 // anchors is Table 1 (tab:ksh): KSH with more and more anchors, which the paper calls support vectors, against FastHash on
@@ -21,9 +21,9 @@ func anchors(c collection) Experiment {
 	}[c.name]
 	words := codebook(800)
 	rows := []row{
-		other(words, 5000, "ksh", baseline.Common{Anchors: 300}, paper[0]),
-		other(words, 5000, "ksh", baseline.Common{Anchors: 1000}, paper[1]),
-		other(words, 5000, "ksh", baseline.Common{Anchors: 3000}, paper[2]),
+		other(words, 5000, "ksh", method.Options{Anchors: 300}, paper[0]),
+		other(words, 5000, "ksh", method.Options{Anchors: 1000}, paper[1]),
+		other(words, 5000, "ksh", method.Options{Anchors: 3000}, paper[2]),
 		fast(words, 5000, plain(64), "FastHash", paper[3]),
 		fast(words, 0, plain(64), "FastHash, full", paper[4]),
 	}

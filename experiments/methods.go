@@ -3,8 +3,8 @@ package experiments
 import (
 	"context"
 
-	"hashgrove"
-	"hashgrove/baseline"
+	"hashgrove/fasthash"
+	"hashgrove/method"
 )
 
 // methods is Table 3 (tab:features): the supervised methods on GIST and on codebook features. The methods that the paper
@@ -43,9 +43,9 @@ func methods(c collection) Experiment {
 			fast(ours.mirrored(), 5000, fewRows(64), "FastHash, our settings", p[4]),
 			fast(ours.mirrored(), 0, manyRows(64), "FastHash, full, our settings", p[5]))
 		for _, name := range []string{"cca-itq", "sdh", "fsdh", "tsh", "tsh-kernel", "classifier", "classifier-onehot"} {
-			rows = append(rows, other(r, 5000, name, baseline.Common{}, paperRow{}))
+			rows = append(rows, other(r, 5000, name, method.Options{}, paperRow{}))
 		}
-		return append(rows, twoStep(r, 5000, 64, hashgrove.Trees))
+		return append(rows, twoStep(r, 5000, 64, fasthash.Trees))
 	}
 	rows := append(of(c.gist, c.gist, paper.gist), of(codebook(800), signed(800), paper.codebook)...)
 	note := `All methods learn from the same 5,000 rows, FastHash in full from all; those without numbers of the paper are not in its table.
@@ -65,10 +65,10 @@ Our settings, chosen on CIFAR-10 (tuning.md): mirror images too, of 5,000 rows 8
 // supervised is the paper's supervised methods on 5,000 rows: KSH, BREs, SPLH, STHs, FastHash, and FastHash on all rows.
 func supervised(r recipe, p [6]paperRow) []row {
 	return []row{
-		other(r, 5000, "ksh", baseline.Common{Anchors: 3000}, p[0]),
-		other(r, 5000, "bre", baseline.Common{}, p[1]),
-		other(r, 5000, "splh", baseline.Common{}, p[2]),
-		other(r, 5000, "sth", baseline.Common{}, p[3]),
+		other(r, 5000, "ksh", method.Options{Anchors: 3000}, p[0]),
+		other(r, 5000, "bre", method.Options{}, p[1]),
+		other(r, 5000, "splh", method.Options{}, p[2]),
+		other(r, 5000, "sth", method.Options{}, p[3]),
 		fast(r, 5000, plain(64), "FastHash", p[4]),
 		fast(r, 0, plain(64), "FastHash, full", p[5]),
 	}

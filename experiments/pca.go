@@ -3,7 +3,7 @@ package experiments
 import (
 	"context"
 
-	"hashgrove/baseline"
+	"hashgrove/method"
 )
 
 // reduced is Table 4 (tab:pca): methods that learn from all rows once principal components have left 500 dimensions of the
@@ -21,12 +21,12 @@ func reduced(c collection) Experiment {
 	}[c.name]
 	words := codebook(800)
 	rows := []row{
-		other(words, 0, "cca-itq", baseline.Common{}, paper[3]),
+		other(words, 0, "cca-itq", method.Options{}, paper[3]),
 		// The pairs of all rows would not fit into memory.
-		other(words.pca(500), 0, "splh", baseline.Common{Rows: splhRows}, paper[1]),
-		other(words.pca(500), 0, "sth", baseline.Common{}, paper[2]),
+		other(words.pca(500), 0, "splh", method.Options{Rows: splhRows}, paper[1]),
+		other(words.pca(500), 0, "sth", method.Options{}, paper[2]),
 		// KSH reads a matrix of all its rows and anchors a thousand times for a bit.
-		other(words.pca(500), 0, "ksh", baseline.Common{Anchors: 3000, Rows: kshRows}, paper[0]),
+		other(words.pca(500), 0, "ksh", method.Options{Anchors: 3000, Rows: kshRows}, paper[0]),
 		fast(words, 0, plain(64), "FastHash", paper[4]),
 		fast(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),
 	}

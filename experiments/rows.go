@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove"
-	"hashgrove/baseline"
 	"hashgrove/boost"
+	"hashgrove/fasthash"
+	"hashgrove/method"
 )
 
 // paperRow is what the paper says: precision@100, MAP, PR area, training and test seconds; 0 where it says nothing.
@@ -19,66 +19,65 @@ type paperRow struct{ precision, mapping, area, train, test float64 }
 // row is one line of a table: what to run and what the paper got.
 type row struct {
 	recipe  recipe
-	train   int               // rows to learn from; 0 means all
-	method  string            // as package baseline names it, or fasthash
-	label   string            // in the table; "" means the method's own
-	trainer hashgrove.Trainer // of FastHash and its relatives
-	common  baseline.Common   // of other methods
-	first   int               // judge so many of the bits; 0 means all
-	weigh   bool              // rank by the weights of the bits
+	train   int            // rows to learn from; 0 means all
+	method  string         // as package method names it
+	label   string         // in the table; "" means the method's own
+	options method.Options // of the method
+	first   int            // judge this number of bits; 0 means all
+	weigh   bool           // rank by the weights of the bits
 	paper   paperRow
 }
 
-// fastHash is the name of our own method.
-const fastHash = "fasthash"
-
 // plain is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them help
 // always.
-func plain(bits int) hashgrove.Trainer { return hashgrove.Trainer{Bits: bits} }
-func trees(bits, rounds, depth int) hashgrove.Trainer {
-	return hashgrove.Trainer{Bits: bits, Trees: boost.Options{Rounds: rounds, Depth: depth}}
+func plain(bits int) fasthash.Options { return fasthash.Options{Bits: bits} }
+func trees(bits, rounds, depth int) fasthash.Options {
+	return fasthash.Options{Bits: bits, Trees: boost.Options{Rounds: rounds, Depth: depth}}
 }
 
-// fewRows and manyRows are our settings for few pictures to learn from and for all of them, with their mirror images. Chosen on a
-// validation part of CIFAR-10; tuning.md tells how.
-func fewRows(bits int) hashgrove.Trainer {
+// fewRows and manyRows are our settings for few pictures to learn from and for all of them, with their mirror images.
+// They were chosen on a validation part of CIFAR-10; tuning.md says how.
+func fewRows(bits int) fasthash.Options {
 	t := trees(bits, 800, 3)
 	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 50
 	return t
 }
 
-func manyRows(bits int) hashgrove.Trainer {
+func manyRows(bits int) fasthash.Options {
 	t := trees(bits, 400, 6)
 	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 100
 	return t
 }
 
 // fast is a row of FastHash.
-func fast(r recipe, train int, t hashgrove.Trainer, label string, paper paperRow) row {
-	return row{recipe: r, train: train, method: fastHash, label: label, trainer: t, paper: paper}
+func fast(r recipe, train int, t fasthash.Options, label string, paper paperRow) row {
+	return row{
+		recipe: r, train: train, method: method.FastHash, label: label, paper: paper,
+		options: method.Options{Bits: t.Bits, FastHash: t},
+	}
 }
 
 // other is a row of another method, which learns from all rows of the sample.
-func other(r recipe, train int, method string, o baseline.Common, paper paperRow) row {
+func other(r recipe, train int, name string, o method.Options, paper paperRow) row {
 	o.Bits = cmp.Or(o.Bits, 64)
 	o.Rows = cmp.Or(o.Rows, -1)
-	return row{recipe: r, train: train, method: method, common: o, paper: paper}
+	return row{recipe: r, train: train, method: name, options: o, paper: paper}
 }
 
 // bits is the length of the codes.
-func (r row) bits() int { return cmp.Or(r.first, r.trainer.Bits, r.common.Bits) }
+func (r row) bits() int { return cmp.Or(r.first, r.options.Bits) }
 
 // title is the method in tables.
 func (r row) title() string {
 	if r.label != "" {
 		return r.label
 	}
-	d, ok := baseline.Describe(r.method)
+	d, ok := method.Describe(r.method)
 	if !ok {
 		return r.method
 	}
-	if r.common.Anchors > 0 {
-		return fmt.Sprintf("%s, %d anchors", d.Title, r.common.Anchors)
+	if r.options.Anchors > 0 {
+		return fmt.Sprintf("%s, %d anchors", d.Title, r.options.Anchors)
 	}
 	return d.Title
 }
@@ -88,15 +87,11 @@ func (r row) short() row {
 	r.label = r.title()
 	r.recipe = r.recipe.short()
 	r.first = r.first * 8 / 64
-	if r.trainer.Bits > 0 {
-		r.trainer.Bits = 8
-		r.trainer.Trees.Rounds = 10
-		r.trainer.Trees.NodeRows = min(r.trainer.Trees.NodeRows, 100)
-	} else {
-		r.common.Bits = 8
-		r.common.Anchors = 40
-		r.common.Rows = min(r.common.Rows, 150)
-	}
+	r.options.Bits = 8
+	r.options.Anchors = 40
+	r.options.Rows = min(r.options.Rows, 150)
+	r.options.FastHash.Trees.Rounds = 10
+	r.options.FastHash.Trees.NodeRows = min(r.options.FastHash.Trees.NodeRows, 100)
 	r.train = min(r.train, 150)
 	r.paper = paperRow{}
 	return r
@@ -229,5 +224,5 @@ func (t *Table) fail(ctx context.Context, lab *Lab, what string, err error) erro
 
 // Methods are the names that a lab can be told to run alone.
 func Methods() []string {
-	return append(append([]string{fastHash}, step1Methods...), baseline.Names()...)
+	return append(step1Methods, method.Names()...)
 }

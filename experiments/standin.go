@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"hashgrove/baseline"
 	"hashgrove/dataset"
+	"hashgrove/method"
 	"hashgrove/vectors"
 )
 
@@ -76,11 +76,11 @@ var SUN397Size = Experiment{
 		sampled := trees(16, 0, 6)
 		sampled.Trees.NodeRows = 5000
 		rows := []row{
-			other(made, 0, "lsh", baseline.Common{}, paperRow{}),
+			other(made, 0, "lsh", method.Options{}, paperRow{}),
 			fast(made, 0, trees(16, 0, 6), "FastHash", paperRow{}),
 			fast(made, 0, sampled, "FastHash-N", paperRow{}),
-			other(made, 0, "pca-itq", baseline.Common{}, paperRow{}),
-			other(made, 0, "cca-itq", baseline.Common{}, paperRow{}),
+			other(made, 0, "pca-itq", method.Options{}, paperRow{}),
+			other(made, 0, "cca-itq", method.Options{}, paperRow{}),
 		}
 		return lab.table(ctx, c, "Vectors of the size of SUN397: time and memory", `100,417 made-up vectors of 11,200 values in 397 classes to learn from
 and to search in, 8,000 queries: 4.5 GB as float32, 1.1 GB as the bytes that trees learn from. How good the codes are says nothing about

@@ -178,5 +178,5 @@ func similar(ctx context.Context, s split) (affinity.Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return affinityOf(sum.Labels, sum.Tags)
+	return sum.Affinity(sum.Rows)
 }

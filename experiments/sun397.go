@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/baseline"
 	"hashgrove/boost"
+	"hashgrove/method"
 )
 
 // sun397 is the scenes of Xiao et al. (CVPR 2010) as published: SUN397/a/abbey/sun_....jpg, and classes in deeper folders as
@@ -66,10 +66,10 @@ var SUN397 = Experiment{
 	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
 		words := codebook(800)
 		long := func(name string, bits int, p paperRow) row {
-			return other(words, 0, name, baseline.Common{Bits: bits}, p)
+			return other(words, 0, name, method.Options{Bits: bits}, p)
 		}
 		short := func(name string, anchors int, p paperRow) row {
-			return other(words, 10_000, name, baseline.Common{Anchors: anchors}, p)
+			return other(words, 10_000, name, method.Options{Anchors: anchors}, p)
 		}
 		sampled := trees(1024, 0, 6)
 		sampled.Trees = boost.Options{Depth: 6, NodeRows: 5000}

@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,14 +11,13 @@ import (
 	"slices"
 	"time"
 
-	"hashgrove"
-	"hashgrove/baseline"
 	"hashgrove/dataset"
 	"hashgrove/eval"
+	"hashgrove/fasthash"
 	"hashgrove/hamming"
+	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/supervision"
-	"hashgrove/training"
 	"hashgrove/vectors"
 )
 
@@ -36,36 +34,24 @@ func (lab *Lab) trial(ctx context.Context, c collection, r row) (*trial, error) 
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{material: m}
-	if r.trainer.Bits > 0 {
-		trainer := r.trainer
-		trainer.Seed, trainer.Threads = lab.Seed, lab.Threads
-		t.name = fmt.Sprintf("%s-%s%d-%d", r.recipe.Name, lab.begin(c), r.train, trainer.Bits)
-		t.key = key("result 2", m.baseKey, m.queryKey, trainer, r.train)
-		base, copies := m.base, 1
-		if m.images != nil {
-			t.name += "-mirrored"
-			t.key = key("mirrored 1", t.key)
-			base, copies = m.images, 2
-		}
-		if c.tagged {
-			t.key = key("balanced 1", t.key) // by train
-		}
-		t.learn = func(ctx context.Context, path string) (*model.Model, float64, error) {
-			return lab.train(ctx, base, copies, trainer, r.train, path)
-		}
-		return t, nil
-	}
-	o := r.common
+	o, base, copies := r.options, m.base, 1
 	o.Seed = lab.Seed
 	front := r.recipe.Name
 	if r.recipe.PCA > 0 {
 		front += fmt.Sprintf("-pca%d", r.recipe.PCA)
 	}
-	t.name = fmt.Sprintf("%s-%s%d-%d-%s", front, lab.begin(c), r.train, o.Bits, r.method)
-	t.key = key("method 1", m.baseKey, m.queryKey, r.method, o, r.train)
+	t := &trial{material: m, name: fmt.Sprintf("%s-%s%d-%d-%s", front, lab.begin(c), r.train, o.Bits, r.method)}
+	if m.images != nil {
+		base, copies = m.images, 2
+		t.name += "-mirrored"
+	}
+	t.key = key("trial 1", m.baseKey, m.queryKey, copies, r.train, r.method, o.Bits, o.Seed, o.Anchors, o.Rows, o.FastHash)
 	t.learn = func(ctx context.Context, path string) (*model.Model, float64, error) {
-		return lab.trainMethod(ctx, m.base, r.method, o, r.train)
+		d, err := lab.data(ctx, base, copies, r.train)
+		if err != nil {
+			return nil, 0, err
+		}
+		return lab.train(ctx, r.method, d, o, path)
 	}
 	return t, nil
 }
@@ -198,87 +184,48 @@ func (lab *Lab) sample(rows, all int) []bool {
 	return keep
 }
 
-// train is FastHash on a sample of the rows, or on all. The set holds so many copies of the rows, one after the other: the
-// sample has all copies of a row or none. Training seconds count quantisation and learning, not the making of the features.
-func (lab *Lab) train(ctx context.Context, set *dataset.Set, copies int, trainer hashgrove.Trainer, rows int, path string) (*model.Model, float64, error) {
-	began := time.Now()
-	sum, err := supervision.Scan(ctx, set, supervision.ScanOptions{Digest: true})
+// data is a sample of the rows, in memory, or all. The set holds a number of copies of the rows, one after the other: the
+// sample has all copies of a row or none.
+func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (*supervision.Data, error) {
+	d, err := supervision.Scan(ctx, set, supervision.ScanOptions{Digest: true})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	var src vectors.Source = set
-	ranges := sum.Ranges
-	if keep := slices.Repeat(lab.sample(rows, sum.Rows/copies), copies); len(keep) > 0 {
-		src = vectors.Select(set, keep)
-		if ranges, err = vectors.RangesOf(ctx, src); err != nil {
-			return nil, 0, err
+	if keep := slices.Repeat(lab.sample(rows, d.Rows/copies), copies); len(keep) > 0 {
+		d = d.Only(keep)
+		table, err := vectors.Read(ctx, d)
+		if err != nil {
+			return nil, err
 		}
-		digest := sum.Digest
-		sum = sum.Only(keep)
-		sum.Digest = digest
+		d = d.With(table)
 	}
-	quantizer, err := ranges.Quantizer()
-	if err != nil {
-		return nil, 0, err
-	}
-	x, err := vectors.Quantize(ctx, src, sum.Rows, quantizer, lab.Threads)
-	if err != nil {
-		return nil, 0, err
-	}
-	y, err := affinityOf(sum.Labels, sum.Tags)
-	if err != nil {
-		return nil, 0, err
-	}
-	job := training.Job{
-		Trainer: trainer, X: x, Y: y, Similar: training.Similarity{From: "classes"}, Data: hex.EncodeToString(sum.Digest[:]),
-		Checkpoint: path + ".ckpt", Resume: true,
-		Progress: func(bit hashgrove.Bit) {
+	return d, nil
+}
+
+// train has a method learn, and returns the seconds that took: quantisation counts, the making of the features does not.
+func (lab *Lab) train(ctx context.Context, name string, d *supervision.Data, o method.Options, path string) (*model.Model, float64, error) {
+	began, report := time.Now(), new(fasthash.Report)
+	o.Threads = lab.Threads
+	o.Run = fasthash.Run{
+		Checkpoint: path + ".ckpt", Resume: true, Report: report,
+		Progress: func(bit fasthash.Bit) {
 			if bit.Bit%16 == 0 {
-				lab.Say("bit %d of %d, objective %.4f, %.0f s", bit.Bit, trainer.Bits, bit.Stat.Objective, time.Since(began).Seconds())
+				lab.Say("bit %d of %d, objective %.4f, %.0f s", bit.Bit, o.Bits, bit.Stat.Objective, time.Since(began).Seconds())
 			}
 		},
 	}
-	if sum.Labels == nil {
-		job.Similar = training.Similarity{From: "tags", MinShared: minShared}
-		job.Trainer.Inference = trainer.Inference.Balanced(y) // as the released code does, by drawing as many pairs of either kind
-	}
-	r, err := job.Run(ctx)
+	m, err := method.Train(ctx, name, d, o)
 	if err != nil {
 		return nil, 0, err
 	}
 	took := time.Since(began).Seconds()
-	if r.Resumed > 0 { // what an interrupted run did must count too; 0 where all of it was that run
-		took *= float64(trainer.Bits) / float64(max(1, len(r.Bits)))
-		if len(r.Bits) == 0 {
+	if report.Resumed > 0 { // what an interrupted run did must count too; 0 where all of it was that run
+		took *= float64(o.Bits) / float64(max(1, len(report.Bits)))
+		if len(report.Bits) == 0 {
 			took = 0
 		}
 	}
-	return r.Model, took, nil
-}
-
-// trainMethod is a method of package baseline on a sample of the rows, which is taken into memory, or on all.
-func (lab *Lab) trainMethod(ctx context.Context, set *dataset.Set, name string, o baseline.Common, rows int) (*model.Model, float64, error) {
-	sum, err := supervision.Scan(ctx, set, supervision.ScanOptions{})
-	if err != nil {
-		return nil, 0, err
-	}
-	var src vectors.Source = set
-	if keep := lab.sample(rows, sum.Rows); keep != nil {
-		if src, err = read(ctx, vectors.Select(set, keep)); err != nil {
-			return nil, 0, err
-		}
-	}
-	o.Threads = lab.Threads
-	m, err := baseline.New(name, o)
-	if err != nil {
-		return nil, 0, err
-	}
-	began := time.Now()
-	e, weights, err := baseline.Train(ctx, m, src)
-	if err != nil {
-		return nil, 0, err
-	}
-	return &model.Model{Encoder: e, Info: model.Info{Method: name, Version: hashgrove.Version, Weights: weights}}, time.Since(began).Seconds(), nil
+	return m, took, nil
 }
 
 // ranking judges the codes of queries against those of a base.
@@ -302,12 +249,9 @@ func (lab *Lab) measure(ctx context.Context, m *model.Model, base, queries *data
 	if err != nil {
 		return result{}, nil, err
 	}
-	var truth eval.Truth
-	if b.Labels != nil {
-		truth = eval.ByClass(q.Labels.In(b.Labels).Class, b.Labels.Class)
-	} else {
-		tags := q.Tags.In(b.Tags)
-		truth = eval.ByTags(tags.Start, tags.Tag, b.Tags.Start, b.Tags.Tag, minShared)
+	truth, err := eval.TruthOf(q, b)
+	if err != nil {
+		return result{}, nil, err
 	}
 	r, err := by(ctx, m, queryCodes, codes, truth, eval.Options{Threads: lab.Threads})
 	if err != nil {

@@ -3,7 +3,7 @@ package experiments
 import (
 	"context"
 
-	"hashgrove/baseline"
+	"hashgrove/method"
 )
 
 // unsupervised is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows curves
@@ -12,7 +12,7 @@ func unsupervised(c collection) Experiment {
 	words := codebook(800)
 	rows := []row{fast(words, 0, plain(64), "FastHash", paperRow{})}
 	for _, name := range []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"} {
-		rows = append(rows, other(words, 0, name, baseline.Common{}, paperRow{}))
+		rows = append(rows, other(words, 0, name, method.Options{}, paperRow{}))
 	}
 	more := rows[:len(rows):len(rows)] // without curves
 	for _, r := range []recipe{words, c.gist} {
@@ -22,7 +22,7 @@ func unsupervised(c collection) Experiment {
 				more = append(more, d)
 			}
 		}
-		weighted := other(r, 0, "mdsh", baseline.Common{}, paperRow{})
+		weighted := other(r, 0, "mdsh", method.Options{}, paperRow{})
 		weighted.weigh, weighted.label = true, "MDSH, its weighted ranking"
 		more = append(more, weighted)
 	}

@@ -123,6 +123,37 @@ func renumber(own, base []string) (names []string, lasting []int32) {
 	return known.names, lasting
 }
 
+// Used is the supervision without the classes and tags that no row has, as parts may have them; the others are numbered
+// anew in the same order.
+func (s Supervision) Used() Supervision {
+	if s.Labels != nil {
+		l := &Labels{Class: slices.Clone(s.Labels.Class)}
+		l.Names = keepUsed(s.Labels.Names, l.Class)
+		s.Labels = l
+	}
+	if s.Tags != nil {
+		t := &Tags{Start: s.Tags.Start, Tag: slices.Clone(s.Tags.Tag)}
+		t.Names = keepUsed(s.Tags.Names, t.Tag)
+		s.Tags = t
+	}
+	return s
+}
+
+// keepUsed numbers the used names without gaps and returns them.
+func keepUsed(names []string, numbers []int32) (used []string) {
+	place := make([]int32, len(names))
+	for k, n := range tally(numbers, len(names)) {
+		place[k] = int32(len(used))
+		if n > 0 {
+			used = append(used, names[k])
+		}
+	}
+	for i, k := range numbers {
+		numbers[i] = place[k]
+	}
+	return used
+}
+
 // Without keeps the rows whose class is none of names: what may be learned from when the named classes are
 // to be unseen.
 func (l *Labels) Without(names []string) (keep []bool, err error) {

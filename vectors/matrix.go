@@ -175,30 +175,3 @@ func (c Chunk) Slice(lo, hi int) Chunk {
 	}
 	return out
 }
-
-// WithLabels is a matrix whose rows have labels.
-func WithLabels(m Matrix, labels []string) Source {
-	if len(labels) != m.Rows {
-		panic("vectors: numbers of rows and labels differ")
-	}
-	return labelledMatrix{m, labels}
-}
-
-type labelledMatrix struct {
-	Matrix
-	labels []string
-}
-
-// Chunks implements Source.
-func (m labelledMatrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
-		for c, err := range m.Matrix.Chunks(ctx) {
-			if err == nil {
-				c.Labels = m.labels[c.First : c.First+c.X.Rows]
-			}
-			if !yield(c, err) {
-				return
-			}
-		}
-	}
-}

@@ -144,7 +144,7 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	if bad, first := set.Bad(); bad > 0 {
-		c.note("dropped %d bad rows, the first: %v", bad, &first[0])
+		c.note("dropped %d bad rows, the first: %v", bad, first[0])
 	}
 	return c.printCopy(ctx, "index", path, began)
 }

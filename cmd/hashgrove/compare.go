@@ -197,11 +197,12 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		return set, part, err
 	}
 	var err error
-	data := &compare.Data{Name: strings.Join(args, ", "), MinShared: c.minShared}
+	data := &compare.Data{Name: strings.Join(args, ", ")}
 	var all *compare.Part
 	if c.baseSet, all, err = open(c.data, args); err != nil {
 		return nil, err
 	}
+	all.MinShared = c.minShared
 	if len(c.queryPaths) == 0 {
 		c.querySet = c.baseSet
 		if data.Base, data.Queries, err = all.Split(c.share, c.seed); err != nil {

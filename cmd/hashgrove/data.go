@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/affinity"
 	"hashgrove/dataset"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -102,21 +100,4 @@ type similarity struct {
 func (s *similarity) bind(flags *pflag.FlagSet) {
 	flags.IntVar(&s.minShared, "min-shared", 2, "rows with at least so many common tags are similar")
 	flags.StringVar(&s.pairs, "pairs", "", "file of lines a,b,similar|dissimilar|unknown, by id or by row number from 0")
-}
-
-// matrix is the affinity of the scanned rows.
-func (s *similarity) matrix(sum *supervision.Data) (affinity.Matrix, error) {
-	switch {
-	case sum.Pairs != nil:
-		list := make([]affinity.Pair, len(sum.Pairs))
-		for i, p := range sum.Pairs {
-			list[i] = affinity.Pair(p)
-		}
-		return affinity.FromPairs(sum.Rows, list)
-	case sum.Labels != nil:
-		return affinity.ByClass(sum.Labels.Class)
-	case sum.Tags != nil:
-		return affinity.ByTags(sum.Tags.Start, sum.Tags.Tag, s.minShared)
-	}
-	return nil, fmt.Errorf("no labels, tags or pairs: nothing says which rows are similar; use --labels, --label, --tags or --pairs")
 }

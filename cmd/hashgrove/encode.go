@@ -75,7 +75,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	}
 	bad, first := set.Bad()
 	if bad > 0 {
-		c.note("dropped %d bad rows, the first: %v", bad, &first[0])
+		c.note("dropped %d bad rows, the first: %v", bad, first[0])
 	}
 	took := time.Since(began)
 	r := encodeReport{

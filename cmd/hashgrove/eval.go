@@ -152,7 +152,7 @@ func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, pat
 		return nil, err
 	}
 	if sum.Bad > 0 {
-		c.note("dropped %d bad rows, the first: %v", sum.Bad, &sum.BadExamples[0])
+		c.note("dropped %d bad rows, the first: %v", sum.Bad, sum.BadExamples[0])
 	}
 	e := &encoded{sum, hamming.NewCodes(sum.Rows, m.Encoder.Bits())}
 	p := c.start("encoding", sum.Rows, 0)
@@ -166,21 +166,21 @@ func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, pat
 
 // truth says which base items are right answers; classes and tags get one numbering for both sides.
 func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
-	switch {
-	case c.similar.pairs != "":
-		pairs, err := dataset.ReadPairsBetween(c.similar.pairs, queries.IDs, queries.Rows, base.IDs, base.Rows)
+	base.MinShared = c.similar.minShared
+	if c.similar.pairs != "" {
+		var err error
+		queries.Pairs, err = dataset.ReadPairsBetween(c.similar.pairs, queries.IDs, queries.Rows, base.IDs, base.Rows)
 		if err != nil {
 			return nil, err
 		}
-		return eval.ByPairs(queries.Rows, base.Rows, pairs), nil
-	case queries.Labels != nil && base.Labels != nil:
-		queries.Labels = queries.Labels.In(base.Labels)
-	case queries.Tags != nil && base.Tags != nil:
-		queries.Tags = queries.Tags.In(base.Tags)
-	default:
+	} else {
+		queries.Supervision = queries.In(&base.Supervision)
+	}
+	truth, err := eval.TruthOf(queries.Data, base.Data)
+	if err != nil {
 		return nil, usagef("nothing says which answers are right: give labels or tags for base and queries, or --pairs")
 	}
-	return truth(queries.Data, base.Data, c.similar.minShared), nil
+	return truth, nil
 }
 
 // unseen judges the classes that training held out, apart.

@@ -111,7 +111,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 		r.Seconds = time.Since(began).Seconds()
 	}
 	if bad, first := set.Bad(); bad > 0 {
-		c.note("dropped %d bad pictures, the first: %v", bad, &first[0])
+		c.note("dropped %d bad pictures, the first: %v", bad, first[0])
 	}
 	if c.json {
 		return c.printJSON(r)

@@ -101,11 +101,11 @@ func (c *inspectCommand) supervision(sum *supervision.Data, r *inspectReport) er
 		if err := dataset.ReadPairs(c.similar.pairs, sum); err != nil {
 			return err
 		}
-		y, err := c.similar.matrix(sum)
+		y, err := sum.Affinity(sum.Rows)
 		if err != nil {
 			return err
 		}
-		similar, dissimilar := y.(interface{ Counts() (int64, int64) }).Counts()
+		similar, dissimilar := y.Counts()
 		share(float64(similar)/float64(similar+dissimilar), false)
 	case sum.Labels != nil:
 		r.Labels = sum.Labels.Histogram()

@@ -176,7 +176,7 @@ func (in *itemSource) read(ctx context.Context, a *app, n int) (*index.Batch, er
 		})
 		if bad, first := in.set.Bad(); err == nil && bad > 0 {
 			in.bad = bad
-			a.note("dropped %d bad rows, the first: %v", bad, &first[0])
+			a.note("dropped %d bad rows, the first: %v", bad, first[0])
 			if !in.named {
 				a.warn([]string{"the rows have no ids, so they go by their numbers among the rows that were kept"})
 			}

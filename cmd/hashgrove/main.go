@@ -17,6 +17,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"hashgrove/supervision"
 )
 
 func main() {
@@ -65,6 +67,8 @@ func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string
 		if errors.As(err, &advice) {
 			fmt.Fprintf(errOut, "hashgrove: %s\n", advice.advice)
 		}
+	case errors.Is(err, supervision.ErrNone):
+		fmt.Fprintf(errOut, "hashgrove: %v; name them with --label, --labels, --tags or --pairs\n", err)
 	default:
 		fmt.Fprintf(errOut, "hashgrove: %v\n", err)
 	}

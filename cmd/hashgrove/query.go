@@ -169,7 +169,7 @@ func (c *searchCommand) readVectors(ctx context.Context, q *queries, m *model.Mo
 		return err
 	}
 	if bad, first := set.Bad(); bad > 0 {
-		c.note("dropped %d bad rows, the first: %v", bad, &first[0])
+		c.note("dropped %d bad rows, the first: %v", bad, first[0])
 	}
 	return c.allRows(q, paths, rows)
 }

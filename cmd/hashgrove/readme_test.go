@@ -49,15 +49,15 @@ func TestReadmeSession(t *testing.T) {
 	}
 }
 
-// TestReadmeProgram checks that the README's program is the one that example_test.go compiles and runs.
+// TestReadmeProgram checks that the README's program is the one that fasthash/example_test.go compiles and runs.
 func TestReadmeProgram(t *testing.T) {
 	programs := blocks(t, "../../README.md", "go")
 	if len(programs) != 1 {
 		t.Fatalf("the README has %d programs, want 1", len(programs))
 	}
-	example := squeeze(string(read(t, "../../example_test.go")))
+	example := squeeze(string(read(t, "../../fasthash/example_test.go")))
 	if !strings.Contains(example, squeeze(programs[0])) {
-		t.Error("the README's program is not in example_test.go")
+		t.Error("the README's program is not in fasthash/example_test.go")
 	}
 }
 

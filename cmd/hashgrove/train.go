@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,16 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove"
-	"hashgrove/affinity"
-	"hashgrove/baseline"
 	"hashgrove/dataset"
-	"hashgrove/eval"
+	"hashgrove/fasthash"
 	"hashgrove/feature"
 	"hashgrove/inference"
+	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/supervision"
-	"hashgrove/training"
 	"hashgrove/vectors"
 )
 
@@ -31,19 +26,10 @@ type trainCommand struct {
 	*app
 	data    dataFlags
 	similar similarity
-	trainer hashgrove.Trainer
-	other   baseline.Common // of methods other than FastHash
+	options method.Options
 
-	output, grow, features      string
-	method                      string
-	mirror                      bool
-	resume, restart             bool
-	timeLimit                   time.Duration
-	patience                    int
-	validation                  float64
-	holdOut                     []string
-	sampleSimilar, sampleOthers int
-	balance                     string
+	output, grow, features, method, balance string
+	mirror                                  bool
 }
 
 func (a *app) train() *cobra.Command {
@@ -66,66 +52,46 @@ searches like any other. Such a training cannot be resumed.`,
 		Args: atLeast(1, "data to learn from"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), cmd.Flags(), args) },
 	}
-	f := cmd.Flags()
+	f, o, t := cmd.Flags(), &c.options, &c.options.FastHash
 	c.data.bind(f, "")
 	c.similar.bind(f)
 	f.StringVarP(&c.output, "output", "o", "", "the model file to write")
-	f.IntVar(&c.trainer.Bits, "bits", 64, "code length")
+	f.IntVar(&c.options.Bits, "bits", 64, "code length")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this model and add more")
 	f.StringVar(&c.features, "features", "", "make these features of pictures first: gist320, gist512, pixels, or a file that features --save wrote; the model carries them")
 	f.BoolVar(&c.mirror, "mirror", false, "learn from the mirror images of the pictures too; with --features")
 	c.bindMethod(f)
-	f.BoolVar(&c.resume, "resume", false, "go on with an interrupted training")
-	f.BoolVar(&c.restart, "restart", false, "throw an interrupted training away and begin anew")
-	f.DurationVar(&c.timeLimit, "time-limit", 0, "end in time with fewer bits, for instance 10m")
-	f.IntVar(&c.patience, "patience", 0, "stop when the validation has not improved for so many bits; 0 means never")
-	f.Float64Var(&c.validation, "validation", 0.1, "share of rows held out for --patience")
-	f.StringSliceVar(&c.holdOut, "hold-out", nil, "classes to keep out of training; eval then judges them apart")
+	f.BoolVar(&o.Run.Resume, "resume", false, "go on with an interrupted training")
+	f.BoolVar(&o.Run.Restart, "restart", false, "throw an interrupted training away and begin anew")
+	f.DurationVar(&o.Run.TimeLimit, "time-limit", 0, "end in time with fewer bits, for instance 10m")
+	f.IntVar(&o.Run.Patience, "patience", 0, "stop when the validation has not improved for so many bits; 0 means never")
+	f.Float64Var(&t.Similar.Validation, "validation", 0.1, "share of rows held out for --patience")
+	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "classes to keep out of training; eval then judges them apart")
 
-	f.StringVar((*string)(&c.trainer.Inference.Method), "inference", string(inference.BlockGC), "Step 1: blockgc, icm or spectral")
-	f.StringVar((*string)(&c.trainer.Inference.Loss), "loss", string(inference.KSH), "pair loss: ksh, bre or hinge")
-	f.IntVar(&c.trainer.Inference.Sweeps, "sweeps", 2, "sweeps over the blocks per bit")
+	f.StringVar((*string)(&t.Inference.Method), "inference", string(inference.BlockGC), "Step 1: blockgc, icm or spectral")
+	f.StringVar((*string)(&t.Inference.Loss), "loss", string(inference.KSH), "pair loss: ksh, bre or hinge")
+	f.IntVar(&t.Inference.Sweeps, "sweeps", 2, "sweeps over the blocks per bit")
 	f.StringVar(&c.balance, "balance", "", "weights of similar and dissimilar pairs, as S:D, or auto for equal shares (default auto for tags, else 1:1)")
-	f.IntVar(&c.sampleSimilar, "sample-similar", 0, "draw so many similar rows per row instead of using all pairs (released code: 100)")
-	f.IntVar(&c.sampleOthers, "sample-dissimilar", 0, "draw so many dissimilar rows per row instead of using all pairs (released code: 100)")
-	f.StringVar((*string)(&c.trainer.Order), "order", string(hashgrove.Stagewise), "stagewise, or tsh to infer all bits first")
+	f.IntVar(&t.Similar.SampleSimilar, "sample-similar", 0, "draw so many similar rows per row instead of using all pairs (released code: 100)")
+	f.IntVar(&t.Similar.SampleDissimilar, "sample-dissimilar", 0, "draw so many dissimilar rows per row instead of using all pairs (released code: 100)")
+	f.StringVar((*string)(&t.Order), "order", string(fasthash.Stagewise), "stagewise, or tsh to infer all bits first")
 
-	f.StringVar((*string)(&c.trainer.Learner), "learner", string(hashgrove.Trees), "Step 2: trees or linear (SVM)")
-	t := &c.trainer.Trees
-	f.IntVar(&t.Rounds, "rounds", 200, "boosted trees per bit")
-	f.IntVar(&t.Depth, "depth", 4, "depth of the trees, 1 to 8")
-	f.IntVar(&t.NodeFeatures, "node-features", 0, "candidate columns per tree node (LazyBoost); 0 means 200, or all of up to 512; negative means all")
-	f.Float64Var(&t.TrimMass, "trim", 0.99, "share of the weight that a tree sees; 1 means all (paper: 0.9)")
-	f.IntVar(&t.MinNode, "min-node", 5, "a node with so many rows of one sign or fewer is a leaf; negative means none")
-	f.IntVar(&t.NodeRows, "node-rows", 0, "rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
-	f.BoolVar(&c.trainer.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as the paper's text")
-	f.Float64Var(&c.trainer.Linear.C, "svm-c", 0, "C of the linear learner; 0 means 1e6 / rows")
+	f.StringVar((*string)(&t.Learner), "learner", string(fasthash.Trees), "Step 2: trees or linear (SVM)")
+	f.IntVar(&t.Trees.Rounds, "rounds", 200, "boosted trees per bit")
+	f.IntVar(&t.Trees.Depth, "depth", 4, "depth of the trees, 1 to 8")
+	f.IntVar(&t.Trees.NodeFeatures, "node-features", 0, "candidate columns per tree node (LazyBoost); 0 means 200, or all of up to 512; negative means all")
+	f.Float64Var(&t.Trees.TrimMass, "trim", 0.99, "share of the weight that a tree sees; 1 means all (paper: 0.9)")
+	f.IntVar(&t.Trees.MinNode, "min-node", 5, "a node with so many rows of one sign or fewer is a leaf; negative means none")
+	f.IntVar(&t.Trees.NodeRows, "node-rows", 0, "rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
+	f.BoolVar(&t.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as the paper's text")
+	f.Float64Var(&t.Linear.C, "svm-c", 0, "C of the linear learner; 0 means 1e6 / rows")
 	return cmd
 }
 
 func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []string) error {
 	began := time.Now()
-	if c.output == "" {
-		return usagef("train needs -o MODEL, the file to write")
-	}
-	if err := c.checkMethod(flags); err != nil {
+	if err := c.check(flags); err != nil {
 		return err
-	}
-	if c.resume && c.restart {
-		return usagef("--resume and --restart exclude each other")
-	}
-	if (c.sampleSimilar > 0) != (c.sampleOthers > 0) || c.sampleSimilar < 0 || c.sampleOthers < 0 {
-		return usagef("--sample-similar and --sample-dissimilar go together, both positive")
-	}
-	if c.similar.minShared < 1 || c.similar.minShared > 255 {
-		return usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
-	}
-	if c.similar.pairs != "" && (c.patience > 0 || len(c.holdOut) > 0) {
-		return usagef("--patience and --hold-out need classes or tags, not --pairs")
-	}
-	c.trainer.Seed, c.trainer.Threads = c.seed, c.threads
-	if _, err := c.trainer.WithDefaults(); err != nil {
-		return usageError{err}
 	}
 	set, err := c.data.open(args)
 	if err != nil {
@@ -135,39 +101,83 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	if err != nil {
 		return err
 	}
-	sum, err := c.scan(ctx, src, true)
+	d, err := c.scan(ctx, src, true)
 	if err != nil {
 		return err
 	}
+	d.MinShared = c.similar.minShared
 	if c.similar.pairs != "" {
-		if err := dataset.ReadPairs(c.similar.pairs, sum); err != nil {
+		if err := dataset.ReadPairs(c.similar.pairs, d); err != nil {
 			return err
 		}
 	}
-	c.warn(sum.Warnings)
-	if c.method != fastHash {
-		return c.trainMethod(ctx, set, src, extractor, sum, began)
+	c.warn(d.Warnings)
+	if len(c.options.HoldOut) > 0 && d.Labels == nil {
+		return usagef("--hold-out needs classes: use --labels or --label")
 	}
-	job, err := c.job(ctx, src, sum)
+	report := &fasthash.Report{Rows: d.Rows}
+	c.options.Run.Report, c.options.Run.Features = report, extractor
+	m, took, err := c.learn(ctx, d)
 	if err != nil {
 		return err
 	}
-	job.Features = extractor
+	m.Features = extractor
 	if extractor == nil {
-		job.Info.Features = set.Names()
+		m.Info.Features = set.Names()
 	}
-	c.note("learning %d bits from %d rows of %d dimensions", job.Trainer.Bits, job.X.Rows, job.X.Dim())
-	result, err := c.learn(ctx, job)
-	if err != nil {
+	if err := model.WriteFile(c.output, m); err != nil {
 		return err
 	}
-	if err := model.WriteFile(c.output, result.Model); err != nil {
+	if err := (fasthash.Method{Run: c.options.Run}).Finish(); err != nil {
 		return err
 	}
-	if err := job.Finish(result); err != nil {
+	if c.method != method.FastHash {
+		return c.reportMethod(m, took, time.Since(began))
+	}
+	return c.report(m, report, time.Since(began))
+}
+
+// check finds what is wrong with the command line, before anything is read, and fills in the options.
+func (c *trainCommand) check(flags *pflag.FlagSet) error {
+	o := &c.options
+	if c.output == "" {
+		return usagef("train needs -o MODEL, the file to write")
+	}
+	if err := c.checkMethod(flags); err != nil {
 		return err
 	}
-	return c.report(job, result, time.Since(began))
+	similar, dissimilar := o.FastHash.Similar.SampleSimilar, o.FastHash.Similar.SampleDissimilar
+	switch {
+	case o.Run.Resume && o.Run.Restart:
+		return usagef("--resume and --restart exclude each other")
+	case (similar > 0) != (dissimilar > 0) || similar < 0 || dissimilar < 0:
+		return usagef("--sample-similar and --sample-dissimilar go together, both positive")
+	case c.similar.minShared < 1 || c.similar.minShared > 255:
+		return usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
+	case c.similar.pairs != "" && len(o.HoldOut) > 0:
+		return usagef("--hold-out needs classes, not --pairs")
+	case o.Run.Patience > 0 && !(o.FastHash.Similar.Validation > 0 && o.FastHash.Similar.Validation < 1):
+		return usagef("--validation %v is not a share between 0 and 1", o.FastHash.Similar.Validation)
+	}
+	o.Seed, o.Threads = c.seed, c.threads
+	o.FastHash.Similar.Mirrored = c.mirror
+	if c.method == method.FastHash {
+		o.Run.Checkpoint = c.output + ".ckpt"
+	}
+	if err := c.weigh(&o.FastHash); err != nil {
+		return err
+	}
+	check := o.FastHash
+	check.Bits = o.Bits
+	if _, err := check.WithDefaults(); err != nil {
+		return usageError{err}
+	}
+	if c.grow != "" {
+		var err error
+		o.Run.Grow, err = model.ReadFile(c.grow)
+		return err
+	}
+	return nil
 }
 
 // vectors is what is learned from: the rows as they are, or the features of pictures, mirror images after them.
@@ -197,12 +207,15 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 	return src, extractor, err
 }
 
-// learn runs the job with progress.
-func (c *trainCommand) learn(ctx context.Context, job training.Job) (*training.Result, error) {
+// learn trains with progress and returns the model and the seconds that took.
+func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.Model, time.Duration, error) {
+	about, _ := method.Describe(c.method) // it was checked
+	c.note("learning %d bits with %s from %d rows of %d dimensions", c.options.Bits, about.Title, d.Rows, d.Dim())
 	var p *progress
-	job.Progress = func(b hashgrove.Bit) {
+	run := &c.options.Run
+	run.Progress = func(b fasthash.Bit) {
 		if p == nil {
-			p = c.start("bit", job.Trainer.Bits, b.Bit-1)
+			p = c.start("bit", c.options.Bits, b.Bit-1)
 			p.began = p.began.Add(-b.Inference - b.Boost)
 		}
 		note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
@@ -211,169 +224,46 @@ func (c *trainCommand) learn(ctx context.Context, job training.Job) (*training.R
 		}
 		p.step(b.Bit, note)
 	}
-	result, err := job.Run(ctx)
+	began := time.Now()
+	m, err := method.Train(ctx, c.method, d, c.options)
 	if p != nil {
 		p.end()
 	}
 	switch {
-	case errors.Is(err, context.Canceled):
-		return nil, adviceError{err, "the finished bits are safe; the same command with --resume goes on from there"}
-	case errors.Is(err, training.ErrCheckpoint):
-		return nil, fmt.Errorf("%w; --resume goes on with it, --restart throws it away", err)
+	case errors.Is(err, context.Canceled) && run.Checkpoint != "":
+		return nil, 0, adviceError{err, "the finished bits are safe; the same command with --resume continues from there"}
+	case errors.Is(err, fasthash.ErrCheckpoint):
+		return nil, 0, fmt.Errorf("%w; --resume continues it, --restart discards it", err)
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	}
-	if result.Dropped > 0 {
-		c.note("%d bits of the checkpoint were damaged and were learned again", result.Dropped)
+	if run.Report.Dropped > 0 {
+		c.note("%d bits of the checkpoint were damaged and were learned again", run.Report.Dropped)
 	}
-	if result.Resumed > 0 {
-		c.note("%d bits came from the checkpoint", result.Resumed)
+	if run.Report.Resumed > 0 {
+		c.note("%d bits came from the checkpoint", run.Report.Resumed)
 	}
-	if result.Stopped != "" {
-		c.note("stopped at %d of %d bits: %s", result.Model.Encoder.Bits(), job.Trainer.Bits, result.Stopped)
+	if run.Report.Stopped != "" {
+		c.note("stopped at %d of %d bits: %s", m.Encoder.Bits(), c.options.Bits, run.Report.Stopped)
 	}
-	return result, nil
-}
-
-// job makes the training job from the scanned data: which rows train, which validate, and who is similar to whom.
-func (c *trainCommand) job(ctx context.Context, all vectors.Source, sum *supervision.Data) (training.Job, error) {
-	job := training.Job{
-		Trainer: c.trainer, Data: hex.EncodeToString(sum.Digest[:]),
-		Checkpoint: c.output + ".ckpt", Resume: c.resume, Restart: c.restart,
-		TimeLimit: c.timeLimit, Patience: c.patience,
-	}
-	job.Similar = training.Similarity{From: "classes", SampleSimilar: c.sampleSimilar, SampleDissimilar: c.sampleOthers, HeldOut: c.holdOut, Mirrored: c.mirror}
-	switch {
-	case c.similar.pairs != "":
-		job.Similar.From = "pairs"
-	case sum.Labels == nil:
-		job.Similar.From, job.Similar.MinShared = "tags", c.similar.minShared
-	}
-	if c.patience > 0 {
-		job.Similar.Validation = c.validation
-	}
-	if err := sum.Trainable(); err != nil {
-		return job, err
-	}
-	if sum.Labels != nil {
-		job.Info.Classes = sum.Labels.Names
-	}
-	keep := make([]bool, sum.Rows)
-	for i := range keep {
-		keep[i] = true
-	}
-	if len(c.holdOut) > 0 {
-		if sum.Labels == nil {
-			return job, usagef("--hold-out needs classes: use --labels or --label")
-		}
-		var err error
-		if keep, err = sum.Labels.Without(c.holdOut); err != nil {
-			return job, err
-		}
-		job.Info.HeldOut = c.holdOut
-	}
-	validate := make([]bool, sum.Rows)
-	if c.patience > 0 {
-		if !(c.validation > 0 && c.validation < 1) {
-			return job, usagef("--validation %v is not a share between 0 and 1", c.validation)
-		}
-		rows := sum.Rows
-		if c.mirror {
-			rows /= 2 // a mirror image goes where its picture goes, and only pictures validate
-		}
-		split := supervision.HoldOut(rows, c.validation, c.seed)
-		if sum.Labels != nil {
-			split = (&supervision.Labels{Names: sum.Labels.Names, Class: sum.Labels.Class[:rows]}).HoldOut(c.validation, c.seed)
-		}
-		for i := range keep {
-			if keep[i] && !split[i%rows] {
-				keep[i], validate[i] = false, i < rows
-			}
-		}
-	}
-	train, src, ranges := sum, all, sum.Ranges
-	if slices.Contains(keep, false) { // the range may know nothing of rows that are held out
-		train, src = sum.Only(keep), vectors.Select(all, keep)
-		var err error
-		if ranges, err = vectors.RangesOf(ctx, src); err != nil {
-			return job, err
-		}
-		train.Ranges, train.Constant = ranges, sum.Constant
-		if err := train.Trainable(); err != nil {
-			return job, fmt.Errorf("after holding rows out: %w", err)
-		}
-	}
-	quantizer, err := ranges.Quantizer()
-	if err != nil {
-		return job, err
-	}
-	if c.grow != "" {
-		if job.Grow, err = model.ReadFile(c.grow); err != nil {
-			return job, err
-		}
-		old, ok := job.Grow.Encoder.(*model.Binned)
-		if !ok {
-			return job, fmt.Errorf("%s: a model of kind %s cannot be grown", c.grow, job.Grow.Encoder.Kind())
-		}
-		quantizer = old.Quantizer
-	}
-	if job.X, err = vectors.Quantize(ctx, src, train.Rows, quantizer, c.threads); err != nil {
-		return job, err
-	}
-	if job.Y, err = c.affinity(train); err != nil {
-		return job, err
-	}
-	if err := c.weigh(&job); err != nil {
-		return job, err
-	}
-	if c.patience > 0 {
-		held := sum.Only(validate)
-		x, err := vectors.Quantize(ctx, vectors.Select(all, validate), held.Rows, quantizer, c.threads)
-		if err != nil {
-			return job, err
-		}
-		job.Validation = &training.Validation{X: x, Truth: truth(held, train, c.similar.minShared)}
-	}
-	return job, nil
-}
-
-// affinity is Y of the training rows, sampled if asked for.
-func (c *trainCommand) affinity(train *supervision.Data) (affinity.Matrix, error) {
-	y, err := c.similar.matrix(train)
-	if err != nil || c.sampleSimilar == 0 && c.sampleOthers == 0 {
-		return y, err
-	}
-	return affinity.Sample(y, c.sampleSimilar, c.sampleOthers, c.seed)
+	return m, time.Since(began), nil
 }
 
 // weigh sets the weights of similar and dissimilar pairs from --balance.
-func (c *trainCommand) weigh(job *training.Job) error {
-	o := &job.Trainer.Inference
-	balance := c.balance
-	if balance == "" {
-		balance = "1:1"
-		if job.Similar.From == "tags" { // few rows are similar then
-			balance = "auto"
-		}
-	}
-	if balance == "auto" {
-		*o = o.Balanced(job.Y)
+func (c *trainCommand) weigh(o *fasthash.Options) error {
+	switch c.balance {
+	case "":
+		return nil
+	case "auto":
+		o.BalancePairs = true
 		return nil
 	}
-	s, d, ok := strings.Cut(balance, ":")
+	s, d, ok := strings.Cut(c.balance, ":")
 	var errS, errD error
-	o.SimilarWeight, errS = strconv.Atoi(s)
-	o.DissimilarWeight, errD = strconv.Atoi(d)
-	if !ok || errS != nil || errD != nil || o.SimilarWeight < 1 || o.DissimilarWeight < 1 {
+	o.Inference.SimilarWeight, errS = strconv.Atoi(s)
+	o.Inference.DissimilarWeight, errD = strconv.Atoi(d)
+	if !ok || errS != nil || errD != nil || o.Inference.SimilarWeight < 1 || o.Inference.DissimilarWeight < 1 {
 		return usagef("--balance %s is neither auto nor two whole numbers like 9:1", c.balance)
 	}
 	return nil
-}
-
-// truth says which rows of base are right answers for which rows of queries.
-func truth(queries, base *supervision.Data, minShared int) eval.Truth {
-	if queries.Labels != nil {
-		return eval.ByClass(queries.Labels.Class, base.Labels.Class)
-	}
-	return eval.ByTags(queries.Tags.Start, queries.Tags.Tag, base.Tags.Start, base.Tags.Tag, minShared)
 }

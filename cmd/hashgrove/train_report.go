@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"hashgrove/training"
+	"hashgrove/fasthash"
+	"hashgrove/method"
+	"hashgrove/model"
 )
 
 // trainReport is what train --json prints.
@@ -32,16 +34,15 @@ type bitReport struct {
 	Validation       float64 `json:"validation_map,omitempty"`
 }
 
-func (c *trainCommand) report(job training.Job, result *training.Result, took time.Duration) error {
-	m := result.Model
+func (c *trainCommand) report(m *model.Model, made *fasthash.Report, took time.Duration) error {
 	r := trainReport{
 		Model: c.output, Fingerprint: m.Fingerprint().String(),
-		Rows: job.X.Rows, Dims: job.X.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(), PeakRSS: peakRSS(), Stopped: result.Stopped,
+		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(), PeakRSS: peakRSS(), Stopped: made.Stopped,
 	}
 	for k, s := range m.Info.Bits {
 		r.Bits = append(r.Bits, bitReport{Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation})
 	}
-	for _, b := range result.Bits {
+	for _, b := range made.Bits {
 		r.InferenceSeconds += b.Inference.Seconds()
 		r.BoostSeconds += b.Boost.Seconds()
 		if b.Bit <= len(r.Bits) {
@@ -55,5 +56,33 @@ func (c *trainCommand) report(job training.Job, result *training.Result, took ti
 	fmt.Fprintf(c.out, "%s: %d bits, fingerprint %s\n", r.Model, len(r.Bits), r.Fingerprint)
 	fmt.Fprintf(c.out, "objective %.4f, error of the last bit %.4f\n", last.Objective, last.TrainError)
 	fmt.Fprintf(c.out, "%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most\n", r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
+	return nil
+}
+
+// methodReport is what train --method --json prints.
+type methodReport struct {
+	Model        string  `json:"model"`
+	Fingerprint  string  `json:"fingerprint"`
+	Method       string  `json:"method"`
+	Rows         int     `json:"rows"`
+	Dims         int     `json:"dims"`
+	Bits         int     `json:"bits"`
+	Seed         uint64  `json:"seed"`
+	TrainSeconds float64 `json:"train_seconds"`
+	TotalSeconds float64 `json:"total_seconds"`
+	PeakRSS      int64   `json:"peak_rss_bytes"`
+}
+
+func (c *trainCommand) reportMethod(m *model.Model, learned, took time.Duration) error {
+	about, _ := method.Describe(c.method) // it was checked
+	r := methodReport{
+		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: c.method, Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(),
+		Bits: m.Encoder.Bits(), Seed: c.seed, TrainSeconds: learned.Seconds(), TotalSeconds: took.Seconds(), PeakRSS: peakRSS(),
+	}
+	if c.json {
+		return c.printJSON(r)
+	}
+	fmt.Fprintf(c.out, "%s: %d bits of %s, fingerprint %s\n", r.Model, r.Bits, about.Title, r.Fingerprint)
+	fmt.Fprintf(c.out, "%.1f s in all: learning %.1f s; %.0f MB at most\n", r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
 	return nil
 }

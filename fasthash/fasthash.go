@@ -1,0 +1,292 @@
+// Package fasthash learns binary codes with FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing with
+// Decision Trees for High-Dimensional Data, CVPR 2014). This file is its Algorithm 3 (alg:main):
+//
+//	for each bit k = 1..m
+//		Step 1   z_k = the bit that best respects Y, given the bits so far     package inference
+//		Step 2   h_k = boosted trees that predict z_k from the columns         package boost
+//		feed the output of h_k back as bit k
+//
+// Bit k is learned with loss length k and depends on earlier bits only, so a prefix of a code is itself a code
+// and a model can be grown by more bits. Step 2 takes nearly all of the time: O(rows * candidates * depth *
+// rounds) histogram updates per bit.
+//
+// Method takes labelled rows from a quantiser to a model: checkpoints, resuming, time limits, growing, validation.
+// docs/paper.md maps the paper's symbols to identifiers.
+package fasthash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hashgrove/affinity"
+	"hashgrove/boost"
+	"hashgrove/inference"
+	"hashgrove/model"
+	"hashgrove/svm"
+	"hashgrove/vectors"
+)
+
+// Options are the options of FastHash. The zero value means the documented defaults; together with the data they decide
+// every byte of the model, which keeps them.
+type Options struct {
+	Bits int    `json:"bits"` // code length m; 0 means 64
+	Seed uint64 `json:"seed"` // of everything random; 0 means 1
+
+	Order     Order             `json:"order"`     // how Step 1 and Step 2 take turns; "" means Stagewise
+	Inference inference.Options `json:"inference"` // Step 1
+	Learner   Learner           `json:"learner"`   // what Step 2 fits; "" means Trees
+	Trees     boost.Options     `json:"trees"`     // Step 2 with trees
+	Linear    svm.Options       `json:"linear"`    // Step 2 with hyperplanes
+
+	// EqualRowWeights starts boosting from equal weights, as the paper's text has it, instead of the
+	// weights sum_j |w_ij| of the released code.
+	EqualRowWeights bool `json:"equal_row_weights"`
+
+	Similar Similarity `json:"similarity"` // how the affinity is made from the supervision
+
+	// BalancePairs makes similar and dissimilar pairs count alike in Step 1 by the weights in Inference. Without weights
+	// there, it is done for tags, where few rows are similar, whether asked for or not.
+	BalancePairs bool `json:"-"`
+
+	Threads int `json:"-"` // workers; 0 means all cores; never changes the model
+}
+
+// Similarity tells how the affinity is made from the supervision. Sampling is chosen by the user, the rest is filled in.
+type Similarity struct {
+	From             string   `json:"from"` // classes, tags or pairs
+	MinShared        int      `json:"min_shared,omitempty"`
+	SampleSimilar    int      `json:"sample_similar,omitempty"`    // similar rows drawn per row; 0: all pairs count
+	SampleDissimilar int      `json:"sample_dissimilar,omitempty"` // dissimilar rows drawn per row
+	HeldOut          []string `json:"held_out,omitempty"`          // classes that are kept out of training
+	Validation       float64  `json:"validation,omitempty"`        // share of rows held out for Run.Patience
+	Mirrored         bool     `json:"mirrored,omitempty"`          // mirror images of the pictures follow them
+}
+
+// Order says how Step 1 and Step 2 take turns.
+type Order string
+
+// The orders of the two steps.
+const (
+	Stagewise Order = "stagewise" // the paper's: the hash function's output feeds the next bit
+	TSH       Order = "tsh"       // Two-Step Hashing: all bits are inferred first, then all functions fitted
+)
+
+// Learner names what Step 2 fits.
+type Learner string
+
+// The learners of hash functions.
+const (
+	Trees  Learner = "trees"
+	Linear Learner = "linear"
+)
+
+// fitter is a learner of hash functions at work: it fits one function to the bit z (+1 or -1 per row) and
+// returns it with its output on the training rows, lent until the next call, and the share of rows it gets wrong.
+type fitter interface {
+	Fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (model.Function, []int8, float64, error)
+}
+
+// Bit is what became of one bit.
+type Bit struct {
+	Bit       int // from 1
+	Function  model.Function
+	Stat      model.BitStat
+	Output    []int8 // of the function on the training rows; lent
+	Inference time.Duration
+	Boost     time.Duration
+}
+
+// errStop is returned by a loop's each to end learning after the bit it was called with.
+var errStop = errors.New("stop after this bit")
+
+// loop is one run of Algorithm 3: where to start, and what to do after each bit.
+type loop struct {
+	done []model.Function // bits that are learned already; they are replayed, not learned again
+	each func(Bit) error  // called after every newly learned bit; nil is fine
+}
+
+// WithDefaults returns the options with every default filled in, as a model stores them.
+func (t Options) WithDefaults() (Options, error) {
+	t.Bits, t.Seed = cmp.Or(t.Bits, 64), cmp.Or(t.Seed, 1)
+	t.Order = cmp.Or(t.Order, Stagewise)
+	t.Learner = cmp.Or(t.Learner, Trees)
+	if t.Bits < 1 || t.Bits > model.MaxBits {
+		return t, fmt.Errorf("%d bits asked for; a code has 1 to %d", t.Bits, model.MaxBits)
+	}
+	if t.Order != Stagewise && t.Order != TSH {
+		return t, fmt.Errorf("unknown order %q; the orders are %q and %q", t.Order, Stagewise, TSH)
+	}
+	if t.Learner != Trees && t.Learner != Linear {
+		return t, fmt.Errorf("unknown learner %q; the learners are %q and %q", t.Learner, Trees, Linear)
+	}
+	if t.Inference.Length = 0; t.Order == TSH {
+		t.Inference.Length = t.Bits
+	}
+	var err error
+	if t.Inference, err = t.Inference.WithDefaults(); err != nil {
+		return t, err
+	}
+	if t.Trees, err = t.Trees.WithDefaults(); err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+// Functions learns hash functions for the columns x under the affinity y: Algorithm 3 alone.
+func (t Options) Functions(ctx context.Context, x *vectors.Columns, y affinity.Matrix) ([]model.Function, error) {
+	return t.learn(ctx, x, y, loop{})
+}
+
+// learn runs Algorithm 3. It returns all functions, those of run.done first. When each returns errStop the functions up
+// to that bit are the result.
+func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matrix, run loop) ([]model.Function, error) {
+	t, err := t.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if y.Len() != x.Rows {
+		return nil, fmt.Errorf("%d vectors, but supervision for %d", x.Rows, y.Len())
+	}
+	if len(run.done) > t.Bits {
+		return nil, fmt.Errorf("%d bits are learned already, more than the %d asked for", len(run.done), t.Bits)
+	}
+	o := t.Inference
+	o.Threads = t.Threads
+	step1, err := inference.New(y, t.Bits, o, t.Seed)
+	if err != nil {
+		return nil, err
+	}
+	step2, err := t.fitter(x)
+	if err != nil {
+		return nil, err
+	}
+	if t.Order == TSH {
+		return t.twoStep(ctx, x, step1, step2, run)
+	}
+
+	functions := append([]model.Function(nil), run.done...)
+	output := make([]int8, x.Rows)
+	for i, f := range functions {
+		if err := model.Outputs(ctx, f, x, t.Threads, output); err != nil {
+			return nil, fmt.Errorf("replaying bit %d: %w", i+1, err)
+		}
+		step1.Push(output)
+	}
+	var weight []float64
+	if !t.EqualRowWeights && t.Learner == Trees {
+		weight = make([]float64, x.Rows)
+	}
+	for k := len(functions) + 1; k <= t.Bits; k++ {
+		bit := Bit{Bit: k}
+		began := time.Now()
+		z, err := step1.Infer(ctx)
+		if err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k, err)
+		}
+		if weight != nil {
+			if err := step1.RowWeights(ctx, weight); err != nil {
+				return functions, fmt.Errorf("bit %d: %w", k, err)
+			}
+		}
+		bit.Inference = time.Since(began)
+
+		began = time.Now()
+		if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, weight, t.Seed, k); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k, err)
+		}
+		bit.Boost = time.Since(began)
+
+		began = time.Now()
+		step1.Push(bit.Output)
+		if bit.Stat.Objective, err = step1.Objective(ctx); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k, err)
+		}
+		bit.Inference += time.Since(began)
+
+		functions = append(functions, bit.Function)
+		if stop, err := run.finish(bit); stop || err != nil {
+			return functions, err
+		}
+	}
+	return functions, nil
+}
+
+// twoStep is the order of Two-Step Hashing: the bits are inferred from each other with the full loss length,
+// then every function is fitted to its bit, with equal row weights.
+func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inference.Inference, step2 fitter,
+	run loop) ([]model.Function, error) {
+
+	bits := make([]Bit, t.Bits)
+	codes := make([][]uint64, t.Bits) // bit k of all rows, packed: a byte per row and bit would be too much
+	for k := range bits {
+		began := time.Now()
+		z, err := step1.Infer(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("bit %d: %w", k+1, err)
+		}
+		codes[k] = pack(z)
+		step1.Push(z)
+		if bits[k].Stat.Objective, err = step1.Objective(ctx); err != nil {
+			return nil, fmt.Errorf("bit %d: %w", k+1, err)
+		}
+		bits[k].Inference = time.Since(began)
+	}
+	functions := append([]model.Function(nil), run.done...)
+	z := make([]int8, x.Rows)
+	for k := len(functions); k < t.Bits; k++ {
+		bit := bits[k]
+		bit.Bit = k + 1
+		unpack(z, codes[k])
+		began := time.Now()
+		var err error
+		if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, nil, t.Seed, k+1); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k+1, err)
+		}
+		bit.Boost = time.Since(began)
+		functions = append(functions, bit.Function)
+		if stop, err := run.finish(bit); stop || err != nil {
+			return functions, err
+		}
+	}
+	return functions, nil
+}
+
+// finish completes the statistics of a bit, calls each, and reports whether to stop.
+func (r loop) finish(bit Bit) (stop bool, err error) {
+	if e, ok := bit.Function.(*model.Ensemble); ok {
+		bit.Stat.Trees = e.Trees()
+	}
+	if r.each == nil {
+		return false, nil
+	}
+	if err = r.each(bit); errors.Is(err, errStop) {
+		return true, nil
+	}
+	return false, err
+}
+
+func (t Options) fitter(x *vectors.Columns) (fitter, error) {
+	if t.Learner == Linear {
+		return svm.New(x, t.Linear, t.Threads)
+	}
+	return boost.New(x, t.Trees, t.Threads)
+}
+
+func pack(z []int8) []uint64 {
+	words := make([]uint64, (len(z)+63)/64)
+	for i, v := range z {
+		if v > 0 {
+			words[i/64] |= 1 << (i % 64)
+		}
+	}
+	return words
+}
+
+func unpack(z []int8, words []uint64) {
+	for i := range z {
+		z[i] = int8(words[i/64]>>(i%64)&1)*2 - 1
+	}
+}

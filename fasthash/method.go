@@ -1,0 +1,360 @@
+package fasthash
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hashgrove/affinity"
+	"hashgrove/eval"
+	"hashgrove/feature"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// Method is FastHash as a method: from labelled rows to a model. Options and data decide the model, Run decides how to
+// get there.
+type Method struct {
+	Options
+	Run
+}
+
+// Run says how a long training is kept safe, watched and ended. The zero value just trains.
+type Run struct {
+	Checkpoint string // folder for a file per bit; "" means none
+	Resume     bool   // continue from the checkpoint, if there is one
+	Restart    bool   // discard an existing checkpoint
+
+	Grow     *model.Model      // bits to start from
+	Features feature.Extractor // what makes the vectors of pictures, which must be that of Grow; nil for vectors
+
+	TimeLimit time.Duration // end before the bit that would not finish in time; 0 means no limit
+	Patience  int           // stop when the validation has not improved for this number of bits; 0 means never
+
+	Progress func(Bit) // called after every newly learned bit; may be nil
+	Report   *Report   // filled in when not nil
+}
+
+// Report tells how a training went.
+type Report struct {
+	Rows    int    // learned from
+	Asked   int    // bits asked for
+	Bits    []Bit  // newly learned, with their times, without their outputs
+	Resumed int    // bits taken from the checkpoint
+	Dropped int    // bits of the checkpoint that were damaged and learned again
+	Stopped string // why there are fewer bits than asked for; "" when there are not
+}
+
+// ErrCheckpoint is returned when a checkpoint is in the way and neither Resume nor Restart was asked for.
+var ErrCheckpoint = errors.New("an unfinished training is in the way")
+
+// defaultValidation is the share of rows that patience holds out.
+const defaultValidation = 0.1
+
+// Train learns a model from the data. When ctx ends, the checkpoint holds every finished bit, and a later run can resume.
+func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	t := &training{Method: m, began: time.Now()}
+	if err := t.prepare(ctx, d); err != nil {
+		return nil, err
+	}
+	done, stats, err := t.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	functions := done
+	if t.stalled() {
+		t.stop() // the run that made the checkpoint had come to this end
+	} else if functions, err = t.learn(ctx, t.x, t.y, loop{done: done, each: t.each(ctx, &stats)}); err != nil {
+		return nil, err
+	}
+	if t.stalled() {
+		functions, stats = functions[:t.watch.best], stats[:t.watch.best]
+	}
+	info := model.Info{Method: m.name(), Version: model.Version, Bits: stats, Runs: t.runs(len(functions))}
+	if d.Labels != nil {
+		info.Classes = d.Labels.Names
+	}
+	if m.Report != nil {
+		*m.Report = t.report
+	}
+	return &model.Model{Encoder: &model.Binned{Quantizer: t.x.Quantizer, Functions: functions}, Info: info}, nil
+}
+
+// Finish removes the checkpoint once the model is safe on disk. A run that a time limit ended keeps it, so that
+// it can still be resumed.
+func (m Method) Finish() error {
+	if m.Checkpoint == "" || m.Report != nil && m.Report.Stopped != "" && m.TimeLimit > 0 {
+		return nil
+	}
+	return removeCheckpoint(m.Checkpoint)
+}
+
+// name is what the model calls its method: with its own order and learners, FastHash is Two-Step Hashing.
+func (m Method) name() string {
+	switch {
+	case m.Order != TSH:
+		return "fasthash"
+	case m.Learner == Linear:
+		return "tsh"
+	}
+	return "tsh-trees"
+}
+
+// training is one run of Method at work.
+type training struct {
+	Method
+	x      *vectors.Columns
+	y      affinity.Matrix
+	data   string // digest of data and supervision
+	held   *vectors.Columns
+	truth  eval.Truth // of the held-out rows against the training rows
+	began  time.Time
+	ckpt   *checkpoint
+	watch  *validator // nil without patience
+	report Report
+}
+
+// prepare settles the options, sets rows aside for validation, and quantises.
+func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error) {
+	if err := d.Trainable(); err != nil {
+		return err
+	}
+	t.data = d.HexDigest()
+	weighted := t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
+	if t.Options, err = t.Options.WithDefaults(); err != nil {
+		return err
+	}
+	t.Similar.From = d.Kind()
+	if t.Similar.From == supervision.ByTags {
+		t.Similar.MinShared = d.MinShared
+		if d.MinShared == 0 {
+			t.Similar.MinShared = affinity.DefaultShared
+		}
+	}
+	train, held, err := t.split(d)
+	if err != nil {
+		return err
+	}
+	if t.y, err = train.Affinity(train.Rows); err != nil {
+		return err
+	}
+	if s := t.Similar; s.SampleSimilar > 0 || s.SampleDissimilar > 0 {
+		if t.y, err = affinity.Sample(t.y, s.SampleSimilar, s.SampleDissimilar, t.Seed); err != nil {
+			return err
+		}
+	}
+	if t.BalancePairs || !weighted && t.Similar.From == supervision.ByTags {
+		t.Inference = t.Inference.Balanced(t.y)
+	}
+	quantizer, err := t.quantizer(ctx, train)
+	if err != nil {
+		return err
+	}
+	if t.x, err = vectors.Quantize(ctx, train, train.Rows, quantizer, t.Threads); err != nil {
+		return err
+	}
+	t.report.Rows, t.report.Asked = train.Rows, t.Bits
+	if held == nil {
+		return nil
+	}
+	t.held, err = vectors.Quantize(ctx, held, held.Rows, quantizer, t.Threads)
+	return err
+}
+
+// split sets rows aside for validation where patience asks for it. A mirror image goes where its picture goes, and
+// only pictures validate.
+func (t *training) split(d *supervision.Data) (train, held *supervision.Data, err error) {
+	if t.Patience == 0 {
+		t.Similar.Validation = 0
+		return d, nil, nil
+	}
+	if t.Similar.Validation == 0 {
+		t.Similar.Validation = defaultValidation
+	}
+	if s := t.Similar.Validation; !(s > 0 && s < 1) {
+		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", s)
+	}
+	pictures := d.Rows
+	if t.Similar.Mirrored {
+		pictures /= 2
+	}
+	first := make([]bool, d.Rows)
+	for i := range first {
+		first[i] = i < pictures
+	}
+	chosen := d.Only(first).HoldOut(t.Similar.Validation, t.Seed)
+	keep, validate := make([]bool, d.Rows), make([]bool, d.Rows)
+	for i := range keep {
+		keep[i], validate[i] = chosen[i%pictures], !chosen[i%pictures] && i < pictures
+	}
+	train, held = d.Only(keep), d.Only(validate)
+	if err := train.Trainable(); err != nil {
+		return nil, nil, fmt.Errorf("after setting the validation part aside: %w", err)
+	}
+	if d.Pairs != nil {
+		held.Pairs = supervision.PairsBetween(d.Pairs, validate, keep)
+	}
+	t.truth, err = eval.TruthOf(held, train)
+	return train, held, err
+}
+
+// quantizer is that of the rows, or of the model to grow.
+func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.Quantizer, error) {
+	if t.Grow == nil {
+		return d.Quantizer(ctx)
+	}
+	old, ok := t.Grow.Encoder.(*model.Binned)
+	if !ok {
+		return vectors.Quantizer{}, fmt.Errorf("a model of kind %s cannot be grown", t.Grow.Encoder.Kind())
+	}
+	if old.Dim() != d.Dim() {
+		return vectors.Quantizer{}, fmt.Errorf("the model to grow takes vectors of %d dimensions, the data have %d", old.Dim(), d.Dim())
+	}
+	return old.Quantizer, nil
+}
+
+// start collects the bits that are learned already, those of the model to grow and those of the checkpoint.
+func (t *training) start(ctx context.Context) (done []model.Function, stats []model.BitStat, err error) {
+	if done, stats, err = t.grown(); err != nil {
+		return nil, nil, err
+	}
+	if t.Checkpoint != "" {
+		if t.ckpt, err = openCheckpoint(t.Checkpoint, t.identity(), t.Resume, t.Restart); err != nil {
+			return nil, nil, err
+		}
+		functions, saved, dropped, err := t.ckpt.load(t.x.Dim(), len(done)+1, t.Bits)
+		if err != nil {
+			return nil, nil, err
+		}
+		done, stats = append(done, functions...), append(stats, saved...)
+		t.report.Resumed, t.report.Dropped = len(functions), dropped
+	}
+	if t.held != nil {
+		t.watch, err = newValidator(ctx, t, done, stats)
+	}
+	return done, stats, err
+}
+
+// each is what happens after every bit: it is validated, kept and reported, and may be the last.
+func (t *training) each(ctx context.Context, stats *[]model.BitStat) func(Bit) error {
+	return func(bit Bit) (err error) {
+		if t.watch != nil {
+			if bit.Stat.Validation, err = t.watch.add(ctx, bit); err != nil {
+				return err
+			}
+		}
+		if t.ckpt != nil {
+			if err := t.ckpt.save(bit.Bit, bit.Function, bit.Stat); err != nil {
+				return err
+			}
+		}
+		*stats = append(*stats, bit.Stat)
+		if t.Progress != nil {
+			t.Progress(bit)
+		}
+		bit.Output = nil
+		t.report.Bits = append(t.report.Bits, bit)
+		n := time.Duration(len(t.report.Bits))
+		switch {
+		case bit.Bit == t.Bits:
+		case t.stalled():
+			return t.stop()
+		case t.TimeLimit > 0 && time.Since(t.began)*(n+1)/n > t.TimeLimit:
+			t.report.Stopped = fmt.Sprintf("the time limit of %v leaves no time for another bit", t.TimeLimit)
+			return errStop
+		}
+		return nil
+	}
+}
+
+// stalled reports whether patience is at its end.
+func (t *training) stalled() bool { return t.watch != nil && t.watch.stalled() >= t.Patience }
+
+// stop ends the training because patience is at its end.
+func (t *training) stop() error {
+	t.report.Stopped = fmt.Sprintf("the validation has not improved since bit %d", t.watch.best)
+	return errStop
+}
+
+// grown returns the bits of the model to grow.
+func (t *training) grown() ([]model.Function, []model.BitStat, error) {
+	if t.Grow == nil {
+		return nil, nil, nil
+	}
+	old := t.Grow.Encoder.(*model.Binned) // as quantizer found
+	if (t.Grow.Features == nil) != (t.Features == nil) ||
+		t.Features != nil && feature.Fingerprint(t.Grow.Features) != feature.Fingerprint(t.Features) {
+		return nil, nil, errors.New("the model to grow makes its vectors with other features")
+	}
+	switch {
+	case t.Order == TSH:
+		return nil, nil, errors.New("the TSH order infers all bits at once, so its models cannot be grown")
+	case old.Kind() != string(t.Learner):
+		return nil, nil, fmt.Errorf("a model of kind %s cannot be grown by the learner %s", old.Kind(), t.Learner)
+	case old.Bits() >= t.Bits:
+		return nil, nil, fmt.Errorf("the model has %d bits already; ask for more than that", old.Bits())
+	}
+	return append([]model.Function(nil), old.Functions...), append([]model.BitStat(nil), t.Grow.Info.Bits...), nil
+}
+
+// runs tells which options and data made which bits. Growing with the same options on the same data is one run,
+// so that the grown model is the very model that would have come out at once.
+func (t *training) runs(bits int) []model.Run {
+	run := model.Run{Bits: bits, Seed: t.Seed, Data: t.data, Rows: t.x.Rows, Options: t.storedOptions()}
+	if t.Grow == nil {
+		return []model.Run{run}
+	}
+	runs := append([]model.Run(nil), t.Grow.Info.Runs...)
+	if last := len(runs) - 1; last >= 0 && runs[last].Data == run.Data && runs[last].Seed == run.Seed &&
+		bytes.Equal(withoutBits(runs[last].Options), withoutBits(run.Options)) {
+		runs[last] = run
+		return runs
+	}
+	return append(runs, run)
+}
+
+func withoutBits(options json.RawMessage) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(options, &fields) != nil {
+		return options
+	}
+	delete(fields, "bits")
+	b, err := json.Marshal(fields)
+	if err != nil {
+		return options
+	}
+	return b
+}
+
+// storedOptions is what the model keeps of the options.
+func (t *training) storedOptions() json.RawMessage {
+	b, err := json.Marshal(t.Options)
+	if err != nil {
+		panic("fasthash: options do not marshal: " + err.Error())
+	}
+	return b
+}
+
+// identity is what must be equal for a checkpoint to be resumed.
+func (t *training) identity() []byte {
+	id := struct {
+		Version string          `json:"version"`
+		Options json.RawMessage `json:"options"`
+		Data    string          `json:"data"`
+		Rows    int             `json:"rows"`
+		Dim     int             `json:"dim"`
+		Grow    string          `json:"grow,omitempty"`
+	}{model.Version, t.storedOptions(), t.data, t.x.Rows, t.x.Dim(), ""}
+	if t.Grow != nil {
+		id.Grow = t.Grow.Fingerprint().Full()
+	}
+	b, err := json.Marshal(id)
+	if err != nil {
+		panic("fasthash: identity does not marshal: " + err.Error())
+	}
+	return b
+}

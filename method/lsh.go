@@ -1,0 +1,69 @@
+// Locality-sensitive hashing by random hyperplanes (Charikar, STOC 2002).
+//
+//	bit b = [w_b · (x - mean) >= 0],   w_b ~ N(0, I)
+//
+// Two vectors at angle θ differ in a bit with probability θ/π. Nothing is learned but, with Centre, the mean: without
+// it non-negative vectors all lie in a narrow cone, and most planes through the origin do not part them.
+//
+//	mean       one pass over the rows     O(n · dim), only with Centre
+//	weights    drawn bit by bit           O(bits · dim)
+//
+// Bit b has its own stream of numbers, so fewer bits with the same seed are a prefix of more.
+
+package method
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+
+	"hashgrove/model"
+	"hashgrove/supervision"
+)
+
+// LSH draws random hyperplanes.
+type LSH struct {
+	Bits   int    // 0 means 64
+	Seed   uint64 // of the planes
+	Centre bool   // subtract the mean of the training rows first; recommended
+}
+
+// Train implements Method.
+func (m LSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	return trained(m.learn(ctx, d))
+}
+
+func (m LSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+	bits, dim := cmp.Or(m.Bits, 64), x.Dim()
+	if err := checkSize(bits, dim); err != nil {
+		return nil, err
+	}
+	p := &model.Projection{Weight: make([]float32, bits*dim), Threshold: make([]float32, bits)}
+	if m.Centre {
+		var err error
+		if p.Mean, err = mean(ctx, x); err != nil {
+			return nil, err
+		}
+	}
+	for b := range bits {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		rng := rand.New(rand.NewPCG(m.Seed, uint64(b)))
+		for j := range dim {
+			p.Weight[b*dim+j] = gaussian(rng)
+		}
+	}
+	return p, nil
+}
+
+// gaussian draws a number of mean 0 and variance 1 that is normal for all that hyperplanes need: the sum of twelve
+// uniform numbers less 6, of kurtosis 2.9 and never beyond 6. The usual exact methods take a logarithm, whose last
+// digit differs between machines; this is integer arithmetic and one rounding.
+func gaussian(rng *rand.Rand) float32 {
+	sum := int64(-6 << 32)
+	for range 12 {
+		sum += int64(rng.Uint32())
+	}
+	return float32(float64(sum) / (1 << 32))
+}

@@ -1,0 +1,126 @@
+// Package method is the methods that learn binary codes, FastHash and those that the paper compares it with: one
+// interface, one registry, and one way from labelled rows to a model that says what made it.
+//
+//	Names, Describe, New   the methods by name
+//	Train                  the named method on labelled rows -> model
+//
+// Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which leaves
+// one of the encoders of package model. What several of them solve on the way is in internal/solve.
+package method
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hashgrove/affinity"
+	"hashgrove/fasthash"
+	"hashgrove/model"
+	"hashgrove/supervision"
+)
+
+// Method learns a model from labelled rows. The model is a function of the rows, their supervision, the parameters and
+// the seed. Of its Info a method fills in what only it knows: statistics and weights of its bits.
+type Method interface {
+	Train(ctx context.Context, d *supervision.Data) (*model.Model, error)
+}
+
+// Options are what the methods of the registry take. A zero value means the method's own default.
+type Options struct {
+	Bits    int    // code length; 0 means 64
+	Seed    uint64 // of everything random; 0 means 1
+	Threads int    // 0 means all cores; never changes the model
+
+	PCA     int // dimensions that PCA leaves before the method sees the rows; 0 means no PCA; not for FastHash
+	Anchors int // points that kernel methods and anchor graphs compare with; not for FastHash
+	Rows    int // to learn from, at most; negative means all; not for FastHash
+
+	FastHash fasthash.Options // of the method fasthash; Bits, Seed and Threads come from above
+	Run      fasthash.Run     // checkpoints, growing, limits and progress of the method fasthash
+
+	HoldOut []string // classes that are kept out of training
+}
+
+// Train has the named method ("" means fasthash) learn from the data, and says in the model what made it.
+func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*model.Model, error) {
+	if name == "" {
+		name = FastHash
+	}
+	m, err := New(name, o)
+	if err != nil {
+		return nil, err
+	}
+	if about, _ := Describe(name); about.Supervised {
+		if err := d.Trainable(); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.HoldOut) > 0 {
+		if d.Labels == nil {
+			return nil, errors.New("only classes can be held out, and the rows have none")
+		}
+		keep, err := d.Labels.Without(o.HoldOut)
+		if err != nil {
+			return nil, err
+		}
+		d = d.Only(keep)
+		if err := d.Trainable(); err != nil {
+			return nil, fmt.Errorf("after holding classes out: %w", err)
+		}
+	}
+	made, err := m.Train(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	made.Info.HeldOut = o.HoldOut
+	if name != FastHash {
+		return made, o.describe(name, made, d)
+	}
+	return made, nil
+}
+
+// describe fills in what the model says of its making. FastHash does so itself, since it may have grown the model.
+func (o Options) describe(name string, m *model.Model, d *supervision.Data) error {
+	seed := o.withDefaults().Seed
+	options, err := json.Marshal(struct { // 0 is the method's own default
+		Bits      int    `json:"bits"`
+		Seed      uint64 `json:"seed"`
+		PCA       int    `json:"pca"`
+		Anchors   int    `json:"anchors"`
+		Rows      int    `json:"rows"`
+		MinShared int    `json:"min_shared"`
+	}{o.Bits, seed, o.PCA, o.Anchors, o.Rows, cmp.Or(d.MinShared, affinity.DefaultShared)})
+	if err != nil {
+		return err
+	}
+	m.Info.Method, m.Info.Version = name, model.Version
+	if d.Labels != nil {
+		m.Info.Classes = d.Labels.Names
+	}
+	m.Info.Runs = []model.Run{{Bits: m.Encoder.Bits(), Seed: seed, Data: d.HexDigest(), Rows: d.Rows, Options: options}}
+	return nil
+}
+
+// trained is the model of an encoder.
+func trained(e model.Encoder, err error) (*model.Model, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &model.Model{Encoder: e}, nil
+}
+
+// maxWeights bounds the weights of a projection: 1 GB of float32.
+const maxWeights = 1 << 28
+
+// checkSize reports a projection that is too large to make.
+func checkSize(bits, dim int) error {
+	if bits < 1 || bits > model.MaxBits {
+		return fmt.Errorf("codes of %d bits are outside of 1 to %d", bits, model.MaxBits)
+	}
+	if dim < 1 || dim > maxWeights/bits {
+		return fmt.Errorf("%d bits of vectors with %d dimensions: a projection has 1 to %d weights", bits, dim, maxWeights)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+// Spherical hashing (Heo, Lee, He, Chang and Yoon, CVPR 2012).
+//
+//	bit k = [|x - p_k| <= r_k]
+//
+// Every sphere holds half of the rows, and every two share a quarter, as nearly as can be: then bits are balanced, and two of
+// them independent.
+//
+//	sample      up to 20,000 rows, N in all
+//	start       p_k = the mean of five rows drawn at random
+//	repeat      until the overlaps are good, at most 100 times
+//		radii       r_k = the distance of the N/2-th nearest row                         O(N r dim)
+//		overlaps    O_ij = rows within spheres i and j                                   O(N r^2 / 64)
+//		stop        if mean |O_ij - N/4| <= 0.10 N/4 and std O_ij <= 0.15 N/4
+//		forces      p_i += (1/r) sum over j of 1/2 (O_ij - N/4)/(N/4) (p_i - p_j)        O(r^2 dim)
+//
+// Spheres that share too much push each other away, others attract each other. The authors' code has no bound on the turns.
+
+package method
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"hashgrove/internal/par"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// Spherical learns spheres. It keeps the sample in memory.
+type Spherical struct {
+	Bits    int    // r; 0 means 64
+	Rows    int    // N, to learn from, at most, drawn at random; 0 means 20,000
+	Steps   int    // turns at most; 0 means 100
+	Seed    uint64 // of the sample and the first spheres
+	Threads int    // 0 for all cores
+}
+
+var _ Method = Spherical{}
+
+// When the overlaps are good: their mean distance from N/4 and their standard deviation, as shares of N/4.
+const overlapMean, overlapSpread = 0.10, 0.15
+
+// Train implements Method.
+func (m Spherical) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	return trained(m.learn(ctx, d))
+}
+
+func (m Spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+	m.Bits, m.Rows, m.Steps = cmp.Or(m.Bits, 64), cmp.Or(m.Rows, 20_000), cmp.Or(m.Steps, 100)
+	if m.Rows < 1 || m.Steps < 1 {
+		return nil, fmt.Errorf("spheres from %d rows in %d steps: give positive numbers", m.Rows, m.Steps)
+	}
+	if err := checkSize(m.Bits, x.Dim()); err != nil {
+		return nil, err
+	}
+	sample, err := sampleRows(ctx, x, m.Rows, m.Seed)
+	if err != nil {
+		return nil, err
+	}
+	s := newSpheres(sample, m.Bits, m.Seed, m.Threads)
+	for step := 0; ; step++ {
+		if err := s.measure(ctx); err != nil {
+			return nil, err
+		}
+		if mean, spread := s.quality(); step == m.Steps || mean <= overlapMean && spread <= overlapSpread {
+			break
+		}
+		s.push()
+	}
+	p := axes(m.Bits, make([]float32, m.Bits))
+	for k, square := range s.radius { // [-|x - p|^2 >= -r^2]
+		p.Weight[k*m.Bits+k], p.Threshold[k] = -1, -square
+	}
+	return model.Compose(p, &model.Kernel{Anchors: s.pivots}), nil
+}
+
+// spheres is the state of the iteration.
+type spheres struct {
+	x       vectors.Matrix
+	pivots  vectors.Matrix
+	radius  []float32 // squared
+	inside  [][]uint64
+	overlap []int // of spheres i < j at i*r + j
+	threads int
+}
+
+func newSpheres(x vectors.Matrix, r int, seed uint64, threads int) *spheres {
+	s := &spheres{x: x, pivots: vectors.Matrix{Rows: r, Cols: x.Cols, Data: make([]float32, r*x.Cols)}, threads: threads,
+		radius: make([]float32, r), inside: make([][]uint64, r), overlap: make([]int, r*r)}
+	const few = 5
+	for k := range r {
+		rng := rand.New(rand.NewPCG(seed, uint64(k)))
+		sum := make([]float64, x.Cols)
+		for range few {
+			for j, v := range x.Row(rng.IntN(x.Rows)) {
+				sum[j] += float64(v)
+			}
+		}
+		for j, v := range sum {
+			s.pivots.Row(k)[j] = float32(v / few)
+		}
+		s.inside[k] = make([]uint64, (x.Rows+63)/64)
+	}
+	return s
+}
+
+// measure sets radii and overlaps. The distances are those that the encoder will find.
+func (s *spheres) measure(ctx context.Context) error {
+	n, r := s.x.Rows, s.pivots.Rows
+	d, err := model.Transform(ctx, s.threads, s.x, &model.Kernel{Anchors: s.pivots})
+	if err != nil {
+		return err
+	}
+	err = par.For(ctx, s.threads, r, func(k int) {
+		column := make([]float32, n)
+		for i := range column {
+			column[i] = d.Data[i*r+k]
+		}
+		s.radius[k] = kth(slices.Clone(column), max(n/2-1, 0))
+		clear(s.inside[k])
+		for i, v := range column {
+			if v <= s.radius[k] {
+				s.inside[k][i/64] |= 1 << (i % 64)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return par.For(ctx, s.threads, r, func(i int) {
+		for j := i + 1; j < r; j++ {
+			both := 0
+			for w, a := range s.inside[i] {
+				both += bits.OnesCount64(a & s.inside[j][w])
+			}
+			s.overlap[i*r+j] = both
+		}
+	})
+}
+
+// quality returns the mean distance of the overlaps from N/4, and their standard deviation, as shares of N/4.
+func (s *spheres) quality() (mean, spread float64) {
+	r, quarter := s.pivots.Rows, float64(s.x.Rows)/4
+	var sum, square, off, pairs float64
+	for i := range r {
+		for j := i + 1; j < r; j++ {
+			o := float64(s.overlap[i*r+j])
+			sum, square, off, pairs = sum+o, square+o*o, off+math.Abs(o-quarter), pairs+1
+		}
+	}
+	if pairs == 0 {
+		return 0, 0
+	}
+	return off / pairs / quarter, math.Sqrt(max(0, square/pairs-sum/pairs*(sum/pairs))) / quarter
+}
+
+// push moves the pivots by the forces on them, all at once.
+func (s *spheres) push() {
+	r, quarter := s.pivots.Rows, float64(s.x.Rows)/4
+	force := make([]float64, len(s.pivots.Data))
+	for i := range r {
+		own := force[i*s.x.Cols:][:s.x.Cols]
+		for j := range r {
+			if i == j {
+				continue
+			}
+			f := (float64(s.overlap[min(i, j)*r+max(i, j)]) - quarter) / quarter / 2 / float64(r)
+			a, b := s.pivots.Row(i), s.pivots.Row(j)
+			for k := range own {
+				own[k] += f * (float64(a[k]) - float64(b[k]))
+			}
+		}
+	}
+	for i, f := range force {
+		s.pivots.Data[i] = float32(float64(s.pivots.Data[i]) + f)
+	}
+}
+
+// kth returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
+func kth(v []float32, k int) float32 {
+	lo, hi := 0, len(v)-1
+	for lo < hi {
+		pivot := v[lo+(hi-lo)/2]
+		i, j := lo, hi
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return v[k]
+		}
+	}
+	return v[k]
+}

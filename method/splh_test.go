@@ -1,0 +1,224 @@
+package method
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"hashgrove/affinity"
+	"hashgrove/hamming"
+	"hashgrove/internal/linalg"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// splhByDefinition is the state of SPLH with dense matrices.
+type splhByDefinition struct {
+	x, xl, s  *mat.Dense
+	eta, step float64
+}
+
+func (f *splhByDefinition) m() *mat.SymDense {
+	n, d := f.x.Dims()
+	labelled, _ := f.xl.Dims()
+	var cov, sx, labels mat.Dense
+	cov.Mul(f.x.T(), f.x)
+	sx.Mul(f.s, f.xl)
+	labels.Mul(f.xl.T(), &sx)
+	m := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			m.SetSym(i, j, cov.At(i, j)/float64(n)+f.eta*labels.At(i, j)/float64(labelled))
+		}
+	}
+	return m
+}
+
+// take takes a projection into X and S.
+func (f *splhByDefinition) take(w *mat.VecDense) {
+	var xw, p mat.VecDense
+	var off mat.Dense
+	xw.MulVec(f.x, w)
+	off.Outer(1, &xw, w)
+	f.x.Sub(f.x, &off)
+	p.MulVec(f.xl, w)
+	n := p.Len()
+	square := mat.Dot(&p, &p) / float64(n)
+	for i := range n {
+		for j := range n {
+			if d := p.AtVec(i) * p.AtVec(j) / square; f.s.At(i, j)*d < 0 {
+				f.s.Set(i, j, f.s.At(i, j)-f.step*d)
+			}
+		}
+	}
+}
+
+func denseOf(x vectors.Matrix) *mat.Dense {
+	m := mat.NewDense(x.Rows, x.Cols, nil)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			m.Set(i, j, float64(v))
+		}
+	}
+	return m
+}
+
+func TestSPLHAgainstDense(t *testing.T) {
+	const n, d, labelled = 90, 14, 40
+	x := randomRows(8, n, d)
+	centreRows(x)
+	class := make([]int32, labelled)
+	for i := range class {
+		class[i] = int32(i % 3)
+		if x.Row(i)[0]+x.Row(i)[1] > 0 {
+			class[i] = 3
+		}
+	}
+	y, _ := affinity.ByClass(class)
+	for _, formed := range []bool{true, false} {
+		f := &splhFit{eta: 0.2, step: 0.7, threads: 2}
+		if f.x = x; formed {
+			if err := f.unlabelled(context.Background(), x, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.labelled(context.Background(), x.Slice(0, labelled), y); err != nil {
+			t.Fatal(err)
+		}
+		want := &splhByDefinition{x: denseOf(x), xl: denseOf(x.Slice(0, labelled)), s: denseOf(f.s), eta: 0.2, step: 0.7}
+		if want.s.At(0, 0) != 0 || want.s.At(0, 1)*want.s.At(0, 1) != 1 {
+			t.Fatal("S has other values than 0, 1 and -1")
+		}
+		changed := 0.0
+		for bit := range 8 {
+			m := want.m()
+			values, vectors, err := linalg.Symmetric(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := f.bit(context.Background(), uint64(bit))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The greatest value, and where it stands apart the same vector.
+			v := mat.NewVecDense(d, w)
+			if got := mat.Inner(v, m, v); math.Abs(got-values[0]) > 1e-4*values[0] {
+				t.Fatalf("formed %v, bit %d: w'Mw is %v, the greatest eigenvalue %v", formed, bit, got, values[0])
+			}
+			if same := math.Abs(linalg.Dot(w, vectors.RawRowView(0))); values[0]-values[1] > 0.1*values[0] && same < 0.999 {
+				t.Errorf("formed %v, bit %d: w has the cosine %v with the eigenvector", formed, bit, same)
+			}
+			want.take(v)
+			for i := range labelled {
+				for j, s := range f.s.Row(i) {
+					if math.Abs(float64(s)-want.s.At(i, j)) > 1e-3*(1+math.Abs(float64(s))) {
+						t.Fatalf("formed %v, bit %d: S_%d,%d is %v instead of %v", formed, bit, i, j, s, want.s.At(i, j))
+					}
+					changed = max(changed, math.Abs(math.Abs(float64(s))-1))
+				}
+			}
+		}
+		if changed < 1.5 {
+			t.Error("S never changed")
+		}
+	}
+}
+
+func TestSPLHFewerBitsAreAPrefix(t *testing.T) {
+	x, class := clusters(1, 300, 10, 4)
+	src := vectors.WithLabels(x, labelsOf(class))
+	long, short := train(t, SPLH{Bits: 9, Seed: 2}, src), train(t, SPLH{Bits: 4, Seed: 2}, src)
+	if !slices.Equal(long.Weight[:4*10], short.Weight) || !slices.Equal(long.Mean, short.Mean) {
+		t.Error("fewer bits are not the first of more")
+	}
+}
+
+func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
+	x, class := clusters(1, 30, 5, 3)
+	src := vectors.WithLabels(x, labelsOf(class))
+	var pairs []supervision.Pair
+	for i := range int32(29) {
+		pairs = append(pairs, supervision.Pair{A: i, B: i + 1, Y: int8(1 - 2*(i%2))})
+	}
+	huge := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
+	for i := range huge.Data {
+		huge.Data[i] = math.MaxFloat32 * float32(1-2*(i%2))
+	}
+	for name, c := range map[string]struct {
+		m    Method
+		x    vectors.Source
+		want string
+	}{
+		"bits of BRE":          {BRE{Bits: -1}, src, "-1 bits"},
+		"points":               {BRE{Points: -1}, src, "-1 points"},
+		"share":                {BRE{Share: 1.5}, src, "share of 1.5"},
+		"sweeps":               {BRE{Sweeps: -1}, src, "-1 sweeps"},
+		"bits of SPLH":         {SPLH{Bits: -1}, src, "-1 bits"},
+		"eta":                  {SPLH{Eta: math.NaN()}, src, "NaN"},
+		"step":                 {SPLH{Step: -1}, src, "step of -1"},
+		"bits of STH":          {STH{Bits: -1}, src, "-1 bits"},
+		"neighbours":           {STH{Neighbours: -1}, src, "-1 neighbours"},
+		"as many bits as rows": {STH{Bits: 30}, src, "fewer bits than rows"},
+		"cost":                 {STH{Bits: 4, C: -1}, src, "cost C of -1"},
+		"bits of CCA":          {CCAITQ{Bits: -1}, src, "-1 bits"},
+		"ridge":                {CCAITQ{Ridge: -1}, src, "ridge of -1"},
+		"ridge of the classes": {CCAITQ{TargetRidge: math.NaN()}, src, "ridge of NaN"},
+		"rotation":             {CCAITQ{Steps: -1}, src, "-1 steps"},
+		"CCA with pairs":       {CCAITQ{}, withPairsOf(x, pairs), "only pairs"},
+		"huge values, CCA":     {CCAITQ{}, vectors.WithLabels(huge, labelsOf(class)), ""},
+		"huge values, BRE":     {BRE{Bits: 4}, vectors.WithLabels(huge, labelsOf(class)), ""},
+		"huge values, SPLH":    {SPLH{Bits: 4}, vectors.WithLabels(huge, labelsOf(class)), ""},
+	} {
+		e, err := learnFrom(context.Background(), c.m, c.x)
+		if c.want == "" && err == nil {
+			err = e.Check() // an error or a whole model
+			if err == nil {
+				continue
+			}
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	// Pairs teach the others.
+	for _, m := range []Method{BRE{Bits: 4, Sweeps: 2}, SPLH{Bits: 4}, STH{Bits: 4}} {
+		if e, err := learnFrom(context.Background(), m, withPairsOf(x, pairs)); err != nil || e.Bits() != 4 {
+			t.Errorf("%T with pairs: %v", m, err)
+		}
+	}
+}
+
+// Units of measurement make no difference.
+func TestSPLHUnits(t *testing.T) {
+	x, class := clusters(1, 300, 10, 4)
+	other := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
+	for i := range other.Data {
+		other.Data[i] *= float32(int(1) << (i % x.Cols % 5)) // powers of two: nothing is rounded
+	}
+	m := SPLH{Bits: 6, Seed: 2}
+	a := train(t, m, vectors.WithLabels(x, labelsOf(class)))
+	b := train(t, m, vectors.WithLabels(other, labelsOf(class)))
+	ca, cb := codesOf(t, a, x), codesOf(t, b, other)
+	differ := 0
+	for i := range ca.Len() {
+		differ += hamming.Distance(ca.Row(i), cb.Row(i))
+	}
+	if differ > 2 { // values next to a threshold
+		t.Errorf("%d bits differ in other units", differ)
+	}
+}
+
+func codesOf(t *testing.T, e model.Encoder, x vectors.Matrix) hamming.Codes {
+	t.Helper()
+	codes, err := (&model.Model{Encoder: e}).Encode(context.Background(), x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return codes
+}

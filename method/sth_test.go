@@ -1,0 +1,60 @@
+package method
+
+import (
+	"context"
+	"testing"
+
+	"hashgrove/model"
+	"hashgrove/vectors"
+)
+
+// The first bits part whole classes: the graph has no link between them.
+func TestSTHFirstBitsPartClasses(t *testing.T) {
+	x, class := clusters(1, 400, 12, 5)
+	m := STH{Bits: 8, Neighbours: 10, Threads: 2}
+	src := vectors.WithLabels(x, labelsOf(class))
+	l, err := labelledFrom(src, -1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := m.bits(context.Background(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b := range 4 {
+		side := map[int32]int8{}
+		plus := 0
+		for i, c := range class {
+			if s, ok := side[c]; ok && s != z[b][i] {
+				t.Fatalf("bit %d parts the rows of class %d", b, c)
+			}
+			side[c] = z[b][i]
+			plus += int(z[b][i]+1) / 2
+		}
+		if plus < 80 || plus > 320 {
+			t.Errorf("bit %d is set in %d of 400 rows", b, plus)
+		}
+	}
+	for _, anchors := range []int{0, 40} {
+		m.Anchors = anchors
+		e, err := learnFrom(context.Background(), m, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, mapped := e.(*model.Mapped); mapped != (anchors > 0) {
+			t.Errorf("%d anchors left a %T", anchors, e)
+		}
+		codes := encode(e, x)
+		wrong := 0
+		for i := range x.Rows {
+			for b := range 4 {
+				if codes.Bit(i, b) != (z[b][i] > 0) {
+					wrong++
+				}
+			}
+		}
+		if wrong > 4*400/50 {
+			t.Errorf("%d anchors: %d of 1600 bits are not learned", anchors, wrong)
+		}
+	}
+}
