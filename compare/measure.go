@@ -9,15 +9,12 @@ import (
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/internal/gemm"
-	"hashgrove/model"
 	"hashgrove/report"
 	"hashgrove/vectors"
 )
 
 // coder turns vectors into codes.
 type coder func(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error)
-
-func coderOf(e model.Encoder) coder { return (&model.Model{Encoder: e}).Encode }
 
 // What a row shows of single searches.
 const (
