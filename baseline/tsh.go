@@ -12,7 +12,7 @@
 //	trees      boosted trees: TSH with the functions of FastHash
 //
 // All pairs count unless pairs are sampled as the released code does: with classes and tags that is faster, and it is what
-// FastHash does here. With tags FastHash balances them too, which the SVMs do not gain from (experiments/tuning.md). The width of the kernels is the mean squared distance of a row from its 50 nearest among 5,000.
+// FastHash does here. With tags FastHash balances them too, which the SVMs do not gain from (docs/results/tuning.md). The width of the kernels is the mean squared distance of a row from its 50 nearest among 5,000.
 
 package baseline
 
