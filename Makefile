@@ -4,6 +4,9 @@ GO       ?= go
 FUZZTIME ?= 2s
 export CGO_ENABLED = 0
 
+# Modules of their own, whose dependencies are none of the library's.
+MODULES = bench report/browsertest
+
 .PHONY: demo build setup test race docs purego lint fuzz bench
 
 demo: build
@@ -14,20 +17,22 @@ build:
 
 test: setup lint race docs purego fuzz
 
-# The test of the report looks at it in a browser. Where none can be installed it says so and is skipped, unless
-# CI=true or HASHGROVE_BROWSER=required.
+# The tests in report/browsertest open the report in a browser. Where none can be installed they are skipped with a
+# message, unless CI=true or HASHGROVE_BROWSER=required.
 setup:
 	@if command -v chromium >/dev/null 2>&1 && [ -d /usr/share/fonts/truetype/dejavu ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "Installing chromium and fonts-dejavu-core with apt-get: the tests open the report in a browser."; \
 		export DEBIAN_FRONTEND=noninteractive; \
 		{ apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core; } || \
-		echo "chromium could not be installed: the browser test will be skipped"; \
+		echo "Chromium could not be installed: the browser tests will be skipped."; \
 	else \
-		echo "no chromium with fonts-dejavu-core, and no right to install them: the browser test may be skipped"; \
+		echo "Chromium or fonts-dejavu-core is missing and only root can install them: the browser tests may be skipped."; \
 	fi
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
-# thirtyfold, so the long tests (sessions of the documents, kill loops, experiments) run without it in docs.
+# thirtyfold, so the long tests (sessions of the documents, kill loops, tables of the paper, browser) run without it in
+# docs.
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
 		CGO_ENABLED=1 $(GO) test -race -short -timeout 12m ./...; \
@@ -36,7 +41,8 @@ race:
 	fi
 
 docs:
-	$(GO) test -timeout 12m . ./cmd/... ./experiments/... ./report/... ./store/... ./fasthash/...
+	$(GO) test -timeout 12m . ./cmd/... ./paper/... ./report/... ./store/... ./fasthash/...
+	@for module in $(MODULES); do (cd $$module && $(GO) test -timeout 12m ./...) || exit 1; done
 
 # The plain Go twins of the assembly kernels.
 purego:
@@ -45,6 +51,9 @@ purego:
 lint:
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	@staticcheck=$$($(GO) tool -n staticcheck); for module in $(MODULES); do \
+		(cd $$module && $(GO) vet ./... && $$staticcheck ./...) || exit 1; \
+	done
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 
 # Every fuzz target for a short while; one at a time, as go test wants it. When the time ends while a worker is starting

@@ -22,7 +22,7 @@ var pipeline = []string{
 	"hashgrove/internal/linalg", "hashgrove/internal/fashion", "hashgrove/feature", "hashgrove/inference",
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/store", "hashgrove/eval",
 	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/method",
-	"hashgrove/report/plot", "hashgrove/report", "hashgrove/compare", "hashgrove/experiments",
+	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/compare", "hashgrove/internal/machine", "hashgrove/paper",
 	"hashgrove", "hashgrove/cmd/hashgrove",
 }
 
@@ -65,8 +65,8 @@ func TestModelLinksNoTrainer(t *testing.T) {
 func TestFilesAreInShape(t *testing.T) {
 	comments := map[string]int{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && name != "." && strings.ContainsAny(d.Name()[:1], "_.") {
-			return fs.SkipDir // generators are modules of their own
+		if err == nil && d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || isModule(name)) {
+			return fs.SkipDir
 		}
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
 			return err
@@ -101,6 +101,47 @@ func TestFilesAreInShape(t *testing.T) {
 		if n != 1 {
 			t.Errorf("package in %s has %d package comments, want 1", dir, n)
 		}
+	}
+}
+
+// isModule reports whether a folder is a module of its own, as the generators and the benchmarks are.
+func isModule(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	return err == nil
+}
+
+// TestDependenciesOfTestsStayOutside keeps what only browser tests need out of the library's go.mod, and checks that
+// make tests every nested module.
+func TestDependenciesOfTestsStayOutside(t *testing.T) {
+	for _, file := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(b, []byte("chromedp")) {
+			t.Errorf("%s names chromedp, which only report/browsertest needs", file)
+		}
+	}
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, modules, _ := strings.Cut(string(makefile), "\nMODULES = ")
+	modules, _, _ = strings.Cut(modules, "\n")
+	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || name == "." {
+			return err
+		}
+		if strings.ContainsAny(d.Name()[:1], "_.") {
+			return fs.SkipDir // generators have no tests
+		}
+		if isModule(name) && !slices.Contains(strings.Fields(modules), filepath.ToSlash(name)) {
+			t.Errorf("the module in %s is not among the MODULES of the Makefile", name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"hashgrove/hamming"
 )
 
-// BenchmarkPeer is our side of experiments/search.sh, which runs FAISS beside it: scans of random codes, alone and in
+// BenchmarkPeer is our side of bench/search.sh, which runs FAISS beside it: scans of random codes, alone and in
 // batches, in microseconds per query. HASHGROVE_SIZES lists bits:items, HASHGROVE_BATCH the queries of a batch.
 func BenchmarkPeer(b *testing.B) {
 	batch := 1000
@@ -20,7 +20,7 @@ func BenchmarkPeer(b *testing.B) {
 	}
 	var width, n int
 	if _, err := fmt.Sscanf(os.Getenv("HASHGROVE_SIZES"), "%d:%d", &width, &n); err != nil {
-		b.Skip("run experiments/search.sh")
+		b.Skip("run bench/search.sh")
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	random := func(n int) hamming.Codes {

@@ -13,7 +13,7 @@
 //
 // The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000 need to
 // what 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and without μ the
-// rare ones count as much. Both were chosen on validation parts (experiments/tuning.md).
+// rare ones count as much. Both were chosen on validation parts (docs/results/tuning.md).
 //
 //	Cxx, Cxy     one pass over the rows           n d² / 2 products in blocks; 4 d² bytes whatever n
 //	Z            Cxx Z = Cxy                      d³/6 and d² c products

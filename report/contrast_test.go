@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"hashgrove/report/plot"
+	"hashgrove/internal/plot"
 )
 
 // luminance and contrast are those of WCAG 2.2.

@@ -1,14 +1,13 @@
-// Package report turns the judgements of several methods into one page that a person can look at: a single HTML
-// file without scripts or links to the network, which opens from disk and prints. Its plots also come as files.
+// Package report turns the evaluation of several hashing methods into one page for people to read: a single HTML
+// file with tables and plots, without scripts or links to the network, which opens from disk and prints well.
 //
-//	Data        everything the page says; the caller fills it
-//	Write       Data -> HTML
-//	WriteFile   the same, to a file
-//	WritePlots  Data -> one SVG and one PNG file for each plot
-//	UsageOf     codes -> how they use their bits, for Result.Usage
+//	Data       the content of the page, filled in by the caller
+//	Write      Data -> HTML
+//	WriteFile  Data -> HTML file
+//	UsageOf    codes -> how they use their bits, for Result.Usage
 //
-// The same data give the same bytes. The page and the plots leave out what Data does not hold: a caller without
-// pictures, classes or objectives has a shorter page, not an empty section.
+// The same data always give the same bytes. Sections that Data has nothing for are left out: without pictures, classes
+// or objectives the page is shorter.
 package report
 
 import (

@@ -1,21 +1,16 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
-	"hashgrove/report/plot"
+	"hashgrove/internal/plot"
 )
 
 // figure is a plot with its place in the page.
 type figure struct {
-	name    string // of its files
 	caption string // how to read it
 	plot    plot.Figure
 }
@@ -184,7 +179,7 @@ func (d Data) overview(at string) figure {
 	if b.Bars == nil {
 		return figure{}
 	}
-	return figure{"map", "Longer is better. The thin line across the end of a bar runs from the worst to the best order of ties.", b}
+	return figure{"Longer is better. The thin line across the end of a bar runs from the worst to the best order of ties.", b}
 }
 
 // bounds of MAP; a result without them has no ties.
@@ -202,7 +197,7 @@ func precisionRecall(looks []look, at string) figure {
 		X:     plot.Axis{Label: "recall", From: 0, To: 1},
 		Y:     plot.Axis{Label: "precision", Zero: true},
 	}
-	return figure{"precision-recall", "Higher is better. Each point is a Hamming radius, all queries together.",
+	return figure{"Higher is better. Each point is a Hamming radius, all queries together.",
 		curves(looks, l, func(r Result) (x, y []float64) {
 			for _, p := range r.PRCurve {
 				x, y = append(x, p.Recall), append(y, p.Precision)
@@ -224,7 +219,7 @@ func precisionRetrieved(looks []look, at string) figure {
 		})},
 		Y: plot.Axis{Label: "precision", Zero: true},
 	}
-	return figure{"precision-retrieved", "Higher is better: the share of right ones among the nearest items.",
+	return figure{"Higher is better: the share of right ones among the nearest items.",
 		curves(looks, l, func(r Result) (x, y []float64) {
 			for _, p := range r.Retrieved {
 				if p.Rank <= most {
@@ -253,7 +248,7 @@ func (d Data) mapBits(looks []look) figure {
 		X:     plot.Axis{Label: "bits", Log: true, Ticks: lengths},
 		Y:     plot.Axis{Label: "MAP", Zero: true},
 	}
-	return figure{"map-bits", "A line that has become flat says that more bits are not worth their memory.",
+	return figure{"A line that has become flat says that more bits are not worth their memory.",
 		curves(looks, l, func(r Result) (x, y []float64) {
 			if r.Bits == 0 { // no code: the same at every length
 				return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{r.MAP, r.MAP}
@@ -293,7 +288,7 @@ func (d Data) trainTime(at string) figure {
 	if len(l.Series) < 2 {
 		return figure{}
 	}
-	return figure{"train-time", "Up and to the left is better. Each step along the axis multiplies the time.", l}
+	return figure{"Up and to the left is better. Each step along the axis multiplies the time.", l}
 }
 
 func objective(looks []look) figure {
@@ -303,7 +298,7 @@ func objective(looks []look) figure {
 		X:     bitAxis("bits learned", looks, func(r Result) int { return len(r.Objective) }),
 		Y:     plot.Axis{Label: "objective"},
 	}
-	return figure{"objective", "Lower is better: how far the codes still are from the wanted similarities of the training pairs.",
+	return figure{"Lower is better: how far the codes still are from the wanted similarities of the training pairs.",
 		curves(looks, l, func(r Result) (x, y []float64) {
 			for i, v := range r.Objective {
 				x, y = append(x, float64(i+1)), append(y, v)
@@ -330,7 +325,7 @@ func codeUsage(looks []look, at string) figure {
 		X:     plot.Axis{Label: "items with one code, at most", Log: true},
 		Y:     plot.Axis{Label: "share of the items", From: 0, To: 1},
 	}
-	return figure{"code-usage", "Items of one code cannot be told apart: a line that rises far to the right means crowded codes.",
+	return figure{"Items of one code cannot be told apart: a line that rises far to the right means crowded codes.",
 		curves(looks, l, func(r Result) (x, y []float64) {
 			total, sum := 0, 0
 			for _, b := range r.Usage.Buckets {
@@ -361,7 +356,7 @@ func bitBalance(looks []look, at string) figure {
 		X:     bitAxis("bits, sorted", looks, func(r Result) int { return len(r.Usage.Ones) }),
 		Y:     plot.Axis{Label: "share of items with a one", From: 0, To: 1},
 	}
-	return figure{"bit-balance", "A bit near one half tells most; one near 0 or 1 is the same for nearly every item.",
+	return figure{"A bit near one half tells most; one near 0 or 1 is the same for nearly every item.",
 		curves(looks, l, func(r Result) (x, y []float64) {
 			y = slices.Sorted(slices.Values(r.Usage.Ones))
 			for i := range y {
@@ -369,35 +364,6 @@ func bitBalance(looks []look, at string) figure {
 			}
 			return x, y
 		})}
-}
-
-// WritePlots writes every plot as NAME.svg and NAME.png into the folder, which it makes if need be, and returns the
-// paths.
-func WritePlots(folder string, d Data) ([]string, error) {
-	if err := d.check(); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return nil, err
-	}
-	var paths []string
-	for _, f := range d.figures() {
-		for _, format := range []struct {
-			ending string
-			write  func(io.Writer, plot.Figure) error
-		}{{".svg", plot.WriteSVG}, {".png", plot.WritePNG}} {
-			var b bytes.Buffer
-			if err := format.write(&b, f.plot); err != nil {
-				return paths, err
-			}
-			path := filepath.Join(folder, f.name+format.ending)
-			if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-				return paths, err
-			}
-			paths = append(paths, path)
-		}
-	}
-	return paths, nil
 }
 
 // finite tells numbers from what division by zero leaves.

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/report/plot"
+	"hashgrove/internal/plot"
 )
 
 //go:embed page.html

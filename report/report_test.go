@@ -91,6 +91,19 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
+// TestWriteSamplePages writes the pages that the tests in browsertest open, into the folder that HASHGROVE_PAGES names.
+func TestWriteSamplePages(t *testing.T) {
+	folder := os.Getenv("HASHGROVE_PAGES")
+	if folder == "" {
+		t.Skip("HASHGROVE_PAGES names no folder")
+	}
+	for name, d := range map[string]report.Data{"large": large(t), "hostile": hostile()} {
+		if err := report.WriteFile(filepath.Join(folder, name+".html"), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestPageIsSelfContained looks for anything that a browser would fetch.
 func TestPageIsSelfContained(t *testing.T) {
 	page := string(render(t, small()))
@@ -181,24 +194,25 @@ func TestWriteFileReplacesWhole(t *testing.T) {
 	}
 }
 
-func TestWritePlots(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "plots")
-	paths, err := report.WritePlots(folder, small())
-	if err != nil {
-		t.Fatal(err)
+// TestPlotsAreInOrder checks that the page has every plot once, each with a drawing and a name for screen readers.
+func TestPlotsAreInOrder(t *testing.T) {
+	page := string(render(t, small()))
+	if n := strings.Count(page, "<svg "); n != 8 {
+		t.Errorf("the page has %d plots, want 8", n)
 	}
-	var names []string
-	for _, p := range paths {
-		names = append(names, filepath.Base(p))
-	}
-	want := "map.svg map.png precision-recall.svg precision-recall.png precision-retrieved.svg precision-retrieved.png map-bits.svg map-bits.png " +
-		"train-time.svg train-time.png objective.svg objective.png code-usage.svg code-usage.png bit-balance.svg bit-balance.png"
-	if got := strings.Join(names, " "); got != want {
-		t.Errorf("wrote %s\nwant %s", got, want)
-	}
-	for _, p := range paths {
-		if info, err := os.Stat(p); err != nil || info.Size() < 1000 {
-			t.Errorf("%s: %v, or too small", p, err)
+	for _, title := range []string{
+		"Mean average precision at 32 bits", "Precision and recall at 32 bits", "Precision of the first results at 32 bits",
+		"What more bits bring", "Training time and what it buys at 32 bits", "The objective, bit by bit",
+		"Items that share a code at 32 bits", "Balance of the bits at 32 bits",
+	} {
+		_, rest, found := strings.Cut(page, "<h3>"+title+"</h3>")
+		if !found {
+			t.Fatalf("the plot %q is missing or out of order", title)
+		}
+		page = rest
+		drawing, _, _ := strings.Cut(page, "</svg>")
+		if !strings.Contains(drawing, ">"+title+"</title>") || len(drawing) < 1000 {
+			t.Errorf("the plot %q has a drawing of %d bytes, or one with another name", title, len(drawing))
 		}
 	}
 }

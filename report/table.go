@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"hashgrove/eval"
-	"hashgrove/report/plot"
+	"hashgrove/internal/plot"
 )
 
 // group is the part of the table of results with one code length.

@@ -20,8 +20,8 @@ import (
 
 	"hashgrove/compare"
 	"hashgrove/dataset"
-	"hashgrove/experiments"
 	"hashgrove/feature"
+	"hashgrove/internal/machine"
 	"hashgrove/report"
 	"hashgrove/vectors"
 )
@@ -158,7 +158,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	}
 	if c.reportFile != "" {
 		page := compare.Page{
-			Title: "Comparison on " + data.Name, Date: time.Now(), Machine: experiments.Machine(), Command: c.command,
+			Title: "Comparison on " + data.Name, Date: time.Now(), Machine: machine.Description(), Command: c.command,
 			Pictures: c.pictures(ctx, data),
 		}
 		if err := c.writeReport(result, data, page, c.reportFile); err != nil {

@@ -14,9 +14,9 @@ import (
 
 	"hashgrove/compare"
 	"hashgrove/dataset"
-	"hashgrove/experiments"
 	"hashgrove/hamming"
 	"hashgrove/internal/fashion"
+	"hashgrove/internal/machine"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -97,7 +97,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 		return err
 	}
 	page := compare.Page{
-		Title: "Pictures of clothes", Date: began, Machine: experiments.Machine(), Command: "hashgrove demo",
+		Title: "Pictures of clothes", Date: began, Machine: machine.Description(), Command: "hashgrove demo",
 		Pictures: func(part *compare.Part, rows []int) (map[int][]byte, error) {
 			return picturesOf(ctx, part.X, dataset.Shape{Width: 28, Height: 28, Channels: 1}, rows)
 		},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/experiments"
 	"hashgrove/internal/section"
+	"hashgrove/paper"
 )
 
 type experimentCommand struct {
@@ -76,7 +76,7 @@ func (c *experimentCommand) list() error {
 		About string `json:"about"`
 	}
 	var lines []line
-	for _, e := range experiments.All {
+	for _, e := range paper.All {
 		lines = append(lines, line{e.Name, e.About})
 	}
 	if c.json {
@@ -91,16 +91,16 @@ func (c *experimentCommand) list() error {
 }
 
 func (c *experimentCommand) run(ctx context.Context, name string) error {
-	e, err := experiments.Find(name)
+	e, err := paper.Find(name)
 	if err != nil {
 		return usageError{err}
 	}
 	for _, m := range c.methods {
-		if names := append(experiments.Methods(), "none"); !slices.Contains(names, m) {
+		if names := append(paper.Methods(), "none"); !slices.Contains(names, m) {
 			return usagef("there is no method %q; the methods are %s", m, strings.Join(names, ", "))
 		}
 	}
-	lab := &experiments.Lab{
+	lab := &paper.Lab{
 		Data: c.data, Cache: c.cache, Short: c.short, Methods: c.methods, Threads: c.threads, Seed: c.seed, Say: c.note,
 	}
 	table, err := e.Run(ctx, lab)

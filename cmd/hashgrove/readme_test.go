@@ -64,7 +64,7 @@ func TestReadmeProgram(t *testing.T) {
 // squeeze makes texts equal that differ in white space only.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// TestDocsNameRealFlags checks every --flag in README, docs and experiments against the verbs.
+// TestDocsNameRealFlags checks every --flag in README and docs against the verbs.
 func TestDocsNameRealFlags(t *testing.T) {
 	known := map[string]bool{"help": true}
 	root := (&app{}).root()
@@ -75,11 +75,15 @@ func TestDocsNameRealFlags(t *testing.T) {
 			}
 		}
 	}
-	files, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+	files := []string{"../../README.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/results/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files: %v", pattern, len(found), err)
+		}
+		files = append(files, found...)
 	}
-	for _, path := range append(files, "../../README.md") {
+	for _, path := range files {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,69 @@
+// Package bench compares Hashgrove with its peers: programs, shell and Python scripts.
+package bench
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// TestProgramsRun runs the programs on a small file, in the way the scripts do.
+func TestProgramsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds four programs")
+	}
+	folder := t.TempDir()
+	path := func(name string) string { return filepath.Join(folder, name) }
+	run := func(name string, args ...string) string {
+		t.Helper()
+		output, err := exec.Command(name, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %q: %v\n%s", name, args, err, output)
+		}
+		return string(output)
+	}
+	run("go", "build", "-o", folder+"/", "./boosted-bit", "./encoded-rows", "./synthetic")
+	run("go", "build", "-C", "..", "-o", path("hashgrove"), "./cmd/hashgrove")
+
+	run(path("synthetic"), "300", "20", "10", path("rows.npy"), path("rows.txt"))
+	line := regexp.MustCompile(`^BenchmarkBoostedBit/method=hashgrove/data=rows 1 ` +
+		`[\d.]+ wall-s [\d.]+ cpu-s 0\.\d+ train-error\n$`)
+	if got := run(path("boosted-bit"), path("rows.npy"), path("rows.txt"), "-1", "1"); !line.MatchString(got) {
+		t.Errorf("boosted-bit printed %q", got)
+	}
+	run(path("hashgrove"), "train", path("rows.npy"), "--labels", path("rows.txt"), "--bits", "4", "--rounds", "5",
+		"-o", path("rows.hgm"), "--quiet")
+	line = regexp.MustCompile(`^BenchmarkEncode/method=hashgrove/data=rows/threads=1 1 ` +
+		`[\d.]+ us/row [\d.]+ us-one-row-median\n$`)
+	if got := run(path("encoded-rows"), path("rows.hgm"), path("rows.npy"), "1", "1"); !line.MatchString(got) {
+		t.Errorf("encoded-rows printed %q", got)
+	}
+}
+
+// TestScriptsParse checks the syntax of the scripts, which no other test runs.
+func TestScriptsParse(t *testing.T) {
+	scripts, err := filepath.Glob("*.sh")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%d scripts: %v", len(scripts), err)
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash")
+	}
+	for _, name := range scripts {
+		if output, err := exec.Command(bash, "-n", name).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, output)
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range regexp.MustCompile(`bench/(\w+\.(?:py|sh))`).FindAllSubmatch(text, -1) {
+			if _, err := os.Stat(string(file[1])); err != nil {
+				t.Errorf("%s names %s: %v", name, file[0], err)
+			}
+		}
+	}
+}

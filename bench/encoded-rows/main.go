@@ -1,0 +1,82 @@
+// Encoded-rows encodes vectors from memory a number of times and prints the least time per row, quantising included,
+// and the median time of encoding a single row. Its peer is xgboost_predict.py.
+//
+//	go run -C bench ./encoded-rows model.hgm vectors.npy [THREADS [TURNS]]
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hashgrove/dataset"
+	"hashgrove/model"
+	"hashgrove/vectors"
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) < 3 || len(os.Args) > 5 {
+		log.Fatal("usage: encoded-rows model.hgm vectors.npy [THREADS [TURNS]]")
+	}
+	numbers := []int{1, 3} // threads and turns
+	for i, arg := range os.Args[3:] {
+		var err error
+		if numbers[i], err = strconv.Atoi(arg); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := run(os.Args[1], os.Args[2], numbers[0], numbers[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(modelFile, vectorFile string, threads, turns int) error {
+	ctx := context.Background()
+	m, err := model.ReadFile(modelFile)
+	if err != nil {
+		return err
+	}
+	set, err := dataset.Open(dataset.Spec{Paths: []string{vectorFile}})
+	if err != nil {
+		return err
+	}
+	x := vectors.Matrix{Cols: set.Dim()}
+	for c, err := range set.Chunks(ctx) {
+		if err != nil {
+			return err
+		}
+		x.Rows += c.X.Rows
+		x.Data = append(x.Data, c.X.Data...)
+		if x.Rows >= 50_000 {
+			break
+		}
+	}
+	best := time.Duration(1 << 62)
+	for range turns {
+		began := time.Now()
+		if _, err := m.Encode(ctx, x, threads); err != nil {
+			return err
+		}
+		best = min(best, time.Since(began))
+	}
+	var latency []time.Duration
+	for i := range min(5000, x.Rows) {
+		began := time.Now()
+		if _, err := m.EncodeRow(x.Row(i)); err != nil {
+			return err
+		}
+		latency = append(latency, time.Since(began))
+	}
+	slices.Sort(latency)
+	fmt.Printf("BenchmarkEncode/method=hashgrove/data=%s/threads=%d 1 %.2f us/row %.1f us-one-row-median\n",
+		strings.TrimSuffix(filepath.Base(vectorFile), ".npy"), threads,
+		best.Seconds()/float64(x.Rows)*1e6, latency[len(latency)/2].Seconds()*1e6)
+	return nil
+}

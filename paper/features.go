@@ -1,0 +1,237 @@
+package paper
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hashgrove/dataset"
+	"hashgrove/feature"
+	"hashgrove/method"
+	"hashgrove/model"
+	"hashgrove/vectors"
+)
+
+// recipe is a kind of features by its options.
+type recipe struct {
+	Name     string
+	GIST     []int            // orientations; nil for a codebook
+	Codebook *feature.Learner // nil for GIST
+	PCA      int              // dimensions that principal components leave; 0 means no PCA
+	Mirror   bool             // learn from mirror images too
+}
+
+// The recipes of the features that the paper uses, and ours of the same length: half as many words, the two signs of a
+// response apart, patches of 8 x 8. Chosen on a validation part of CIFAR-10; tuning.md tells how.
+func gist320() recipe { return recipe{Name: "gist320", GIST: []int{8, 8, 4}} }
+func gist512() recipe { return recipe{Name: "gist512", GIST: []int{8, 8, 8, 8}} }
+func codebook(words int) recipe {
+	return recipe{Name: fmt.Sprintf("codebook%d", words*14), Codebook: &feature.Learner{Words: words}}
+}
+func signed(words int) recipe {
+	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: &feature.Learner{Words: words / 2, Sides: feature.Split, Patch: 8}}
+}
+
+// pca is the recipe with principal components behind it.
+func (r recipe) pca(dims int) recipe {
+	r.PCA = dims
+	return r
+}
+
+// mirrored is the recipe with mirror images of the pictures to learn from.
+func (r recipe) mirrored() recipe {
+	r.Mirror = true
+	return r
+}
+
+// title is the name in tables.
+func (r recipe) title() string {
+	if r.PCA > 0 {
+		return fmt.Sprintf("%s, PCA %d", r.Name, r.PCA)
+	}
+	return r.Name
+}
+
+// short makes features that take no time.
+func (r recipe) short() recipe {
+	if r.Codebook != nil {
+		r.Codebook = &feature.Learner{Words: 16, Sides: r.Codebook.Sides, Patches: 2000, Iterations: 3}
+	}
+	r.PCA = min(r.PCA, 24)
+	return r
+}
+
+// extractor makes or learns the extractor from the base.
+func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base split) (feature.Extractor, error) {
+	if r.Codebook == nil {
+		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
+	}
+	l := *r.Codebook
+	path, err := lab.file(r.Name+"-"+lab.begin(c)+"codebook", key("codebook 1", l, base.digest), ".hgf", func(path string) error {
+		src, err := base.open()
+		if err != nil {
+			return err
+		}
+		var pictures []feature.Picture
+		for c, err := range src.Chunks(ctx) {
+			if err != nil {
+				return err
+			}
+			for i := range c.X.Rows {
+				pictures = append(pictures, feature.NewPicture(c.X.Row(i), base.shape))
+			}
+		}
+		e, err := l.Learn(ctx, pictures, lab.Threads)
+		if err != nil {
+			return err
+		}
+		return feature.WriteFile(path, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return feature.ReadFile(path)
+}
+
+// vectors is the features of a split as a NumPy file with a file of labels or tags.
+func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (path, k string, err error) {
+	k = key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
+	path, err = lab.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
+		pictures, err := s.open()
+		if err != nil {
+			return err
+		}
+		src, err := feature.Vectors(e, pictures, s.shape, lab.Threads)
+		if err != nil {
+			return err
+		}
+		_, err = dataset.SaveNpy(ctx, src, path, dataset.Float32, nil)
+		return err
+	})
+	return path, k, err
+}
+
+// saved opens files of vectors, one after the other, with the labels or tags beside them.
+func saved(paths ...string) (*dataset.Set, error) {
+	spec := dataset.Spec{Paths: paths}
+	for _, path := range paths {
+		stem := strings.TrimSuffix(path, ".npy")
+		if _, err := os.Stat(stem + ".labels.txt"); errors.Is(err, fs.ErrNotExist) {
+			spec.TagsFile = append(spec.TagsFile, stem+".tags.txt")
+		} else {
+			spec.LabelsFile = append(spec.LabelsFile, stem+".labels.txt")
+		}
+	}
+	return dataset.Open(spec)
+}
+
+// mirrored is the mirror images of a split, without the pictures themselves.
+func (s split) mirrored() split {
+	open := s.open
+	s.name, s.digest, s.similar = s.name+"-mirrored", key("mirrored 1", s.digest), nil
+	s.open = func() (vectors.Source, error) {
+		src, err := open()
+		if err != nil {
+			return nil, err
+		}
+		rows := 0
+		for c, err := range src.Chunks(context.Background()) {
+			if err != nil {
+				return nil, err
+			}
+			rows += c.X.Rows
+		}
+		image := make([]bool, 2*rows)
+		for i := rows; i < 2*rows; i++ {
+			image[i] = true
+		}
+		return vectors.Select(feature.Mirrored(src, s.shape), image), nil
+	}
+	return s
+}
+
+// material is the vectors of a data set, ready to learn from.
+type material struct {
+	base, queries     *dataset.Set
+	images            *dataset.Set // the base and its mirror images; nil where they are not asked for
+	baseKey, queryKey string
+	train, test       float64 // seconds that principal components add to training and to encoding the queries
+}
+
+// material makes the vectors of a collection by a recipe.
+func (lab *Lab) material(ctx context.Context, c collection, r recipe) (m material, err error) {
+	if c.vectors != nil {
+		return c.vectors(ctx, lab)
+	}
+	base, queries, err := lab.open(c)
+	if err != nil {
+		return m, err
+	}
+	e, err := lab.extractor(ctx, c, r, base)
+	if err != nil {
+		return m, err
+	}
+	if m.baseKey, err = lab.load(ctx, r, e, &m.base, base); err != nil {
+		return m, err
+	}
+	if r.Mirror {
+		if _, err = lab.load(ctx, r, e, &m.images, base, base.mirrored()); err != nil {
+			return m, err
+		}
+	}
+	if m.queryKey, err = lab.load(ctx, r, e, &m.queries, queries); err != nil || r.PCA == 0 {
+		return m, err
+	}
+	return lab.reduce(ctx, m, r.Name+"-"+lab.begin(c)+fmt.Sprintf("pca%d", r.PCA), r.PCA)
+}
+
+// load makes the vectors of splits and opens them as one set.
+func (lab *Lab) load(ctx context.Context, r recipe, e feature.Extractor, to **dataset.Set, splits ...split) (k string, err error) {
+	paths := make([]string, len(splits))
+	for i, s := range splits {
+		if paths[i], k, err = lab.vectors(ctx, r, e, s); err != nil {
+			return "", err
+		}
+	}
+	*to, err = saved(paths...)
+	return k, err
+}
+
+// reduce is the vectors behind principal components of the base, made once for all methods.
+func (lab *Lab) reduce(ctx context.Context, m material, name string, dims int) (material, error) {
+	k := key("pca 1", m.baseKey, m.queryKey, dims, lab.Seed)
+	paths := [2]string{}
+	for i, part := range []string{"base", "queries"} {
+		paths[i] = filepath.Join(lab.Cache, name+"-"+part+"-"+k+".npy")
+	}
+	took, err := value(lab, name, k, func() (seconds [2]float64, err error) {
+		began := time.Now()
+		front, reduced, err := method.PCA{Dims: dims, Seed: lab.Seed, Threads: lab.Threads}.Reduce(ctx, m.base)
+		if err != nil {
+			return seconds, err
+		}
+		seconds[0] = time.Since(began).Seconds()
+		if _, err := dataset.SaveNpy(ctx, reduced, paths[0], dataset.Float32, nil); err != nil {
+			return seconds, err
+		}
+		began = time.Now()
+		_, err = dataset.SaveNpy(ctx, model.Through(m.queries, lab.Threads, front), paths[1], dataset.Float32, nil)
+		seconds[1] = time.Since(began).Seconds()
+		return seconds, err
+	})
+	if err != nil {
+		return m, err
+	}
+	out := material{baseKey: k, queryKey: k, train: took[0], test: took[1]}
+	if out.base, err = saved(paths[0]); err != nil {
+		return out, err
+	}
+	out.queries, err = saved(paths[1])
+	return out, err
+}

@@ -1,0 +1,32 @@
+package paper
+
+import (
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// The most memory that a stage held is the peak of the whole process since the stage began, which Linux tells and resets.
+// Elsewhere it is not known, and 0.
+
+// forgetPeak starts a stage: what earlier stages held goes back first.
+func forgetPeak() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // an old kernel keeps the peak of the process
+}
+
+// peak is the most memory held since forgetPeak, in bytes.
+func peak() int64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "\n")
+	kilobytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kilobytes << 10
+}

@@ -1,0 +1,228 @@
+package paper
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hashgrove/boost"
+	"hashgrove/fasthash"
+	"hashgrove/method"
+)
+
+// paperRow is what the paper says: precision@100, MAP, PR area, training and test seconds; 0 where it says nothing.
+type paperRow struct{ precision, mapping, area, train, test float64 }
+
+// row is one line of a table: what to run and what the paper got.
+type row struct {
+	recipe  recipe
+	train   int            // rows to learn from; 0 means all
+	method  string         // as package method names it
+	label   string         // in the table; "" means the method's own
+	options method.Options // of the method
+	first   int            // judge this number of bits; 0 means all
+	weigh   bool           // rank by the weights of the bits
+	paper   paperRow
+}
+
+// plain is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them help
+// always.
+func plain(bits int) fasthash.Options { return fasthash.Options{Bits: bits} }
+func trees(bits, rounds, depth int) fasthash.Options {
+	return fasthash.Options{Bits: bits, Trees: boost.Options{Rounds: rounds, Depth: depth}}
+}
+
+// fewRows and manyRows are our settings for few pictures to learn from and for all of them, with their mirror images.
+// They were chosen on a validation part of CIFAR-10; tuning.md says how.
+func fewRows(bits int) fasthash.Options {
+	t := trees(bits, 800, 3)
+	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 50
+	return t
+}
+
+func manyRows(bits int) fasthash.Options {
+	t := trees(bits, 400, 6)
+	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 100
+	return t
+}
+
+// fast is a row of FastHash.
+func fast(r recipe, train int, t fasthash.Options, label string, paper paperRow) row {
+	return row{
+		recipe: r, train: train, method: method.FastHash, label: label, paper: paper,
+		options: method.Options{Bits: t.Bits, FastHash: t},
+	}
+}
+
+// other is a row of another method, which learns from all rows of the sample.
+func other(r recipe, train int, name string, o method.Options, paper paperRow) row {
+	o.Bits = cmp.Or(o.Bits, 64)
+	o.Rows = cmp.Or(o.Rows, -1)
+	return row{recipe: r, train: train, method: name, options: o, paper: paper}
+}
+
+// bits is the length of the codes.
+func (r row) bits() int { return cmp.Or(r.first, r.options.Bits) }
+
+// title is the method in tables.
+func (r row) title() string {
+	if r.label != "" {
+		return r.label
+	}
+	d, ok := method.Describe(r.method)
+	if !ok {
+		return r.method
+	}
+	if r.options.Anchors > 0 {
+		return fmt.Sprintf("%s, %d anchors", d.Title, r.options.Anchors)
+	}
+	return d.Title
+}
+
+// short makes a row small enough for a test.
+func (r row) short() row {
+	r.label = r.title()
+	r.recipe = r.recipe.short()
+	r.first = r.first * 8 / 64
+	r.options.Bits = 8
+	r.options.Anchors = 40
+	r.options.Rows = min(r.options.Rows, 150)
+	r.options.FastHash.Trees.Rounds = 10
+	r.options.FastHash.Trees.NodeRows = min(r.options.FastHash.Trees.NodeRows, 100)
+	r.train = min(r.train, 150)
+	r.paper = paperRow{}
+	return r
+}
+
+// shorts makes rows short in a short run.
+func (lab *Lab) shorts(rows []row) []row {
+	if !lab.Short {
+		return rows
+	}
+	out := make([]row, len(rows))
+	for i, r := range rows {
+		out[i] = r.short()
+	}
+	return out
+}
+
+// conventions is the note of every table of rows.
+const conventions = `Columns marked * follow the paper's convention: ties in database order, lists cut at 10,000, MAP divided by
+the hits in the list. MAP and PR area without a mark are expectations over ties in the whole ranking. Test seconds are for encoding all
+queries, reading their vectors included; training seconds do not count the making of the features. Memory is the peak of the process
+while it trained. The paper's times are of its authors' machine.`
+
+// table runs the rows. A row that fails has no numbers, and the others go on.
+func (lab *Lab) table(ctx context.Context, c collection, title, note string, rows []row) (*Table, error) {
+	t := &Table{
+		Title: title,
+		Head: []string{"features", "trained on", "bits", "method", "train s", "paper", "test s", "paper",
+			"precision@100", "paper", "MAP*", "paper", "PR area*", "paper", "MAP", "PR area", "distinct codes", "memory MB"},
+	}
+	if err := lab.check(c); err != nil {
+		return nil, err
+	}
+	prior := 0.0
+	for _, r := range lab.shorts(rows) {
+		var v result
+		err := lab.attempt(ctx, r.method, func(lab *Lab) error {
+			trial, err := lab.trial(ctx, c, r)
+			switch {
+			case err != nil:
+			case r.first > 0:
+				v, err = lab.prefix(ctx, trial, r.first)
+			case r.weigh:
+				v, err = lab.weighted(ctx, trial)
+			default:
+				v, err = lab.result(ctx, trial)
+			}
+			return err
+		})
+		if err := t.fail(ctx, lab, r.title()+" on "+r.recipe.title(), err); err != nil {
+			return nil, err
+		}
+		trained := "all"
+		if r.train > 0 {
+			trained = fmt.Sprint(r.train)
+		}
+		p := r.paper
+		prior = max(prior, v.Prior)
+		t.values = append(t.values, v)
+		t.Rows = append(t.Rows, []string{
+			r.recipe.title(), trained, fmt.Sprint(r.bits()), r.title(),
+			number("%.0f", v.Train), number("%.0f", p.train), number("%.1f", v.Test), number("%.0f", p.test),
+			number("%.3f", v.Precision), number("%.3f", p.precision), number("%.3f", v.MAPPaper), number("%.3f", p.mapping),
+			number("%.3f", v.AreaPaper), number("%.3f", p.area), number("%.3f", v.MAP), number("%.3f", v.Area),
+			number("%.0f", float64(v.Distinct)), number("%.0f", float64(v.Memory)/1e6),
+		})
+	}
+	t.Note = strings.TrimSpace(c.parts + " " + note)
+	if c.tagged {
+		t.Note += " In Step 1 of FastHash and of TSH with trees the similar pairs together weigh as much as the dissimilar ones (tuning.md)."
+	}
+	t.Note += "\n" + conventions
+	if prior > 0 {
+		t.Note += fmt.Sprintf(" Codes drawn at random would have a MAP of about %.3f.", prior)
+	}
+	lab.mark(t, c)
+	return t, nil
+}
+
+// check reports a data set that is not there, before any row of it fails.
+func (lab *Lab) check(c collection) error {
+	if c.vectors != nil {
+		return nil
+	}
+	_, _, err := lab.open(c)
+	return err
+}
+
+// mark says of a short run that it is one.
+func (lab *Lab) mark(t *Table, c collection) {
+	if lab.Short {
+		t.Title += ", short run on built-in pictures"
+		t.Note = "A short run shows that the experiment works; its numbers say nothing about " + c.title + "."
+	}
+}
+
+// attempt runs a method on the bench. Methods that were not asked for show what the cache has of them.
+func (lab *Lab) attempt(ctx context.Context, method string, f func(lab *Lab) error) (err error) {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if lab.opened == nil {
+		lab.opened = map[string][2]split{}
+	}
+	bench := *lab
+	bench.idle = lab.Methods != nil && !slices.Contains(lab.Methods, method)
+	defer func() { // a panic is a fault of one method, and hours of others' work must not go with it
+		if p := recover(); p != nil {
+			text, _, _ := strings.Cut(fmt.Sprint(p), "\n") // the rest is a stack
+			err = fmt.Errorf("a fault of the method: %s", text)
+		}
+	}()
+	return f(&bench)
+}
+
+// fail notes why a row has no numbers. It returns an error only when the whole run is to end.
+func (t *Table) fail(ctx context.Context, lab *Lab, what string, err error) error {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+	case errors.Is(err, errNotRun):
+		t.NotRun = append(t.NotRun, what)
+	default:
+		lab.Say("%s failed: %v", what, err)
+		t.Failures = append(t.Failures, what+": "+err.Error())
+	}
+	return nil
+}
+
+// Methods are the names that a lab can be told to run alone.
+func Methods() []string {
+	return append(step1Methods, method.Names()...)
+}

@@ -1,0 +1,100 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hashgrove/boost"
+	"hashgrove/method"
+)
+
+// sun397 is the scenes of Xiao et al. (CVPR 2010) as published: SUN397/a/abbey/sun_....jpg, and classes in deeper folders as
+// SUN397/a/apse/indoor. 8,000 pictures drawn at random are the queries, as in the paper.
+var sun397 = collection{
+	name: "sun397", title: "SUN397", prefix: "sun397-", gist: gist512(),
+	parts: fmt.Sprintf(`The queries are 8,000 pictures drawn at random, the database is all others: a few more than the paper's 100,417, which
+does not tell what it left out. Pictures are reduced to %d x %d pixels.`, side, side),
+	open: func(lab *Lab) (base, queries split, err error) {
+		dir := filepath.Join(lab.Data, "sun397")
+		g, err := scenes(dir, 8000, lab.Seed)
+		if err != nil {
+			return base, queries, err
+		}
+		base, queries = g.split("sun397-")
+		return base, queries, nil
+	},
+}
+
+// scenes finds the pictures below SUN397 and draws queries.
+func scenes(dir string, queries int, seed uint64) (gallery, error) {
+	g := gallery{dir: dir, items: map[string]item{}, skip: true}
+	files, err := pictures(dir)
+	if err != nil {
+		return g, err
+	}
+	var names []string
+	for name, size := range files {
+		folder, ok := strings.CutPrefix(path.Dir(name), "SUN397/")
+		letter, class, found := strings.Cut(folder, "/")
+		if !ok || !found || len(letter) != 1 {
+			continue
+		}
+		g.items[name] = item{Label: class, Size: size}
+		names = append(names, name)
+	}
+	if len(names) <= queries {
+		return g, fmt.Errorf("%s holds %d pictures of classes as SUN397/a/abbey, and %d queries must leave a database: unpack SUN397.tar.gz there", dir, len(names), queries)
+	}
+	slices.Sort(names)
+	for _, i := range rand.New(rand.NewPCG(seed, 8000)).Perm(len(names))[:queries] {
+		it := g.items[names[i]]
+		it.Query = true
+		g.items[names[i]] = it
+	}
+	return g, nil
+}
+
+// SUN397 is Table 6 (tab:sun) and Figure 4 (fig:sun): a large data set, and codes of up to 1024 bits.
+var SUN397 = Experiment{
+	Name:  "sun397-methods",
+	About: "Supervised and unsupervised methods on SUN397: the paper's Table 6 and its curves of 1024 bits",
+	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
+		words := codebook(800)
+		long := func(name string, bits int, p paperRow) row {
+			return other(words, 0, name, method.Options{Bits: bits}, p)
+		}
+		short := func(name string, anchors int, p paperRow) row {
+			return other(words, 10_000, name, method.Options{Anchors: anchors}, p)
+		}
+		sampled := trees(1024, 0, 6)
+		sampled.Trees = boost.Options{Depth: 6, NodeRows: 5000}
+		curves := []row{
+			fast(words, 0, trees(1024, 0, 6), "FastHash", paperRow{precision: 0.165, mapping: 0.163, train: 62076, test: 536}),
+			fast(words, 0, sampled, "FastHash-N", paperRow{precision: 0.177, mapping: 0.184, train: 71203, test: 749}),
+			long("cca-itq", 1024, paperRow{precision: 0.120, mapping: 0.081, train: 15580, test: 127}),
+			long("pca-itq", 1024, paperRow{precision: 0.030, mapping: 0.021, train: 1686, test: 127}),
+			long("spherical", 1024, paperRow{precision: 0.039, mapping: 0.024, train: 35954, test: 121}),
+			long("lsh", 1024, paperRow{precision: 0.028, mapping: 0.019, train: 99, test: 99}),
+		}
+		rows := append([]row{
+			short("ksh", 3000, paperRow{precision: 0.034, mapping: 0.023, train: 57045, test: 463}),
+			short("bre", 0, paperRow{precision: 0.019, mapping: 0.013, train: 105240, test: 23}),
+			short("splh", 0, paperRow{precision: 0.022, mapping: 0.015, train: 27552, test: 14}),
+			short("sth", 0, paperRow{precision: 0.010, mapping: 0.008, train: 22914, test: 14}),
+			long("cca-itq", 512, paperRow{precision: 0.113, mapping: 0.076, train: 7484, test: 66}),
+			fast(words, 0, trees(512, 0, 6), "FastHash", paperRow{precision: 0.149, mapping: 0.142, train: 29624, test: 302}),
+		}, curves...)
+		t, err := lab.table(ctx, sun397, "SUN397: a large data set and long codes (Table 6)", "Trees have depth 6.", rows)
+		if err != nil {
+			return nil, err
+		}
+		drawn, err := lab.curves(ctx, sun397, curves)
+		t.Figures = []Figure{precisionFigure("sun397-methods", sun397, drawn)}
+		return t, err
+	},
+}
