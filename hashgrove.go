@@ -1,9 +1,103 @@
-// Package hashgrove is the front door.
+// Package hashgrove learns short binary codes from labelled vectors or pictures, encodes new ones in microseconds, and
+// finds the nearest codes exactly. It is the front door: most programs need no other package.
+//
+//	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
+//	err = m.Save("shop.hgm")
+//
+//	m, err = hashgrove.Load("shop.hgm")
+//	code, err := m.Encode(vector)
+//	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
+//	hits, err := ix.Search(ctx, vector, 10)
+//
+// The default method is FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing with Decision Trees for
+// High-Dimensional Data, CVPR 2014), which package fasthash implements; Options.Method names another. A model is a
+// function of data, options and seed, byte for byte, on any number of cores.
+//
+// Below the front door are the rooms, in the order in which data flow: vectors and supervision; dataset, picture and
+// feature; affinity, inference, boost, svm and fasthash; method; model; hamming, index and store; eval, compare, report.
 package hashgrove
 
 import (
+	"context"
+	"fmt"
+
+	"hashgrove/fasthash"
+	"hashgrove/method"
 	"hashgrove/model"
+	"hashgrove/supervision"
 )
 
 // Version is the release that a model names as its maker.
 const Version = model.Version
+
+// Options say what to learn. The zero value is FastHash with 64 bits and its documented defaults.
+type Options struct {
+	Method    string // one of Methods; "" means "fasthash"
+	Bits      int    // code length; 0 means 64
+	Seed      uint64 // of everything random; 0 means 1
+	MinShared int    // tags that similar rows have in common at least; 0 means 2
+	Threads   int    // 0 means all cores; never changes the model
+
+	Rounds int // boosted trees per bit of FastHash; 0 means 200
+	Depth  int // depth of its trees; 0 means 4
+
+	// Progress is called after every bit of FastHash; it may be nil.
+	Progress func(bit, bits int)
+
+	// Expert holds everything else that the methods can be told. Fields above count where they are set.
+	Expert method.Options
+}
+
+// Methods lists the methods by name, FastHash first.
+func Methods() []string { return method.Names() }
+
+// Train learns a model from the data.
+func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
+	rows, err := d.rows()
+	if err != nil {
+		return nil, err
+	}
+	scanned, err := supervision.Scan(ctx, rows, supervision.ScanOptions{Digest: true})
+	if err != nil {
+		return nil, err
+	}
+	scanned.MinShared = o.MinShared
+	if d.pairs != nil {
+		if err := scanned.SetPairs(d.pairs); err != nil {
+			return nil, err
+		}
+	}
+	m, err := method.Train(ctx, o.Method, scanned, o.expert())
+	if err != nil {
+		return nil, fmt.Errorf("training: %w", err)
+	}
+	if named, ok := rows.(interface{ Names() []string }); ok {
+		m.Info.Features = named.Names()
+	}
+	return &Model{m}, nil
+}
+
+// expert is all options as package method takes them.
+func (o Options) expert() method.Options {
+	e := o.Expert
+	set := func(to *int, value int) {
+		if value != 0 {
+			*to = value
+		}
+	}
+	set(&e.Bits, o.Bits)
+	set(&e.Threads, o.Threads)
+	set(&e.FastHash.Trees.Rounds, o.Rounds)
+	set(&e.FastHash.Trees.Depth, o.Depth)
+	if o.Seed != 0 {
+		e.Seed = o.Seed
+	}
+	if o.Progress != nil {
+		bits := e.Bits
+		if bits == 0 {
+			bits = 64
+		}
+		e.Run.Progress = func(b fasthash.Bit) { o.Progress(b.Bit, bits) }
+	}
+	return e
+}

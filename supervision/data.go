@@ -71,6 +71,11 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		if err != nil {
 			return nil, err
 		}
+		if from == nil { // files are checked where they are read
+			if err := c.CheckFinite(); err != nil {
+				return nil, err
+			}
+		}
 		if c.IDs != nil {
 			keep, err := ids.add(c, from)
 			if err != nil {

@@ -41,6 +41,25 @@ func (m Matrix) Slice(lo, hi int) Matrix {
 	return Matrix{Rows: hi - lo, Cols: m.Cols, Data: m.Data[lo*m.Cols : hi*m.Cols : hi*m.Cols]}
 }
 
+// checkLength reports a matrix with more or fewer values than its size says.
+func (m Matrix) checkLength() error {
+	if n := len(m.Data); m.Rows < 0 || m.Cols < 0 || n != m.Rows*m.Cols {
+		return fmt.Errorf("a matrix of %d rows and %d columns has %d values instead of %d: the values end in row %d, column %d",
+			m.Rows, m.Cols, n, m.Rows*m.Cols, n/max(m.Cols, 1), n%max(m.Cols, 1))
+	}
+	return nil
+}
+
+// CheckFinite reports the first value of the chunk that is NaN or infinite; it counts rows as the source does.
+func (c Chunk) CheckFinite() error {
+	for i, v := range c.X.Data {
+		if v-v != 0 { // only finite values give 0
+			return fmt.Errorf("row %d, column %d: %v is not a finite number", c.First+i/c.X.Cols, i%c.X.Cols, v)
+		}
+	}
+	return nil
+}
+
 // Chunk is a run of consecutive rows of a Source. It is lent: everything in it is valid until the next chunk.
 type Chunk struct {
 	First int    // number of X's first row in the source, counted from 0
@@ -86,6 +105,10 @@ func (m Matrix) Dim() int { return m.Cols }
 // Chunks makes Matrix a Source.
 func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
+		if err := m.checkLength(); err != nil {
+			yield(Chunk{}, err)
+			return
+		}
 		step := ChunkRows(m.Cols)
 		for lo := 0; lo < m.Rows; lo += step {
 			if ctx.Err() != nil {

@@ -16,11 +16,27 @@ type Table struct {
 }
 
 // WithLabels is a matrix whose rows have labels.
-func WithLabels(m Matrix, labels []string) Table {
-	if len(labels) != m.Rows {
-		panic("vectors: numbers of rows and labels differ")
+func WithLabels(m Matrix, labels []string) Table { return Table{X: m, Labels: labels} }
+
+// Check reports values that are missing or not finite, and lists of another length than the rows.
+func (t Table) Check() error {
+	if err := t.checkLengths(); err != nil {
+		return err
 	}
-	return Table{X: m, Labels: labels}
+	return Chunk{X: t.X}.CheckFinite()
+}
+
+// checkLengths reports what does not have an entry for every row.
+func (t Table) checkLengths() error {
+	switch {
+	case t.IDs != nil && len(t.IDs) != t.X.Rows:
+		return fmt.Errorf("%d ids for %d rows", len(t.IDs), t.X.Rows)
+	case t.Labels != nil && len(t.Labels) != t.X.Rows:
+		return fmt.Errorf("%d labels for %d rows", len(t.Labels), t.X.Rows)
+	case t.Tags != nil && len(t.Tags) != t.X.Rows:
+		return fmt.Errorf("%d sets of tags for %d rows", len(t.Tags), t.X.Rows)
+	}
+	return t.X.checkLength()
 }
 
 // MaxValues is the number of values that Read keeps in memory at most: 16 GB of float32.
@@ -54,6 +70,10 @@ func (t Table) Dim() int { return t.X.Cols }
 // Chunks makes Table a Source.
 func (t Table) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
+		if err := t.checkLengths(); err != nil {
+			yield(Chunk{}, err)
+			return
+		}
 		for c, err := range t.X.Chunks(ctx) {
 			if err == nil {
 				c = t.describe(c)

@@ -1,0 +1,54 @@
+// Package examples_test runs every program in this folder and compares what it prints.
+package examples_test
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the outputs anew")
+
+func TestExamples(t *testing.T) {
+	mains, err := filepath.Glob("*/main.go")
+	if err != nil || len(mains) < 5 {
+		t.Fatalf("%d programs, %v", len(mains), err)
+	}
+	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", bin, "./...").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, main := range mains {
+		name := filepath.Dir(main)
+		t.Run(name, func(t *testing.T) {
+			out, err := exec.Command(filepath.Join(bin, name)).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			golden := filepath.Join(name, "output.txt")
+			if *update {
+				if err := os.WriteFile(golden, out, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil || string(out) != string(want) {
+				t.Errorf("%v: it printed\n%s\nand not\n%s", err, out, want)
+			}
+		})
+	}
+}
+
+// TestOnlyPublicPackages: a program elsewhere can import what the examples import.
+func TestOnlyPublicPackages(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", "{{join .Imports \"\\n\"}}", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(out), "hashgrove/internal") {
+		t.Errorf("an example imports an internal package:\n%s", out)
+	}
+}

@@ -1,0 +1,90 @@
+// Ownmethod plugs in a method of its own: one bit for each direction from the mean of all rows to the mean of a class.
+// Its model is saved, encodes and searches like any other.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math/rand/v2"
+
+	"hashgrove"
+	"hashgrove/method"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// classMeans implements method.Method.
+type classMeans struct{}
+
+var _ method.Method = classMeans{}
+
+// Train makes a linear projection with a row of weights for each class.
+func (classMeans) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	if err := d.Trainable(); err != nil {
+		return nil, err
+	}
+	classes, dim := len(d.Labels.Names), d.Dim()
+	sum, mean := make([]float32, classes*dim), make([]float32, dim)
+	for chunk, err := range d.Chunks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range chunk.X.Rows {
+			class := int(d.Labels.Class[chunk.First+i])
+			for j, v := range chunk.X.Row(i) {
+				sum[class*dim+j] += v
+				mean[j] += v / float32(d.Rows)
+			}
+		}
+	}
+	for c, n := range d.Labels.Counts() {
+		for j := range dim {
+			sum[c*dim+j] = sum[c*dim+j]/float32(n) - mean[j]
+		}
+	}
+	e := &model.Projection{Mean: mean, Weight: sum, Threshold: make([]float32, classes)}
+	return &model.Model{Encoder: e, Info: model.Info{Method: "class-means"}}, nil
+}
+
+func main() {
+	ctx := context.Background()
+	x, labels := animals(90)
+	data, err := supervision.Scan(ctx, vectors.WithLabels(x, labels), supervision.ScanOptions{})
+	check(err)
+	made, err := classMeans{}.Train(ctx, data)
+	check(err)
+	m, err := hashgrove.Wrap(made)
+	check(err)
+
+	for _, class := range []int{0, 1, 2} {
+		code, err := m.Encode(x.Row(class))
+		check(err)
+		fmt.Printf("%-5s %d bits: %v\n", labels[class], m.Bits(), code)
+	}
+}
+
+// animals draws vectors of three classes in turn.
+func animals(n int) (vectors.Matrix, []string) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x := vectors.Matrix{Rows: n, Cols: 6}
+	var labels []string
+	for i := range n {
+		labels = append(labels, []string{"bird", "cat", "dog"}[i%3])
+		for j := range x.Cols {
+			v := float32(rng.NormFloat64())
+			if j%3 == i%3 {
+				v += 6
+			}
+			x.Data = append(x.Data, v)
+		}
+	}
+	return x, labels
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

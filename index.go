@@ -1,0 +1,287 @@
+package hashgrove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/model"
+	"hashgrove/store"
+	"hashgrove/vectors"
+)
+
+// Index finds the items whose codes are nearest, exactly. It is safe for concurrent use: searches see the items as they
+// were when they began.
+type Index struct {
+	model *model.Model // nil when the file holds none
+	items items
+	close func() error
+}
+
+// items is an index in memory or in a file.
+type items interface {
+	Add(ctx context.Context, b *index.Batch) error
+	Upsert(ctx context.Context, b *index.Batch) error
+	Delete(ctx context.Context, ids ...index.ID) (int, error)
+	DeleteWhere(ctx context.Context, f index.Filter) (int, error)
+	Snapshot() *index.Snapshot
+}
+
+// Hit is an item that was found.
+type Hit struct {
+	ID         string
+	Distance   int // in bits
+	Label      string
+	Tags       []string
+	Attributes map[string]any // numbers are float64, texts are string
+}
+
+// Query is what to search for, one of Vector, Code and ID, and how.
+type Query struct {
+	Vector []float32
+	Code   Code
+	ID     string // of an item of the index, which finds itself too
+
+	K      int    // number of hits; 0 means 10, or all within Radius
+	Radius *int   // only items at this distance or less
+	Where  string // only items that this filter lets through, such as `label = "boots" and price < 30`
+}
+
+// NewIndex is an index in memory of the items, encoded by the model. Items may be nil.
+func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
+	x := index.New(m.Bits(), m.model.Fingerprint(), index.Config{})
+	return filled(ctx, &Index{model: m.model, items: x, close: func() error { return nil }}, d)
+}
+
+// CreateIndex is an index in a new file: what Add, Upsert and Delete report as done survives a kill and a power cut.
+func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, error) {
+	s, err := store.Create(ctx, path, store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()})
+	if err != nil {
+		return nil, err
+	}
+	return filled(ctx, &Index{model: m.model, items: s, close: s.Close}, d)
+}
+
+func filled(ctx context.Context, ix *Index, d *Data) (*Index, error) {
+	if d == nil {
+		return ix, nil
+	}
+	if err := ix.Add(ctx, d); err != nil {
+		return nil, errors.Join(err, ix.Close())
+	}
+	return ix, nil
+}
+
+// OpenIndex opens an index in a file, for searching and for changes.
+func OpenIndex(ctx context.Context, path string) (*Index, error) {
+	s, err := store.Open(ctx, path, store.OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &Index{model: s.Model(), items: s, close: s.Close}, nil
+}
+
+// Close closes the file of an index; one in memory needs none.
+func (ix *Index) Close() error { return ix.close() }
+
+// Len is the number of items.
+func (ix *Index) Len() int { return ix.items.Snapshot().Len() }
+
+// Model is the model that encodes items and queries, or nil when the file was built from codes without one.
+func (ix *Index) Model() *Model {
+	if ix.model == nil {
+		return nil
+	}
+	return &Model{ix.model}
+}
+
+// Add encodes items and adds them: all of them, or none when one of the ids is there already.
+func (ix *Index) Add(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Add) }
+
+// Upsert encodes items and adds them, replacing those whose ids are there.
+func (ix *Index) Upsert(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Upsert) }
+
+// Delete removes items by id and returns how many were there.
+func (ix *Index) Delete(ctx context.Context, ids ...string) (int, error) {
+	list := make([]index.ID, len(ids))
+	for i, text := range ids {
+		var err error
+		if list[i], err = index.ParseID(text); err != nil {
+			return 0, err
+		}
+	}
+	return ix.items.Delete(ctx, list...)
+}
+
+// DeleteWhere removes the items that a filter lets through and returns how many there were.
+func (ix *Index) DeleteWhere(ctx context.Context, where string) (int, error) {
+	f, err := index.Parse(where)
+	if err != nil {
+		return 0, err
+	}
+	return ix.items.DeleteWhere(ctx, f)
+}
+
+// Search finds the k items nearest to a vector, by distance, then by id.
+func (ix *Index) Search(ctx context.Context, x []float32, k int) ([]Hit, error) {
+	return ix.Find(ctx, Query{Vector: x, K: k})
+}
+
+// Find answers a query.
+func (ix *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
+	snapshot := ix.items.Snapshot()
+	code, err := ix.code(snapshot, q)
+	if err != nil {
+		return nil, err
+	}
+	var o index.Options
+	if o.Filter, err = index.Parse(q.Where); err != nil {
+		return nil, err
+	}
+	var found index.Result
+	switch {
+	case q.K < 0 || q.Radius != nil && *q.Radius < 0:
+		return nil, errors.New("a negative number of hits or a negative radius was asked for")
+	case q.Radius != nil:
+		o.Limit = q.K
+		found, err = snapshot.Within(ctx, code, *q.Radius, o)
+	case q.K == 0:
+		found, err = snapshot.Search(ctx, code, 10, o)
+	default:
+		found, err = snapshot.Search(ctx, code, q.K, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]Hit, len(found.Hits))
+	for i, h := range found.Hits {
+		item, _ := snapshot.Get(h.ID)
+		hits[i] = hitOf(item, h.Distance)
+	}
+	return hits, nil
+}
+
+// Get returns an item by id, and whether it is there.
+func (ix *Index) Get(id string) (Hit, bool) {
+	key, err := index.ParseID(id)
+	if err != nil {
+		return Hit{}, false
+	}
+	item, ok := ix.items.Snapshot().Get(key)
+	return hitOf(item, 0), ok
+}
+
+func hitOf(item index.Item, distance int) Hit {
+	h := Hit{ID: item.ID.String(), Distance: distance, Label: item.Label, Tags: item.Tags}
+	for name, v := range item.Attributes {
+		if h.Attributes == nil {
+			h.Attributes = map[string]any{}
+		}
+		if text, ok := v.Text(); ok {
+			h.Attributes[name] = text
+		} else if number, ok := v.Number(); ok {
+			h.Attributes[name] = number
+		}
+	}
+	return h
+}
+
+// code is what a query looks for.
+func (ix *Index) code(snapshot *index.Snapshot, q Query) ([]uint64, error) {
+	switch {
+	case q.Vector != nil && ix.model == nil:
+		return nil, errors.New("the index holds no model to encode vectors with: search by code or by id")
+	case q.Vector != nil:
+		return ix.model.EncodeRow(q.Vector)
+	case q.Code != nil:
+		one := hamming.NewCodes(1, snapshot.Bits())
+		if !one.SetBytes(0, q.Code) {
+			return nil, fmt.Errorf("a code of %d bits is %d bytes with unused bits 0, and this has %d", snapshot.Bits(), one.Bytes(), len(q.Code))
+		}
+		return one.Row(0), nil
+	case q.ID != "":
+		id, err := index.ParseID(q.ID)
+		if err != nil {
+			return nil, err
+		}
+		item, ok := snapshot.Get(id)
+		if !ok {
+			return nil, fmt.Errorf("no item has the id %q", q.ID)
+		}
+		return item.Code, nil
+	}
+	return nil, errors.New("a query needs a vector, a code or the id of an item")
+}
+
+// write encodes items and writes them in one batch.
+func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context, *index.Batch) error) error {
+	if ix.model == nil {
+		return errors.New("the index holds no model to encode items with")
+	}
+	rows, err := d.rows()
+	if err != nil {
+		return err
+	}
+	src, err := ix.model.Source(rows, 0)
+	if err != nil {
+		return err
+	}
+	b := &index.Batch{Codes: hamming.NewCodes(0, ix.model.Encoder.Bits()), Fingerprint: ix.model.Fingerprint()}
+	err = ix.model.EncodeSource(ctx, src, 0, func(first int, codes hamming.Codes, c vectors.Chunk) error {
+		for i := range codes.Len() {
+			item, err := d.item(first+i, c, i)
+			if err != nil {
+				return err
+			}
+			item.Code = codes.Row(i)
+			b.Append(item)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if d.attributes != nil && len(d.attributes) != len(b.IDs) {
+		return fmt.Errorf("%d sets of attributes for %d items", len(d.attributes), len(b.IDs))
+	}
+	return write(ctx, b)
+}
+
+// item is what is known about a row, without its code.
+func (d *Data) item(row int, c vectors.Chunk, i int) (item index.Item, err error) {
+	item.ID = index.Int(int64(row))
+	if c.IDs != nil {
+		if item.ID, err = index.ParseID(c.IDs[i]); err != nil {
+			return item, fmt.Errorf("row %d: %w", row, err)
+		}
+	}
+	if c.Labels != nil {
+		item.Label = c.Labels[i]
+	}
+	if c.Tags != nil {
+		item.Tags = append([]string{}, c.Tags[i]...)
+	}
+	if row >= len(d.attributes) {
+		return item, nil
+	}
+	item.Attributes = make(map[string]index.Value, len(d.attributes[row]))
+	for name, v := range d.attributes[row] {
+		switch v := v.(type) {
+		case string:
+			item.Attributes[name] = index.String(v)
+		case float64:
+			item.Attributes[name] = index.Number(v)
+		case float32:
+			item.Attributes[name] = index.Number(float64(v))
+		case int:
+			item.Attributes[name] = index.Number(float64(v))
+		case int64:
+			item.Attributes[name] = index.Number(float64(v))
+		default:
+			return item, fmt.Errorf("row %d: the attribute %q is a %T: give numbers or texts", row, name, v)
+		}
+	}
+	return item, nil
+}

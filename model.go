@@ -1,0 +1,98 @@
+package hashgrove
+
+import (
+	"context"
+	"encoding/hex"
+	"math/bits"
+
+	"hashgrove/hamming"
+	"hashgrove/model"
+)
+
+// Model turns vectors into codes. It is safe for concurrent use.
+type Model struct{ model *model.Model }
+
+// Load reads a model from a file, and checks all of it.
+func Load(path string) (*Model, error) {
+	m, err := model.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{m}, nil
+}
+
+// Save writes the model to a file, all or nothing. The file says what made it: method, options, data and seed.
+func (m *Model) Save(path string) error { return model.WriteFile(path, m.model) }
+
+// Wrap is a model that was made by other means, such as a method of your own.
+func Wrap(m *model.Model) (*Model, error) { return &Model{m}, m.Check() }
+
+// Expert is the model as package model has it: encoders, streams, how it came about.
+func (m *Model) Expert() *model.Model { return m.model }
+
+// Bits is the length of the codes, and Dim that of the vectors.
+func (m *Model) Bits() int { return m.model.Encoder.Bits() }
+
+// Dim is the length of the vectors.
+func (m *Model) Dim() int { return m.model.Encoder.Dim() }
+
+// Fingerprint tells which hash functions make the codes. Codes of models with one fingerprint can be compared.
+func (m *Model) Fingerprint() string { return m.model.Fingerprint().Full() }
+
+// Shorter is the model of the first bits. With FastHash a prefix of a code is a code, and nothing needs to be trained
+// again. It panics when the model has fewer bits.
+func (m *Model) Shorter(bits int) *Model { return &Model{m.model.Prefix(bits)} }
+
+// Code is a packed binary code: the first bit is the highest bit of the first byte, as numpy.packbits and most databases
+// have it.
+type Code []byte
+
+// String is the code in hexadecimal digits.
+func (c Code) String() string { return hex.EncodeToString(c) }
+
+// Distance is the number of bits in which two codes of one length differ.
+func (c Code) Distance(other Code) int {
+	if len(c) != len(other) {
+		panic("hashgrove: distance of codes of different lengths")
+	}
+	n := 0
+	for i, b := range c {
+		n += bits.OnesCount8(b ^ other[i])
+	}
+	return n
+}
+
+// Encode is the code of one vector.
+func (m *Model) Encode(x []float32) (Code, error) {
+	words, err := m.model.EncodeRow(x)
+	if err != nil {
+		return nil, err
+	}
+	return pack(words, m.Bits()), nil
+}
+
+// EncodeAll is the codes of many vectors, made on all cores.
+func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
+	d := Vectors(x)
+	if _, err := d.rows(); err != nil || len(x) == 0 {
+		return nil, err
+	}
+	codes, err := m.model.Encode(ctx, d.table.X, 0)
+	if err != nil {
+		return nil, err
+	}
+	packed, out := []byte(nil), make([]Code, len(x))
+	for i := range out {
+		from := len(packed)
+		packed = codes.AppendBytes(packed, i)
+		out[i] = Code(packed[from:len(packed):len(packed)])
+	}
+	return out, nil
+}
+
+// pack turns words into bytes.
+func pack(words []uint64, bits int) Code {
+	codes := hamming.NewCodes(1, bits)
+	copy(codes.Row(0), words)
+	return codes.AppendBytes(nil, 0)
+}
