@@ -227,7 +227,7 @@ func TestDashesAreThoseOfTheStyle(t *testing.T) {
 	}
 }
 
-// TestWidths checks that every printable character of ASCII and Latin-1 has a width, and that figureWidth ones are wider.
+// TestWidths checks that every printable character of ASCII and Latin-1 has a width, and that wide ones are wider.
 func TestWidths(t *testing.T) {
 	if n := len(strings.Fields(widthTable)); n != 2*0x250 {
 		t.Fatalf("the table has %d widths", n)
