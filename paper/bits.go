@@ -21,7 +21,8 @@ func longCodes(c collection) Experiment {
 		deep.Trees.NodeFeatures = 100
 		trimmed := trees(256, 400, 6)
 		trimmed.Trees.TrimMass, trimmed.Trees.NodeFeatures = 0.9, 50
-		note = `The paper's 1,024 bits (0.803 and 0.826 in 22,687 s) were not run: time grows with the bits, so they would take four times as long.`
+		note = `The paper's 1,024 bits (0.803 and 0.826 in 22,687 s) were not run: training time grows with the number of
+bits, so they would take four times as long.`
 		rows = []row{
 			fast(signed(1600), 0, deep, "depth 6, 100 columns per node", paper[1]),
 			fast(signed(1600).mirrored(), 0, trimmed, "400 trees of depth 6, 50 columns per node, trimmed to 0.9, mirror images too", paper[1]),

@@ -34,7 +34,7 @@ type split struct {
 // cifar10 has the official split.
 var cifar10 = collection{
 	name: "cifar10", title: "CIFAR-10", gist: gist320(),
-	parts: "The database is the whole training set of 50,000 pictures, the queries are the 10,000 test pictures.",
+	parts: "The database is the whole training set of 50,000 pictures; the queries are the 10,000 test pictures.",
 	open: func(lab *Lab) (base, queries split, err error) {
 		files := func(name string, paths ...string) (split, error) {
 			s := split{name: name, shape: dataset.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}}

@@ -18,8 +18,9 @@ func retrieval(c collection) Experiment {
 		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
 			t := &Table{
 				Title: c.title + ": curves of the supervised methods (Figure 2)", Head: []string{"precision at", ""},
-				Note: c.parts + ` 64 bits of codebook features. Precision of the first pictures is an expectation over ties. Precision at a recall is
-read from the curve that pools all queries at every Hamming radius, along straight lines between radii.`,
+				Note: c.parts + ` Codes have 64 bits and are learned from codebook features. Precision of the first pictures is an
+expectation over ties. Precision at a given recall is read from the curve that pools all queries at every Hamming radius,
+interpolated linearly between radii.`,
 			}
 			drawn, err := lab.curves(ctx, c, rows)
 			if err != nil {

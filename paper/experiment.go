@@ -1,8 +1,8 @@
-// Package paper runs the tables and figures of the FastHash paper again. Each experiment is a small file that
-// says what to run and what the paper got; its result stands beside it as NAME.md, with date, machine and command.
+// Package paper reproduces the tables and figures of the FastHash paper. Each experiment is a small file that lists
+// what to run and what the paper reports; its result is docs/results/NAME.md, with date, machine and command.
 //
-// Every stage (features, model, row of the table) is kept in the cache under the digest of its inputs, so an
-// experiment that was interrupted goes on where it was, and one that was changed repeats only what the change touches.
+// Every stage (features, model, row of the table) is kept in the cache under the digest of its inputs, so an interrupted
+// experiment resumes where it stopped, and a changed one repeats only the stages that the change affects.
 package paper
 
 import (

@@ -40,7 +40,9 @@ func steps(c collection) Experiment {
 		Name:  c.name + "-inference",
 		About: "Spectral or Block-GC inference with linear or tree hash functions on " + c.title + ": the paper's Figure 1",
 		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
-			note := "The paper does not say how many pictures its figure learned from; here they are the 5,000 of its other tables. All pairs count. Codes of 16 and 32 bits with Block-GC are the first bits of those of 64: their training was part of that."
+			note := `The paper does not say how many training pictures its figure is based on; here they are the 5,000 of its
+other tables. All pairs count. With Block-GC, codes of 16 and 32 bits are prefixes of those of 64 bits, so they have no
+training time of their own.`
 			t, err := lab.table(ctx, c, c.title+": inference and hash functions (Figure 1)", note, rows)
 			if err != nil {
 				return nil, err

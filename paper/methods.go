@@ -48,8 +48,9 @@ func methods(c collection) Experiment {
 		return append(rows, twoStep(r, 5000, 64, fasthash.Trees))
 	}
 	rows := append(of(c.gist, c.gist, paper.gist), of(codebook(800), signed(800), paper.codebook)...)
-	note := `All methods learn from the same 5,000 rows, FastHash in full from all; those without numbers of the paper are not in its table.
-Our settings, chosen on CIFAR-10 (tuning.md): mirror images too, of 5,000 rows 800 trees of depth 3, of all 400 of depth 6, trimmed to 0.9; signed codebooks.`
+	note := `All methods learn from the same 5,000 rows, except that "full" means all rows; methods without numbers from the
+paper are not in its table. Our settings, chosen on CIFAR-10 ([tuning](tuning.md)), add mirror images and trim to 0.9;
+they use 800 trees of depth 3 for 5,000 rows, 400 trees of depth 6 for all rows, and signed codebooks.`
 	if c.name == "espgame" {
 		note += " The paper's GIST rows of SPLH and STHs repeat those of IAPR TC-12."
 	}

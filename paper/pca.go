@@ -30,12 +30,13 @@ func reduced(c collection) Experiment {
 		fast(words, 0, plain(64), "FastHash", paper[4]),
 		fast(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),
 	}
-	note := "The paper could not train KSH behind PCA on all rows of CIFAR-10. SPLH takes the covariance of all rows and the pairs of 10,000. KSH takes the components of all rows and learns from 5,000. Our settings are those of Table 3."
+	note := `The paper could not train KSH with PCA on all rows of CIFAR-10. SPLH uses the covariance of all rows and the
+pairs of 10,000. KSH uses the components of all rows and learns from 5,000. Our settings are those of Table 3.`
 	return Experiment{
 		Name:  c.name + "-pca",
-		About: "Methods behind PCA to 500 dimensions on all rows of " + c.title + ": the paper's Table 4",
+		About: "Methods after PCA to 500 dimensions on all rows of " + c.title + ": the paper's Table 4",
 		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
-			return lab.table(ctx, c, c.title+": methods behind principal components (Table 4)", note, rows)
+			return lab.table(ctx, c, c.title+": methods after principal component analysis (Table 4)", note, rows)
 		},
 	}
 }

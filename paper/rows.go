@@ -110,10 +110,11 @@ func (lab *Lab) shorts(rows []row) []row {
 }
 
 // conventions is the note of every table of rows.
-const conventions = `Columns marked * follow the paper's convention: ties in database order, lists cut at 10,000, MAP divided by
-the hits in the list. MAP and PR area without a mark are expectations over ties in the whole ranking. Test seconds are for encoding all
-queries, reading their vectors included; training seconds do not count the making of the features. Memory is the peak of the process
-while it trained. The paper's times are of its authors' machine.`
+const conventions = `Columns marked * follow the paper's convention: ties in database order, lists cut at 10,000, and MAP
+divided by the number of hits in the list. Unmarked MAP and PR area are expectations over ties in the whole ranking.
+Test seconds are the time to encode all queries, including reading their vectors; training seconds do not include making
+the features. Memory is the peak of the process during training. The paper's times were measured on its authors'
+machine.`
 
 // table runs the rows. A row that fails has no numbers, and the others go on.
 func (lab *Lab) table(ctx context.Context, c collection, title, note string, rows []row) (*Table, error) {
@@ -161,11 +162,12 @@ func (lab *Lab) table(ctx context.Context, c collection, title, note string, row
 	}
 	t.Note = strings.TrimSpace(c.parts + " " + note)
 	if c.tagged {
-		t.Note += " In Step 1 of FastHash and of TSH with trees the similar pairs together weigh as much as the dissimilar ones (tuning.md)."
+		t.Note += " In Step 1 of FastHash and of TSH with trees, the similar pairs together weigh as much as the dissimilar" +
+			" ones ([tuning](tuning.md))."
 	}
 	t.Note += "\n" + conventions
 	if prior > 0 {
-		t.Note += fmt.Sprintf(" Codes drawn at random would have a MAP of about %.3f.", prior)
+		t.Note += fmt.Sprintf(" Random codes would have a MAP of about %.3f.", prior)
 	}
 	lab.mark(t, c)
 	return t, nil

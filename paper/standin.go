@@ -62,7 +62,7 @@ func (s standin) row(x []float32, i int) int {
 // what there is to see. The paper needs less than 7 GB for FastHash, and 62,076 s for 1024 bits: 61 s for a bit.
 var SUN397Size = Experiment{
 	Name:  "sun397-size",
-	About: "Time and memory on made-up vectors of the size of SUN397: 100,417 x 11,200 in 397 classes",
+	About: "Time and memory on synthetic vectors of the size of SUN397: 100,417 x 11,200 in 397 classes",
 	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
 		c := collection{name: "sun397-size", title: "SUN397", prefix: "standin-", vectors: func(ctx context.Context, lab *Lab) (material, error) {
 			base := standin{100_417, 11_200, 397, 1}
@@ -82,9 +82,10 @@ var SUN397Size = Experiment{
 			other(made, 0, "pca-itq", method.Options{}, paperRow{}),
 			other(made, 0, "cca-itq", method.Options{}, paperRow{}),
 		}
-		return lab.table(ctx, c, "Vectors of the size of SUN397: time and memory", `100,417 made-up vectors of 11,200 values in 397 classes to learn from
-and to search in, 8,000 queries: 4.5 GB as float32, 1.1 GB as the bytes that trees learn from. How good the codes are says nothing about
-pictures. Trees have depth 6. The paper tells of less than 7 GB for FastHash, and of 61 s for a bit (62,076 s for 1024).`, rows)
+		return lab.table(ctx, c, "Synthetic vectors of the size of SUN397: time and memory", `The training set and database are
+100,417 synthetic vectors of 11,200 values in 397 classes, 4.5 GB as float32 and 1.1 GB as the bytes that trees learn
+from; there are 8,000 queries. The quality of the codes says nothing about real pictures. Trees have depth 6. The paper
+reports less than 7 GB for FastHash, and 61 s per bit (62,076 s for 1,024 bits).`, rows)
 	},
 }
 

@@ -43,10 +43,12 @@ func step1(c collection) Experiment {
 				Title: c.title + ": Step 1 alone (Table 2)",
 				Head:  []string{"step 1", "pairs", "rows", "block size", "paper", "seconds", "paper", "objective", "paper", "on drawn pairs", "paper"},
 				Note: c.parts + `
-64 bits, each inferred with loss length k after the bits before it, in two sweeps. The objective is the mean of (y - s/64)² over the
-pairs that count, s being the Hamming affinity: the paper's sum divided by the squared length and the number of pairs. "Drawn" pairs are 100
-similar and 100 dissimilar rows for each row, as in the released code, which the paper's values fit; bits inferred from all pairs are
-judged on the drawn ones too. "Balanced" weighs all pairs so that similar and dissimilar ones count alike. Seconds do not count the drawing.`,
+Each of the 64 bits is inferred in two sweeps, given the bits before it, with loss length k for bit k. The objective is
+the mean of (y - s/64)² over the pairs that count, where s is the Hamming affinity: the paper's sum divided by the
+squared code length and the number of pairs. "Drawn" means 100 similar and 100 dissimilar rows sampled for each row, as
+in the authors' released code, which fits the paper's values; bits inferred from all pairs are evaluated on the drawn
+pairs too. "Balanced" weights all pairs so that similar and dissimilar pairs count equally. Seconds do not include
+sampling the pairs.`,
 			}
 			for _, pairs := range pairings {
 				for i, name := range step1Methods {

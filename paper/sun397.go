@@ -17,8 +17,8 @@ import (
 // SUN397/a/apse/indoor. 8,000 pictures drawn at random are the queries, as in the paper.
 var sun397 = collection{
 	name: "sun397", title: "SUN397", prefix: "sun397-", gist: gist512(),
-	parts: fmt.Sprintf(`The queries are 8,000 pictures drawn at random, the database is all others: a few more than the paper's 100,417, which
-does not tell what it left out. Pictures are reduced to %d x %d pixels.`, side, side),
+	parts: fmt.Sprintf(`The queries are 8,000 pictures drawn at random; the database is all others, a few more than the
+paper's 100,417, which does not say what it left out. Pictures are reduced to %d x %d pixels.`, side, side),
 	open: func(lab *Lab) (base, queries split, err error) {
 		dir := filepath.Join(lab.Data, "sun397")
 		g, err := scenes(dir, 8000, lab.Seed)

@@ -24,17 +24,19 @@ import (
 //	mirflickr25k_annotations_v080/CONCEPT.txt     likewise
 var (
 	iaprTC12 = taggedCollection("iaprtc12", "IAPR TC-12",
-		"The database is the training part of 17,665 pictures, the queries are the 1,962 test pictures.")
+		"The database is the training part of 17,665 pictures; the queries are the 1,962 test pictures.")
 	espGame = taggedCollection("espgame", "ESP Game",
-		"The database is the training part of TagProp, 18,689 pictures, the queries are its test part.")
+		"The database is the training part of TagProp, 18,689 pictures; the queries are its test part.")
 	mirFlickr = taggedCollection("mirflickr", "MIRFLICKR-25000",
-		"The database is 12,500 pictures, the queries are as many: the parts of TagProp's lists, or without them the odd and the even numbers.")
+		"The database and the queries are 12,500 pictures each: the parts of TagProp's lists or, without them, the pictures"+
+			" with odd and with even numbers.")
 )
 
 func taggedCollection(name, title, parts string) collection {
 	return collection{
 		name: name, title: title, prefix: name + "-", gist: gist512(), tagged: true,
-		parts: fmt.Sprintf("%s Pictures are reduced to %d x %d pixels; they are similar when they share two tags.", parts, side, side),
+		parts: fmt.Sprintf("%s Pictures are reduced to %d x %d pixels and count as similar when they share at least two tags.",
+			parts, side, side),
 		open: func(lab *Lab) (base, queries split, err error) {
 			dir := filepath.Join(lab.Data, name)
 			entries, err := readTags(dir, name)

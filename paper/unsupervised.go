@@ -28,7 +28,8 @@ func unsupervised(c collection) Experiment {
 	}
 	note := ""
 	if c.name == "cifar10" {
-		note = "On GIST with 64 bits TreezzZ (re-implementations on GitHub) reports a MAP of 0.144 for LSH and of 0.169 for PCA-ITQ, with other queries."
+		note = `On GIST with 64 bits, TreezzZ (re-implementations on GitHub) reports a MAP of 0.144 for LSH and of 0.169 for
+PCA-ITQ, with different queries.`
 	}
 	return Experiment{
 		Name:  c.name + "-unsupervised",

@@ -54,7 +54,8 @@ func TestPageContrast(t *testing.T) {
 			front, back string
 			least       float64
 		}{
-			{"text", "surface", 7}, {"muted", "surface", 4.5}, {"link", "surface", 4.5}, {"good", "surface", 4.5}, {"bad", "surface", 4.5},
+			{"text", "surface", 7}, {"muted", "surface", 4.5}, {"link", "surface", 4.5}, {"good", "surface", 4.5},
+			{"bad", "surface", 4.5},
 			{"text", "soft", 7}, {"muted", "soft", 4.5}, {"text", "pick", 7}, {"muted", "pick", 4.5}, {"text", "barfill", 4.5},
 			{"good", "soft", 3}, {"bad", "soft", 3},
 		} {

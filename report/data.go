@@ -16,31 +16,31 @@ import (
 	"hashgrove/eval"
 )
 
-// Data is what a report is made of. Everything but Title and Results may be left empty.
+// Data is the content of a report. Everything except Title and Results may be left empty.
 type Data struct {
 	Title   string
 	Date    time.Time // when the numbers were measured; shown as given, in its own zone
 	Version string    // of the program
 	Machine string    // processor, cores, memory: what the seconds depend on
-	Command string    // the command line that makes the report again
+	Command string    // the command line that reproduces the report
 	Dataset Dataset
 
-	// Advice is the answer in words, most important sentence first: it becomes the headline of the page.
+	// Advice is the conclusion in words. The first sentence becomes the headline of the page.
 	Advice []string
-	// Warnings are doubts about the numbers, as in eval.Report.Warnings; equal ones are shown once.
+	// Warnings are reservations about the numbers, as in eval.Report.Warnings; duplicates are shown once.
 	Warnings []string
 
-	// Results are one row for each method and code length, in any order.
+	// Results has one entry for each method and code length, in any order.
 	Results []Result
-	// Bits is the code length at which methods are compared in curves, classes and the overview. 0 means that of
-	// the recommended result, or else the length with the most results, the longer one among equals.
+	// Bits is the code length at which methods are compared in curves, classes and the overview. 0 means that of the
+	// recommended result or, if there is none, the length with the most results, and the longer one among equals.
 	Bits int
 
 	Searches   []Search // queries with their nearest items, best as pictures
 	Confusions Confusions
 }
 
-// Dataset says what was searched.
+// Dataset describes the data that were searched.
 type Dataset struct {
 	Name    string   // usually the file
 	Base    int      // items to find
@@ -53,28 +53,26 @@ type Dataset struct {
 	Notes   []string // anything else worth a line
 }
 
-// Kind tells methods from the marks that they are measured against.
+// Kind distinguishes methods from the reference points that they are measured against.
 type Kind int
 
 // The kinds of results.
 const (
 	Method  Kind = iota
-	Floor        // doing nothing clever: random codes, signs of the centred features
+	Floor        // what trivial codes reach: random codes, signs of the centred features
 	Ceiling      // not a code of this length: float search, the output of a classifier
 )
 
-// Result is one method at one code length.
-//
-// The numbers that a method may lack (UnseenMAP and everything from TrainSeconds on) are shown as a dash when they
-// are 0: no real one is.
+// Result is one method at one code length. UnseenMAP and the fields from TrainSeconds on are optional: 0 means that the
+// number is missing and is shown as a dash.
 type Result struct {
 	Method      string
 	Kind        Kind
-	Bits        int // of a code; 0 when there is no code, as for float search: such rows stand beside every length
+	Bits        int // of a code; 0 without a code, as for float search: such results are compared with every length
 	Supervised  bool
-	Recommended bool // the result that Advice speaks for; at most one
+	Recommended bool // the result that Advice recommends; at most one
 
-	MAP, MAPLow, MAPHigh float64 // expected, worst and best order of ties; the bounds may both be 0: without ties
+	MAP, MAPLow, MAPHigh float64 // expected, and with the worst and best order of ties; both bounds 0: no ties
 	Precision100         float64
 	PRArea               float64
 	UnseenMAP            float64
@@ -84,7 +82,7 @@ type Result struct {
 	BytesPerItem       float64
 	DistinctCodes      int
 
-	// What the plots and the table of classes show. Thin curves as eval gives them; hundreds of points are plenty.
+	// Curves and classes, for the plots and the table of classes. A few hundred points per curve are enough.
 	PRCurve   []eval.PRPoint
 	Retrieved []eval.CurvePoint // precision against items retrieved; eval.Report.CurvePoints
 	Objective []float64         // after each bit of training, from bit 1
@@ -92,26 +90,26 @@ type Result struct {
 	Classes   []eval.Class // in any order; joined by Name
 }
 
-// Usage is how the codes of the base use their bits. UsageOf counts it.
+// Usage describes how the codes of the base use their bits. UsageOf computes it.
 type Usage struct {
 	Buckets []Bucket  // of rising size
 	Ones    []float64 // by bit: share of items in which it is 1
 }
 
-// Bucket counts distinct codes by how many items have them.
+// Bucket counts the distinct codes that are shared by a given number of items.
 type Bucket struct {
-	Size  int // items with one and the same code
-	Codes int // distinct codes that have so many items
+	Size  int // number of items with the same code
+	Codes int // number of distinct codes with that many items
 }
 
-// Search is one query and what a method found for it, nearest first.
+// Search is one query and the items that a method found for it, nearest first.
 type Search struct {
 	Method string
 	Query  Picture
 	Hits   []Hit
 }
 
-// Picture is an item as shown. Without a PNG only its words are.
+// Picture is an item as shown on the page. Without a PNG only its name and label are shown.
 type Picture struct {
 	PNG   []byte // an encoded PNG of at most 256 KiB; small ones are enlarged without smoothing
 	Name  string // id or row number
@@ -125,14 +123,14 @@ type Hit struct {
 	Right    bool   // relevant to the query
 }
 
-// Confusions are the classes that a method mixes up.
+// Confusions lists the classes that a method confuses.
 type Confusions struct {
 	Method string
-	Top    int // how many nearest items of each query were looked at
+	Top    int // number of nearest items of each query that were counted
 	Pairs  []Confusion
 }
 
-// Confusion says how often queries of one class found another.
+// Confusion says how often queries of one class found items of another.
 type Confusion struct {
 	Query, Found string
 	Share        float64 // of the nearest Top items of all queries of the class, from 0 to 1

@@ -9,23 +9,23 @@ import (
 	"hashgrove/internal/plot"
 )
 
-// figure is a plot with its place in the page.
+// figure is a plot with its caption.
 type figure struct {
 	caption string // how to read it
 	plot    plot.Figure
 }
 
-// lines is how many methods a plot of curves can show before it is a knot; all are in the overview and the table.
-const lines = 8
+// mostCurves is the number of methods that a plot of curves shows; the overview and the table show all of them.
+const mostCurves = 8
 
-// look is a method as the curves show it.
-type look struct {
+// curve is a method with the style of its line in the plots.
+type curve struct {
 	Result
 	style int
 }
 
-// focus is the code length of the comparison; see Data.Bits.
-func (d Data) focus() int {
+// focusBits returns the code length of the comparison; see Data.Bits.
+func (d Data) focusBits() int {
 	if d.Bits != 0 {
 		return d.Bits
 	}
@@ -47,16 +47,17 @@ func (d Data) focus() int {
 	return best
 }
 
-// compared are the results at the focus and those without a code, best first, one for each name.
+// compared returns the results at the code length of the comparison and those without a code, best first, one for each
+// name.
 func (d Data) compared() []Result {
-	focus := d.focus()
+	focus := d.focusBits()
 	var rows []Result
 	for _, r := range d.Results {
 		if r.Bits == focus || r.Bits == 0 {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortStableFunc(rows, better)
+	slices.SortStableFunc(rows, compareMAP)
 	var kept []Result
 	for _, r := range rows {
 		if !slices.ContainsFunc(kept, func(k Result) bool { return k.Method == r.Method }) {
@@ -66,13 +67,14 @@ func (d Data) compared() []Result {
 	return kept
 }
 
-func better(a, b Result) int {
+// compareMAP orders results by falling MAP.
+func compareMAP(a, b Result) int {
 	return cmp.Or(cmp.Compare(b.MAP, a.MAP), cmp.Compare(a.Method, b.Method))
 }
 
-// shown are the methods of the curves: the recommended one first, then the best, and of the marks the best ceiling,
-// one without codes if there is any, and the lowest floor, which is where random codes are.
-func (d Data) shown() []look {
+// curveResults returns the results that the curves show: the recommended one first, then the best, and for reference
+// the best ceiling, preferably one without codes, and the lowest floor, which is that of random codes.
+func (d Data) curveResults() []curve {
 	var first, methods, floors, ceilings []Result
 	for _, r := range d.compared() {
 		switch {
@@ -95,31 +97,31 @@ func (d Data) shown() []look {
 		marks = append(marks, floors[len(floors)-1])
 	}
 	picked := append(first, methods...)
-	picked = picked[:min(len(picked), lines-len(marks))]
-	looks := make([]look, 0, lines)
+	picked = picked[:min(len(picked), mostCurves-len(marks))]
+	shown := make([]curve, 0, mostCurves)
 	for i, r := range append(picked, marks...) {
-		looks = append(looks, look{r, i})
+		shown = append(shown, curve{r, i})
 	}
-	return looks
+	return shown
 }
 
-// figures are the plots that the data can fill, in the order of the page.
+// figures returns the plots that there are data for, in the order of the page.
 func (d Data) figures() []figure {
-	looks := d.shown()
+	shown := d.curveResults()
 	at := ""
-	if f := d.focus(); f != 0 {
+	if f := d.focusBits(); f != 0 {
 		at = fmt.Sprintf(" at %d bits", f)
 	}
 	all := []figure{
-		d.overview(at), precisionRecall(looks, at), precisionRetrieved(looks, at), d.mapBits(looks),
-		d.trainTime(at), objective(looks), codeUsage(looks, at), bitBalance(looks, at),
+		d.overview(at), precisionRecall(shown, at), precisionRetrieved(shown, at), d.mapBits(shown),
+		d.trainTime(at), objective(shown), codeUsage(shown, at), bitBalance(shown, at),
 	}
 	return slices.DeleteFunc(all, func(f figure) bool { return f.plot == nil })
 }
 
-// curves is a plot of one line for each method that has two points or more, and nothing when none has.
-func curves(looks []look, l plot.Lines, points func(Result) (x, y []float64)) plot.Figure {
-	for _, m := range looks {
+// newCurvePlot returns a plot with one line for each method that has two points or more, or nil when none has.
+func newCurvePlot(shown []curve, l plot.Lines, points func(Result) (x, y []float64)) plot.Figure {
+	for _, m := range shown {
 		if x, y := points(m.Result); len(x) > 1 {
 			l.Series = append(l.Series, plot.Series{Name: m.Method, X: x, Y: y, Style: m.style, Strong: m.Recommended})
 		}
@@ -130,18 +132,18 @@ func curves(looks []look, l plot.Lines, points func(Result) (x, y []float64)) pl
 	return l
 }
 
-// last is the end of an axis: the largest number that a method has.
-func last(looks []look, of func(Result) int) float64 {
+// largest returns the end of an axis: the largest number of any method.
+func largest(shown []curve, count func(Result) int) float64 {
 	end := 0
-	for _, m := range looks {
-		end = max(end, of(m.Result))
+	for _, m := range shown {
+		end = max(end, count(m.Result))
 	}
 	return float64(end)
 }
 
-// bitAxis runs to the last bit, with ticks at quarters: code lengths are rarely round in tens.
-func bitAxis(label string, looks []look, of func(Result) int) plot.Axis {
-	a := plot.Axis{Label: label, To: last(looks, of)}
+// bitAxis returns an axis up to the last bit with ticks at quarters, since code lengths are rarely multiples of ten.
+func bitAxis(label string, shown []curve, count func(Result) int) plot.Axis {
+	a := plot.Axis{Label: label, To: largest(shown, count)}
 	if int(a.To)%4 == 0 {
 		a.Ticks = []float64{0, a.To / 4, a.To / 2, 3 * a.To / 4, a.To}
 	}
@@ -156,9 +158,9 @@ var groups = []plot.Group{
 	{Name: "ceiling: not a code of this length", Style: 2, Hollow: true},
 }
 
-func (d Data) overview(at string) figure {
+func (d Data) overview(suffix string) figure {
 	b := plot.Bars{
-		Title:  "Mean average precision" + at,
+		Title:  "Mean average precision" + suffix,
 		Desc:   "Bars, longest first.",
 		X:      plot.Axis{Label: "MAP"},
 		Groups: groups,
@@ -173,32 +175,35 @@ func (d Data) overview(at string) figure {
 		case r.Supervised:
 			group = 0
 		}
-		low, high := r.bounds()
-		b.Bars = append(b.Bars, plot.Bar{Name: r.Method, Value: r.MAP, Low: low, High: high, Group: group, Strong: r.Recommended})
+		low, high := r.mapBounds()
+		b.Bars = append(b.Bars, plot.Bar{
+			Name: r.Method, Value: r.MAP, Low: low, High: high, Group: group, Strong: r.Recommended,
+		})
 	}
 	if b.Bars == nil {
 		return figure{}
 	}
-	return figure{"Longer is better. The thin line across the end of a bar runs from the worst to the best order of ties.", b}
+	return figure{"Longer is better. " +
+		"The thin line across the end of a bar runs from the worst to the best order of ties.", b}
 }
 
-// bounds of MAP; a result without them has no ties.
-func (r Result) bounds() (low, high float64) {
+// mapBounds returns the bounds of MAP; a result without them has no ties.
+func (r Result) mapBounds() (low, high float64) {
 	if r.MAPLow == 0 && r.MAPHigh == 0 {
 		return r.MAP, r.MAP
 	}
 	return r.MAPLow, r.MAPHigh
 }
 
-func precisionRecall(looks []look, at string) figure {
+func precisionRecall(shown []curve, suffix string) figure {
 	l := plot.Lines{
-		Title: "Precision and recall" + at,
+		Title: "Precision and recall" + suffix,
 		Desc:  "Precision falls as recall grows.",
 		X:     plot.Axis{Label: "recall", From: 0, To: 1},
 		Y:     plot.Axis{Label: "precision", Zero: true},
 	}
 	return figure{"Higher is better. Each point is a Hamming radius, all queries together.",
-		curves(looks, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
 			for _, p := range r.PRCurve {
 				x, y = append(x, p.Recall), append(y, p.Precision)
 			}
@@ -206,12 +211,12 @@ func precisionRecall(looks []look, at string) figure {
 		})}
 }
 
-func precisionRetrieved(looks []look, at string) figure {
+func precisionRetrieved(shown []curve, suffix string) figure {
 	const most = 2000
 	l := plot.Lines{
-		Title: "Precision of the first results" + at,
+		Title: "Precision of the first results" + suffix,
 		Desc:  "Precision of the nearest items as more are retrieved.",
-		X: plot.Axis{Label: "items retrieved", To: last(looks, func(r Result) int {
+		X: plot.Axis{Label: "items retrieved", To: largest(shown, func(r Result) int {
 			if len(r.Retrieved) == 0 {
 				return 0
 			}
@@ -220,7 +225,7 @@ func precisionRetrieved(looks []look, at string) figure {
 		Y: plot.Axis{Label: "precision", Zero: true},
 	}
 	return figure{"Higher is better: the share of right ones among the nearest items.",
-		curves(looks, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
 			for _, p := range r.Retrieved {
 				if p.Rank <= most {
 					x, y = append(x, float64(p.Rank)), append(y, p.Precision)
@@ -230,7 +235,7 @@ func precisionRetrieved(looks []look, at string) figure {
 		})}
 }
 
-func (d Data) mapBits(looks []look) figure {
+func (d Data) mapBits(shown []curve) figure {
 	var lengths []float64
 	for _, r := range d.Results {
 		if r.Bits > 0 && r.Kind == Method { // floors and ceilings have lengths of their own
@@ -249,12 +254,14 @@ func (d Data) mapBits(looks []look) figure {
 		Y:     plot.Axis{Label: "MAP", Zero: true},
 	}
 	return figure{"A line that has become flat says that more bits are not worth their memory.",
-		curves(looks, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
 			if r.Bits == 0 { // no code: the same at every length
 				return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{r.MAP, r.MAP}
 			}
 			for _, bits := range lengths {
-				i := slices.IndexFunc(d.Results, func(o Result) bool { return o.Method == r.Method && float64(o.Bits) == bits })
+				i := slices.IndexFunc(d.Results, func(o Result) bool {
+					return o.Method == r.Method && float64(o.Bits) == bits
+				})
 				if i >= 0 {
 					x, y = append(x, bits), append(y, d.Results[i].MAP)
 				}
@@ -263,16 +270,16 @@ func (d Data) mapBits(looks []look) figure {
 		})}
 }
 
-func (d Data) trainTime(at string) figure {
+func (d Data) trainTime(suffix string) figure {
 	l := plot.Lines{
-		Title:  "Training time and what it buys" + at,
+		Title:  "Training time and what it buys" + suffix,
 		Desc:   "Points: mean average precision by training seconds on a logarithmic axis.",
 		X:      plot.Axis{Label: "training time, seconds", Log: true},
 		Y:      plot.Axis{Label: "MAP", Zero: true},
 		Direct: true,
 	}
 	styles := map[string]int{}
-	for _, m := range d.shown() {
+	for _, m := range d.curveResults() {
 		styles[m.Method] = m.style
 	}
 	for _, r := range d.compared() {
@@ -283,7 +290,10 @@ func (d Data) trainTime(at string) figure {
 		if !ok {
 			style = len(plot.Styles) - 1 // the rest share the last look; their names stand beside them
 		}
-		l.Series = append(l.Series, plot.Series{Name: r.Method, X: []float64{r.TrainSeconds}, Y: []float64{r.MAP}, Style: style, Strong: r.Recommended, Points: true})
+		l.Series = append(l.Series, plot.Series{
+			Name: r.Method, X: []float64{r.TrainSeconds}, Y: []float64{r.MAP},
+			Style: style, Strong: r.Recommended, Points: true,
+		})
 	}
 	if len(l.Series) < 2 {
 		return figure{}
@@ -291,15 +301,15 @@ func (d Data) trainTime(at string) figure {
 	return figure{"Up and to the left is better. Each step along the axis multiplies the time.", l}
 }
 
-func objective(looks []look) figure {
+func objective(shown []curve) figure {
 	l := plot.Lines{
 		Title: "The objective, bit by bit",
 		Desc:  "The loss that training lowers, after each bit.",
-		X:     bitAxis("bits learned", looks, func(r Result) int { return len(r.Objective) }),
+		X:     bitAxis("bits learned", shown, func(r Result) int { return len(r.Objective) }),
 		Y:     plot.Axis{Label: "objective"},
 	}
 	return figure{"Lower is better: how far the codes still are from the wanted similarities of the training pairs.",
-		curves(looks, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
 			for i, v := range r.Objective {
 				x, y = append(x, float64(i+1)), append(y, v)
 			}
@@ -307,11 +317,11 @@ func objective(looks []look) figure {
 		})}
 }
 
-// codeUsage is the cumulative form of a histogram of items per code: it needs no bins, and methods can be laid over
-// each other.
-func codeUsage(looks []look, at string) figure {
+// codeUsage is the cumulative form of a histogram of items per code: it needs no bins, and the curves of several
+// methods fit into one plot.
+func codeUsage(shown []curve, suffix string) figure {
 	largest := 1
-	for _, m := range looks {
+	for _, m := range shown {
 		if b := m.Usage.Buckets; len(b) > 0 {
 			largest = max(largest, b[len(b)-1].Size)
 		}
@@ -320,13 +330,13 @@ func codeUsage(looks []look, at string) figure {
 		return figure{} // every code is its own in every method: nothing to see
 	}
 	l := plot.Lines{
-		Title: "Items that share a code" + at,
+		Title: "Items that share a code" + suffix,
 		Desc:  "Share of the items whose code at most so many items have.",
 		X:     plot.Axis{Label: "items with one code, at most", Log: true},
 		Y:     plot.Axis{Label: "share of the items", From: 0, To: 1},
 	}
 	return figure{"Items of one code cannot be told apart: a line that rises far to the right means crowded codes.",
-		curves(looks, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
 			total, sum := 0, 0
 			for _, b := range r.Usage.Buckets {
 				total += b.Size * b.Codes
@@ -349,15 +359,15 @@ func codeUsage(looks []look, at string) figure {
 		})}
 }
 
-func bitBalance(looks []look, at string) figure {
+func bitBalance(shown []curve, suffix string) figure {
 	l := plot.Lines{
-		Title: "Balance of the bits" + at,
+		Title: "Balance of the bits" + suffix,
 		Desc:  "Share of items in which a bit is one, bits sorted by it.",
-		X:     bitAxis("bits, sorted", looks, func(r Result) int { return len(r.Usage.Ones) }),
+		X:     bitAxis("bits, sorted", shown, func(r Result) int { return len(r.Usage.Ones) }),
 		Y:     plot.Axis{Label: "share of items with a one", From: 0, To: 1},
 	}
 	return figure{"A bit near one half tells most; one near 0 or 1 is the same for nearly every item.",
-		curves(looks, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
 			y = slices.Sorted(slices.Values(r.Usage.Ones))
 			for i := range y {
 				x = append(x, float64(i+1))
@@ -366,5 +376,5 @@ func bitBalance(looks []look, at string) figure {
 		})}
 }
 
-// finite tells numbers from what division by zero leaves.
+// finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

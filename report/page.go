@@ -9,12 +9,11 @@ import (
 	"html/template"
 	"image/png"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"hashgrove/internal/plot"
+	"hashgrove/internal/section"
 )
 
 //go:embed page.html
@@ -25,10 +24,10 @@ var pageCSS string
 
 var page = template.Must(template.New("report").Parse(pageHTML))
 
-// largestPNG bounds a picture: a page of hundreds of them has to stay small enough to mail.
+// largestPNG limits the size of a picture: a page with hundreds of them must stay small enough to mail.
 const largestPNG = 256 << 10
 
-// view is Data in the words of the page. The template only loops and prints.
+// view is Data prepared for the template, which only loops and prints.
 type view struct {
 	Data
 	CSS      template.CSS
@@ -86,7 +85,7 @@ type shownHit struct {
 
 // Write writes the page.
 func Write(w io.Writer, d Data) error {
-	if err := d.check(); err != nil {
+	if err := d.validate(); err != nil {
 		return err
 	}
 	v := view{
@@ -102,16 +101,16 @@ func Write(w io.Writer, d Data) error {
 	}
 	v.Tiles = d.tiles()
 	for i, f := range d.figures() {
-		g := draw(f, fmt.Sprintf("plot%d", i))
+		g := newDrawing(f, fmt.Sprintf("plot%d", i))
 		if _, ok := f.plot.(plot.Bars); ok {
 			v.Overview = &g
 			continue
 		}
 		v.Plots = append(v.Plots, g)
 	}
-	looks := d.shown()
+	shown := d.curveResults()
 	for _, r := range d.compared() {
-		if !slices.ContainsFunc(looks, func(l look) bool { return l.Method == r.Method }) {
+		if !slices.ContainsFunc(shown, func(l curve) bool { return l.Method == r.Method }) {
 			v.Left = append(v.Left, r.Method)
 		}
 	}
@@ -127,7 +126,7 @@ func Write(w io.Writer, d Data) error {
 	v.Mixups = d.mixups()
 	v.Searches = d.searches()
 
-	var b bytes.Buffer // an error of the template must not leave half a page
+	var b bytes.Buffer // so that an error of the template leaves no partial page
 	if err := page.Execute(&b, v); err != nil {
 		return err
 	}
@@ -135,22 +134,9 @@ func Write(w io.Writer, d Data) error {
 	return err
 }
 
-// WriteFile writes the page to a file. It appears whole or not at all.
+// WriteFile writes the page to a file, which is replaced only when the page is complete.
 func WriteFile(path string, d Data) error {
-	var b bytes.Buffer
-	if err := Write(&b, d); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".report-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails, rightly, once it has its own name
-	_, err = f.Write(b.Bytes())
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return section.WriteFile(path, func(w io.Writer) error { return Write(w, d) })
 }
 
 type measure struct {
@@ -158,8 +144,8 @@ type measure struct {
 	value float64
 }
 
-// check refuses data that would make a page that lies.
-func (d Data) check() error {
+// validate rejects data that would make a misleading page.
+func (d Data) validate() error {
 	if d.Title == "" {
 		return errors.New("the report has no title: say what was compared")
 	}
@@ -169,13 +155,17 @@ func (d Data) check() error {
 	recommended := 0
 	for i, r := range d.Results {
 		where := fmt.Sprintf("result %d (%s, %d bits)", i+1, r.Method, r.Bits)
-		for _, m := range []measure{{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh}, {"precision@100", r.Precision100},
-			{"PR area", r.PRArea}, {"unseen-class MAP", r.UnseenMAP}} {
+		for _, m := range []measure{
+			{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh},
+			{"precision@100", r.Precision100}, {"PR area", r.PRArea}, {"unseen-class MAP", r.UnseenMAP},
+		} {
 			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
 				return fmt.Errorf("%s: %s is %v: it should be from 0 to 1", where, m.name, m.value)
 			}
 		}
-		for _, m := range []measure{{"training time", r.TrainSeconds}, {"encoding time", r.EncodeMicroseconds}, {"size of an item", r.BytesPerItem}} {
+		for _, m := range []measure{
+			{"training time", r.TrainSeconds}, {"encoding time", r.EncodeMicroseconds}, {"size of an item", r.BytesPerItem},
+		} {
 			if !finite(m.value) || m.value < 0 {
 				return fmt.Errorf("%s: %s is %v: it should be 0 (not measured) or more", where, m.name, m.value)
 			}
@@ -191,11 +181,11 @@ func (d Data) check() error {
 		return fmt.Errorf("%d results are recommended: choose one", recommended)
 	}
 	for i, s := range d.Searches {
-		if err := s.Query.check(); err != nil {
+		if err := s.Query.validate(); err != nil {
 			return fmt.Errorf("search %d: the query: %w", i+1, err)
 		}
 		for k, h := range s.Hits {
-			if err := h.check(); err != nil {
+			if err := h.validate(); err != nil {
 				return fmt.Errorf("search %d, result %d: %w", i+1, k+1, err)
 			}
 		}
@@ -203,7 +193,7 @@ func (d Data) check() error {
 	return nil
 }
 
-func (p Picture) check() error {
+func (p Picture) validate() error {
 	if len(p.PNG) == 0 {
 		return nil
 	}
@@ -240,7 +230,7 @@ func (d Data) facts() []fact {
 	return facts
 }
 
-// tiles are the numbers of the recommended result at a glance, beside the best search without codes.
+// tiles returns the key numbers of the recommended result, compared with the best search without codes.
 func (d Data) tiles() []tile {
 	i := slices.IndexFunc(d.Results, func(r Result) bool { return r.Recommended })
 	if i < 0 {
@@ -263,9 +253,12 @@ func (d Data) tiles() []tile {
 	if r.Bits > 0 {
 		name = fmt.Sprintf("%s, %d bits", r.Method, r.Bits)
 	}
-	tiles := []tile{{Value: share(r.MAP), Name: "MAP of " + name}, {Value: share(r.Precision100), Name: "precision of the first 100"}}
+	tiles := []tile{
+		{Value: formatShare(r.MAP), Name: "MAP of " + name},
+		{Value: formatShare(r.Precision100), Name: "precision of the first 100"},
+	}
 	if plain != nil {
-		tiles[0].Note, tiles[1].Note = beside(plain.MAP, share), beside(plain.Precision100, share)
+		tiles[0].Note, tiles[1].Note = beside(plain.MAP, formatShare), beside(plain.Precision100, formatShare)
 	}
 	if r.BytesPerItem > 0 {
 		t := tile{Value: plot.Number(r.BytesPerItem), Name: "bytes per item"}
@@ -275,32 +268,35 @@ func (d Data) tiles() []tile {
 		tiles = append(tiles, t)
 	}
 	if r.TrainSeconds > 0 {
-		tiles = append(tiles, tile{Value: quantity(r.TrainSeconds) + " s", Name: "to learn"})
+		tiles = append(tiles, tile{Value: formatQuantity(r.TrainSeconds) + " s", Name: "to learn"})
 	}
 	if r.EncodeMicroseconds > 0 {
-		tiles = append(tiles, tile{Value: quantity(r.EncodeMicroseconds) + " µs", Name: "to encode a vector"})
+		tiles = append(tiles, tile{Value: formatQuantity(r.EncodeMicroseconds) + " µs", Name: "to encode a vector"})
 	}
 	return tiles
 }
 
-func draw(f figure, id string) drawing {
-	g := drawing{ID: id, Title: f.plot.Heading(), Caption: f.caption, SVG: template.HTML(plot.Inline(f.plot, id))} // plot escapes every text
+func newDrawing(f figure, id string) drawing {
+	g := drawing{
+		ID: id, Title: f.plot.Heading(), Caption: f.caption,
+		SVG: template.HTML(plot.Inline(f.plot, id)), // plot escapes every text
+	}
 	if l, ok := f.plot.(plot.Lines); ok && !l.Direct {
 		g.Head, g.Rows = l.Numbers()
 	}
 	return g
 }
 
-// searches groups runs of one method.
+// searches groups consecutive searches of the same method.
 func (d Data) searches() []searchGroup {
 	var groups []searchGroup
 	for _, s := range d.Searches {
 		if n := len(groups); n == 0 || groups[n-1].Method != s.Method {
 			groups = append(groups, searchGroup{Method: s.Method})
 		}
-		shown := shownSearch{Query: show(s.Query), All: len(s.Hits)}
+		shown := shownSearch{Query: newShownPicture(s.Query), All: len(s.Hits)}
 		for _, h := range s.Hits {
-			shown.Hits = append(shown.Hits, shownHit{show(h.Picture), h.Distance, h.Right})
+			shown.Hits = append(shown.Hits, shownHit{newShownPicture(h.Picture), h.Distance, h.Right})
 			if h.Right {
 				shown.Right++
 			}
@@ -311,7 +307,7 @@ func (d Data) searches() []searchGroup {
 	return groups
 }
 
-func show(p Picture) shownPicture {
+func newShownPicture(p Picture) shownPicture {
 	s := shownPicture{Picture: p, Alt: strings.TrimSpace("picture " + p.Name)}
 	if p.Label != "" {
 		s.Alt += ": " + p.Label

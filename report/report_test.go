@@ -116,7 +116,10 @@ func TestPageIsSelfContained(t *testing.T) {
 
 func TestPageLeavesOutWhatIsMissing(t *testing.T) {
 	page := string(render(t, report.Data{Title: "Bare", Results: []report.Result{{Method: "LSH", Bits: 16, MAP: 0.5}}}))
-	for _, section := range []string{`id="plots"`, `id="classes"`, `id="searches"`, `id="confusions"`, "Made by this command", "Encoding <span", "Mind that"} {
+	for _, section := range []string{
+		`id="plots"`, `id="classes"`, `id="searches"`, `id="confusions"`, "Made by this command",
+		"Encoding <span", "Mind that",
+	} {
 		if strings.Contains(page, section) {
 			t.Errorf("a report of one number has the section %s", section)
 		}
@@ -129,7 +132,11 @@ func TestPageLeavesOutWhatIsMissing(t *testing.T) {
 func TestTableOrderAndMarks(t *testing.T) {
 	page := string(render(t, small()))
 	place := -1
-	for _, text := range []string{`rowgroup">16 bits`, `row">FastHash</th>`, `row">LSH`, `rowgroup">32 bits`, "★ advised", `row">LSH`, "▽ floor", `rowgroup">Without codes`, "△ ceiling"} {
+	for _, text := range []string{
+		`rowgroup">16 bits`, `row">FastHash</th>`, `row">LSH`,
+		`rowgroup">32 bits`, "★ advised", `row">LSH`, "▽ floor",
+		`rowgroup">Without codes`, "△ ceiling",
+	} {
 		at := strings.Index(page[place+1:], text)
 		if at < 0 {
 			t.Fatalf("%q is missing or out of order", text)
@@ -156,8 +163,12 @@ func TestBadDataIsRefused(t *testing.T) {
 		{"training time is -1", func(d *report.Data) { d.Results[0].TrainSeconds = -1 }},
 		{"2 results are recommended", func(d *report.Data) { d.Results[0].Recommended = true }},
 		{"kind 9", func(d *report.Data) { d.Results[0].Kind = 9 }},
-		{"search 1: the query: the picture 3 is not a PNG", func(d *report.Data) { d.Searches[0].Query.PNG = []byte("GIF89a") }},
-		{"search 1, result 1: the picture 17 has 300000 bytes", func(d *report.Data) { d.Searches[0].Hits[0].PNG = make([]byte, 300000) }},
+		{"search 1: the query: the picture 3 is not a PNG", func(d *report.Data) {
+			d.Searches[0].Query.PNG = []byte("GIF89a")
+		}},
+		{"search 1, result 1: the picture 17 has 300000 bytes", func(d *report.Data) {
+			d.Searches[0].Hits[0].PNG = make([]byte, 300000)
+		}},
 	} {
 		d := small()
 		c.damage(&d)
@@ -189,8 +200,8 @@ func TestWriteFileReplacesWhole(t *testing.T) {
 	if err != nil || !bytes.Equal(b, render(t, small())) {
 		t.Errorf("the file is not the page: %v", err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".report-*")); left != nil {
-		t.Errorf("left behind: %v", left)
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
@@ -241,7 +252,9 @@ func TestCodeLengthOfComparison(t *testing.T) {
 			d.Results[3].Recommended = false
 			d.Results = append(d.Results, result("SDH", 16, 0.5), result("ITQ", 16, 0.4))
 		}, "at 16 bits"},
-		{"the longer of two", func(d *report.Data) { d.Results = d.Results[:3]; d.Results = append(d.Results, result("SDH", 32, 0.5)) }, "at 32 bits"},
+		{"the longer of two", func(d *report.Data) {
+			d.Results = append(d.Results[:3], result("SDH", 32, 0.5))
+		}, "at 32 bits"},
 	} {
 		d := small()
 		c.change(&d)
@@ -275,7 +288,8 @@ func TestManyClassesFold(t *testing.T) {
 	d := small()
 	d.Results[3].Classes = nil
 	for i := range 397 {
-		d.Results[3].Classes = append(d.Results[3].Classes, eval.Class{Name: "class " + string(rune('A'+i%26)) + string(rune('a'+i/26)), MAP: float64(i%50) / 50})
+		name := "class " + string(rune('A'+i%26)) + string(rune('a'+i/26))
+		d.Results[3].Classes = append(d.Results[3].Classes, eval.Class{Name: name, MAP: float64(i%50) / 50})
 	}
 	page := string(render(t, d))
 	if !strings.Contains(page, "<summary>377 more classes</summary>") || strings.Count(page, "class=\"bar\"") != 397+1 {

@@ -23,12 +23,15 @@ var dot = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x0
 // small is a report with one of everything.
 func small() report.Data {
 	return report.Data{
-		Title:    "Three ways to hash a shop",
-		Date:     time.Date(2026, 3, 14, 15, 9, 0, 0, time.UTC),
-		Version:  "v0.1.0",
-		Machine:  "2 cores",
-		Command:  "hashgrove compare shop.npy --bits 16,32",
-		Dataset:  report.Dataset{Name: "shop.npy", Base: 6000, Queries: 1000, Dim: 784, Classes: 2, Similar: "same class", HeldOut: []string{"hat"}, Notes: []string{"Rows with NaN were left out."}},
+		Title:   "Three ways to hash a shop",
+		Date:    time.Date(2026, 3, 14, 15, 9, 0, 0, time.UTC),
+		Version: "v0.1.0",
+		Machine: "2 cores",
+		Command: "hashgrove compare shop.npy --bits 16,32",
+		Dataset: report.Dataset{
+			Name: "shop.npy", Base: 6000, Queries: 1000, Dim: 784, Classes: 2, Similar: "same class",
+			HeldOut: []string{"hat"}, Notes: []string{"Rows with NaN were left out."},
+		},
 		Advice:   []string{"Use FastHash with 32 bits.", "It finds more than float search and needs a 784th of the memory."},
 		Warnings: []string{"the base has only 12 distinct codes", "the base has only 12 distinct codes"},
 		Results: []report.Result{
@@ -37,11 +40,17 @@ func small() report.Data {
 			{Method: "random codes", Kind: report.Floor, Bits: 32, MAP: 0.1, Precision100: 0.1, PRArea: 0.1},
 			{Method: "float, Euclidean", Kind: report.Ceiling, MAP: 0.42, Precision100: 0.7, PRArea: 0.4, BytesPerItem: 3136},
 		},
-		Searches: []report.Search{{Method: "FastHash, 32 bits", Query: report.Picture{PNG: dot, Name: "3", Label: "shirt"}, Hits: []report.Hit{
-			{Picture: report.Picture{PNG: dot, Name: "17", Label: "shirt"}, Distance: "0", Right: true},
-			{Picture: report.Picture{Name: "18", Label: "coat"}, Distance: "2"},
-		}}},
-		Confusions: report.Confusions{Method: "FastHash, 32 bits", Top: 100, Pairs: []report.Confusion{{Query: "shirt", Found: "coat", Share: 0.212}}},
+		Searches: []report.Search{{
+			Method: "FastHash, 32 bits",
+			Query:  report.Picture{PNG: dot, Name: "3", Label: "shirt"},
+			Hits: []report.Hit{
+				{Picture: report.Picture{PNG: dot, Name: "17", Label: "shirt"}, Distance: "0", Right: true},
+				{Picture: report.Picture{Name: "18", Label: "coat"}, Distance: "2"},
+			},
+		}},
+		Confusions: report.Confusions{
+			Method: "FastHash, 32 bits", Top: 100, Pairs: []report.Confusion{{Query: "shirt", Found: "coat", Share: 0.212}},
+		},
 	}
 }
 
@@ -50,22 +59,29 @@ func result(name string, bits int, quality float64) report.Result {
 	r := report.Result{
 		Method: name, Bits: bits, MAP: quality, MAPLow: quality - 0.02, MAPHigh: quality + 0.02,
 		Precision100: quality + 0.05, PRArea: quality - 0.04, UnseenMAP: quality / 2,
-		TrainSeconds: 40 * quality * quality * quality, EncodeMicroseconds: 90 * quality, BytesPerItem: float64(bits / 8), DistinctCodes: int(6000 * (1 - quality)),
+		TrainSeconds: 40 * quality * quality * quality, EncodeMicroseconds: 90 * quality,
+		BytesPerItem: float64(bits / 8), DistinctCodes: int(6000 * (1 - quality)),
 	}
 	for radius := range bits + 1 {
 		recall := 1 - math.Pow(1-float64(radius)/float64(bits), 2.2)
-		r.PRCurve = append(r.PRCurve, eval.PRPoint{Radius: radius, Recall: recall, Precision: 0.1 + (quality+0.08-0.1)*(1-math.Pow(recall, 3/(1.1-quality)))})
+		precision := 0.1 + (quality+0.08-0.1)*(1-math.Pow(recall, 3/(1.1-quality)))
+		r.PRCurve = append(r.PRCurve, eval.PRPoint{Radius: radius, Recall: recall, Precision: precision})
 	}
 	for k := 1; k <= 2000; k += 1 + k/8 {
-		r.Retrieved = append(r.Retrieved, eval.CurvePoint{Rank: k, Precision: max(0.1, (quality+0.12)*(1-0.4*(1-quality)*float64(k)/2000-0.05*math.Log10(float64(k))))})
+		falling := 1 - 0.4*(1-quality)*float64(k)/2000 - 0.05*math.Log10(float64(k))
+		r.Retrieved = append(r.Retrieved, eval.CurvePoint{Rank: k, Precision: max(0.1, (quality+0.12)*falling)})
 	}
 	for b := range bits {
 		r.Usage.Ones = append(r.Usage.Ones, 0.5+0.4*(1-quality)*math.Sin(float64(b*b)))
 	}
-	r.Usage.Buckets = []report.Bucket{{1, int(3000 * (1 - quality))}, {2, 300}, {5, 100}, {40, 20}, {300, int(8 * quality)}}
+	r.Usage.Buckets = []report.Bucket{
+		{1, int(3000 * (1 - quality))}, {2, 300}, {5, 100}, {40, 20}, {300, int(8 * quality)},
+	}
 	for i, name := range fashion.Names {
 		m := min(quality*(0.75+0.06*float64((i*7+len(r.Method))%10)), 0.99)
-		r.Classes = append(r.Classes, eval.Class{Name: name, Number: int32(i), Queries: 100, Base: 600, MAP: m, Precision100: min(m+0.05, 1)})
+		r.Classes = append(r.Classes, eval.Class{
+			Name: name, Number: int32(i), Queries: 100, Base: 600, MAP: m, Precision100: min(m+0.05, 1),
+		})
 	}
 	return r
 }
@@ -89,16 +105,24 @@ func large(t *testing.T) report.Data {
 	d := small()
 	d.Title = "Which codes for Fashion-MNIST?"
 	d.Machine = "Intel Xeon, 2 cores, 8 GB"
-	d.Command = "hashgrove compare shop/train-images-idx3-ubyte.gz --queries shop/query-images-idx3-ubyte.gz --bits 16,32,64,128 --html report.html"
-	d.Dataset = report.Dataset{Name: "train-images-idx3-ubyte.gz", Base: 6000, Queries: 1000, Dim: 784, Classes: 10, Similar: "same class", HeldOut: []string{"bag", "coat"}}
+	d.Command = "hashgrove compare shop/train-images-idx3-ubyte.gz --queries shop/query-images-idx3-ubyte.gz " +
+		"--bits 16,32,64,128 --html report.html"
+	d.Dataset = report.Dataset{
+		Name: "train-images-idx3-ubyte.gz", Base: 6000, Queries: 1000, Dim: 784, Classes: 10, Similar: "same class",
+		HeldOut: []string{"bag", "coat"},
+	}
 	d.Advice = []string{
-		"Hash with FastHash at 64 bits: it finds more right items than a search with the full vectors, in 8 bytes instead of 3,136.",
+		"Hash with FastHash at 64 bits: it finds more right items than a search with the full vectors, " +
+			"in 8 bytes instead of 3,136.",
 		"CCA-ITQ learns 60 times faster and loses 0.08 MAP; take it when you train every hour.",
 		"128 bits bring 0.008 MAP over 64: not worth twice the memory.",
 		"Shirts lose: a third of what a search for a shirt finds is something else.",
-		"Classes that training never saw are found no better than with LSH: do not use these codes for goods that are new every week.",
+		"Classes that training never saw are found no better than with LSH: " +
+			"do not use these codes for goods that are new every week.",
 	}
-	d.Warnings = []string{"the order of ties moves MAP of a classifier's classes by 0.12: compare with others only by expected values"}
+	d.Warnings = []string{
+		"the order of ties moves MAP of a classifier's classes by 0.12: compare with others only by expected values",
+	}
 	d.Results, d.Searches = nil, nil
 	for i, bits := range []int{16, 32, 64, 128} {
 		up := 0.04 * float64(i)
@@ -106,8 +130,12 @@ func large(t *testing.T) report.Data {
 			name       string
 			quality    float64
 			supervised bool
-		}{{"FastHash", 0.72, true}, {"KSH, 1,000 anchors", 0.62, true}, {"TSH, kernel features", 0.66, true}, {"CCA-ITQ", 0.61, true}, {"SDH", 0.64, true},
-			{"STHs", 0.5, true}, {"SPLH", 0.47, true}, {"PCA-ITQ", 0.39, false}, {"AGH, two layers", 0.37, false}, {"Spherical hashing", 0.36, false}, {"LSH", 0.28, false}} {
+		}{
+			{"FastHash", 0.72, true}, {"KSH, 1,000 anchors", 0.62, true}, {"TSH, kernel features", 0.66, true},
+			{"CCA-ITQ", 0.61, true}, {"SDH", 0.64, true}, {"STHs", 0.5, true}, {"SPLH", 0.47, true},
+			{"PCA-ITQ", 0.39, false}, {"AGH, two layers", 0.37, false}, {"Spherical hashing", 0.36, false},
+			{"LSH", 0.28, false},
+		} {
 			r := result(m.name, bits, m.quality+up*(1.1-m.quality))
 			if m.supervised {
 				r = supervised(r)
@@ -116,13 +144,15 @@ func large(t *testing.T) report.Data {
 			d.Results = append(d.Results, r)
 		}
 		random := result("random codes", bits, 0.12)
-		random.Kind, random.UnseenMAP, random.TrainSeconds, random.EncodeMicroseconds, random.Classes = report.Floor, 0, 0, 0, nil
+		random.Kind, random.Classes = report.Floor, nil
+		random.UnseenMAP, random.TrainSeconds, random.EncodeMicroseconds = 0, 0, 0
 		class := supervised(result("a classifier's classes", bits, 0.7))
 		class.Kind, class.Objective = report.Ceiling, nil
 		d.Results = append(d.Results, random, class)
 	}
 	float := result("plain vectors", 0, 0.43)
-	float.Kind, float.BytesPerItem, float.TrainSeconds, float.EncodeMicroseconds, float.DistinctCodes = report.Ceiling, 3136, 0, 0, 0
+	float.Kind, float.BytesPerItem = report.Ceiling, 3136
+	float.TrainSeconds, float.EncodeMicroseconds, float.DistinctCodes = 0, 0, 0
 	float.MAPLow, float.MAPHigh, float.Usage = 0, 0, report.Usage{}
 	float.PRCurve = result("", 64, 0.43).PRCurve
 	d.Results = append(d.Results, float)
@@ -132,19 +162,24 @@ func large(t *testing.T) report.Data {
 	for _, method := range []string{"FastHash, 64 bits", "LSH, 64 bits"} {
 		for q := range 4 {
 			class := query.Class[q*3]
-			s := report.Search{Method: method, Query: report.Picture{PNG: picture(t, query.X.Row(q*3)), Name: fmt.Sprint(q * 3), Label: fashion.Names[class]}}
+			s := report.Search{Method: method, Query: report.Picture{
+				PNG: picture(t, query.X.Row(q*3)), Name: fmt.Sprint(q * 3), Label: fashion.Names[class],
+			}}
 			for at := rng.IntN(3000); len(s.Hits) < 10; at++ {
 				right := base.Class[at] == class
 				if right || rng.Float64() < 0.03*float64(len(method)-14)/3 || method[0] == 'L' && rng.Float64() < 0.06 {
-					s.Hits = append(s.Hits, report.Hit{Picture: report.Picture{PNG: picture(t, base.X.Row(at)), Name: fmt.Sprint(at), Label: fashion.Names[base.Class[at]]},
-						Distance: fmt.Sprint(len(s.Hits) / 3), Right: right})
+					found := report.Picture{
+						PNG: picture(t, base.X.Row(at)), Name: fmt.Sprint(at), Label: fashion.Names[base.Class[at]],
+					}
+					s.Hits = append(s.Hits, report.Hit{Picture: found, Distance: fmt.Sprint(len(s.Hits) / 3), Right: right})
 				}
 			}
 			d.Searches = append(d.Searches, s)
 		}
 	}
 	d.Confusions = report.Confusions{Method: "FastHash, 64 bits", Top: 100, Pairs: []report.Confusion{
-		{Query: "shirt", Found: "T-shirt", Share: 0.181}, {Query: "shirt", Found: "coat", Share: 0.122}, {Query: "coat", Found: "pullover", Share: 0.097},
+		{Query: "shirt", Found: "T-shirt", Share: 0.181}, {Query: "shirt", Found: "coat", Share: 0.122},
+		{Query: "coat", Found: "pullover", Share: 0.097},
 		{Query: "pullover", Found: "shirt", Share: 0.081}, {Query: "sneaker", Found: "ankle boot", Share: 0.044}}}
 	return d
 }

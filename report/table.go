@@ -28,7 +28,7 @@ type tableRow struct {
 type cell struct {
 	Text string
 	Note string // a second, smaller line
-	Best bool   // of the methods of the group
+	Best bool   // among the methods of the group
 }
 
 // column is one measure of the table. Columns that no result fills are left out.
@@ -36,36 +36,37 @@ type column struct {
 	Head, Unit string
 	value      func(Result) float64
 	text       func(float64) string
-	less       bool // less is better
-	even       bool // a 0 is a number too, not a gap
+	less       bool // smaller is better
+	even       bool // 0 is a number, not a missing value
 }
 
 var columns = []column{
-	{"MAP", "", func(r Result) float64 { return r.MAP }, share, false, true},
-	{"Precision", "@100", func(r Result) float64 { return r.Precision100 }, share, false, true},
-	{"PR area", "", func(r Result) float64 { return r.PRArea }, share, false, true},
-	{"MAP of unseen", "classes", func(r Result) float64 { return r.UnseenMAP }, share, false, false},
-	{"Training", "s", func(r Result) float64 { return r.TrainSeconds }, quantity, true, false},
-	{"Encoding", "µs/vector", func(r Result) float64 { return r.EncodeMicroseconds }, quantity, true, false},
+	{"MAP", "", func(r Result) float64 { return r.MAP }, formatShare, false, true},
+	{"Precision", "@100", func(r Result) float64 { return r.Precision100 }, formatShare, false, true},
+	{"PR area", "", func(r Result) float64 { return r.PRArea }, formatShare, false, true},
+	{"MAP of unseen", "classes", func(r Result) float64 { return r.UnseenMAP }, formatShare, false, false},
+	{"Training", "s", func(r Result) float64 { return r.TrainSeconds }, formatQuantity, true, false},
+	{"Encoding", "µs/vector", func(r Result) float64 { return r.EncodeMicroseconds }, formatQuantity, true, false},
 	{"Size", "bytes/item", func(r Result) float64 { return r.BytesPerItem }, plot.Number, true, false},
 	{"Distinct", "codes", func(r Result) float64 { return float64(r.DistinctCodes) }, plot.Number, false, false},
 }
 
-// columns are those that some result fills.
+// columns returns the columns that at least one result has a number for.
 func (d Data) columns() []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return !c.even && !slices.ContainsFunc(d.Results, func(r Result) bool { return c.value(r) != 0 })
 	})
 }
 
-// groups are the results by code length, short codes first and those without a code last; within each, best first.
+// groups returns the results by code length, shortest codes first and results without a code last; within each group
+// the best comes first.
 func (d Data) groups(columns []column) []group {
 	rows := slices.Clone(d.Results)
 	slices.SortStableFunc(rows, func(a, b Result) int {
 		if (a.Bits == 0) != (b.Bits == 0) {
 			return cmp.Compare(b.Bits, a.Bits)
 		}
-		return cmp.Or(cmp.Compare(a.Bits, b.Bits), better(a, b))
+		return cmp.Or(cmp.Compare(a.Bits, b.Bits), compareMAP(a, b))
 	})
 	var groups []group
 	for len(rows) > 0 {
@@ -103,17 +104,17 @@ func (r Result) row(rivals []Result, columns []column) tableRow {
 			t.Cells = append(t.Cells, cell{Text: "–"})
 			continue
 		}
-		t.Cells = append(t.Cells, cell{Text: c.text(v), Best: r.best(c, rivals)})
+		t.Cells = append(t.Cells, cell{Text: c.text(v), Best: r.isBest(c, rivals)})
 	}
-	if low, high := r.bounds(); share(low) != share(high) {
-		t.Cells[0].Note = share(low) + "–" + share(high)
+	if low, high := r.mapBounds(); formatShare(low) != formatShare(high) {
+		t.Cells[0].Note = formatShare(low) + "–" + formatShare(high)
 	}
 	return t
 }
 
-// best tells whether no other method of the group is better. Marks do not compete, nor do columns in which all are
-// equal, and the size of an item is set by the code length.
-func (r Result) best(c column, rivals []Result) bool {
+// isBest reports whether no other method of the group is better. Floors and ceilings do not compete, and a column in
+// which all methods are equal has no best.
+func (r Result) isBest(c column, rivals []Result) bool {
 	own := c.value(r)
 	if r.Kind != Method || r.Bits == 0 {
 		return false
@@ -132,11 +133,11 @@ func (r Result) best(c column, rivals []Result) bool {
 	return differ
 }
 
-// share is a number from 0 to 1.
-func share(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
+// formatShare formats a number from 0 to 1.
+func formatShare(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
-// quantity is a measured number: two or three digits are all it is good for.
-func quantity(v float64) string {
+// formatQuantity formats a measured number with two or three significant digits.
+func formatQuantity(v float64) string {
 	switch {
 	case v >= 100:
 		return plot.Number(float64(int(v + 0.5)))
@@ -163,12 +164,12 @@ type classRow struct {
 	Bar           template.CSS // MAP of the first method as a length
 }
 
-// classes joins the tables of the methods in the curves, worst class of the first method first: one table for the
-// worst classes and one, folded away, for the rest.
+// classes joins the tables of the methods in the curves, sorted by the first method with its worst class first: one
+// table for the worst classes and one, collapsed, for the rest.
 func (d Data) classes() []classTable {
 	const most, open = 6, 20
 	var methods []Result
-	for _, m := range d.shown() {
+	for _, m := range d.curveResults() {
 		if len(m.Classes) > 0 && len(methods) < most {
 			methods = append(methods, m.Result)
 		}
@@ -180,14 +181,19 @@ func (d Data) classes() []classTable {
 	for _, m := range methods {
 		names = append(names, m.Method)
 	}
-	tables := []classTable{{"MAP by class of the query, worst class first", names, nil}, {"MAP by class of the query, continued", names, nil}}
+	tables := []classTable{
+		{"MAP by class of the query, worst class first", names, nil},
+		{"MAP by class of the query, continued", names, nil},
+	}
 	rows := slices.Clone(methods[0].Classes)
-	slices.SortStableFunc(rows, func(a, b eval.Class) int { return cmp.Or(cmp.Compare(a.MAP, b.MAP), cmp.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(rows, func(a, b eval.Class) int {
+		return cmp.Or(cmp.Compare(a.MAP, b.MAP), cmp.Compare(a.Name, b.Name))
+	})
 	for i, c := range rows {
 		r := classRow{
 			Name: c.Name, Queries: plot.Number(float64(c.Queries)), Base: plot.Number(float64(c.Base)),
-			Precision: share(c.Precision100),
-			Bar:       bar(c.MAP),
+			Precision: formatShare(c.Precision100),
+			Bar:       barLength(c.MAP),
 		}
 		best, at := -1.0, 0
 		for k, m := range methods {
@@ -197,7 +203,7 @@ func (d Data) classes() []classTable {
 				continue
 			}
 			v := m.Classes[j].MAP
-			r.Cells = append(r.Cells, cell{Text: share(v)})
+			r.Cells = append(r.Cells, cell{Text: formatShare(v)})
 			if v > best {
 				best, at = v, k
 			}
@@ -212,7 +218,7 @@ func (d Data) classes() []classTable {
 	return tables
 }
 
-// mixup is a confusion as shown.
+// mixup is a confusion formatted for the page.
 type mixup struct {
 	Query, Found, Share string
 	Bar                 template.CSS
@@ -220,17 +226,18 @@ type mixup struct {
 
 func (d Data) mixups() []mixup {
 	var shown []mixup
-	worst := 0.0 // as long as a bar gets: mix-ups are small next to 1
+	worst := 0.0 // has the longest bar: confusions are small compared with 1
 	for _, c := range d.Confusions.Pairs {
 		worst = max(worst, c.Share)
 	}
 	for _, c := range d.Confusions.Pairs {
-		shown = append(shown, mixup{c.Query, c.Found, strconv.FormatFloat(100*c.Share, 'f', 1, 64) + " %", bar(c.Share / max(worst, 1e-9))})
+		percent := strconv.FormatFloat(100*c.Share, 'f', 1, 64) + " %"
+		shown = append(shown, mixup{c.Query, c.Found, percent, barLength(c.Share / max(worst, 1e-9))})
 	}
 	return shown
 }
 
-// bar is the length of a bar behind a number.
-func bar(share float64) template.CSS {
+// barLength returns the style that sets the length of the bar behind a number.
+func barLength(share float64) template.CSS {
 	return template.CSS(fmt.Sprintf("--share:%.1f%%", 100*min(max(share, 0), 1)))
 }

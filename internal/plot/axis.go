@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Axis says how numbers become places. The zero value is linear and fits the data.
+// Axis maps numbers to positions. The zero value is linear and fits the data.
 type Axis struct {
 	Label    string
 	Log      bool
 	From, To float64   // both 0: from the data
-	Zero     bool      // a fitted linear axis begins at 0
+	Zero     bool      // a fitted linear axis starts at 0
 	Ticks    []float64 // nil: round numbers
 }
 
-func (a Axis) shows(v float64) bool {
+func (a Axis) canShow(v float64) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && (!a.Log || v > 0)
 }
 
@@ -27,7 +27,7 @@ type scale struct {
 	ticks    []float64
 }
 
-// share is the place of v: 0 at from, 1 at to, held between them.
+// share returns the position of v: 0 at from, 1 at to, clamped in between.
 func (s scale) share(v float64) float64 {
 	from, to := s.from, s.to
 	if s.log {
@@ -37,7 +37,7 @@ func (s scale) share(v float64) float64 {
 }
 
 // fit chooses the ends and the ticks. A fitted linear axis ends on ticks; a log axis ends a little beyond the data,
-// because whole decades would waste most of it.
+// because rounding to whole decades would waste space.
 func (a Axis) fit(values []float64) scale {
 	s := scale{from: a.From, to: a.To, log: a.Log, ticks: a.Ticks}
 	fitted := a.From == 0 && a.To == 0
@@ -75,7 +75,7 @@ func (a Axis) fit(values []float64) scale {
 	return s
 }
 
-// niceStep is the least of 1, 2, 2.5 and 5 times a power of ten that cuts the span into at most six.
+// niceStep returns the smallest of 1, 2, 2.5 and 5 times a power of ten that divides the span into at most six steps.
 func niceStep(span float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(span/6)))
 	for _, m := range []float64{1, 2, 2.5, 5, 10} {
@@ -86,8 +86,8 @@ func niceStep(span float64) float64 {
 	return 20 * power
 }
 
-// logTicks are the powers of ten between the ends, thinned to at most seven, or with 2 and 5 times them when they
-// are few.
+// logTicks returns the powers of ten between the ends, thinned to at most seven, or together with 2 and 5 times them
+// when there are few.
 func logTicks(from, to float64) []float64 {
 	low, high := int(math.Floor(math.Log10(from))), int(math.Ceil(math.Log10(to)))
 	between := func(multiples []float64, every int) []float64 {
@@ -114,7 +114,7 @@ func logTicks(from, to float64) []float64 {
 	return between([]float64{1, 2, 5}, 1)
 }
 
-// Number is a number as the plots write it: four digits at most after rounding, with commas in thousands.
+// Number formats a number for a plot: at most four significant digits below 10,000, with commas between thousands.
 func Number(v float64) string {
 	if v == 0 {
 		return "0"

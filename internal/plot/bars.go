@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Bars is a plot of one number for each name, longest names and all.
+// Bars is a plot with one horizontal bar for each name.
 type Bars struct {
 	Title  string
 	Desc   string
 	X      Axis    // begins at 0
-	Groups []Group // for the legend; a bar belongs to one
+	Groups []Group // for the legend; every bar belongs to one
 	Bars   []Bar
 }
 
-// Group is a kind of bars. Hollow ones are outlines, so that colour is not the only cue.
+// Group is a category of bars. Hollow bars are outlines, so that colour is not the only cue.
 type Group struct {
 	Name   string
 	Style  int
@@ -56,9 +56,9 @@ func (b Bars) layout(c canvas, titled bool) float64 {
 		names = max(names, measure(bar.Name, normal, bar.Strong))
 		values = append(values, bar.Value, bar.High)
 	}
-	names = min(names, wide*0.45)
+	names = min(names, figureWidth*0.45)
 	b.X.Zero = true
-	f := frame{left: names + 12, top: top + 6, right: wide - 46, x: b.X.fit(values)}
+	f := frame{left: names + 12, top: top + 6, right: figureWidth - 46, x: b.X.fit(values)}
 	f.bottom = f.top + pitch*float64(len(b.Bars)) + 2
 	f.y = scale{from: 0, to: 1}
 
@@ -72,12 +72,12 @@ func (b Bars) layout(c canvas, titled bool) float64 {
 		y := f.top + pitch*float64(i) + 5
 		p := f.at(bar.Value, 0)
 		c.text(point{f.left - 6, y + 11.5}, clip(bar.Name, names, normal, bar.Strong), normal, end, inkText, bar.Strong)
-		c.box(point{f.left, y}, point{p.x, y + thick}, series(g.Style), g.Hollow)
+		c.box(point{f.left, y}, point{p.x, y + thick}, seriesInk(g.Style), g.Hollow)
 		last := p.x
 		if bar.Low < bar.Value || bar.High > bar.Value {
 			low, high := f.at(bar.Low, 0).x, f.at(bar.High, 0).x
 			middle := y + thick/2
-			// A pale line below the dark one shows on the bar and off it.
+			// A pale line below the dark one keeps it visible both on the bar and beyond it.
 			c.line([]point{{low, middle}, {high, middle}}, inkSurface, 4, nil)
 			for _, end := range []float64{low, high} {
 				c.line([]point{{end, middle - 5}, {end, middle + 5}}, inkSurface, 4, nil)
@@ -108,10 +108,10 @@ func (b Bars) legend(c canvas, y float64) float64 {
 			continue
 		}
 		need := 24 + measure(g.Name, small, false) + 18
-		if x > 4 && x+need > wide {
+		if x > 4 && x+need > figureWidth {
 			x, y = 4, y+row
 		}
-		c.box(point{x, y - 9}, point{x + 18, y + 2}, series(g.Style), g.Hollow)
+		c.box(point{x, y - 9}, point{x + 18, y + 2}, seriesInk(g.Style), g.Hollow)
 		c.text(point{x + 24, y + 1}, g.Name, small, start, inkText, false)
 		x += need
 	}

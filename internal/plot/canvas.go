@@ -12,7 +12,7 @@ import (
 // canvas is what a figure is drawn on: SVG, or a recorder in the tests.
 type canvas interface {
 	line(path []point, i ink, width float64, dash []float64)
-	marker(m Marker, at point, radius float64, i ink)
+	marker(m markerShape, at point, radius float64, i ink)
 	box(from, to point, i ink, hollow bool)
 	text(at point, s string, size float64, a anchor, i ink, bold bool)
 }
@@ -29,7 +29,7 @@ const (
 )
 
 // outline returns the polygon of a marker of radius 1, clockwise. A polygon of 24 corners stands for the circle.
-func (m Marker) outline() []point {
+func (m markerShape) outline() []point {
 	around := func(n int, first float64, radii ...float64) []point {
 		ring := make([]point, n)
 		for i := range ring {
@@ -41,17 +41,17 @@ func (m Marker) outline() []point {
 	}
 	const up = -math.Pi / 2
 	switch m {
-	case Circle:
+	case circle:
 		return around(24, up, 1)
-	case Square:
+	case square:
 		return around(4, math.Pi/4, 1.2)
-	case Triangle:
+	case triangle:
 		return around(3, up, 1.3)
-	case Diamond:
+	case diamond:
 		return around(4, up, 1.3)
-	case Wedge:
+	case wedge:
 		return around(3, -up, 1.3)
-	case Cross:
+	case cross:
 		const t = 0.38 // half the thickness of the arms, before they are turned by an eighth
 		plus := []point{{-t, -1.25}, {t, -1.25}, {t, -t}, {1.25, -t}, {1.25, t}, {t, t},
 			{t, 1.25}, {-t, 1.25}, {-t, t}, {-1.25, t}, {-1.25, -t}, {-t, -t}}
@@ -59,9 +59,9 @@ func (m Marker) outline() []point {
 			plus[i] = point{(p.x - p.y) * math.Sqrt2 / 2, (p.x + p.y) * math.Sqrt2 / 2}
 		}
 		return plus
-	case Pentagon:
+	case pentagon:
 		return around(5, up, 1.2)
-	case Star:
+	case star:
 		return around(10, up, 1.5, 0.65)
 	}
 	panic(fmt.Sprintf("plot: no marker %d", m))

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Numbers is a plot of lines as a table: a row for each tick of the x axis, a column for each series. It is what a
-// reader has who cannot see the plot. Values between two points lie on the drawn line; outside of a series there
-// is a dash.
+// Numbers returns the plot as a table, for readers who cannot see it: a row for each tick of the x axis and a column
+// for each series. Values between two points are interpolated as the line is drawn; outside the range of a series
+// there is a dash.
 func (l Lines) Numbers() (head []string, rows [][]string) {
 	head = []string{l.X.Label}
 	var xs []float64
@@ -37,7 +37,7 @@ func (l Lines) Numbers() (head []string, rows [][]string) {
 	return head, rows
 }
 
-// value is the height of the line at t, by straight lines in the scale of the x axis.
+// value returns the height of the line at t, interpolated linearly in the scale of the x axis.
 func (l Lines) value(s Series, x scale, t float64) (float64, bool) {
 	at := l.visible(s)
 	slices.SortStableFunc(at, func(a, b int) int {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ink is a colour by its role. Series follow the named ones.
+// ink is a colour by its role. The inks of series follow the named ones.
 type ink int
 
 const (
@@ -16,9 +16,9 @@ const (
 	inkSeries
 )
 
-func series(style int) ink { return inkSeries + ink(style%len(Styles)) }
+func seriesInk(style int) ink { return inkSeries + ink(style%len(Styles)) }
 
-// Theme is the colours by role, as #RRGGBB.
+// Theme holds the colours by role, as #RRGGBB.
 type Theme struct {
 	Surface, Text, Muted, Grid string
 	Series                     []string // one for each of Styles
@@ -26,7 +26,7 @@ type Theme struct {
 
 // The colours of Okabe and Ito (Color Universal Design, 2008). On white, their orange, sky blue and yellow have less
 // than the contrast of 3:1 that thin lines need, so those are darkened; on black the blue, green and purple are
-// moved instead. A test computes every contrast, and every difference as seen by the three kinds of colour-blind.
+// moved instead. A test computes every contrast, and every difference as seen with three kinds of colour blindness.
 var (
 	Light = Theme{"#FFFFFF", "#1B1D1F", "#555C64", "#DFE3E6",
 		[]string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#735000", "#5097C8", "#9C942B", "#1B1D1F"}}
@@ -34,40 +34,40 @@ var (
 		[]string{"#2F86C8", "#D55E00", "#55BEA2", "#C06C9A", "#E69F00", "#9CD3F2", "#F1E653", "#E8EAED"}}
 )
 
-// Style is what tells a series apart besides its colour.
+// Style distinguishes a series by more than its colour.
 type Style struct {
-	Dash   []float64 // lengths of strokes and gaps; nil draws through
-	Marker Marker
+	Dash   []float64 // lengths of strokes and gaps; nil for a solid line
+	Marker markerShape
 }
 
-// Styles are the looks of series; their colours are in Theme.Series.
+// Styles are the styles of series; their colours are in Theme.Series.
 var Styles = []Style{
-	{nil, Circle},
-	{[]float64{9, 3}, Square},
-	{[]float64{2, 2.5}, Triangle},
-	{[]float64{9, 3, 2, 3}, Diamond},
-	{[]float64{14, 4}, Wedge},
-	{[]float64{5, 2.5}, Cross},
-	{[]float64{9, 3, 2, 3, 2, 3}, Pentagon},
-	{[]float64{1.5, 4}, Star},
+	{nil, circle},
+	{[]float64{9, 3}, square},
+	{[]float64{2, 2.5}, triangle},
+	{[]float64{9, 3, 2, 3}, diamond},
+	{[]float64{14, 4}, wedge},
+	{[]float64{5, 2.5}, cross},
+	{[]float64{9, 3, 2, 3, 2, 3}, pentagon},
+	{[]float64{1.5, 4}, star},
 }
 
-// Marker is a shape.
-type Marker int
+// markerShape is the shape of a marker.
+type markerShape int
 
 // The shapes of markers.
 const (
-	Circle Marker = iota
-	Square
-	Triangle
-	Diamond
-	Wedge // a triangle on its point
-	Cross
-	Pentagon
-	Star
+	circle markerShape = iota
+	square
+	triangle
+	diamond
+	wedge // a triangle on its point
+	cross
+	pentagon
+	star
 )
 
-// CSS gives the roles and series their colours in a page, by variables for both themes. It covers what Inline draws.
+// CSS returns the style sheet for figures drawn by Inline, with variables for the light and the dark theme.
 func CSS() string {
 	var b strings.Builder
 	set := func(t Theme) {
@@ -87,7 +87,7 @@ func CSS() string {
 	return b.String()
 }
 
-// colour of the ink in a theme.
+// colour returns the colour of the ink in a theme.
 func (t Theme) colour(i ink) string {
 	if i >= inkSeries {
 		return t.Series[i-inkSeries]

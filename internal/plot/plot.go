@@ -1,12 +1,12 @@
-// Package plot draws the few kinds of plots that a report needs, as SVG and as PNG, from one layout.
+// Package plot draws the few kinds of plots that a report needs as SVG.
 //
 //	Lines    curves and points over linear or logarithmic axes
 //	Bars     one horizontal bar for each name, with bounds
-//	Figure   either of them: SVG for a page, SVG and PNG for a file
+//	Figure   either of them, for a page (Inline) or as a file (WriteSVG)
 //
-// A series is told by colour, dash and marker at once, so that it is still told in print and by the colour-blind.
-// Every figure carries its title and a description in words, for those who hear it. The layout measures text in one
-// fixed font, and the same figure gives the same bytes everywhere.
+// Series differ in colour, dash and marker at once, so that they can be told apart in print and by colour-blind
+// readers. Every figure carries its title and a description in words for screen readers. The layout measures text in
+// one fixed font, and the same figure gives the same bytes everywhere.
 package plot
 
 import (
@@ -21,14 +21,14 @@ import (
 type Figure interface {
 	// Heading is the title.
 	Heading() string
-	// Describe says in words what there is to see.
+	// Describe describes the figure in words.
 	Describe() string
-	// layout draws onto the canvas and returns the height that it took; the width is always wide.
+	// layout draws onto the canvas and returns the height it used; the width is always figureWidth.
 	layout(c canvas, titled bool) float64
 }
 
-// wide is the width of every figure in its own units: small enough to be read on a phone without zooming.
-const wide = 440
+// figureWidth is the width of every figure in its own units, small enough to be read on a phone without zooming.
+const figureWidth = 440
 
 const (
 	small  = 12 // text size of ticks and legend
@@ -39,25 +39,25 @@ const (
 // Series is one line, or one set of points.
 type Series struct {
 	Name   string
-	X, Y   []float64 // of equal length; points that are not finite are left out, and not positive ones of a log axis
-	Style  int       // number of colour, dash and marker together; see Styles
-	Strong bool      // drawn thicker: the one to look at
+	X, Y   []float64 // of equal length; values that are not finite, or not positive on a log axis, are left out
+	Style  int       // index of colour, dash and marker; see Styles
+	Strong bool      // drawn thicker, for the most important series
 	Points bool      // markers without a line
 }
 
 // Lines is a plot of series. The zero values of the axes fit them to the data.
 type Lines struct {
 	Title  string
-	Desc   string // first sentence of the description; the rest is drawn from the series
+	Desc   string // first sentence of the description; the rest is derived from the series
 	X, Y   Axis
 	Series []Series
-	Direct bool // names beside the points in place of a legend; for series of single points
+	Direct bool // names beside the points instead of a legend; for series of single points
 }
 
 // Heading is the title.
 func (l Lines) Heading() string { return l.Title }
 
-// Describe says in words where every series begins and ends.
+// Describe describes in words where every series starts and ends.
 func (l Lines) Describe() string {
 	var b strings.Builder
 	b.WriteString(l.Desc)
@@ -74,19 +74,20 @@ func (l Lines) Describe() string {
 			fmt.Fprintf(&b, "%s: %s at %s.", s.Name, Number(s.Y[first]), Number(s.X[first]))
 			continue
 		}
-		fmt.Fprintf(&b, "%s: from %s at %s to %s at %s.", s.Name, Number(s.Y[first]), Number(s.X[first]), Number(s.Y[last]), Number(s.X[last]))
+		fmt.Fprintf(&b, "%s: from %s at %s to %s at %s.", s.Name,
+			Number(s.Y[first]), Number(s.X[first]), Number(s.Y[last]), Number(s.X[last]))
 	}
 	return b.String()
 }
 
-// visible are the points of the series that can be drawn.
+// visible returns the indices of the points that can be drawn.
 func (l Lines) visible(s Series) []int {
 	if len(s.X) != len(s.Y) {
 		panic(fmt.Sprintf("plot: series %q has %d x and %d y", s.Name, len(s.X), len(s.Y)))
 	}
 	var at []int
 	for i := range s.X {
-		if l.X.shows(s.X[i]) && l.Y.shows(s.Y[i]) {
+		if l.X.canShow(s.X[i]) && l.Y.canShow(s.Y[i]) {
 			at = append(at, i)
 		}
 	}
@@ -114,7 +115,7 @@ func (l Lines) layout(c canvas, titled bool) float64 {
 			xs, ys = append(xs, s.X[i]), append(ys, s.Y[i])
 		}
 	}
-	f := frame{top: top + 24, right: wide - 14, x: l.X.fit(xs), y: l.Y.fit(ys)}
+	f := frame{top: top + 24, right: figureWidth - 14, x: l.X.fit(xs), y: l.Y.fit(ys)}
 	f.bottom = f.top + 236
 	for _, t := range f.y.ticks {
 		f.left = max(f.left, measure(Number(t), small, false)+10)
@@ -122,22 +123,21 @@ func (l Lines) layout(c canvas, titled bool) float64 {
 	drawAxes(c, f, l.X.Label, l.Y.Label)
 
 	for i, s := range slices.Backward(l.Series) { // the first ones matter most: they lie on top
-		l.draw(c, f, i, s)
+		l.drawSeries(c, f, i, s)
 	}
 	if l.Direct {
-		l.name(c, f)
+		l.labelPoints(c, f)
 		return f.bottom + 42
 	}
 	return l.legend(c, f.bottom+50)
 }
 
 func drawTitle(c canvas, title string) float64 {
-	c.text(point{4, 18}, clip(title, wide-8, 14, true), 14, start, inkText, true)
+	c.text(point{4, 18}, clip(title, figureWidth-8, 14, true), 14, start, inkText, true)
 	return 24
 }
 
-// drawAxes draws the grid, the ticks and the two names. The name of the y axis lies level on top of it: nobody has
-// to turn their head.
+// drawAxes draws the grid, the ticks and the two labels. The label of the y axis is horizontal, above the axis.
 func drawAxes(c canvas, f frame, x, y string) {
 	for _, t := range f.y.ticks {
 		p := f.at(f.x.from, t)
@@ -149,7 +149,7 @@ func drawAxes(c canvas, f frame, x, y string) {
 		p := f.at(t, f.y.from)
 		c.line([]point{{p.x, f.bottom}, {p.x, f.bottom + 4}}, inkMuted, 1, nil)
 		half := measure(Number(t), small, false) / 2
-		middle := min(p.x, wide-half-1)
+		middle := min(p.x, figureWidth-half-1)
 		if middle-half < free+5 {
 			continue
 		}
@@ -157,12 +157,12 @@ func drawAxes(c canvas, f frame, x, y string) {
 		free = middle + half
 	}
 	c.line([]point{{f.left, f.bottom}, {f.right, f.bottom}}, inkMuted, 1, nil)
-	c.text(point{4, f.top - 11}, clip(y, wide-8, normal, false), normal, start, inkText, false)
-	c.text(point{f.right, f.bottom + 35}, clip(x, wide-8, normal, false), normal, end, inkText, false)
+	c.text(point{4, f.top - 11}, clip(y, figureWidth-8, normal, false), normal, start, inkText, false)
+	c.text(point{f.right, f.bottom + 35}, clip(x, figureWidth-8, normal, false), normal, end, inkText, false)
 }
 
-// draw draws one series. Lines of many points have a marker at a few of them, at other places for every series.
-func (l Lines) draw(c canvas, f frame, number int, s Series) {
+// drawSeries draws one series. Lines of many points have a marker at a few of them, at other places for every series.
+func (l Lines) drawSeries(c canvas, f frame, number int, s Series) {
 	const few = 7
 	style := Styles[s.Style%len(Styles)]
 	at := l.visible(s)
@@ -175,20 +175,20 @@ func (l Lines) draw(c canvas, f frame, number int, s Series) {
 		width, radius = 3, 5
 	}
 	if !s.Points && len(path) > 1 {
-		c.line(path, series(s.Style), width, style.Dash)
+		c.line(path, seriesInk(s.Style), width, style.Dash)
 	}
 	if len(path) <= few+2 || s.Points {
 		for _, p := range path {
-			c.marker(style.Marker, p, radius, series(s.Style))
+			c.marker(style.Marker, p, radius, seriesInk(s.Style))
 		}
 		return
 	}
-	// By distance along x, since points lie as close as the data made them.
+	// Markers are spaced evenly along x, since points may lie arbitrarily close together.
 	step := (path[len(path)-1].x - path[0].x) / few
 	next := path[0].x + float64(step*float64(1+number%4)/4)
 	for _, p := range path {
 		if p.x >= next {
-			c.marker(style.Marker, p, radius, series(s.Style))
+			c.marker(style.Marker, p, radius, seriesInk(s.Style))
 			next += step * math.Ceil((p.x-next)/step+1e-9)
 		}
 	}
@@ -201,36 +201,36 @@ func (l Lines) legend(c canvas, y float64) float64 {
 	for _, s := range l.Series {
 		widest = max(widest, measure(s.Name, small, s.Strong))
 	}
-	columns := max(1, min(3, int((wide-8)/(sample+6+widest+gap))))
+	columns := max(1, min(3, int((figureWidth-8)/(sample+6+widest+gap))))
 	rows := (len(l.Series) + columns - 1) / columns
 	for i, s := range l.Series {
 		style := Styles[s.Style%len(Styles)]
-		at := point{4 + float64(i/rows)*(wide-8)/float64(columns), y + 8 + float64(i%rows)*row}
+		at := point{4 + float64(i/rows)*(figureWidth-8)/float64(columns), y + 8 + float64(i%rows)*row}
 		width, radius := 1.8, 4.0
 		if s.Strong {
 			width, radius = 3, 5
 		}
 		if !s.Points {
-			c.line([]point{at, {at.x + sample, at.y}}, series(s.Style), width, style.Dash)
+			c.line([]point{at, {at.x + sample, at.y}}, seriesInk(s.Style), width, style.Dash)
 		}
-		c.marker(style.Marker, point{at.x + sample/2, at.y}, radius, series(s.Style))
-		room := float64(wide-8)/float64(columns) - sample - 6
+		c.marker(style.Marker, point{at.x + sample/2, at.y}, radius, seriesInk(s.Style))
+		room := float64(figureWidth-8)/float64(columns) - sample - 6
 		c.text(point{at.x + sample + 6, at.y + 4}, clip(s.Name, room, small, s.Strong), small, start, inkText, s.Strong)
 	}
 	return y + float64(rows)*row + 4
 }
 
-// rect is the room that something takes.
+// rect is the space that an element occupies.
 type rect struct{ left, top, right, bottom float64 }
 
 func (r rect) meets(o rect) bool {
 	return r.left < o.right && o.left < r.right && r.top < o.bottom && o.top < r.bottom
 }
 
-// name writes the names beside the points. Each tries places to the right and left of its point, then over and under
-// it, then further and further up and down, and takes the first that neither leaves the frame nor meets a marker or
-// an earlier name; one further off has a thin line to its point.
-func (l Lines) name(c canvas, f frame) {
+// labelPoints writes the names beside the points. Each tries places to the right and left of its point, then over and
+// under it, then further and further up and down, and takes the first that neither leaves the frame nor meets a marker
+// or an earlier name; one further off has a thin line to its point.
+func (l Lines) labelPoints(c canvas, f frame) {
 	const pitch, most = 14, 12
 	var taken []rect
 	var marks []point
@@ -247,16 +247,17 @@ func (l Lines) name(c canvas, f frame) {
 		w := measure(s.Name, small, s.Strong)
 		places := []point{{8, 4}, {-8 - w, 4}, {-w / 2, -9}, {-w / 2, 18}}
 		for k := 1.0; k <= most; k++ {
-			places = append(places, point{12, 4 - k*pitch}, point{-12 - w, 4 - k*pitch}, point{12, 4 + k*pitch}, point{-12 - w, 4 + k*pitch})
+			places = append(places, point{12, 4 - k*pitch}, point{-12 - w, 4 - k*pitch},
+				point{12, 4 + k*pitch}, point{-12 - w, 4 + k*pitch})
 		}
 		at := slices.IndexFunc(places, func(d point) bool {
 			b := rect{p.x + d.x, p.y + d.y - 10, p.x + d.x + w, p.y + d.y + 3}
-			inside := b.left >= f.left && b.right <= wide-2 && b.top >= f.top-8 && b.bottom <= f.bottom
+			inside := b.left >= f.left && b.right <= figureWidth-2 && b.top >= f.top-8 && b.bottom <= f.bottom
 			return inside && !slices.ContainsFunc(taken, b.meets)
 		})
 		at = max(at, 0) // no room anywhere: beside the point, over whatever is there
 		d := places[at]
-		to := point{min(p.x+d.x, wide-2-w), p.y + d.y}
+		to := point{min(p.x+d.x, figureWidth-2-w), p.y + d.y}
 		taken = append(taken, rect{to.x, to.y - 10, to.x + w, to.y + 3})
 		if at > 3 {
 			near := point{to.x - 2, to.y - 4}
@@ -264,7 +265,7 @@ func (l Lines) name(c canvas, f frame) {
 				near.x = to.x + w + 2
 			}
 			c.line([]point{p, near}, inkMuted, 0.8, nil)
-			c.marker(Styles[s.Style%len(Styles)].Marker, p, 4, series(s.Style)) // back over its line
+			c.marker(Styles[s.Style%len(Styles)].Marker, p, 4, seriesInk(s.Style)) // back over its line
 		}
 		c.text(to, s.Name, small, start, inkText, s.Strong)
 	}

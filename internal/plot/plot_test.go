@@ -79,8 +79,9 @@ func TestAxesHoldTheirData(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{
-		0: "0", 0.1: "0.1", 0.30000000000000004: "0.3", 1234567: "1,234,567", 2000: "2,000", 999.96: "1,000", 0.75312: "0.7531",
-		-1500: "−1,500", 12.5: "12.5", 1e-7: "1e-07", 0.00125: "0.0013", 16: "16", 3.14159: "3.142", 99999.6: "100,000",
+		0: "0", 0.1: "0.1", 0.30000000000000004: "0.3", 1234567: "1,234,567", 2000: "2,000", 999.96: "1,000",
+		0.75312: "0.7531",
+		-1500:   "−1,500", 12.5: "12.5", 1e-7: "1e-07", 0.00125: "0.0013", 16: "16", 3.14159: "3.142", 99999.6: "100,000",
 	} {
 		if got := Number(v); got != want {
 			t.Errorf("%v is written %q, want %q", v, got, want)
@@ -102,8 +103,14 @@ func few() Lines {
 }
 
 func bars() Bars {
-	return Bars{Title: "Bars", X: Axis{Label: "MAP"}, Groups: []Group{{Name: "a", Style: 0}, {Name: "b", Style: 3, Hollow: true}},
-		Bars: []Bar{{Name: "first", Value: 0.8, Low: 0.7, High: 0.9, Strong: true}, {Name: "a name far too long for the room that there is", Value: 0.5, Low: 0.5, High: 0.5, Group: 1}}}
+	return Bars{
+		Title: "Bars", X: Axis{Label: "MAP"},
+		Groups: []Group{{Name: "a", Style: 0}, {Name: "b", Style: 3, Hollow: true}},
+		Bars: []Bar{
+			{Name: "first", Value: 0.8, Low: 0.7, High: 0.9, Strong: true},
+			{Name: "a name far too long for the room that there is", Value: 0.5, Low: 0.5, High: 0.5, Group: 1},
+		},
+	}
 }
 
 func TestSVGIsXML(t *testing.T) {
@@ -127,7 +134,7 @@ func TestSVGIsXML(t *testing.T) {
 					names[e.Name.Local] = content
 				}
 			}
-			if want := legal(f.Heading()); names["title"] != want || names["desc"] != legal(f.Describe()) {
+			if want := xmlText(f.Heading()); names["title"] != want || names["desc"] != xmlText(f.Describe()) {
 				t.Errorf("title and desc are %q, want %q and %q", names, want, f.Describe())
 			}
 			if strings.Contains(text, "<script") {
@@ -144,7 +151,9 @@ func TestSVGIsXML(t *testing.T) {
 }
 
 func TestPointsThatCannotBeDrawnAreLeftOut(t *testing.T) {
-	l := Lines{X: Axis{Log: true}, Series: []Series{{Name: "s", X: []float64{0, -1, 1, 10, 100}, Y: []float64{1, 1, 2, math.NaN(), math.Inf(1)}}}}
+	l := Lines{X: Axis{Log: true}, Series: []Series{
+		{Name: "s", X: []float64{0, -1, 1, 10, 100}, Y: []float64{1, 1, 2, math.NaN(), math.Inf(1)}},
+	}}
 	if got := l.Describe(); got != "s: 2 at 1." {
 		t.Errorf("described as %q", got)
 	}
@@ -171,8 +180,8 @@ func TestSVGHasTheInk(t *testing.T) {
 			t.Error("the same figure gives other bytes")
 		}
 		text := b.String()
-		if !strings.Contains(text, fmt.Sprintf(`width="%d"`, wide)) {
-			t.Errorf("%s: the file is not %d wide", f.Heading(), wide)
+		if !strings.Contains(text, fmt.Sprintf(`width="%d"`, figureWidth)) {
+			t.Errorf("%s: the file is not %d wide", f.Heading(), figureWidth)
 		}
 		inks := []string{Light.Text, Light.Muted, Light.Grid, Light.Series[0], Light.Series[3]}
 		if _, ok := f.(Lines); ok {
@@ -184,7 +193,7 @@ func TestSVGHasTheInk(t *testing.T) {
 			}
 		}
 		first := text[strings.Index(text, "</desc>"):]
-		if !strings.HasPrefix(first, fmt.Sprintf("</desc>\n<rect width=\"%d\" height=", wide)) ||
+		if !strings.HasPrefix(first, fmt.Sprintf("</desc>\n<rect width=\"%d\" height=", figureWidth)) ||
 			!strings.Contains(first[:strings.Index(first, "/>")], `fill="`+Light.Surface+`"`) {
 			t.Errorf("%s: the paper is not drawn first", f.Heading())
 		}
@@ -196,7 +205,8 @@ func TestSVGHasTheInk(t *testing.T) {
 func TestDashesAreThoseOfTheStyle(t *testing.T) {
 	var l Lines
 	for i := range Styles {
-		l.Series = append(l.Series, Series{Name: fmt.Sprint(i), Style: i, X: []float64{0, 1, 2}, Y: []float64{0, float64(i), 1}})
+		y := []float64{0, float64(i), 1}
+		l.Series = append(l.Series, Series{Name: fmt.Sprint(i), Style: i, X: []float64{0, 1, 2}, Y: y})
 	}
 	drawn := map[string]int{}
 	for element := range strings.Lines(drawSVG(l, "", true)) {
@@ -229,7 +239,8 @@ func TestWidths(t *testing.T) {
 			}
 		}
 		if !(table['i'] < table['e'] && table['e'] < table['m'] && table['m'] < table['W']) {
-			t.Errorf("weight %d: i, e, m and W are %v, %v, %v and %v", weight, table['i'], table['e'], table['m'], table['W'])
+			t.Errorf("weight %d: i, e, m and W are %v, %v, %v and %v em wide", weight,
+				table['i'], table['e'], table['m'], table['W'])
 		}
 	}
 	if regular, bold := measure("precision", 12, false), measure("precision", 12, true); bold <= regular {
@@ -243,9 +254,9 @@ type recorder struct {
 	names []string
 }
 
-func (r *recorder) line([]point, ink, float64, []float64) {}
-func (r *recorder) marker(Marker, point, float64, ink)    {}
-func (r *recorder) box(point, point, ink, bool)           {}
+func (r *recorder) line([]point, ink, float64, []float64)   {}
+func (r *recorder) marker(markerShape, point, float64, ink) {}
+func (r *recorder) box(point, point, ink, bool)             {}
 func (r *recorder) text(at point, s string, size float64, a anchor, _ ink, bold bool) {
 	w := measure(s, size, bold)
 	at.x -= w * float64(a) / 2
@@ -263,13 +274,14 @@ func TestTextNeitherMeetsNorLeaves(t *testing.T) {
 	long := few()
 	long.Title = strings.Repeat("a very long title ", 9)
 	for i := range 8 {
-		long.Series = append(long.Series, Series{Name: strings.Repeat("long name ", i*2), X: []float64{1, 2}, Y: []float64{1, 1e6}, Style: i})
+		name := strings.Repeat("long name ", i*2)
+		long.Series = append(long.Series, Series{Name: name, X: []float64{1, 2}, Y: []float64{1, 1e6}, Style: i})
 	}
 	for _, f := range []Figure{few(), bars(), crowd, long, Lines{X: Axis{From: 1e6, To: 9e6}, Series: few().Series}} {
 		r := &recorder{}
 		height := f.layout(r, true)
 		for i, a := range r.texts {
-			if a.left < -0.5 || a.right > wide+0.5 || a.top < 0 || a.bottom > height {
+			if a.left < -0.5 || a.right > figureWidth+0.5 || a.top < 0 || a.bottom > height {
 				t.Errorf("%q leaves the figure: %+v", r.names[i], a)
 			}
 			for k, b := range r.texts[:i] {
@@ -290,14 +302,19 @@ func TestNumbersLieOnTheLine(t *testing.T) {
 	if got := fmt.Sprint(head, rows); got != "[x a b] [[0 10 –] [1 15 5] [2 20 7]]" {
 		t.Errorf("the table is %s", got)
 	}
-	l = Lines{X: Axis{Log: true, Ticks: []float64{1, 10, 100}}, Series: []Series{{Name: "a", X: []float64{1, 100}, Y: []float64{0, 1}}}}
+	l = Lines{
+		X:      Axis{Log: true, Ticks: []float64{1, 10, 100}},
+		Series: []Series{{Name: "a", X: []float64{1, 100}, Y: []float64{0, 1}}},
+	}
 	if _, rows := l.Numbers(); rows[1][1] != "0.5" {
 		t.Errorf("halfway on a log axis is %s", rows[1][1])
 	}
 }
 
 func TestClip(t *testing.T) {
-	for _, s := range []string{"", "short", "Übergröße für alle Kinder", strings.Repeat("界", 40), strings.Repeat("wide ", 40)} {
+	for _, s := range []string{
+		"", "short", "Übergröße für alle Kinder", strings.Repeat("界", 40), strings.Repeat("wide ", 40),
+	} {
 		got := clip(s, 100, 12, false)
 		if measure(got, 12, false) > 100 {
 			t.Errorf("%q is still %v wide", got, measure(got, 12, false))

@@ -1,0 +1,30 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"hashgrove/report"
+)
+
+func ExampleWrite() {
+	var page bytes.Buffer
+	err := report.Write(&page, report.Data{
+		Title:  "Which codes for the shop?",
+		Advice: []string{"Use FastHash with 32 bits."},
+		Results: []report.Result{
+			{Method: "LSH", Bits: 32, MAP: 0.35, Precision100: 0.41},
+			{Method: "FastHash", Bits: 32, MAP: 0.75, Precision100: 0.80, Supervised: true, Recommended: true},
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(strings.HasPrefix(page.String(), "<!DOCTYPE html>"))
+	fmt.Println(strings.Contains(page.String(), "MAP of FastHash, 32 bits"))
+	// Output:
+	// true
+	// true
+}
