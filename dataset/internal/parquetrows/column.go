@@ -224,6 +224,9 @@ func (c *Column) AppendTexts(dst []string, limit int) (out []string, err error) 
 
 // text is the value with all its digits; a whole float has no point.
 func (c *Column) text(v *parquet.Value) string {
+	if c.field.write != nil {
+		return c.field.write(v)
+	}
 	switch c.field.kind {
 	case format.ByteArray:
 		return string(v.ByteArray())

@@ -6,22 +6,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 )
 
 // Field is a column that holds, in every row, one value or a list of them.
 type Field struct {
-	Name   string // with dots inside of groups; of a list the name of the list, not of its items
-	List   bool
-	Number bool // values can be read as numbers
-	Text   bool // values can be read as text: strings, numbers, true and false
+	Name     string // with dots inside of groups; of a list the name of the list, not of its items
+	List     bool
+	Number   bool // values can be read as numbers
+	Text     bool // values can be read as text: strings, numbers, true and false, dates and times
+	Quantity bool // the text is always a number
 
 	leaf     int // number of the column in the file
 	listed   int // definition level from which a list has an item
 	kind     format.Type
 	unsigned bool
-	half     bool // two bytes are a float16
+	half     bool                        // two bytes are a float16
+	write    func(*parquet.Value) string // the text of an annotated value; nil for plain ones
 }
 
 // readSchema turns the tree of the schema, written depth first, into fields, and checks its shape.
@@ -149,6 +152,12 @@ func (w *walk) leaf(e *format.SchemaElement, path []string, up level) {
 		f.Number, f.Text = f.half, f.half
 	default:
 		f.Text = text
+	}
+	f.Quantity = f.Number && e.Type.V != format.Boolean
+	if f.write = writer(e); f.write != nil {
+		_, decimal := e.LogicalType.Value.(*format.DecimalType)
+		f.Text = true
+		f.Quantity = decimal || e.ConvertedType.Valid && e.ConvertedType.V == deprecated.Decimal
 	}
 	w.fields = append(w.fields, f)
 }
