@@ -2,12 +2,15 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"hashgrove/internal/plain"
 )
 
 // The binary versions of CIFAR-10 and CIFAR-100: records of one label byte (CIFAR-100: a coarse and a fine one),
@@ -60,8 +63,8 @@ func (c *cifarFormat) open(in *input, cols columns) (reader, header, error) {
 
 // classNames reads a name per line, or makes up numbers where there is no such file.
 func classNames(path string, n int) ([]string, error) {
-	f, err := os.Open(path)
-	if os.IsNotExist(err) {
+	f, err := plain.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		names := make([]string, n)
 		for i := range names {
 			names[i] = strconv.Itoa(i)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"hashgrove/internal/plain"
 )
 
 const (
@@ -33,7 +35,7 @@ type input struct {
 
 // openInput opens a regular file. Compression is recognised by content, whatever the name says.
 func openInput(path string) (*input, error) {
-	info, err := os.Stat(path)
+	info, err := plain.Stat(path)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +43,7 @@ func openInput(path string) (*input, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is not a file: data are read more than once, so folders and pipes cannot be used", path)
 	}
-	f, err := os.Open(path)
+	f, err := plain.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -84,17 +86,6 @@ func (in *input) unpack(f *os.File) error {
 	}
 	in.buf = bufio.NewReaderSize(r, maxTake)
 	return nil
-}
-
-// foreignPacking names a compression that is not read, or is "".
-func foreignPacking(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		return "xz"
-	case bytes.HasPrefix(head, []byte("BZh")):
-		return "bzip2"
-	}
-	return ""
 }
 
 func (in *input) damaged(err error) error {

@@ -127,7 +127,7 @@ func (c *csv) next(rec *record) error {
 	}
 	c.row++
 	if len(c.fields) != c.width {
-		return c.bad("", fmt.Sprintf("%d fields instead of %d", len(c.fields), c.width))
+		return c.bad("", fmt.Sprintf("%s instead of %d", fieldNoun.count(len(c.fields)), c.width))
 	}
 	for _, j := range c.vector {
 		field := c.fields[j]

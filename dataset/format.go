@@ -94,8 +94,8 @@ var formats = []format{
 	{"csv", []string{".csv"}, looksTable(",;"), openCSV("csv")},
 }
 
-// formatNames lists what --format takes.
-func formatNames() string {
+// FormatNames lists the file formats for a sentence.
+func FormatNames() string {
 	var names []string
 	for _, f := range formats {
 		names = append(names, f.name)
@@ -108,7 +108,8 @@ func formatNames() string {
 func openFile(path, formatName string, cols columns) (reader, header, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		if formatName != "" {
-			return nil, header{}, fmt.Errorf("%s: is a folder, which is read as pictures: leave out --format, or name the files in it", path)
+			return nil, header{}, &SpecError{"Format", fmt.Errorf(
+				"%s: is a folder, which is read as pictures: name no format, or name the files in it", path)}
 		}
 		return openFolder(path, cols.pictures)
 	}
@@ -139,7 +140,7 @@ func recognise(in *input, formatName string) (format, error) {
 		if i := slices.IndexFunc(formats, func(f format) bool { return f.name == strings.ToLower(formatName) }); i >= 0 {
 			return formats[i], nil
 		}
-		return format{}, fmt.Errorf("unknown format %q; the formats are %s", formatName, formatNames())
+		return format{}, fmt.Errorf("unknown format %q; the formats are %s", formatName, FormatNames())
 	}
 	head, err := in.head()
 	if err != nil {
@@ -171,13 +172,31 @@ func recognise(in *input, formatName string) (format, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return format{}, fmt.Errorf("%s: could be %s or %s: say which with --format", in.path, found[0].name, found[1].name)
-	case foreignPacking(head) != "":
-		return format{}, fmt.Errorf("%s: is compressed with %s, which is not read: decompress it, or pack it with gzip or zstd instead", in.path, foreignPacking(head))
-	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return format{}, fmt.Errorf("%s: is text in UTF-16: save it as UTF-8", in.path)
+		return format{}, &SpecError{"Format", fmt.Errorf("%s: could be %s or %s: name the format",
+			in.path, found[0].name, found[1].name)}
 	}
-	return format{}, fmt.Errorf("%s: its format is not recognised: say which it is with --format (%s)", in.path, formatNames())
+	if err := checkEncoding(in.path, head); err != nil {
+		return format{}, err
+	}
+	return format{}, &SpecError{"Format", fmt.Errorf("%s: its format is not recognised: name it, one of %s",
+		in.path, FormatNames())}
+}
+
+// checkEncoding reports a compression or a kind of text that is not read.
+func checkEncoding(path string, head []byte) error {
+	packing := ""
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return fmt.Errorf("%s: is text in UTF-16: save it as UTF-8", path)
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
+		packing = "xz"
+	case bytes.HasPrefix(head, []byte("BZh")):
+		packing = "bzip2"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s: is compressed with %s, which is not read: decompress it, or pack it with gzip or zstd instead",
+		path, packing)
 }
 
 // fileNamed is the format that the name of a file, without the ending of a compressed one, promises, or "".

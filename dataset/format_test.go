@@ -186,9 +186,9 @@ func TestRecognise(t *testing.T) {
 	const all = "npy, npz, parquet, idx, cifar10, cifar100, tar, picture, fvecs, bvecs, ivecs, jsonl, libsvm, tsv, csv"
 	runCases(t, []formatCase{
 		{"empty", "a.npy", "", columns{}, "error: a.npy: is empty"},
-		{"unknown", "a", "\x01\x02\x03", columns{}, "error: a: its format is not recognised: say which it is with --format (" + all + ")"},
-		{"prose", "a", "Dear reader\n", columns{}, "error: a: its format is not recognised: say which it is with --format (" + all + ")"},
-		{"ambiguous", "a", "\x01\x00\x00\x00\x01\x00\x00\x00", columns{}, "error: a: could be fvecs or ivecs: say which with --format"},
+		{"unknown", "a", "\x01\x02\x03", columns{}, "error: a: its format is not recognised: name it, one of " + all + ""},
+		{"prose", "a", "Dear reader\n", columns{}, "error: a: its format is not recognised: name it, one of " + all + ""},
+		{"ambiguous", "a", "\x01\x00\x00\x00\x01\x00\x00\x00", columns{}, "error: a: could be fvecs or ivecs: name the format"},
 		{"content before name", "a.csv", npyOf("<f4", false, "1, 2", float32s(1, 2)), columns{}, "npy 1x2; 1 2"},
 		{"name when content fails", "a.npy", "hello there", columns{}, "error: a.npy: is not an npy file"},
 		{"savetxt", "a.txt", "1.0e+00 2.5e+00\n3 4\n", columns{}, "csv -1x-1; 1 2.5; 3 4"},

@@ -25,6 +25,14 @@ func (s *jsonScanner) fail() error {
 	return &jsonError{msg: fmt.Sprintf("JSON cannot be read from character %d on: %s", s.i+1, excerpt(s.rest()))}
 }
 
+// end checks that nothing follows.
+func (s *jsonScanner) end() error {
+	if s.space(); s.i < len(s.b) {
+		return s.fail()
+	}
+	return nil
+}
+
 func (s *jsonScanner) rest() []byte { return s.b[min(s.i, len(s.b)):] }
 
 func (s *jsonScanner) space() {

@@ -76,7 +76,8 @@ func openJSONLines(in *input, cols columns) (reader, header, error) {
 	}
 	j.keys = [4]string{choose(cols.vector, usualKeys...), choose(cols.label, tableLabels...), choose(cols.tags, usualTags...), choose(cols.id, usualIDs...)}
 	if first[0] != '[' && j.keys[keyVector] == "" {
-		return nil, h, fmt.Errorf("%s: which key holds the vector? The first row has %s: name one with --vector", in.path, enumerate(keys))
+		return nil, h, &SpecError{"Vector", fmt.Errorf("%s: which key holds the vector? The first row has %s: name one",
+			in.path, enumerate(keys))}
 	}
 	return j, h, nil
 }
@@ -114,9 +115,7 @@ func (j *jsonLines) next(rec *record) error {
 		})
 	}
 	if err == nil {
-		if s.space(); s.i < len(s.b) {
-			err = s.fail()
-		}
+		err = s.end()
 	}
 	if err != nil {
 		return j.bad(err)

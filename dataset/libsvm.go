@@ -63,7 +63,8 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 	if cols.vector != "" {
 		n, err := strconv.Atoi(cols.vector)
 		if err != nil || n < 1 || n > maxDim {
-			return nil, h, fmt.Errorf("%s: a LibSVM file has no column %q; --vector may give the number of dimensions", in.path, cols.vector)
+			return nil, h, &SpecError{"Vector", fmt.Errorf(
+				"%s: a LibSVM file has no column %q: give the number of dimensions instead", in.path, cols.vector)}
 		}
 		s.dim = n
 	}

@@ -203,7 +203,7 @@ func TestNpz(t *testing.T) {
 		{"tags", "a.npz", npzOf(zip.Store, "X", x, "tags", tags), columns{}, "npz 2x2; 1 2 tags 0/2; 3 4 tags "},
 		{"text tags", "a.npz", npzOf(zip.Store, "X", x, "t", npyOf("|S3", false, "2,", "a,bc\x00\x00")), columns{tags: "t"}, "npz 2x2; 1 2 tags a/b; 3 4 tags c"},
 		{"bad tags", "a.npz", npzOf(zip.Store, "X", x, "tags", bad), columns{}, "npz 2x2; error: a.npz: a matrix of tags holds 2; only 0 and 1 mean something there"},
-		{"which", "a.npz", npzOf(zip.Store, "one", x, "two", x), columns{}, "error: a.npz: which array holds the vectors? It has one, two: name one with --vector"},
+		{"which", "a.npz", npzOf(zip.Store, "one", x, "two", x), columns{}, "error: a.npz: which array holds the vectors? It has one, two: name one"},
 		{"several, one usual", "a.npz", npzOf(zip.Store, "one", x, "data", x), columns{}, "npz 2x2; 1 2; 3 4"},
 		{"missing", "a.npz", npzOf(zip.Store, "X", x), columns{label: "q"}, `error: a.npz: has no array "q"; it has X`},
 		{"lengths", "a.npz", npzOf(zip.Store, "X", x, "y", short), columns{}, "error: a.npz, array y: has 1 rows, array X has 2"},

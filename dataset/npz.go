@@ -201,7 +201,8 @@ func (a *archive) vector(asked string, taken []string) (string, error) {
 	if len(tables) == 0 && refused != nil {
 		return "", refused
 	}
-	return "", fmt.Errorf("%s: which array holds the vectors? It has %s: name one with --vector", a.in.path, strings.Join(a.names, ", "))
+	return "", &SpecError{"Vector", fmt.Errorf("%s: which array holds the vectors? It has %s: name one",
+		a.in.path, strings.Join(a.names, ", "))}
 }
 
 func (z *npz) next(rec *record) error {

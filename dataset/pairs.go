@@ -247,7 +247,7 @@ func splitAt(separator byte) func([]byte) ([3]string, error) {
 			}
 		}
 		if n != 3 {
-			return field, fmt.Errorf("%s instead of 3: two rows and similar, dissimilar or unknown", noun{"field", "fields"}.count(n))
+			return field, fmt.Errorf("%s instead of 3: two rows and similar, dissimilar or unknown", fieldNoun.count(n))
 		}
 		return field, nil
 	}

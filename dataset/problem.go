@@ -10,15 +10,24 @@ import (
 	"hashgrove/supervision"
 )
 
-// What can be wrong with data, in sentences: a row names file, row and column; a whole data set says why
-// nothing can be learned from it.
+// SpecError is an error that another setting would avoid. The message says so in words; Field is for programs that call
+// the setting by a name of their own.
+type SpecError struct {
+	Field string // of Spec, or Columns for the columns of ReadAttributes
+	Err   error
+}
 
-// advise ends the complaint about a row that ends a pass with what can be done.
+func (e *SpecError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *SpecError) Unwrap() error { return e.Err }
+
+// advise adds what can be done to the error of a row that ends a pass.
 func advise(err error) error {
 	if e, ok := errors.AsType[*RowError](err); ok && e.Row < 0 {
-		return fmt.Errorf("%w; mend or remove the picture, or leave out bad ones with --skip-bad", err)
+		return &SpecError{"SkipBad", fmt.Errorf("%w; fix or remove the picture, or skip bad ones", err)}
 	}
-	return fmt.Errorf("%w; mend the row, or leave out bad rows with --skip-bad", err)
+	return &SpecError{"SkipBad", fmt.Errorf("%w; fix the row, or skip bad rows", err)}
 }
 
 // unequal is the error of files with one entry per row when there are not as many as rows.
@@ -39,7 +48,7 @@ func inFiles(paths []string) string {
 	return " in " + strings.Join(paths, ", ")
 }
 
-// checkNames refuses names of columns where the format has none, instead of leaving them unheard.
+// checkNames reports names of columns where the format has none.
 func (c columns) checkNames(path, format string) error {
 	var vector, label bool // the format takes a name for it
 	switch format {
@@ -55,18 +64,18 @@ func (c columns) checkNames(path, format string) error {
 	if format == "folder" {
 		what = "a folder of pictures"
 	}
-	none := func(name, advice string) error {
-		return fmt.Errorf("%s: %s has no columns, so none is called %q: %s", path, what, name, advice)
+	noColumn := func(name, field, advice string) error {
+		return &SpecError{field, fmt.Errorf("%s: %s has no columns, so none is called %q: %s", path, what, name, advice)}
 	}
 	switch {
 	case c.vector != "" && !vector:
-		return none(c.vector, "leave out --vector")
+		return noColumn(c.vector, "Vector", "do not name the column of the vectors")
 	case c.label != "" && !label:
-		return none(c.label, "put the labels into a file and name it with --labels")
+		return noColumn(c.label, "LabelsFile", "put the labels into a file of their own and name that")
 	case c.tags != "":
-		return none(c.tags, "put the tags into a file and name it with --tags")
+		return noColumn(c.tags, "TagsFile", "put the tags into a file of their own and name that")
 	case c.id != "":
-		return none(c.id, "put the ids into a file and name it with --ids")
+		return noColumn(c.id, "IDsFile", "put the ids into a file of their own and name that")
 	}
 	return nil
 }
@@ -138,6 +147,7 @@ var (
 	labelNoun = noun{"label", "labels"}
 	tagsNoun  = noun{"line of tags", "lines of tags"}
 	idNoun    = noun{"id", "ids"}
+	fieldNoun = noun{"field", "fields"}
 )
 
 // count says a number of things.

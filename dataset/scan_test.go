@@ -58,7 +58,7 @@ func TestDuplicateIDs(t *testing.T) {
 	a := setFile(t, dir, "a.csv", "id,x\nx,1\ny,2\nx,3\n")
 	b := setFile(t, dir, "b.csv", "id,x\nz,1\ny,5\n")
 	c := setFile(t, dir, "c.csv", "id,x\nq,nan\nr,5\n")
-	const end = "; mend the row, or leave out bad rows with --skip-bad"
+	const end = "; fix the row, or skip bad rows"
 	_, err := supervision.Scan(t.Context(), setOpen(t, Spec{Paths: []string{a}, ID: "id"}), supervision.ScanOptions{})
 	setWant(t, dir, err, `a.csv: row 3, column id: the id "x", which row 1 has already`+end)
 	ids := setFile(t, dir, "ids.txt", "0\n1\n2\n3\n1\n")

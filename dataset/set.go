@@ -298,13 +298,19 @@ func (p *pass) judge(rec *record) (*RowError, error) {
 	case s.identified && rec.id == "":
 		return p.problem(s.cols.id, "no id"+inFiles(s.spec.IDsFile)), nil
 	case !s.labelled && rec.hasLabel:
-		return nil, fmt.Errorf("%w, but the first row has none: name the labels with --label", p.problem("", "a label"))
+		return nil, p.unexpected("Label", "a label", "labels")
 	case !s.tagged && rec.hasTags:
-		return nil, fmt.Errorf("%w, but the first row has none: name the tags with --tags", p.problem("", "tags"))
+		return nil, p.unexpected("Tags", "tags", "tags")
 	case !s.identified && rec.id != "":
-		return nil, fmt.Errorf("%w, but the first row has none: name the ids with --id", p.problem("", "an id"))
+		return nil, p.unexpected("ID", "an id", "ids")
 	}
 	return nil, nil
+}
+
+// unexpected is the error of a row with something that the first row has not.
+func (p *pass) unexpected(field, has, things string) error {
+	return &SpecError{field, fmt.Errorf("%w, but the first row has none: name the column of the %s",
+		p.problem("", has), things)}
 }
 
 // add copies a good row into the chunk.

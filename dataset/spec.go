@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hashgrove/internal/plain"
 )
 
 // Spec names a data set: files of vectors, and where labels, tags, ids and pairs are. It is what every verb of
@@ -252,7 +254,7 @@ func readAll[T any](s *Set, patterns []string, what noun, read func(string) ([]T
 func expand(patterns []string, folders bool) ([]string, error) {
 	var paths []string
 	for _, p := range patterns {
-		info, err := os.Stat(p)
+		info, err := plain.Stat(p)
 		switch {
 		case err == nil && info.IsDir() && !folders:
 			return nil, fmt.Errorf("%s: is a folder, where a file is wanted", p)
@@ -260,7 +262,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 			paths = append(paths, p)
 			continue
 		case !errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(p, "*?["):
-			return nil, fmt.Errorf("cannot read: %w", err)
+			return nil, err
 		case !strings.ContainsAny(p, "*?["):
 			if near := nearestName(p); near != "" {
 				return nil, fmt.Errorf("%s: no such file; did you mean %s?", p, near)
@@ -351,6 +353,3 @@ func editDistance(a, b string) int {
 	}
 	return row[len(b)]
 }
-
-// FormatNames lists the file formats for a sentence.
-func FormatNames() string { return formatNames() }

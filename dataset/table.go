@@ -31,9 +31,27 @@ type table struct {
 	plain  []byte   // quoted fields without their quotes
 }
 
-// openTable looks at the first rows through an input of its own, settles separator and head, and leaves in before
-// the first row of data. It returns the rows it looked at.
+// openTable opens a table that may have a head and leaves it before the first row of data, some of which it returns.
+// A first row with one of the names asked for is a head.
 func openTable(in *input, format string, asked ...string) (*table, [][]string, error) {
+	t, rows, err := sampleTable(in, format)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !isHead(rows, asked) {
+		return t, rows, nil
+	}
+	return t, rows[1:], t.takeHead(rows[0])
+}
+
+// takeHead reads the first row as the names of the columns.
+func (t *table) takeHead(names []string) error {
+	t.names = names
+	return t.read()
+}
+
+// sampleTable looks at the first rows through an input of its own, which settle the separator, and returns them.
+func sampleTable(in *input, format string) (*table, [][]string, error) {
 	look, err := openInput(in.path)
 	if err != nil {
 		return nil, nil, err
@@ -74,12 +92,6 @@ func openTable(in *input, format string, asked ...string) (*table, [][]string, e
 	}
 	t = &table{in: in, comma: t.comma, width: len(rows[0])}
 	in.skipMark()
-	if isHead(rows, asked) {
-		t.names, rows = rows[0], rows[1:]
-		if err := t.read(); err != nil {
-			return nil, nil, err
-		}
-	}
 	return t, rows, nil
 }
 
@@ -164,6 +176,14 @@ func (t *table) read() error {
 			line = line[i+1:]
 		}
 	}
+}
+
+// checkWidth compares the number of fields in the present row with that of columns.
+func (t *table) checkWidth() error {
+	if len(t.fields) == t.width {
+		return nil
+	}
+	return fmt.Errorf("%s: line %d: %s instead of %d", t.in.path, t.line, fieldNoun.count(len(t.fields)), t.width)
 }
 
 // trimSpaces is bytes.TrimSpace for the common case of nothing to trim.

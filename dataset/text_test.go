@@ -34,7 +34,7 @@ func TestCSV(t *testing.T) {
 			`csv -1x-1; 1 2; bad: a.csv: row 2: 1 values instead of 2 (line 2); bad: a.csv: row 3: a vector without values (line 3); bad: a.csv: row 4, column 1: "" is not a number (line 4); bad: a.csv: row 5, column 1: "[1,]" is not a number (line 5); 3 4`},
 		{"bad rows", "a.csv", "a,b\n1,2\nx,4\n5,\n1e39,7\n8,9,10\n11\n0x1,1\n1_0,1\n12,13\n", columns{},
 			`csv -1x2; names a,b; 1 2; bad: a.csv: row 2, column a: "x" is not a number (line 3); bad: a.csv: row 3, column b: an empty field instead of a number (line 4); ` +
-				`bad: a.csv: row 4, column a: "1e39" is beyond the range of float32 (line 5); bad: a.csv: row 5: 3 fields instead of 2 (line 6); bad: a.csv: row 6: 1 fields instead of 2 (line 7); ` +
+				`bad: a.csv: row 4, column a: "1e39" is beyond the range of float32 (line 5); bad: a.csv: row 5: 3 fields instead of 2 (line 6); bad: a.csv: row 6: 1 field instead of 2 (line 7); ` +
 				`bad: a.csv: row 7, column a: "0x1" is not a number (line 8); bad: a.csv: row 8, column a: "1_0" is not a number (line 9); 12 13`},
 		{"first row bad, no head", "a.csv", "x,1\n2,3\n4,5\n", columns{}, `csv -1x2; bad: a.csv: row 1, column 1: "x" is not a number (line 1); 2 3; 4 5`},
 		{"decimal comma", "a.csv", "a;b\n1,5;2,5\n", columns{}, "error: a.csv: has no column of numbers; a number has a decimal point, no comma"},
@@ -68,7 +68,7 @@ func TestJSONLines(t *testing.T) {
 			`jsonl -1x-1; 1; bad: a.jsonl: row 2, column vector: "7}" instead of a list of numbers (line 2); bad: a.jsonl: row 3, column vector: the key twice (line 3); ` +
 				`bad: a.jsonl: row 4, column vector: no vector (line 4); bad: a.jsonl: row 5, column vector: "null" instead of a number at place 1 (line 5); bad: a.jsonl: row 6: JSON nested deeper than 64 (line 6)`},
 		{"label is a list", "a.jsonl", `{"vector":[1],"label":["a"]}` + "\n", columns{}, `jsonl -1x-1; bad: a.jsonl: row 1, column label: "[\"a\"]" instead of a string or a number (line 1)`},
-		{"which", "a.jsonl", `{"a":[1],"b":{"c":[2]}}` + "\n", columns{}, "error: a.jsonl: which key holds the vector? The first row has a, b, b.c: name one with --vector"},
+		{"which", "a.jsonl", `{"a":[1],"b":{"c":[2]}}` + "\n", columns{}, "error: a.jsonl: which key holds the vector? The first row has a, b, b.c: name one"},
 	})
 }
 
@@ -82,7 +82,7 @@ func TestLibSVM(t *testing.T) {
 			`libsvm 9x3; 5 0 1 label 1; bad: a.svm: row 2, column 1: the index does not rise (line 2); bad: a.svm: row 3, column 2: "x" is not a number (line 3); ` +
 				`bad: a.svm: row 4, column 99999999: an index beyond the 3 dimensions (line 4); bad: a.svm: row 5: "b:1" instead of index:value (line 5); bad: a.svm: row 6, column 2: "" is not a number (line 6); ` +
 				`bad: a.svm: row 7: "2" instead of index:value (line 7); bad: a.svm: row 8, column 1: the index does not rise (line 8); 0 1 0 label 2`},
-		{"no dimensions", "a.svm", "1 1:5\n", columns{vector: "x"}, `error: a.svm: a LibSVM file has no column "x"; --vector may give the number of dimensions`},
+		{"no dimensions", "a.svm", "1 1:5\n", columns{vector: "x"}, `error: a.svm: a LibSVM file has no column "x": give the number of dimensions instead`},
 		{"nothing", "a.svm", "# nothing\n", columns{}, "error: a.svm: has no rows of the form label index:value"},
 	})
 }
@@ -97,7 +97,7 @@ func TestReadValues(t *testing.T) {
 		{"y.csv", "\"a, b\"\nc\n", "a, b|c"},
 		{"y.csv", "id,other\n5,6\n", "5"},
 		{"y.csv", "a,b\n5,6\n", "error: y.csv: has 2 columns and none is called label or id: give a file with one value per line"},
-		{"y.csv", "label,b\n5,6\n7\n", "error: y.csv: line 3: 1 fields instead of 2"},
+		{"y.csv", "label,b\n5,6\n7\n", "error: y.csv: line 3: 1 field instead of 2"},
 		{"y.jsonl", "\"a\\n\"\n5\ntrue\n", "a\n|5|true"},
 		{"y.jsonl", "[5]\n", `error: y.jsonl: line 1: "[5]" instead of a string or a number`},
 		{"y.txt.gz", gzipped("a\nb\n"), "a|b"},

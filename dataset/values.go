@@ -177,8 +177,8 @@ func valueColumn(in *input, format string) (func() (string, error), error) {
 		if err := t.read(); err != nil {
 			return "", err
 		}
-		if len(t.fields) != t.width {
-			return "", fmt.Errorf("%s: line %d: %d fields instead of %d", in.path, t.line, len(t.fields), t.width)
+		if err := t.checkWidth(); err != nil {
+			return "", err
 		}
 		return string(t.fields[column]), nil
 	}, nil
