@@ -14,8 +14,9 @@ import (
 // data have none.
 //
 // A column of a text table holds numbers if all its fields are numbers, and texts otherwise. A number with needless
-// leading zeros is a text, because it is a name. An empty field is no attribute. In JSON and Parquet every value has the
-// type that the file gives it: true and false become texts, dates and times texts of ISO 8601, and null is no attribute.
+// leading zeros is a text, because it is a name. An empty field is no attribute. In JSON and Parquet every value has
+// the type that the file gives it: true and false become texts, dates and times texts of ISO 8601, and null is no
+// attribute.
 
 // Attributes is a file of attributes in memory.
 type Attributes struct {

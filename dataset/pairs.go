@@ -15,7 +15,7 @@ import (
 	"hashgrove/supervision"
 )
 
-// A file of pairs says of two rows whether they are alike, one pair a line:
+// A file of pairs says which rows are similar, one pair per line:
 //
 //	a,b,similar        also s, 1, +1
 //	a,b,dissimilar     also d, -1
@@ -25,15 +25,15 @@ import (
 // a header. Or as JSON lines: {"a": 1, "b": 2, "y": "similar"}. The rows are named by id when the data have
 // ids, else by their number in the data, from 0. The file may be compressed.
 
-// ReadPairsBetween reads pairs of a row of one data set, the queries, and a row of another, the base. Each pair
-// comes once, in order of A, then B.
-func ReadPairsBetween(path string, aIDs []string, aRows int, bIDs []string, bRows int) ([]supervision.Pair, error) {
-	pairs, _, err := readPairs(path, newRowNames(aIDs, aRows, nil), newRowNames(bIDs, bRows, nil), false)
+// ReadPairsBetween reads pairs of a row of a, the queries, and a row of b, the base. Each pair comes once, in order of
+// A, then B. Numbers count the rows that were kept.
+func ReadPairsBetween(path string, a, b *supervision.Data) ([]supervision.Pair, error) {
+	pairs, _, err := readPairs(path, newRowNames(a.IDs, a.Rows, nil), newRowNames(b.IDs, b.Rows, nil), false)
 	return pairs, err
 }
 
-// ReadPairs makes the pairs in a file the supervision of the data. Numbers count the rows as the files have them. Where
-// bad rows were left out, pairs that name an unknown row are too, with a warning.
+// ReadPairs makes the pairs in a file the supervision of the data. Numbers count the rows of the files. Where bad rows
+// were left out, pairs that name an unknown row are left out too, with a warning.
 func ReadPairs(path string, d *supervision.Data) error {
 	names := newRowNames(d.IDs, d.Rows, d.Dropped)
 	pairs, leftOut, err := readPairs(path, names, names, true)
@@ -44,7 +44,8 @@ func ReadPairs(path string, d *supervision.Data) error {
 		return fmt.Errorf("%s: no pairs", path)
 	}
 	if leftOut > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because no kept row is named so", path, noun{"pair was", "pairs were"}.count(leftOut)))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because the rows they name were not kept",
+			path, noun{"pair was", "pairs were"}.count(leftOut)))
 	}
 	return d.SetPairs(pairs)
 }
@@ -67,7 +68,7 @@ func newRowNames(ids []string, rows int, dropped []int) *rowNames {
 	return r
 }
 
-// errDropped is a row that was left out as a bad one, or may have been.
+// errDropped marks a row that was left out as bad, or may have been.
 var errDropped = errors.New("left out")
 
 func (r *rowNames) find(name string) (int32, error) {
@@ -96,8 +97,8 @@ func (r *rowNames) find(name string) (int32, error) {
 	return int32(int(n) - before), nil
 }
 
-// saying is a line of a file of pairs.
-type saying struct {
+// statement is a line of a file of pairs.
+type statement struct {
 	supervision.Pair
 	line int
 }
@@ -110,7 +111,7 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 	}
 	defer in.Close()
 	in.skipMark()
-	var said []saying
+	var statements []statement
 	split, first := splitAt(','), true
 	for line := 1; ; line++ {
 		text, err := in.line()
@@ -156,19 +157,20 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		if symmetric && p.A > p.B {
 			p.A, p.B = p.B, p.A
 		}
-		if len(said) == math.MaxInt32 {
+		if len(statements) == math.MaxInt32 {
 			return nil, 0, fmt.Errorf("%s: more than %d pairs", path, math.MaxInt32)
 		}
-		said = append(said, saying{p, line})
+		statements = append(statements, statement{p, line})
 	}
-	slices.SortFunc(said, func(x, y saying) int {
+	slices.SortFunc(statements, func(x, y statement) int {
 		return cmp.Or(cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B), cmp.Compare(x.line, y.line))
 	})
-	for i, s := range said {
-		if i == 0 || s.A != said[i-1].A || s.B != said[i-1].B {
+	for i, s := range statements {
+		if i == 0 || s.A != statements[i-1].A || s.B != statements[i-1].B {
 			pairs = append(pairs, s.Pair)
-		} else if first := said[i-1]; first.Y != s.Y {
-			return nil, 0, fmt.Errorf("%s: line %d says %s of the pair that line %d says %s of", path, s.line, verdictName(s.Y), first.line, verdictName(first.Y))
+		} else if first := statements[i-1]; first.Y != s.Y {
+			return nil, 0, fmt.Errorf("%s: line %d calls a pair %s that line %d calls %s",
+				path, s.line, verdictName(s.Y), first.line, verdictName(first.Y))
 		}
 	}
 	return pairs, leftOut, nil
@@ -187,7 +189,7 @@ func parsePair(field [3]string, a, b *rowNames) (p supervision.Pair, err error) 
 	return p, err
 }
 
-// isHeader reports whether the first line names columns: neither of the rows is known, and the verdict is none.
+// isHeader reports whether the first line names columns: neither row is known, and the third field is not a verdict.
 func isHeader(field [3]string, a, b *rowNames) bool {
 	_, errA := a.find(field[0])
 	_, errB := b.find(field[1])
@@ -195,7 +197,7 @@ func isHeader(field [3]string, a, b *rowNames) bool {
 	return errA != nil && errB != nil && errY != nil
 }
 
-// verdict reads the third field: a number, or a beginning of a word.
+// verdict reads the third field: a number, or the beginning of a word.
 func verdict(s string) (int8, error) {
 	switch supervision.CanonicalLabel(s) {
 	case "1", "+1":
@@ -212,7 +214,7 @@ func verdict(s string) (int8, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("%q is none of similar, dissimilar, unknown, 1, -1, 0", s)
+	return 0, fmt.Errorf("%q is not one of similar, dissimilar, unknown, 1, -1, 0", s)
 }
 
 func verdictName(y int8) string {
@@ -253,7 +255,7 @@ func splitAt(separator byte) func([]byte) ([3]string, error) {
 	}
 }
 
-// closingQuote is where the quote that s begins with ends, or -1.
+// closingQuote is the place of the quote that closes the one at the start of s, or -1.
 func closingQuote(s string) int {
 	for i := 1; i < len(s); i++ {
 		if s[i] != '"' {

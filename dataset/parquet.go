@@ -10,8 +10,9 @@ import (
 	"hashgrove/dataset/internal/parquetrows"
 )
 
-// Parquet: the vector is the column of lists asked for, or the one with a usual name, or the only one; without any
-// list, every column of numbers that means nothing else, or the columns asked for, between commas.
+// Parquet: the vector is the column of lists named by the caller, or the one with a usual name, or the only one.
+// Without lists it is made of the columns named by the caller, between commas, or of every column of numbers without
+// another meaning.
 
 type parquetRows struct {
 	in     *input
@@ -59,7 +60,7 @@ func openParquet(in *input, cols columns) (reader, header, error) {
 	return p, h, nil
 }
 
-// openColumns settles which columns mean what, and opens them.
+// openColumns decides which columns mean what, and opens them.
 func (p *parquetRows) openColumns(f *parquetrows.File, cols columns) error {
 	c := parquetColumns{fields: f.Fields()}
 	for _, field := range c.fields {

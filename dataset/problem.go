@@ -30,7 +30,7 @@ func advise(err error) error {
 	return &SpecError{"SkipBad", fmt.Errorf("%w; fix the row, or skip bad rows", err)}
 }
 
-// unequal is the error of files with one entry per row when there are not as many as rows.
+// unequal is the error of files with one entry per row that have more or fewer entries than there are rows.
 func unequal(paths []string, entries int, what noun, rows int) error {
 	return fmt.Errorf("%s: %s for %s", strings.Join(paths, ", "), what.count(entries), noun{"row", "rows"}.count(rows))
 }
@@ -40,7 +40,7 @@ func tooFew(paths []string, entries int, what noun) error {
 	return fmt.Errorf("%s: only %s, but the data have more rows", strings.Join(paths, ", "), what.count(entries))
 }
 
-// inFiles says where something that has files of its own was looked for.
+// inFiles names the files that something was expected in.
 func inFiles(paths []string) string {
 	if len(paths) == 0 {
 		return ""
@@ -80,13 +80,13 @@ func (c columns) checkNames(path, format string) error {
 	return nil
 }
 
-// place tells the file and the row in it of a row counted over all files. The file must have been opened.
+// place returns the file, and the row in it, of a row counted over all files. The file must have been opened.
 func (p *pass) place(row int) (path string, inFile int) {
 	f := sort.SearchInts(p.starts, row+1) - 1
 	return p.s.files[f].path, row - p.starts[f]
 }
 
-// problem complains about the present row.
+// problem is an error about the current row.
 func (p *pass) problem(column, msg string) *RowError {
 	path, row := p.place(p.row)
 	if g := p.s.files[len(p.starts)-1].header.gallery; g != nil {
@@ -95,18 +95,18 @@ func (p *pass) problem(column, msg string) *RowError {
 	return &RowError{File: path, Row: row, Column: column, Msg: msg}
 }
 
-// sameID complains about a row whose id an earlier one has.
+// sameID is the error of a row with the id of an earlier one.
 func (p *pass) sameID(r supervision.Repeat) *RowError {
 	path, at := p.place(r.Row)
 	firstPath, firstAt := p.place(r.First)
-	msg := fmt.Sprintf("the id %q, which row %d has already", r.ID, firstAt+1)
+	msg := fmt.Sprintf("the id %q, which row %d already has", r.ID, firstAt+1)
 	if firstPath != path {
-		msg = fmt.Sprintf("the id %q, which row %d of %s has already", r.ID, firstAt+1, firstPath)
+		msg = fmt.Sprintf("the id %q, which row %d of %s already has", r.ID, firstAt+1, firstPath)
 	}
 	return &RowError{File: path, Row: at, Column: p.s.cols.id, Msg: msg}
 }
 
-// drop leaves out the present row.
+// drop leaves out the current row.
 func (p *pass) drop(problem *RowError) {
 	p.dropped = append(p.dropped, p.row)
 	if len(p.bad) < badExamples {
@@ -114,7 +114,7 @@ func (p *pass) drop(problem *RowError) {
 	}
 }
 
-// Repeated is the error of a row whose id an earlier one has, or nil when such rows are left out.
+// Repeated returns the error of a row with the id of an earlier one, or nil when such rows are left out.
 func (s *Set) Repeated(r supervision.Repeat) error {
 	if s.spec.SkipBad {
 		return nil
@@ -122,8 +122,8 @@ func (s *Set) Repeated(r supervision.Repeat) error {
 	return advise(s.last.sameID(r))
 }
 
-// LeaveOut drops rows whose ids earlier ones have after the pass yielded them, from this pass's account and from
-// every later pass.
+// LeaveOut drops rows with the ids of earlier ones after the pass yielded them: the latest pass counts them as bad, and
+// later passes leave them out.
 func (s *Set) LeaveOut(found []supervision.Repeat) {
 	s.duplicates = append(s.duplicates, found...)
 	slices.SortFunc(s.duplicates, func(a, b supervision.Repeat) int { return a.Row - b.Row })
@@ -139,7 +139,7 @@ func (s *Set) LeaveOut(found []supervision.Repeat) {
 	p.bad = p.bad[:min(len(p.bad), badExamples)]
 }
 
-// noun is the name of one thing and of many.
+// noun is a word in singular and plural.
 type noun [2]string
 
 // What comes one per row.
@@ -150,7 +150,7 @@ var (
 	fieldNoun = noun{"field", "fields"}
 )
 
-// count says a number of things.
+// count writes a number with the noun.
 func (n noun) count(k int) string {
 	if k == 1 {
 		return "1 " + n[0]

@@ -92,7 +92,7 @@ func TestOpenRefuses(t *testing.T) {
 		{Spec{Paths: []string{in("nothing")}}, "nothing: no such file"},
 		{Spec{Paths: []string{in("*.parquet")}}, "*.parquet: no file matches"},
 		{Spec{Paths: []string{dir}}, dir + ": is a folder without pictures (JPEG, PNG, GIF, BMP, TIFF or WebP): for vectors name the files in it, for instance *.npy"},
-		{Spec{Paths: []string{in("train.npy"), in("*.npy")}}, "train.npy: named twice: name every file once"},
+		{Spec{Paths: []string{in("train.npy"), in("*.npy")}}, "train.npy: is named twice"},
 		{Spec{Paths: []string{in("train.npy"), in("wide.npy")}}, "wide.npy: vectors of 3 dimensions, but those of train.npy have 2"},
 		{Spec{Paths: []string{in("train.npy"), in("rows.csv"), in("wide.npy")}, LabelsFile: []string{in("y.txt")}},
 			"wide.npy: vectors of 3 dimensions, but those of train.npy have 2"},

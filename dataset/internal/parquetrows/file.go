@@ -42,7 +42,7 @@ func Open(in io.ReaderAt, size int64) (f *File, err error) {
 	return &File{in, size, file, fields}, nil
 }
 
-// Fields lends the columns that hold single values or lists of them.
+// Fields returns the columns that hold single values or lists of them.
 func (f *File) Fields() []Field { return f.fields }
 
 // Rows is the number of rows.
@@ -64,7 +64,7 @@ const (
 	maxValues   = 1 << 26 // values of a page
 )
 
-// readMeta reads the description of the file and checks what could make the library ask for much memory.
+// readMeta reads the footer and checks what could make the library allocate too much memory.
 func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if size < 12 {
 		return nil, errors.New("the file is too short")
@@ -109,7 +109,7 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	return meta, nil
 }
 
-// checkPages walks over the headers of the pages of a column chunk before the library makes room for them.
+// checkPages walks over the headers of the pages of a column chunk before the library allocates memory for them.
 func (f *File) checkPages(group, leaf int) error {
 	meta := f.file.Metadata().RowGroups[group].Columns[leaf].MetaData
 	if meta.Codec == format.Lz4Raw || meta.Codec == format.Lz4 {

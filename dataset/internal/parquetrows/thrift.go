@@ -24,18 +24,18 @@ const (
 
 var errShort = errors.New("it ends too early, or claims too much")
 
-// structLength is the number of bytes of the struct in Thrift's compact protocol that b begins with. Lists of more items
-// than bytes are left, for which the library would allocate memory, are an error.
+// structLength is the number of bytes of the struct, in Thrift's compact protocol, at the start of b. Lists of more
+// items than bytes are left, for which the library would allocate memory, are an error.
 func structLength(b []byte) (int, error) {
 	t := thriftBytes{b}
 	err := t.skip(structType, 0)
 	return len(b) - len(t.rest), err
 }
 
-// thriftBytes steps over values of Thrift's compact protocol.
+// thriftBytes skips values of Thrift's compact protocol.
 type thriftBytes struct{ rest []byte }
 
-// skip steps over a value.
+// skip skips a value.
 func (t *thriftBytes) skip(kind byte, depth int) error {
 	if depth > maxDepth {
 		return errors.New("it is nested too deeply")
