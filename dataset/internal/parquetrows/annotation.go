@@ -20,10 +20,41 @@ const (
 	timestampLayout = dateLayout + "T" + clockLayout
 )
 
-// writer returns how the values of an annotated column are written, or nil where that is not known.
-func writer(e *format.SchemaElement) func(*parquet.Value) string {
+// annotation is what the values of a column mean beyond their type, or nil. Older files say it in another way.
+func annotation(e *format.SchemaElement) format.LogicalTypeValue {
+	if e.LogicalType.Value != nil || !e.ConvertedType.Valid {
+		return e.LogicalType.Value
+	}
+	millis, micros := format.TimeUnit{Value: new(format.MilliSeconds)}, format.TimeUnit{Value: new(format.MicroSeconds)}
+	switch e.ConvertedType.V {
+	case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
+		return new(format.IntType)
+	case deprecated.Int8, deprecated.Int16, deprecated.Int32, deprecated.Int64:
+		return &format.IntType{IsSigned: true}
+	case deprecated.Date:
+		return new(format.DateType)
+	case deprecated.TimeMillis:
+		return &format.TimeType{Unit: millis}
+	case deprecated.TimeMicros:
+		return &format.TimeType{Unit: micros}
+	case deprecated.TimestampMillis:
+		return &format.TimestampType{IsAdjustedToUTC: true, Unit: millis}
+	case deprecated.TimestampMicros:
+		return &format.TimestampType{IsAdjustedToUTC: true, Unit: micros}
+	case deprecated.Decimal:
+		return &format.DecimalType{Scale: e.Scale.V}
+	}
+	return new(format.NullType) // nothing that is read
+}
+
+// textWriter returns how the values of an annotated column are written, or nil where that is not known.
+func textWriter(e *format.SchemaElement) func(*parquet.Value) string {
 	integer := e.Type.V == format.Int32 || e.Type.V == format.Int64
-	switch t := e.LogicalType.Value.(type) {
+	switch t := annotation(e).(type) {
+	case nil:
+		if e.Type.V == format.Int96 {
+			return int96Text
+		}
 	case *format.DateType:
 		if e.Type.V == format.Int32 {
 			return dateText
@@ -42,28 +73,6 @@ func writer(e *format.SchemaElement) func(*parquet.Value) string {
 		if e.Type.V == format.FixedLenByteArray && e.TypeLength.V == 16 {
 			return uuidText
 		}
-	}
-	switch {
-	case e.LogicalType.Value != nil:
-		return nil
-	case e.Type.V == format.Int96:
-		return int96Text
-	case !e.ConvertedType.Valid:
-		return nil
-	}
-	switch c := e.ConvertedType.V; {
-	case c == deprecated.Date && e.Type.V == format.Int32:
-		return dateText
-	case c == deprecated.TimeMillis && integer:
-		return clockWriter(time.Millisecond)
-	case c == deprecated.TimeMicros && integer:
-		return clockWriter(time.Microsecond)
-	case c == deprecated.TimestampMillis && e.Type.V == format.Int64:
-		return timestampWriter(time.Millisecond, true)
-	case c == deprecated.TimestampMicros && e.Type.V == format.Int64:
-		return timestampWriter(time.Microsecond, true)
-	case c == deprecated.Decimal:
-		return decimalWriter(e.Type.V, e.Scale.V)
 	}
 	return nil
 }

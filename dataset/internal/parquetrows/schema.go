@@ -125,25 +125,16 @@ func (w *walk) leaf(e *format.SchemaElement, path []string, up level) {
 		}
 		f.Name = up.list
 	}
-	number := true // as far as the annotation goes
-	text := e.Type.V == format.ByteArray
-	if e.LogicalType.Value != nil {
-		switch t := e.LogicalType.Value.(type) {
-		case *format.IntType:
-			f.unsigned = !t.IsSigned
-		case *format.Float16Type:
-			f.half = e.Type.V == format.FixedLenByteArray && e.TypeLength.V == 2
-		default: // decimals, dates and times are integers only on the outside
-			number = false
-		}
-	} else if e.ConvertedType.Valid {
-		switch e.ConvertedType.V {
-		case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
-			f.unsigned = true
-		case deprecated.Int8, deprecated.Int16, deprecated.Int32, deprecated.Int64:
-		default:
-			number = false
-		}
+	number, decimal := true, false // as far as the annotation goes
+	switch t := annotation(e).(type) {
+	case nil:
+	case *format.IntType:
+		f.unsigned = !t.IsSigned
+	case *format.Float16Type:
+		f.half = e.Type.V == format.FixedLenByteArray && e.TypeLength.V == 2
+	default: // decimals, dates and times are integers only on the outside
+		_, decimal = t.(*format.DecimalType)
+		number = false
 	}
 	switch e.Type.V {
 	case format.Boolean, format.Int32, format.Int64, format.Float, format.Double:
@@ -151,13 +142,11 @@ func (w *walk) leaf(e *format.SchemaElement, path []string, up level) {
 	case format.FixedLenByteArray:
 		f.Number, f.Text = f.half, f.half
 	default:
-		f.Text = text
+		f.Text = e.Type.V == format.ByteArray
 	}
 	f.Quantity = f.Number && e.Type.V != format.Boolean
-	if f.write = writer(e); f.write != nil {
-		_, decimal := e.LogicalType.Value.(*format.DecimalType)
-		f.Text = true
-		f.Quantity = decimal || e.ConvertedType.Valid && e.ConvertedType.V == deprecated.Decimal
+	if f.write = textWriter(e); f.write != nil {
+		f.Text, f.Quantity = true, decimal
 	}
 	w.fields = append(w.fields, f)
 }
