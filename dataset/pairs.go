@@ -110,34 +110,20 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		return nil, 0, err
 	}
 	defer in.Close()
-	in.skipMark()
+	next, err := pairFields(in)
+	if err != nil {
+		return nil, 0, err
+	}
 	var statements []statement
-	split, first := splitAt(','), true
-	for line := 1; ; line++ {
-		text, err := in.line()
+	for first := true; ; first = false {
+		field, line, err := next()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return nil, 0, err
 		}
-		if len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		switch {
-		case !first:
-		case bytes.TrimSpace(text)[0] == '{':
-			split = splitJSON
-		case bytes.IndexByte(text, '\t') >= 0:
-			split = splitAt('\t')
-		}
-		field, err := split(text)
-		if err != nil {
-			return nil, 0, fmt.Errorf("%s: line %d: %w", path, line, err)
-		}
-		header := first && isHeader(field, a, b)
-		first = false
-		if header {
+		if first && isHeader(field, a, b) {
 			continue
 		}
 		p, err := parsePair(field, a, b)
@@ -221,52 +207,45 @@ func verdictName(y int8) string {
 	return [3]string{"dissimilar", "unknown", "similar"}[y+1]
 }
 
-// splitAt cuts a line into three fields, with quotes as in CSV: "a ""b"" c".
-func splitAt(separator byte) func([]byte) ([3]string, error) {
-	return func(line []byte) (field [3]string, err error) {
-		rest := strings.TrimSpace(string(line))
-		n := 0
-		for more := true; more; n++ {
-			var value string
-			rest = strings.TrimLeft(rest, " ")
-			if strings.HasPrefix(rest, `"`) {
-				end := closingQuote(rest)
-				if end < 0 {
-					return field, errors.New("a quote is not closed")
-				}
-				value = strings.ReplaceAll(rest[1:end], `""`, `"`)
-				if rest = strings.TrimLeft(rest[end+1:], " "); rest != "" && rest[0] != separator {
-					return field, fmt.Errorf("%q after a closing quote", rest)
-				}
-				more = rest != ""
-				rest = strings.TrimPrefix(rest, string(separator))
-			} else {
-				value, rest, more = strings.Cut(rest, string(separator))
-				value = strings.TrimSpace(value)
-			}
-			if n < 3 {
-				field[n] = value
-			}
-		}
-		if n != 3 {
-			return field, fmt.Errorf("%s instead of 3: two rows and similar, dissimilar or unknown", fieldNoun.count(n))
-		}
-		return field, nil
+// pairFields returns a function that reads the three fields of the next line, and its number. The first line shows the
+// form of the file.
+func pairFields(in *input) (func() (field [3]string, line int, err error), error) {
+	in.skipMark()
+	head, err := in.head()
+	if err != nil {
+		return nil, err
 	}
-}
-
-// closingQuote is the place of the quote that closes the one at the start of s, or -1.
-func closingQuote(s string) int {
-	for i := 1; i < len(s); i++ {
-		if s[i] != '"' {
-			continue
-		}
-		if i+1 == len(s) || s[i+1] != '"' {
-			return i
-		}
-		i++
+	head = bytes.TrimLeft(head, " \t\r\n")
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	t := &table{in: in, comma: ','}
+	if bytes.IndexByte(first, '\t') >= 0 {
+		t.comma = '\t'
 	}
-	return -1
+	if bytes.HasPrefix(first, []byte("{")) {
+		return func() (field [3]string, line int, err error) {
+			text, err := t.readLine()
+			if err != nil {
+				return field, 0, err
+			}
+			if field, err = splitJSON(text); err != nil {
+				err = fmt.Errorf("%s: line %d: %w", in.path, t.line, err)
+			}
+			return field, t.line, err
+		}, nil
+	}
+	return func() (field [3]string, line int, err error) {
+		if err := t.read(); err != nil {
+			return field, 0, err
+		}
+		if len(t.fields) != len(field) {
+			return field, 0, fmt.Errorf("%s: line %d: %s instead of 3: two rows and similar, dissimilar or unknown",
+				in.path, t.line, fieldNoun.count(len(t.fields)))
+		}
+		for i, b := range t.fields {
+			field[i] = string(b)
+		}
+		return field, t.line, nil
+	}, nil
 }
 
 // splitJSON takes a, b and y out of an object. Strings and numbers are the same to it.

@@ -152,34 +152,42 @@ func isNumeric(s string) bool {
 	return err == nil && len(values) > 0
 }
 
-// read splits the next row that is not blank.
-func (t *table) read() error {
+// readLine returns the next line that is not blank.
+func (t *table) readLine() ([]byte, error) {
 	for {
 		line, err := t.in.line()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		t.lines++
 		t.line = t.lines
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
+		if len(bytes.TrimSpace(line)) > 0 {
+			return line, nil
 		}
-		t.fields = t.fields[:0]
-		if bytes.IndexByte(line, '"') >= 0 {
-			return t.readQuoted(line)
+	}
+}
+
+// read splits the next row that is not blank.
+func (t *table) read() error {
+	line, err := t.readLine()
+	if err != nil {
+		return err
+	}
+	t.fields = t.fields[:0]
+	if bytes.IndexByte(line, '"') >= 0 {
+		return t.readQuoted(line)
+	}
+	for {
+		i := bytes.IndexByte(line, t.comma)
+		if i < 0 {
+			t.fields = append(t.fields, trimSpaces(line))
+			return nil
 		}
-		for {
-			i := bytes.IndexByte(line, t.comma)
-			if i < 0 {
-				t.fields = append(t.fields, trimSpaces(line))
-				return nil
-			}
-			if len(t.fields) == maxFields {
-				return fmt.Errorf("%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
-			}
-			t.fields = append(t.fields, trimSpaces(line[:i]))
-			line = line[i+1:]
+		if len(t.fields) == maxFields {
+			return fmt.Errorf("%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
 		}
+		t.fields = append(t.fields, trimSpaces(line[:i]))
+		line = line[i+1:]
 	}
 }
 
