@@ -27,7 +27,7 @@ import (
 // allowedToNameFlags lists library files that still name flags.
 var allowedToNameFlags = []string{
 	"dataset/picture.go",
-	"experiments/experiment.go",
+	"paper/experiment.go",
 }
 
 // flagPattern matches any flag of the command.
