@@ -61,10 +61,10 @@ func TestCIFAR(t *testing.T) {
 	if got, want := dump(fileOf(t, dir, "a", ten), "", columns{}), "cifar10 2x3072\n"+row+" label airplane\n"+row+" label truck\n"; got != want {
 		t.Errorf("read %.100q", got)
 	}
-	if got, want := dump(fileOf(t, dir, "a", "\x0a"+pixels), "cifar10", columns{}), "cifar10 1x3072\nbad: a: row 1, column label: the class 10, where there are 10\n"; got != want {
+	if got, want := dump(fileOf(t, dir, "a", "\x0a"+pixels), "cifar10", columns{}), "cifar10 1x3072\nbad: a: row 1, column label: the class 10, but there are only 10\n"; got != want {
 		t.Errorf("read %.100q, want %q", got, want)
 	}
-	if got, want := dump(fileOf(t, dir, "a", ten[:5000]), "cifar10", columns{}), "error: a: is cut off, or not cifar10: its size is no multiple of 3073\n"; got != want {
+	if got, want := dump(fileOf(t, dir, "a", ten[:5000]), "cifar10", columns{}), "error: a: is cut off, or not cifar10: its size is not a multiple of 3073\n"; got != want {
 		t.Errorf("read %.100q, want %q", got, want)
 	}
 	fileOf(t, dir, "batches.meta.txt", "airplane\n")

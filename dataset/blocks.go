@@ -10,11 +10,11 @@ import (
 )
 
 // blocks reads the rows of a dense file by blocks, several at the same time: one core turns bytes into numbers more
-// slowly than a disk delivers them. Needs a file that can be read in any order, so none that is compressed.
+// slowly than a disk delivers them. It needs a file that can be read in any order, so not a compressed one.
 type blocks struct {
 	*dense
 	threads int
-	ready   []rowBlock // read, in order
+	ready   []rowBlock // in order
 	at      int        // the one to take from
 	one     []float32  // a row of a block that is not clean
 }

@@ -2,12 +2,15 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"hashgrove/internal/plain"
 )
 
 // The binary versions of CIFAR-10 and CIFAR-100: records of one label byte (CIFAR-100: a coarse and a fine one),
@@ -43,7 +46,7 @@ func (c *cifarFormat) open(in *input, cols columns) (reader, header, error) {
 	h := header{format: c.name, rows: -1, dim: cifarPixels, bytes: true, shape: Shape{32, 32, 3, true}}
 	if in.size >= 0 {
 		if h.rows = int(in.size / int64(c.record())); in.size%int64(c.record()) != 0 {
-			return nil, h, fmt.Errorf("%s: is cut off, or not %s: its size is no multiple of %d", in.path, c.name, c.record())
+			return nil, h, fmt.Errorf("%s: is cut off, or not %s: its size is not a multiple of %d", in.path, c.name, c.record())
 		}
 	}
 	r := &cifar{in: in, cifarFormat: c, label: len(c.classes) - 1}
@@ -58,10 +61,10 @@ func (c *cifarFormat) open(in *input, cols columns) (reader, header, error) {
 	return r, h, err
 }
 
-// classNames reads a name per line, or makes up numbers where there is no such file.
+// classNames reads a name per line; without such a file the names are numbers.
 func classNames(path string, n int) ([]string, error) {
-	f, err := os.Open(path)
-	if os.IsNotExist(err) {
+	f, err := plain.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		names := make([]string, n)
 		for i := range names {
 			names[i] = strconv.Itoa(i)
@@ -95,7 +98,8 @@ func (c *cifar) next(rec *record) error {
 	c.row++
 	class := b[c.label]
 	if int(class) >= len(c.labels) {
-		return &RowError{c.in.path, c.row - 1, "label", fmt.Sprintf("the class %d, where there are %d", class, len(c.labels))}
+		msg := fmt.Sprintf("the class %d, but there are only %d", class, len(c.labels))
+		return &RowError{c.in.path, c.row - 1, "label", msg}
 	}
 	rec.label, rec.hasLabel = c.labels[class], true
 	rec.vector, _ = dtype{'u', 1, false}.appendFloats(rec.vector, b[len(c.classes):])
@@ -104,7 +108,7 @@ func (c *cifar) next(rec *record) error {
 
 func (c *cifar) Close() error { return c.in.Close() }
 
-// looks reports labels in range at every place where records begin.
+// looks reports whether the label is in range at the start of every record.
 func (c *cifarFormat) looks(s *sample) bool {
 	size := int64(c.record())
 	if len(s.head) < c.record() || s.size >= 0 && s.size%size != 0 {

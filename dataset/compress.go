@@ -10,20 +10,22 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"hashgrove/internal/plain"
 )
 
 const (
-	maxDim  = 1 << 24   // values of a vector; a row that claims more is refused
+	maxDim  = 1 << 24   // values of a vector; a row that claims more is an error
 	maxLine = 64 << 20  // bytes of a line of text
 	maxRows = 1 << 28   // values of a label file, which is held in memory
-	maxTake = 256 << 10 // bytes lent at a time: the size of the buffer
-	window  = 128 << 20 // memory a zstd file may ask for: what the zstd command itself allows
+	maxTake = 256 << 10 // bytes returned at a time: the size of the buffer
+	window  = 128 << 20 // memory a zstd file may need: the limit of the zstd command
 )
 
 // input is the content of a file, decompressed on the way through one buffer.
 type input struct {
 	path   string      // how errors call it
-	size   int64       // bytes of the content, or -1 when only reading tells
+	size   int64       // bytes of the content, or -1 when unknown before reading
 	packed string      // "gzip", "zstd" or ""
 	at     io.ReaderAt // the content in any order; nil when packed
 	buf    *bufio.Reader
@@ -33,7 +35,7 @@ type input struct {
 
 // openInput opens a regular file. Compression is recognised by content, whatever the name says.
 func openInput(path string) (*input, error) {
-	info, err := os.Stat(path)
+	info, err := plain.Stat(path)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +43,7 @@ func openInput(path string) (*input, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is not a file: data are read more than once, so folders and pipes cannot be used", path)
 	}
-	f, err := os.Open(path)
+	f, err := plain.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,8 @@ func (in *input) unpack(f *os.File) error {
 		in.close = append(in.close, z.Close)
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		in.packed = "zstd"
-		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
+		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window),
+			zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return in.damaged(err)
 		}
@@ -84,17 +87,6 @@ func (in *input) unpack(f *os.File) error {
 	}
 	in.buf = bufio.NewReaderSize(r, maxTake)
 	return nil
-}
-
-// foreignPacking names a compression that is not read, or is "".
-func foreignPacking(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		return "xz"
-	case bytes.HasPrefix(head, []byte("BZh")):
-		return "bzip2"
-	}
-	return ""
 }
 
 func (in *input) damaged(err error) error {
@@ -127,7 +119,7 @@ func (in *input) Close() error {
 	return errors.Join(errs...)
 }
 
-// head lends the first bytes, at most maxTake, before anything is taken.
+// head returns the first bytes, at most maxTake, before anything is taken. They are valid until the next call.
 func (in *input) head() ([]byte, error) {
 	b, err := in.buf.Peek(maxTake)
 	if err == io.EOF {
@@ -136,7 +128,7 @@ func (in *input) head() ([]byte, error) {
 	return b, err
 }
 
-// take lends the next n bytes, at most maxTake, until the next call. At the end it returns io.EOF, and
+// take returns the next n bytes, at most maxTake, valid until the next call. At the end it returns io.EOF, and
 // io.ErrUnexpectedEOF when fewer than n are left.
 func (in *input) take(n int) ([]byte, error) {
 	b, err := in.buf.Peek(n)
@@ -150,8 +142,8 @@ func (in *input) take(n int) ([]byte, error) {
 	return b, err
 }
 
-// line lends the next line without its end, until the next call. A byte order mark before the first is dropped by
-// skipMark, not here.
+// line returns the next line without its end, valid until the next call. A byte order mark before the first is
+// dropped by skipMark, not here.
 func (in *input) line() ([]byte, error) {
 	b, err := in.buf.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {

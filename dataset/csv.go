@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Tables in text: CSV (commas, or semicolons where there are none) and TSV. The vector is the columns asked for,
-// or every column of numbers that means nothing else; a column may hold a whole vector, as "[0.1, 0.2]" or with
-// spaces or semicolons between the numbers. What a column holds is settled by the first rows, so that a single
-// bad field is a bad row and not another column.
+// Tables in text: CSV (commas, or semicolons where there are none) and TSV. The vector is made of the columns
+// named by the caller, or of every column of numbers without another meaning. A column may hold a whole vector, as
+// "[0.1, 0.2]" or with spaces or semicolons between the numbers. The first rows decide what a column holds, so that a
+// single bad field makes a bad row and does not change the meaning of its column.
 
 // csv reads vectors and what comes with them from a table.
 type csv struct {
@@ -31,7 +31,7 @@ func openCSV(format string) func(in *input, cols columns) (reader, header, error
 		}
 		c := &csv{table: t, dim: -1, seen: interner{}}
 		h := header{format: format, rows: -1, dim: -1}
-		if err := c.choose(cols, rows); err != nil {
+		if err := c.chooseColumns(cols, rows); err != nil {
 			return nil, h, err
 		}
 		if c.tags >= 0 {
@@ -69,8 +69,8 @@ func holdsLists(rows [][]string, vector []int) bool {
 	return false
 }
 
-// choose settles which columns mean what.
-func (c *csv) choose(cols columns, rows [][]string) (err error) {
+// chooseColumns decides which columns mean what.
+func (c *csv) chooseColumns(cols columns, rows [][]string) (err error) {
 	pick := func(asked string, usual []string) int {
 		if asked == "" {
 			return c.named(usual)
@@ -127,7 +127,7 @@ func (c *csv) next(rec *record) error {
 	}
 	c.row++
 	if len(c.fields) != c.width {
-		return c.bad("", fmt.Sprintf("%d fields instead of %d", len(c.fields), c.width))
+		return c.bad("", fmt.Sprintf("%s instead of %d", fieldNoun.count(len(c.fields)), c.width))
 	}
 	for _, j := range c.vector {
 		field := c.fields[j]
@@ -175,8 +175,8 @@ func (c *csv) bad(column, msg string) error {
 func (c *csv) Close() error { return c.in.Close() }
 
 // appendList appends the numbers of a list in one field: between spaces or semicolons, or in brackets of any kind,
-// where commas are fine too. Elsewhere "1,5" may be a number with a decimal comma, which is not guessed at. With an
-// error comes the text that is not a number.
+// where commas work too. Elsewhere "1,5" may be a number with a decimal comma, so it is an error. With an
+// error it returns the text that is not a number.
 func appendList(dst []float32, b []byte) ([]float32, []byte, error) {
 	whole, ends := bytes.TrimSpace(b), "; \t\n"
 	b = whole

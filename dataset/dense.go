@@ -11,12 +11,12 @@ type dense struct {
 	in   *input
 	what string // how errors call it
 	dtype
-	rows, dim int   // rows is -1 when only the end tells
+	rows, dim int   // rows is -1 when unknown
 	head      int64 // bytes before the first row
 	row       int
 }
 
-// checkSize compares the promised rows with the bytes behind the head, where their number is known.
+// checkSize compares the number of rows with the bytes after the header, where their number is known.
 func (d *dense) checkSize(head int64) error {
 	d.head = head
 	if d.in.size < 0 {
@@ -31,7 +31,8 @@ func (d *dense) checkSize(head int64) error {
 		return cutOff(d.what, int(max(whole, 0)), d.rows)
 	}
 	if extra := have - row*int64(d.rows); extra > 0 {
-		return fmt.Errorf("%s: has %d bytes after the last of its %d rows: the header and the data do not belong together", d.what, extra, d.rows)
+		return fmt.Errorf("%s: has %d bytes after the last of its %d rows: the header and the data do not belong together",
+			d.what, extra, d.rows)
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func (d *dense) next(rec *record) error {
 
 func (d *dense) Close() error { return d.in.Close() }
 
-// cutOff complains about a file that ends before its last row.
+// cutOff is the error of a file that ends before its last row.
 func cutOff(what string, have, rows int) error {
 	if rows < 0 {
 		return fmt.Errorf("%s: is cut off after row %d", what, have)
@@ -77,7 +78,7 @@ func cutOff(what string, have, rows int) error {
 	return fmt.Errorf("%s: is cut off: %d of %d rows are there", what, have, rows)
 }
 
-// tooLarge complains about a value of a row, both counted from 0.
+// tooLarge is the error of a value beyond float32; row and column count from 0.
 func tooLarge(file string, row, column int) error {
 	return &RowError{file, row, strconv.Itoa(column + 1), "a value beyond the range of float32"}
 }
@@ -97,7 +98,7 @@ type strided struct {
 	*dense
 	memory int     // for a block
 	place  []int32 // where column j of the file belongs in a row
-	block  []byte  // rows of the present block, column after column
+	block  []byte  // rows of the current block, column after column
 	column int     // bytes of one column in it
 	first  int     // number of its first row
 	values []byte  // one row
@@ -149,7 +150,7 @@ func (s *strided) next(rec *record) error {
 	return nil
 }
 
-// load reads the block of rows that begins with the present one.
+// load reads the block of rows that begins with the current one.
 func (s *strided) load() error {
 	n := min(max(s.memory/(s.dim*s.size), 1), s.rows-s.row)
 	s.first, s.column = s.row, n*s.size

@@ -130,7 +130,7 @@ func TestPicturesOnAnyNumberOfThreads(t *testing.T) {
 }
 
 func TestFolderComplaints(t *testing.T) {
-	const end = "; mend or remove the picture, or leave out bad ones with --skip-bad"
+	const end = "; fix or remove the picture, or skip bad ones"
 	for _, c := range []struct {
 		name  string
 		files []string
@@ -145,9 +145,9 @@ func TestFolderComplaints(t *testing.T) {
 		{"no pictures", []string{"zoo/a.npy", "x"}, Spec{}, "zoo: is a folder without pictures (JPEG, PNG, GIF, BMP, TIFF or WebP): for vectors name the files in it, for instance zoo/*.npy"},
 		{"size", []string{"zoo/a.png", tone(1)}, Spec{Size: 2000}, "--size 2000: give the edge of the pictures in pixels, 1 to 1024"},
 		{"fit", []string{"zoo/a.png", tone(1)}, Spec{Fit: "stretch"}, `--fit "stretch": give crop or squash`},
-		{"format", []string{"zoo/a.png", tone(1)}, Spec{Format: "csv"}, "zoo: is a folder, which is read as pictures: leave out --format, or name the files in it"},
+		{"format", []string{"zoo/a.png", tone(1)}, Spec{Format: "csv"}, "zoo: is a folder, which is read as pictures: name no format, or name the files in it"},
 		{"column", []string{"zoo/a.png", tone(1)}, Spec{Label: "kind"},
-			`zoo: a folder of pictures has no columns, so none is called "kind": put the labels into a file and name it with --labels`},
+			`zoo: a folder of pictures has no columns, so none is called "kind": put the labels into a file of their own and name that`},
 		{"too few labels", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.txt", "a\n"}, Spec{LabelsFile: []string{"y.txt"}}, "y.txt: 1 label for 2 rows of zoo"},
 		{"no label", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.txt", "\na\n"}, Spec{LabelsFile: []string{"y.txt"}}, "zoo/a.png: no label in y.txt" + end},
 		{"missing name", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.csv", "file,label\na.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, "y.csv: does not name the picture b.png"},

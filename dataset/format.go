@@ -14,8 +14,8 @@ import (
 
 // record is one row as a file has it. Its memory is used again for the next row.
 type record struct {
-	vector   []float32 // values as read; NaN and infinities are the caller's to judge
-	finite   bool      // there are none: the caller need not look
+	vector   []float32 // values as read; NaN and infinities are checked by the caller
+	finite   bool      // there are none
 	id       string    // "" when the file has none
 	label    string    // "" and hasLabel false when the file has none
 	hasLabel bool
@@ -32,16 +32,16 @@ type columns struct {
 
 // reader yields the rows of one file in order.
 type reader interface {
-	// next reads the next row. It returns io.EOF after the last one, a *RowError for a row that is bad but
-	// can be stepped over (ragged, not a number); every other error ends the file.
+	// next reads the next row. It returns io.EOF after the last one and a *RowError for a bad row (ragged, not a
+	// number) after which reading can continue; any other error ends the file.
 	next(rec *record) error
 	Close() error
 }
 
-// header is what is known of a file before its rows are read.
+// header is what is known about a file before its rows are read.
 type header struct {
 	format    string
-	rows, dim int      // -1 where only reading tells
+	rows, dim int      // -1 where unknown before reading
 	bytes     bool     // values are whole numbers from 0 to 255
 	names     []string // names of the features, where the file has them
 	labels    string   // the file the labels come from, when it is another one found beside it
@@ -67,7 +67,7 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("%s: row %d, column %s: %s", e.File, e.Row+1, e.Column, e.Msg)
 }
 
-// format is one file format: how to tell it and how to read it.
+// format is one file format: how to recognise it and how to read it.
 type format struct {
 	name   string
 	suffix []string
@@ -75,7 +75,7 @@ type format struct {
 	open   func(in *input, cols columns) (reader, header, error)
 }
 
-// formats are tried in this order. Those of text that look like JSON or LibSVM are not taken for CSV.
+// formats are tried in this order. Text that looks like JSON or LibSVM is not taken for CSV.
 var formats = []format{
 	{"npy", []string{".npy"}, magic("\x93NUMPY"), openNpy},
 	{"npz", []string{".npz"}, magic("PK\x03\x04", "PK\x05\x06"), openNpz},
@@ -94,8 +94,8 @@ var formats = []format{
 	{"csv", []string{".csv"}, looksTable(",;"), openCSV("csv")},
 }
 
-// formatNames lists what --format takes.
-func formatNames() string {
+// FormatNames lists the file formats for a sentence.
+func FormatNames() string {
 	var names []string
 	for _, f := range formats {
 		names = append(names, f.name)
@@ -108,7 +108,8 @@ func formatNames() string {
 func openFile(path, formatName string, cols columns) (reader, header, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		if formatName != "" {
-			return nil, header{}, fmt.Errorf("%s: is a folder, which is read as pictures: leave out --format, or name the files in it", path)
+			return nil, header{}, &SpecError{"Format", fmt.Errorf(
+				"%s: is a folder, which is read as pictures: name no format, or name the files in it", path)}
 		}
 		return openFolder(path, cols.pictures)
 	}
@@ -139,7 +140,7 @@ func recognise(in *input, formatName string) (format, error) {
 		if i := slices.IndexFunc(formats, func(f format) bool { return f.name == strings.ToLower(formatName) }); i >= 0 {
 			return formats[i], nil
 		}
-		return format{}, fmt.Errorf("unknown format %q; the formats are %s", formatName, formatNames())
+		return format{}, fmt.Errorf("unknown format %q; the formats are %s", formatName, FormatNames())
 	}
 	head, err := in.head()
 	if err != nil {
@@ -163,7 +164,8 @@ func recognise(in *input, formatName string) (format, error) {
 	}
 	named := fileNamed(in.path)
 	for _, f := range formats {
-		if f.name == named && (len(found) == 0 || slices.ContainsFunc(found, func(g format) bool { return g.name == named })) {
+		isNamed := func(g format) bool { return g.name == named }
+		if isNamed(f) && (len(found) == 0 || slices.ContainsFunc(found, isNamed)) {
 			return f, nil
 		}
 	}
@@ -171,16 +173,34 @@ func recognise(in *input, formatName string) (format, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return format{}, fmt.Errorf("%s: could be %s or %s: say which with --format", in.path, found[0].name, found[1].name)
-	case foreignPacking(head) != "":
-		return format{}, fmt.Errorf("%s: is compressed with %s, which is not read: decompress it, or pack it with gzip or zstd instead", in.path, foreignPacking(head))
-	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return format{}, fmt.Errorf("%s: is text in UTF-16: save it as UTF-8", in.path)
+		return format{}, &SpecError{"Format", fmt.Errorf("%s: could be %s or %s: name the format",
+			in.path, found[0].name, found[1].name)}
 	}
-	return format{}, fmt.Errorf("%s: its format is not recognised: say which it is with --format (%s)", in.path, formatNames())
+	if err := checkEncoding(in.path, head); err != nil {
+		return format{}, err
+	}
+	return format{}, &SpecError{"Format", fmt.Errorf("%s: its format is not recognised: name it, one of %s",
+		in.path, FormatNames())}
 }
 
-// fileNamed is the format that the name of a file, without the ending of a compressed one, promises, or "".
+// checkEncoding reports a compression or a kind of text that is not read.
+func checkEncoding(path string, head []byte) error {
+	packing := ""
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return fmt.Errorf("%s: is text in UTF-16: save it as UTF-8", path)
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
+		packing = "xz"
+	case bytes.HasPrefix(head, []byte("BZh")):
+		packing = "bzip2"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s: is compressed with %s, which is not read: decompress it, or pack it with gzip or zstd instead",
+		path, packing)
+}
+
+// fileNamed is the format that the ending of a name stands for, that of a compression set aside, or "".
 func fileNamed(path string) string {
 	name := strings.ToLower(filepath.Base(path))
 	for _, packed := range []string{".gz", ".zst", ".zstd"} {
@@ -201,7 +221,7 @@ type sample struct {
 	name string // in lower case
 }
 
-// lines yields the first n lines that are whole and not blank.
+// lines yields the first n lines that are complete and not blank.
 func (s *sample) lines(n int) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		rest := bytes.TrimPrefix(s.head, []byte("\ufeff"))
@@ -228,7 +248,7 @@ func magic(beginnings ...string) func(s *sample) bool {
 	}
 }
 
-// isText reports UTF-8 without control characters.
+// isText reports whether the bytes are UTF-8 without control characters.
 func isText(head []byte) bool {
 	for _, c := range head {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' || c == 0x7f {
@@ -244,7 +264,7 @@ func isText(head []byte) bool {
 	return false
 }
 
-// looksJSON reports a first line that is a JSON object or list, or the beginning of a long one.
+// looksJSON reports whether the first line is a JSON object or list, or the beginning of a long one.
 func looksJSON(s *sample) bool {
 	if !isText(s.head) {
 		return false
@@ -255,7 +275,7 @@ func looksJSON(s *sample) bool {
 	return len(s.head) == maxTake && (s.head[0] == '{' || s.head[0] == '[')
 }
 
-// looksTable reports text whose first line has one of the separators, or which is nothing but numbers.
+// looksTable reports whether the first line of a text has one of the separators, or holds only numbers.
 func looksTable(separators string) func(s *sample) bool {
 	return func(s *sample) bool {
 		if !isText(s.head) {

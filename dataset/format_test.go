@@ -186,15 +186,15 @@ func TestRecognise(t *testing.T) {
 	const all = "npy, npz, parquet, idx, cifar10, cifar100, tar, picture, fvecs, bvecs, ivecs, jsonl, libsvm, tsv, csv"
 	runCases(t, []formatCase{
 		{"empty", "a.npy", "", columns{}, "error: a.npy: is empty"},
-		{"unknown", "a", "\x01\x02\x03", columns{}, "error: a: its format is not recognised: say which it is with --format (" + all + ")"},
-		{"prose", "a", "Dear reader\n", columns{}, "error: a: its format is not recognised: say which it is with --format (" + all + ")"},
-		{"ambiguous", "a", "\x01\x00\x00\x00\x01\x00\x00\x00", columns{}, "error: a: could be fvecs or ivecs: say which with --format"},
+		{"unknown", "a", "\x01\x02\x03", columns{}, "error: a: its format is not recognised: name it, one of " + all + ""},
+		{"prose", "a", "Dear reader\n", columns{}, "error: a: its format is not recognised: name it, one of " + all + ""},
+		{"ambiguous", "a", "\x01\x00\x00\x00\x01\x00\x00\x00", columns{}, "error: a: could be fvecs or ivecs: name the format"},
 		{"content before name", "a.csv", npyOf("<f4", false, "1, 2", float32s(1, 2)), columns{}, "npy 1x2; 1 2"},
 		{"name when content fails", "a.npy", "hello there", columns{}, "error: a.npy: is not an npy file"},
 		{"savetxt", "a.txt", "1.0e+00 2.5e+00\n3 4\n", columns{}, "csv -1x-1; 1 2.5; 3 4"},
 		{"Latin-1", "a.csv", "1,2,caf\xe9\n3,4,th\xe9\n", columns{label: "3"}, "csv -1x2; 1 2 label caf\xe9; 3 4 label th\xe9"},
 		{"UTF-16", "a.txt", "\xff\xfe1\x00,\x002\x00", columns{}, "error: a.txt: is text in UTF-16: save it as UTF-8"},
-		{"pretty JSON", "a.json", "{\n  \"vector\": [1, 2]\n}\n", columns{}, "error: a.json: line 1: JSON that ends too early; a row is one line with an object or a list"},
+		{"pretty JSON", "a.json", "{\n  \"vector\": [1, 2]\n}\n", columns{}, "error: a.json: line 1: the JSON ends too early; a row is one line with an object or a list"},
 	})
 	dir := t.TempDir()
 	if got, want := dump(fileOf(t, dir, "a", "1,2\n"), "xls", columns{}), `error: unknown format "xls"; the formats are `+all+"\n"; got != want {

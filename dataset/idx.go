@@ -11,10 +11,13 @@ import (
 )
 
 // The IDX format of the MNIST family: two zero bytes, the type of the values, the number of axes, each length as a
-// big-endian uint32, then the values, big-endian. Pictures called ...images-idx3-ubyte bring their labels from
+// big-endian uint32, then the values, big-endian. The labels of pictures called ...images-idx3-ubyte come from
 // ...labels-idx1-ubyte in the same folder.
 
-var idxTypes = map[byte]dtype{0x08: {'u', 1, true}, 0x09: {'i', 1, true}, 0x0b: {'i', 2, true}, 0x0c: {'i', 4, true}, 0x0d: {'f', 4, true}, 0x0e: {'f', 8, true}}
+var idxTypes = map[byte]dtype{
+	0x08: {'u', 1, true}, 0x09: {'i', 1, true}, 0x0b: {'i', 2, true},
+	0x0c: {'i', 4, true}, 0x0d: {'f', 4, true}, 0x0e: {'f', 8, true},
+}
 
 // idx reads pictures and, if they lie beside them, their labels.
 type idx struct {
@@ -23,7 +26,7 @@ type idx struct {
 	seen   interner
 }
 
-// readIDX reads the head, which says the same as that of an npy file.
+// readIDX reads the header, which says the same as that of an npy file.
 func readIDX(in *input) (a array, err error) {
 	lead, err := in.take(4)
 	if err != nil || lead[0] != 0 || lead[1] != 0 || lead[3] == 0 {
@@ -136,7 +139,7 @@ func (x *idx) Close() error {
 	return x.in.Close()
 }
 
-// looksIDX reports a head whose lengths explain the size of the file.
+// looksIDX reports whether the lengths in the header account for the size of the file.
 func looksIDX(s *sample) bool {
 	if len(s.head) < 8 || s.head[0] != 0 || s.head[1] != 0 || s.head[3] == 0 || len(s.head) < 4+4*int(s.head[3]) {
 		return false

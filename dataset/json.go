@@ -8,21 +8,29 @@ import (
 
 const maxDepth = 64 // of nested JSON
 
-var errTooDeep = &jsonError{msg: fmt.Sprintf("JSON nested deeper than %d", maxDepth)}
+var errTooDeep = &jsonError{msg: fmt.Sprintf("the JSON is nested deeper than %d", maxDepth)}
 
 // jsonScanner walks over one line of JSON. It accepts nothing that is not JSON, apart from what strings hold.
 type jsonScanner struct {
 	b    []byte
 	i    int
-	path []byte // of the present key
-	err  error  // of closes
+	path []byte // of the current key
+	err  error  // of atEnd
 }
 
 func (s *jsonScanner) fail() error {
 	if s.i >= len(s.b) {
-		return &jsonError{msg: "JSON that ends too early"}
+		return &jsonError{msg: "the JSON ends too early"}
 	}
-	return &jsonError{msg: fmt.Sprintf("JSON cannot be read from character %d on: %s", s.i+1, excerpt(s.rest()))}
+	return &jsonError{msg: fmt.Sprintf("the JSON cannot be read from character %d: %s", s.i+1, excerpt(s.rest()))}
+}
+
+// end checks that nothing follows.
+func (s *jsonScanner) end() error {
+	if s.space(); s.i < len(s.b) {
+		return s.fail()
+	}
+	return nil
 }
 
 func (s *jsonScanner) rest() []byte { return s.b[min(s.i, len(s.b)):] }
@@ -33,7 +41,7 @@ func (s *jsonScanner) space() {
 	}
 }
 
-// peek is the next character that is no space, or 0.
+// peek is the next character that is not a space, or 0.
 func (s *jsonScanner) peek() byte {
 	if s.space(); s.i < len(s.b) {
 		return s.b[s.i]
@@ -41,9 +49,9 @@ func (s *jsonScanner) peek() byte {
 	return 0
 }
 
-// closes steps over the comma before the next item of a list or object, or over its end, which it reports. An
-// error, kept in err, is an end too.
-func (s *jsonScanner) closes(end byte, first *bool) bool {
+// atEnd skips the comma before the next item of a list or object, or its closing bracket, which it reports. An error,
+// kept in err, is an end too.
+func (s *jsonScanner) atEnd(end byte, first *bool) bool {
 	c := s.peek()
 	switch {
 	case c == end:
@@ -62,8 +70,8 @@ func (s *jsonScanner) closes(end byte, first *bool) bool {
 	return true
 }
 
-// object reads an object. The path of every key in it, with dots, is offered to take, which reads the value, or
-// leaves it: then it is searched if it is an object, and skipped if not.
+// object reads an object. For every key take gets its path, with dots, and either reads the value or leaves it.
+// A value that is left is searched if it is an object, and skipped otherwise.
 func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) error {
 	if depth == maxDepth {
 		return errTooDeep
@@ -73,7 +81,7 @@ func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) er
 	}
 	s.i++
 	n := len(s.path)
-	for first := true; !s.closes('}', &first); {
+	for first := true; !s.atEnd('}', &first); {
 		key, err := s.text()
 		if err != nil {
 			return err
@@ -104,7 +112,7 @@ func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) er
 	return s.err
 }
 
-// text reads a string. It lends the bytes between the quotes, or a copy where they hold escapes.
+// text reads a string. It returns the bytes between the quotes themselves, or a copy where they hold escapes.
 func (s *jsonScanner) text() ([]byte, error) {
 	if s.peek() != '"' {
 		return nil, s.fail()
@@ -134,7 +142,7 @@ func (s *jsonScanner) text() ([]byte, error) {
 	return nil, s.fail()
 }
 
-// number steps over a number and lends it.
+// number reads a number and returns its digits.
 func (s *jsonScanner) number() ([]byte, bool) {
 	b, i := s.b, s.i
 	run := func() bool {
@@ -173,7 +181,7 @@ func (s *jsonScanner) number() ([]byte, bool) {
 // numbers appends the numbers of a flat list.
 func (s *jsonScanner) numbers(dst []float32) ([]float32, error) {
 	s.i++ // the bracket
-	for first := true; !s.closes(']', &first); {
+	for first := true; !s.atEnd(']', &first); {
 		b, ok := s.number()
 		if !ok {
 			if s.i >= len(s.b) {
@@ -183,7 +191,8 @@ func (s *jsonScanner) numbers(dst []float32) ([]float32, error) {
 			if err := s.skip(0); err != nil {
 				return dst, err
 			}
-			return dst, &jsonError{msg: fmt.Sprintf("%s instead of a number at place %d", excerpt(s.b[from:s.i]), len(dst)+1)}
+			return dst, &jsonError{msg: fmt.Sprintf("%s instead of a number at place %d",
+				excerpt(s.b[from:s.i]), len(dst)+1)}
 		}
 		v, err := parseFloat(b)
 		if err != nil {
@@ -197,7 +206,7 @@ func (s *jsonScanner) numbers(dst []float32) ([]float32, error) {
 	return dst, s.err
 }
 
-// skip steps over any value.
+// skip skips any value.
 func (s *jsonScanner) skip(depth int) error {
 	if depth == maxDepth {
 		return errTooDeep
@@ -208,7 +217,7 @@ func (s *jsonScanner) skip(depth int) error {
 		return err
 	case c == '{':
 		s.i++
-		for first := true; !s.closes('}', &first); {
+		for first := true; !s.atEnd('}', &first); {
 			if _, err := s.text(); err != nil {
 				return err
 			}
@@ -223,7 +232,7 @@ func (s *jsonScanner) skip(depth int) error {
 		return s.err
 	case c == '[':
 		s.i++
-		for first := true; !s.closes(']', &first); {
+		for first := true; !s.atEnd(']', &first); {
 			if err := s.skip(depth + 1); err != nil {
 				return err
 			}

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// JSON Lines: an object per line with a list of numbers under one key, or only the list. Keys inside of objects
-// are written with dots. Nothing but the keys that matter is kept, and integers keep all their digits.
+// JSON Lines: every line is an object with a list of numbers under one key, or only the list. Keys inside of objects
+// are written with dots. Only the keys that matter are kept, and integers keep all their digits.
 
 var usualKeys = []string{"vector", "embedding", "values", "x"}
 
@@ -35,7 +35,7 @@ const (
 func openJSONLines(in *input, cols columns) (reader, header, error) {
 	j := &jsonLines{in: in, dim: -1, seen: interner{}}
 	h := header{format: "jsonl", rows: -1, dim: -1}
-	// The first row settles which of the usual keys are meant. It is read through an input of its own.
+	// The first row decides which of the usual keys are meant. It is read through an input of its own.
 	look, err := openInput(in.path)
 	if err != nil {
 		return nil, h, err
@@ -63,7 +63,7 @@ func openJSONLines(in *input, cols columns) (reader, header, error) {
 			return nil, h, fmt.Errorf("%s: line %d: %w; a row is one line with an object or a list", in.path, lines, err)
 		}
 	}
-	choose := func(asked string, usual ...string) string {
+	choose := func(asked string, usual []string) string {
 		if asked != "" {
 			return asked
 		}
@@ -74,9 +74,15 @@ func openJSONLines(in *input, cols columns) (reader, header, error) {
 		}
 		return ""
 	}
-	j.keys = [4]string{choose(cols.vector, usualKeys...), choose(cols.label, tableLabels...), choose(cols.tags, usualTags...), choose(cols.id, usualIDs...)}
+	j.keys = [4]string{
+		keyVector: choose(cols.vector, usualKeys),
+		keyLabel:  choose(cols.label, tableLabels),
+		keyTags:   choose(cols.tags, usualTags),
+		keyID:     choose(cols.id, usualIDs),
+	}
 	if first[0] != '[' && j.keys[keyVector] == "" {
-		return nil, h, fmt.Errorf("%s: which key holds the vector? The first row has %s: name one with --vector", in.path, enumerate(keys))
+		return nil, h, &SpecError{"Vector", fmt.Errorf("%s: which key holds the vector? The first row has %s: name one",
+			in.path, enumerate(keys))}
 	}
 	return j, h, nil
 }
@@ -114,9 +120,7 @@ func (j *jsonLines) next(rec *record) error {
 		})
 	}
 	if err == nil {
-		if s.space(); s.i < len(s.b) {
-			err = s.fail()
-		}
+		err = s.end()
 	}
 	if err != nil {
 		return j.bad(err)
@@ -151,7 +155,7 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 	if k == keyTags && s.peek() == '[' {
 		rec.hasTags = true
 		s.i++
-		for first := true; !s.closes(']', &first); {
+		for first := true; !s.atEnd(']', &first); {
 			from := s.i
 			if err := s.skip(0); err != nil {
 				return err
@@ -170,7 +174,7 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 	}
 	raw := s.b[from:s.i]
 	if string(raw) == "null" {
-		return nil // as good as no such key
+		return nil // the same as no such key
 	}
 	text, ok := jsonScalar(raw)
 	if !ok {
@@ -203,7 +207,7 @@ func jsonScalar(raw []byte) (string, bool) {
 	return "", false
 }
 
-// jsonError is what is wrong in a line.
+// jsonError says what is wrong in a line.
 type jsonError struct{ key, msg string }
 
 func (e *jsonError) Error() string { return e.msg }

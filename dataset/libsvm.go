@@ -11,9 +11,9 @@ import (
 //
 //	label index:value index:value ...    # comment
 //
-// Indices rise and begin at 1, or at 0 where the file has an index 0. Several labels between commas are tags, and
-// then every row of the file has tags. "qid:7" is stepped over. Only the whole file tells the greatest index, so
-// it is read twice; a test file may lack the last features, and then the number of dimensions is given as the name
+// Indices ascend and begin at 1, or at 0 where the file has an index 0. Several labels between commas are tags, and
+// then every row of the file has tags. "qid:7" is skipped. The greatest index is known only after the whole file is
+// read, so it is read twice. A test file may lack the last features; then the number of dimensions is given as the name
 // of the vector. Vectors are dense in memory.
 
 type libSVM struct {
@@ -48,7 +48,7 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 		if line[0] == ' ' || line[0] == '\t' {
 			rest = line
 		}
-		// What is wrong with a row is told when the row is read.
+		// Bad rows are reported when they are read again.
 		for len(rest) > 0 {
 			var pair []byte
 			pair, rest = cutSpace(rest)
@@ -63,7 +63,8 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 	if cols.vector != "" {
 		n, err := strconv.Atoi(cols.vector)
 		if err != nil || n < 1 || n > maxDim {
-			return nil, h, fmt.Errorf("%s: a LibSVM file has no column %q; --vector may give the number of dimensions", in.path, cols.vector)
+			return nil, h, &SpecError{"Vector", fmt.Errorf(
+				"%s: a LibSVM file has no column %q: give the number of dimensions instead", in.path, cols.vector)}
 		}
 		s.dim = n
 	}
@@ -74,7 +75,7 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 	return s, h, nil
 }
 
-// nextSVM lends the next line that is more than a comment, without its comment.
+// nextSVM returns the next line that is more than a comment, without its comment.
 func nextSVM(in *input, n *int) ([]byte, error) {
 	for {
 		line, err := in.line()
@@ -137,7 +138,7 @@ func (s *libSVM) next(rec *record) error {
 		}
 		switch n -= s.base; {
 		case n <= last:
-			return s.bad(string(index), "the index does not rise")
+			return s.bad(string(index), "the index is not greater than the one before")
 		case n < 0 || n >= s.dim:
 			return s.bad(string(index), fmt.Sprintf("an index beyond the %d dimensions", s.dim))
 		}
@@ -155,7 +156,7 @@ func (s *libSVM) bad(column, msg string) error {
 
 func (s *libSVM) Close() error { return s.in.Close() }
 
-// looksLibSVM reports lines of labels and rising pairs of numbers.
+// looksLibSVM reports whether the first lines hold a label and pairs index:value.
 func looksLibSVM(s *sample) bool {
 	if !isText(s.head) {
 		return false

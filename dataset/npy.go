@@ -22,10 +22,10 @@ import (
 
 const maxDictionary = 1 << 20
 
-// array is what the head of an npy file tells.
+// array is the header of an npy file.
 type array struct {
 	descr   string // as written, for instance "<f4"
-	dtype          // kind 'U' or 'S' for text, size then being that of a whole string
+	dtype          // kind 'U' or 'S' for text, size is then that of one string
 	fortran bool
 	shape   []int
 	rows    int
@@ -122,7 +122,8 @@ func (a *array) parse(s string) error {
 func (a *array) parseType() error {
 	order, rest := a.descr[:1], a.descr[1:]
 	if strings.HasPrefix(rest, "O") {
-		return errors.New("holds Python objects (a pickle), which could run any code and is not read: save numbers instead, for instance np.save(file, np.stack(x).astype(np.float32))")
+		return errors.New("holds Python objects (a pickle), which could run any code and is not read: " +
+			"save numbers instead, for instance np.save(file, np.stack(x).astype(np.float32))")
 	}
 	if len(rest) < 2 || !strings.Contains("<>|=", order) {
 		return fmt.Errorf("has the unknown dtype %.40q", a.descr)
@@ -210,7 +211,7 @@ func (p *literal) shape() []int {
 	shape := []int{}
 	p.want("(")
 	for p.err == nil && !p.skip(")") {
-		n := digits(p.rest)
+		n := leadingDigits(p.rest)
 		v, err := strconv.ParseInt(p.rest[:n], 10, 50)
 		if err != nil || len(shape) == 32 { // numpy has no more axes
 			p.fail()
@@ -257,7 +258,8 @@ func openArray(in *input, what string, a array) (reader, header, error) {
 	}
 	if a.fortran && long > 1 {
 		if in.at == nil {
-			return nil, h, fmt.Errorf("%s: is in Fortran order and compressed, so its rows cannot be read one by one: decompress it, or save np.ascontiguousarray(x)", what)
+			return nil, h, fmt.Errorf("%s: is in Fortran order and compressed, so its rows cannot be read one by one: "+
+				"decompress it, or save np.ascontiguousarray(x)", what)
 		}
 		return newStrided(d, a), h, nil
 	}
@@ -290,7 +292,7 @@ type arrayTexts struct {
 
 func newArrayTexts(in *input, what string, a array) (*arrayTexts, error) {
 	if a.dim != 1 {
-		return nil, fmt.Errorf("%s: has %d values per row, where one is wanted", what, a.dim)
+		return nil, fmt.Errorf("%s: has %d values per row, but should have one", what, a.dim)
 	}
 	d := dense{in: in, what: what, dtype: a.dtype, rows: a.rows, dim: 1}
 	return &arrayTexts{in: in, what: what, array: a}, d.checkSize(a.head)

@@ -202,12 +202,12 @@ func TestNpz(t *testing.T) {
 		{"asked for", "a.npz", npzOf(zip.Store, "one", x, "two", fortran, "who", names), columns{vector: "two", label: "who"}, "npz 2x2; 1 3 label za; 2 4 label é"},
 		{"tags", "a.npz", npzOf(zip.Store, "X", x, "tags", tags), columns{}, "npz 2x2; 1 2 tags 0/2; 3 4 tags "},
 		{"text tags", "a.npz", npzOf(zip.Store, "X", x, "t", npyOf("|S3", false, "2,", "a,bc\x00\x00")), columns{tags: "t"}, "npz 2x2; 1 2 tags a/b; 3 4 tags c"},
-		{"bad tags", "a.npz", npzOf(zip.Store, "X", x, "tags", bad), columns{}, "npz 2x2; error: a.npz: a matrix of tags holds 2; only 0 and 1 mean something there"},
-		{"which", "a.npz", npzOf(zip.Store, "one", x, "two", x), columns{}, "error: a.npz: which array holds the vectors? It has one, two: name one with --vector"},
+		{"bad tags", "a.npz", npzOf(zip.Store, "X", x, "tags", bad), columns{}, "npz 2x2; error: a.npz: a matrix of tags holds 2; it may hold only 0 and 1"},
+		{"which", "a.npz", npzOf(zip.Store, "one", x, "two", x), columns{}, "error: a.npz: which array holds the vectors? It has one, two: name one"},
 		{"several, one usual", "a.npz", npzOf(zip.Store, "one", x, "data", x), columns{}, "npz 2x2; 1 2; 3 4"},
 		{"missing", "a.npz", npzOf(zip.Store, "X", x), columns{label: "q"}, `error: a.npz: has no array "q"; it has X`},
 		{"lengths", "a.npz", npzOf(zip.Store, "X", x, "y", short), columns{}, "error: a.npz, array y: has 1 rows, array X has 2"},
-		{"wide labels", "a.npz", npzOf(zip.Store, "X", x, "y", x), columns{}, "error: a.npz, array y: has 2 values per row, where one is wanted"},
+		{"wide labels", "a.npz", npzOf(zip.Store, "X", x, "y", x), columns{}, "error: a.npz, array y: has 2 values per row, but should have one"},
 		{"Fortran stored", "a.npz", npzOf(zip.Store, "X", fortran), columns{}, "npz 2x2; 1 3; 2 4"},
 		{"Fortran deflated", "a.npz", npzOf(zip.Deflate, "X", fortran), columns{},
 			"error: a.npz, array X: is in Fortran order and compressed, so its rows cannot be read one by one: decompress it, or save np.ascontiguousarray(x)"},
@@ -217,8 +217,8 @@ func TestNpz(t *testing.T) {
 			"npz 2x1; bad: a.npz, array X: row 1, column 1: a value beyond the range of float32; 1 label 9223372036854775807"},
 		{"gzip", "a.npz.gz", gzipped(npzOf(zip.Deflate, "X", x)), columns{},
 			"error: a.npz.gz: is an npz file inside gzip, which cannot be read in place: decompress it first (an npz file is compressed inside)"},
-		{"cut off", "a.npz", npzOf(zip.Deflate, "X", x)[:100], columns{}, "error: a.npz: is no npz file, or cut off: zip: not a valid zip file"},
-		{"other zip", "a.npz", strings.ReplaceAll(npzOf(zip.Store, "X", x), ".npy", ".txt"), columns{}, `error: a.npz: holds "X.txt", which makes it no npz file`},
+		{"cut off", "a.npz", npzOf(zip.Deflate, "X", x)[:100], columns{}, "error: a.npz: is not an npz file, or is cut off: zip: not a valid zip file"},
+		{"other zip", "a.npz", strings.ReplaceAll(npzOf(zip.Store, "X", x), ".npy", ".txt"), columns{}, `error: a.npz: holds "X.txt", so it is not an npz file`},
 	})
 }
 

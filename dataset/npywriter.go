@@ -20,8 +20,8 @@ const (
 	Uint8   NpyType = "uint8"   // bins of a quantiser: what training makes of the values anyway
 )
 
-// NpyWriter writes rows of vectors to a NumPy file, all or nothing. The number of rows need not be known in advance.
-type NpyWriter struct {
+// npyWriter writes rows of vectors to a NumPy file, all or nothing. The number of rows need not be known in advance.
+type npyWriter struct {
 	file   *section.File
 	kind   NpyType
 	cols   int
@@ -30,9 +30,9 @@ type NpyWriter struct {
 	buf    []byte
 }
 
-// CreateNpy starts a file of vectors with the given number of columns; q is for Uint8 only.
-func CreateNpy(path string, kind NpyType, cols int, q vectors.Quantizer) (*NpyWriter, error) {
-	w := &NpyWriter{kind: kind, cols: cols}
+// createNpy starts a file of vectors with the given number of columns; q is for Uint8 only.
+func createNpy(path string, kind NpyType, cols int, q vectors.Quantizer) (*npyWriter, error) {
+	w := &npyWriter{kind: kind, cols: cols}
 	switch kind {
 	case Float32, Float16:
 	case Uint8:
@@ -57,7 +57,7 @@ func CreateNpy(path string, kind NpyType, cols int, q vectors.Quantizer) (*NpyWr
 }
 
 // header is that of the rows so far, padded so that it has the same length for any number of rows.
-func (w *NpyWriter) header() []byte {
+func (w *npyWriter) header() []byte {
 	descr := map[NpyType]string{Float32: "<f4", Float16: "<f2", Uint8: "|u1"}[w.kind]
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, w.rows, w.cols)
 	text += strings.Repeat(" ", 117-len(text)) + "\n"
@@ -65,7 +65,7 @@ func (w *NpyWriter) header() []byte {
 }
 
 // Write appends rows.
-func (w *NpyWriter) Write(x vectors.Matrix) error {
+func (w *npyWriter) Write(x vectors.Matrix) error {
 	if x.Cols != w.cols {
 		panic("dataset: rows of another width than the file")
 	}
@@ -79,7 +79,8 @@ func (w *NpyWriter) Write(x vectors.Matrix) error {
 		for i, v := range x.Data {
 			h := toHalf(v)
 			if h&0x7fff >= 0x7c00 {
-				return fmt.Errorf("row %d, column %d: %v is beyond the range of float16; write float32", w.rows+i/w.cols+1, i%w.cols+1, v)
+				return fmt.Errorf("row %d, column %d: %v is beyond the range of float16; write float32",
+					w.rows+i/w.cols+1, i%w.cols+1, v)
 			}
 			w.buf = binary.LittleEndian.AppendUint16(w.buf, h)
 		}
@@ -96,7 +97,7 @@ func (w *NpyWriter) Write(x vectors.Matrix) error {
 }
 
 // Close puts the number of rows into the header and the file into its place.
-func (w *NpyWriter) Close() error {
+func (w *npyWriter) Close() error {
 	if _, err := w.file.WriteAt(w.header(), 0); err != nil {
 		w.file.Abort()
 		return err
@@ -105,7 +106,7 @@ func (w *NpyWriter) Close() error {
 }
 
 // Abort throws the file away.
-func (w *NpyWriter) Abort() { w.file.Abort() }
+func (w *npyWriter) Abort() { w.file.Abort() }
 
 // toHalf rounds to the nearest float16, ties to even; what is too large becomes infinite.
 func toHalf(x float32) uint16 {

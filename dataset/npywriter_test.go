@@ -65,7 +65,7 @@ func TestNpyWriterRoundTrip(t *testing.T) {
 	}
 	for _, kind := range []NpyType{Float32, Float16, Uint8} {
 		path := filepath.Join(t.TempDir(), "out.npy")
-		w, err := CreateNpy(path, kind, 7, q)
+		w, err := createNpy(path, kind, 7, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,10 +103,10 @@ func TestNpyWriterRoundTrip(t *testing.T) {
 			t.Errorf("%s: %d rows", kind, rows)
 		}
 	}
-	if _, err := CreateNpy(filepath.Join(t.TempDir(), "x.npy"), "int7", 7, q); err == nil {
+	if _, err := createNpy(filepath.Join(t.TempDir(), "x.npy"), "int7", 7, q); err == nil {
 		t.Error("an unknown type was taken")
 	}
-	w, err := CreateNpy(filepath.Join(t.TempDir(), "x.npy"), Float16, 1, q)
+	w, err := createNpy(filepath.Join(t.TempDir(), "x.npy"), Float16, 1, q)
 	if err != nil {
 		t.Fatal(err)
 	}

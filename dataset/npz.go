@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// The .npz format of NumPy: a zip file of npy files, one per array. The vectors are the array asked for, or the
-// only one of two or more axes, or the one with a usual name; labels, tags and ids are arrays beside it.
+// The .npz format of NumPy: a zip file of npy files, one per array. The vectors are the array named by
+// the caller, or the only one of two or more axes, or the one with a usual name; labels, tags and ids are arrays beside
+// it.
 
 var (
 	usualVectors = []string{"X", "x", "data", "features", "embeddings", "vectors", "arr_0"}
@@ -60,11 +61,12 @@ func openNpz(in *input, cols columns) (reader, header, error) {
 
 func openArchive(in *input) (*archive, error) {
 	if in.at == nil {
-		return nil, fmt.Errorf("%s: is an npz file inside %s, which cannot be read in place: decompress it first (an npz file is compressed inside)", in.path, in.packed)
+		return nil, fmt.Errorf("%s: is an npz file inside %s, which cannot be read in place: "+
+			"decompress it first (an npz file is compressed inside)", in.path, in.packed)
 	}
 	z, err := zip.NewReader(in.at, in.size)
 	if err != nil {
-		return nil, fmt.Errorf("%s: is no npz file, or cut off: %w", in.path, err)
+		return nil, fmt.Errorf("%s: is not an npz file, or is cut off: %w", in.path, err)
 	}
 	if len(z.File) > maxMembers {
 		return nil, fmt.Errorf("%s: holds %d arrays; at most %d are read", in.path, len(z.File), maxMembers)
@@ -73,7 +75,7 @@ func openArchive(in *input) (*archive, error) {
 	for _, f := range z.File {
 		name, found := strings.CutSuffix(f.Name, ".npy")
 		if !found || a.members[name] != nil {
-			return nil, fmt.Errorf("%s: holds %.40q, which makes it no npz file", in.path, f.Name)
+			return nil, fmt.Errorf("%s: holds %.40q, so it is not an npz file", in.path, f.Name)
 		}
 		a.members[name] = f
 		a.names = append(a.names, name)
@@ -112,10 +114,10 @@ func (a *archive) array(name string) (*input, array, error) {
 
 // openArrays chooses the arrays and opens them.
 func (z *npz) openArrays(cols columns) (header, error) {
-	labels := z.a.usual(cols.label, usualLabels)
-	ids := z.a.usual(cols.id, usualIDs)
-	tags := z.a.usual(cols.tags, usualTags)
-	vector, err := z.a.vector(cols.vector, []string{labels, ids, tags})
+	labels := z.a.sideArray(cols.label, usualLabels)
+	ids := z.a.sideArray(cols.id, usualIDs)
+	tags := z.a.sideArray(cols.tags, usualTags)
+	vector, err := z.a.vectorArray(cols.vector, []string{labels, ids, tags})
 	if err != nil {
 		return header{}, err
 	}
@@ -156,8 +158,8 @@ func (z *npz) openArrays(cols columns) (header, error) {
 	return h, nil
 }
 
-// usual is the array asked for, or the first of those names that is there, or "".
-func (a *archive) usual(asked string, names []string) string {
+// sideArray is the array named by the caller, or the first of the usual names that the archive has, or "".
+func (a *archive) sideArray(asked string, names []string) string {
 	if asked != "" {
 		return asked
 	}
@@ -169,20 +171,20 @@ func (a *archive) usual(asked string, names []string) string {
 	return ""
 }
 
-// vector chooses the array of the vectors; taken ones mean something else.
-func (a *archive) vector(asked string, taken []string) (string, error) {
+// vectorArray chooses the array of the vectors; the taken ones mean something else.
+func (a *archive) vectorArray(asked string, taken []string) (string, error) {
 	if asked != "" {
 		return asked, nil
 	}
 	var tables []string
-	var refused error
+	var unreadable error
 	for _, name := range a.names {
 		if slices.Contains(taken, name) {
 			continue
 		}
 		in, head, err := a.array(name)
 		if err != nil {
-			refused = errors.Join(refused, err)
+			unreadable = errors.Join(unreadable, err)
 			continue
 		}
 		in.Close()
@@ -198,10 +200,11 @@ func (a *archive) vector(asked string, taken []string) (string, error) {
 			return n, nil
 		}
 	}
-	if len(tables) == 0 && refused != nil {
-		return "", refused
+	if len(tables) == 0 && unreadable != nil {
+		return "", unreadable
 	}
-	return "", fmt.Errorf("%s: which array holds the vectors? It has %s: name one with --vector", a.in.path, strings.Join(a.names, ", "))
+	return "", &SpecError{"Vector", fmt.Errorf("%s: which array holds the vectors? It has %s: name one",
+		a.in.path, strings.Join(a.names, ", "))}
 }
 
 func (z *npz) next(rec *record) error {

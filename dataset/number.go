@@ -9,15 +9,15 @@ import (
 	"unsafe"
 )
 
-// dtype is how the values of a binary file lie in it.
+// dtype is the type of the values in a binary file.
 type dtype struct {
 	kind byte // 'f', 'i', 'u' or 'b' (bool)
 	size int  // bytes
 	big  bool // most significant byte first
 }
 
-// appendFloats appends the values in src, a whole number of them. It returns the place of the first finite value
-// beyond the range of float32, or -1.
+// appendFloats appends the values in src, whose length is a multiple of their size. It returns the place of the first
+// finite value beyond the range of float32, or -1.
 func (t dtype) appendFloats(dst []float32, src []byte) ([]float32, int) {
 	switch {
 	case t.size == 1 && t.kind == 'i':
@@ -133,9 +133,9 @@ var (
 	errTooLarge  = errors.New("is beyond the range of float32")
 )
 
-// parseFloat reads a decimal number. "nan" and "inf" are numbers too: whether they may stay is the caller's choice.
+// parseFloat reads a decimal number. "nan" and "inf" are numbers too: the caller decides whether they are allowed.
 func parseFloat(b []byte) (float32, error) {
-	// ParseFloat also reads hexadecimal and underscores, which in data are an id or a slip.
+	// ParseFloat also reads hexadecimal and underscores, which in data are ids or typing errors.
 	if len(b) == 0 || len(b) > 2 && (b[1]|0x20 == 'x' || b[2]|0x20 == 'x') || bytes.IndexByte(b, '_') >= 0 {
 		return 0, errNotNumber
 	}

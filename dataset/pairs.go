@@ -15,7 +15,7 @@ import (
 	"hashgrove/supervision"
 )
 
-// A file of pairs says of two rows whether they are alike, one pair a line:
+// A file of pairs says which rows are similar, one pair per line:
 //
 //	a,b,similar        also s, 1, +1
 //	a,b,dissimilar     also d, -1
@@ -25,15 +25,15 @@ import (
 // a header. Or as JSON lines: {"a": 1, "b": 2, "y": "similar"}. The rows are named by id when the data have
 // ids, else by their number in the data, from 0. The file may be compressed.
 
-// ReadPairsBetween reads pairs of a row of one data set, the queries, and a row of another, the base. Each pair
-// comes once, in order of A, then B.
-func ReadPairsBetween(path string, aIDs []string, aRows int, bIDs []string, bRows int) ([]supervision.Pair, error) {
-	pairs, _, err := readPairs(path, newRowNames(aIDs, aRows, nil), newRowNames(bIDs, bRows, nil), false)
+// ReadPairsBetween reads pairs of a row of a, the queries, and a row of b, the base. Each pair comes once, in order of
+// A, then B. Numbers count the rows that were kept.
+func ReadPairsBetween(path string, a, b *supervision.Data) ([]supervision.Pair, error) {
+	pairs, _, err := readPairs(path, newRowNames(a.IDs, a.Rows, nil), newRowNames(b.IDs, b.Rows, nil), false)
 	return pairs, err
 }
 
-// ReadPairs makes the pairs in a file the supervision of the data. Numbers count the rows as the files have them. Where
-// bad rows were left out, pairs that name an unknown row are too, with a warning.
+// ReadPairs makes the pairs in a file the supervision of the data. Numbers count the rows of the files. Where bad rows
+// were left out, pairs that name an unknown row are left out too, with a warning.
 func ReadPairs(path string, d *supervision.Data) error {
 	names := newRowNames(d.IDs, d.Rows, d.Dropped)
 	pairs, leftOut, err := readPairs(path, names, names, true)
@@ -44,7 +44,8 @@ func ReadPairs(path string, d *supervision.Data) error {
 		return fmt.Errorf("%s: no pairs", path)
 	}
 	if leftOut > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because no kept row is named so", path, noun{"pair was", "pairs were"}.count(leftOut)))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because the rows they name were not kept",
+			path, noun{"pair was", "pairs were"}.count(leftOut)))
 	}
 	return d.SetPairs(pairs)
 }
@@ -67,7 +68,7 @@ func newRowNames(ids []string, rows int, dropped []int) *rowNames {
 	return r
 }
 
-// errDropped is a row that was left out as a bad one, or may have been.
+// errDropped marks a row that was left out as bad, or may have been.
 var errDropped = errors.New("left out")
 
 func (r *rowNames) find(name string) (int32, error) {
@@ -96,8 +97,8 @@ func (r *rowNames) find(name string) (int32, error) {
 	return int32(int(n) - before), nil
 }
 
-// saying is a line of a file of pairs.
-type saying struct {
+// statement is a line of a file of pairs.
+type statement struct {
 	supervision.Pair
 	line int
 }
@@ -109,34 +110,20 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		return nil, 0, err
 	}
 	defer in.Close()
-	in.skipMark()
-	var said []saying
-	split, first := splitAt(','), true
-	for line := 1; ; line++ {
-		text, err := in.line()
+	next, err := pairFields(in)
+	if err != nil {
+		return nil, 0, err
+	}
+	var statements []statement
+	for first := true; ; first = false {
+		field, line, err := next()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return nil, 0, err
 		}
-		if len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		switch {
-		case !first:
-		case bytes.TrimSpace(text)[0] == '{':
-			split = splitJSON
-		case bytes.IndexByte(text, '\t') >= 0:
-			split = splitAt('\t')
-		}
-		field, err := split(text)
-		if err != nil {
-			return nil, 0, fmt.Errorf("%s: line %d: %w", path, line, err)
-		}
-		header := first && isHeader(field, a, b)
-		first = false
-		if header {
+		if first && isHeader(field, a, b) {
 			continue
 		}
 		p, err := parsePair(field, a, b)
@@ -156,19 +143,20 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		if symmetric && p.A > p.B {
 			p.A, p.B = p.B, p.A
 		}
-		if len(said) == math.MaxInt32 {
+		if len(statements) == math.MaxInt32 {
 			return nil, 0, fmt.Errorf("%s: more than %d pairs", path, math.MaxInt32)
 		}
-		said = append(said, saying{p, line})
+		statements = append(statements, statement{p, line})
 	}
-	slices.SortFunc(said, func(x, y saying) int {
+	slices.SortFunc(statements, func(x, y statement) int {
 		return cmp.Or(cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B), cmp.Compare(x.line, y.line))
 	})
-	for i, s := range said {
-		if i == 0 || s.A != said[i-1].A || s.B != said[i-1].B {
+	for i, s := range statements {
+		if i == 0 || s.A != statements[i-1].A || s.B != statements[i-1].B {
 			pairs = append(pairs, s.Pair)
-		} else if first := said[i-1]; first.Y != s.Y {
-			return nil, 0, fmt.Errorf("%s: line %d says %s of the pair that line %d says %s of", path, s.line, verdictName(s.Y), first.line, verdictName(first.Y))
+		} else if first := statements[i-1]; first.Y != s.Y {
+			return nil, 0, fmt.Errorf("%s: line %d calls a pair %s that line %d calls %s",
+				path, s.line, verdictName(s.Y), first.line, verdictName(first.Y))
 		}
 	}
 	return pairs, leftOut, nil
@@ -187,7 +175,7 @@ func parsePair(field [3]string, a, b *rowNames) (p supervision.Pair, err error) 
 	return p, err
 }
 
-// isHeader reports whether the first line names columns: neither of the rows is known, and the verdict is none.
+// isHeader reports whether the first line names columns: neither row is known, and the third field is not a verdict.
 func isHeader(field [3]string, a, b *rowNames) bool {
 	_, errA := a.find(field[0])
 	_, errB := b.find(field[1])
@@ -195,7 +183,7 @@ func isHeader(field [3]string, a, b *rowNames) bool {
 	return errA != nil && errB != nil && errY != nil
 }
 
-// verdict reads the third field: a number, or a beginning of a word.
+// verdict reads the third field: a number, or the beginning of a word.
 func verdict(s string) (int8, error) {
 	switch supervision.CanonicalLabel(s) {
 	case "1", "+1":
@@ -212,59 +200,52 @@ func verdict(s string) (int8, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("%q is none of similar, dissimilar, unknown, 1, -1, 0", s)
+	return 0, fmt.Errorf("%q is not one of similar, dissimilar, unknown, 1, -1, 0", s)
 }
 
 func verdictName(y int8) string {
 	return [3]string{"dissimilar", "unknown", "similar"}[y+1]
 }
 
-// splitAt cuts a line into three fields, with quotes as in CSV: "a ""b"" c".
-func splitAt(separator byte) func([]byte) ([3]string, error) {
-	return func(line []byte) (field [3]string, err error) {
-		rest := strings.TrimSpace(string(line))
-		n := 0
-		for more := true; more; n++ {
-			var value string
-			rest = strings.TrimLeft(rest, " ")
-			if strings.HasPrefix(rest, `"`) {
-				end := closingQuote(rest)
-				if end < 0 {
-					return field, errors.New("a quote is not closed")
-				}
-				value = strings.ReplaceAll(rest[1:end], `""`, `"`)
-				if rest = strings.TrimLeft(rest[end+1:], " "); rest != "" && rest[0] != separator {
-					return field, fmt.Errorf("%q after a closing quote", rest)
-				}
-				more = rest != ""
-				rest = strings.TrimPrefix(rest, string(separator))
-			} else {
-				value, rest, more = strings.Cut(rest, string(separator))
-				value = strings.TrimSpace(value)
-			}
-			if n < 3 {
-				field[n] = value
-			}
-		}
-		if n != 3 {
-			return field, fmt.Errorf("%s instead of 3: two rows and similar, dissimilar or unknown", noun{"field", "fields"}.count(n))
-		}
-		return field, nil
+// pairFields returns a function that reads the three fields of the next line, and its number. The first line shows the
+// form of the file.
+func pairFields(in *input) (func() (field [3]string, line int, err error), error) {
+	in.skipMark()
+	head, err := in.head()
+	if err != nil {
+		return nil, err
 	}
-}
-
-// closingQuote is where the quote that s begins with ends, or -1.
-func closingQuote(s string) int {
-	for i := 1; i < len(s); i++ {
-		if s[i] != '"' {
-			continue
-		}
-		if i+1 == len(s) || s[i+1] != '"' {
-			return i
-		}
-		i++
+	head = bytes.TrimLeft(head, " \t\r\n")
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	t := &table{in: in, comma: ','}
+	if bytes.IndexByte(first, '\t') >= 0 {
+		t.comma = '\t'
 	}
-	return -1
+	if bytes.HasPrefix(first, []byte("{")) {
+		return func() (field [3]string, line int, err error) {
+			text, err := t.readLine()
+			if err != nil {
+				return field, 0, err
+			}
+			if field, err = splitJSON(text); err != nil {
+				err = fmt.Errorf("%s: line %d: %w", in.path, t.line, err)
+			}
+			return field, t.line, err
+		}, nil
+	}
+	return func() (field [3]string, line int, err error) {
+		if err := t.read(); err != nil {
+			return field, 0, err
+		}
+		if len(t.fields) != len(field) {
+			return field, 0, fmt.Errorf("%s: line %d: %s instead of 3: two rows and similar, dissimilar or unknown",
+				in.path, t.line, fieldNoun.count(len(t.fields)))
+		}
+		for i, b := range t.fields {
+			field[i] = string(b)
+		}
+		return field, t.line, nil
+	}, nil
 }
 
 // splitJSON takes a, b and y out of an object. Strings and numbers are the same to it.

@@ -72,14 +72,14 @@ func TestReadPairs(t *testing.T) {
 
 func TestReadPairsBetween(t *testing.T) {
 	path := setFile(t, t.TempDir(), "pairs.csv", "query,item,y\n1,x,s\n0,y,d\n0,x,s\n")
-	got, err := ReadPairsBetween(path, nil, 2, []string{"x", "y"}, 2)
+	got, err := ReadPairsBetween(path, &supervision.Data{Rows: 2}, &supervision.Data{Rows: 2, IDs: []string{"x", "y"}})
 	want := []supervision.Pair{{A: 0, B: 0, Y: 1}, {A: 0, B: 1, Y: -1}, {A: 1, B: 0, Y: 1}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %v, want %v", got, err, want)
 	}
 	// A query and an item of the same number are two rows.
 	path = setFile(t, t.TempDir(), "pairs.csv", "0,0,d\n0,1,s\n1,0,d\n")
-	if got, err = ReadPairsBetween(path, nil, 2, nil, 2); err != nil || len(got) != 3 {
+	if got, err = ReadPairsBetween(path, &supervision.Data{Rows: 2}, &supervision.Data{Rows: 2}); err != nil || len(got) != 3 {
 		t.Errorf("%v %v", got, err)
 	}
 }
@@ -92,22 +92,22 @@ func TestBadPairs(t *testing.T) {
 		ids     []string
 		want    string
 	}{
-		{"0,1,s\n1,0,d\n", nil, "p: line 2 says dissimilar of the pair that line 1 says similar of"},
-		{"0,1,s\n\n0,1,s\n0,1,u\n", nil, "p: line 4 says unknown of the pair that line 3 says similar of"},
+		{"0,1,s\n1,0,d\n", nil, "p: line 2 calls a pair dissimilar that line 1 calls similar"},
+		{"0,1,s\n\n0,1,s\n0,1,u\n", nil, "p: line 4 calls a pair unknown that line 3 calls similar"},
 		{"0,1,s\n0,3,s\n", nil, "p: line 2: there is no row 3: the rows are 0 to 2"},
 		{"0,1,s\n-1,1,s\n", nil, "p: line 2: there is no row -1: the rows are 0 to 2"},
 		{"0,99999999999999999999,s\n", nil, "p: line 1: there is no row 99999999999999999999: the rows are 0 to 2"},
 		{"0,1,s\nx,1,s\n", nil, `p: line 2: "x" is not the number of a row, and the data have no ids`},
-		{"a,b,y\na,b,y\n", nil, `p: line 2: "y" is none of similar, dissimilar, unknown, 1, -1, 0`},
-		{"0,1,alike\n", nil, `p: line 1: "alike" is none of similar, dissimilar, unknown, 1, -1, 0`},
-		{"0,1,\n", nil, `p: line 1: "" is none of similar, dissimilar, unknown, 1, -1, 0`},
+		{"a,b,y\na,b,y\n", nil, `p: line 2: "y" is not one of similar, dissimilar, unknown, 1, -1, 0`},
+		{"0,1,alike\n", nil, `p: line 1: "alike" is not one of similar, dissimilar, unknown, 1, -1, 0`},
+		{"0,1,\n", nil, `p: line 1: "" is not one of similar, dissimilar, unknown, 1, -1, 0`},
 		{"0,1\n", nil, "p: line 1: 2 fields instead of 3: two rows and similar, dissimilar or unknown"},
 		{"0,1,s,2\n", nil, "p: line 1: 4 fields instead of 3: two rows and similar, dissimilar or unknown"},
 		{"0\t1\ts\n0,1,s\n", nil, "p: line 2: 1 field instead of 3: two rows and similar, dissimilar or unknown"},
 		{"1,1,d\n", nil, "p: line 1: row 1 is dissimilar to itself"},
 		{"x,y,s\nx,z,s\n", ids, `p: line 2: no row has the id "z"`},
-		{"x,\"y,s\n", ids, "p: line 1: a quote is not closed"},
-		{"x,\"y\"z,s\n", ids, `p: line 1: "z,s" after a closing quote`},
+		{"x,\"y,s\n", ids, "p: line 1: a quoted field does not end"},
+		{"x,\"y\"z,s\n", ids, `p: line 1: no row has the id "yz"`},
 		{`{"a":0,"b":1}`, nil, `p: line 1: the object has no "y"`},
 		{`{"a":0,"b":[1],"y":0}`, nil, `p: line 1: "b" is neither a string nor a number`},
 		{`{"a":0,"b":1,"y":0`, nil, "p: line 1: not a JSON object: unexpected end of JSON input"},
@@ -142,7 +142,7 @@ func FuzzPairs(f *testing.F) {
 				t.Errorf("%+v after %+v", p, pairs[i-1])
 			}
 		}
-		if _, err := ReadPairsBetween(path, ids, 3, nil, 5); err != nil && !strings.HasPrefix(err.Error(), path) {
+		if _, err := ReadPairsBetween(path, &supervision.Data{Rows: 3, IDs: ids}, &supervision.Data{Rows: 5}); err != nil && !strings.HasPrefix(err.Error(), path) {
 			t.Errorf("an error that does not name the file: %v", err)
 		}
 	})

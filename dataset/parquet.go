@@ -10,8 +10,9 @@ import (
 	"hashgrove/dataset/internal/parquetrows"
 )
 
-// Parquet: the vector is the column of lists asked for, or the one with a usual name, or the only one; without any
-// list, every column of numbers that means nothing else, or the columns asked for, between commas.
+// Parquet: the vector is the column of lists named by the caller, or the one with a usual name, or the only one.
+// Without lists it is made of the columns named by the caller, between commas, or of every column of numbers without
+// another meaning.
 
 type parquetRows struct {
 	in     *input
@@ -29,18 +30,28 @@ type parquetRows struct {
 	seen   interner
 }
 
-func openParquet(in *input, cols columns) (reader, header, error) {
-	h := header{format: "parquet", dim: -1}
+// openParquetFile reads the footer of a Parquet file.
+func openParquetFile(in *input) (*parquetrows.File, error) {
 	if in.at == nil {
-		return nil, h, fmt.Errorf("%s: is a Parquet file inside %s, which cannot be read in place: decompress it first (a Parquet file is compressed inside)", in.path, in.packed)
+		return nil, fmt.Errorf("%s: is a Parquet file inside %s, which cannot be read in place: "+
+			"decompress it first (a Parquet file is compressed inside)", in.path, in.packed)
 	}
 	f, err := parquetrows.Open(in.at, in.size)
 	if err != nil {
-		return nil, h, fmt.Errorf("%s: %w", in.path, err)
+		return nil, fmt.Errorf("%s: %w", in.path, err)
+	}
+	return f, nil
+}
+
+func openParquet(in *input, cols columns) (reader, header, error) {
+	h := header{format: "parquet", dim: -1}
+	f, err := openParquetFile(in)
+	if err != nil {
+		return nil, h, err
 	}
 	h.rows = f.Rows()
 	p := &parquetRows{in: in, rows: h.rows, dim: -1, seen: interner{}}
-	if err := p.choose(f, cols); err != nil {
+	if err := p.openColumns(f, cols); err != nil {
 		return nil, h, fmt.Errorf("%s: %w", in.path, err)
 	}
 	if !p.lists {
@@ -49,96 +60,123 @@ func openParquet(in *input, cols columns) (reader, header, error) {
 	return p, h, nil
 }
 
-// choose settles which columns mean what, and begins to read them.
-func (p *parquetRows) choose(f *parquetrows.File, cols columns) error {
-	fields := f.Fields()
-	var names []string
-	for _, field := range fields {
-		names = append(names, field.Name)
+// openColumns decides which columns mean what, and opens them.
+func (p *parquetRows) openColumns(f *parquetrows.File, cols columns) error {
+	c := parquetColumns{fields: f.Fields()}
+	for _, field := range c.fields {
+		c.names = append(c.names, field.Name)
 	}
-	find := func(asked string, usual []string) (int, error) {
-		if asked == "" {
-			for _, name := range usual {
-				if i := slices.Index(names, name); i >= 0 && fields[i].Text {
-					return i, nil
-				}
-			}
-			return -1, nil
-		}
-		i := slices.Index(names, asked)
-		if i < 0 {
-			return 0, fmt.Errorf("has no column %q; it has %s", asked, enumerate(names))
-		}
-		return i, nil
-	}
-	taken := map[int]bool{-1: true}
-	for _, c := range []struct {
+	taken := map[int]bool{}
+	for _, part := range []struct {
 		column **parquetrows.Column
 		asked  string
 		usual  []string
-		list   bool // may be one
-	}{{&p.label, cols.label, tableLabels, false}, {&p.id, cols.id, usualIDs, false}, {&p.tags, cols.tags, usualTags, true}} {
-		i, err := find(c.asked, c.usual)
+	}{{&p.label, cols.label, tableLabels}, {&p.id, cols.id, usualIDs}, {&p.tags, cols.tags, usualTags}} {
+		tags := part.column == &p.tags
+		i, err := c.side(part.asked, part.usual, tags)
 		if err != nil {
 			return err
 		}
-		if i < 0 || c.asked == "" && fields[i].List && !c.list {
+		if i < 0 {
 			continue
 		}
-		if !fields[i].Text || fields[i].List && !c.list {
-			return fmt.Errorf("column %q holds neither text nor single numbers", names[i])
-		}
 		taken[i] = true
-		*c.column = f.Column(fields[i], half)
-		if c.list {
-			p.split = !fields[i].List
-		}
+		*part.column = f.Column(c.fields[i], half)
+		p.split = tags && !c.fields[i].List
 	}
 	var chosen []int
-	switch {
-	case cols.vector != "":
-		for _, name := range strings.Split(cols.vector, ",") {
-			i, err := find(strings.TrimSpace(name), nil)
-			if err != nil {
-				return err
-			}
-			if !fields[i].Number {
-				return fmt.Errorf("column %q does not hold numbers", names[i])
-			}
-			chosen = append(chosen, i)
-		}
-	default:
-		var lists, numbers []int
-		for i, field := range fields {
-			switch {
-			case taken[i] || !field.Number:
-			case field.List:
-				lists = append(lists, i)
-			default:
-				numbers = append(numbers, i)
-			}
-		}
-		for _, name := range slices.Concat(usualKeys, usualVectors) {
-			if i := slices.Index(names, name); slices.Contains(lists, i) {
-				lists = []int{i}
-			}
-		}
-		if len(lists) > 1 {
-			return fmt.Errorf("which column holds the vectors? It has %s and %s: name one with --vector", names[lists[0]], names[lists[1]])
-		}
-		if chosen = lists; len(chosen) == 0 {
-			chosen = numbers
-		}
-		if len(chosen) == 0 {
-			return fmt.Errorf("has no column of numbers or of lists of numbers; it has %s", enumerate(names))
-		}
+	var err error
+	if cols.vector != "" {
+		chosen, err = c.askedVectors(cols.vector)
+	} else {
+		chosen, err = c.usualVectors(taken)
 	}
 	for _, i := range chosen {
-		p.vector = append(p.vector, f.Column(fields[i], half))
-		p.names = append(p.names, names[i])
-		p.lists = p.lists || fields[i].List
+		p.vector = append(p.vector, f.Column(c.fields[i], half))
+		p.names = append(p.names, c.names[i])
+		p.lists = p.lists || c.fields[i].List
 	}
-	return nil
+	return err
+}
+
+// parquetColumns chooses among the columns of a Parquet file.
+type parquetColumns struct {
+	fields []parquetrows.Field
+	names  []string
+}
+
+// find is the column asked for.
+func (c *parquetColumns) find(asked string) (int, error) {
+	i := slices.Index(c.names, asked)
+	if i < 0 {
+		return 0, fmt.Errorf("has no column %q; it has %s", asked, enumerate(c.names))
+	}
+	return i, nil
+}
+
+// side is the column of labels, ids or tags: the one asked for, or the first with a usual name, or -1.
+func (c *parquetColumns) side(asked string, usual []string, mayBeList bool) (int, error) {
+	if asked == "" {
+		for _, name := range usual {
+			if i := slices.Index(c.names, name); i >= 0 && c.fields[i].Text {
+				if c.fields[i].List && !mayBeList {
+					return -1, nil
+				}
+				return i, nil
+			}
+		}
+		return -1, nil
+	}
+	i, err := c.find(asked)
+	if err == nil && (!c.fields[i].Text || c.fields[i].List && !mayBeList) {
+		err = fmt.Errorf("column %q holds neither text nor single numbers", asked)
+	}
+	return i, err
+}
+
+// askedVectors are the columns named between commas.
+func (c *parquetColumns) askedVectors(names string) (chosen []int, err error) {
+	for _, name := range strings.Split(names, ",") {
+		i, err := c.find(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		if !c.fields[i].Number {
+			return nil, fmt.Errorf("column %q does not hold numbers", c.names[i])
+		}
+		chosen = append(chosen, i)
+	}
+	return chosen, nil
+}
+
+// usualVectors is the column of lists with a usual name, or the only one, or all columns of single numbers that are not
+// taken for anything else.
+func (c *parquetColumns) usualVectors(taken map[int]bool) ([]int, error) {
+	var lists, numbers []int
+	for i, field := range c.fields {
+		switch {
+		case taken[i] || !field.Number:
+		case field.List:
+			lists = append(lists, i)
+		default:
+			numbers = append(numbers, i)
+		}
+	}
+	for _, name := range slices.Concat(usualKeys, usualVectors) {
+		if i := slices.Index(c.names, name); slices.Contains(lists, i) {
+			lists = []int{i}
+		}
+	}
+	switch {
+	case len(lists) == 1:
+		return lists, nil
+	case len(lists) > 1:
+		return nil, &SpecError{"Vector", fmt.Errorf("which column holds the vectors? It has %s and %s: name one",
+			c.names[lists[0]], c.names[lists[1]])}
+	case len(numbers) == 0:
+		return nil, fmt.Errorf("has no column of numbers or of lists of numbers; it has %s", enumerate(c.names))
+	}
+	return numbers, nil
 }
 
 func (p *parquetRows) next(rec *record) error {
@@ -207,10 +245,15 @@ func (p *parquetRows) next(rec *record) error {
 }
 
 func (p *parquetRows) failed(err error) error {
+	return fmt.Errorf("%s: row %d: %w", p.in.path, p.row, parquetError(err))
+}
+
+// parquetError says what the end of a column before the last row means.
+func parquetError(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = errors.New("a column ends too early: the file is damaged")
+		return errors.New("a column ends too early: the file is damaged")
 	}
-	return fmt.Errorf("%s: row %d: %w", p.in.path, p.row, err)
+	return err
 }
 
 func (p *parquetRows) Close() error {

@@ -68,7 +68,7 @@ func TestParquet(t *testing.T) {
 			"parquet 5x-1; 1 2; bad: a: row 2, column v: a vector without values; bad: a: row 3, column v: 1 values instead of 2; bad: a: row 4, column v: a value beyond the range of float32 at place 1; 5 6"},
 		{"scalars", "a", parquetOf([]table{{-1, 2.5, true, math.MaxUint64, 3, "x"}, {2, 3, false, 1, 4, "y"}}), columns{}, "parquet 2x4; names a,b,c,u; -1 2.5 1 1.8446744e+19 label 3; 2 3 0 1 label 4"},
 		{"nulls", "a", parquetOf([]optional{{&one, 1, &kind}, {nil, 2, nil}}), columns{label: "kind"}, "parquet 2x2; names a,b; 1 1 label k; bad: a: row 2, column a: null instead of a number"},
-		{"two lists", "a", parquetOf([]two{{One: []float32{1}, Two: []int16{-2}}}), columns{}, "error: a: which column holds the vectors? It has one and two: name one with --vector"},
+		{"two lists", "a", parquetOf([]two{{One: []float32{1}, Two: []int16{-2}}}), columns{}, "error: a: which column holds the vectors? It has one and two: name one"},
 		{"several lists", "a", parquetOf([]two{{One: []float32{1}, Two: []int16{-2, 3}}}), columns{vector: "one, two"}, "parquet 1x-1; 1 -2 3"},
 		{"nested list", "a", parquetOf([]two{{X: &struct {
 			Y []float64 `parquet:"y,list"`

@@ -10,18 +10,27 @@ import (
 	"hashgrove/supervision"
 )
 
-// What can be wrong with data, in sentences: a row names file, row and column; a whole data set says why
-// nothing can be learned from it.
-
-// advise ends the complaint about a row that ends a pass with what can be done.
-func advise(err error) error {
-	if e, ok := errors.AsType[*RowError](err); ok && e.Row < 0 {
-		return fmt.Errorf("%w; mend or remove the picture, or leave out bad ones with --skip-bad", err)
-	}
-	return fmt.Errorf("%w; mend the row, or leave out bad rows with --skip-bad", err)
+// SpecError is an error that another setting would avoid. The message says so in words; Field is for programs that call
+// the setting by a name of their own.
+type SpecError struct {
+	Field string // of Spec, or Columns for the columns of ReadAttributes
+	Err   error
 }
 
-// unequal is the error of files with one entry per row when there are not as many as rows.
+func (e *SpecError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *SpecError) Unwrap() error { return e.Err }
+
+// advise adds what can be done to the error of a row that ends a pass.
+func advise(err error) error {
+	if e, ok := errors.AsType[*RowError](err); ok && e.Row < 0 {
+		return &SpecError{"SkipBad", fmt.Errorf("%w; fix or remove the picture, or skip bad ones", err)}
+	}
+	return &SpecError{"SkipBad", fmt.Errorf("%w; fix the row, or skip bad rows", err)}
+}
+
+// unequal is the error of files with one entry per row that have more or fewer entries than there are rows.
 func unequal(paths []string, entries int, what noun, rows int) error {
 	return fmt.Errorf("%s: %s for %s", strings.Join(paths, ", "), what.count(entries), noun{"row", "rows"}.count(rows))
 }
@@ -31,7 +40,7 @@ func tooFew(paths []string, entries int, what noun) error {
 	return fmt.Errorf("%s: only %s, but the data have more rows", strings.Join(paths, ", "), what.count(entries))
 }
 
-// inFiles says where something that has files of its own was looked for.
+// inFiles names the files that something was expected in.
 func inFiles(paths []string) string {
 	if len(paths) == 0 {
 		return ""
@@ -39,7 +48,7 @@ func inFiles(paths []string) string {
 	return " in " + strings.Join(paths, ", ")
 }
 
-// checkNames refuses names of columns where the format has none, instead of leaving them unheard.
+// checkNames reports names of columns where the format has none.
 func (c columns) checkNames(path, format string) error {
 	var vector, label bool // the format takes a name for it
 	switch format {
@@ -55,29 +64,29 @@ func (c columns) checkNames(path, format string) error {
 	if format == "folder" {
 		what = "a folder of pictures"
 	}
-	none := func(name, advice string) error {
-		return fmt.Errorf("%s: %s has no columns, so none is called %q: %s", path, what, name, advice)
+	noColumn := func(name, field, advice string) error {
+		return &SpecError{field, fmt.Errorf("%s: %s has no columns, so none is called %q: %s", path, what, name, advice)}
 	}
 	switch {
 	case c.vector != "" && !vector:
-		return none(c.vector, "leave out --vector")
+		return noColumn(c.vector, "Vector", "do not name the column of the vectors")
 	case c.label != "" && !label:
-		return none(c.label, "put the labels into a file and name it with --labels")
+		return noColumn(c.label, "LabelsFile", "put the labels into a file of their own and name that")
 	case c.tags != "":
-		return none(c.tags, "put the tags into a file and name it with --tags")
+		return noColumn(c.tags, "TagsFile", "put the tags into a file of their own and name that")
 	case c.id != "":
-		return none(c.id, "put the ids into a file and name it with --ids")
+		return noColumn(c.id, "IDsFile", "put the ids into a file of their own and name that")
 	}
 	return nil
 }
 
-// place tells the file and the row in it of a row counted over all files. The file must have been opened.
+// place returns the file, and the row in it, of a row counted over all files. The file must have been opened.
 func (p *pass) place(row int) (path string, inFile int) {
 	f := sort.SearchInts(p.starts, row+1) - 1
 	return p.s.files[f].path, row - p.starts[f]
 }
 
-// problem complains about the present row.
+// problem is an error about the current row.
 func (p *pass) problem(column, msg string) *RowError {
 	path, row := p.place(p.row)
 	if g := p.s.files[len(p.starts)-1].header.gallery; g != nil {
@@ -86,18 +95,18 @@ func (p *pass) problem(column, msg string) *RowError {
 	return &RowError{File: path, Row: row, Column: column, Msg: msg}
 }
 
-// sameID complains about a row whose id an earlier one has.
+// sameID is the error of a row with the id of an earlier one.
 func (p *pass) sameID(r supervision.Repeat) *RowError {
 	path, at := p.place(r.Row)
 	firstPath, firstAt := p.place(r.First)
-	msg := fmt.Sprintf("the id %q, which row %d has already", r.ID, firstAt+1)
+	msg := fmt.Sprintf("the id %q, which row %d already has", r.ID, firstAt+1)
 	if firstPath != path {
-		msg = fmt.Sprintf("the id %q, which row %d of %s has already", r.ID, firstAt+1, firstPath)
+		msg = fmt.Sprintf("the id %q, which row %d of %s already has", r.ID, firstAt+1, firstPath)
 	}
 	return &RowError{File: path, Row: at, Column: p.s.cols.id, Msg: msg}
 }
 
-// drop leaves out the present row.
+// drop leaves out the current row.
 func (p *pass) drop(problem *RowError) {
 	p.dropped = append(p.dropped, p.row)
 	if len(p.bad) < badExamples {
@@ -105,7 +114,7 @@ func (p *pass) drop(problem *RowError) {
 	}
 }
 
-// Repeated is the error of a row whose id an earlier one has, or nil when such rows are left out.
+// Repeated returns the error of a row with the id of an earlier one, or nil when such rows are left out.
 func (s *Set) Repeated(r supervision.Repeat) error {
 	if s.spec.SkipBad {
 		return nil
@@ -113,8 +122,8 @@ func (s *Set) Repeated(r supervision.Repeat) error {
 	return advise(s.last.sameID(r))
 }
 
-// LeaveOut drops rows whose ids earlier ones have after the pass yielded them, from this pass's account and from
-// every later pass.
+// LeaveOut drops rows with the ids of earlier ones after the pass yielded them: the latest pass counts them as bad, and
+// later passes leave them out.
 func (s *Set) LeaveOut(found []supervision.Repeat) {
 	s.duplicates = append(s.duplicates, found...)
 	slices.SortFunc(s.duplicates, func(a, b supervision.Repeat) int { return a.Row - b.Row })
@@ -130,7 +139,7 @@ func (s *Set) LeaveOut(found []supervision.Repeat) {
 	p.bad = p.bad[:min(len(p.bad), badExamples)]
 }
 
-// noun is the name of one thing and of many.
+// noun is a word in singular and plural.
 type noun [2]string
 
 // What comes one per row.
@@ -138,9 +147,10 @@ var (
 	labelNoun = noun{"label", "labels"}
 	tagsNoun  = noun{"line of tags", "lines of tags"}
 	idNoun    = noun{"id", "ids"}
+	fieldNoun = noun{"field", "fields"}
 )
 
-// count says a number of things.
+// count writes a number with the noun.
 func (n noun) count(k int) string {
 	if k == 1 {
 		return "1 " + n[0]

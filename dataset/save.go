@@ -22,7 +22,9 @@ type Saved struct {
 // SaveNpy writes the vectors of a source to a NumPy file and what is known about their rows to text files beside it:
 // out.npy has out.labels.txt, out.tags.txt and out.ids.txt. For Uint8 the source is read twice, since bins need the
 // ranges. Progress, which may be nil, is called after every chunk with the rows so far.
-func SaveNpy(ctx context.Context, src vectors.Source, path string, kind NpyType, progress func(rows int)) (Saved, error) {
+func SaveNpy(
+	ctx context.Context, src vectors.Source, path string, kind NpyType, progress func(rows int),
+) (Saved, error) {
 	var saved Saved
 	var q vectors.Quantizer
 	if kind == Uint8 {
@@ -34,7 +36,7 @@ func SaveNpy(ctx context.Context, src vectors.Source, path string, kind NpyType,
 			return saved, err
 		}
 	}
-	out, err := CreateNpy(path, kind, src.Dim(), q)
+	out, err := createNpy(path, kind, src.Dim(), q)
 	if err != nil {
 		return saved, err
 	}
@@ -80,5 +82,5 @@ func SaveNpy(ctx context.Context, src vectors.Source, path string, kind NpyType,
 			return saved, err
 		}
 	}
-	return saved, out.Close() // last, so that a vector file always has what belongs to it
+	return saved, out.Close() // last, so that a file of vectors never lacks the files beside it
 }

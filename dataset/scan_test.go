@@ -58,12 +58,12 @@ func TestDuplicateIDs(t *testing.T) {
 	a := setFile(t, dir, "a.csv", "id,x\nx,1\ny,2\nx,3\n")
 	b := setFile(t, dir, "b.csv", "id,x\nz,1\ny,5\n")
 	c := setFile(t, dir, "c.csv", "id,x\nq,nan\nr,5\n")
-	const end = "; mend the row, or leave out bad rows with --skip-bad"
+	const end = "; fix the row, or skip bad rows"
 	_, err := supervision.Scan(t.Context(), setOpen(t, Spec{Paths: []string{a}, ID: "id"}), supervision.ScanOptions{})
-	setWant(t, dir, err, `a.csv: row 3, column id: the id "x", which row 1 has already`+end)
+	setWant(t, dir, err, `a.csv: row 3, column id: the id "x", which row 1 already has`+end)
 	ids := setFile(t, dir, "ids.txt", "0\n1\n2\n3\n1\n")
 	_, err = supervision.Scan(t.Context(), setOpen(t, Spec{Paths: []string{a, b}, IDsFile: []string{ids}, Vector: "x"}), supervision.ScanOptions{})
-	setWant(t, dir, err, `b.csv: row 2: the id "1", which row 2 of a.csv has already`+end)
+	setWant(t, dir, err, `b.csv: row 2: the id "1", which row 2 of a.csv already has`+end)
 
 	s := setOpen(t, Spec{Paths: []string{a, b, c}, ID: "id", SkipBad: true})
 	sum, err := supervision.Scan(t.Context(), s, supervision.ScanOptions{})
@@ -78,8 +78,8 @@ func TestDuplicateIDs(t *testing.T) {
 		told = append(told, strings.ReplaceAll(e.Error(), dir+string(filepath.Separator), ""))
 	}
 	want := []string{
-		`a.csv: row 3, column id: the id "x", which row 1 has already`,
-		`b.csv: row 2, column id: the id "y", which row 2 of a.csv has already`,
+		`a.csv: row 3, column id: the id "x", which row 1 already has`,
+		`b.csv: row 2, column id: the id "y", which row 2 of a.csv already has`,
 		`c.csv: row 1, column x: NaN instead of a number`,
 	}
 	if !slices.Equal(told, want) {
@@ -197,7 +197,7 @@ func TestPairsOfRowsLeftOut(t *testing.T) {
 		if want := []supervision.Pair{{A: 0, B: 1, Y: 1}, {A: 1, B: 2, Y: -1}}; !slices.Equal(c.sum.Pairs, want) {
 			t.Errorf("%v, want %v", c.sum.Pairs, want)
 		}
-		if w := c.sum.Warnings[len(c.sum.Warnings)-1]; w != path+": 1 pair was left out, because no kept row is named so" {
+		if w := c.sum.Warnings[len(c.sum.Warnings)-1]; w != path+": 1 pair was left out, because the rows they name were not kept" {
 			t.Errorf("warning %q", w)
 		}
 	}

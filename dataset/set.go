@@ -27,11 +27,11 @@ type Set struct {
 	cols    columns
 	files   []file
 	dim     int
-	dimFile string // the file that told dim
+	dimFile string // the file that dim comes from
 	shape   Shape
 	names   []string
 
-	// What comes with the vectors, as the first row and the Spec tell.
+	// What comes with the vectors, according to the first row and the Spec.
 	hasFirst, labelled, tagged, identified bool
 
 	// From files of their own, one entry per row in the files.
@@ -41,7 +41,7 @@ type Set struct {
 
 	duplicates []supervision.Repeat // found by Scan, to be left out from then on; in order of row
 	last       *pass                // the latest pass
-	warnings   []string             // doubts that opening raised
+	warnings   []string             // from opening
 }
 
 type file struct {
@@ -52,7 +52,7 @@ type file struct {
 // Dim makes Set a Source.
 func (s *Set) Dim() int { return s.dim }
 
-// Rows is the number of rows, or -1 when only reading tells.
+// Rows is the number of rows, or -1 when it is unknown before reading.
 func (s *Set) Rows() int {
 	rows := 0
 	for _, f := range s.files {
@@ -64,7 +64,7 @@ func (s *Set) Rows() int {
 	return rows
 }
 
-// Names lends the names of the features, or nil where the files do not tell.
+// Names returns the names of the features, or nil where the files have none.
 func (s *Set) Names() []string { return s.names }
 
 // Files returns the files of vectors in the order they are read.
@@ -79,10 +79,7 @@ func (s *Set) Files() []string {
 // Format is the format of the first file.
 func (s *Set) Format() string { return s.files[0].header.format }
 
-// Spec returns what the set was opened with, Tags settled as a column or a file.
-func (s *Set) Spec() Spec { return s.spec }
-
-// Bad tells how many rows the latest pass left out, and lends the first few.
+// Bad returns the number of rows that the latest pass left out, and the first few of them.
 func (s *Set) Bad() (rows int, first []error) {
 	if s.last == nil {
 		return 0, nil
@@ -90,7 +87,7 @@ func (s *Set) Bad() (rows int, first []error) {
 	return len(s.last.dropped), s.last.examples()
 }
 
-// Dropped lends the rows that the latest pass left out, as the files count them, ascending.
+// Dropped returns the rows that the latest pass left out, counted as in the files, ascending.
 func (s *Set) Dropped() []int {
 	if s.last == nil {
 		return nil
@@ -98,10 +95,10 @@ func (s *Set) Dropped() []int {
 	return s.last.dropped
 }
 
-// Warnings lends the doubts that opening the files raised.
+// Warnings returns what looked doubtful when the files were opened.
 func (s *Set) Warnings() []string { return s.warnings }
 
-// badExamples is how many bad rows are told one by one.
+// badExamples is the number of bad rows that are reported one by one.
 const badExamples = 10
 
 // pass is one reading of all files.
@@ -135,12 +132,12 @@ func (s *Set) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		p := &pass{s: s}
 		s.last = p
-		p.empty()
+		p.clearChunk()
 		for i := range s.files {
-			if goOn, err := p.readFile(ctx, i, yield); err != nil {
+			if more, err := p.readFile(ctx, i, yield); err != nil {
 				yield(vectors.Chunk{}, err)
 				return
-			} else if !goOn {
+			} else if !more {
 				return
 			}
 		}
@@ -177,9 +174,8 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(vectors.Chunk, er
 	p.starts = append(p.starts, p.row)
 	full := vectors.ChunkRows(p.s.dim)
 	duplicates := p.s.duplicates
-	if k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d supervision.Repeat, row int) int { return d.Row - row }); k > 0 {
-		duplicates = duplicates[k:]
-	}
+	k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d supervision.Repeat, row int) int { return d.Row - row })
+	duplicates = duplicates[k:]
 	var read record // the reader's memory
 	for ; ; p.row++ {
 		if p.row%full == 0 && ctx.Err() != nil {
@@ -196,7 +192,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(vectors.Chunk, er
 			if err := p.attach(&rec); err != nil {
 				return false, err
 			}
-			problem, err = p.judge(&rec)
+			problem, err = p.checkRow(&rec)
 		} else if rowError, ok := err.(*RowError); ok {
 			problem, err = rowError, nil
 		}
@@ -222,12 +218,12 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(vectors.Chunk, er
 				return false, nil
 			}
 			p.chunk.First += full
-			p.empty()
+			p.clearChunk()
 		}
 	}
 }
 
-// attach puts what the files of labels, tags and ids say of the row beside its vector.
+// attach adds what the files of labels, tags and ids say about the row.
 func (p *pass) attach(rec *record) error {
 	s := p.s
 	if s.labels != nil {
@@ -251,7 +247,7 @@ func (p *pass) attach(rec *record) error {
 	return nil
 }
 
-// checkLengths compares the files of labels, tags and ids with the rows met, now that all are read.
+// checkLengths compares the lengths of the files of labels, tags and ids with the number of rows, after all are read.
 func (p *pass) checkLengths() error {
 	s := p.s
 	switch {
@@ -265,8 +261,8 @@ func (p *pass) checkLengths() error {
 	return nil
 }
 
-// judge says what is wrong with a row. An error is a doubt about all rows, which leaving out this one would not mend.
-func (p *pass) judge(rec *record) (*RowError, error) {
+// checkRow says what is wrong with a row. An error concerns all rows, so that leaving out this one would not help.
+func (p *pass) checkRow(rec *record) (*RowError, error) {
 	s := p.s
 	if len(rec.vector) != s.dim {
 		return p.problem("", fmt.Sprintf("%d values instead of %d", len(rec.vector), s.dim)), nil
@@ -298,13 +294,19 @@ func (p *pass) judge(rec *record) (*RowError, error) {
 	case s.identified && rec.id == "":
 		return p.problem(s.cols.id, "no id"+inFiles(s.spec.IDsFile)), nil
 	case !s.labelled && rec.hasLabel:
-		return nil, fmt.Errorf("%w, but the first row has none: name the labels with --label", p.problem("", "a label"))
+		return nil, p.unexpected("Label", "a label", "labels")
 	case !s.tagged && rec.hasTags:
-		return nil, fmt.Errorf("%w, but the first row has none: name the tags with --tags", p.problem("", "tags"))
+		return nil, p.unexpected("Tags", "tags", "tags")
 	case !s.identified && rec.id != "":
-		return nil, fmt.Errorf("%w, but the first row has none: name the ids with --id", p.problem("", "an id"))
+		return nil, p.unexpected("ID", "an id", "ids")
 	}
 	return nil, nil
+}
+
+// unexpected is the error of a row with something that the first row has not.
+func (p *pass) unexpected(field, has, things string) error {
+	return &SpecError{field, fmt.Errorf("%w, but the first row has none: name the column of the %s",
+		p.problem("", has), things)}
 }
 
 // add copies a good row into the chunk.
@@ -326,8 +328,8 @@ func (p *pass) add(rec *record) {
 	}
 }
 
-// empty makes room for the next chunk.
-func (p *pass) empty() {
+// clearChunk empties the chunk for the next rows.
+func (p *pass) clearChunk() {
 	c := &p.chunk
 	p.slab = p.slab[:0]
 	c.X = vectors.Matrix{Cols: p.s.dim, Data: c.X.Data[:0]}

@@ -96,7 +96,7 @@ func TestSeveralFilesAreOneDataSet(t *testing.T) {
 
 func TestBadRowsAreNamed(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
-	const end = "; mend the row, or leave out bad rows with --skip-bad"
+	const end = "; fix the row, or skip bad rows"
 	for _, c := range []struct {
 		name  string
 		files []string // name and content in turn
@@ -117,11 +117,11 @@ func TestBadRowsAreNamed(t *testing.T) {
 		{"missing tags", []string{"data.jsonl", `{"v":[1],"t":["a"]}` + "\n" + `{"v":[2]}`}, Spec{Vector: "v", Tags: "t"}, "data.jsonl: row 2, column t: no tags" + end},
 		{"empty id", []string{"data.csv", "x,sku\n1,a\n2,\n"}, Spec{ID: "sku"}, "data.csv: row 2, column sku: no id" + end},
 		{"labels in the second file only", []string{"data1.csv", "x\n1\n", "data2.csv", "x,label\n1,a\n"}, Spec{},
-			"data2.csv: row 1: a label, but the first row has none: name the labels with --label"},
+			"data2.csv: row 1: a label, but the first row has none: name the column of the labels"},
 		{"ids in the second file only", []string{"data1.csv", "x\n1\n", "data2.csv", "x,id\n1,a\n"}, Spec{},
-			"data2.csv: row 1: an id, but the first row has none: name the ids with --id"},
+			"data2.csv: row 1: an id, but the first row has none: name the column of the ids"},
 		{"tags in the second file only", []string{"data1.csv", "x\n1\n", "data2.csv", "x,tags\n1,a\n"}, Spec{},
-			"data2.csv: row 1: tags, but the first row has none: name the tags with --tags"},
+			"data2.csv: row 1: tags, but the first row has none: name the column of the tags"},
 		{"labels in the first file only", []string{"data1.csv", "x,label\n1,a\n", "data2.csv", "x\n1\n"}, Spec{}, "data2.csv: row 1: no label" + end},
 		{"too few labels", []string{"data.csv", "x\n1\n2\n", "y.txt", "a\n"}, Spec{LabelsFile: []string{"y.txt"}}, "y.txt: only 1 label, but the data have more rows"},
 		{"too few tags", []string{"data.csv", "x\n1\n2\n", "t.txt", "a\n"}, Spec{Tags: "t.txt"}, "t.txt: only 1 line of tags, but the data have more rows"},
@@ -234,7 +234,7 @@ func TestAFileThatGoesAwayIsAnError(t *testing.T) {
 	s := setOpen(t, Spec{Paths: []string{path}})
 	setFile(t, dir, "data.npy", setNpy([]float32{1, 2}))
 	_, err := setRead(t, s)
-	setWant(t, dir, err, "data.npy: row 1: 2 values instead of 1; mend the row, or leave out bad rows with --skip-bad")
+	setWant(t, dir, err, "data.npy: row 1: 2 values instead of 1; fix the row, or skip bad rows")
 	s.files[0].path = filepath.Join(dir, "gone")
 	if _, err := setRead(t, s); err == nil {
 		t.Error("no error")

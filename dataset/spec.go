@@ -10,25 +10,26 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hashgrove/internal/plain"
 )
 
-// Spec names a data set: files of vectors, and where labels, tags, ids and pairs are. It is what every verb of
-// the command takes, for instance
+// Spec names a data set: files of vectors, and where their labels, tags and ids are, for instance
 //
-//	train.npy --labels y.npy                          Paths, LabelsFile
-//	items.parquet --vector embedding --label category Paths, Vector, Label
-//	docs.jsonl --vector v --tags tags                 Paths, Vector, Tags
-//	cifar10/data_batch_*.bin                          Paths
-//	photos/ --size 64                                 Paths, Size
+//	Spec{Paths: []string{"train.npy"}, LabelsFile: []string{"y.npy"}}
+//	Spec{Paths: []string{"items.parquet"}, Vector: "embedding", Label: "category"}
+//	Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "tags"}
+//	Spec{Paths: []string{"cifar10/data_batch_*.bin"}}
+//	Spec{Paths: []string{"photos/"}, Size: 64}
 type Spec struct {
-	Paths  []string // files, patterns as of filepath.Match, or folders of pictures; all together are one data set
+	Paths  []string // files, patterns as of filepath.Match, or folders of pictures; together they are one data set
 	Format string   // "" recognises it file by file
 
-	// Names of columns or keys inside the files; "" is the default of the format. Where Tags names an
-	// existing file, it is that file which is meant.
+	// Names of columns or keys inside the files; "" is the default of the format. If Tags names an
+	// existing file, that file is meant.
 	Vector, Label, Tags, ID string
 
-	// Files of their own, one entry per row of the data, several being read as one. Those of pictures may also be
+	// Files with one entry per row of the data, several of them read as one. Those of pictures may also be
 	// tables in any order that name the pictures, as file,label. A list of ids whose lines name all the pictures says
 	// which picture every line of the other files is of.
 	LabelsFile, TagsFile, IDsFile []string
@@ -45,7 +46,7 @@ type Spec struct {
 	SkipBad bool // leave out bad rows instead of stopping at the first one
 }
 
-// Open looks at the files, not at all their rows: it settles names and formats, checks that all files have
+// Open looks at the files, not at all their rows: it finds out names and formats, checks that all files have
 // vectors of one length, reads the small files of labels, tags and ids, and checks their lengths where the
 // number of rows is known already.
 func Open(spec Spec) (*Set, error) {
@@ -59,12 +60,13 @@ func Open(spec Spec) (*Set, error) {
 	seen := map[string]bool{}
 	for _, path := range paths {
 		if seen[filepath.Clean(path)] {
-			return nil, fmt.Errorf("%s: named twice: name every file once", path)
+			return nil, fmt.Errorf("%s: is named twice", path)
 		}
 		seen[filepath.Clean(path)] = true
 	}
 	if spec.Label != "" && len(spec.LabelsFile) > 0 {
-		return nil, fmt.Errorf("labels come from a column (%s) or from a file (%s), not from both", spec.Label, spec.LabelsFile[0])
+		return nil, fmt.Errorf("labels come from a column (%s) or from a file (%s), not from both",
+			spec.Label, spec.LabelsFile[0])
 	}
 	if spec.ID != "" && len(spec.IDsFile) > 0 {
 		return nil, fmt.Errorf("ids come from a column (%s) or from a file (%s), not from both", spec.ID, spec.IDsFile[0])
@@ -72,7 +74,8 @@ func Open(spec Spec) (*Set, error) {
 	if err := spec.settleTags(paths[0]); err != nil {
 		return nil, err
 	}
-	pictures := pictureOptions{spec.Size, spec.Fit, spec.Grey, spec.Threads, len(spec.LabelsFile) > 0 || len(spec.TagsFile) > 0}
+	supervised := len(spec.LabelsFile) > 0 || len(spec.TagsFile) > 0
+	pictures := pictureOptions{spec.Size, spec.Fit, spec.Grey, spec.Threads, supervised}
 	if err := pictures.check(); err != nil {
 		return nil, err
 	}
@@ -101,8 +104,8 @@ func (spec *Spec) settleTags(first string) error {
 		return nil // no such file: a column, then
 	}
 	if spec.tagsColumn(first) {
-		return fmt.Errorf("tags: %s is a file and also a column of %s: write .%c%s for the file, or rename the file to get the column",
-			spec.Tags, first, filepath.Separator, spec.Tags)
+		return fmt.Errorf("tags: %s is a file and also a column of %s: "+
+			"write .%c%s for the file, or rename the file to get the column", spec.Tags, first, filepath.Separator, spec.Tags)
 	}
 	spec.TagsFile, spec.Tags = files, ""
 	return nil
@@ -142,7 +145,7 @@ func (s *Set) addFile(path string) error {
 	if s.hasFirst && h.dim >= 0 {
 		return s.checkDim(path, h.dim)
 	}
-	// The first row tells the length of the vectors where the header does not, and what comes with them.
+	// The first row shows what comes with the vectors, and their length where the header has none.
 	var rec record
 	for {
 		err := r.next(&rec)
@@ -237,7 +240,7 @@ func readAll[T any](s *Set, patterns []string, what noun, read func(string) ([]T
 	rows := 0
 	for _, f := range s.files {
 		if f.header.rows < 0 {
-			return all, nil // the end of the first pass will tell
+			return all, nil // the end of the first pass shows it
 		}
 		rows += f.header.rows
 	}
@@ -247,20 +250,20 @@ func readAll[T any](s *Set, patterns []string, what noun, read func(string) ([]T
 	return all, nil
 }
 
-// expand turns patterns into the files they stand for, those of one pattern in natural order. Folders are let
-// through where they may be ones of pictures.
+// expand turns patterns into the files they stand for, those of one pattern in natural order. Folders are
+// allowed where they may hold pictures.
 func expand(patterns []string, folders bool) ([]string, error) {
 	var paths []string
 	for _, p := range patterns {
-		info, err := os.Stat(p)
+		info, err := plain.Stat(p)
 		switch {
 		case err == nil && info.IsDir() && !folders:
-			return nil, fmt.Errorf("%s: is a folder, where a file is wanted", p)
+			return nil, fmt.Errorf("%s: is a folder, but should be a file", p)
 		case err == nil:
 			paths = append(paths, p)
 			continue
 		case !errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(p, "*?["):
-			return nil, fmt.Errorf("cannot read: %w", err)
+			return nil, err
 		case !strings.ContainsAny(p, "*?["):
 			if near := nearestName(p); near != "" {
 				return nil, fmt.Errorf("%s: no such file; did you mean %s?", p, near)
@@ -269,7 +272,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 		}
 		found, err := filepath.Glob(p)
 		if err != nil {
-			return nil, fmt.Errorf("%s: not a pattern of file names: %w", p, err)
+			return nil, fmt.Errorf("%s: is not a valid pattern of file names: %w", p, err)
 		}
 		found = slices.DeleteFunc(found, func(name string) bool {
 			info, err := os.Stat(name)
@@ -288,7 +291,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 func naturalCompare(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
-		dx, dy := digits(x), digits(y)
+		dx, dy := leadingDigits(x), leadingDigits(y)
 		if dx > 0 && dy > 0 {
 			nx, ny := strings.TrimLeft(x[:dx], "0"), strings.TrimLeft(y[:dy], "0")
 			if c := cmp.Or(cmp.Compare(len(nx), len(ny)), strings.Compare(nx, ny)); c != 0 {
@@ -305,8 +308,8 @@ func naturalCompare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// digits is the number of digits s begins with.
-func digits(s string) int {
+// leadingDigits is the number of digits at the start of s.
+func leadingDigits(s string) int {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return i
@@ -315,14 +318,14 @@ func digits(s string) int {
 	return len(s)
 }
 
-// nearestName is the file beside path whose name is a slip of the keyboard away from it, or "".
+// nearestName is the file beside path whose name is one or two typing errors away from it, or "".
 func nearestName(path string) string {
 	dir, name := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {
 		return ""
 	}
-	best, near := 3, "" // two slips at most
+	best, near := 3, "" // two typing errors at most
 	for _, e := range entries {
 		if d := editDistance(strings.ToLower(name), strings.ToLower(e.Name())); !e.IsDir() && d < min(best, len(name)) {
 			best, near = d, dir+e.Name()
@@ -351,6 +354,3 @@ func editDistance(a, b string) int {
 	}
 	return row[len(b)]
 }
-
-// FormatNames lists the file formats for a sentence.
-func FormatNames() string { return formatNames() }

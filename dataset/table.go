@@ -18,22 +18,40 @@ const (
 	maxFields   = 1 << 22
 )
 
-// table splits a text file into rows of fields, between separators and in quotes as of RFC 4180.
+// table splits a text file into rows of fields, with quotes as in RFC 4180.
 type table struct {
 	in     *input
 	comma  byte
 	lines  int      // read so far
 	line   int      // where the row begins, from 1
-	fields [][]byte // of the present row, lent
+	fields [][]byte // of the current row, valid until the next
 	names  []string // head of the table, nil without one
 	width  int      // columns
 	joined []byte   // a row over several lines
 	plain  []byte   // quoted fields without their quotes
 }
 
-// openTable looks at the first rows through an input of its own, settles separator and head, and leaves in before
-// the first row of data. It returns the rows it looked at.
+// openTable opens a table that may have a head and leaves it before the first row of data, some of which it returns.
+// A first row with one of the names asked for is a head.
 func openTable(in *input, format string, asked ...string) (*table, [][]string, error) {
+	t, rows, err := sampleTable(in, format)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !isHead(rows, asked) {
+		return t, rows, nil
+	}
+	return t, rows[1:], t.takeHead(rows[0])
+}
+
+// takeHead reads the first row as the names of the columns.
+func (t *table) takeHead(names []string) error {
+	t.names = names
+	return t.read()
+}
+
+// sampleTable looks at the first rows through an input of its own, which settle the separator, and returns them.
+func sampleTable(in *input, format string) (*table, [][]string, error) {
 	look, err := openInput(in.path)
 	if err != nil {
 		return nil, nil, err
@@ -74,21 +92,18 @@ func openTable(in *input, format string, asked ...string) (*table, [][]string, e
 	}
 	t = &table{in: in, comma: t.comma, width: len(rows[0])}
 	in.skipMark()
-	if isHead(rows, asked) {
-		t.names, rows = rows[0], rows[1:]
-		if err := t.read(); err != nil {
-			return nil, nil, err
-		}
-	}
 	return t, rows, nil
 }
 
-// isHead reports whether the first row names the columns: it holds a name that is asked for or usual, or no number
-// above any column of numbers, or the numbers 0, 1, 2 that pandas makes up.
+// isHead reports whether the first row names the columns: it holds a usual name or one that the caller asks for, or no
+// number above any column of numbers, or the numbers 0, 1, 2 that pandas makes up.
 func isHead(rows [][]string, asked []string) bool {
 	head := rows[0]
 	for _, name := range slices.Concat(asked, tableLabels, usualIDs, usualTags) {
-		if name != "" && !isNumeric(name) && slices.ContainsFunc(head, func(s string) bool { return strings.EqualFold(s, name) }) {
+		if name == "" || isNumeric(name) {
+			continue
+		}
+		if slices.ContainsFunc(head, func(s string) bool { return strings.EqualFold(s, name) }) {
 			return true
 		}
 	}
@@ -108,7 +123,9 @@ func isHead(rows [][]string, asked []string) bool {
 		}
 		fractions = fractions || j < len(rows[1]) && strings.Contains(rows[1][j], ".")
 	}
-	return numeric > 0 && named == numeric || head[0] == "" && counted == len(head)-1 && counted > 0 || fractions && counted == len(head) && counted > 2
+	return numeric > 0 && named == numeric ||
+		head[0] == "" && counted == len(head)-1 && counted > 0 ||
+		fractions && counted == len(head) && counted > 2
 }
 
 // mostlyNumeric reports whether column j holds numbers, or lists of them, in most rows that have anything there.
@@ -126,7 +143,7 @@ func mostlyNumeric(rows [][]string, j int) bool {
 	return yes >= no
 }
 
-// isNumeric reports a number or a list of numbers.
+// isNumeric reports whether s is a number or a list of numbers.
 func isNumeric(s string) bool {
 	if _, err := parseFloat([]byte(s)); err != errNotNumber {
 		return true
@@ -135,35 +152,51 @@ func isNumeric(s string) bool {
 	return err == nil && len(values) > 0
 }
 
-// read splits the next row that is not blank.
-func (t *table) read() error {
+// readLine returns the next line that is not blank.
+func (t *table) readLine() ([]byte, error) {
 	for {
 		line, err := t.in.line()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		t.lines++
 		t.line = t.lines
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		t.fields = t.fields[:0]
-		if bytes.IndexByte(line, '"') >= 0 {
-			return t.readQuoted(line)
-		}
-		for {
-			i := bytes.IndexByte(line, t.comma)
-			if i < 0 {
-				t.fields = append(t.fields, trimSpaces(line))
-				return nil
-			}
-			if len(t.fields) == maxFields {
-				return fmt.Errorf("%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
-			}
-			t.fields = append(t.fields, trimSpaces(line[:i]))
-			line = line[i+1:]
+		if len(bytes.TrimSpace(line)) > 0 {
+			return line, nil
 		}
 	}
+}
+
+// read splits the next row that is not blank.
+func (t *table) read() error {
+	line, err := t.readLine()
+	if err != nil {
+		return err
+	}
+	t.fields = t.fields[:0]
+	if bytes.IndexByte(line, '"') >= 0 {
+		return t.readQuoted(line)
+	}
+	for {
+		i := bytes.IndexByte(line, t.comma)
+		if i < 0 {
+			t.fields = append(t.fields, trimSpaces(line))
+			return nil
+		}
+		if len(t.fields) == maxFields {
+			return fmt.Errorf("%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
+		}
+		t.fields = append(t.fields, trimSpaces(line[:i]))
+		line = line[i+1:]
+	}
+}
+
+// checkWidth compares the number of fields in the current row with that of columns.
+func (t *table) checkWidth() error {
+	if len(t.fields) == t.width {
+		return nil
+	}
+	return fmt.Errorf("%s: line %d: %s instead of %d", t.in.path, t.line, fieldNoun.count(len(t.fields)), t.width)
 }
 
 // trimSpaces is bytes.TrimSpace for the common case of nothing to trim.
@@ -204,7 +237,7 @@ func (t *table) readQuoted(line []byte) error {
 		t.lines++
 		t.joined = append(append(t.joined, '\n'), more...)
 	}
-	// The fields never get longer than the row, so their memory does not move while they are lent.
+	// The fields never get longer than the row, so their memory does not move while they are in use.
 	t.plain = slices.Grow(t.plain[:0], len(t.joined))
 	for rest := t.joined; ; {
 		field := rest
@@ -213,7 +246,7 @@ func (t *table) readQuoted(line []byte) error {
 			rest = text[1:]
 			for {
 				i := bytes.IndexByte(rest, '"')
-				if i < 0 { // cannot be: the row ends outside of quotes
+				if i < 0 { // cannot happen: the row ends outside of quotes
 					i = len(rest)
 				}
 				t.plain = append(t.plain, rest[:i]...)
@@ -269,13 +302,14 @@ func (t *table) find(asked string) (int, error) {
 	case err == nil && n >= 1 && n <= t.width:
 		return n - 1, nil
 	case t.names == nil:
-		return 0, fmt.Errorf("%s: has no column %q: it has no line of names, so columns are called 1 to %d", t.in.path, asked, t.width)
+		return 0, fmt.Errorf("%s: has no column %q: it has no header, so columns are called 1 to %d",
+			t.in.path, asked, t.width)
 	default:
 		return 0, fmt.Errorf("%s: has no column %q; it has %s", t.in.path, asked, enumerate(t.names))
 	}
 }
 
-// enumerate lists names, not all of very many.
+// enumerate lists names, the first twenty of many.
 func enumerate(names []string) string {
 	const most = 20
 	if len(names) > most {

@@ -47,12 +47,12 @@ func TestTar(t *testing.T) {
 		{"flat", []string{"zoo/2.png", tone(2), "zoo/1.png", tone(1)}, "2 a.tar/zoo/2.png\n1 a.tar/zoo/1.png"},
 		{"evil names", []string{"../../etc/1.png", tone(1), "/root/2.png", tone(2), "a/../../3.png", tone(3)[:0] + tone(3)},
 			"1 etc a.tar/etc/1.png\n2 root a.tar/root/2.png\nerror: a.tar/3.png: lies beside the folders that are the classes, so it has none: move it into one of them" +
-				"; mend or remove the picture, or leave out bad ones with --skip-bad"},
+				"; fix or remove the picture, or skip bad ones"},
 		{"link", []string{"1.png", tone(1), "2.png->1.png", "", "b.txt->1.png", ""},
 			"error: a.tar/2.png: is a link, and links in an archive are not followed: pack the file itself (tar --dereference --hard-dereference)" +
-				"; mend or remove the picture, or leave out bad ones with --skip-bad"},
+				"; fix or remove the picture, or skip bad ones"},
 		{"broken", []string{"1.png", tone(1), "2.png", "oh"},
-			"error: a.tar/2.png: is not a picture: it does not begin like JPEG, PNG, GIF, BMP, TIFF or WebP; mend or remove the picture, or leave out bad ones with --skip-bad"},
+			"error: a.tar/2.png: is not a picture: it does not begin like JPEG, PNG, GIF, BMP, TIFF or WebP; fix or remove the picture, or skip bad ones"},
 	} {
 		content := tarOf(c.files...)
 		for suffix, packed := range map[string]string{".tar": content, ".tar.gz": gzipped(content), ".tgz": gzipped(content), ".tar.zst": zstded(content)} {
@@ -93,7 +93,7 @@ func TestTarComplaints(t *testing.T) {
 		"a.tar.xz":     {"\xfd7zXZ\x00\x00\x04", "a.tar.xz: is compressed with xz, which is not read: decompress it, or pack it with gzip or zstd instead"},
 		"a.tar.bz2":    {"BZh91AY&SY\x00", "a.tar.bz2: is compressed with bzip2, which is not read: decompress it, or pack it with gzip or zstd instead"},
 		"a.tar":        {strings.Repeat("hello there ", 100), "a.tar: is damaged, or no tar archive"},
-		"picture.png":  {"oh", "picture.png: is not a picture: it does not begin like JPEG, PNG, GIF, BMP, TIFF or WebP; mend or remove the picture, or leave out bad ones with --skip-bad"},
+		"picture.png":  {"oh", "picture.png: is not a picture: it does not begin like JPEG, PNG, GIF, BMP, TIFF or WebP; fix or remove the picture, or skip bad ones"},
 		"p.png.gz":     {gzipped(tone(1)), "p.png.gz: is a picture inside gzip: decompress it first"},
 		"vectors.npy":  {setNpy([]float32{1, 2}), "vectors.npy: holds vectors, not pictures, which --size, --fit and --grey are for"},
 		"late.tar.zst": {zstded(content)[:len(zstded(content))-9], "late.tar.zst: the zstd data end too early: the file is cut off"},

@@ -34,13 +34,13 @@ func TestCSV(t *testing.T) {
 			`csv -1x-1; 1 2; bad: a.csv: row 2: 1 values instead of 2 (line 2); bad: a.csv: row 3: a vector without values (line 3); bad: a.csv: row 4, column 1: "" is not a number (line 4); bad: a.csv: row 5, column 1: "[1,]" is not a number (line 5); 3 4`},
 		{"bad rows", "a.csv", "a,b\n1,2\nx,4\n5,\n1e39,7\n8,9,10\n11\n0x1,1\n1_0,1\n12,13\n", columns{},
 			`csv -1x2; names a,b; 1 2; bad: a.csv: row 2, column a: "x" is not a number (line 3); bad: a.csv: row 3, column b: an empty field instead of a number (line 4); ` +
-				`bad: a.csv: row 4, column a: "1e39" is beyond the range of float32 (line 5); bad: a.csv: row 5: 3 fields instead of 2 (line 6); bad: a.csv: row 6: 1 fields instead of 2 (line 7); ` +
+				`bad: a.csv: row 4, column a: "1e39" is beyond the range of float32 (line 5); bad: a.csv: row 5: 3 fields instead of 2 (line 6); bad: a.csv: row 6: 1 field instead of 2 (line 7); ` +
 				`bad: a.csv: row 7, column a: "0x1" is not a number (line 8); bad: a.csv: row 8, column a: "1_0" is not a number (line 9); 12 13`},
 		{"first row bad, no head", "a.csv", "x,1\n2,3\n4,5\n", columns{}, `csv -1x2; bad: a.csv: row 1, column 1: "x" is not a number (line 1); 2 3; 4 5`},
 		{"decimal comma", "a.csv", "a;b\n1,5;2,5\n", columns{}, "error: a.csv: has no column of numbers; a number has a decimal point, no comma"},
 		{"NaN is told later", "a.csv", "1,nan\n-inf,2\n", columns{}, "csv -1x2; 1 NaN; -Inf 2"},
 		{"no such column", "a.csv", "a,b\n1,2\n", columns{label: "c"}, `error: a.csv: has no column "c"; it has a, b`},
-		{"no such number", "a.csv", "1,2\n", columns{label: "3"}, `error: a.csv: has no column "3": it has no line of names, so columns are called 1 to 2`},
+		{"no such number", "a.csv", "1,2\n", columns{label: "3"}, `error: a.csv: has no column "3": it has no header, so columns are called 1 to 2`},
 		{"no numbers", "a.csv", "a,b\nx,y\n", columns{}, "error: a.csv: has no column of numbers; a number has a decimal point, no comma"},
 		{"only blank lines", "a.csv", "\n\n", columns{}, "error: a.csv: has no rows"},
 		{"open quote", "a.csv", "1,\"2\n3,4\n", columns{}, "error: a.csv: line 1: a quoted field does not end"},
@@ -60,15 +60,15 @@ func TestJSONLines(t *testing.T) {
 		{"null is nothing", "a.jsonl", `{"vector":[1],"label":null,"tags":null,"id":null}` + "\n", columns{}, "jsonl -1x-1; 1"},
 		{"bad values", "a.jsonl", "[1,2]\n[1,null]\n[1,\"NaN\"]\n[1,1e999]\n[1,NaN]\n[1]\n[]\n[1,[2]]\n[01,2]\n[1,2,]\n[1 2]\n[1,2]x\n[3,4]\n", columns{},
 			`jsonl -1x-1; 1 2; bad: a.jsonl: row 2: "null" instead of a number at place 2 (line 2); bad: a.jsonl: row 3: "\"NaN\"" instead of a number at place 2 (line 3); ` +
-				`bad: a.jsonl: row 4: 1e999 at place 2 is beyond the range of float32 (line 4); bad: a.jsonl: row 5: JSON cannot be read from character 4 on: "NaN]" (line 5); ` +
+				`bad: a.jsonl: row 4: 1e999 at place 2 is beyond the range of float32 (line 4); bad: a.jsonl: row 5: the JSON cannot be read from character 4: "NaN]" (line 5); ` +
 				`bad: a.jsonl: row 6: 1 values instead of 2 (line 6); bad: a.jsonl: row 7: a vector without values (line 7); bad: a.jsonl: row 8: "[2]" instead of a number at place 2 (line 8); ` +
-				`bad: a.jsonl: row 9: JSON cannot be read from character 3 on: "1,2]" (line 9); bad: a.jsonl: row 10: JSON cannot be read from character 6 on: "]" (line 10); ` +
-				`bad: a.jsonl: row 11: JSON cannot be read from character 4 on: "2]" (line 11); bad: a.jsonl: row 12: JSON cannot be read from character 6 on: "x" (line 12); 3 4`},
+				`bad: a.jsonl: row 9: the JSON cannot be read from character 3: "1,2]" (line 9); bad: a.jsonl: row 10: the JSON cannot be read from character 6: "]" (line 10); ` +
+				`bad: a.jsonl: row 11: the JSON cannot be read from character 4: "2]" (line 11); bad: a.jsonl: row 12: the JSON cannot be read from character 6: "x" (line 12); 3 4`},
 		{"bad objects", "a.jsonl", `{"vector":[1]}` + "\n" + `{"vector":7}` + "\n" + `{"vector":[1],"vector":[2]}` + "\n" + `{"label":"x"}` + "\n" + `{"vector":[null]}` + "\n" + `{"vector":[1],"o":` + deep + "}\n", columns{},
 			`jsonl -1x-1; 1; bad: a.jsonl: row 2, column vector: "7}" instead of a list of numbers (line 2); bad: a.jsonl: row 3, column vector: the key twice (line 3); ` +
-				`bad: a.jsonl: row 4, column vector: no vector (line 4); bad: a.jsonl: row 5, column vector: "null" instead of a number at place 1 (line 5); bad: a.jsonl: row 6: JSON nested deeper than 64 (line 6)`},
+				`bad: a.jsonl: row 4, column vector: no vector (line 4); bad: a.jsonl: row 5, column vector: "null" instead of a number at place 1 (line 5); bad: a.jsonl: row 6: the JSON is nested deeper than 64 (line 6)`},
 		{"label is a list", "a.jsonl", `{"vector":[1],"label":["a"]}` + "\n", columns{}, `jsonl -1x-1; bad: a.jsonl: row 1, column label: "[\"a\"]" instead of a string or a number (line 1)`},
-		{"which", "a.jsonl", `{"a":[1],"b":{"c":[2]}}` + "\n", columns{}, "error: a.jsonl: which key holds the vector? The first row has a, b, b.c: name one with --vector"},
+		{"which", "a.jsonl", `{"a":[1],"b":{"c":[2]}}` + "\n", columns{}, "error: a.jsonl: which key holds the vector? The first row has a, b, b.c: name one"},
 	})
 }
 
@@ -79,10 +79,10 @@ func TestLibSVM(t *testing.T) {
 		{"tags", "a.svm", "1,3 1:5\n2 1:1\n 1:4\n", columns{}, "libsvm 3x1; 5 tags 1/3; 1 tags 2; 4 tags "},
 		{"dimensions given", "a.svm", "1 1:5\n", columns{vector: "4"}, "libsvm 1x4; 5 0 0 0 label 1"},
 		{"bad rows", "a.svm", "1 1:5 3:1\n1 2:1 1:1\n1 2:x\n1 99999999:1\n1 b:1\n1 2:\n1 2\n1 1:1 1:1\n2 2:1\n", columns{},
-			`libsvm 9x3; 5 0 1 label 1; bad: a.svm: row 2, column 1: the index does not rise (line 2); bad: a.svm: row 3, column 2: "x" is not a number (line 3); ` +
+			`libsvm 9x3; 5 0 1 label 1; bad: a.svm: row 2, column 1: the index is not greater than the one before (line 2); bad: a.svm: row 3, column 2: "x" is not a number (line 3); ` +
 				`bad: a.svm: row 4, column 99999999: an index beyond the 3 dimensions (line 4); bad: a.svm: row 5: "b:1" instead of index:value (line 5); bad: a.svm: row 6, column 2: "" is not a number (line 6); ` +
-				`bad: a.svm: row 7: "2" instead of index:value (line 7); bad: a.svm: row 8, column 1: the index does not rise (line 8); 0 1 0 label 2`},
-		{"no dimensions", "a.svm", "1 1:5\n", columns{vector: "x"}, `error: a.svm: a LibSVM file has no column "x"; --vector may give the number of dimensions`},
+				`bad: a.svm: row 7: "2" instead of index:value (line 7); bad: a.svm: row 8, column 1: the index is not greater than the one before (line 8); 0 1 0 label 2`},
+		{"no dimensions", "a.svm", "1 1:5\n", columns{vector: "x"}, `error: a.svm: a LibSVM file has no column "x": give the number of dimensions instead`},
 		{"nothing", "a.svm", "# nothing\n", columns{}, "error: a.svm: has no rows of the form label index:value"},
 	})
 }
@@ -97,7 +97,7 @@ func TestReadValues(t *testing.T) {
 		{"y.csv", "\"a, b\"\nc\n", "a, b|c"},
 		{"y.csv", "id,other\n5,6\n", "5"},
 		{"y.csv", "a,b\n5,6\n", "error: y.csv: has 2 columns and none is called label or id: give a file with one value per line"},
-		{"y.csv", "label,b\n5,6\n7\n", "error: y.csv: line 3: 1 fields instead of 2"},
+		{"y.csv", "label,b\n5,6\n7\n", "error: y.csv: line 3: 1 field instead of 2"},
 		{"y.jsonl", "\"a\\n\"\n5\ntrue\n", "a\n|5|true"},
 		{"y.jsonl", "[5]\n", `error: y.jsonl: line 1: "[5]" instead of a string or a number`},
 		{"y.txt.gz", gzipped("a\nb\n"), "a|b"},
@@ -107,9 +107,9 @@ func TestReadValues(t *testing.T) {
 		{"y.npy", npyOf("<f4", false, "2, 1", float32s(3, 4)), "3|4"},
 		{"y.npy", npyOf("|b1", false, "2,", "\x00\x01"), "false|true"},
 		{"y.npy", npyOf("|S0", false, "2,", ""), ""},
-		{"y.npy", npyOf("<f4", false, "1, 2", float32s(3, 4)), "error: y.npy: has 2 values per row, where one is wanted"},
+		{"y.npy", npyOf("<f4", false, "1, 2", float32s(3, 4)), "error: y.npy: has 2 values per row, but should have one"},
 		{"y.npy", npyOf("<f4", false, "3,", float32s(3, 4)), "error: y.npy: is cut off: 2 of 3 rows are there"},
-		{"y.bin", "\x01\x02", "error: y.bin: is neither text nor npy nor IDX: one value per row is wanted"},
+		{"y.bin", "\x01\x02", "error: y.bin: is neither text nor npy nor IDX: a file with one value per row is expected"},
 		{"y.txt", "", ""},
 	} {
 		dir := t.TempDir()
@@ -139,8 +139,8 @@ func TestReadTagLines(t *testing.T) {
 		{"t.npy", npyOf("|u1", false, "2, 3", "\x01\x00\x01\x00\x00\x00"), "0/2|"},
 		{"t.npy", npyOf("|u1", true, "2, 3", "\x01\x00\x01\x00\x00\x00"), "0/1|"},
 		{"t.npy", npyOf("|S3", false, "2,", "a,bc\x00\x00"), "a/b|c"},
-		{"t.npy", npyOf("|u1", false, "1, 3", "\x01\x02\x00"), "error: t.npy: row 1: a matrix of tags holds 2; only 0 and 1 mean something there"},
-		{"t.bin", "\x00", "error: t.bin: is neither text nor npy: one line of tags per row is wanted"},
+		{"t.npy", npyOf("|u1", false, "1, 3", "\x01\x02\x00"), "error: t.npy: row 1: a matrix of tags holds 2; it may hold only 0 and 1"},
+		{"t.bin", "\x00", "error: t.bin: is neither text nor npy: a file with one line of tags per row is expected"},
 	} {
 		dir := t.TempDir()
 		rows, err := readTagLines(fileOf(t, dir, c.file, c.content))

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Files that hold one thing per row beside the vectors: labels, ids, tags.
+// Files with one entry per row beside the vectors: labels, ids, tags.
 
-// interner keeps one copy of the strings that come again and again.
+// interner keeps one copy of strings that occur often.
 type interner map[string]string
 
 const maxInterned = 1 << 16
@@ -35,8 +35,8 @@ func (m interner) keepBytes(b []byte) string {
 	return m.keep(string(b))
 }
 
-// tagSeparator says what separates the tags in these texts: the first of tab, |, ; and comma that any of them has,
-// else a space. One rule for a whole file keeps "blue sky" together where other rows have commas.
+// tagSeparator is the character between the tags in these texts: the first of tab, |, ; and comma that any of them
+// has, or else a space. One rule for a whole file keeps "blue sky" together where other rows have commas.
 func tagSeparator(texts ...string) byte {
 	for _, sep := range []byte("\t|;,") {
 		if slices.ContainsFunc(texts, func(s string) bool { return strings.IndexByte(s, sep) >= 0 }) {
@@ -66,7 +66,7 @@ func appendMatrixTags(tags []string, row []float32) ([]string, error) {
 		case 1:
 			tags = append(tags, strconv.Itoa(j))
 		default:
-			return nil, fmt.Errorf("a matrix of tags holds %v; only 0 and 1 mean something there", v)
+			return nil, fmt.Errorf("a matrix of tags holds %v; it may hold only 0 and 1", v)
 		}
 	}
 	return tags, nil
@@ -108,7 +108,7 @@ func readValues(path string) ([]string, error) {
 		}
 		next = texts.next
 	case !isText(head):
-		return nil, fmt.Errorf("%s: is neither text nor npy nor IDX: one value per row is wanted", path)
+		return nil, fmt.Errorf("%s: is neither text nor npy nor IDX: a file with one value per row is expected", path)
 	case f == "jsonl":
 		next = jsonValues(in)
 	case f == "csv" || f == "tsv":
@@ -137,7 +137,7 @@ func readValues(path string) ([]string, error) {
 		}
 		values = append(values, seen.keep(v))
 	}
-	// Empty lines at the end belong to the editor, not to the data.
+	// Editors leave empty lines at the end.
 	for len(values) > 0 && values[len(values)-1] == "" {
 		values = values[:len(values)-1]
 	}
@@ -170,15 +170,16 @@ func valueColumn(in *input, format string) (func() (string, error), error) {
 	column := 0
 	if t.width > 1 {
 		if column = t.named(slices.Concat(tableLabels, usualIDs)); column < 0 {
-			return nil, fmt.Errorf("%s: has %d columns and none is called label or id: give a file with one value per line", in.path, t.width)
+			return nil, fmt.Errorf("%s: has %d columns and none is called label or id: give a file with one value per line",
+				in.path, t.width)
 		}
 	}
 	return func() (string, error) {
 		if err := t.read(); err != nil {
 			return "", err
 		}
-		if len(t.fields) != t.width {
-			return "", fmt.Errorf("%s: line %d: %d fields instead of %d", in.path, t.line, len(t.fields), t.width)
+		if err := t.checkWidth(); err != nil {
+			return "", err
 		}
 		return string(t.fields[column]), nil
 	}, nil
@@ -201,7 +202,7 @@ func readTagLines(path string) ([][]string, error) {
 		return readTagArray(in)
 	}
 	if !isText(head) {
-		return nil, fmt.Errorf("%s: is neither text nor npy: one line of tags per row is wanted", path)
+		return nil, fmt.Errorf("%s: is neither text nor npy: a file with one line of tags per row is expected", path)
 	}
 	in.skipMark()
 	var lines []string
@@ -259,8 +260,8 @@ func jsonTags(line string, seen interner) ([]string, error) {
 	return tags, nil
 }
 
-// matrixTags recognises a 0/1 matrix written as text: equally many fields in every line, three or more, all of
-// them 0 or 1. As sets of tags such lines would name a tag twice, which none does.
+// matrixTags recognises a 0/1 matrix written as text: the same number of fields in every line, three or more, all of
+// them 0 or 1. Sets of tags do not look like this, since they would name a tag twice.
 func matrixTags(tags [][]string) {
 	if len(tags) == 0 || len(tags[0]) < 3 {
 		return

@@ -29,7 +29,8 @@ func openVecs(format string) func(in *input, cols columns) (reader, header, erro
 		if in.size >= 0 {
 			row := int64(4 + h.dim*t.size)
 			if h.rows = int(in.size / row); in.size%row != 0 {
-				return nil, h, fmt.Errorf("%s: is cut off, or not %s: after %d vectors of %d values %d bytes are left", in.path, format, h.rows, h.dim, in.size%row)
+				return nil, h, fmt.Errorf("%s: is cut off, or not %s: after %d vectors of %d values %d bytes are left",
+					in.path, format, h.rows, h.dim, in.size%row)
 			}
 		}
 		return &vecs{dense{in: in, what: in.path, dtype: t, rows: -1, dim: h.dim}}, h, nil
@@ -50,7 +51,7 @@ func (v *vecs) next(rec *record) error {
 	return v.dense.next(rec)
 }
 
-// looksVecs reports lengths that agree with the size of the file and with each other.
+// looksVecs reports whether the lengths agree with the size of the file and with each other.
 func looksVecs(format string) func(s *sample) bool {
 	return func(s *sample) bool {
 		if len(s.head) < 5 {

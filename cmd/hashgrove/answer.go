@@ -161,9 +161,9 @@ func (c *searchCommand) print(a *answer) error {
 
 // printQuery prints the answer to one query as a table.
 func (c *searchCommand) printQuery(a *answer, q int, r queryReport) {
-	title := plain(r.Query)
+	title := printable(r.Query)
 	if r.Label != "" {
-		title += " (" + plain(r.Label) + ")"
+		title += " (" + printable(r.Label) + ")"
 	}
 	if len(r.Hits) == 0 {
 		fmt.Fprintf(c.out, "%s: nothing found\n", title)
@@ -173,13 +173,13 @@ func (c *searchCommand) printQuery(a *answer, q int, r queryReport) {
 		fields := c.columns(r.Hits)
 		header := make(table.Row, len(fields))
 		for i, f := range fields {
-			header[i] = plain(f)
+			header[i] = printable(f)
 		}
 		t.AppendHeader(header)
 		for i, h := range r.Hits {
 			row := make(table.Row, len(fields))
 			for j, f := range fields {
-				row[j] = plain(h.field(f, r.Query, i))
+				row[j] = printable(h.field(f, r.Query, i))
 			}
 			t.AppendRow(row)
 		}
@@ -250,8 +250,8 @@ func (h *hitReport) field(name, query string, rank int) string {
 	return v.String()
 }
 
-// plain keeps what a stored text could do to a terminal from doing it.
-func plain(s string) string {
+// printable keeps what a stored text could do to a terminal from doing it.
+func printable(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return s
 	}
@@ -374,7 +374,7 @@ func runs(list []int) string {
 
 // printWhy prints the bits of the first hit, and the strongest reason of each, the bits that differ first.
 func (c *searchCommand) printWhy(a *answer, r queryReport) {
-	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n", plain(r.Query), plain(r.Why.ID.String()), runs(r.Why.Differ))
+	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n", printable(r.Query), printable(r.Why.ID.String()), runs(r.Why.Differ))
 	fmt.Fprintf(c.out, "and agree in the bits: %s\n", runs(r.Why.Agree))
 	if len(r.Why.Bits) == 0 {
 		return
@@ -396,7 +396,7 @@ func (c *searchCommand) printWhy(a *answer, r queryReport) {
 			if a.model.Encoder.Kind() == "linear" {
 				threshold = "" // a hyperplane has none
 			}
-			t.AppendRow(table.Row{b.Bit, map[bool]string{false: "differs", true: "agrees"}[agree], plain(x.Name), threshold, x.A, x.B})
+			t.AppendRow(table.Row{b.Bit, map[bool]string{false: "differs", true: "agrees"}[agree], printable(x.Name), threshold, x.A, x.B})
 		}
 	}
 	t.Render()

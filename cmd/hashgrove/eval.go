@@ -169,7 +169,7 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 	base.MinShared = c.similar.minShared
 	if c.similar.pairs != "" {
 		var err error
-		queries.Pairs, err = dataset.ReadPairsBetween(c.similar.pairs, queries.IDs, queries.Rows, base.IDs, base.Rows)
+		queries.Pairs, err = dataset.ReadPairsBetween(c.similar.pairs, queries.Data, base.Data)
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/store"
 )
@@ -324,13 +325,13 @@ func (c *deleteCommand) run(ctx context.Context, args []string) (err error) {
 func (c *deleteCommand) list() ([]index.ID, error) {
 	texts := c.ids
 	if c.file != "" {
-		f, err := os.Open(c.file)
+		f, err := plain.Open(c.file)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
 		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, longestLine)
+		lines.Buffer(nil, 1<<24)
 		for lines.Scan() {
 			if text := strings.TrimRight(lines.Text(), "\r"); text != "" {
 				texts = append(texts, text)

@@ -230,7 +230,7 @@ func (a *app) printIndex(f *fileReport) {
 	fmt.Fprintf(a.out, "memory %v\n", f.Memory)
 	fmt.Fprintf(a.out, "file %s, of which %s are free, after %d writes\n", size(int(f.FileBytes)), size(int(f.FreeBytes)), f.Writes)
 	if f.Note != "" {
-		fmt.Fprintf(a.out, "note: %s\n", plain(f.Note))
+		fmt.Fprintf(a.out, "note: %s\n", printable(f.Note))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -13,6 +12,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -25,13 +25,13 @@ type itemFlags struct {
 }
 
 // attributesHelp is what every verb that takes attributes says about them.
-const attributesHelp = `--attributes names a table with a header (CSV, TSV) or JSON lines with more about the items, for filters and for
-the answers: by id where it has a column id, or the one that --id names, else row by row. Its columns label and
-tags are labels and tags where the data have none.`
+const attributesHelp = `--attributes names a table with a header (CSV, TSV), JSON lines or a Parquet file with more about the items, for
+filters and answers: matched by id if it has a column id, or the one that --id names, and otherwise row by row.
+Its columns label and tags fill in where the data have none. Text files may be compressed (gzip, zstd).`
 
 func (i *itemFlags) bind(f *pflag.FlagSet) {
 	i.data.bind(f, "")
-	f.StringVar(&i.attributes, "attributes", "", "CSV, TSV or JSONL file with attributes of the items, by id or by row")
+	f.StringVar(&i.attributes, "attributes", "", "CSV, TSV, JSONL or Parquet file with attributes of the items, by id or by row")
 	f.StringSliceVar(&i.columns, "attribute-columns", nil, "columns or keys to take from --attributes; default all")
 }
 
@@ -39,7 +39,7 @@ func (i *itemFlags) bind(f *pflag.FlagSet) {
 type itemSource struct {
 	paths []string
 	bits  int
-	about *attributes // nil when there are none
+	about *dataset.Attributes // nil when there are none
 
 	model *model.Model
 	set   *dataset.Set
@@ -73,7 +73,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (*itemS
 		return nil, usagef("--attribute-columns chooses from a file that --attributes names")
 	}
 	if i.attributes != "" {
-		if in.about, err = readAttributes(i.attributes, i.data.id, i.columns); err != nil {
+		if in.about, err = dataset.ReadAttributes(i.attributes, i.data.id, i.columns); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +82,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (*itemS
 
 // openCodes looks at the header of the first code file.
 func (in *itemSource) openCodes() error {
-	f, err := os.Open(in.paths[0])
+	f, err := plain.Open(in.paths[0])
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (in *itemSource) count(ctx context.Context, a *app) (int, error) {
 // eachCodes reads the code files in bounded memory.
 func (in *itemSource) eachCodes(take func(codes hamming.Codes, ids []string, f hamming.Fingerprint) error) error {
 	one := func(path string) error {
-		f, err := os.Open(path)
+		f, err := plain.Open(path)
 		if err != nil {
 			return err
 		}
@@ -186,11 +186,27 @@ func (in *itemSource) read(ctx context.Context, a *app, n int) (*index.Batch, er
 		return nil, err
 	}
 	if in.about != nil {
-		if err := in.about.check(len(in.batch.IDs)); err != nil {
+		if err := in.about.Check(len(in.batch.IDs)); err != nil {
 			return nil, err
 		}
 	}
 	return in.batch, nil
+}
+
+// attributeValues makes values of an index from attributes of a file.
+func attributeValues(attributes []dataset.Attribute) map[string]index.Value {
+	if len(attributes) == 0 {
+		return nil
+	}
+	values := make(map[string]index.Value, len(attributes))
+	for _, a := range attributes {
+		if a.IsNumber {
+			values[a.Name] = index.Number(a.Number)
+		} else {
+			values[a.Name] = index.String(a.Text)
+		}
+	}
+	return values
 }
 
 // append adds rows to the batch.
@@ -213,14 +229,14 @@ func (in *itemSource) append(codes hamming.Codes, chunk vectors.Chunk) error {
 			it.Tags = slices.Clone(chunk.Tags[i]) // the list is lent
 		}
 		if in.about != nil {
-			r := in.about.find(it.ID, row)
+			d := in.about.Find(it.ID.String(), row)
 			if it.Label == "" {
-				it.Label = r.label
+				it.Label = d.Label
 			}
 			if len(it.Tags) == 0 {
-				it.Tags = r.tags
+				it.Tags = d.Tags
 			}
-			it.Attributes = r.values
+			it.Attributes = attributeValues(d.Attributes)
 		}
 		in.batch.Append(it)
 	}

@@ -42,6 +42,8 @@ type app struct {
 // usageError is a mistake in the command line, as against a failure of the work.
 type usageError struct{ error }
 
+func (e usageError) Unwrap() error { return e.error }
+
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // run executes one command line and returns the exit status: 0 done, 1 failed, 2 wrong usage.
@@ -59,7 +61,7 @@ func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string
 	var usage usageError
 	switch {
 	case errors.As(err, &usage):
-		fmt.Fprintf(errOut, "hashgrove: %v\n", err)
+		fmt.Fprintf(errOut, "hashgrove: %s\n", message(err))
 		return 2
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(errOut, "hashgrove: interrupted")
@@ -70,7 +72,7 @@ func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string
 	case errors.Is(err, supervision.ErrNone):
 		fmt.Fprintf(errOut, "hashgrove: %v; name them with --label, --labels, --tags or --pairs\n", err)
 	default:
-		fmt.Fprintf(errOut, "hashgrove: %v\n", err)
+		fmt.Fprintf(errOut, "hashgrove: %s\n", message(err))
 	}
 	return 1
 }
@@ -112,7 +114,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage.`,
 	flags.BoolVar(&a.json, "json", false, "print the result as JSON")
 	flags.BoolVar(&a.quiet, "quiet", false, "no progress and no notes")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%v; see \"hashgrove help %s\"", err, verb(cmd))
+		return usagef("%s; see \"hashgrove help %s\"", flagMessage(err), verb(cmd))
 	})
 	root.AddCommand(a.demo(), a.inspect(), a.features(), a.experiment(), a.train(), a.encode(), a.eval(), a.compare(), a.index(), a.search(), a.backup(), a.restore(), a.migrate(), a.info(), a.verify(), a.version())
 	return root
@@ -125,7 +127,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		name := "HASHGROVE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		if value, ok := os.LookupEnv(name); ok && !f.Changed && failed == nil {
 			if err := flags.Set(f.Name, value); err != nil {
-				failed = usagef("%s=%s in the environment: %v", name, value, err)
+				failed = usagef("%s=%s in the environment: %s", name, value, flagMessage(err))
 			}
 		}
 	})

@@ -85,7 +85,7 @@ func TestTagsAndPairs(t *testing.T) {
 		succeed(t, sampled...)
 	}
 	o := try(t, append([]string{"train", "docs.jsonl", "--pairs", "contradiction.csv", "-o", "x.hgm"}, data...)...)
-	if o.code != 1 || !strings.Contains(o.err, "line 3 says dissimilar of the pair that line 1 says similar of") {
+	if o.code != 1 || !strings.Contains(o.err, "line 3 calls a pair dissimilar that line 1 calls similar") {
 		t.Errorf("exit %d, %s", o.code, o.err)
 	}
 	if out := succeed(t, "inspect", "docs.jsonl", "--vector", "v", "--id", "sku", "--tags", "tags"); !strings.Contains(out, "tags         7") {

@@ -33,12 +33,12 @@ type BadValue struct {
 
 func (e *BadValue) Error() string { return e.Msg }
 
-// Column begins to read a field. Half is the value of a float16.
+// Column returns a reader of a field. Half is the value of a float16.
 func (f *File) Column(field Field, half func(uint16) float32) *Column {
 	return &Column{f: f, field: field, floats: half}
 }
 
-// Close lets go of the memory of the library.
+// Close releases the memory of the library.
 func (c *Column) Close() (err error) {
 	defer catch(&err)
 	return c.closeGroup()
@@ -57,7 +57,7 @@ func (c *Column) closeGroup() error {
 	return pages.Close()
 }
 
-// peek lends the next value of the column: io.EOF at the end of a row group, before the next is opened.
+// peek returns the next value of the column, or io.EOF at the end of a row group, before the next is opened.
 func (c *Column) peek() (*parquet.Value, error) {
 	for c.at == c.n {
 		if c.pages == nil {
@@ -85,13 +85,13 @@ func (c *Column) peek() (*parquet.Value, error) {
 	return &c.buffer[c.at], nil
 }
 
-// begin finds the first value of the next row.
-func (c *Column) begin() (*parquet.Value, error) {
+// firstValue finds the first value of the next row.
+func (c *Column) firstValue() (*parquet.Value, error) {
 	for {
 		v, err := c.peek()
 		if err == nil {
 			if v.RepetitionLevel() != 0 {
-				return nil, fmt.Errorf("row group %d: a list goes on where a row begins", c.group)
+				return nil, fmt.Errorf("row group %d: a list continues where a row begins", c.group)
 			}
 			c.rows++
 			return v, nil
@@ -121,7 +121,7 @@ func (c *Column) begin() (*parquet.Value, error) {
 // each calls do for every value of the next row: for the one value, or for the items of the list. It returns
 // io.EOF after the last row.
 func (c *Column) each(do func(v *parquet.Value) error) error {
-	v, err := c.begin()
+	v, err := c.firstValue()
 	if err != nil {
 		return err
 	}
@@ -224,6 +224,9 @@ func (c *Column) AppendTexts(dst []string, limit int) (out []string, err error) 
 
 // text is the value with all its digits; a whole float has no point.
 func (c *Column) text(v *parquet.Value) string {
+	if c.field.write != nil {
+		return c.field.write(v)
+	}
 	switch c.field.kind {
 	case format.ByteArray:
 		return string(v.ByteArray())

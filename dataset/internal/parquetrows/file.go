@@ -42,7 +42,7 @@ func Open(in io.ReaderAt, size int64) (f *File, err error) {
 	return &File{in, size, file, fields}, nil
 }
 
-// Fields lends the columns that hold single values or lists of them.
+// Fields returns the columns that hold single values or lists of them.
 func (f *File) Fields() []Field { return f.fields }
 
 // Rows is the number of rows.
@@ -58,13 +58,13 @@ func catch(err *error) {
 const (
 	maxFooter   = 256 << 20
 	maxDepth    = 32
-	maxElements = 1 << 16
+	maxElements = 1 << 16 // of the schema
 	maxHeader   = 1 << 20 // bytes of the header of a page
 	maxPage     = 1 << 29 // bytes of a page
 	maxValues   = 1 << 26 // values of a page
 )
 
-// readMeta reads the description of the file and checks what could make the library ask for much memory.
+// readMeta reads the footer and checks what could make the library allocate too much memory.
 func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if size < 12 {
 		return nil, errors.New("the file is too short")
@@ -88,12 +88,12 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if _, err := in.ReadAt(footer, size-8-length); err != nil {
 		return nil, err
 	}
-	rest, err := skip(footer, structType, 0)
+	n, err := structLength(footer)
 	if err != nil {
 		return nil, fmt.Errorf("footer: %w", err)
 	}
 	meta := new(format.FileMetaData)
-	if err := thrift.Unmarshal(new(thrift.CompactProtocol), footer[:len(footer)-len(rest)], meta); err != nil {
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), footer[:n], meta); err != nil {
 		return nil, fmt.Errorf("footer: %w", err)
 	}
 	var total int64
@@ -109,119 +109,7 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	return meta, nil
 }
 
-// Types of Thrift's compact protocol.
-const (
-	trueType = iota + 1
-	falseType
-	byteType
-	int16Type
-	int32Type
-	int64Type
-	doubleType
-	binaryType
-	listType
-	setType
-	mapType
-	structType
-)
-
-var errShort = errors.New("it ends too early, or claims too much")
-
-// skip returns what follows a value of Thrift's compact protocol. It refuses lists of more items than bytes are
-// left, for which the library would make room.
-func skip(b []byte, kind byte, depth int) ([]byte, error) {
-	if depth > maxDepth {
-		return nil, errors.New("it is nested too deeply")
-	}
-	take := func(n uint64) ([]byte, error) {
-		if n > uint64(len(b)) {
-			return nil, errShort
-		}
-		return b[n:], nil
-	}
-	length := func() (uint64, error) {
-		n, k := binary.Uvarint(b)
-		if k <= 0 {
-			return 0, errShort
-		}
-		b = b[k:]
-		if n > uint64(len(b)) {
-			return 0, errShort
-		}
-		return n, nil
-	}
-	switch kind {
-	case trueType, falseType, byteType:
-		return take(1)
-	case int16Type, int32Type, int64Type:
-		_, k := binary.Uvarint(b)
-		if k <= 0 {
-			return nil, errShort
-		}
-		return b[k:], nil
-	case doubleType:
-		return take(8)
-	case binaryType:
-		n, err := length()
-		if err != nil {
-			return nil, err
-		}
-		return take(n)
-	case listType, setType:
-		if len(b) == 0 {
-			return nil, errShort
-		}
-		item, n := b[0]&15, uint64(b[0]>>4)
-		b = b[1:]
-		var err error
-		if n == 15 {
-			if n, err = length(); err != nil {
-				return nil, err
-			}
-		}
-		for ; n > 0 && err == nil; n-- {
-			b, err = skip(b, item, depth+1)
-		}
-		return b, err
-	case mapType:
-		n, err := length()
-		if err != nil || n == 0 {
-			return b, err
-		}
-		kinds := b[0]
-		b = b[1:]
-		for ; n > 0 && err == nil; n-- {
-			if b, err = skip(b, kinds>>4, depth+1); err == nil {
-				b, err = skip(b, kinds&15, depth+1)
-			}
-		}
-		return b, err
-	case structType:
-		for {
-			if len(b) == 0 {
-				return nil, errShort
-			}
-			head := b[0]
-			if b = b[1:]; head == 0 {
-				return b, nil
-			}
-			var err error
-			if head>>4 == 0 { // the number of the field is written out
-				if b, err = skip(b, int16Type, depth); err != nil {
-					return nil, err
-				}
-			}
-			if field := head & 15; field > falseType { // true and false are in the head
-				if b, err = skip(b, field, depth+1); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	return nil, fmt.Errorf("it has the unknown type %d", kind)
-}
-
-// checkPages walks over the headers of the pages of a column chunk before the library makes room for them.
+// checkPages walks over the headers of the pages of a column chunk before the library allocates memory for them.
 func (f *File) checkPages(group, leaf int) error {
 	meta := f.file.Metadata().RowGroups[group].Columns[leaf].MetaData
 	if meta.Codec == format.Lz4Raw || meta.Codec == format.Lz4 {
@@ -241,12 +129,14 @@ func (f *File) checkPages(group, leaf int) error {
 		if err != nil {
 			return err
 		}
-		values := max(header.DataPageHeader.V.NumValues, header.DataPageHeaderV2.V.NumValues, header.DictionaryPageHeader.V.NumValues)
+		values := max(header.DataPageHeader.V.NumValues, header.DataPageHeaderV2.V.NumValues,
+			header.DictionaryPageHeader.V.NumValues)
 		switch at += n; {
 		case header.CompressedPageSize < 0 || int64(header.CompressedPageSize) > end-at:
 			return fmt.Errorf("a page claims %d bytes", header.CompressedPageSize)
 		case header.UncompressedPageSize < 0 || header.UncompressedPageSize > maxPage || values < 0 || values > maxValues:
-			return fmt.Errorf("a page claims %d bytes and %d values, more than is read: write the file with smaller pages", header.UncompressedPageSize, values)
+			return fmt.Errorf("a page claims %d bytes and %d values, which is too large: write the file with smaller pages",
+				header.UncompressedPageSize, values)
 		}
 		at += int64(header.CompressedPageSize)
 	}
@@ -260,7 +150,7 @@ func (f *File) pageHeader(at, end int64) (*format.PageHeader, int64, error) {
 		if _, err := f.in.ReadAt(b, at); err != nil && err != io.EOF {
 			return nil, 0, err
 		}
-		rest, err := skip(b, structType, 0)
+		n, err := structLength(b)
 		if err != nil {
 			if length < min(end-at, maxHeader) {
 				continue
@@ -268,7 +158,6 @@ func (f *File) pageHeader(at, end int64) (*format.PageHeader, int64, error) {
 			return nil, 0, fmt.Errorf("the header of a page: %w", err)
 		}
 		header := new(format.PageHeader)
-		n := len(b) - len(rest)
 		return header, int64(n), thrift.Unmarshal(new(thrift.CompactProtocol), slices.Clone(b[:n]), header)
 	}
 }

@@ -6,22 +6,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 )
 
 // Field is a column that holds, in every row, one value or a list of them.
 type Field struct {
-	Name   string // with dots inside of groups; of a list the name of the list, not of its items
-	List   bool
-	Number bool // values can be read as numbers
-	Text   bool // values can be read as text: strings, numbers, true and false
+	Name     string // with dots inside of groups; of a list the name of the list, not of its items
+	List     bool
+	Number   bool // values can be read as numbers
+	Text     bool // values can be read as text: strings, numbers, true and false, dates and times
+	Quantity bool // the text is always a number
 
 	leaf     int // number of the column in the file
 	listed   int // definition level from which a list has an item
 	kind     format.Type
 	unsigned bool
-	half     bool // two bytes are a float16
+	half     bool                        // two bytes are a float16
+	write    func(*parquet.Value) string // the text of an annotated value; nil for plain ones
 }
 
 // readSchema turns the tree of the schema, written depth first, into fields, and checks its shape.
@@ -122,25 +125,16 @@ func (w *walk) leaf(e *format.SchemaElement, path []string, up level) {
 		}
 		f.Name = up.list
 	}
-	number := true // as far as the annotation goes
-	text := e.Type.V == format.ByteArray
-	if e.LogicalType.Value != nil {
-		switch t := e.LogicalType.Value.(type) {
-		case *format.IntType:
-			f.unsigned = !t.IsSigned
-		case *format.Float16Type:
-			f.half = e.Type.V == format.FixedLenByteArray && e.TypeLength.V == 2
-		default: // decimals, dates and times are integers only on the outside
-			number = false
-		}
-	} else if e.ConvertedType.Valid {
-		switch e.ConvertedType.V {
-		case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
-			f.unsigned = true
-		case deprecated.Int8, deprecated.Int16, deprecated.Int32, deprecated.Int64:
-		default:
-			number = false
-		}
+	number, decimal := true, false // as far as the annotation goes
+	switch t := annotation(e).(type) {
+	case nil:
+	case *format.IntType:
+		f.unsigned = !t.IsSigned
+	case *format.Float16Type:
+		f.half = e.Type.V == format.FixedLenByteArray && e.TypeLength.V == 2
+	default: // decimals, dates and times are integers only on the outside
+		_, decimal = t.(*format.DecimalType)
+		number = false
 	}
 	switch e.Type.V {
 	case format.Boolean, format.Int32, format.Int64, format.Float, format.Double:
@@ -148,7 +142,11 @@ func (w *walk) leaf(e *format.SchemaElement, path []string, up level) {
 	case format.FixedLenByteArray:
 		f.Number, f.Text = f.half, f.half
 	default:
-		f.Text = text
+		f.Text = e.Type.V == format.ByteArray
+	}
+	f.Quantity = f.Number && e.Type.V != format.Boolean
+	if f.write = textWriter(e); f.write != nil {
+		f.Text, f.Quantity = true, decimal
 	}
 	w.fields = append(w.fields, f)
 }

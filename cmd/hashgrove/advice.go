@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"hashgrove/dataset"
+	"hashgrove/internal/plain"
+	"hashgrove/supervision"
+)
+
+// settingFlags are the flags for the settings of package dataset.
+var settingFlags = map[string]string{
+	"Columns":    "--attribute-columns",
+	"Format":     "--format",
+	"ID":         "--id",
+	"IDsFile":    "--ids",
+	"Label":      "--label",
+	"LabelsFile": "--labels",
+	"SkipBad":    "--skip-bad",
+	"Tags":       "--tags",
+	"TagsFile":   "--tags",
+	"Vector":     "--vector",
+}
+
+// message is an error as the user reads it: the library's sentence in plain words, and the flags that help.
+func message(err error) string {
+	text := plain.Error(err).Error()
+	if e, ok := errors.AsType[*dataset.SpecError](err); ok && settingFlags[e.Field] != "" {
+		text += " (" + settingFlags[e.Field] + ")"
+	}
+	if errors.Is(err, supervision.ErrNone) {
+		text += "; name them with --label, --labels, --tags or --pairs"
+	}
+	return text
+}
+
+// flagMessage is an error about a flag as the user reads it.
+func flagMessage(err error) string {
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Sprintf("--%s: %v", e.GetFlag().Name, plain.Error(e.Unwrap()))
+	}
+	return err.Error()
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hashgrove/dataset"
+	"hashgrove/supervision"
+)
+
+// allowedToNameFlags lists library files that still name flags.
+var allowedToNameFlags = []string{
+	"dataset/picture.go",
+	"paper/experiment.go",
+}
+
+// flagPattern matches any flag of the command.
+func flagPattern() *regexp.Regexp {
+	var names []string
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		add := func(f *pflag.Flag) { names = append(names, regexp.QuoteMeta(f.Name)) }
+		cmd.Flags().VisitAll(add)
+		cmd.PersistentFlags().VisitAll(add)
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk((&app{}).root())
+	slices.Sort(names)
+	return regexp.MustCompile(`--(` + strings.Join(slices.Compact(names), "|") + `)($|[^-\w:])`) // a colon follows properties of CSS
+}
+
+// TestLibraryNamesNoFlags: what the library says makes sense to programs without a command line.
+func TestLibraryNamesNoFlags(t *testing.T) {
+	flag := flagPattern()
+	if !flag.MatchString("use --skip-bad") || flag.MatchString("tar --dereference") {
+		t.Fatal("the pattern does not match the flags")
+	}
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(root, path)
+		switch name = filepath.ToSlash(name); {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "cmd" || name != "." && strings.ContainsAny(d.Name()[:1], "_.")):
+			return fs.SkipDir
+		case d.IsDir(), !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"),
+			slices.Contains(allowedToNameFlags, name):
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			if text, err := strconv.Unquote(literal.Value); err == nil && flag.MatchString(text) {
+				t.Errorf("%s:%d names a flag: %s", name, set.Position(literal.Pos()).Line, text)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSettingFlags: every setting that an error may speak of is one, and its flag exists.
+func TestSettingFlags(t *testing.T) {
+	flag := flagPattern()
+	spec := reflect.TypeFor[dataset.Spec]()
+	for field, name := range settingFlags {
+		if _, ok := spec.FieldByName(field); !ok && field != "Columns" {
+			t.Errorf("Spec has no field %s", field)
+		}
+		if !flag.MatchString(name) {
+			t.Errorf("there is no flag %s", name)
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	for want, err := range map[string]error{
+		"x: name one (--vector)":            fmt.Errorf("x: %w", &dataset.SpecError{Field: "Vector", Err: errors.New("name one")}),
+		"row 1; skip bad rows (--skip-bad)": usageError{&dataset.SpecError{Field: "SkipBad", Err: errors.New("row 1; skip bad rows")}},
+		"x: no such file":                   &fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist},
+		"data: " + supervision.ErrNone.Error() + "; name them with --label, --labels, --tags or --pairs": fmt.Errorf("data: %w", supervision.ErrNone),
+	} {
+		if got := message(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestAdvice: errors end with the flag that helps, and none shows how the program is made.
+func TestAdvice(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --label category --id sku --bits 4 --rounds 5 -o m.hgm")...)
+	write(t, "two.jsonl", `{"id": 1, "a": [1], "b": [2]}`+"\n")
+	write(t, "bad.csv", "a,b\n1,2\n1,x\n")
+	write(t, "about.jsonl", `{"id": "items-0", "v": [1]}`+"\n")
+	for _, c := range []struct {
+		line   string
+		status int
+		want   string
+	}{
+		{"inspect two.jsonl", 1, "two.jsonl: which key holds the vector? The first row has id, a, b: name one (--vector)"},
+		{"train bad.csv --label a --bits 4 -o x.hgm", 1, `"x" is not a number (line 3); fix the row, or skip bad rows (--skip-bad)`},
+		{"train vectors.npy --bits 4 -o x.hgm", 1, "nothing says which rows are similar; name them with --label, --labels, --tags or --pairs"},
+		{"train vectors.npy --label kind --bits 4 -o x.hgm", 1, `none is called "kind": put the labels into a file of their own and name that (--labels)`},
+		{"index build x.hgi items.csv --model m.hgm --label category --id sku --attributes about.jsonl", 1,
+			`about.jsonl: line 1: key "v": an attribute is a number or a text, not a list or an object: choose the columns to take (--attribute-columns)`},
+		{"index build x.hgi items.csv --model m.hgm --id sku --attributes nowhere.csv", 1, "hashgrove: nowhere.csv: no such file\n"},
+		{"encode -m nowhere.hgm items.csv -o x.csv", 1, "nowhere.hgm: no such file\n"},
+		{"search nowhere.hgi items.csv", 1, "nowhere.hgi: no such file"},
+		{"train items.csv --bits x", 2, `--bits: "x" is not a whole number; see "hashgrove help train"`},
+		{"train items.csv --bits 99999999999999999999", 2, `--bits: "99999999999999999999" is out of range`},
+		{"train items.csv --seed -1", 2, `--seed: "-1" is not a whole number from 0 up`},
+	} {
+		o := try(t, shellWords(c.line)...)
+		if o.code != c.status || !strings.Contains(o.err, c.want) {
+			t.Errorf("%s: exit %d, %q, want %q", c.line, o.code, o.err, c.want)
+		}
+	}
+	t.Setenv("HASHGROVE_BITS", "many")
+	if o := try(t, "train", "items.csv"); o.code != 2 || !strings.Contains(o.err, `HASHGROVE_BITS=many in the environment: --bits: "many" is not a whole number`) {
+		t.Errorf("the environment: %q", o.err)
+	}
+}
+
+// TestCompressedAttributes builds the same index from a table and from the same table compressed.
+func TestCompressedAttributes(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --label category --id sku --bits 4 --rounds 5 -o m.hgm")...)
+	f, err := os.Create("items.csv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(f)
+	if _, err := z.Write([]byte(read(t, "items.csv"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var answers []string
+	for _, name := range []string{"items.csv", "items.csv.gz"} {
+		build := "index build " + name + ".hgi items.csv --label category --id sku --model m.hgm --attributes "
+		succeed(t, shellWords(build+name+" --attribute-columns f0,category")...)
+		answer := succeed(t, shellWords("search "+name+".hgi new.csv --json --where f0>0")...)
+		_, hits, _ := strings.Cut(answer, `"results"`)
+		answers = append(answers, hits)
+	}
+	if answers[0] != answers[1] || !strings.Contains(answers[0], `"f0"`) {
+		t.Errorf("the answers differ, or have no attributes:\n%.500s\n%.500s", answers[0], answers[1])
+	}
+}

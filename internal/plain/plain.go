@@ -1,0 +1,87 @@
+// Package plain says errors of the standard library in plain words: "items.csv: no such file" instead of "open
+// items.csv: no such file or directory", and "x" is not a whole number instead of strconv.ParseInt: parsing "x".
+package plain
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Open opens a file for reading.
+func Open(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	return f, Error(err)
+}
+
+// Stat describes a file.
+func Stat(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	return info, Error(err)
+}
+
+// Error returns the error in plain words, or the error itself where there is nothing to say better. What it wraps
+// stays the same.
+func Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		text = strings.ReplaceAll(text, e.Path+": "+e.Error(), e.Error())
+		text = strings.ReplaceAll(text, e.Error(), e.Path+": "+reason(e.Err))
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		text = strings.ReplaceAll(text, e.Error(), fmt.Sprintf("%s: cannot become %s: %s", e.Old, e.New, reason(e.Err)))
+	}
+	if e, ok := errors.AsType[*strconv.NumError](err); ok {
+		text = strings.ReplaceAll(text, e.Error(), number(e))
+	}
+	if text == err.Error() {
+		return err
+	}
+	return &plainError{text, err}
+}
+
+// plainError is an error in other words.
+type plainError struct {
+	text string
+	err  error
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.err }
+
+// reason says what the system answered.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file"
+	case errors.Is(err, fs.ErrExist):
+		return "exists already"
+	case errors.Is(err, syscall.EISDIR):
+		return "is a folder, not a file"
+	case errors.Is(err, syscall.ENOTDIR):
+		return "part of the path is a file, not a folder"
+	}
+	return err.Error()
+}
+
+// number says what is wrong with a text that should be a number.
+func number(e *strconv.NumError) string {
+	switch {
+	case errors.Is(e.Err, strconv.ErrRange):
+		return fmt.Sprintf("%q is out of range", e.Num)
+	case e.Func == "ParseFloat":
+		return fmt.Sprintf("%q is not a number", e.Num)
+	case e.Func == "ParseBool":
+		return fmt.Sprintf("%q is neither true nor false", e.Num)
+	case e.Func == "ParseUint":
+		return fmt.Sprintf("%q is not a whole number from 0 up", e.Num)
+	}
+	return fmt.Sprintf("%q is not a whole number", e.Num)
+}

@@ -1,0 +1,69 @@
+package plain
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+func TestError(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("file", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir("folder", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, missing := os.Open("missing")
+	_, status := os.Stat("missing")
+	_, below := os.Open(filepath.Join("file", "x"))
+	_, folder := os.ReadFile("folder")
+	_, whole := strconv.Atoi("x")
+	_, count := strconv.ParseUint("-1", 10, 64)
+	_, large := strconv.ParseInt("99999999999999999999", 10, 64)
+	_, decimal := strconv.ParseFloat("x", 64)
+	_, truth := strconv.ParseBool("x")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{missing, "missing: no such file"},
+		{status, "missing: no such file"},
+		{fmt.Errorf("missing: %w", missing), "missing: no such file"},
+		{fmt.Errorf("cannot read the model: %w; retry", missing), "cannot read the model: missing: no such file; retry"},
+		{below, filepath.Join("file", "x") + ": part of the path is a file, not a folder"},
+		{folder, "folder: is a folder, not a file"},
+		{os.Mkdir("folder", 0o777), "folder: exists already"},
+		{os.Rename("missing", "other"), "missing: cannot become other: no such file"},
+		{whole, `"x" is not a whole number`},
+		{count, `"-1" is not a whole number from 0 up`},
+		{large, `"99999999999999999999" is out of range`},
+		{decimal, `"x" is not a number`},
+		{fmt.Errorf("line 3: %w", truth), `line 3: "x" is neither true nor false`},
+		{errors.New("another"), "another"},
+	} {
+		got := Error(c.err)
+		if got.Error() != c.want {
+			t.Errorf("%v: got %q, want %q", c.err, got, c.want)
+		}
+		if !errors.Is(got, c.err) {
+			t.Errorf("%v is no longer the same error", c.err)
+		}
+	}
+	if Error(nil) != nil {
+		t.Error("no error became one")
+	}
+	if _, err := Open("missing"); !errors.Is(err, fs.ErrNotExist) || err.Error() != "missing: no such file" {
+		t.Error(err)
+	}
+	if _, err := Stat("missing"); !errors.Is(err, fs.ErrNotExist) || err.Error() != "missing: no such file" {
+		t.Error(err)
+	}
+	if f, err := Open("file"); err != nil || f.Close() != nil {
+		t.Error(err)
+	}
+}
