@@ -73,18 +73,3 @@ func (c Codes) Distances(dst []uint16, q []uint64) {
 	}
 	distances(dst, q, c.Data, max(c.Words, 1), math.MaxUint64)
 }
-
-// DistanceTable writes the distances of all queries to all codes, one row per query: dst[q*c.Len()+i].
-func (c Codes) DistanceTable(dst []uint16, queries Codes) {
-	n := c.Len()
-	if queries.Words != c.Words || len(dst) != n*queries.Len() {
-		panic("hamming: sizes of queries, codes and distances differ")
-	}
-	run := max(tile/8/max(c.Words, 1)&^31, 32)
-	for lo := 0; lo < n; lo += run {
-		hi := min(lo+run, n)
-		for q := range queries.Len() {
-			distances(dst[q*n+lo:q*n+hi], queries.Row(q), c.Data[lo*c.Words:hi*c.Words], c.Words, math.MaxUint64)
-		}
-	}
-}

@@ -75,7 +75,7 @@ func (c *column) buildTexts(b *columnBuilder, n int) {
 		numbers[s] = uint32(i)
 		c.texts.add(s)
 	}
-	c.texts.done()
+	c.texts.clip()
 	// A text that an item has twice counts once; entries come in order of position.
 	type pair struct{ pos, value uint32 }
 	pairs := make([]pair, len(b.texts))
@@ -93,14 +93,14 @@ func (c *column) buildTexts(b *columnBuilder, n int) {
 	for p := range n {
 		c.first[p+1] += c.first[p]
 	}
-	c.having = newPostingsAt(c.value, at, len(distinct), math.MaxUint32)
+	c.having = newPostingsAt(c.value, at, len(distinct))
 }
 
-// at calls f with every value of an item.
-func (c *column) at(pos uint32, f func(Value)) {
+// values calls f with every value of an item.
+func (c *column) values(pos uint32, f func(Value)) {
 	if c.first != nil {
 		for _, v := range c.value[c.first[pos]:c.first[pos+1]] {
-			f(String(c.texts.at(int(v))))
+			f(String(c.texts.get(int(v))))
 		}
 	}
 	if c.number != nil && !math.IsNaN(c.number[pos]) {
@@ -134,8 +134,8 @@ func (op comparison) interval(first, after, n int) (lo, hi int) {
 	return first, n
 }
 
-// where adds the items with a value that compares as asked. Texts and numbers never compare.
-func (c *column) where(dst *roaring.Bitmap, op comparison, v Value) {
+// addMatches adds the items with a value that compares as asked. Texts and numbers never compare.
+func (c *column) addMatches(dst *roaring.Bitmap, op comparison, v Value) {
 	if v.isNumber {
 		number := func(i int) float64 { return c.number[c.order[i]] }
 		first := sort.Search(len(c.order), func(i int) bool { return number(i) >= v.number })
@@ -150,8 +150,8 @@ func (c *column) where(dst *roaring.Bitmap, op comparison, v Value) {
 	}
 }
 
-// all adds the items that have a value at all.
-func (c *column) all(dst *roaring.Bitmap) {
+// addAll adds the items that have a value at all.
+func (c *column) addAll(dst *roaring.Bitmap) {
 	dst.AddMany(c.order)
 	if n := c.texts.len(); n > 0 {
 		c.having.union(dst, 0, n)

@@ -45,7 +45,11 @@ func TestIDTable(t *testing.T) {
 		{Int(-3), Int(8), Text("x")},
 		{Text("only"), Text("texts")},
 	} {
-		table := newIDTable(ids)
+		table := idTable{room: len(ids)}
+		for _, id := range ids {
+			table.add(id)
+		}
+		table.clip()
 		probe := append(slices.Clone(ids), Int(0), Int(6), Text("aa"), Text("zz"), Int(math.MaxInt64), Int(math.MinInt64))
 		for range 20 {
 			probe = append(probe, Int(int64(rng.Uint64())))
@@ -57,8 +61,8 @@ func TestIDTable(t *testing.T) {
 			}
 		}
 		for i, id := range ids {
-			if table.at(uint32(i)) != id {
-				t.Errorf("id %d is %v, want %v", i, table.at(uint32(i)), id)
+			if table.get(uint32(i)) != id {
+				t.Errorf("id %d is %v, want %v", i, table.get(uint32(i)), id)
 			}
 		}
 	}
@@ -146,12 +150,21 @@ func TestBadBatchesAreRefused(t *testing.T) {
 	}
 }
 
-func TestBatchOfACodeFile(t *testing.T) {
-	b, err := BatchOf(&hamming.Table{Codes: randomCodes(2, 64, 1), IDs: []string{"7", "x"}, Fingerprint: [32]byte{9}})
-	if err != nil || b.IDs[0] != Int(7) || b.IDs[1] != Text("x") || b.Fingerprint != (hamming.Fingerprint{9}) {
-		t.Errorf("%v, %v", b, err)
+// TestBuilderCountsCodes: what was left as it came is counted when someone asks, and codes that do not fit are refused.
+func TestBuilderCountsCodes(t *testing.T) {
+	b := NewBuilder(4, 12, hamming.Fingerprint{9}, Filter{})
+	for i, code := range []byte{7, 9, 7, 7} {
+		if !b.Append(&Item{ID: Int(int64(i))}, []byte{code, 0}) {
+			t.Fatalf("code %d was refused", i)
+		}
 	}
-	if _, err := BatchOf(&hamming.Table{Codes: randomCodes(1, 64, 1), IDs: []string{""}}); err == nil {
-		t.Error("an empty id was taken")
+	s := b.Snapshot()
+	if s.Len() != 4 || s.Codes() != 2 || s.Fingerprint() != (hamming.Fingerprint{9}) || b.Filters() {
+		t.Errorf("%d items, %d codes", s.Len(), s.Codes())
+	}
+	for _, code := range [][]byte{{1}, {0, 1}, {0, 0, 0}} {
+		if NewBuilder(1, 12, hamming.Fingerprint{}, Filter{}).Append(&Item{ID: Int(1)}, code) {
+			t.Errorf("code %v was taken", code)
+		}
 	}
 }

@@ -65,19 +65,19 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	x.write.Lock()
 	defer x.write.Unlock()
 	s := x.Snapshot()
-	if err := s.Accepts(b.Fingerprint); err != nil {
+	if err := s.fingerprint.Accept(b.Fingerprint); err != nil {
 		return err
 	}
-	if err := b.check(s.bits); err != nil {
+	if err := b.Check(s.bits); err != nil {
 		return err
 	}
-	rows, twice := inOrder(b, replace)
+	rows, twice := rowsByID(b, replace)
 	if twice >= 0 {
-		return fmt.Errorf("item %d: the id %q is in the batch twice", twice, cut(b.IDs[twice].String()))
+		return fmt.Errorf("item %d: the id %q is in the batch twice", twice, shortened(b.IDs[twice].String()))
 	}
-	views, gone := s.without(func(v view) []uint32 {
+	views, gone := s.remaining(func(v view) []uint32 {
 		var at []uint32
-		if len(rows) == 0 || v.ids.at(0).Compare(b.IDs[rows[len(rows)-1]]) > 0 || v.ids.at(uint32(v.len()-1)).Compare(b.IDs[rows[0]]) < 0 {
+		if len(rows) == 0 || v.ids.get(0).Compare(b.IDs[rows[len(rows)-1]]) > 0 || v.ids.get(uint32(v.len()-1)).Compare(b.IDs[rows[0]]) < 0 {
 			return nil // all ids are beyond those of the segment, as when items are appended
 		}
 		for _, r := range rows {
@@ -90,7 +90,7 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	if gone > 0 && !replace {
 		for _, r := range rows {
 			if _, there := s.Get(b.IDs[r]); there {
-				return fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it", r, cut(b.IDs[r].String()))
+				return fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it", r, shortened(b.IDs[r].String()))
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func (x *Index) Delete(ctx context.Context, ids ...ID) (int, error) {
 func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
-	views, gone := x.Snapshot().without(func(v view) []uint32 {
+	views, gone := x.Snapshot().remaining(func(v view) []uint32 {
 		if f.node == nil {
 			f = Filter{has{idName}}
 		}
@@ -121,12 +121,12 @@ func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	return gone, x.settle(ctx, views, nil, nil)
 }
 
-// without returns the views less the positions that are chosen in each, and how many those are.
-func (s *Snapshot) without(choose func(view) []uint32) (views []view, gone int) {
+// remaining returns the views less the positions that are chosen in each, and how many those are.
+func (s *Snapshot) remaining(choose func(view) []uint32) (views []view, gone int) {
 	for _, v := range s.views {
 		if at := choose(v); len(at) > 0 {
 			gone += len(at)
-			v = v.without(at)
+			v = v.remaining(at)
 		}
 		views = append(views, v)
 	}
@@ -219,14 +219,11 @@ func (s *Snapshot) Bits() int { return s.bits }
 // Fingerprint tells which model made the codes.
 func (s *Snapshot) Fingerprint() hamming.Fingerprint { return s.fingerprint }
 
-// Segments is the number of segments.
-func (s *Snapshot) Segments() int { return len(s.views) }
-
 // Codes is the number of distinct codes, counted per segment.
 func (s *Snapshot) Codes() int {
 	n := 0
 	for _, v := range s.views {
-		n += v.codes.Len()
+		n += v.distinct()
 	}
 	return n
 }
@@ -255,6 +252,9 @@ func (s *Snapshot) Get(id ID) (Item, bool) {
 	return Item{}, false
 }
 
+// Item returns an item that was found in this snapshot.
+func (s *Snapshot) Item(h Hit) Item { return s.views[h.place.view].item(h.place.pos) }
+
 // Count is the number of items that a filter lets through.
 func (s *Snapshot) Count(f Filter) int {
 	n := 0
@@ -266,13 +266,4 @@ func (s *Snapshot) Count(f Filter) int {
 		}
 	}
 	return n
-}
-
-// Accepts refuses codes of another model, naming both. Zeros mean that the model is not known, which is let through.
-func (s *Snapshot) Accepts(f hamming.Fingerprint) error {
-	var unknown hamming.Fingerprint
-	if f != unknown && s.fingerprint != unknown && f != s.fingerprint {
-		return fmt.Errorf("codes of model %v do not belong into the index of model %v: encode with that model, or build another index", f, s.fingerprint)
-	}
-	return nil
 }

@@ -43,7 +43,7 @@ func Parse(text string) (Filter, error) {
 	if p.err == nil && p.kind == end {
 		return Filter{}, nil
 	}
-	n := p.or()
+	n := p.alternatives()
 	if p.err == nil && p.kind != end {
 		p.fail("and, or, or the end of the filter")
 	}
@@ -80,7 +80,7 @@ func (p *parser) fail(want string) {
 	if p.err == nil {
 		have := "the end"
 		if p.kind != end {
-			have = strconv.Quote(cut(p.token))
+			have = strconv.Quote(shortened(p.token))
 		}
 		p.err = fmt.Errorf("filter, column %d: found %s, want %s", utf8.RuneCountInString(p.text[:p.at])+1, have, want)
 	}
@@ -207,22 +207,22 @@ func (p *parser) expect(token string) {
 
 // Chains of and and or lean to the left: a and b and c is (a and b) and c. Their length counts as depth, because
 // whoever walks the tree goes that deep.
-func (p *parser) or() node {
+func (p *parser) alternatives() node {
 	defer func(d int) { p.depth = d }(p.depth)
-	n := p.and()
+	n := p.conjunction()
 	for p.accept(word, "or") {
 		p.deeper()
-		n = either{n, p.and()}
+		n = either{n, p.conjunction()}
 	}
 	return n
 }
 
-func (p *parser) and() node {
+func (p *parser) conjunction() node {
 	defer func(d int) { p.depth = d }(p.depth)
-	n := p.not()
+	n := p.condition()
 	for p.accept(word, "and") {
 		p.deeper()
-		n = both{n, p.not()}
+		n = both{n, p.condition()}
 	}
 	return n
 }
@@ -233,14 +233,14 @@ func (p *parser) deeper() {
 	}
 }
 
-func (p *parser) not() node {
+func (p *parser) condition() node {
 	defer func(d int) { p.depth = d }(p.depth)
 	p.deeper()
 	switch {
 	case p.accept(word, "not"):
-		return not{p.not()}
+		return not{p.condition()}
 	case p.accept(symbol, "("):
-		n := p.or()
+		n := p.alternatives()
 		p.expect(")")
 		return n
 	case p.accept(word, "has"):

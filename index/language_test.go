@@ -67,7 +67,7 @@ func TestBadFiltersAreExplained(t *testing.T) {
 		strings.Repeat("x", 1<<20+1):                                    `at most 1048576 are allowed`,
 	} {
 		if _, err := Parse(in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", cut(in), err, want)
+			t.Errorf("%s: %v, want %s", shortened(in), err, want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"hashgrove/hamming"
 )
 
-// The planner: which way a segment is searched. All ways give the same answer; only time differs.
+// The planner: how a segment is searched. All methods give the same answer; only time differs.
 //
 //	list     compare the query with each allowed item    few items are allowed
 //	tables   multi-index hashing                          near neighbours are dense, or the radius is small
@@ -56,9 +56,9 @@ func (s *segment) scanCost(batch bool) float64 {
 // listCost is the time to compare a query with n items one by one.
 func (s *segment) listCost(n int) float64 { return float64(n) * (8 + float64(s.codes.Words)) }
 
-// share is the part of the cost of a scan that each set of tables may use up before the next one is tried: little
+// budgetShare is the part of the cost of a scan that each set of tables may use up before the next one is tried: little
 // for the first, because it answers dense queries at once or not at all.
-func share(set, sets int) float64 {
+func budgetShare(set, sets int) float64 {
 	if set < sets-1 {
 		return 1.0 / 32
 	}
@@ -107,7 +107,7 @@ func (s *segment) chooseTables() []int {
 		for q := range planQueries {
 			left := true
 			for i := 0; i < len(sets) && left; i++ {
-				cost, budget := 0.0, scan*share(i, len(sets))
+				cost, budget := 0.0, scan*budgetShare(i, len(sets))
 				left = false
 				for _, step := range outlooks[sets[i]][q] {
 					if cost+step > budget {
@@ -238,8 +238,8 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// way decides between list, tables and scan for one segment, before anything was looked at.
-func (s *segment) way(method Method, w want, allowed, queries int) (Method, string) {
+// chooseMethod decides between list, tables and scan for one segment, before anything was looked at.
+func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Method, string) {
 	scan := s.scanCost(queries > 1)
 	switch method {
 	case Scan:

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/section"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -82,17 +81,10 @@ func (c *searchCommand) queries(ctx context.Context, path string, s *index.Snaps
 
 // codeFiles tells whether the arguments are code files; all of them must be, or none.
 func codeFiles(paths []string) (bool, error) {
-	magic := []byte("\x89HGC")
 	coded := 0
 	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			continue // it may be a pattern; whoever reads it knows
-		}
-		head := make([]byte, len(magic))
-		n, _ := f.Read(head)
-		f.Close()
-		if bytes.Equal(head[:n], magic) {
+		// An error is left to whoever reads the file: the path may be a pattern.
+		if kind, ok, _ := section.FileKind(path); ok && kind == section.Codes {
 			coded++
 		}
 	}
