@@ -56,6 +56,9 @@ func (b *Builder) Append(it *Item, packed []byte) bool {
 	return true
 }
 
+// Len is the number of items so far.
+func (b *Builder) Len() int { return b.items.ids.len() }
+
 // Snapshot returns the items. The builder must not be used again.
 func (b *Builder) Snapshot() *Snapshot {
 	s := &Snapshot{bits: b.items.codes.Bits, fingerprint: b.fingerprint}
