@@ -160,7 +160,7 @@ func (s *codeSections) some() error {
 	if n == 0 || len(b)%width != 0 || !s.full {
 		return s.in.Damaged("%d bytes of codes, which is not as many as there must be", len(b))
 	}
-	if !s.codes.unpack(n, b) {
+	if !s.codes.refill(n, b) {
 		return s.in.Damaged("a code has bits beyond its length")
 	}
 	s.rows += uint64(n)

@@ -151,7 +151,7 @@ func newNPYReader(r *bufio.Reader) (*Reader, error) {
 			return Codes{}, nil, err
 		}
 		rows -= int64(n)
-		if !codes.unpack(n, buf) {
+		if !codes.refill(n, buf) {
 			panic("hamming: whole bytes did not fit")
 		}
 		return codes, nil, nil
@@ -159,16 +159,10 @@ func newNPYReader(r *bufio.Reader) (*Reader, error) {
 	return out, nil
 }
 
-// unpack makes the codes the packed ones in b. It reports false when one has bits beyond its length.
-func (c *Codes) unpack(n int, b []byte) bool {
+// refill makes the codes the n packed ones in b. It reports false when one has bits beyond its length.
+func (c *Codes) refill(n int, b []byte) bool {
 	c.Data = slices.Grow(c.Data[:0], n*c.Words)[:n*c.Words]
-	width := c.Bytes()
-	for i := range n {
-		if !c.SetBytes(i, b[i*width:(i+1)*width]) {
-			return false
-		}
-	}
-	return true
+	return c.Unpack(0, b)
 }
 
 // newCodeFileReader reads a code file.

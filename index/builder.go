@@ -23,37 +23,43 @@ func NewBuilder(n, bits int, fingerprint hamming.Fingerprint, f Filter) *Builder
 	return &Builder{newBuilder(n, bits), fingerprint, f.columns()}
 }
 
-// Filters tells whether labels, tags or attributes matter; when they do not, items need none.
+// Filters tells whether labels, tags or attributes matter; when they do not, items need not be described.
 func (b *Builder) Filters() bool { return len(b.columns) > 0 }
 
-// Append adds an item with its packed code. Items must come in ascending order of their ids. It reports false when the
-// code has another length, or bits beyond it.
-func (b *Builder) Append(it *Item, packed []byte) bool {
+// Append adds items with their packed codes, one after the other. Items must come in ascending order of their ids. It
+// reports false when a code has bits beyond its length, or the codes are not as many.
+func (b *Builder) Append(ids []ID, packed []byte) bool {
 	x := b.items
-	n := len(x.codes.Data)
-	x.codes.Data = slices.Grow(x.codes.Data, x.codes.Words)[:n+x.codes.Words]
-	if !x.codes.SetBytes(x.ids.len(), packed) {
+	if len(packed) != x.codes.Bytes()*len(ids) {
 		return false
 	}
-	x.ids.add(it.ID)
-	pos := uint32(x.ids.len() - 1)
+	first := x.ids.len()
+	x.codes.Data = slices.Grow(x.codes.Data, len(ids)*x.codes.Words)[:(first+len(ids))*x.codes.Words]
+	for _, id := range ids {
+		x.ids.add(id)
+	}
+	return x.codes.Unpack(first, packed)
+}
+
+// Describe gives the item that was appended at a position its label, tags and attributes. Positions must ascend.
+func (b *Builder) Describe(pos int, it *Item) {
+	set := func(name string, v Value) { b.items.set(uint32(pos), name, v) }
 	for _, name := range b.columns {
 		switch name {
 		case labelName:
 			if it.Label != "" {
-				x.set(pos, name, String(it.Label))
+				set(name, String(it.Label))
 			}
 		case tagName:
 			for _, tag := range it.Tags {
-				x.set(pos, name, String(tag))
+				set(name, String(tag))
 			}
 		default:
 			if v, ok := it.Attributes[name]; ok {
-				x.set(pos, name, v)
+				set(name, v)
 			}
 		}
 	}
-	return true
 }
 
 // Len is the number of items so far.

@@ -153,17 +153,15 @@ func TestBadBatchesAreRefused(t *testing.T) {
 // TestBuilderCountsCodes: what was left as it came is counted when someone asks, and codes that do not fit are refused.
 func TestBuilderCountsCodes(t *testing.T) {
 	b := NewBuilder(4, 12, hamming.Fingerprint{9}, Filter{})
-	for i, code := range []byte{7, 9, 7, 7} {
-		if !b.Append(&Item{ID: Int(int64(i))}, []byte{code, 0}) {
-			t.Fatalf("code %d was refused", i)
-		}
+	if !b.Append([]ID{Int(0)}, []byte{7, 0}) || !b.Append([]ID{Int(1), Int(3), Text("x")}, []byte{9, 0, 7, 0, 7, 0}) {
+		t.Fatal("codes were refused")
 	}
 	s := b.Snapshot()
 	if s.Len() != 4 || s.Codes() != 2 || s.Fingerprint() != (hamming.Fingerprint{9}) || b.Filters() {
 		t.Errorf("%d items, %d codes", s.Len(), s.Codes())
 	}
 	for _, code := range [][]byte{{1}, {0, 1}, {0, 0, 0}} {
-		if NewBuilder(1, 12, hamming.Fingerprint{}, Filter{}).Append(&Item{ID: Int(1)}, code) {
+		if NewBuilder(1, 12, hamming.Fingerprint{}, Filter{}).Append([]ID{Int(1)}, code) {
 			t.Errorf("code %v was taken", code)
 		}
 	}

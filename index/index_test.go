@@ -76,8 +76,11 @@ func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Option
 func (n naive) scannable(bits int, f Filter) *Snapshot {
 	b := NewBuilder(len(n), bits, hamming.Fingerprint{}, f)
 	for _, it := range slices.SortedFunc(slices.Values(n), func(a, b Item) int { return a.ID.Compare(b.ID) }) {
-		if !b.Append(&it, hamming.Codes{Bits: bits, Words: len(it.Code), Data: it.Code}.AppendBytes(nil, 0)) {
+		if !b.Append([]ID{it.ID}, hamming.Codes{Bits: bits, Words: len(it.Code), Data: it.Code}.AppendBytes(nil, 0)) {
 			panic("a code was not taken")
+		}
+		if b.Filters() {
+			b.Describe(b.Len()-1, &it)
 		}
 	}
 	return b.Snapshot()

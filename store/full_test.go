@@ -169,7 +169,7 @@ func readOnlyChild(path string, _ int) error {
 		return fmt.Errorf("%+v", i)
 	}
 	for name, err := range map[string]error{
-		"create": func() error { _, err := Create(ctx, path+"2", Options{Bits: 8}); return err }(),
+		"create":  func() error { _, err := Create(ctx, path+"2", Options{Bits: 8}); return err }(),
 		"backup":  func() error { _, err := s.BackupFile(ctx, path+"3"); return err }(),
 		"restore": func() error { _, err := Restore(ctx, path, path+"4"); return err }(),
 	} {

@@ -77,16 +77,19 @@ func (s *Store) readSnapshot(ctx context.Context, f index.Filter) (*index.Snapsh
 	var texts records
 	var it index.Item
 	err = c.readItems(ctx, func(_ *contents, b *block) error {
+		first := made.Len()
+		if !made.Append(b.ids, b.codes) {
+			return damaged("a code of the block of id %s has bits beyond %d", shortened(b.ids[0]), c.bits)
+		}
 		for i, id := range b.ids {
+			if !made.Filters() {
+				break
+			}
 			it.ID = id
-			if made.Filters() {
-				if err := texts.parse(b.record(i), &it); err != nil {
-					return err
-				}
+			if err := texts.parse(b.record(i), &it); err != nil {
+				return err
 			}
-			if !made.Append(&it, b.code(i)) {
-				return damaged("the code of id %s has bits beyond %d", shortened(id), c.bits)
-			}
+			made.Describe(first+i, &it)
 		}
 		if s.progress != nil {
 			s.progress(made.Len(), int(c.items))

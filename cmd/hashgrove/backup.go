@@ -45,15 +45,16 @@ index: it can be searched, verified and restored. A file that is there is left a
 				return usagef("backup needs -o FILE, the file to write")
 			}
 			began := time.Now()
-			s, err := a.openIndex(cmd.Context(), args[0], true)
+			s, err := a.openToRead(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			if err := s.BackupFile(cmd.Context(), output); err != nil {
+			r, err := s.BackupFile(cmd.Context(), output)
+			if err != nil {
 				return err
 			}
-			return a.printCopy(cmd.Context(), "backup", output, began)
+			return a.printCopy("backup", output, r, began)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write")
@@ -74,10 +75,11 @@ restore under another name. Nothing but the new file is written.`,
 				return usagef("restore needs -o INDEX, the index to make")
 			}
 			began := time.Now()
-			if err := store.Restore(cmd.Context(), args[0], output); err != nil {
+			r, err := store.Restore(cmd.Context(), args[0], output)
+			if err != nil {
 				return err
 			}
-			return a.printCopy(cmd.Context(), "index", output, began)
+			return a.printCopy("index", output, r, began)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the index to make")
@@ -85,16 +87,13 @@ restore under another name. Nothing but the new file is written.`,
 }
 
 // printCopy tells what is in a file that was just written.
-func (a *app) printCopy(ctx context.Context, what, path string, began time.Time) error {
-	v, err := store.Verify(ctx, path, nil)
-	if err != nil {
-		return err
-	}
+func (a *app) printCopy(what, path string, v store.Report, began time.Time) error {
 	r := copyReport{path, v.Items, v.Bits, v.Fingerprint.String(), v.FileBytes, time.Since(began).Seconds()}
 	if a.json {
 		return a.printJSON(r)
 	}
-	fmt.Fprintf(a.out, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s\n", path, what, r.Items, r.Bits, r.Fingerprint, size(int(r.FileBytes)), r.Seconds)
+	fmt.Fprintf(a.out, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s\n",
+		path, what, r.Items, r.Bits, r.Fingerprint, size(int(r.FileBytes)), r.Seconds)
 	return nil
 }
 
@@ -138,7 +137,7 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	tick, end := c.counted("encoding")
-	err = store.Migrate(ctx, path, m, src, tick)
+	r, err := store.Migrate(ctx, path, m, src, tick)
 	end()
 	if err != nil {
 		return err
@@ -146,5 +145,5 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if bad, first := set.Bad(); bad > 0 {
 		c.note("dropped %d bad rows, the first: %v", bad, first[0])
 	}
-	return c.printCopy(ctx, "index", path, began)
+	return c.printCopy("index", path, r, began)
 }

@@ -14,6 +14,7 @@ import (
 	"hashgrove/index"
 	"hashgrove/internal/section"
 	"hashgrove/model"
+	"hashgrove/store"
 	"hashgrove/vectors"
 )
 
@@ -39,8 +40,9 @@ func (q *queries) add(name, label string, code []uint64, vector []float32) {
 }
 
 // queries reads what the command line asks for: items of the index, codes in hexadecimal digits, a code file, or data.
-func (c *searchCommand) queries(ctx context.Context, path string, s *index.Snapshot, m *model.Model, args []string) (*queries, error) {
-	q := &queries{codes: hamming.NewCodes(0, s.Bits())}
+func (c *searchCommand) queries(ctx context.Context, s *store.Store, args []string) (*queries, error) {
+	info := s.Info()
+	q := &queries{codes: hamming.NewCodes(0, info.Bits)}
 	switch {
 	case len(c.ids) > 0:
 		for _, text := range c.ids {
@@ -48,19 +50,23 @@ func (c *searchCommand) queries(ctx context.Context, path string, s *index.Snaps
 			if err != nil {
 				return nil, usagef("--id: %w", err)
 			}
-			item, ok := s.Get(id)
+			item, ok, err := s.Get(ctx, id)
+			if err != nil {
+				return nil, err
+			}
 			if !ok {
-				return nil, fmt.Errorf("%s: no item has the id %q", path, text)
+				return nil, fmt.Errorf("%s: no item has the id %q", info.Path, text)
 			}
 			q.add(text, item.Label, item.Code, nil)
 		}
 		return q, nil
 	case len(c.codes) > 0:
-		one := hamming.NewCodes(1, s.Bits())
+		one := hamming.NewCodes(1, info.Bits)
 		for _, text := range c.codes {
 			b, err := hex.DecodeString(text)
 			if err != nil || !one.SetBytes(0, b) {
-				return nil, usagef("--code %s: a code of %d bits is %d hexadecimal digits, unused bits 0", text, s.Bits(), 2*one.Bytes())
+				return nil, usagef("--code %s: a code of %d bits is %d hexadecimal digits, unused bits 0",
+					text, info.Bits, 2*one.Bytes())
 			}
 			q.add(text, "", one.Row(0), nil)
 		}
@@ -73,8 +79,13 @@ func (c *searchCommand) queries(ctx context.Context, path string, s *index.Snaps
 	if coded {
 		return q, c.readCodes(q, args)
 	}
+	m, err := s.Model()
+	if err != nil {
+		return nil, err
+	}
 	if m == nil {
-		return nil, fmt.Errorf("%s holds no model to encode %s with: it was built from codes; search with a code file, --id or --code, or build it with --model", path, args[0])
+		return nil, fmt.Errorf("%s holds no model to encode %s with: it was built from codes; "+
+			"search with a code file, --id or --code, or build it with --model", info.Path, args[0])
 	}
 	return q, c.readVectors(ctx, q, m, args)
 }
