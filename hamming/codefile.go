@@ -20,10 +20,11 @@ import (
 // Version 1: as above.
 const codeVersion = 1
 
-// Errors of files, for errors.Is. An error of reading or writing itself is none of them.
+// Errors of code files, models, feature files and indexes, for errors.Is. An error of reading or writing itself is none
+// of them.
 var (
 	ErrDamaged = section.ErrDamaged // a checksum, a size or the contents are wrong
-	ErrKind    = section.ErrKind    // this is not a code file
+	ErrKind    = section.ErrKind    // another kind of file
 	ErrVersion = section.ErrVersion // written by a newer version
 )
 

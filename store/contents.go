@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/model"
 )
@@ -47,7 +48,7 @@ func openContents(r io.ReaderAt, size int64) (*contents, error) {
 		return nil, err
 	}
 	if c.buckets[string(infoBucket)] == nil {
-		return nil, fmt.Errorf("%w: this is a bbolt database, but not a hashgrove index", ErrKind)
+		return nil, fmt.Errorf("%w: this is a bbolt database, but not a hashgrove index", hamming.ErrKind)
 	}
 	if err := c.readInfo(); err != nil {
 		return nil, err
@@ -183,7 +184,7 @@ func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(err
 			return damaged("a bucket is among the items")
 		}
 		err := one(key, value)
-		if errors.Is(err, ErrDamaged) {
+		if errors.Is(err, hamming.ErrDamaged) {
 			return bad(err)
 		}
 		return err

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/vectors"
 )
@@ -58,7 +59,7 @@ func TestBadRestore(t *testing.T) {
 	ok(t, err)
 	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
 	ok(t, os.WriteFile(from, b[:len(b)/2], 0o600))
-	if _, err := Restore(ctx, from, to); !errors.Is(err, ErrDamaged) {
+	if _, err := Restore(ctx, from, to); !errors.Is(err, hamming.ErrDamaged) {
 		t.Errorf("half a backup: %v", err)
 	}
 	if left, _ := filepath.Glob(to + "*"); left != nil {

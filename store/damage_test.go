@@ -115,7 +115,7 @@ func TestFlippedBytes(t *testing.T) {
 			t.Fatalf("byte %d of page %d gives another answer", i%pageSize, i/pageSize)
 		case err == nil:
 			harmless++
-		case !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) && !errors.Is(err, ErrVersion):
+		case !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) && !errors.Is(err, hamming.ErrVersion):
 			t.Fatalf("byte %d: %v", i, err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestReplacedFile(t *testing.T) {
 func TestCutFiles(t *testing.T) {
 	file := sample(t)
 	for n := 0; n < len(file); n += 512 {
-		if _, err := answerOf(file[:n]); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+		if _, err := answerOf(file[:n]); !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
 			t.Fatalf("%d of %d bytes: %v", n, len(file), err)
 		}
 	}
@@ -238,13 +238,13 @@ func TestOtherFiles(t *testing.T) {
 		want error
 		says string
 	}{
-		{put("empty", nil), ErrKind, "not a hashgrove index"},
-		{put("text", bytes.Repeat([]byte("hello\n"), 5000)), ErrKind, "not a hashgrove index"},
-		{put("model", modelFile.Bytes()), ErrKind, "hashgrove model"},
-		{put("zeros", make([]byte, 1<<16)), ErrKind, "not a hashgrove index"},
-		{other, ErrKind, "bbolt database"},
-		{large, ErrKind, "8192"},
-		{path, ErrVersion, "newer"},
+		{put("empty", nil), hamming.ErrKind, "not a hashgrove index"},
+		{put("text", bytes.Repeat([]byte("hello\n"), 5000)), hamming.ErrKind, "not a hashgrove index"},
+		{put("model", modelFile.Bytes()), hamming.ErrKind, "hashgrove model"},
+		{put("zeros", make([]byte, 1<<16)), hamming.ErrKind, "not a hashgrove index"},
+		{other, hamming.ErrKind, "bbolt database"},
+		{large, hamming.ErrKind, "8192"},
+		{path, hamming.ErrVersion, "newer"},
 		{dir, nil, "regular file"},
 		{filepath.Join(dir, "nowhere"), os.ErrNotExist, "nowhere"},
 	} {
@@ -269,10 +269,10 @@ func TestVerifyNamesEveryBlock(t *testing.T) {
 	b[bytes.LastIndex(b, []byte("label "))] ^= 1
 	ok(t, os.WriteFile(path, b, 0o600))
 	r, err := Verify(ctx, path, nil)
-	if !errors.Is(err, ErrDamaged) || len(r.Problems) != 3 || r.Items == 0 {
+	if !errors.Is(err, hamming.ErrDamaged) || len(r.Problems) != 3 || r.Items == 0 {
 		t.Errorf("%v; %d items, %q", err, r.Items, r.Problems)
 	}
-	if _, err := Open(ctx, path, OpenOptions{}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) {
+	if _, err := Open(ctx, path, OpenOptions{}); !errors.Is(err, hamming.ErrDamaged) || !strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
 }
@@ -299,18 +299,18 @@ func TestDamageWhileOpen(t *testing.T) {
 		_, err := f.WriteAt([]byte("S"), int64(at))
 		ok(t, err)
 	}
-	if _, err := s.Delete(ctx, index.Int(500)); !errors.Is(err, ErrDamaged) {
+	if _, err := s.Delete(ctx, index.Int(500)); !errors.Is(err, hamming.ErrDamaged) {
 		t.Errorf("writing to a damaged block: %v", err)
 	}
 	if it, there := s.Snapshot().Get(index.Int(500)); !there || it.Label != "shirt" {
 		t.Error("reading does not go on")
 	}
-	if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, ErrDamaged) {
+	if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, hamming.ErrDamaged) {
 		t.Errorf("a backup of a damaged file: %v", err)
 	}
 	// Cut off, the mapping has pages that nobody can read.
 	ok(t, f.Truncate(2*pageSize))
-	if _, err := s.Delete(ctx, index.Int(5)); !errors.Is(err, ErrDamaged) {
+	if _, err := s.Delete(ctx, index.Int(5)); !errors.Is(err, hamming.ErrDamaged) {
 		t.Errorf("writing to a file that was cut off: %v", err)
 	}
 	if s.Snapshot().Len() != 1000 || s.Info().Degraded == "" {

@@ -69,7 +69,7 @@ func parseHead(value []byte) (head, error) {
 	le := binary.LittleEndian
 	if v := le.Uint32(b); v > fileVersion {
 		return head{}, fmt.Errorf("%w: index format %d, and this program reads up to %d: use a newer hashgrove",
-			ErrVersion, v, fileVersion)
+			hamming.ErrVersion, v, fileVersion)
 	}
 	if len(b) < 48 || len(b) > 48+MaxNote || le.Uint32(b) == 0 {
 		return head{}, damaged("its head has %d bytes", len(b))
@@ -244,11 +244,11 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// panicError is a panic of bbolt. It matches ErrDamaged.
+// panicError is a panic of bbolt. It matches hamming.ErrDamaged.
 type panicError struct{ value any }
 
-func (e *panicError) Error() string { return fmt.Sprintf("%v: %v", ErrDamaged, e.value) }
-func (e *panicError) Unwrap() error { return ErrDamaged }
+func (e *panicError) Error() string { return fmt.Sprintf("%v: %v", hamming.ErrDamaged, e.value) }
+func (e *panicError) Unwrap() error { return hamming.ErrDamaged }
 
 // newTemporary makes an empty file of a new name beside path.
 func newTemporary(path string) (string, error) {

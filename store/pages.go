@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"hashgrove/hamming"
 	"hashgrove/internal/section"
 )
 
@@ -66,9 +67,9 @@ type meta struct {
 	alone bool // the other meta page is not valid: the latest write was not finished, or it is damaged
 }
 
-// damaged is an error that matches ErrDamaged.
+// damaged is an error that matches hamming.ErrDamaged.
 func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", hamming.ErrDamaged, fmt.Sprintf(format, args...))
 }
 
 // readMeta finds the meta page that bbolt would use: of those that are valid, the one of the latest transaction.
@@ -94,7 +95,7 @@ func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
 			continue
 		}
 		if le.Uint32(b[8:]) != pageSize {
-			return meta{}, fmt.Errorf("%w: a bbolt database with pages of %d bytes is no hashgrove index", ErrKind, le.Uint32(b[8:]))
+			return meta{}, fmt.Errorf("%w: a bbolt database with pages of %d bytes is no hashgrove index", hamming.ErrKind, le.Uint32(b[8:]))
 		}
 		if x := (meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false}); found == 0 || x.txid > m.txid {
 			m = x
@@ -105,7 +106,7 @@ func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
 	case found == 0 && bolt:
 		return meta{}, damaged("both of its headers are, so nothing in it can be found: restore a backup")
 	case found == 0:
-		return meta{}, fmt.Errorf("%w: this is not a hashgrove index (or its first bytes are damaged)", ErrKind)
+		return meta{}, fmt.Errorf("%w: this is not a hashgrove index (or its first bytes are damaged)", hamming.ErrKind)
 	case m.txid > 1<<62:
 		return meta{}, damaged("it claims %d transactions", m.txid)
 	case m.high < 4 || m.high > uint64(size/pageSize):

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
 )
 
@@ -196,7 +197,7 @@ func TestSelectionNoticesDamage(t *testing.T) {
 		switch {
 		case err == nil && !reflect.DeepEqual(have, want):
 			t.Fatalf("byte %d of page %d gives another answer", i%pageSize, i/pageSize)
-		case err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) && !errors.Is(err, ErrVersion):
+		case err != nil && !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) && !errors.Is(err, hamming.ErrVersion):
 			t.Fatalf("byte %d: %v", i, err)
 		}
 	}
@@ -232,7 +233,7 @@ func TestMissingItemIsCertain(t *testing.T) {
 		if err == nil && (!there || it.Code[0] != uint64(100*i)) {
 			t.Fatalf("id %d is not there", 100*i)
 		}
-		if err != nil && !errors.Is(err, ErrDamaged) {
+		if err != nil && !errors.Is(err, hamming.ErrDamaged) {
 			t.Fatal(err)
 		}
 		if err != nil {

@@ -21,15 +21,12 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
-	"hashgrove/internal/section"
 	"hashgrove/model"
 )
 
-// Errors, for errors.Is. A file that is there already matches fs.ErrExist, one that is not fs.ErrNotExist.
+// Errors, for errors.Is. A file that is there already matches fs.ErrExist, one that is not fs.ErrNotExist, and one that
+// cannot be read hamming.ErrDamaged, hamming.ErrKind or hamming.ErrVersion.
 var (
-	ErrDamaged  = section.ErrDamaged                       // a checksum, a size or the contents are wrong
-	ErrKind     = section.ErrKind                          // this is not an index
-	ErrVersion  = section.ErrVersion                       // written by a newer version
 	ErrLocked   = errors.New("the index is in use")        // by another process, or by another Store of this one
 	ErrReadOnly = errors.New("the index is read-only now") // opened so, or after a failure that only reopening clears
 	ErrClosed   = errors.New("the index is closed")

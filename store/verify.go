@@ -54,7 +54,7 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 		return b.check(c.bits, &texts)
 	}, problem)
 	if err != nil {
-		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+		if !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
 			return r, withPath(path, err)
 		}
 		_ = problem(err)
@@ -70,7 +70,7 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 		err = guard(func() error {
 			return f.View(func(tx *bolt.Tx) error {
 				for err := range tx.Check() {
-					_ = problem(fmt.Errorf("%w: %w", ErrDamaged, err))
+					_ = problem(fmt.Errorf("%w: %w", hamming.ErrDamaged, err))
 				}
 				return nil
 			})

@@ -115,7 +115,7 @@ func (a *app) readAny(
 	f, err := hamming.ReadFile(path) // a NumPy array, too
 	if errors.Is(err, hamming.ErrKind) {
 		r, err := readIndex(ctx, path)
-		if errors.Is(err, store.ErrKind) {
+		if errors.Is(err, hamming.ErrKind) {
 			return nil, fmt.Errorf("%s: neither a model, nor codes, nor features, nor an index", path)
 		}
 		return r, err
