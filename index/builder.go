@@ -1,6 +1,7 @@
 package index
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -8,70 +9,84 @@ import (
 	"hashgrove/hamming"
 )
 
-// Builder makes a snapshot for a few searches of items that lie elsewhere. It keeps ids and codes as they come, and of
-// labels, tags and attributes only what a filter looks at; nothing is built that only many searches repay, so each of
-// them scans the codes. Answers are those of an Index.
-type Builder struct {
-	items       *builder
-	fingerprint hamming.Fingerprint
-	columns     []string
+// Part is some items that lie elsewhere.
+type Part struct {
+	IDs   []ID
+	Codes []byte // packed, one after the other
+
+	// Read fills in the label, the tags and the attributes of item i. It is called only where a filter looks at them.
+	Read func(i int, it *Item) error
 }
 
-// NewBuilder expects n items with codes of the given length, made by the model with the fingerprint. The snapshot can be
-// searched with the filter.
-func NewBuilder(n, bits int, fingerprint hamming.Fingerprint, f Filter) *Builder {
-	return &Builder{newBuilder(n, bits), fingerprint, f.columns()}
+// Collect makes a snapshot for a few searches, with a filter or with none, of about n items that lie elsewhere. It keeps
+// ids and codes as they come, and of labels, tags and attributes only what the filter looks at; nothing is built that
+// only many searches repay, so each of them scans the codes. Answers are those of an Index.
+//
+// Each calls take with all parts, in ascending order of ids.
+func Collect(
+	n, bits int, fingerprint hamming.Fingerprint, f Filter, each func(take func(Part) error) error,
+) (*Snapshot, error) {
+	b, columns := newBuilder(n, bits), f.columns()
+	var it Item
+	err := each(func(p Part) error {
+		first := b.ids.len()
+		if !b.addPacked(p.IDs, p.Codes) {
+			return fmt.Errorf("the codes from id %q on are not codes of %d bits", shortened(p.IDs[0].String()), bits)
+		}
+		for i, id := range p.IDs {
+			if len(columns) == 0 {
+				break
+			}
+			it = Item{ID: id}
+			if err := p.Read(i, &it); err != nil {
+				return err
+			}
+			b.describe(uint32(first+i), &it, columns)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{bits: bits, fingerprint: fingerprint}
+	if x := b.build(false); x.len() > 0 {
+		s.views, s.size = []view{{x, nil, x.len()}}, x.len()
+	}
+	return s, nil
 }
 
-// Filters tells whether labels, tags or attributes matter; when they do not, items need not be described.
-func (b *Builder) Filters() bool { return len(b.columns) > 0 }
-
-// Append adds items with their packed codes, one after the other. Items must come in ascending order of their ids. It
-// reports false when a code has bits beyond its length, or the codes are not as many.
-func (b *Builder) Append(ids []ID, packed []byte) bool {
-	x := b.items
-	if len(packed) != x.codes.Bytes()*len(ids) {
+// addPacked adds items with packed codes. It reports false when a code has bits beyond its length, or the codes are
+// not as many.
+func (b *builder) addPacked(ids []ID, packed []byte) bool {
+	if len(packed) != b.codes.Bytes()*len(ids) {
 		return false
 	}
-	first := x.ids.len()
-	x.codes.Data = slices.Grow(x.codes.Data, len(ids)*x.codes.Words)[:(first+len(ids))*x.codes.Words]
+	first := b.ids.len()
+	b.codes.Data = slices.Grow(b.codes.Data, len(ids)*b.codes.Words)[:(first+len(ids))*b.codes.Words]
 	for _, id := range ids {
-		x.ids.add(id)
+		b.ids.add(id)
 	}
-	return x.codes.Unpack(first, packed)
+	return b.codes.Unpack(first, packed)
 }
 
-// Describe gives the item that was appended at a position its label, tags and attributes. Positions must ascend.
-func (b *Builder) Describe(pos int, it *Item) {
-	set := func(name string, v Value) { b.items.set(uint32(pos), name, v) }
-	for _, name := range b.columns {
+// describe sets some columns of an item.
+func (b *builder) describe(pos uint32, it *Item, columns []string) {
+	for _, name := range columns {
 		switch name {
 		case labelName:
 			if it.Label != "" {
-				set(name, String(it.Label))
+				b.set(pos, name, String(it.Label))
 			}
 		case tagName:
 			for _, tag := range it.Tags {
-				set(name, String(tag))
+				b.set(pos, name, String(tag))
 			}
 		default:
 			if v, ok := it.Attributes[name]; ok {
-				set(name, v)
+				b.set(pos, name, v)
 			}
 		}
 	}
-}
-
-// Len is the number of items so far.
-func (b *Builder) Len() int { return b.items.ids.len() }
-
-// Snapshot returns the items. The builder must not be used again.
-func (b *Builder) Snapshot() *Snapshot {
-	s := &Snapshot{bits: b.items.codes.Bits, fingerprint: b.fingerprint}
-	if x := b.items.build(false); x.len() > 0 {
-		s.views, s.size = []view{{x, nil, x.len()}}, x.len()
-	}
-	return s
 }
 
 // builder collects items in ascending order of their ids.

@@ -69,8 +69,8 @@ func And(filters ...Filter) Filter {
 	return f
 }
 
-// Not is the filter for what the filter stops.
-func Not(f Filter) Filter {
+// opposite is the filter for what the filter stops.
+func opposite(f Filter) Filter {
 	if f.node == nil {
 		return IDs()
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -150,18 +151,22 @@ func TestBadBatchesAreRefused(t *testing.T) {
 	}
 }
 
-// TestBuilderCountsCodes: what was left as it came is counted when someone asks, and codes that do not fit are refused.
-func TestBuilderCountsCodes(t *testing.T) {
-	b := NewBuilder(4, 12, hamming.Fingerprint{9}, Filter{})
-	if !b.Append([]ID{Int(0)}, []byte{7, 0}) || !b.Append([]ID{Int(1), Int(3), Text("x")}, []byte{9, 0, 7, 0, 7, 0}) {
-		t.Fatal("codes were refused")
-	}
-	s := b.Snapshot()
-	if s.Len() != 4 || s.Codes() != 2 || s.Fingerprint() != (hamming.Fingerprint{9}) || b.Filters() {
-		t.Errorf("%d items, %d codes", s.Len(), s.Codes())
+// TestCollectCountsCodes: what was left as it came is counted when someone asks, and codes that do not fit are refused.
+func TestCollectCountsCodes(t *testing.T) {
+	s, err := Collect(4, 12, hamming.Fingerprint{9}, Filter{}, func(take func(Part) error) error {
+		return errors.Join(
+			take(Part{IDs: []ID{Int(0)}, Codes: []byte{7, 0}}),
+			take(Part{IDs: []ID{Int(1), Int(3), Text("x")}, Codes: []byte{9, 0, 7, 0, 7, 0}}),
+		)
+	})
+	if err != nil || s.Len() != 4 || s.Codes() != 2 || s.Fingerprint() != (hamming.Fingerprint{9}) {
+		t.Errorf("%d items, %d codes, %v", s.Len(), s.Codes(), err)
 	}
 	for _, code := range [][]byte{{1}, {0, 1}, {0, 0, 0}} {
-		if NewBuilder(1, 12, hamming.Fingerprint{}, Filter{}).Append([]ID{Int(1)}, code) {
+		_, err := Collect(1, 12, hamming.Fingerprint{}, Filter{}, func(take func(Part) error) error {
+			return take(Part{IDs: []ID{Int(1)}, Codes: code})
+		})
+		if err == nil {
 			t.Errorf("code %v was taken", code)
 		}
 	}

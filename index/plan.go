@@ -21,10 +21,9 @@ import (
 // Method is a way to search.
 type Method string
 
-// The methods. Auto lets the planner choose; the others ask for one, and a segment that cannot do it in any reasonable
+// The methods. None lets the planner choose; these ask for one, and a segment that cannot do it in any reasonable
 // time is scanned.
 const (
-	Auto   Method = ""
 	Scan   Method = "scan"
 	Tables Method = "tables"
 	List   Method = "list"
@@ -219,7 +218,7 @@ type Step struct {
 	Items  int    `json:"items"` // in the segment
 	Codes  int    `json:"codes"` // distinct ones
 	Reason string `json:"reason"`
-	Effort
+	effort
 }
 
 // Plan is how a search was done, segment by segment.

@@ -29,7 +29,7 @@ type Options struct {
 	Shortlist int
 
 	Limit   int    // of hits within a radius, the nearest ones; 0 means all
-	Method  Method // Auto unless a certain method is wanted
+	Method  Method // empty lets the planner choose
 	Threads int    // 0 means all cores
 	Explain bool   // fill Result.Plan
 

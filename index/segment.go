@@ -12,7 +12,7 @@ import (
 
 // segment is a set of items that never changes. A position is the place of an item's id in the order of ids, so
 // that breaking ties by position is breaking them by id. Each distinct code is there once, under a number called its
-// slot, in the order of the least position that has it; only a Builder leaves codes as they come.
+// slot, in the order of the least position that has it; only Collect leaves codes as they come.
 type segment struct {
 	ids     idTable
 	codes   hamming.Codes // by slot

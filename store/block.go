@@ -19,8 +19,8 @@ import (
 // Integers and texts never share a block. docs/formats.md has the details.
 const blockLimit = 960
 
-// MaxID is the greatest length of an id in an index file: bbolt's keys are no longer.
-const MaxID = maxKey - 1
+// maxID is the greatest length of an id in an index file: bbolt's keys are no longer.
+const maxID = maxKey - 1
 
 // The first byte of a key. Keys are in the order of their ids.
 const (
@@ -49,7 +49,7 @@ func parseKey(key []byte) (index.ID, error) {
 
 // textID refuses texts that would be integers: they would be there twice.
 func textID(b []byte) (index.ID, error) {
-	if len(b) == 0 || len(b) > MaxID {
+	if len(b) == 0 || len(b) > maxID {
 		return index.ID{}, damaged("an id of %d bytes", len(b))
 	}
 	id := index.Text(string(b))

@@ -56,8 +56,8 @@ func newInsertion(b *index.Batch, replace bool) (*insertion, error) {
 	rows := make([]int, len(b.IDs))
 	for i, id := range b.IDs {
 		rows[i] = i
-		if n := len(id.String()); n > MaxID { // integers are short
-			return nil, fmt.Errorf("item %d: an id of %d bytes, and at most %d are allowed", i, n, MaxID)
+		if n := len(id.String()); n > maxID { // integers are short
+			return nil, fmt.Errorf("item %d: an id of %d bytes, and at most %d are allowed", i, n, maxID)
 		}
 	}
 	byID := func(i, j int) int { return b.IDs[i].Compare(b.IDs[j]) }

@@ -37,8 +37,8 @@ var (
 	modelKey = []byte("model")
 )
 
-// MaxNote is the greatest length of a note in bytes.
-const MaxNote = 512
+// maxNote is the greatest length of a note in bytes.
+const maxNote = 512
 
 // head is what never changes in an index.
 type head struct {
@@ -71,7 +71,7 @@ func parseHead(value []byte) (head, error) {
 		return head{}, fmt.Errorf("%w: index format %d, and this program reads up to %d: use a newer hashgrove",
 			hamming.ErrVersion, v, fileVersion)
 	}
-	if len(b) < 48 || len(b) > 48+MaxNote || le.Uint32(b) == 0 {
+	if len(b) < 48 || len(b) > 48+maxNote || le.Uint32(b) == 0 {
 		return head{}, damaged("its head has %d bytes", len(b))
 	}
 	h := head{

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -70,6 +71,14 @@ type meta struct {
 // damaged is an error that matches hamming.ErrDamaged.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", hamming.ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// asDamage is an error of the index about items that the file holds.
+func asDamage(err error) error {
+	if errors.Is(err, hamming.ErrDamaged) {
+		return err
+	}
+	return damaged("%v", err)
 }
 
 // readMeta finds the meta page that bbolt would use: of those that are valid, the one of the latest transaction.

@@ -73,33 +73,20 @@ func (s *Store) readSnapshot(ctx context.Context, f index.Filter) (*index.Snapsh
 	if err != nil {
 		return nil, err
 	}
-	made := index.NewBuilder(int(c.items), c.bits, c.fingerprint, f)
 	var texts records
-	var it index.Item
-	err = c.readItems(ctx, func(_ *contents, b *block) error {
-		first := made.Len()
-		if !made.Append(b.ids, b.codes) {
-			return damaged("a code of the block of id %s has bits beyond %d", shortened(b.ids[0]), c.bits)
-		}
-		for i, id := range b.ids {
-			if !made.Filters() {
-				break
+	n, read := int(c.items), 0
+	return index.Collect(n, c.bits, c.fingerprint, f, func(take func(index.Part) error) error {
+		return c.readItems(ctx, func(_ *contents, b *block) error {
+			details := func(i int, it *index.Item) error { return texts.parse(b.record(i), it) }
+			if err := take(index.Part{IDs: b.ids, Codes: b.codes, Read: details}); err != nil {
+				return asDamage(err)
 			}
-			it.ID = id
-			if err := texts.parse(b.record(i), &it); err != nil {
-				return err
+			if read += len(b.ids); s.progress != nil {
+				s.progress(read, n)
 			}
-			made.Describe(first+i, &it)
-		}
-		if s.progress != nil {
-			s.progress(made.Len(), int(c.items))
-		}
-		return nil
-	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return made.Snapshot(), nil
+			return nil
+		}, nil)
+	})
 }
 
 // find reads items by id from disk. Whether one that is missing is not there, or only not found because a page of the

@@ -42,7 +42,7 @@ type Options struct {
 	Bits        int
 	Fingerprint hamming.Fingerprint
 
-	Note  string // for people; at most MaxNote bytes
+	Note  string // for people; at most 512 bytes
 	Index index.Config
 }
 
@@ -118,8 +118,8 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	if h.bits < 1 || h.bits > hamming.MaxBits {
 		return nil, fmt.Errorf("codes of %d bits, and 1 to %d are possible", h.bits, hamming.MaxBits)
 	}
-	if len(h.note) > MaxNote {
-		return nil, fmt.Errorf("a note of %d bytes, and at most %d are allowed", len(h.note), MaxNote)
+	if len(h.note) > maxNote {
+		return nil, fmt.Errorf("a note of %d bytes, and at most %d are allowed", len(h.note), maxNote)
 	}
 	if err := checkVacant(path); err != nil {
 		return nil, err

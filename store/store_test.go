@@ -273,7 +273,7 @@ func TestRefused(t *testing.T) {
 	for name, b := range map[string]*index.Batch{
 		"id twice":         with(func(b *index.Batch) { b.Append(good) }),
 		"id there":         with(func(b *index.Batch) { b.IDs[0] = index.Int(1) }),
-		"long id":          with(func(b *index.Batch) { b.IDs[0] = index.Text(strings.Repeat("x", MaxID+1)) }),
+		"long id":          with(func(b *index.Batch) { b.IDs[0] = index.Text(strings.Repeat("x", maxID+1)) }),
 		"other length":     {IDs: []index.ID{index.Int(2)}, Codes: hamming.NewCodes(1, 61)},
 		"other model":      with(func(b *index.Batch) { b.Fingerprint = other }),
 		"bits beyond":      with(func(b *index.Batch) { b.Codes.Data[0] = 1 }),
@@ -323,7 +323,7 @@ func TestLargeRecords(t *testing.T) {
 	w := world{}
 	for i := range 8 {
 		b := index.NewBatch(4096)
-		it := m.item(index.Text(strings.Repeat(string(rune('a'+i%5)), MaxID-i%3)))
+		it := m.item(index.Text(strings.Repeat(string(rune('a'+i%5)), maxID-i%3)))
 		it.Label = strings.Repeat("l", index.MaxText-i)
 		for j := range i {
 			it.Tags = append(it.Tags, strings.Repeat("t", 1+j*7000))

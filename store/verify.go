@@ -91,7 +91,7 @@ func (b *block) check(bits int, texts *records) error {
 	}
 	*texts = one.records
 	if err := one.batch.Check(bits); err != nil {
-		return damaged("%v", err)
+		return asDamage(err)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func magic(k Kind) [8]byte { return [8]byte{0x89, 'H', 'G', byte(k), '\r', '\n',
 
 // KindOf tells the kind of a file from its first bytes. A file that is cut short within them is of the kind that they
 // can still tell.
-func KindOf(head []byte) (k Kind, ok bool) {
+func kindOf(head []byte) (k Kind, ok bool) {
 	if len(head) < 4 {
 		return 0, false
 	}
@@ -90,7 +90,7 @@ func KindOf(head []byte) (k Kind, ok bool) {
 	return k, bytes.Equal(head[:n], m[:n])
 }
 
-// FileKind is KindOf for the file at path.
+// FileKind is kindOf for the file at path.
 func FileKind(path string) (k Kind, ok bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -102,7 +102,7 @@ func FileKind(path string) (k Kind, ok bool, err error) {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = nil
 	}
-	k, ok = KindOf(head[:n])
+	k, ok = kindOf(head[:n])
 	return k, ok, err
 }
 
@@ -187,7 +187,7 @@ func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, err
 	}
-	if other, ok := KindOf(h[:n]); ok && other != kind {
+	if other, ok := kindOf(h[:n]); ok && other != kind {
 		return nil, fmt.Errorf("%w: this is a hashgrove %v, not a %v", ErrKind, other, kind)
 	}
 	want := magic(kind)

@@ -114,7 +114,7 @@ func TestOrder(t *testing.T) {
 func TestKindOf(t *testing.T) {
 	b := written(t, 1, nil)
 	for n := range b {
-		if k, ok := KindOf(b[:n]); ok != (n >= 4) || ok && k != Model {
+		if k, ok := kindOf(b[:n]); ok != (n >= 4) || ok && k != Model {
 			t.Errorf("%d bytes: %v, %v", n, k, ok)
 		}
 	}
