@@ -129,7 +129,7 @@ func (s *codeSections) read() error {
 	}
 	switch tag {
 	case "code":
-		return s.some()
+		return s.readSection()
 	case "tail":
 		s.codes.Data, s.names = nil, nil
 		b, err := s.in.Payload(8)
@@ -150,8 +150,8 @@ func (s *codeSections) read() error {
 	return s.in.Damaged("this section does not belong here")
 }
 
-// some reads one section of codes and that of their ids.
-func (s *codeSections) some() error {
+// readSection reads one section of codes and that of their ids.
+func (s *codeSections) readSection() error {
 	b, err := s.in.Payload(maxCodes)
 	if err != nil {
 		return err

@@ -123,12 +123,14 @@ func newNPYReader(r *bufio.Reader) (*Reader, error) {
 	text = bytes.TrimSpace(text)
 	shape := npyShape.FindSubmatch(text)
 	if !npyDescr.Match(text) || npyFortran.Match(text) || shape == nil {
-		return nil, fmt.Errorf("the NumPy array %q does not hold codes: save packed uint8 of shape (rows, bytes) in C order", text)
+		return nil, fmt.Errorf("the NumPy array %q does not hold codes: "+
+			"save packed uint8 of shape (rows, bytes) in C order", text)
 	}
 	rows, err1 := strconv.ParseInt(string(shape[1]), 10, 48)
 	width, err2 := strconv.Atoi(string(shape[2]))
 	if err1 != nil || err2 != nil || width < 1 || width > MaxBits/8 {
-		return nil, fmt.Errorf("the NumPy array of shape (%s, %s) does not hold codes of 1 to %d bytes", shape[1], shape[2], MaxBits/8)
+		return nil, fmt.Errorf("the NumPy array of shape (%s, %s) does not hold codes of 1 to %d bytes",
+			shape[1], shape[2], MaxBits/8)
 	}
 	step := int64(codesPerSection(8 * width))
 	out := &Reader{Bits: 8 * width}

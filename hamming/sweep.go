@@ -14,7 +14,7 @@ import (
 //
 // No distance is written to memory unless it is within the limit.
 
-// tile is the size in bytes of the codes that all queries of a block visit before the sweep goes on. The first cache
+// tile is the size in bytes of the codes that all queries of a block visit before the sweep continues. The first cache
 // holds 32 KiB or more; half of it leaves room for queries and hits.
 const tile = 16 << 10
 

@@ -18,9 +18,9 @@ type Part struct {
 	Read func(i int, it *Item) error
 }
 
-// Collect makes a snapshot for a few searches, with a filter or with none, of about n items that lie elsewhere. It keeps
-// ids and codes as they come, and of labels, tags and attributes only what the filter looks at; nothing is built that
-// only many searches repay, so each of them scans the codes. Answers are those of an Index.
+// Collect makes a snapshot for a few searches, with a filter or with none, of about n items that lie elsewhere. It
+// keeps ids and codes as they come, and of labels, tags and attributes only what the filter looks at; nothing is
+// built that only many searches repay, so each of them scans the codes. Answers are those of an Index.
 //
 // Each calls take with all parts, in ascending order of ids.
 func Collect(
@@ -154,8 +154,8 @@ func (b *builder) build(merge bool) *segment {
 	return s
 }
 
-// mergeCodes moves the distinct codes to the front, in the order in which they come first, notes which of them each code
-// is, and returns how many there are. Equal codes are found by open addressing: places by the hash of a code.
+// mergeCodes moves the distinct codes to the front, in the order in which they come first, notes which of them each
+// code is, and returns how many there are. Equal codes are found by open addressing: places by the hash of a code.
 func mergeCodes(codes hamming.Codes, slot []uint32) int {
 	n, words, data := codes.Len(), codes.Words, codes.Data
 	const free = math.MaxUint32

@@ -86,7 +86,9 @@ func (c *column) buildTexts(b *columnBuilder, n int) {
 	for i, n := range b.value {
 		pairs[i] = pair{b.textAt[i], place[n]}
 	}
-	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Or(cmp.Compare(x.pos, y.pos), cmp.Compare(x.value, y.value)) })
+	slices.SortFunc(pairs, func(x, y pair) int {
+		return cmp.Or(cmp.Compare(x.pos, y.pos), cmp.Compare(x.value, y.value))
+	})
 	pairs = slices.Compact(pairs)
 	at := make([]uint32, len(pairs))
 	c.value, c.first = make([]uint32, len(pairs)), make([]uint32, n+1)

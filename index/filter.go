@@ -26,7 +26,8 @@ type Filter struct{ node }
 
 // node is a filter, evaluated on a view.
 type node interface {
-	// match returns the items of a view, deleted ones among them, that the filter lets through. The caller may change it.
+	// match returns the items of a view, deleted ones among them, that match the filter. The caller may change
+	// it.
 	match(v view) *roaring.Bitmap
 	// names calls yield with every name that the filter looks at.
 	names(yield func(name string))
@@ -87,7 +88,7 @@ func (f Filter) String() string {
 	return b.String()
 }
 
-// allowed returns the items of the view that are left and that the filter lets through; nil means all of the segment.
+// allowed returns the items of the view that are left and match the filter; nil means all of the segment.
 func (f Filter) allowed(v view) *roaring.Bitmap {
 	if f.node == nil {
 		return v.live
@@ -216,8 +217,8 @@ func (n idSet) match(v view) *roaring.Bitmap {
 	return roaring.BitmapOf(at...)
 }
 
-// addMatches adds the positions of ids that compare as asked. The order of ids is that of positions, so they are a range;
-// only integers compare with numbers, and only texts with texts.
+// addMatches adds the positions of ids that compare as asked. The order of ids is that of positions, so they are a
+// range; only integers compare with numbers, and only texts with texts.
 func (t *idTable) addMatches(dst *roaring.Bitmap, op comparison, v Value) {
 	if v.isNumber {
 		first := t.searchNumber(v.number, false)

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,7 +126,8 @@ func (b *Batch) Check(bits int) error {
 	if b.Codes.Bits != bits {
 		return fmt.Errorf("codes of %d bits for an index of %d: encode with the model of the index", b.Codes.Bits, bits)
 	}
-	if b.Codes.Len() != n || len(b.Labels) != 0 && len(b.Labels) != n || len(b.Tags) != 0 && len(b.Tags) != n || len(b.Attributes) != 0 && len(b.Attributes) != n {
+	labels, tags, attributes := cmp.Or(len(b.Labels), n), cmp.Or(len(b.Tags), n), cmp.Or(len(b.Attributes), n)
+	if b.Codes.Len() != n || labels != n || tags != n || attributes != n {
 		panic("index: columns of a batch differ in length")
 	}
 	for i, id := range b.IDs {
@@ -171,7 +173,8 @@ func checkAttributes(attributes map[string]Value) error {
 			return fmt.Errorf("an attribute cannot be named %q", shortened(name))
 		}
 		if len(v.text) > MaxText {
-			return fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed", shortened(name), len(v.text), MaxText)
+			return fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed",
+				shortened(name), len(v.text), MaxText)
 		}
 		if v.isNumber && (math.IsNaN(v.number) || math.IsInf(v.number, 0)) {
 			return fmt.Errorf("attribute %q is %v: leave it out or give a finite number", shortened(name), v.number)

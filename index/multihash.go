@@ -17,8 +17,8 @@ import (
 //
 //	look up in table t = r mod m all values that differ from the query's in exactly a = r / m bits,
 //
-// completes the codes at distance r: after it every code at distance r or less was met. The steps go on until k items
-// within r are known, or r is the radius. Cost: C(s, a) look-ups for a part of s bits, and the codes they meet.
+// completes the codes at distance r: after it every code at distance r or less was met. The steps continue until k
+// items within r are known, or r is the radius. Cost: C(s, a) look-ups for a part of s bits, and the codes they meet.
 //
 // A table has about as many buckets as there are codes. The bucket of a value is the top of
 //
@@ -181,7 +181,7 @@ func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget
 		if a > len(flip[i]) {
 			continue
 		}
-		if p.cost()+lookUpCost*choose(len(flip[i]), a) > budget {
+		if p.cost()+lookUpCost*binomial(len(flip[i]), a) > budget {
 			return p.effort, false
 		}
 		p.part, p.a = i, a
@@ -297,8 +297,8 @@ func (s *slotSet) insert(slot uint32) bool {
 	return true
 }
 
-// choose is the number of ways to choose k of n, as a float64 because it may be huge.
-func choose(n, k int) float64 {
+// binomial is the number of ways to choose k of n, as a float64 because it may be huge.
+func binomial(n, k int) float64 {
 	c := 1.0
 	for i := range k {
 		c = c * float64(n-i) / float64(i+1)

@@ -21,7 +21,7 @@ type pass struct {
 	queries hamming.Codes
 	want    want
 	options *Options
-	allowed *roaring.Bitmap // items that the filter lets through; nil: all
+	allowed *roaring.Bitmap // items that match the filter; nil: all
 
 	found   [][]found // by query; the pass appends to it
 	results []Result  // by query; the pass appends to their plans

@@ -184,8 +184,9 @@ func (s *segment) outlooks(ms []int) [][]outlook {
 				if a >= len(met[p]) {
 					continue
 				}
-				lookUps := choose(len(parts[p].bit), a)
-				steps = append(steps, lookUps*(lookUpCost+meetCost)+meetCost*float64(met[p][a])*float64(n)/float64(sample))
+				lookUps := binomial(len(parts[p].bit), a)
+				codes := float64(met[p][a]) * float64(n) / float64(sample)
+				steps = append(steps, lookUps*(lookUpCost+meetCost)+meetCost*codes)
 			}
 			out[i] = append(out[i], steps)
 		}
@@ -284,7 +285,7 @@ func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Met
 func (t *tables) lookUps(radius int) float64 {
 	sum, m := 0.0, len(t.parts)
 	for r := 0; r <= radius && sum < math.MaxInt32; r++ {
-		sum += choose(len(t.parts[r%m].bit), r/m)
+		sum += binomial(len(t.parts[r%m].bit), r/m)
 	}
 	return sum
 }

@@ -110,7 +110,8 @@ func firstResult(results []Result, err error) (Result, error) {
 
 func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	if queries.Bits != s.bits || queries.Words != (s.bits+63)/64 {
-		return fmt.Errorf("a query of %d words for codes of %d bits: encode it with the model of the index", queries.Words, s.bits)
+		return fmt.Errorf("a query of %d words for codes of %d bits: encode it with the model of the index",
+			queries.Words, s.bits)
 	}
 	if over := s.bits & 63; over != 0 {
 		for q := range queries.Len() {
@@ -125,7 +126,8 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	case o.Prefix < 0 || o.Prefix > s.bits:
 		return fmt.Errorf("a prefix of %d bits, outside of 1 to %d", o.Prefix, s.bits)
 	case o.Margins != nil && len(o.Margins) != s.bits*queries.Len():
-		return fmt.Errorf("%d margins for %d queries of %d bits: give one per bit", len(o.Margins), queries.Len(), s.bits)
+		return fmt.Errorf("%d margins for %d queries of %d bits: give one per bit",
+			len(o.Margins), queries.Len(), s.bits)
 	case slices.ContainsFunc(o.Margins, func(m float32) bool { return m != m }):
 		return errors.New("a margin is not a number")
 	}

@@ -141,9 +141,9 @@ func (v view) remaining(gone []uint32) view {
 	return view{v.segment, live, int(live.GetCardinality())}
 }
 
-// merged makes one segment of the items that are left in the views and of the rows of a batch, which are given in
-// ascending order of ids. No id is in two of them. It looks at ctx now and then.
-func merged(ctx context.Context, width int, views []view, batch *Batch, rows []int) (*segment, error) {
+// mergeSegments makes one segment of the items that are left in the views and of the rows of a batch, which are given
+// in ascending order of ids. No id is in two of them. It looks at ctx now and then.
+func mergeSegments(ctx context.Context, width int, views []view, batch *Batch, rows []int) (*segment, error) {
 	n := len(rows)
 	for _, v := range views {
 		n += v.size

@@ -14,7 +14,7 @@ import (
 // than the codes and reads at the speed of memory. A block is at most blockLimit bytes, or one item: bbolt writes
 // whole pages anyway, and four blocks fit in one, so a write of one item costs what it would without blocks.
 //
-//	block = number of items, ids but the first, codes, and, when an item has any, labels, tags and attributes (record.go)
+//	block = number of items, ids but the first, codes, and labels, tags and attributes, if any (record.go)
 //
 // Integers and texts never share a block. docs/formats.md has the details.
 const blockLimit = 960

@@ -249,7 +249,9 @@ func (x *file) contents() (*contents, error) {
 }
 
 // inspect scans the file at path while no one writes to it, and leaves it open to be read.
-func inspect(ctx context.Context, path string, until time.Time, visit visitBlock, bad func(error) error) (*file, *contents, error) {
+func inspect(
+	ctx context.Context, path string, until time.Time, visit visitBlock, bad func(error) error,
+) (*file, *contents, error) {
 	f, err := openToRead(ctx, path, until)
 	if err != nil {
 		return nil, nil, err

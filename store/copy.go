@@ -57,8 +57,8 @@ func (w *bulk) put(key, value []byte, sum uint32) error {
 	return b.Put(key, value)
 }
 
-// build makes a new file beside the path with the items that fill, which may be nil, puts in the order of their ids, and
-// returns its name. It is synced; giving it its place is left to the caller.
+// build makes a new file beside the path with the items that fill, which may be nil, puts in the order of their ids,
+// and returns its name. It is synced; giving it its place is left to the caller.
 func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	tmp, err := newTemporary(d.path)
 	if err != nil {
@@ -140,7 +140,9 @@ func (w *bulk) fill(fill func(put putItem) error) error {
 
 // rewrite makes a new file of the items of an old one, each with the code that code returns for its number and its
 // code so far, and checks it.
-func (d draft) rewrite(ctx context.Context, old *contents, code func(i int, was []byte) []byte) (string, Report, error) {
+func (d draft) rewrite(
+	ctx context.Context, old *contents, code func(i int, was []byte) []byte,
+) (string, Report, error) {
 	tmp, err := d.build(func(put putItem) error {
 		i := 0
 		return old.readItems(ctx, func(_ *contents, b *block) error {
@@ -169,8 +171,8 @@ func (d draft) rewrite(ctx context.Context, old *contents, code func(i int, was 
 	return tmp, r, err
 }
 
-// swap puts a new file into the place of the old one, which is open. It returns the new one, open to be written: whoever
-// waits for the lock of the old one will see that it has lost its place.
+// swap puts a new file into the place of the old one, which is open. It returns the new one, open to be written:
+// whoever waits for the lock of the old one will see that it has lost its place.
 func swap(ctx context.Context, tmp, path string) (*file, error) {
 	f, err := lock(ctx, tmp, false, time.Now())
 	if err != nil {
@@ -230,7 +232,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	return s.index.Compact(ctx)
 }
 
-// Backup writes a copy of the index as it is now: an index file, which Open, Verify and Restore read. Writes go on
+// Backup writes a copy of the index as it is now: an index file, which Open, Verify and Restore read. Writes continue
 // meanwhile.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	var tx *bolt.Tx
@@ -322,7 +324,7 @@ func writeCopy(ctx context.Context, tmp string, write func(io.Writer) error) (Re
 }
 
 // Restore copies a backup to a new file, all or nothing: everything is checked before the file takes its name. The
-// report tells what is in it. A file that is there is left alone. Nothing but the new file is written.
+// report tells what is in it. An existing file is left alone. Nothing but the new file is written.
 func Restore(ctx context.Context, from, to string) (Report, error) {
 	if err := checkVacant(to); err != nil {
 		return Report{}, err

@@ -16,8 +16,8 @@ import (
 type edits interface {
 	len() int
 	id(i int) index.ID
-	// item lends the code and the record of an item to put, given whether one of its id is there. When put is false that
-	// one is removed.
+	// item lends the code and the record of an item to put, given whether one of its id is there. When put is false
+	// that one is removed.
 	item(i int, there bool) (code, record []byte, put bool, err error)
 }
 
@@ -43,7 +43,8 @@ func (x *insertion) item(i int, there bool) (code, record []byte, put bool, err 
 	r := x.rows[i]
 	id := x.batch.IDs[r]
 	if there && !x.replace {
-		return nil, nil, false, fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it", r, shortened(id))
+		return nil, nil, false, fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it",
+			r, shortened(id))
 	}
 	x.code = x.batch.Codes.AppendBytes(x.code[:0], r)
 	x.record = appendRecord(x.record[:0], x.batch, r)

@@ -267,8 +267,8 @@ func newTemporary(path string) (string, error) {
 	}
 }
 
-// removeLeftovers removes new files that were never given their place because a process was killed. Whoever may make one has
-// the lock of the file at path, and so has the caller.
+// removeLeftovers removes new files that were never given their place because a process was killed. Whoever may make
+// one has the lock of the file at path, and so has the caller.
 func removeLeftovers(path string) {
 	others, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

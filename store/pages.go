@@ -49,7 +49,7 @@ const (
 
 	pageHeader  = 16 // id u64, kind u16, count u16, overflow u32
 	pageElement = 16 // leaf: flags, offset, key size, value size; branch: offset, key size, page u64
-	metaBytes   = 64 // magic, version, page size, flags, root, sequence, free list, high-water mark, transaction, checksum
+	metaBytes   = 64 // magic, version, page size, flags, root, sequence, free list, high mark, transaction, checksum
 	bucketBytes = 16 // root page, sequence; then the page itself when it is small
 
 	branchPage   = 1
@@ -104,9 +104,11 @@ func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
 			continue
 		}
 		if le.Uint32(b[8:]) != pageSize {
-			return meta{}, fmt.Errorf("%w: a bbolt database with pages of %d bytes is no hashgrove index", hamming.ErrKind, le.Uint32(b[8:]))
+			return meta{}, fmt.Errorf("%w: a bbolt database with pages of %d bytes is no hashgrove index",
+				hamming.ErrKind, le.Uint32(b[8:]))
 		}
-		if x := (meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false}); found == 0 || x.txid > m.txid {
+		x := meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false}
+		if found == 0 || x.txid > m.txid {
 			m = x
 		}
 		found++
@@ -170,7 +172,7 @@ func (p *pages) bytes(at, n int64) ([]byte, error) {
 	return p.window[:n], nil
 }
 
-// page takes a page and lends its bytes, those of the pages it goes on in too.
+// page takes a page and lends its bytes, those of the pages it continues in too.
 func (p *pages) page(id uint64) ([]byte, error) {
 	if err := p.take(id); err != nil {
 		return nil, err
@@ -187,7 +189,7 @@ func (p *pages) page(id uint64) ([]byte, error) {
 		return b, nil
 	}
 	if more >= p.meta.high-id || more > 1<<31/pageSize {
-		return nil, damaged("page %d goes on for %d pages, and there are %d", id, more, p.meta.high)
+		return nil, damaged("page %d continues for %d pages, and there are %d", id, more, p.meta.high)
 	}
 	for i := range more {
 		if err := p.take(id + 1 + i); err != nil {
@@ -260,7 +262,8 @@ func (p *pages) branch(id uint64, keys span, depth int, visit visitor) error {
 		return p.leaf(b, keys, visit)
 	case branchPage:
 	default:
-		return damaged("page %d is of kind %d, and a tree has only kinds %d and %d", id, kindOf(b), branchPage, leafPage)
+		return damaged("page %d is of kind %d, and a tree has only kinds %d and %d",
+			id, kindOf(b), branchPage, leafPage)
 	}
 	if countOf(b) == 0 {
 		return damaged("page %d leads nowhere", id)

@@ -8,8 +8,8 @@ import (
 	"hashgrove/index"
 )
 
-// Selection is the items of an index for searches with one filter. Of a store whose items are on disk it has the ids and
-// codes, and of labels, tags and attributes only what the filter looks at.
+// Selection is the items of an index for searches with one filter. Of a store whose items are on disk it has the ids
+// and codes, and of labels, tags and attributes only what the filter looks at.
 type Selection struct {
 	*index.Snapshot
 	store *Store // nil when the snapshot has everything

@@ -1,10 +1,10 @@
 // Package store keeps an index on disk: one file, in which acknowledged writes survive a kill and a power cut.
 //
 // The file is a bbolt database; the items lie in it in the order of their ids, many to a block (block.go), every value
-// under a checksum. Opening reads the whole file once, checks it (pages.go, contents.go) and builds the index in memory,
-// which answers all searches. A write goes to disk first, in one transaction, and to memory when the disk has it. A
-// program that does one thing and ends leaves the items on disk instead, and reads what it needs (selection.go).
-// docs/formats.md draws the file.
+// under a checksum. Opening reads the whole file once, checks it (pages.go, contents.go) and builds the index in
+// memory, which answers all searches. A write goes to disk first, in one transaction, and to memory when the disk has
+// it. A program that does one thing and ends leaves the items on disk instead, and reads what it needs
+// (selection.go). docs/formats.md draws the file.
 package store
 
 import (
@@ -60,7 +60,7 @@ type OpenOptions struct {
 	Progress func(done, total int) // items read so far; may be nil
 }
 
-// Store is an index and its file. It is safe for concurrent use: writes come one after the other, searches go on
+// Store is an index and its file. It is safe for concurrent use: writes come one after the other, searches continue
 // meanwhile on snapshots.
 type Store struct {
 	path     string
@@ -97,10 +97,10 @@ type Info struct {
 	Memory      index.Memory        `json:"memory"`              // nothing when the items are on disk
 	ReadOnly    bool                `json:"read_only"`           // nothing can be written
 	Degraded    string              `json:"degraded,omitempty"`  // why, when it was opened to be written
-	Recovered   bool                `json:"recovered,omitempty"` // opening found the latest write unfinished and left it out
+	Recovered   bool                `json:"recovered,omitempty"` // the latest write was not finished, and is left out
 }
 
-// Create makes a new index at path and opens it. A file that is there is left alone, and an error.
+// Create makes a new index at path and opens it. An existing file is left alone, and an error.
 func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	h := head{bits: o.Bits, fingerprint: o.Fingerprint, created: time.Now().UTC().Truncate(time.Second), note: o.Note}
 	var modelFile bytes.Buffer
@@ -254,7 +254,8 @@ type loader struct {
 func (l *loader) add(c *contents, b *block) error {
 	if l.batch == nil {
 		l.batch = &index.Batch{
-			IDs: make([]index.ID, 0, c.items), Codes: hamming.NewCodes(int(c.items), c.bits), Fingerprint: c.fingerprint,
+			IDs:   make([]index.ID, 0, c.items),
+			Codes: hamming.NewCodes(int(c.items), c.bits), Fingerprint: c.fingerprint,
 		}
 	}
 	x := l.batch

@@ -28,9 +28,9 @@ type Report struct {
 // maxProblems is how many problems a report names.
 const maxProblems = 20
 
-// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts, model, and what bbolt checks itself.
-// What it finds is in the report; the first problem is also the error. Progress, which may be nil, gets the items
-// checked so far.
+// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts, model, and what bbolt checks
+// itself. What it finds is in the report; the first problem is also the error. Progress, which may be nil, gets the
+// items checked so far.
 func Verify(ctx context.Context, path string, progress func(done, total int)) (Report, error) {
 	var r Report
 	var first error

@@ -50,7 +50,7 @@ func (s *Store) Delete(ctx context.Context, ids ...index.ID) (int, error) {
 	return s.remove(ctx, ids, index.IDs(ids...))
 }
 
-// DeleteWhere removes the items that the filter lets through and returns how many there were.
+// DeleteWhere removes the items that match the filter and returns how many there were.
 func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -103,8 +103,8 @@ func (s *Store) writable() error {
 	return nil
 }
 
-// update makes edits on disk and then, where there is an index in memory, publishes them there. It returns the number of items that are gone or were replaced. The
-// caller holds the lock of writers.
+// update makes edits on disk and then, where there is an index in memory, publishes them there. It returns the number
+// of items that are gone or were replaced. The caller holds the lock of writers.
 //
 // A write that fails changes nothing, and the next one may succeed. There are exceptions, after which the index can be
 // read but not written until it is opened again: when bbolt wrote the header of a transaction but could not sync it,
@@ -142,7 +142,7 @@ func (s *Store) update(ctx context.Context, e edits, publish func(context.Contex
 	})
 	switch {
 	case err != nil:
-		return 0, s.failed(err, tx, committing, before)
+		return 0, s.afterFailure(err, tx, committing, before)
 	case !committing:
 		return 0, nil
 	}
@@ -161,8 +161,8 @@ func (s *Store) update(ctx context.Context, e edits, publish func(context.Contex
 	return c.removed, nil
 }
 
-// failed decides what a write that failed leaves behind.
-func (s *Store) failed(err error, tx *bolt.Tx, committing bool, before uint64) error {
+// afterFailure decides what a write that failed leaves behind.
+func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uint64) error {
 	if p := new(panicError); errors.As(err, &p) {
 		// Rolling back opens bbolt's locks. When it fails too, closing the file would wait for them.
 		stuck := tx == nil || guard(tx.Rollback) != nil

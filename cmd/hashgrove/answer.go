@@ -111,7 +111,9 @@ func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 	}
 	for i, h := range a.results[q].Hits {
 		item := a.found[q][i]
-		hit := hitReport{ID: h.ID, Distance: h.Distance, Label: item.Label, Tags: item.Tags, Attributes: item.Attributes}
+		hit := hitReport{
+			ID: h.ID, Distance: h.Distance, Label: item.Label, Tags: item.Tags, Attributes: item.Attributes,
+		}
 		if c.reranked() {
 			hit.Score = &h.Score
 		}
@@ -377,7 +379,8 @@ func runs(list []int) string {
 
 // printWhy prints the bits of the first hit, and the strongest reason of each, the bits that differ first.
 func (c *searchCommand) printWhy(a *answer, r queryReport) {
-	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n", plain(r.Query), plain(r.Why.ID.String()), runs(r.Why.Differ))
+	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n",
+		plain(r.Query), plain(r.Why.ID.String()), runs(r.Why.Differ))
 	fmt.Fprintf(c.out, "and agree in the bits: %s\n", runs(r.Why.Agree))
 	if len(r.Why.Bits) == 0 {
 		return

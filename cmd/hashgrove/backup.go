@@ -37,7 +37,7 @@ func (a *app) backup() *cobra.Command {
 		Use:   "backup INDEX -o FILE",
 		Short: "Copy an index to a file that was checked",
 		Long: `Write a copy of an index as it is now, check it, and only then give it its name. A backup is itself an
-index: it can be searched, verified and restored. A file that is there is left alone.`,
+index: it can be searched, verified and restored. An existing file is left alone.`,
 		Example: `  hashgrove backup items.hgi -o items.backup`,
 		Args:    one("an index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ func (a *app) restore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE -o INDEX",
 		Short: "Make an index of a backup",
-		Long: `Check a backup and copy it to a new index, all or nothing. An index that is there is left alone: remove it, or
+		Long: `Check a backup and copy it to a new index, all or nothing. An existing file is left alone: remove it, or
 restore under another name. Nothing but the new file is written.`,
 		Example: `  hashgrove restore items.backup -o again.hgi`,
 		Args:    one("a backup"),
@@ -109,8 +109,8 @@ func (a *app) migrate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate INDEX --model MODEL --vectors DATA",
 		Short: "Encode the items of an index anew, with another model",
-		Long: `Encode the items of an index with another model from their vectors or pictures, by id, or by row where the data
-have no ids. Every item needs its vector; vectors of other ids are ignored. Labels, tags and attributes stay.
+		Long: `Encode the items of an index with another model from their vectors or pictures, by id, or by row where
+the data have no ids. Every item needs its vector; vectors of other ids are ignored. Labels, tags and attributes stay.
 The new index takes the place of the old one in one step: after an error or a kill the old one is as it was.`,
 		Example: `  hashgrove migrate again.hgi --model longer.hgm --vectors items.csv --vectors new.csv --label category --id sku`,
 		Args:    one("an index"),
@@ -119,7 +119,7 @@ The new index takes the place of the old one in one step: after an error or a ki
 	f := cmd.Flags()
 	c.data.bind(f, "")
 	f.StringVarP(&c.model, "model", "m", "", "the new model")
-	f.StringArrayVar(&c.vectors, "vectors", nil, "vectors or pictures of the items; may be given several times")
+	f.StringArrayVar(&c.vectors, "vectors", nil, "vectors or pictures of the items; may be repeated")
 	return cmd
 }
 

@@ -98,8 +98,8 @@ func (a *app) indexBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build INDEX DATA... --model MODEL",
 		Short: "Make an index of vectors, pictures or codes",
-		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one of a code file; --model
-then is needed only to search by vectors later. Ids, labels and tags come from the data. Rows without ids go by
+		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one of a code file; then
+--model is needed only to search by vectors later. Ids, labels and tags come from the data. Rows without ids go by
 their numbers, counted from 0, and pictures by their paths.
 
 ` + attributesHelp,
@@ -128,7 +128,7 @@ items: all of them, or none when one of the ids is there already. --upsert repla
 		RunE: func(cmd *cobra.Command, args []string) error { return c.add(cmd.Context(), args[0], args[1:]) },
 	}
 	c.items.bind(cmd.Flags())
-	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "replace items whose ids are there")
+	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "replace items whose ids are in the index")
 	return cmd
 }
 
@@ -293,7 +293,8 @@ func (c *addCommand) add(ctx context.Context, path string, args []string) (err e
 	if c.json {
 		return c.printJSON(r)
 	}
-	fmt.Fprintf(c.out, "%s: %d items added, %d replaced, %d now, %.1f s\n", path, r.Added, r.Replaced, r.Items, r.Seconds)
+	fmt.Fprintf(c.out, "%s: %d items added, %d replaced, %d now, %.1f s\n",
+		path, r.Added, r.Replaced, r.Items, r.Seconds)
 	return nil
 }
 
@@ -309,8 +310,8 @@ func (a *app) indexDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete INDEX --ids A,B | --ids-file FILE | --where FILTER",
 		Short: "Delete items from an index",
-		Long: `Delete items by id, or all that a filter lets through; "hashgrove help search" explains filters. Ids that are
-not there are counted and are no error.`,
+		Long: `Delete items by id, or all that match a filter; "hashgrove help search" explains filters. Ids that are not
+in the index are counted; they are not an error.`,
 		Example: `  hashgrove index delete items.hgi --ids new-0,new-1
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5'`,
 		Args: atLeast(1, "an index"),
@@ -319,7 +320,7 @@ not there are counted and are no error.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&c.ids, "ids", nil, "ids of the items")
 	f.StringVar(&c.file, "ids-file", "", "file with an id per line")
-	f.StringVar(&c.where, "where", "", "filter that lets the items through")
+	f.StringVar(&c.where, "where", "", "filter that the items match")
 	return cmd
 }
 

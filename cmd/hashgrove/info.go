@@ -201,7 +201,8 @@ func (a *app) describe(ctx context.Context, path string) error {
 		return a.printJSON(f)
 	}
 	if f.Type == "features" {
-		fmt.Fprintf(a.out, "%s: features of kind %s, %d dimensions, fingerprint %s\n", path, f.Kind, f.Dims, f.Fingerprint)
+		fmt.Fprintf(a.out, "%s: features of kind %s, %d dimensions, fingerprint %s\n",
+			path, f.Kind, f.Dims, f.Fingerprint)
 		return nil
 	}
 	fmt.Fprintf(a.out, "%s: %s of %d bits, fingerprint %s\n", path, f.Type, f.Bits, f.Fingerprint)
@@ -251,7 +252,8 @@ func (a *app) printIndex(f *fileReport) {
 	default:
 		fmt.Fprintln(a.out, "it holds no model: it is searched with codes")
 	}
-	fmt.Fprintf(a.out, "memory for many searches: about %s, and labels, tags and attributes on top\n", size(f.Memory.Total))
+	fmt.Fprintf(a.out, "memory for many searches: about %s, and labels, tags and attributes on top\n",
+		size(f.Memory.Total))
 	fmt.Fprintf(a.out, "file %s, of which %s are free, after %d writes\n",
 		size(int(f.FileBytes)), size(int(f.FreeBytes)), f.Writes)
 	if f.Note != "" {

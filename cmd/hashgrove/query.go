@@ -114,11 +114,13 @@ func (c *searchCommand) readCodes(q *queries, paths []string) error {
 			return err
 		}
 		if i > 0 && t.Fingerprint != q.fingerprint {
-			return fmt.Errorf("%s has codes of model %v, %s of model %v: search for one after the other", path, t.Fingerprint, paths[0], q.fingerprint)
+			return fmt.Errorf("%s has codes of model %v, %s of model %v: search for one after the other",
+				path, t.Fingerprint, paths[0], q.fingerprint)
 		}
 		q.fingerprint = t.Fingerprint
 		if t.Codes.Bits != q.codes.Bits {
-			return fmt.Errorf("%s: codes of %d bits for an index of %d: encode with the model of the index", path, t.Codes.Bits, q.codes.Bits)
+			return fmt.Errorf("%s: codes of %d bits for an index of %d: encode with the model of the index",
+				path, t.Codes.Bits, q.codes.Bits)
 		}
 		for r := range t.Codes.Len() {
 			if name := strconv.Itoa(first + r); c.wanted(first + r) {
@@ -186,7 +188,8 @@ func (c *searchCommand) wanted(row int) bool { return len(c.rows) == 0 || slices
 // allRows checks that every row that was asked for was there, and that there is anything to search for.
 func (c *searchCommand) allRows(q *queries, paths []string, rows int) error {
 	if len(c.rows) > 0 && slices.Max(c.rows) >= rows {
-		return fmt.Errorf("%s: there is no row %d: the rows are 0 to %d", strings.Join(paths, " "), slices.Max(c.rows), rows-1)
+		return fmt.Errorf("%s: there is no row %d: the rows are 0 to %d",
+			strings.Join(paths, " "), slices.Max(c.rows), rows-1)
 	}
 	if len(q.names) == 0 {
 		return fmt.Errorf("%s: there are no rows to search for", strings.Join(paths, " "))
@@ -205,14 +208,17 @@ func openFor(m *model.Model, d dataFlags, paths []string, threads int) (*dataset
 		return nil, nil, err
 	}
 	if src.Dim() != m.Encoder.Dim() {
-		return nil, nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d", paths[0], src.Dim(), m.Encoder.Dim())
+		return nil, nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d",
+			paths[0], src.Dim(), m.Encoder.Dim())
 	}
 	return set, src, nil
 }
 
 // itemVectors reads the vectors of some items, by id, or by the number of the row where the data have no ids, in one
 // pass and no more memory than they need.
-func (c *searchCommand) itemVectors(ctx context.Context, m *model.Model, ids map[index.ID]bool) (map[index.ID][]float32, error) {
+func (c *searchCommand) itemVectors(
+	ctx context.Context, m *model.Model, ids map[index.ID]bool,
+) (map[index.ID][]float32, error) {
 	d := c.items
 	d.skipBad, d.size, d.fit, d.grey = c.data.skipBad, c.data.size, c.data.fit, c.data.grey
 	set, err := d.open(c.rerank)

@@ -43,8 +43,8 @@ picture, which the model in the index encodes; a row of a code file; an item of 
 hexadecimal digits (--code). The answer is exact and in a fixed order: by distance, then by id. An item of the
 index finds itself, too.
 
---where lets only some items through: comparisons of label, tag, id and attributes with =, !=, <, <=, >, >= and
-in (...), "has NAME", and, or, not, and brackets, for instance
+--where finds only items that match a filter: comparisons of label, tag, id and attributes with =, !=, <, <=, >, >=
+and in (...), "has NAME", and, or, not, and brackets, for instance
   --where 'label = "boots" and price < 30 and not tag in ("sale", "old")'
 
 --margins puts items at the same distance in the order of how sure the query's bits are. --rerank orders the
@@ -67,21 +67,25 @@ The index is opened for reading only: several searches may run at once, but not 
 	f := cmd.Flags()
 	bindQueries(f, &c.data)
 	f.IntSliceVar(&c.rows, "row", nil, "search for these rows only, counted from 0; default all")
-	f.StringArrayVar(&c.ids, "id", nil, "search for what is like the item with this id; may be given several times")
-	f.StringArrayVar(&c.codes, "code", nil, "search for a code in hexadecimal digits; may be given several times")
-	f.IntVarP(&c.k, "k", "k", 10, "number of items to find; with --radius at most so many, and all by default")
+	f.StringArrayVar(&c.ids, "id", nil, "search for items like the one with this id; may be repeated")
+	f.StringArrayVar(&c.codes, "code", nil, "search for a code in hexadecimal digits; may be repeated")
+	f.IntVarP(&c.k, "k", "k", 10, "number of items to find; with --radius the most to find, all by default")
 	f.IntVar(&c.radius, "radius", 0, "find all items at this distance or less")
-	f.StringVar(&c.where, "where", "", "find only items that this filter lets through")
+	f.StringVar(&c.where, "where", "", "find only items that match this filter")
 	f.IntVar(&c.prefix, "prefix", 0, "search by the first bits, and order what is found by all bits; 0 means all")
 	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how sure the query's bits are")
-	f.StringArrayVar(&c.rerank, "rerank", nil, "vectors of the items, to order the shortlist by; may be given several times")
-	f.StringVar(&c.rerankBy, "rerank-by", "euclidean", "euclidean or cosine distance, or none to use the vectors for --explain alone")
-	f.IntVar(&c.shortlist, "shortlist", 0, "items that --prefix and --rerank look at; default ten times k, and at least 100")
+	f.StringArrayVar(&c.rerank, "rerank", nil, "vectors of the items to order the shortlist by; may be repeated")
+	f.StringVar(&c.rerankBy, "rerank-by", "euclidean",
+		"euclidean or cosine distance, or none to use the vectors for --explain alone")
+	f.IntVar(&c.shortlist, "shortlist", 0,
+		"number of items that --prefix and --rerank look at; default ten times k, and at least 100")
 	bindVectors(f, &c.items)
-	f.StringVar(&c.method, "method", "auto", "way to search: auto, scan, tables or list; the answer does not depend on it")
+	f.StringVar(&c.method, "method", "auto",
+		"search method: auto, scan, tables or list; the answer does not depend on it")
 	f.BoolVar(&c.explain, "explain", false, "tell how the search was done and why the first hit was found")
 	f.StringVar(&c.to, "to", "table", "form of the output: table or csv; --json is another")
-	f.StringSliceVar(&c.fields, "fields", nil, "what to print of the hits: query, rank, id, distance, score, label, tags or names of attributes")
+	f.StringSliceVar(&c.fields, "fields", nil,
+		"what to print of the hits: query, rank, id, distance, score, label, tags or names of attributes")
 	return cmd
 }
 
@@ -198,8 +202,8 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 // manyQueries is the number of queries from which building an index in memory costs less than it saves.
 const manyQueries = 1 << 10
 
-// open opens the index and reads the queries. The items stay on disk unless there are many queries, or the methods of an
-// index in memory are asked for.
+// open opens the index and reads the queries. The items stay on disk unless there are many queries, or the methods of
+// an index in memory are asked for.
 func (c *searchCommand) open(ctx context.Context, path string, args []string) (*store.Store, *queries, error) {
 	st, err := c.openToRead(ctx, path)
 	if err != nil {
@@ -230,7 +234,8 @@ func margins(m *model.Model, q *queries) ([]float32, error) {
 	}
 	b, ok := m.Encoder.(*model.Binned)
 	if !ok {
-		return nil, fmt.Errorf("--margins works with trees and linear functions, not with a model of kind %s", m.Encoder.Kind())
+		return nil, fmt.Errorf("--margins works with trees and linear functions, not with a model of kind %s",
+			m.Encoder.Kind())
 	}
 	all := make([]float32, 0, len(q.names)*b.Bits())
 	for i := range q.vectors.Rows {

@@ -201,7 +201,8 @@ func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 		return nil, in.Damaged("the header does not match its checksum")
 	}
 	if in.Version = binary.LittleEndian.Uint32(h[8:]); in.Version > newest {
-		return nil, fmt.Errorf("%w: %v format %d, and this program reads up to %d: use a newer hashgrove", ErrVersion, kind, in.Version, newest)
+		return nil, fmt.Errorf("%w: %v format %d, and this program reads up to %d: use a newer hashgrove",
+			ErrVersion, kind, in.Version, newest)
 	}
 	if in.Version == 0 {
 		return nil, in.Damaged("format version 0")
@@ -214,7 +215,7 @@ func (r *Reader) Damaged(format string, args ...any) error {
 	return &Error{r.tag, r.start, fmt.Sprintf(format, args...)}
 }
 
-func (r *Reader) full(b []byte) error {
+func (r *Reader) readFull(b []byte) error {
 	n, err := io.ReadFull(r.r, b)
 	r.at += int64(n)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -231,7 +232,7 @@ func (r *Reader) Next() (tag string, length uint64, err error) {
 	}
 	r.tag, r.start = "", r.at
 	var h [12]byte
-	if err := r.full(h[:]); err != nil {
+	if err := r.readFull(h[:]); err != nil {
 		return "", 0, err
 	}
 	r.tag, r.length = string(h[:4]), binary.LittleEndian.Uint64(h[4:])
@@ -273,19 +274,19 @@ func (r *Reader) Payload(limit int) ([]byte, error) {
 		step := min(left, max(len(b), 1<<16)) // never more than what has come already
 		b = slices.Grow(b, step)
 		b = b[:len(b)+step]
-		if err := r.full(b[len(b)-step:]); err != nil {
+		if err := r.readFull(b[len(b)-step:]); err != nil {
 			return nil, err
 		}
 		left -= step
 	}
 	r.buf = b
 	r.sum = crc32.Update(r.sum, castagnoli, b)
-	return b, r.foot()
+	return b, r.checkSum()
 }
 
-func (r *Reader) foot() error {
+func (r *Reader) checkSum() error {
 	var f [4]byte
-	if err := r.full(f[:]); err != nil {
+	if err := r.readFull(f[:]); err != nil {
 		return err
 	}
 	if binary.LittleEndian.Uint32(f[:]) != r.sum {
