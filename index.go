@@ -80,7 +80,11 @@ func OpenIndex(ctx context.Context, path string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Index{model: s.Model(), items: s, close: s.Close}, nil
+	m, err := s.Model()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &Index{model: m, items: s, close: s.Close}, nil
 }
 
 // Close closes the file of an index; one in memory needs none.
@@ -157,8 +161,7 @@ func (ix *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
 	}
 	hits := make([]Hit, len(found.Hits))
 	for i, h := range found.Hits {
-		item, _ := snapshot.Get(h.ID)
-		hits[i] = hitOf(item, h.Distance)
+		hits[i] = hitOf(snapshot.Item(h), h.Distance)
 	}
 	return hits, nil
 }
@@ -198,7 +201,8 @@ func (ix *Index) code(snapshot *index.Snapshot, q Query) ([]uint64, error) {
 	case q.Code != nil:
 		one := hamming.NewCodes(1, snapshot.Bits())
 		if !one.SetBytes(0, q.Code) {
-			return nil, fmt.Errorf("a code of %d bits is %d bytes with unused bits 0, and this has %d", snapshot.Bits(), one.Bytes(), len(q.Code))
+			return nil, fmt.Errorf("a code of %d bits is %d bytes with unused bits 0, and this has %d",
+				snapshot.Bits(), one.Bytes(), len(q.Code))
 		}
 		return one.Row(0), nil
 	case q.ID != "":
@@ -228,7 +232,8 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 	if err != nil {
 		return err
 	}
-	b := &index.Batch{Codes: hamming.NewCodes(0, ix.model.Encoder.Bits()), Fingerprint: ix.model.Fingerprint()}
+	b := index.NewBatch(ix.model.Encoder.Bits())
+	b.Fingerprint = ix.model.Fingerprint()
 	err = ix.model.EncodeSource(ctx, src, 0, func(first int, codes hamming.Codes, c vectors.Chunk) error {
 		for i := range codes.Len() {
 			item, err := d.item(first+i, c, i)

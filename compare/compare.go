@@ -30,6 +30,7 @@ import (
 
 	"hashgrove/eval"
 	"hashgrove/fasthash"
+	"hashgrove/hamming"
 	"hashgrove/model"
 	"hashgrove/report"
 )
@@ -172,8 +173,8 @@ func (o Options) withDefaults() (Options, error) {
 	o.Bits = slices.Clone(o.Bits)
 	slices.Sort(o.Bits)
 	o.Bits = slices.Compact(o.Bits)
-	if o.Bits[0] < 1 || o.Bits[len(o.Bits)-1] > model.MaxBits {
-		return o, fmt.Errorf("codes of %d to %d bits asked for; a code has 1 to %d", o.Bits[0], o.Bits[len(o.Bits)-1], model.MaxBits)
+	if o.Bits[0] < 1 || o.Bits[len(o.Bits)-1] > hamming.MaxBits {
+		return o, fmt.Errorf("codes of %d to %d bits asked for; a code has 1 to %d", o.Bits[0], o.Bits[len(o.Bits)-1], hamming.MaxBits)
 	}
 	if o.PCA < 0 {
 		return o, fmt.Errorf("%d principal components: give a positive number, or 0 for none", o.PCA)

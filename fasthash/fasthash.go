@@ -23,6 +23,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/boost"
+	"hashgrove/hamming"
 	"hashgrove/inference"
 	"hashgrove/model"
 	"hashgrove/svm"
@@ -113,8 +114,8 @@ func (t Options) WithDefaults() (Options, error) {
 	t.Bits, t.Seed = cmp.Or(t.Bits, 64), cmp.Or(t.Seed, 1)
 	t.Order = cmp.Or(t.Order, Stagewise)
 	t.Learner = cmp.Or(t.Learner, Trees)
-	if t.Bits < 1 || t.Bits > model.MaxBits {
-		return t, fmt.Errorf("%d bits asked for; a code has 1 to %d", t.Bits, model.MaxBits)
+	if t.Bits < 1 || t.Bits > hamming.MaxBits {
+		return t, fmt.Errorf("%d bits asked for; a code has 1 to %d", t.Bits, hamming.MaxBits)
 	}
 	if t.Order != Stagewise && t.Order != TSH {
 		return t, fmt.Errorf("unknown order %q; the orders are %q and %q", t.Order, Stagewise, TSH)

@@ -20,10 +20,11 @@ import (
 // Version 1: as above.
 const codeVersion = 1
 
-// Errors of files, for errors.Is. An error of reading or writing itself is none of them.
+// Errors of code files, models, feature files and indexes, for errors.Is. An error of reading or writing itself is none
+// of them.
 var (
 	ErrDamaged = section.ErrDamaged // a checksum, a size or the contents are wrong
-	ErrKind    = section.ErrKind    // this is not a code file
+	ErrKind    = section.ErrKind    // another kind of file
 	ErrVersion = section.ErrVersion // written by a newer version
 )
 
@@ -128,7 +129,7 @@ func (s *codeSections) read() error {
 	}
 	switch tag {
 	case "code":
-		return s.some()
+		return s.readSection()
 	case "tail":
 		s.codes.Data, s.names = nil, nil
 		b, err := s.in.Payload(8)
@@ -149,8 +150,8 @@ func (s *codeSections) read() error {
 	return s.in.Damaged("this section does not belong here")
 }
 
-// some reads one section of codes and that of their ids.
-func (s *codeSections) some() error {
+// readSection reads one section of codes and that of their ids.
+func (s *codeSections) readSection() error {
 	b, err := s.in.Payload(maxCodes)
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (s *codeSections) some() error {
 	if n == 0 || len(b)%width != 0 || !s.full {
 		return s.in.Damaged("%d bytes of codes, which is not as many as there must be", len(b))
 	}
-	if !s.codes.unpack(n, b) {
+	if !s.codes.refill(n, b) {
 		return s.in.Damaged("a code has bits beyond its length")
 	}
 	s.rows += uint64(n)

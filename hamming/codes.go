@@ -67,16 +67,31 @@ func (c Codes) AppendBytes(dst []byte, i int) []byte {
 // SetBytes makes code i the packed bytes; it reports false when they are too few, too many, or have a bit set
 // beyond the length.
 func (c Codes) SetBytes(i int, packed []byte) bool {
-	if len(packed) != c.Bytes() {
-		return false
+	return len(packed) == c.Bytes() && c.Unpack(i, packed)
+}
+
+// Unpack makes the codes from first on the packed ones; it reports false when one has a bit set beyond the length.
+func (c Codes) Unpack(first int, packed []byte) bool {
+	size := c.Bytes()
+	rows := c.Data[first*c.Words : (first+len(packed)/size)*c.Words]
+	if c.Bits&63 == 0 {
+		for w := range rows {
+			rows[w] = binary.BigEndian.Uint64(packed[8*w:])
+		}
+		return true
 	}
-	if over := c.Bits & 7; over != 0 && packed[len(packed)-1]<<over != 0 {
-		return false
-	}
-	row := c.Row(i)
-	clear(row)
-	for b, v := range packed {
-		row[b>>3] |= uint64(v) << (56 - 8*(b&7))
+	for ; len(rows) > 0; rows, packed = rows[c.Words:], packed[size:] {
+		if over := c.Bits & 7; over != 0 && packed[size-1]<<over != 0 {
+			return false
+		}
+		last := c.Words - 1
+		for w := range last {
+			rows[w] = binary.BigEndian.Uint64(packed[8*w:])
+		}
+		rows[last] = 0
+		for b, v := range packed[8*last : size] {
+			rows[last] |= uint64(v) << (56 - 8*b)
+		}
 	}
 	return true
 }

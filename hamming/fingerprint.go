@@ -3,6 +3,7 @@ package hamming
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 )
 
 // Fingerprint tells which hash functions made a code. It is a chain over the bits,
@@ -18,3 +19,12 @@ func (f Fingerprint) String() string { return hex.EncodeToString(f[:8]) }
 
 // Full is all of it: 64 hex digits.
 func (f Fingerprint) Full() string { return hex.EncodeToString(f[:]) }
+
+// Accept refuses codes of another model, naming both. Zeros mean that a model is not known, and are accepted.
+func (f Fingerprint) Accept(codes Fingerprint) error {
+	if unknown := (Fingerprint{}); codes == unknown || f == unknown || codes == f {
+		return nil
+	}
+	return fmt.Errorf("codes of model %v do not belong into the index of model %v: "+
+		"encode with that model, or build another index", codes, f)
+}

@@ -40,7 +40,8 @@ func FormatOf(path string) (Format, error) {
 	case ".csv":
 		return CSV, nil
 	}
-	return "", fmt.Errorf("%s: the name does not tell the format of codes: end it with .hgc, .npy, .bin, .hex, .txt or .csv", path)
+	return "", fmt.Errorf("%s: the name does not tell the format of codes: "+
+		"end it with .hgc, .npy, .bin, .hex, .txt or .csv", path)
 }
 
 // Header is what a writer must know before the first code.
@@ -148,7 +149,8 @@ func (w *Writer) Write(c Codes, ids []string) error {
 func (w *Writer) Close() error {
 	if w.rows < w.header.Rows {
 		w.Abort()
-		return fmt.Errorf("%d codes instead of the %d announced: did a file change while it was read?", w.rows, w.header.Rows)
+		return fmt.Errorf("%d codes instead of the %d announced: did a file change while it was read?",
+			w.rows, w.header.Rows)
 	}
 	var err error
 	if w.rows == 0 {

@@ -89,8 +89,20 @@ func TestFullSections(t *testing.T) {
 	c.SetBit(2, 7, true)
 	c.SetBit(c.Len()-1, 4095, true)
 	b := write(t, HGC, Header{Bits: 4096}, c, nil, 1000)
+	r, err := section.NewReader(bytes.NewReader(b), section.Codes, codeVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
 	sections := 0
-	if _, _, err := section.Walk(bytes.NewReader(b), func(section.Info) error { sections++; return nil }); err != nil || sections != 5 {
+	for ; ; sections++ {
+		if _, _, err = r.Next(); err != nil {
+			break
+		}
+		if _, err = r.Payload(len(b)); err != nil {
+			break
+		}
+	}
+	if err != io.EOF || sections != 5 {
 		t.Errorf("%d sections, %v", sections, err)
 	}
 	if got, err := read(b); err != nil || !slices.Equal(got.Codes.Data, c.Data) {

@@ -7,7 +7,7 @@ import "golang.org/x/sys/cpu"
 //go:generate sh -c "cd _gen && go run . -out ../kernel_amd64.s -stubs ../kernel_amd64_stubs.go -pkg hamming"
 
 // level is the instruction set in use.
-var level = best()
+var level = bestLevel()
 
 const (
 	levelGo = iota
@@ -17,10 +17,11 @@ const (
 
 var levelNames = [...]string{"go", "avx2", "avx512"}
 
-func best() int {
+func bestLevel() int {
 	x := &cpu.X86
 	switch {
-	case x.HasAVX2 && x.HasBMI1 && x.HasPOPCNT && x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512VPOPCNTDQ:
+	case x.HasAVX2 && x.HasBMI1 && x.HasPOPCNT && x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL &&
+		x.HasAVX512VPOPCNTDQ:
 		return levelAVX512
 	case x.HasAVX2:
 		return levelAVX2
@@ -32,7 +33,7 @@ func best() int {
 func Kernel() string { return levelNames[level] }
 
 // kernels are the names of what this machine can run.
-func kernels() []string { return levelNames[:best()+1] }
+func kernels() []string { return levelNames[:bestLevel()+1] }
 
 // use switches to the named kernels; tests compare them.
 func use(name string) {

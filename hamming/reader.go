@@ -123,12 +123,14 @@ func newNPYReader(r *bufio.Reader) (*Reader, error) {
 	text = bytes.TrimSpace(text)
 	shape := npyShape.FindSubmatch(text)
 	if !npyDescr.Match(text) || npyFortran.Match(text) || shape == nil {
-		return nil, fmt.Errorf("the NumPy array %q does not hold codes: save packed uint8 of shape (rows, bytes) in C order", text)
+		return nil, fmt.Errorf("the NumPy array %q does not hold codes: "+
+			"save packed uint8 of shape (rows, bytes) in C order", text)
 	}
 	rows, err1 := strconv.ParseInt(string(shape[1]), 10, 48)
 	width, err2 := strconv.Atoi(string(shape[2]))
 	if err1 != nil || err2 != nil || width < 1 || width > MaxBits/8 {
-		return nil, fmt.Errorf("the NumPy array of shape (%s, %s) does not hold codes of 1 to %d bytes", shape[1], shape[2], MaxBits/8)
+		return nil, fmt.Errorf("the NumPy array of shape (%s, %s) does not hold codes of 1 to %d bytes",
+			shape[1], shape[2], MaxBits/8)
 	}
 	step := int64(codesPerSection(8 * width))
 	out := &Reader{Bits: 8 * width}
@@ -151,7 +153,7 @@ func newNPYReader(r *bufio.Reader) (*Reader, error) {
 			return Codes{}, nil, err
 		}
 		rows -= int64(n)
-		if !codes.unpack(n, buf) {
+		if !codes.refill(n, buf) {
 			panic("hamming: whole bytes did not fit")
 		}
 		return codes, nil, nil
@@ -159,16 +161,10 @@ func newNPYReader(r *bufio.Reader) (*Reader, error) {
 	return out, nil
 }
 
-// unpack makes the codes the packed ones in b. It reports false when one has bits beyond its length.
-func (c *Codes) unpack(n int, b []byte) bool {
+// refill makes the codes the n packed ones in b. It reports false when one has bits beyond its length.
+func (c *Codes) refill(n int, b []byte) bool {
 	c.Data = slices.Grow(c.Data[:0], n*c.Words)[:n*c.Words]
-	width := c.Bytes()
-	for i := range n {
-		if !c.SetBytes(i, b[i*width:(i+1)*width]) {
-			return false
-		}
-	}
-	return true
+	return c.Unpack(0, b)
 }
 
 // newCodeFileReader reads a code file.

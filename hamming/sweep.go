@@ -14,7 +14,7 @@ import (
 //
 // No distance is written to memory unless it is within the limit.
 
-// tile is the size in bytes of the codes that all queries of a block visit before the sweep goes on. The first cache
+// tile is the size in bytes of the codes that all queries of a block visit before the sweep continues. The first cache
 // holds 32 KiB or more; half of it leaves room for queries and hits.
 const tile = 16 << 10
 
@@ -72,19 +72,4 @@ func (c Codes) Distances(dst []uint16, q []uint64) {
 		panic("hamming: sizes of query, codes and distances differ")
 	}
 	distances(dst, q, c.Data, max(c.Words, 1), math.MaxUint64)
-}
-
-// DistanceTable writes the distances of all queries to all codes, one row per query: dst[q*c.Len()+i].
-func (c Codes) DistanceTable(dst []uint16, queries Codes) {
-	n := c.Len()
-	if queries.Words != c.Words || len(dst) != n*queries.Len() {
-		panic("hamming: sizes of queries, codes and distances differ")
-	}
-	run := max(tile/8/max(c.Words, 1)&^31, 32)
-	for lo := 0; lo < n; lo += run {
-		hi := min(lo+run, n)
-		for q := range queries.Len() {
-			distances(dst[q*n+lo:q*n+hi], queries.Row(q), c.Data[lo*c.Words:hi*c.Words], c.Words, math.MaxUint64)
-		}
-	}
 }

@@ -20,7 +20,7 @@ type want struct {
 type found struct {
 	distance, pos uint32
 	penalty       float64
-	view          int
+	view          uint32
 }
 
 func compareFound(a, b found) int {

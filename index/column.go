@@ -21,10 +21,12 @@ type column struct {
 	order  []uint32  // the items with a number, by number, then by position
 }
 
-// columnBuilder collects a column in order of position.
+// columnBuilder collects a column in order of position. Texts are numbered as they come.
 type columnBuilder struct {
 	textAt   []uint32
-	texts    []string
+	value    []uint32
+	numberOf map[string]uint32
+	distinct []string
 	numberAt []uint32
 	numbers  []float64
 }
@@ -35,14 +37,23 @@ func (b *columnBuilder) add(pos uint32, v Value) {
 		b.numbers = append(b.numbers, v.number)
 		return
 	}
+	n, ok := b.numberOf[v.text]
+	if !ok {
+		if b.numberOf == nil {
+			b.numberOf = map[string]uint32{}
+		}
+		n = uint32(len(b.distinct))
+		b.numberOf[v.text] = n
+		b.distinct = append(b.distinct, v.text)
+	}
 	b.textAt = append(b.textAt, pos)
-	b.texts = append(b.texts, v.text)
+	b.value = append(b.value, n)
 }
 
 // build makes the column of n items.
 func (b *columnBuilder) build(n int) *column {
 	c := &column{}
-	if len(b.texts) > 0 {
+	if len(b.distinct) > 0 {
 		c.buildTexts(b, n)
 	}
 	if len(b.numbers) > 0 {
@@ -62,27 +73,22 @@ func (b *columnBuilder) build(n int) *column {
 }
 
 func (c *column) buildTexts(b *columnBuilder, n int) {
-	numbers := map[string]uint32{}
-	var distinct []string
-	for _, s := range b.texts {
-		if _, ok := numbers[s]; !ok {
-			numbers[s] = 0
-			distinct = append(distinct, s)
-		}
-	}
-	slices.Sort(distinct)
-	for i, s := range distinct {
-		numbers[s] = uint32(i)
+	place := make([]uint32, len(b.distinct)) // of each text in ascending order
+	slices.Sort(b.distinct)
+	for i, s := range b.distinct {
+		place[b.numberOf[s]] = uint32(i)
 		c.texts.add(s)
 	}
-	c.texts.done()
+	c.texts.clip()
 	// A text that an item has twice counts once; entries come in order of position.
 	type pair struct{ pos, value uint32 }
-	pairs := make([]pair, len(b.texts))
-	for i, s := range b.texts {
-		pairs[i] = pair{b.textAt[i], numbers[s]}
+	pairs := make([]pair, len(b.value))
+	for i, n := range b.value {
+		pairs[i] = pair{b.textAt[i], place[n]}
 	}
-	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Or(cmp.Compare(x.pos, y.pos), cmp.Compare(x.value, y.value)) })
+	slices.SortFunc(pairs, func(x, y pair) int {
+		return cmp.Or(cmp.Compare(x.pos, y.pos), cmp.Compare(x.value, y.value))
+	})
 	pairs = slices.Compact(pairs)
 	at := make([]uint32, len(pairs))
 	c.value, c.first = make([]uint32, len(pairs)), make([]uint32, n+1)
@@ -93,14 +99,14 @@ func (c *column) buildTexts(b *columnBuilder, n int) {
 	for p := range n {
 		c.first[p+1] += c.first[p]
 	}
-	c.having = newPostingsAt(c.value, at, len(distinct), math.MaxUint32)
+	c.having = newPostingsAt(c.value, at, len(b.distinct))
 }
 
-// at calls f with every value of an item.
-func (c *column) at(pos uint32, f func(Value)) {
+// values calls f with every value of an item.
+func (c *column) values(pos uint32, f func(Value)) {
 	if c.first != nil {
 		for _, v := range c.value[c.first[pos]:c.first[pos+1]] {
-			f(String(c.texts.at(int(v))))
+			f(String(c.texts.get(int(v))))
 		}
 	}
 	if c.number != nil && !math.IsNaN(c.number[pos]) {
@@ -134,8 +140,8 @@ func (op comparison) interval(first, after, n int) (lo, hi int) {
 	return first, n
 }
 
-// where adds the items with a value that compares as asked. Texts and numbers never compare.
-func (c *column) where(dst *roaring.Bitmap, op comparison, v Value) {
+// addMatches adds the items with a value that compares as asked. Texts and numbers never compare.
+func (c *column) addMatches(dst *roaring.Bitmap, op comparison, v Value) {
 	if v.isNumber {
 		number := func(i int) float64 { return c.number[c.order[i]] }
 		first := sort.Search(len(c.order), func(i int) bool { return number(i) >= v.number })
@@ -150,8 +156,8 @@ func (c *column) where(dst *roaring.Bitmap, op comparison, v Value) {
 	}
 }
 
-// all adds the items that have a value at all.
-func (c *column) all(dst *roaring.Bitmap) {
+// addAll adds the items that have a value at all.
+func (c *column) addAll(dst *roaring.Bitmap) {
 	dst.AddMany(c.order)
 	if n := c.texts.len(); n > 0 {
 		c.having.union(dst, 0, n)

@@ -26,8 +26,11 @@ type Filter struct{ node }
 
 // node is a filter, evaluated on a view.
 type node interface {
-	// match returns the items of a view, deleted ones among them, that the filter lets through. The caller may change it.
+	// match returns the items of a view, deleted ones among them, that match the filter. The caller may change
+	// it.
 	match(v view) *roaring.Bitmap
+	// names calls yield with every name that the filter looks at.
+	names(yield func(name string))
 	// write appends the filter as the language has it.
 	write(b *strings.Builder)
 }
@@ -67,8 +70,8 @@ func And(filters ...Filter) Filter {
 	return f
 }
 
-// Not is the filter for what the filter stops.
-func Not(f Filter) Filter {
+// opposite is the filter for what the filter stops.
+func opposite(f Filter) Filter {
 	if f.node == nil {
 		return IDs()
 	}
@@ -85,7 +88,7 @@ func (f Filter) String() string {
 	return b.String()
 }
 
-// allowed returns the items of the view that are left and that the filter lets through; nil means all of the segment.
+// allowed returns the items of the view that are left and match the filter; nil means all of the segment.
 func (f Filter) allowed(v view) *roaring.Bitmap {
 	if f.node == nil {
 		return v.live
@@ -96,6 +99,28 @@ func (f Filter) allowed(v view) *roaring.Bitmap {
 	}
 	return set
 }
+
+// columns are the names that the filter looks at besides the id, each once.
+func (f Filter) columns() []string {
+	var names []string
+	if f.node != nil {
+		f.names(func(name string) {
+			if name != idName && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		})
+	}
+	return names
+}
+
+func (n both) names(yield func(string))     { n.a.names(yield); n.b.names(yield) }
+func (n either) names(yield func(string))   { n.a.names(yield); n.b.names(yield) }
+func (n not) names(yield func(string))      { n.a.names(yield) }
+func (n compares) names(yield func(string)) { yield(n.name) }
+func (n differs) names(yield func(string))  { yield(n.name) }
+func (n has) names(yield func(string))      { yield(n.name) }
+func (n member) names(yield func(string))   { yield(n.name) }
+func (n idSet) names(func(string))          {}
 
 type both struct{ a, b node }
 
@@ -133,9 +158,9 @@ type compares struct {
 func (n compares) match(v view) *roaring.Bitmap {
 	set := roaring.New()
 	if n.name == idName {
-		v.ids.where(set, n.op, n.value)
+		v.ids.addMatches(set, n.op, n.value)
 	} else if c := v.columns[n.name]; c != nil {
-		c.where(set, n.op, n.value)
+		c.addMatches(set, n.op, n.value)
 	}
 	return set
 }
@@ -160,7 +185,7 @@ func (n has) match(v view) *roaring.Bitmap {
 	if n.name == idName {
 		set.AddRange(0, uint64(v.len()))
 	} else if c := v.columns[n.name]; c != nil {
-		c.all(set)
+		c.addAll(set)
 	}
 	return set
 }
@@ -192,9 +217,9 @@ func (n idSet) match(v view) *roaring.Bitmap {
 	return roaring.BitmapOf(at...)
 }
 
-// where adds the positions of ids that compare as asked. The order of ids is that of positions, so they are a range;
-// only integers compare with numbers, and only texts with texts.
-func (t *idTable) where(dst *roaring.Bitmap, op comparison, v Value) {
+// addMatches adds the positions of ids that compare as asked. The order of ids is that of positions, so they are a
+// range; only integers compare with numbers, and only texts with texts.
+func (t *idTable) addMatches(dst *roaring.Bitmap, op comparison, v Value) {
 	if v.isNumber {
 		first := t.searchNumber(v.number, false)
 		lo, hi := op.interval(first, t.searchNumber(v.number, true), t.integers)
@@ -227,7 +252,7 @@ func (t *idTable) searchNumber(x float64, over bool) int {
 	lo, hi := 0, t.integers
 	for lo < hi {
 		middle := int(uint(lo+hi) >> 1)
-		if c := compareInteger(t.at(uint32(middle)).number, x); c > 0 || !over && c == 0 {
+		if c := compareInteger(t.get(uint32(middle)).number, x); c > 0 || !over && c == 0 {
 			hi = middle
 		} else {
 			lo = middle + 1

@@ -106,32 +106,42 @@ type idTable struct {
 	first    int64   // the least integer
 	number   []int64 // the integers; nil when they follow each other without gaps
 	text     stringTable
+	room     int // expected number of ids
 }
 
-func newIDTable(ids []ID) idTable {
-	t := idTable{integers: sort.Search(len(ids), func(i int) bool { return ids[i].text != "" })}
-	if n := t.integers; n > 0 {
-		t.first = ids[0].number
-		if uint64(ids[n-1].number)-uint64(t.first) != uint64(n-1) {
-			t.number = make([]int64, n)
-			for i := range n {
-				t.number[i] = ids[i].number
-			}
+// add appends an id, which must come after all others.
+func (t *idTable) add(id ID) {
+	if id.text != "" {
+		t.text.add(id.text)
+		return
+	}
+	switch {
+	case t.integers == 0:
+		t.first = id.number
+	case t.number == nil && uint64(id.number)-uint64(t.first) != uint64(t.integers): // the first gap
+		t.number = make([]int64, t.integers, max(t.room, t.integers+1))
+		for i := range t.number {
+			t.number[i] = t.first + int64(i)
 		}
 	}
-	for _, id := range ids[t.integers:] {
-		t.text.add(id.text)
+	if t.number != nil {
+		t.number = append(t.number, id.number)
 	}
-	t.text.done()
-	return t
+	t.integers++
+}
+
+// clip gives back the memory that growing left over.
+func (t *idTable) clip() {
+	t.number = slices.Clip(t.number)
+	t.text.clip()
 }
 
 func (t *idTable) len() int { return t.integers + t.text.len() }
 
-func (t *idTable) at(pos uint32) ID {
+func (t *idTable) get(pos uint32) ID {
 	switch {
 	case int(pos) >= t.integers:
-		return ID{text: t.text.at(int(pos) - t.integers)}
+		return ID{text: t.text.get(int(pos) - t.integers)}
 	case t.number == nil:
 		return ID{number: t.first + int64(pos)}
 	}
@@ -171,14 +181,15 @@ func (t *stringTable) add(s string) {
 	t.end = append(t.end, len(t.all))
 }
 
-// done gives back the memory that growing left over.
-func (t *stringTable) done() { t.all, t.end = slices.Clip(t.all), slices.Clip(t.end) }
+// clip gives back the memory that growing left over.
+func (t *stringTable) clip() { t.all, t.end = slices.Clip(t.all), slices.Clip(t.end) }
 
 func (t *stringTable) len() int { return len(t.end) }
 
-func (t *stringTable) at(i int) string { return string(t.lend(i)) }
+func (t *stringTable) get(i int) string { return string(t.bytesOf(i)) }
 
-func (t *stringTable) lend(i int) []byte {
+// bytesOf lends string i.
+func (t *stringTable) bytesOf(i int) []byte {
 	start := 0
 	if i > 0 {
 		start = t.end[i-1]
@@ -189,13 +200,13 @@ func (t *stringTable) lend(i int) []byte {
 // find is for tables in ascending order.
 func (t *stringTable) find(s string) (int, bool) {
 	i := t.search(s, false)
-	return i, i < t.len() && string(t.lend(i)) == s
+	return i, i < t.len() && string(t.bytesOf(i)) == s
 }
 
 // search returns the first place whose string is at least s; after it with over.
 func (t *stringTable) search(s string, over bool) int {
 	return sort.Search(t.len(), func(i int) bool {
-		v := t.lend(i)
+		v := t.bytesOf(i)
 		return string(v) > s || !over && string(v) == s
 	})
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -45,7 +46,11 @@ func TestIDTable(t *testing.T) {
 		{Int(-3), Int(8), Text("x")},
 		{Text("only"), Text("texts")},
 	} {
-		table := newIDTable(ids)
+		table := idTable{room: len(ids)}
+		for _, id := range ids {
+			table.add(id)
+		}
+		table.clip()
 		probe := append(slices.Clone(ids), Int(0), Int(6), Text("aa"), Text("zz"), Int(math.MaxInt64), Int(math.MinInt64))
 		for range 20 {
 			probe = append(probe, Int(int64(rng.Uint64())))
@@ -57,8 +62,8 @@ func TestIDTable(t *testing.T) {
 			}
 		}
 		for i, id := range ids {
-			if table.at(uint32(i)) != id {
-				t.Errorf("id %d is %v, want %v", i, table.at(uint32(i)), id)
+			if table.get(uint32(i)) != id {
+				t.Errorf("id %d is %v, want %v", i, table.get(uint32(i)), id)
 			}
 		}
 	}
@@ -146,12 +151,23 @@ func TestBadBatchesAreRefused(t *testing.T) {
 	}
 }
 
-func TestBatchOfACodeFile(t *testing.T) {
-	b, err := BatchOf(&hamming.Table{Codes: randomCodes(2, 64, 1), IDs: []string{"7", "x"}, Fingerprint: [32]byte{9}})
-	if err != nil || b.IDs[0] != Int(7) || b.IDs[1] != Text("x") || b.Fingerprint != (hamming.Fingerprint{9}) {
-		t.Errorf("%v, %v", b, err)
+// TestCollectCountsCodes: what was left as it came is counted when someone asks, and codes that do not fit are refused.
+func TestCollectCountsCodes(t *testing.T) {
+	s, err := Collect(4, 12, hamming.Fingerprint{9}, Filter{}, func(take func(Part) error) error {
+		return errors.Join(
+			take(Part{IDs: []ID{Int(0)}, Codes: []byte{7, 0}}),
+			take(Part{IDs: []ID{Int(1), Int(3), Text("x")}, Codes: []byte{9, 0, 7, 0, 7, 0}}),
+		)
+	})
+	if err != nil || s.Len() != 4 || s.Codes() != 2 || s.Fingerprint() != (hamming.Fingerprint{9}) {
+		t.Errorf("%d items, %d codes, %v", s.Len(), s.Codes(), err)
 	}
-	if _, err := BatchOf(&hamming.Table{Codes: randomCodes(1, 64, 1), IDs: []string{""}}); err == nil {
-		t.Error("an empty id was taken")
+	for _, code := range [][]byte{{1}, {0, 1}, {0, 0, 0}} {
+		_, err := Collect(1, 12, hamming.Fingerprint{}, Filter{}, func(take func(Part) error) error {
+			return take(Part{IDs: []ID{Int(1)}, Codes: code})
+		})
+		if err == nil {
+			t.Errorf("code %v was taken", code)
+		}
 	}
 }

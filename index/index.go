@@ -4,7 +4,7 @@
 // once (segment.go). Adding makes a new segment and merges small ones; deleting marks items as gone. A Snapshot is
 // the list at one moment: searches run on it without locks, and what happens to the index later does not reach it.
 // A search scans the codes, or looks into the tables of multi-index hashing, or goes through the few items that a
-// filter lets through (plan.go); the answer is the same, ordered by distance and then by id.
+// filter matches (plan.go); the answer is the same, ordered by distance and then by id.
 package index
 
 import (
@@ -55,7 +55,7 @@ func New(bits int, fingerprint hamming.Fingerprint, c Config) *Index {
 func (x *Index) Snapshot() *Snapshot { return x.current.Load() }
 
 // Add adds items whose ids are new: all of them, or none and an error. It may merge segments, which takes a while
-// now and then; searches go on meanwhile.
+// now and then; searches continue meanwhile.
 func (x *Index) Add(ctx context.Context, b *Batch) error { return x.put(ctx, b, false) }
 
 // Upsert adds items, replacing those whose ids are there; of an id that is in the batch twice the last item counts.
@@ -65,19 +65,23 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	x.write.Lock()
 	defer x.write.Unlock()
 	s := x.Snapshot()
-	if err := s.Accepts(b.Fingerprint); err != nil {
+	if err := s.fingerprint.Accept(b.Fingerprint); err != nil {
 		return err
 	}
-	if err := b.check(s.bits); err != nil {
+	if err := b.Check(s.bits); err != nil {
 		return err
 	}
-	rows, twice := inOrder(b, replace)
+	rows, twice := rowsByID(b, replace)
 	if twice >= 0 {
-		return fmt.Errorf("item %d: the id %q is in the batch twice", twice, cut(b.IDs[twice].String()))
+		return fmt.Errorf("item %d: the id %q is in the batch twice", twice, shortened(b.IDs[twice].String()))
 	}
-	views, gone := s.without(func(v view) []uint32 {
+	views, gone := s.remaining(func(v view) []uint32 {
 		var at []uint32
-		if len(rows) == 0 || v.ids.at(0).Compare(b.IDs[rows[len(rows)-1]]) > 0 || v.ids.at(uint32(v.len()-1)).Compare(b.IDs[rows[0]]) < 0 {
+		if len(rows) == 0 {
+			return nil
+		}
+		least, greatest := b.IDs[rows[0]], b.IDs[rows[len(rows)-1]]
+		if v.ids.get(0).Compare(greatest) > 0 || v.ids.get(uint32(v.len()-1)).Compare(least) < 0 {
 			return nil // all ids are beyond those of the segment, as when items are appended
 		}
 		for _, r := range rows {
@@ -90,7 +94,8 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	if gone > 0 && !replace {
 		for _, r := range rows {
 			if _, there := s.Get(b.IDs[r]); there {
-				return fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it", r, cut(b.IDs[r].String()))
+				return fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it",
+					r, shortened(b.IDs[r].String()))
 			}
 		}
 	}
@@ -105,11 +110,11 @@ func (x *Index) Delete(ctx context.Context, ids ...ID) (int, error) {
 	return x.DeleteWhere(ctx, IDs(ids...))
 }
 
-// DeleteWhere removes the items that the filter lets through and returns how many there were.
+// DeleteWhere removes the items that match the filter and returns how many there were.
 func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
-	views, gone := x.Snapshot().without(func(v view) []uint32 {
+	views, gone := x.Snapshot().remaining(func(v view) []uint32 {
 		if f.node == nil {
 			f = Filter{has{idName}}
 		}
@@ -121,12 +126,12 @@ func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	return gone, x.settle(ctx, views, nil, nil)
 }
 
-// without returns the views less the positions that are chosen in each, and how many those are.
-func (s *Snapshot) without(choose func(view) []uint32) (views []view, gone int) {
+// remaining returns the views less the positions that are chosen in each, and how many those are.
+func (s *Snapshot) remaining(choose func(view) []uint32) (views []view, gone int) {
 	for _, v := range s.views {
 		if at := choose(v); len(at) > 0 {
 			gone += len(at)
-			v = v.without(at)
+			v = v.remaining(at)
 		}
 		views = append(views, v)
 	}
@@ -168,7 +173,7 @@ func (x *Index) settle(ctx context.Context, views []view, b *Batch, rows []int) 
 }
 
 func (x *Index) merge(ctx context.Context, views []view, b *Batch, rows []int) (view, error) {
-	s, err := merged(ctx, x.Snapshot().bits, views, b, rows)
+	s, err := mergeSegments(ctx, x.Snapshot().bits, views, b, rows)
 	if err == nil {
 		err = s.addTables(ctx, x.config)
 	}
@@ -219,14 +224,11 @@ func (s *Snapshot) Bits() int { return s.bits }
 // Fingerprint tells which model made the codes.
 func (s *Snapshot) Fingerprint() hamming.Fingerprint { return s.fingerprint }
 
-// Segments is the number of segments.
-func (s *Snapshot) Segments() int { return len(s.views) }
-
 // Codes is the number of distinct codes, counted per segment.
 func (s *Snapshot) Codes() int {
 	n := 0
 	for _, v := range s.views {
-		n += v.codes.Len()
+		n += v.distinct()
 	}
 	return n
 }
@@ -255,7 +257,10 @@ func (s *Snapshot) Get(id ID) (Item, bool) {
 	return Item{}, false
 }
 
-// Count is the number of items that a filter lets through.
+// Item returns an item that was found in this snapshot.
+func (s *Snapshot) Item(h Hit) Item { return s.views[h.place.view].item(h.place.pos) }
+
+// Count is the number of items that match a filter.
 func (s *Snapshot) Count(f Filter) int {
 	n := 0
 	for _, v := range s.views {
@@ -266,13 +271,4 @@ func (s *Snapshot) Count(f Filter) int {
 		}
 	}
 	return n
-}
-
-// Accepts refuses codes of another model, naming both. Zeros mean that the model is not known, which is let through.
-func (s *Snapshot) Accepts(f hamming.Fingerprint) error {
-	var unknown hamming.Fingerprint
-	if f != unknown && s.fingerprint != unknown && f != s.fingerprint {
-		return fmt.Errorf("codes of model %v do not belong into the index of model %v: encode with that model, or build another index", f, s.fingerprint)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,23 +90,6 @@ type Batch struct {
 	Fingerprint hamming.Fingerprint
 }
 
-// BatchOf is the items of a code file. Without ids in the file the number of the row is the id.
-func BatchOf(t *hamming.Table) (*Batch, error) {
-	b := &Batch{IDs: make([]ID, t.Codes.Len()), Codes: t.Codes, Fingerprint: t.Fingerprint}
-	for i := range b.IDs {
-		if t.IDs == nil {
-			b.IDs[i] = Int(int64(i))
-			continue
-		}
-		id, err := ParseID(t.IDs[i])
-		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", i, err)
-		}
-		b.IDs[i] = id
-	}
-	return b, nil
-}
-
 // NewBatch is no items yet, with codes of the given length.
 func NewBatch(bits int) *Batch { return &Batch{Codes: hamming.NewCodes(0, bits)} }
 
@@ -136,18 +120,19 @@ func padTo[T any](s []T, n int) []T {
 	return s
 }
 
-// check reports the first item that cannot be stored.
-func (b *Batch) check(bits int) error {
+// Check reports the first item that an index of codes of the given length cannot hold.
+func (b *Batch) Check(bits int) error {
 	n := len(b.IDs)
 	if b.Codes.Bits != bits {
 		return fmt.Errorf("codes of %d bits for an index of %d: encode with the model of the index", b.Codes.Bits, bits)
 	}
-	if b.Codes.Len() != n || len(b.Labels) != 0 && len(b.Labels) != n || len(b.Tags) != 0 && len(b.Tags) != n || len(b.Attributes) != 0 && len(b.Attributes) != n {
+	labels, tags, attributes := cmp.Or(len(b.Labels), n), cmp.Or(len(b.Tags), n), cmp.Or(len(b.Attributes), n)
+	if b.Codes.Len() != n || labels != n || tags != n || attributes != n {
 		panic("index: columns of a batch differ in length")
 	}
 	for i, id := range b.IDs {
 		if err := b.checkItem(i); err != nil {
-			return fmt.Errorf("item %d (id %q): %w", i, cut(id.String()), err)
+			return fmt.Errorf("item %d (id %q): %w", i, shortened(id.String()), err)
 		}
 	}
 	return nil
@@ -185,20 +170,21 @@ func checkAttributes(attributes map[string]Value) error {
 	}
 	for name, v := range attributes {
 		if slices.Contains(reserved, name) || name == "" || len(name) > MaxText {
-			return fmt.Errorf("an attribute cannot be named %q", cut(name))
+			return fmt.Errorf("an attribute cannot be named %q", shortened(name))
 		}
 		if len(v.text) > MaxText {
-			return fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed", cut(name), len(v.text), MaxText)
+			return fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed",
+				shortened(name), len(v.text), MaxText)
 		}
 		if v.isNumber && (math.IsNaN(v.number) || math.IsInf(v.number, 0)) {
-			return fmt.Errorf("attribute %q is %v: leave it out or give a finite number", cut(name), v.number)
+			return fmt.Errorf("attribute %q is %v: leave it out or give a finite number", shortened(name), v.number)
 		}
 	}
 	return nil
 }
 
-// cut shortens what a message quotes.
-func cut(s string) string {
+// shortened cuts what a message quotes.
+func shortened(s string) string {
 	if len(s) > 60 {
 		return s[:60] + "..."
 	}

@@ -10,12 +10,13 @@ import (
 
 // The filter language.
 //
-//	filter     = and { "or" and }
-//	and        = not { "and" not }
-//	not        = "not" not | "(" filter ")" | "has" name | name op value | name ["not"] "in" "(" value { "," value } ")"
-//	op         = "=" | "!=" | "<" | "<=" | ">" | ">="        also "==" and "<>"
-//	value      = number | "text" | 'text'
-//	name       = letters, digits, "_", "." and "-", not beginning with a digit or "-" | `any text`
+//	filter      = conjunction { "or" conjunction }
+//	conjunction = condition { "and" condition }
+//	condition   = "not" condition | "(" filter ")" | "has" name | name op value
+//	            | name ["not"] "in" "(" value { "," value } ")"
+//	op          = "=" | "!=" | "<" | "<=" | ">" | ">="        also "==" and "<>"
+//	value       = number | "text" | 'text'
+//	name        = letters, digits, "_", "." and "-", not beginning with a digit or "-" | `any text`
 //
 // Words of the language may be written in capitals; a name that is such a word goes into back quotes. In quotes, \\ \"
 // \' \` \n \t and \r stand for themselves and for line feed, tab and carriage return. The names id, label and tag are
@@ -43,7 +44,7 @@ func Parse(text string) (Filter, error) {
 	if p.err == nil && p.kind == end {
 		return Filter{}, nil
 	}
-	n := p.or()
+	n := p.alternatives()
 	if p.err == nil && p.kind != end {
 		p.fail("and, or, or the end of the filter")
 	}
@@ -80,7 +81,7 @@ func (p *parser) fail(want string) {
 	if p.err == nil {
 		have := "the end"
 		if p.kind != end {
-			have = strconv.Quote(cut(p.token))
+			have = strconv.Quote(shortened(p.token))
 		}
 		p.err = fmt.Errorf("filter, column %d: found %s, want %s", utf8.RuneCountInString(p.text[:p.at])+1, have, want)
 	}
@@ -117,7 +118,11 @@ func (p *parser) advance() {
 			p.kind, p.token = word, lower
 		}
 	case isDigit(c) || (c == '-' || c == '+' || c == '.') && i+1 < len(s) && (isDigit(s[i+1]) || s[i+1] == '.'):
-		for i++; i < len(s) && (isDigit(s[i]) || isLetter(s[i]) || s[i] == '.' || (s[i] == '-' || s[i] == '+') && s[i-1]|0x20 == 'e'); i++ {
+		for i++; i < len(s); i++ {
+			exponent := (s[i] == '-' || s[i] == '+') && s[i-1]|0x20 == 'e'
+			if !isDigit(s[i]) && !isLetter(s[i]) && s[i] != '.' && !exponent {
+				break
+			}
 		}
 		p.kind, p.token = number, s[p.at:i]
 		x, err := strconv.ParseFloat(p.token, 64)
@@ -187,12 +192,12 @@ func (p *parser) quoted(quote byte) {
 	p.fail("a closing quote")
 }
 
-func (p *parser) is(k kind, token string) bool {
+func (p *parser) nextIs(k kind, token string) bool {
 	return p.err == nil && p.kind == k && p.token == token
 }
 
 func (p *parser) accept(k kind, token string) bool {
-	if p.is(k, token) {
+	if p.nextIs(k, token) {
 		p.advance()
 		return true
 	}
@@ -207,40 +212,40 @@ func (p *parser) expect(token string) {
 
 // Chains of and and or lean to the left: a and b and c is (a and b) and c. Their length counts as depth, because
 // whoever walks the tree goes that deep.
-func (p *parser) or() node {
+func (p *parser) alternatives() node {
 	defer func(d int) { p.depth = d }(p.depth)
-	n := p.and()
+	n := p.conjunction()
 	for p.accept(word, "or") {
-		p.deeper()
-		n = either{n, p.and()}
+		p.descend()
+		n = either{n, p.conjunction()}
 	}
 	return n
 }
 
-func (p *parser) and() node {
+func (p *parser) conjunction() node {
 	defer func(d int) { p.depth = d }(p.depth)
-	n := p.not()
+	n := p.condition()
 	for p.accept(word, "and") {
-		p.deeper()
-		n = both{n, p.not()}
+		p.descend()
+		n = both{n, p.condition()}
 	}
 	return n
 }
 
-func (p *parser) deeper() {
+func (p *parser) descend() {
 	if p.depth++; p.depth > maxNesting {
 		p.fail(fmt.Sprintf("a simpler filter: at most %d levels, and in (...) for long lists", maxNesting))
 	}
 }
 
-func (p *parser) not() node {
+func (p *parser) condition() node {
 	defer func(d int) { p.depth = d }(p.depth)
-	p.deeper()
+	p.descend()
 	switch {
 	case p.accept(word, "not"):
-		return not{p.not()}
+		return not{p.condition()}
 	case p.accept(symbol, "("):
-		n := p.or()
+		n := p.alternatives()
 		p.expect(")")
 		return n
 	case p.accept(word, "has"):
@@ -248,13 +253,13 @@ func (p *parser) not() node {
 	}
 	field := p.name()
 	if p.accept(word, "not") {
-		p.deeper()
-		if !p.is(word, "in") {
+		p.descend()
+		if !p.nextIs(word, "in") {
 			p.fail("in")
 		}
 		return not{p.member(field)}
 	}
-	if p.is(word, "in") {
+	if p.nextIs(word, "in") {
 		return p.member(field)
 	}
 	if p.accept(symbol, "!=") || p.accept(symbol, "<>") {

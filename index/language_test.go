@@ -67,7 +67,7 @@ func TestBadFiltersAreExplained(t *testing.T) {
 		strings.Repeat("x", 1<<20+1):                                    `at most 1048576 are allowed`,
 	} {
 		if _, err := Parse(in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", cut(in), err, want)
+			t.Errorf("%s: %v, want %s", shortened(in), err, want)
 		}
 	}
 }
@@ -99,8 +99,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(g, again) {
 			t.Fatalf("%q was written as %q and read back as %v: %v", text, g, again, err)
 		}
-		if g.node != nil && s.Count(g)+s.Count(Not(g)) != s.Len() {
-			t.Fatalf("%q and its opposite let %d and %d of %d through", text, s.Count(g), s.Count(Not(g)), s.Len())
+		if g.node != nil && s.Count(g)+s.Count(opposite(g)) != s.Len() {
+			t.Fatalf("%q and its opposite let %d and %d of %d through", text, s.Count(g), s.Count(opposite(g)), s.Len())
 		}
 	})
 }

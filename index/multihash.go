@@ -17,8 +17,8 @@ import (
 //
 //	look up in table t = r mod m all values that differ from the query's in exactly a = r / m bits,
 //
-// completes the codes at distance r: after it every code at distance r or less was met. The steps go on until k items
-// within r are known, or r is the radius. Cost: C(s, a) look-ups for a part of s bits, and the codes they meet.
+// completes the codes at distance r: after it every code at distance r or less was met. The steps continue until k
+// items within r are known, or r is the radius. Cost: C(s, a) look-ups for a part of s bits, and the codes they meet.
 //
 // A table has about as many buckets as there are codes. The bucket of a value is the top of
 //
@@ -130,8 +130,8 @@ func (p *part) flips(q []uint64) []uint64 {
 	return flip
 }
 
-// Effort is what a search in tables did.
-type Effort struct {
+// effort is what a search in tables did.
+type effort struct {
 	LookUps int // buckets read
 	Met     int // codes in them, repeated ones too
 }
@@ -143,7 +143,7 @@ const (
 	meetCost   = 3
 )
 
-func (e Effort) cost() float64 { return lookUpCost*float64(e.LookUps) + meetCost*float64(e.Met) }
+func (e effort) cost() float64 { return lookUpCost*float64(e.LookUps) + meetCost*float64(e.Met) }
 
 // How many look-ups, and how many visits to codes, are done at a time.
 const (
@@ -153,7 +153,7 @@ const (
 
 // probe is the state of one search.
 type probe struct {
-	Effort
+	effort
 	tables *tables
 	part   int // of this step
 	a      int // bits that it flips
@@ -169,7 +169,7 @@ type probe struct {
 
 // search runs the steps until the collector has what it wants. It reports false when that would take more than the
 // budget, in nanoseconds; the collector is of no use then.
-func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget float64) (Effort, bool) {
+func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget float64) (effort, bool) {
 	p := &probe{tables: t, codes: codes, q: q, into: into, budget: budget}
 	m := len(t.parts)
 	hash, flip := make([]uint64, m), make([][]uint64, m)
@@ -181,18 +181,18 @@ func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget
 		if a > len(flip[i]) {
 			continue
 		}
-		if p.cost()+lookUpCost*choose(len(flip[i]), a) > budget {
-			return p.Effort, false
+		if p.cost()+lookUpCost*binomial(len(flip[i]), a) > budget {
+			return p.effort, false
 		}
 		p.part, p.a = i, a
 		if !p.step(hash[i], flip[i], a) || !p.lookUp() {
-			return p.Effort, false
+			return p.effort, false
 		}
 		if into.full && into.limit <= r {
 			break
 		}
 	}
-	return p.Effort, true
+	return p.effort, true
 }
 
 // step looks up all values with a more flipped bits.
@@ -297,8 +297,8 @@ func (s *slotSet) insert(slot uint32) bool {
 	return true
 }
 
-// choose is the number of ways to choose k of n, as a float64 because it may be huge.
-func choose(n, k int) float64 {
+// binomial is the number of ways to choose k of n, as a float64 because it may be huge.
+func binomial(n, k int) float64 {
 	c := 1.0
 	for i := range k {
 		c = c * float64(n-i) / float64(i+1)

@@ -10,7 +10,7 @@ import (
 	"hashgrove/hamming"
 )
 
-// The planner: which way a segment is searched. All ways give the same answer; only time differs.
+// The planner: how a segment is searched. All methods give the same answer; only time differs.
 //
 //	list     compare the query with each allowed item    few items are allowed
 //	tables   multi-index hashing                          near neighbours are dense, or the radius is small
@@ -21,10 +21,9 @@ import (
 // Method is a way to search.
 type Method string
 
-// The methods. Auto lets the planner choose; the others ask for one, and a segment that cannot do it in any reasonable
+// The methods. None lets the planner choose; these ask for one, and a segment that cannot do it in any reasonable
 // time is scanned.
 const (
-	Auto   Method = ""
 	Scan   Method = "scan"
 	Tables Method = "tables"
 	List   Method = "list"
@@ -56,9 +55,9 @@ func (s *segment) scanCost(batch bool) float64 {
 // listCost is the time to compare a query with n items one by one.
 func (s *segment) listCost(n int) float64 { return float64(n) * (8 + float64(s.codes.Words)) }
 
-// share is the part of the cost of a scan that each set of tables may use up before the next one is tried: little
+// budgetShare is the part of the cost of a scan that each set of tables may use up before the next one is tried: little
 // for the first, because it answers dense queries at once or not at all.
-func share(set, sets int) float64 {
+func budgetShare(set, sets int) float64 {
 	if set < sets-1 {
 		return 1.0 / 32
 	}
@@ -107,7 +106,7 @@ func (s *segment) chooseTables() []int {
 		for q := range planQueries {
 			left := true
 			for i := 0; i < len(sets) && left; i++ {
-				cost, budget := 0.0, scan*share(i, len(sets))
+				cost, budget := 0.0, scan*budgetShare(i, len(sets))
 				left = false
 				for _, step := range outlooks[sets[i]][q] {
 					if cost+step > budget {
@@ -185,8 +184,9 @@ func (s *segment) outlooks(ms []int) [][]outlook {
 				if a >= len(met[p]) {
 					continue
 				}
-				lookUps := choose(len(parts[p].bit), a)
-				steps = append(steps, lookUps*(lookUpCost+meetCost)+meetCost*float64(met[p][a])*float64(n)/float64(sample))
+				lookUps := binomial(len(parts[p].bit), a)
+				codes := float64(met[p][a]) * float64(n) / float64(sample)
+				steps = append(steps, lookUps*(lookUpCost+meetCost)+meetCost*codes)
 			}
 			out[i] = append(out[i], steps)
 		}
@@ -219,7 +219,7 @@ type Step struct {
 	Items  int    `json:"items"` // in the segment
 	Codes  int    `json:"codes"` // distinct ones
 	Reason string `json:"reason"`
-	Effort
+	effort
 }
 
 // Plan is how a search was done, segment by segment.
@@ -238,8 +238,8 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// way decides between list, tables and scan for one segment, before anything was looked at.
-func (s *segment) way(method Method, w want, allowed, queries int) (Method, string) {
+// chooseMethod decides between list, tables and scan for one segment, before anything was looked at.
+func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Method, string) {
 	scan := s.scanCost(queries > 1)
 	switch method {
 	case Scan:
@@ -285,7 +285,7 @@ func (s *segment) way(method Method, w want, allowed, queries int) (Method, stri
 func (t *tables) lookUps(radius int) float64 {
 	sum, m := 0.0, len(t.parts)
 	for r := 0; r <= radius && sum < math.MaxInt32; r++ {
-		sum += choose(len(t.parts[r%m].bit), r/m)
+		sum += binomial(len(t.parts[r%m].bit), r/m)
 	}
 	return sum
 }

@@ -19,23 +19,20 @@ type postings struct {
 // longList is the length from which a list is a bitmap: where an array of 16-bit values stops being smaller.
 const longList = 4096
 
-// newPostings sorts positions into lists: position p belongs to list of[p]. With none given, entries of of that are
-// equal to none are left out.
-func newPostings(of []uint32, lists int, none uint32) postings {
+// newPostings sorts positions into lists: position p belongs to list of[p].
+func newPostings(of []uint32, lists int) postings {
 	at := make([]uint32, len(of))
 	for p := range at {
 		at[p] = uint32(p)
 	}
-	return newPostingsAt(of, at, lists, none)
+	return newPostingsAt(of, at, lists)
 }
 
 // newPostingsAt is newPostings for pairs: at[i] belongs to list of[i]; at does not descend within a list.
-func newPostingsAt(of, at []uint32, lists int, none uint32) postings {
+func newPostingsAt(of, at []uint32, lists int) postings {
 	count := make([]uint32, lists)
 	for _, l := range of {
-		if l != none {
-			count[l]++
-		}
+		count[l]++
 	}
 	p := postings{start: make([]uint32, lists+1)}
 	for l, n := range count {
@@ -51,9 +48,6 @@ func newPostingsAt(of, at []uint32, lists int, none uint32) postings {
 	}
 	p.pos = make([]uint32, p.start[lists])
 	for i, l := range of {
-		if l == none {
-			continue
-		}
 		if set := p.long[l]; set != nil {
 			set.Add(at[i])
 			continue

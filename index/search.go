@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
-
-	"github.com/RoaringBitmap/roaring/v2"
 
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
@@ -19,8 +16,8 @@ import (
 type Options struct {
 	Filter Filter
 
-	// Prefix searches by the first so many bits: the Shortlist nearest items by the prefix, or all within the radius
-	// by the prefix, are ordered by the distance of all bits. 0 means all bits.
+	// Prefix is the number of leading bits to search by: the Shortlist nearest items by the prefix, or all within the
+	// radius by the prefix, are then ordered by the distance of all bits. 0 means all bits.
 	Prefix int
 
 	// Margins are the scores of the query before the sign, one per bit, for all queries of a batch one after the
@@ -28,15 +25,11 @@ type Options struct {
 	// doubtful bit weighs little; then by id. Which items a prefix puts on the shortlist does not depend on them.
 	Margins []float32
 
-	// Rerank gives each hit of the shortlist a score, the smaller the nearer, from vectors or whatever the caller has.
-	// The answer is ordered by score, distance, id. It is called once per query, from several goroutines.
-	Rerank func(query int, hits []Hit, scores []float64) error
-
-	// Shortlist is the number of items that Prefix and Rerank look at; 0 means ten times k, and at least 100.
+	// Shortlist is the number of items that Prefix looks at; 0 means ten times k, and at least 100.
 	Shortlist int
 
 	Limit   int    // of hits within a radius, the nearest ones; 0 means all
-	Method  Method // Auto unless a certain way is wanted
+	Method  Method // empty lets the planner choose
 	Threads int    // 0 means all cores
 	Explain bool   // fill Result.Plan
 
@@ -48,8 +41,13 @@ type Options struct {
 type Hit struct {
 	ID       ID      `json:"id"`
 	Distance int     `json:"distance"`
-	Score    float64 `json:"score,omitempty"` // by Rerank
+	Score    float64 `json:"score,omitempty"` // set by Result.Rerank
+
+	place place
 }
+
+// place is where an item lies in a snapshot.
+type place struct{ view, pos uint32 }
 
 // Result is the answer to one query, ordered by distance, then by id, unless options say otherwise.
 type Result struct {
@@ -57,35 +55,53 @@ type Result struct {
 	Plan Plan // with Options.Explain
 }
 
+// Rerank orders the hits by score, the smaller the nearer, then by distance and id, and keeps the first k.
+func (r *Result) Rerank(k int, score func(Hit) (float64, error)) error {
+	for i, h := range r.Hits {
+		x, err := score(h)
+		if err != nil {
+			return err
+		}
+		if math.IsNaN(x) {
+			return fmt.Errorf("the score of id %q is not a number", shortened(h.ID.String()))
+		}
+		r.Hits[i].Score = x
+	}
+	// The hits are in order of distance and id, which a stable sort keeps for equal scores.
+	slices.SortStableFunc(r.Hits, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
+	r.Hits = r.Hits[:min(k, len(r.Hits))]
+	return nil
+}
+
 // Search returns the k nearest items, fewer only when fewer match.
 func (s *Snapshot) Search(ctx context.Context, q []uint64, k int, o Options) (Result, error) {
-	return s.one(ctx, q, k, math.MaxInt, o)
+	return firstResult(s.SearchBatch(ctx, s.single(q), k, o))
 }
 
 // Within returns all items at distance r or less, or the nearest Options.Limit of them.
 func (s *Snapshot) Within(ctx context.Context, q []uint64, r int, o Options) (Result, error) {
-	return s.one(ctx, q, limitOf(o), r, o)
+	return firstResult(s.WithinBatch(ctx, s.single(q), r, o))
 }
 
 // SearchBatch is Search for many queries, which share the reading of the codes.
 func (s *Snapshot) SearchBatch(ctx context.Context, queries hamming.Codes, k int, o Options) ([]Result, error) {
-	return s.many(ctx, queries, k, math.MaxInt, o)
+	return s.answer(ctx, queries, k, math.MaxInt, o)
 }
 
 // WithinBatch is Within for many queries.
 func (s *Snapshot) WithinBatch(ctx context.Context, queries hamming.Codes, r int, o Options) ([]Result, error) {
-	return s.many(ctx, queries, limitOf(o), r, o)
-}
-
-func limitOf(o Options) int {
+	limit := math.MaxInt
 	if o.Limit > 0 {
-		return o.Limit
+		limit = o.Limit
 	}
-	return math.MaxInt
+	return s.answer(ctx, queries, limit, r, o)
 }
 
-func (s *Snapshot) one(ctx context.Context, q []uint64, k, r int, o Options) (Result, error) {
-	results, err := s.many(ctx, hamming.Codes{Bits: s.bits, Words: len(q), Data: q}, k, r, o)
+func (s *Snapshot) single(q []uint64) hamming.Codes {
+	return hamming.Codes{Bits: s.bits, Words: len(q), Data: q}
+}
+
+func firstResult(results []Result, err error) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
@@ -94,7 +110,8 @@ func (s *Snapshot) one(ctx context.Context, q []uint64, k, r int, o Options) (Re
 
 func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	if queries.Bits != s.bits || queries.Words != (s.bits+63)/64 {
-		return fmt.Errorf("a query of %d words for codes of %d bits: encode it with the model of the index", queries.Words, s.bits)
+		return fmt.Errorf("a query of %d words for codes of %d bits: encode it with the model of the index",
+			queries.Words, s.bits)
 	}
 	if over := s.bits & 63; over != 0 {
 		for q := range queries.Len() {
@@ -109,16 +126,17 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	case o.Prefix < 0 || o.Prefix > s.bits:
 		return fmt.Errorf("a prefix of %d bits, outside of 1 to %d", o.Prefix, s.bits)
 	case o.Margins != nil && len(o.Margins) != s.bits*queries.Len():
-		return fmt.Errorf("%d margins for %d queries of %d bits: give one per bit", len(o.Margins), queries.Len(), s.bits)
+		return fmt.Errorf("%d margins for %d queries of %d bits: give one per bit",
+			len(o.Margins), queries.Len(), s.bits)
 	case slices.ContainsFunc(o.Margins, func(m float32) bool { return m != m }):
 		return errors.New("a margin is not a number")
 	}
-	return s.Accepts(o.Fingerprint)
+	return s.fingerprint.Accept(o.Fingerprint)
 }
 
-// many answers queries in up to three stages: the nearest by the bits that are searched, from all segments; their
-// order by all bits, when only a prefix was searched; their order by the caller's scores.
-func (s *Snapshot) many(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
+// answer answers queries in two stages: the nearest by the bits that are searched, from all segments; then their order
+// by all bits, when only a prefix was searched.
+func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
 	if err := s.check(queries, k, o); err != nil {
 		return nil, err
 	}
@@ -128,67 +146,55 @@ func (s *Snapshot) many(ctx context.Context, queries hamming.Codes, k, r int, o 
 	w := want{k: k, radius: min(r, s.bits), bits: s.bits, ties: o.Margins != nil && o.Prefix == 0}
 	if o.Prefix > 0 {
 		w.bits, w.radius = o.Prefix, min(r, o.Prefix)
-		if r != math.MaxInt {
+		switch {
+		case r != math.MaxInt:
 			w.k = math.MaxInt
-		}
-	}
-	if o.Rerank != nil || o.Prefix > 0 && r == math.MaxInt {
-		w.k = max(k, o.Shortlist)
-		if o.Shortlist == 0 {
+		case o.Shortlist == 0:
 			w.k = max(100, min(k, MaxItems)*10)
+		default:
+			w.k = max(k, o.Shortlist)
 		}
 	}
 	results := make([]Result, queries.Len())
 	all := make([][]found, queries.Len())
 	for i, v := range s.views {
-		if err := v.search(ctx, i, queries, w, o, all, results); err != nil {
+		p := pass{view: v, number: uint32(i), queries: queries, want: w, options: &o, found: all, results: results}
+		if err := p.run(ctx); err != nil {
 			return nil, err
 		}
 	}
-	errs := make([]error, queries.Len())
 	err := par.For(ctx, o.Threads, queries.Len(), func(q int) {
-		list := s.inOrder(all[q], w.k)
+		list := s.nearest(all[q], w.k)
 		if o.Prefix > 0 {
-			list = s.refine(list, queries.Row(q), margins(o, s.bits, q))
+			list = s.refine(list, queries.Row(q), o.margins(s.bits, q))
 		}
-		if o.Rerank == nil {
-			list = list[:min(k, len(list))]
-		}
+		list = list[:min(k, len(list))]
 		hits := make([]Hit, len(list))
 		for i, f := range list {
-			hits[i] = Hit{ID: s.views[f.view].ids.at(f.pos), Distance: int(f.distance)}
-		}
-		if o.Rerank != nil {
-			errs[q] = rerank(q, hits, o)
-			hits = hits[:min(k, len(hits))]
+			id := s.views[f.view].ids.get(f.pos)
+			hits[i] = Hit{ID: id, Distance: int(f.distance), place: place{f.view, f.pos}}
 		}
 		results[q].Hits = hits
 	})
-	if err == nil {
-		for q, e := range errs {
-			if e != nil {
-				return nil, fmt.Errorf("query %d: cannot rerank: %w", q, e)
-			}
-		}
-	}
 	return results, err
 }
 
-func margins(o Options, bits, q int) []float32 {
+// margins are those of one query.
+func (o *Options) margins(bits, q int) []float32 {
 	if o.Margins == nil {
 		return nil
 	}
 	return o.Margins[q*bits : (q+1)*bits]
 }
 
-// inOrder brings what the segments found, each in its own order, into the order of the index and keeps the first k.
-func (s *Snapshot) inOrder(list []found, k int) []found {
+// nearest brings what the segments found, each in its own order, into the order of the index and keeps the first k.
+func (s *Snapshot) nearest(list []found, k int) []found {
 	if len(s.views) > 1 {
 		slices.SortFunc(list, func(a, b found) int {
 			if c := cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.penalty, b.penalty)); c != 0 {
 				return c
 			}
-			return s.views[a.view].ids.at(a.pos).Compare(s.views[b.view].ids.at(b.pos))
+			return s.views[a.view].ids.get(a.pos).Compare(s.views[b.view].ids.get(b.pos))
 		})
 	}
 	return list[:min(k, len(list))]
@@ -207,161 +213,5 @@ func (s *Snapshot) refine(list []found, q []uint64, margins []float32) []found {
 	if len(s.views) == 1 {
 		slices.SortFunc(list, compareFound)
 	}
-	return s.inOrder(list, len(list))
-}
-
-// rerank orders hits by the caller's scores.
-func rerank(q int, hits []Hit, o Options) error {
-	scores := make([]float64, len(hits))
-	if err := o.Rerank(q, hits, scores); err != nil {
-		return err
-	}
-	for i, x := range scores {
-		if math.IsNaN(x) {
-			return fmt.Errorf("the score of id %q is not a number", cut(hits[i].ID.String()))
-		}
-		hits[i].Score = x
-	}
-	// The hits are in order of distance and id, which a stable sort keeps for equal scores.
-	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
-	return nil
-}
-
-// queriesPerScan is the number of queries that share one reading of the codes.
-const queriesPerScan = 64
-
-// search appends what one segment has for each query. Nothing in the answer depends on the way.
-func (v view) search(ctx context.Context, number int, queries hamming.Codes, w want, o Options, all [][]found, results []Result) error {
-	allowed := o.Filter.allowed(v)
-	n := v.size
-	if allowed != nil {
-		n = int(allowed.GetCardinality())
-	}
-	if n == 0 || w.k == 0 || w.radius < 0 {
-		return nil
-	}
-	method, reason := v.way(o.Method, w, n, queries.Len())
-	rest := make([]int, 0, queries.Len()) // queries that are to be scanned
-	explain := func(q int, step Step) {
-		if o.Explain {
-			step.Items, step.Codes = v.len(), v.codes.Len()
-			results[q].Plan = append(results[q].Plan, step)
-		}
-	}
-	keep := func(q int, list []found) {
-		for i := range list {
-			list[i].view = number
-		}
-		all[q] = append(all[q], list...)
-	}
-	tie := func(q int) func(uint32) float64 {
-		if !w.ties {
-			return nil
-		}
-		return penalties(v.segment, queries.Row(q), margins(o, v.codes.Bits, q))
-	}
-
-	if method != Scan {
-		budget := v.scanCost(queries.Len() > 1)
-		if o.Method == Tables {
-			budget = 10*budget + 1e6 // what was asked for may be slow, but it must end
-		}
-		done, steps := make([]bool, queries.Len()), make([]Step, queries.Len())
-		err := par.For(ctx, o.Threads, queries.Len(), func(q int) {
-			steps[q] = Step{Method: method, Reason: reason}
-			if method == List {
-				c := newCollector(v.segment, allowed, w)
-				v.list(c, queries.Row(q), allowed)
-				keep(q, c.result(tie(q)))
-				done[q] = true
-				return
-			}
-			for i, t := range v.tables {
-				c := newCollector(v.segment, allowed, w)
-				effort, ok := t.search(v.codes, queries.Row(q), c, budget*share(i, len(v.tables)))
-				steps[q].LookUps += effort.LookUps
-				steps[q].Met += effort.Met
-				if ok {
-					keep(q, c.result(tie(q)))
-					done[q] = true
-					return
-				}
-			}
-			steps[q].Method, steps[q].Reason = Scan, "look-ups went on for too long"
-		})
-		if err != nil {
-			return err
-		}
-		for q := range done {
-			explain(q, steps[q])
-			if !done[q] {
-				rest = append(rest, q)
-			}
-		}
-	} else {
-		for q := range queries.Len() {
-			explain(q, Step{Method: method, Reason: reason})
-			rest = append(rest, q)
-		}
-	}
-	return v.scan(ctx, queries, rest, w, allowed, o.Threads, tie, keep)
-}
-
-// list compares the query with the allowed items one by one.
-func (v view) list(c *collector, q []uint64, allowed *roaring.Bitmap) {
-	words, last := (c.want.bits+63)/64, ^uint64(0)<<(-c.want.bits&63)
-	compare := func(slot uint32) {
-		code, d := v.codes.Row(int(slot)), 0
-		for i := range words - 1 {
-			d += bits.OnesCount64(q[i] ^ code[i])
-		}
-		c.add(slot, d+bits.OnesCount64((q[words-1]^code[words-1])&last))
-	}
-	if allowed == nil {
-		for slot := range v.codes.Len() {
-			compare(uint32(slot))
-		}
-		return
-	}
-	var seen slotSet
-	for it := allowed.Iterator(); it.HasNext(); {
-		slot := v.slotOf(it.Next())
-		if v.slot == nil || seen.insert(slot) {
-			compare(slot)
-		}
-	}
-}
-
-// scan compares some queries with all codes: blocks of queries, and parts of the codes where queries are few.
-func (v view) scan(ctx context.Context, queries hamming.Codes, which []int, w want, allowed *roaring.Bitmap, threads int, tie func(q int) func(uint32) float64, keep func(q int, list []found)) error {
-	n, blocks := v.codes.Len(), (len(which)+queriesPerScan-1)/queriesPerScan
-	parts := v.codes.Parts(blocks, threads)
-	lists := make([][]found, len(which)*parts)
-	err := par.For(ctx, threads, blocks*parts, func(turn int) {
-		block, part := turn/parts, turn%parts
-		lo, hi := block*queriesPerScan, min((block+1)*queriesPerScan, len(which))
-		rows, sinks := make([][]uint64, hi-lo), make([]hamming.Sink, hi-lo)
-		for i := range rows {
-			c := newCollector(v.segment, allowed, w)
-			c.strict = v.slot == nil && !w.ties
-			rows[i], sinks[i] = queries.Row(which[lo+i]), c
-		}
-		v.codes.Sweep(part*n/parts, (part+1)*n/parts, w.bits, rows, sinks)
-		for i, sink := range sinks {
-			lists[(lo+i)*parts+part] = sink.(*collector).result(tie(which[lo+i]))
-		}
-	})
-	if err != nil {
-		return err
-	}
-	for i, q := range which {
-		list := lists[i*parts]
-		if parts > 1 {
-			list = slices.Concat(lists[i*parts : (i+1)*parts]...)
-			slices.SortFunc(list, compareFound)
-			list = list[:min(w.k, len(list))]
-		}
-		keep(q, list)
-	}
-	return nil
+	return s.nearest(list, len(list))
 }

@@ -2,8 +2,6 @@ package index
 
 import (
 	"context"
-	"math"
-	"math/bits"
 	"slices"
 	"sort"
 
@@ -14,11 +12,12 @@ import (
 
 // segment is a set of items that never changes. A position is the place of an item's id in the order of ids, so
 // that breaking ties by position is breaking them by id. Each distinct code is there once, under a number called its
-// slot, in the order of the least position that has it.
+// slot, in the order of the least position that has it; only Collect leaves codes as they come.
 type segment struct {
 	ids     idTable
 	codes   hamming.Codes // by slot
-	slot    []uint32      // slot of each position; nil when slots are positions, because no code is there twice
+	slot    []uint32      // slot of each position; nil when slots are positions
+	repeats bool          // slots are positions although codes may repeat, because nobody looked
 	items   postings      // positions of each slot; unused when slot is nil
 	columns map[string]*column
 	tables  []*tables // for multi-index hashing, in the order they are tried; nil when they do not pay
@@ -34,6 +33,16 @@ func (s *segment) slotOf(pos uint32) uint32 {
 }
 
 func (s *segment) code(pos uint32) []uint64 { return s.codes.Row(int(s.slotOf(pos))) }
+
+// distinct is the number of distinct codes.
+func (s *segment) distinct() int {
+	if !s.repeats {
+		return s.codes.Len()
+	}
+	codes := s.codes
+	codes.Data = slices.Clone(codes.Data)
+	return mergeCodes(codes, make([]uint32, s.len()))
+}
 
 // count is the number of allowed items (all when allowed is nil) with the code in a slot.
 func (s *segment) count(slot uint32, allowed *roaring.Bitmap) int {
@@ -59,9 +68,9 @@ func (s *segment) first(dst []uint32, slot uint32, k int, allowed *roaring.Bitma
 
 // item gathers what is known about a position.
 func (s *segment) item(pos uint32) Item {
-	it := Item{ID: s.ids.at(pos), Code: slices.Clone(s.code(pos))}
+	it := Item{ID: s.ids.get(pos), Code: slices.Clone(s.code(pos))}
 	for _, name := range s.names() {
-		s.columns[name].at(pos, func(v Value) {
+		s.columns[name].values(pos, func(v Value) {
 			switch name {
 			case labelName:
 				it.Label = v.text
@@ -111,101 +120,6 @@ func (s *segment) memory() Memory {
 	return m
 }
 
-// builder collects items in ascending order of their ids.
-type builder struct {
-	ids     []ID
-	codes   hamming.Codes // by position
-	columns map[string]*columnBuilder
-}
-
-func newBuilder(n, bits int) *builder {
-	b := &builder{ids: make([]ID, 0, n), codes: hamming.NewCodes(n, bits), columns: map[string]*columnBuilder{}}
-	b.codes.Data = b.codes.Data[:0]
-	return b
-}
-
-func (b *builder) add(id ID, code []uint64) uint32 {
-	b.ids = append(b.ids, id)
-	b.codes.Data = append(b.codes.Data, code...)
-	return uint32(len(b.ids) - 1)
-}
-
-func (b *builder) set(pos uint32, name string, v Value) {
-	c := b.columns[name]
-	if c == nil {
-		c = &columnBuilder{}
-		b.columns[name] = c
-	}
-	c.add(pos, v)
-}
-
-// addBatch adds row i of a batch.
-func (b *builder) addBatch(batch *Batch, i int) {
-	pos := b.add(batch.IDs[i], batch.Codes.Row(i))
-	if len(batch.Labels) > 0 && batch.Labels[i] != "" {
-		b.set(pos, labelName, String(batch.Labels[i]))
-	}
-	if len(batch.Tags) > 0 {
-		for _, tag := range batch.Tags[i] {
-			b.set(pos, tagName, String(tag))
-		}
-	}
-	if len(batch.Attributes) > 0 {
-		for name, v := range batch.Attributes[i] { // one value per name: the order does not matter
-			b.set(pos, name, v)
-		}
-	}
-}
-
-// build makes the segment. Equal codes are found by open addressing: slots by the hash of their codes.
-func (b *builder) build() *segment {
-	n, words := len(b.ids), b.codes.Words
-	s := &segment{ids: newIDTable(b.ids), columns: map[string]*column{}}
-	const free = math.MaxUint32
-	mask := uint64(1)<<bits.Len(uint(n+n/2)) - 1
-	place := make([]uint32, mask+1)
-	for i := range place {
-		place[i] = free
-	}
-	slot := make([]uint32, n)
-	distinct := 0
-	data := b.codes.Data // the codes of slots move to the front
-	for p := range n {
-		code := data[p*words : (p+1)*words]
-		at := hash(code) & mask
-		for place[at] != free && !slices.Equal(data[int(place[at])*words:(int(place[at])+1)*words], code) {
-			at = (at + 1) & mask
-		}
-		if place[at] == free {
-			place[at] = uint32(distinct)
-			copy(data[distinct*words:(distinct+1)*words], code)
-			distinct++
-		}
-		slot[p] = place[at]
-	}
-	s.codes = b.codes
-	s.codes.Data = data[:distinct*words]
-	if distinct < n {
-		s.codes.Data = slices.Clone(s.codes.Data)
-		s.slot = slot
-		s.items = newPostings(slot, distinct, free)
-	}
-	for name, c := range b.columns {
-		s.columns[name] = c.build(n)
-	}
-	return s
-}
-
-// hash mixes a code into 64 bits.
-func hash(code []uint64) uint64 {
-	h := uint64(0)
-	for _, w := range code {
-		h = (h ^ w) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	return h * 0xbf58476d1ce4e5b9 >> 20
-}
-
 // view is a segment and which of its items are left.
 type view struct {
 	*segment
@@ -213,8 +127,8 @@ type view struct {
 	size int             // items left
 }
 
-// without returns the view less some positions, in ascending order.
-func (v view) without(gone []uint32) view {
+// remaining returns the view less some positions, in ascending order.
+func (v view) remaining(gone []uint32) view {
 	live := roaring.New()
 	if v.live != nil {
 		live = v.live.Clone()
@@ -227,9 +141,9 @@ func (v view) without(gone []uint32) view {
 	return view{v.segment, live, int(live.GetCardinality())}
 }
 
-// merged makes one segment of the items that are left in the views and of the rows of a batch, which are given in
-// ascending order of ids. No id is in two of them. It looks at ctx now and then.
-func merged(ctx context.Context, width int, views []view, batch *Batch, rows []int) (*segment, error) {
+// mergeSegments makes one segment of the items that are left in the views and of the rows of a batch, which are given
+// in ascending order of ids. No id is in two of them. It looks at ctx now and then.
+func mergeSegments(ctx context.Context, width int, views []view, batch *Batch, rows []int) (*segment, error) {
 	n := len(rows)
 	for _, v := range views {
 		n += v.size
@@ -257,7 +171,7 @@ func merged(ctx context.Context, width int, views []view, batch *Batch, rows []i
 	}
 	sources = slices.DeleteFunc(sources, func(s *source) bool { return !step(s) })
 	for row := 0; row < len(rows) || len(sources) > 0; {
-		if len(b.ids)&0xffff == 0 && ctx.Err() != nil {
+		if b.ids.len()&0xffff == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		least, from := ID{}, -1
@@ -265,7 +179,7 @@ func merged(ctx context.Context, width int, views []view, batch *Batch, rows []i
 			least, from = batch.IDs[rows[row]], len(sources)
 		}
 		for i, s := range sources {
-			if id := s.ids.at(uint32(s.next)); from < 0 || id.Compare(least) < 0 {
+			if id := s.ids.get(uint32(s.next)); from < 0 || id.Compare(least) < 0 {
 				least, from = id, i
 			}
 		}
@@ -278,18 +192,18 @@ func merged(ctx context.Context, width int, views []view, batch *Batch, rows []i
 		old := uint32(s.next)
 		pos := b.add(least, s.code(old))
 		for _, name := range s.names {
-			s.columns[name].at(old, func(v Value) { b.set(pos, name, v) })
+			s.columns[name].values(old, func(v Value) { b.set(pos, name, v) })
 		}
 		if !step(s) {
 			sources = slices.Delete(sources, from, from+1)
 		}
 	}
-	return b.build(), nil
+	return b.build(true), nil
 }
 
-// inOrder returns the rows of a batch by id. It reports the second row of an id that is there twice, or keeps only
+// rowsByID returns the rows of a batch by id. It reports the second row of an id that is there twice, or keeps only
 // the last one when that is wanted.
-func inOrder(b *Batch, lastWins bool) (rows []int, twice int) {
+func rowsByID(b *Batch, lastWins bool) (rows []int, twice int) {
 	rows = make([]int, len(b.IDs))
 	for i := range rows {
 		rows[i] = i

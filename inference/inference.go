@@ -33,6 +33,7 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/affinity"
+	"hashgrove/hamming"
 )
 
 // Method names a way to minimise.
@@ -44,9 +45,6 @@ const (
 	ICM      Method = "icm"
 	Spectral Method = "spectral"
 )
-
-// MaxBits is the greatest length of a code.
-const MaxBits = 4096
 
 // Options are the choices of Step 1. The zero value is the paper's.
 type Options struct {
@@ -103,8 +101,8 @@ func (o Options) check(n, codeBits int) error {
 	switch {
 	case n < 2:
 		return errors.New("there are fewer than two rows, hence no pairs to learn from")
-	case codeBits < 1 || codeBits > MaxBits:
-		return fmt.Errorf("codes of %d bits are impossible; give 1 to %d", codeBits, MaxBits)
+	case codeBits < 1 || codeBits > hamming.MaxBits:
+		return fmt.Errorf("codes of %d bits are impossible; give 1 to %d", codeBits, hamming.MaxBits)
 	case o.Length != 0 && o.Length < codeBits:
 		return fmt.Errorf("loss length %d is shorter than the code of %d bits", o.Length, codeBits)
 	case o.Length > 1<<20:

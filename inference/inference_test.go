@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hashgrove/affinity"
+	"hashgrove/hamming"
 )
 
 var ctx = context.Background()
@@ -420,7 +421,7 @@ func TestErrors(t *testing.T) {
 		{y, 8, Options{Sweeps: -1}, "-1 sweeps"},
 		{y, 8, Options{SimilarWeight: -2}, "weights -2 and 1"},
 		{y, 0, Options{}, "0 bits"},
-		{y, MaxBits + 1, Options{}, "bits"},
+		{y, hamming.MaxBits + 1, Options{}, "bits"},
 		{y, 8, Options{Length: 4}, "length 4"},
 		{one, 8, Options{}, "fewer than two rows"},
 		{y, 8, Options{SimilarWeight: 1 << 52}, "2^62"},

@@ -165,12 +165,12 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		"negative bits":  {LSH{Bits: -1}, x, "-1 bits"},
-		"many bits":      {LSH{Bits: model.MaxBits + 1}, x, "outside of 1"},
+		"many bits":      {LSH{Bits: hamming.MaxBits + 1}, x, "outside of 1"},
 		"no rows":        {LSH{Centre: true}, empty, "no rows"},
 		"no rows, sign":  {Sign{}, empty, "no rows"},
 		"no dimensions":  {LSH{}, vectors.Matrix{}, "0 dimensions"},
 		"wide vectors":   {LSH{Bits: 4096}, vectors.Matrix{Cols: 1 << 20}, "weights"},
-		"too wide, sign": {Sign{}, vectors.Matrix{Cols: model.MaxBits + 1}, "bits"},
+		"too wide, sign": {Sign{}, vectors.Matrix{Cols: hamming.MaxBits + 1}, "bits"},
 	} {
 		if _, err := learnFrom(context.Background(), c.m, c.x); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v", name, err)

@@ -53,8 +53,8 @@ func checkSize(e Encoder) error {
 	if e.Dim() < 1 || e.Dim() > MaxDim {
 		return fmt.Errorf("vectors of %d dimensions, outside of 1 to %d", e.Dim(), MaxDim)
 	}
-	if e.Bits() < 1 || e.Bits() > MaxBits {
-		return fmt.Errorf("codes of %d bits, outside of 1 to %d", e.Bits(), MaxBits)
+	if e.Bits() < 1 || e.Bits() > hamming.MaxBits {
+		return fmt.Errorf("codes of %d bits, outside of 1 to %d", e.Bits(), hamming.MaxBits)
 	}
 	return nil
 }

@@ -46,13 +46,6 @@ const maxFeatures = 1 << 28
 // maxInfo bounds the JSON of Info, which takes several times its length in memory.
 const maxInfo = 4 << 20
 
-// Errors of files, for errors.Is. An error of reading or writing itself is none of them.
-var (
-	ErrDamaged = section.ErrDamaged // a checksum, a size or the contents are wrong
-	ErrKind    = section.ErrKind    // this is not a model file
-	ErrVersion = section.ErrVersion // written by a newer version
-)
-
 // Write writes a model. The bytes are a function of the model.
 func Write(w io.Writer, m *Model) error {
 	if err := m.Check(); err != nil {
@@ -208,8 +201,8 @@ func parseHead(b []byte) (p parser, bits int, err error) {
 	n := 1 + int(b[0])
 	kind := string(b[1:n])
 	dim, size := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
-	if dim < 1 || dim > MaxDim || size < 1 || size > MaxBits {
-		return nil, 0, fmt.Errorf("%d dimensions and %d bits, outside of 1 to %d and 1 to %d", dim, size, MaxDim, MaxBits)
+	if dim < 1 || dim > MaxDim || size < 1 || size > hamming.MaxBits {
+		return nil, 0, fmt.Errorf("%d dimensions and %d bits, outside of 1 to %d and 1 to %d", dim, size, MaxDim, hamming.MaxBits)
 	}
 	p, err = newParser(kind, int(dim))
 	return p, int(size), err

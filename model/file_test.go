@@ -110,15 +110,15 @@ func TestDamage(t *testing.T) {
 			for _, flip := range []byte{1, 0x10, 0x80, 0xff} {
 				c := slices.Clone(b)
 				c[at] ^= flip
-				if _, err := Read(bytes.NewReader(c)); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+				if _, err := Read(bytes.NewReader(c)); !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
 					t.Fatalf("%s: byte %d flipped by %#x: %v", name, at, flip, err)
 				}
 			}
-			if _, err := Read(bytes.NewReader(b[:at])); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+			if _, err := Read(bytes.NewReader(b[:at])); !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
 				t.Fatalf("%s: cut at %d: %v", name, at, err)
 			}
 		}
-		if _, err := Read(bytes.NewReader(append(b, 0))); !errors.Is(err, ErrDamaged) {
+		if _, err := Read(bytes.NewReader(append(b, 0))); !errors.Is(err, hamming.ErrDamaged) {
 			t.Errorf("%s: a byte more: %v", name, err)
 		}
 	}
@@ -282,7 +282,7 @@ func TestHostileFiles(t *testing.T) {
 		_, err := Read(bytes.NewReader(b))
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
-		if !errors.Is(err, ErrDamaged) {
+		if !errors.Is(err, hamming.ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20+100*uint64(len(b)) { // all that was ever taken; most is given back
@@ -315,7 +315,7 @@ func TestClaimOfFourGigabytes(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			_, err := Read(bytes.NewReader(b))
 			runtime.ReadMemStats(&after)
-			if n := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrDamaged) || n > 1<<20 {
+			if n := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, hamming.ErrDamaged) || n > 1<<20 {
 				t.Errorf("claim of %d at byte %d: %d bytes allocated, %v", claim, at, n, err)
 			}
 			at += 16 + int(length)
@@ -374,7 +374,7 @@ func TestWriteRefuses(t *testing.T) {
 		"no encoder":   func(m *Model) { m.Encoder = nil },
 		"many bits": func(m *Model) {
 			e := m.Encoder.(*Binned)
-			e.Functions, m.Info = slices.Repeat(e.Functions[:1], MaxBits+1), Info{}
+			e.Functions, m.Info = slices.Repeat(e.Functions[:1], hamming.MaxBits+1), Info{}
 		},
 	} {
 		dir := t.TempDir()
@@ -417,7 +417,7 @@ func TestErrorsNameFileAndSection(t *testing.T) {
 	}
 	var w bytes.Buffer
 	_ = section.NewWriter(&w, section.Model, fileVersion+1).Close()
-	if _, err := Read(&w); !errors.Is(err, ErrVersion) {
+	if _, err := Read(&w); !errors.Is(err, hamming.ErrVersion) {
 		t.Errorf("newer version: %v", err)
 	}
 }

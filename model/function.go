@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"hashgrove/hamming"
 	"hashgrove/vectors"
 )
 
@@ -19,10 +18,9 @@ type Function interface {
 
 // What a model may hold. The limits bound what a hostile file can ask for; docs/formats.md lists them.
 const (
-	MaxDepth = 8               // of a tree
-	MaxTrees = 1 << 16         // of one bit
-	MaxBits  = hamming.MaxBits // of a code
-	MaxDim   = 1 << 24         // of a vector
+	MaxDepth = 8       // of a tree
+	MaxTrees = 1 << 16 // of one bit
+	MaxDim   = 1 << 24 // of a vector
 )
 
 // Ensemble is a hash function made of boosted decision trees (Lin et al., CVPR 2014, eq:btree):

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/hamming"
 	"hashgrove/internal/section/sectiontest"
 	"hashgrove/vectors"
 )
@@ -46,7 +47,7 @@ func FuzzReadModel(f *testing.F) {
 			}
 		}
 		if err != nil {
-			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) && !errors.Is(err, ErrVersion) {
+			if !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) && !errors.Is(err, hamming.ErrVersion) {
 				t.Fatalf("an error without a type: %v", err)
 			}
 			return

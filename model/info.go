@@ -71,8 +71,8 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 		return errors.New("runs, statistics and weights must be lists")
 	}
 	for *l = nil; d.More(); {
-		if len(*l) == MaxBits {
-			return fmt.Errorf("more than %d runs, statistics or weights", MaxBits)
+		if len(*l) == hamming.MaxBits {
+			return fmt.Errorf("more than %d runs, statistics or weights", hamming.MaxBits)
 		}
 		var v T
 		if err := d.Decode(&v); err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math"
 
@@ -13,13 +14,13 @@ import (
 // than the codes and reads at the speed of memory. A block is at most blockLimit bytes, or one item: bbolt writes
 // whole pages anyway, and four blocks fit in one, so a write of one item costs what it would without blocks.
 //
-//	block = number of items, ids but the first, codes, and, when an item has any, labels, tags and attributes (record.go)
+//	block = number of items, ids but the first, codes, and labels, tags and attributes, if any (record.go)
 //
 // Integers and texts never share a block. docs/formats.md has the details.
 const blockLimit = 960
 
-// MaxID is the greatest length of an id in an index file: bbolt's keys are no longer.
-const MaxID = maxKey - 1
+// maxID is the greatest length of an id in an index file: bbolt's keys are no longer.
+const maxID = maxKey - 1
 
 // The first byte of a key. Keys are in the order of their ids.
 const (
@@ -48,7 +49,7 @@ func parseKey(key []byte) (index.ID, error) {
 
 // textID refuses texts that would be integers: they would be there twice.
 func textID(b []byte) (index.ID, error) {
-	if len(b) == 0 || len(b) > MaxID {
+	if len(b) == 0 || len(b) > maxID {
 		return index.ID{}, damaged("an id of %d bytes", len(b))
 	}
 	id := index.Text(string(b))
@@ -96,6 +97,16 @@ func (b *block) record(i int) []byte {
 	return b.records[i]
 }
 
+// unseal checks a block against its checksum, which it returns, and takes it apart.
+func (b *block) unseal(key, value []byte) (sum uint32, err error) {
+	payload, sum, err := unseal(key, value)
+	if err != nil {
+		id, _ := parseKey(key)
+		return 0, fmt.Errorf("block of id %s: %w", shortened(id), err)
+	}
+	return sum, b.parse(key, payload)
+}
+
 // parse takes a block apart, reusing the memory of the last one.
 func (b *block) parse(key, payload []byte) error {
 	first, err := parseKey(key)
@@ -104,7 +115,7 @@ func (b *block) parse(key, payload []byte) error {
 	}
 	count, rest, ok := uvarint(payload)
 	if !ok || count == 0 || count > uint64(len(rest)) { // a code has a byte at least
-		return damaged("the block of id %s claims %d items", shown(first), count)
+		return damaged("the block of id %s claims %d items", shortened(first), count)
 	}
 	n := int(count)
 	b.ids = append(b.ids[:0], first)
@@ -117,7 +128,7 @@ func (b *block) parse(key, payload []byte) error {
 		return err
 	}
 	if n > len(rest)/b.size {
-		return damaged("the block of id %s ends early", shown(first))
+		return damaged("the block of id %s ends early", shortened(first))
 	}
 	b.codes, rest = rest[:n*b.size], rest[n*b.size:]
 	if len(rest) == 0 {
@@ -128,13 +139,13 @@ func (b *block) parse(key, payload []byte) error {
 	for range n {
 		length, more, ok := uvarint(rest)
 		if !ok || length > uint64(len(more)) {
-			return damaged("the block of id %s ends early", shown(first))
+			return damaged("the block of id %s ends early", shortened(first))
 		}
 		b.records = append(b.records, more[:length])
 		rest = more[length:]
 	}
 	if len(rest) > 0 {
-		return damaged("the block of id %s does not end where it should", shown(first))
+		return damaged("the block of id %s does not end where it should", shortened(first))
 	}
 	return nil
 }
@@ -162,12 +173,12 @@ func (b *block) parseTexts(n int, first, rest []byte) ([]byte, error) {
 		share, more, ok := uvarint(rest)
 		length, more, ok2 := uvarint(more)
 		if !ok || !ok2 || share > uint64(len(last)) || length > uint64(len(more)) {
-			return nil, damaged("an id of the block of id %s ends early", shown(b.ids[0]))
+			return nil, damaged("an id of the block of id %s ends early", shortened(b.ids[0]))
 		}
 		rest = more[length:]
 		next = append(append(next[:0], last[:share]...), more[:length]...)
 		if bytes.Compare(next, last) <= 0 {
-			return nil, damaged("the ids of the block of id %s are not in order", shown(b.ids[0]))
+			return nil, damaged("the ids of the block of id %s are not in order", shortened(b.ids[0]))
 		}
 		id, err := textID(next)
 		if err != nil {
@@ -258,8 +269,8 @@ func (p *packer) flush() error {
 	return err
 }
 
-// shown shortens an id for a message.
-func shown(id index.ID) string {
+// shortened is an id for a message, cut when it is long.
+func shortened(id index.ID) string {
 	if s := id.String(); len(s) > 60 {
 		return s[:60] + "..."
 	}

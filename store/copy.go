@@ -16,154 +16,163 @@ import (
 	"hashgrove/internal/section"
 )
 
-// putter takes items in the order of their ids.
-type putter func(id index.ID, code, record []byte) error
+// draft is a new file in the making.
+type draft struct {
+	path      string // that it will have
+	head      head
+	state     state // of which only the number of writes is kept
+	modelFile []byte
+}
 
-// build makes a new file beside path with the items that fill, which may be nil, puts, and returns its name. It is
-// synced; giving it its place is left to the caller. Nobody reads the file before, so its transactions need no syncs.
-func build(path string, h head, st state, modelFile []byte, fill func(put putter) error) (_ string, err error) {
-	tmp, err := temporary(path)
+// bulk writes a new file in large transactions. Nobody reads the file before it is finished, so they need no syncs.
+type bulk struct {
+	file
+	tx      *bolt.Tx
+	state   state
+	pending int // bytes in the transaction
+}
+
+// begin starts a transaction.
+func (w *bulk) begin() (err error) {
+	w.allocate()
+	w.pending = 0
+	w.tx, err = w.Begin(true)
+	return err
+}
+
+// put writes a block.
+func (w *bulk) put(key, value []byte, sum uint32) error {
+	if w.pending += len(value); w.pending > 64<<20 { // it is kept in memory
+		if err := w.tx.Commit(); err != nil {
+			return err
+		}
+		if err := w.begin(); err != nil {
+			return err
+		}
+	}
+	w.state.blocks++
+	w.state.sum += uint64(sum)
+	b := w.tx.Bucket(itemBucket)
+	b.FillPercent = 1
+	return b.Put(key, value)
+}
+
+// build makes a new file beside the path with the items that fill, which may be nil, puts in the order of their ids,
+// and returns its name. It is synced; giving it its place is left to the caller.
+func (d draft) build(fill func(put putItem) error) (_ string, err error) {
+	tmp, err := newTemporary(d.path)
 	if err != nil {
 		return "", err
 	}
-	x := &file{}
+	w := &bulk{state: state{writes: d.state.writes}}
 	defer func() {
-		if x.DB != nil {
-			err = errors.Join(err, x.Close())
+		if w.tx != nil {
+			_ = w.tx.Rollback() // does nothing after a commit
+		}
+		if w.DB != nil {
+			err = errors.Join(err, w.Close())
 		}
 		if err != nil {
 			_ = os.Remove(tmp)
 		}
 	}()
-	o := x.options(false)
+	o := w.options(false)
 	o.NoSync, o.NoGrowSync = true, true
-	if x.DB, err = bolt.Open(tmp, 0, o); err != nil {
+	if w.DB, err = bolt.Open(tmp, 0, o); err != nil {
 		return "", err
 	}
-	x.allocate()
-	tx, err := x.Begin(true)
+	if err := w.begin(); err != nil {
+		return "", err
+	}
+	if err := d.writeModel(w.tx); err != nil {
+		return "", err
+	}
+	if _, err := w.tx.CreateBucket(itemBucket); err != nil {
+		return "", err
+	}
+	if fill != nil {
+		if err := w.fill(fill); err != nil {
+			return "", err
+		}
+	}
+	info, err := w.tx.CreateBucket(infoBucket)
+	if err == nil {
+		err = errors.Join(info.Put(headKey, d.head.value()), info.Put(stateKey, w.state.value()))
+	}
+	if err == nil {
+		err = w.tx.Commit()
+	}
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if tx != nil {
-			_ = tx.Rollback() // does nothing after a commit
-		}
-	}()
-	for _, name := range [][]byte{infoBucket, itemBucket} {
-		if _, err := tx.CreateBucket(name); err != nil {
-			return "", err
-		}
+	w.settle()
+	return tmp, w.Sync()
+}
+
+func (d draft) writeModel(tx *bolt.Tx) error {
+	if len(d.modelFile) == 0 {
+		return nil
 	}
-	if len(modelFile) > 0 {
-		b, err := tx.CreateBucket(modelBucket)
-		if err != nil {
-			return "", err
-		}
-		value := append(make([]byte, 4), modelFile...)
-		seal(modelKey, value)
-		if err := b.Put(modelKey, value); err != nil {
-			return "", err
-		}
+	b, err := tx.CreateBucket(modelBucket)
+	if err != nil {
+		return err
 	}
-	st.items, st.blocks, st.sum = 0, 0, 0
-	if fill != nil {
-		pending := 0
-		p := packer{limit: blockLimit, put: func(key, value []byte, sum uint32) error {
-			if pending += len(value); pending > 64<<20 { // so much is kept in memory
-				if err := tx.Commit(); err != nil {
-					return err
-				}
-				pending = 0
-				x.allocate()
-				if tx, err = x.Begin(true); err != nil {
-					return err
-				}
-			}
-			st.blocks++
-			st.sum += uint64(sum)
-			b := tx.Bucket(itemBucket)
-			b.FillPercent = 1
-			return b.Put(key, value)
-		}}
-		err := fill(func(id index.ID, code, record []byte) error {
-			st.items++
-			return p.add(id, code, record)
-		})
-		if err == nil {
-			err = p.flush()
-		}
-		if err != nil {
-			return "", err
-		}
+	value := append(make([]byte, 4), d.modelFile...)
+	seal(modelKey, value)
+	return b.Put(modelKey, value)
+}
+
+// putItem takes an item.
+type putItem func(id index.ID, code, record []byte) error
+
+// fill packs items into blocks.
+func (w *bulk) fill(fill func(put putItem) error) error {
+	p := packer{limit: blockLimit, put: w.put}
+	err := fill(func(id index.ID, code, record []byte) error {
+		w.state.items++
+		return p.add(id, code, record)
+	})
+	if err != nil {
+		return err
 	}
-	info := tx.Bucket(infoBucket)
-	if err := errors.Join(info.Put(headKey, h.value()), info.Put(stateKey, st.value())); err != nil {
-		return "", err
-	}
-	if err := tx.Commit(); err != nil {
-		return "", err
-	}
-	x.settle()
-	return tmp, x.Sync()
+	return p.flush()
 }
 
 // rewrite makes a new file of the items of an old one, each with the code that code returns for its number and its
 // code so far, and checks it.
-func rewrite(ctx context.Context, old *file, path string, h head, st state, modelFile []byte, code func(i int, was []byte) []byte, size int) (tmp string, err error) {
-	tmp, err = build(path, h, st, modelFile, func(put putter) error {
-		return old.items(ctx, size, func(i int, b *block, j int) error { return put(b.ids[j], code(i, b.code(j)), b.record(j)) })
+func (d draft) rewrite(
+	ctx context.Context, old *contents, code func(i int, was []byte) []byte,
+) (string, Report, error) {
+	tmp, err := d.build(func(put putItem) error {
+		i := 0
+		return old.readItems(ctx, func(_ *contents, b *block) error {
+			for j, id := range b.ids {
+				if err := put(id, code(i, b.code(j)), b.record(j)); err != nil {
+					return err
+				}
+				i++
+			}
+			return nil
+		}, nil)
 	})
 	if err != nil {
-		return "", err
+		return "", Report{}, err
 	}
-	f, c, err := inspect(ctx, tmp, time.Now(), func(*contents, *block) error { return nil }, nil)
-	if err == nil {
-		err = f.Close()
+	r, err := checkFile(ctx, tmp)
+	if err == nil && r.Items != int(d.state.items) {
+		err = damaged("%d of %d items were there", r.Items, d.state.items)
 	}
-	if err == nil && c.items != st.items {
-		err = damaged("%d of %d items were there", c.items, st.items)
-	}
-	if info, e := os.Stat(path); err == nil && e == nil {
+	if info, e := os.Stat(d.path); err == nil && e == nil {
 		_ = os.Chmod(tmp, info.Mode().Perm()) // a private file stays private, where there are modes
 	}
 	if err != nil {
 		_ = os.Remove(tmp)
 	}
-	return tmp, err
+	return tmp, r, err
 }
 
-// items visits all items of a file in the order of their ids: item i is item j of the block.
-func (x *file) items(ctx context.Context, size int, visit func(i int, b *block, j int) error) error {
-	return guard(func() error {
-		return x.View(func(tx *bolt.Tx) error {
-			b, i, blocks := block{size: size}, 0, 0
-			c := tx.Bucket(itemBucket).Cursor()
-			for key, value := c.First(); key != nil; key, value = c.Next() {
-				if blocks++; blocks%256 == 0 && ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
-				payload, _, err := unseal(key, value)
-				if err == nil {
-					err = b.parse(key, payload)
-				}
-				if err != nil {
-					return err
-				}
-				for j := range b.ids {
-					if err := visit(i, &b, j); err != nil {
-						return err
-					}
-					i++
-				}
-			}
-			return nil
-		})
-	})
-}
-
-// swap puts a new file into the place of the old one, which is open. It returns the new one, open to be written: whoever
-// waits for the lock of the old one will see that it has lost its place.
+// swap puts a new file into the place of the old one, which is open. It returns the new one, open to be written:
+// whoever waits for the lock of the old one will see that it has lost its place.
 func swap(ctx context.Context, tmp, path string) (*file, error) {
 	f, err := lock(ctx, tmp, false, time.Now())
 	if err != nil {
@@ -187,40 +196,43 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
-	tmp, err := rewrite(ctx, s.file, s.real, s.head, s.state, s.modelFile, func(_ int, was []byte) []byte { return was }, (s.head.bits+7)/8)
+	old, err := s.contents()
 	if err != nil {
-		return named(s.path, err)
+		return withPath(s.path, err)
+	}
+	d := draft{s.real, s.opened.head, s.state, s.opened.modelFile}
+	tmp, _, err := d.rewrite(ctx, old, func(_ int, was []byte) []byte { return was })
+	if err != nil {
+		return withPath(s.path, err)
 	}
 	defer os.Remove(tmp)
 	f, err := swap(ctx, tmp, s.real)
 	if f == nil {
-		return named(s.path, err)
+		return withPath(s.path, err)
 	}
 	// The new file counts its checksums anew.
-	var st state
-	if e := guard(func() error {
-		return f.View(func(tx *bolt.Tx) (err error) {
-			st, err = parseState(tx.Bucket(infoBucket).Get(stateKey))
-			return err
-		})
-	}); e != nil {
+	now, e := f.contents()
+	if e != nil {
 		s.degrade("the compacted file could not be read: "+e.Error(), false)
-		return errors.Join(err, named(s.path, e), f.Close())
+		return errors.Join(err, withPath(s.path, e), f.Close())
 	}
 	s.mu.Lock()
-	old := s.file
-	s.file, s.state, s.dirty = f, st, false
+	was := s.file
+	s.file, s.state, s.dirty = f, now.state, false
 	s.mu.Unlock()
-	_ = guard(old.Close) // nothing in it is needed any more
+	_ = guard(was.Close) // nothing in it is needed any more
 	if err != nil {
 		// If the old file came back, all that was written to the new one would be lost.
 		s.degrade(err.Error(), false)
-		return named(s.path, err)
+		return withPath(s.path, err)
+	}
+	if s.index == nil {
+		return nil
 	}
 	return s.index.Compact(ctx)
 }
 
-// Backup writes a copy of the index as it is now: an index file, which Open, Verify and Restore read. Writes go on
+// Backup writes a copy of the index as it is now: an index file, which Open, Verify and Restore read. Writes continue
 // meanwhile.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	var tx *bolt.Tx
@@ -270,53 +282,59 @@ func (c *cancellable) Write(b []byte) (n int, err error) {
 	return n, c.err
 }
 
-// BackupFile is Backup to a new file, which is checked before it takes its name. A file that is there is left alone.
-func (s *Store) BackupFile(ctx context.Context, path string) error {
-	return named(path, newCopy(ctx, path, func(w io.Writer) error { return s.Backup(ctx, w) }))
+// BackupFile is Backup to a new file, which is checked before it takes its name; the report tells what is in it. A file
+// that is there is left alone.
+func (s *Store) BackupFile(ctx context.Context, path string) (Report, error) {
+	return newCopy(ctx, path, func(w io.Writer) error { return s.Backup(ctx, w) })
 }
 
 // newCopy makes a file at path of an index that write writes.
-func newCopy(ctx context.Context, path string, write func(io.Writer) error) error {
-	if err := vacant(path); err != nil {
-		return err
+func newCopy(ctx context.Context, path string, write func(io.Writer) error) (Report, error) {
+	if err := checkVacant(path); err != nil {
+		return Report{}, withPath(path, err)
 	}
-	tmp, err := temporary(path)
+	tmp, err := newTemporary(path)
 	if err != nil {
-		return err
+		return Report{}, withPath(path, err)
 	}
 	defer os.Remove(tmp)
+	r, err := writeCopy(ctx, tmp, write)
+	if err == nil {
+		err = moveInto(tmp, path)
+	}
+	return r, withPath(path, err)
+}
+
+func writeCopy(ctx context.Context, tmp string, write func(io.Writer) error) (Report, error) {
 	w, err := os.OpenFile(tmp, os.O_WRONLY, 0)
 	if err != nil {
-		return err
+		return Report{}, err
 	}
 	if err = write(w); err == nil {
 		err = w.Sync()
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
-		return err
+		return Report{}, err
 	}
-	f, _, err := inspect(ctx, tmp, time.Now(), func(*contents, *block) error { return nil }, nil)
+	r, err := checkFile(ctx, tmp)
 	if err != nil {
-		return fmt.Errorf("the copy is not what it should be: %w", err)
+		err = fmt.Errorf("the copy is not what it should be: %w", err)
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return place(tmp, path)
+	return r, err
 }
 
-// Restore copies a backup to a new file, all or nothing: everything is checked before the file takes its name. A
-// file that is there is left alone. Nothing but the new file is written.
-func Restore(ctx context.Context, from, to string) error {
-	if err := vacant(to); err != nil {
-		return err
+// Restore copies a backup to a new file, all or nothing: everything is checked before the file takes its name. The
+// report tells what is in it. An existing file is left alone. Nothing but the new file is written.
+func Restore(ctx context.Context, from, to string) (Report, error) {
+	if err := checkVacant(to); err != nil {
+		return Report{}, err
 	}
-	f, _, err := inspect(ctx, from, deadline(0), func(*contents, *block) error { return nil }, nil)
+	f, _, err := inspect(ctx, from, deadline(0), nil, nil)
 	if err != nil {
-		return named(from, err)
+		return Report{}, withPath(from, err)
 	}
 	defer f.Close()
-	return named(to, newCopy(ctx, to, func(w io.Writer) error {
+	return newCopy(ctx, to, func(w io.Writer) error {
 		return f.View(func(tx *bolt.Tx) error { return writeTo(ctx, w, tx) })
-	}))
+	})
 }

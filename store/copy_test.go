@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/vectors"
 )
@@ -27,15 +28,15 @@ func TestNothingIsOverwritten(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	ok(t, os.Symlink(filepath.Join(t.TempDir(), "nowhere"), link))
 	backup := filepath.Join(t.TempDir(), "backup")
-	ok(t, s.BackupFile(ctx, backup))
+	fine(t)(s.BackupFile(ctx, backup))
 	for _, to := range []string{path, link, t.TempDir()} {
 		if _, err := Create(ctx, to, Options{Bits: 8}); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("create: %v", err)
 		}
-		if err := s.BackupFile(ctx, to); !errors.Is(err, fs.ErrExist) {
+		if _, err := s.BackupFile(ctx, to); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("backup: %v", err)
 		}
-		if err := Restore(ctx, backup, to); !errors.Is(err, fs.ErrExist) {
+		if _, err := Restore(ctx, backup, to); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("restore: %v", err)
 		}
 	}
@@ -58,7 +59,7 @@ func TestBadRestore(t *testing.T) {
 	ok(t, err)
 	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
 	ok(t, os.WriteFile(from, b[:len(b)/2], 0o600))
-	if err := Restore(ctx, from, to); !errors.Is(err, ErrDamaged) {
+	if _, err := Restore(ctx, from, to); !errors.Is(err, hamming.ErrDamaged) {
 		t.Errorf("half a backup: %v", err)
 	}
 	if left, _ := filepath.Glob(to + "*"); left != nil {
@@ -117,7 +118,7 @@ func TestMigrate(t *testing.T) {
 	for name, v := range map[string]vectors.Source{
 		"id %q": missing, "twice": twice, "dimension": vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 2}},
 	} {
-		if err := Migrate(ctx, path, next, v, nil); err == nil || !strings.Contains(err.Error(), strings.Split(name, " ")[0]) {
+		if _, err := Migrate(ctx, path, next, v, nil); err == nil || !strings.Contains(err.Error(), strings.Split(name, " ")[0]) {
 			t.Errorf("%s: %v", name, err)
 		}
 		after, err := os.ReadFile(path)
@@ -128,13 +129,13 @@ func TestMigrate(t *testing.T) {
 	}
 
 	done := 0
-	ok(t, Migrate(ctx, path, next, x, func(i, total int) { done = i }))
+	fine(t)(Migrate(ctx, path, next, x, func(i, total int) { done = i }))
 	if done != len(b.IDs) {
 		t.Errorf("%d of %d items", done, len(b.IDs))
 	}
 	s = open(t, path, OpenOptions{})
 	i := s.Info()
-	if i.Bits != 100 || i.Fingerprint != next.Fingerprint() || s.Model().Fingerprint() != next.Fingerprint() || i.Note != "stays" || i.Items != len(b.IDs) {
+	if i.Bits != 100 || i.Fingerprint != next.Fingerprint() || modelOf(t, s).Fingerprint() != next.Fingerprint() || i.Note != "stays" || i.Items != len(b.IDs) {
 		t.Errorf("%+v", i)
 	}
 	w := world{}
@@ -173,7 +174,7 @@ func TestGoldenFile(t *testing.T) {
 		ok(t, s.Compact(ctx))
 		ok(t, os.MkdirAll(filepath.Dir(golden), 0o777))
 		_ = os.Remove(golden)
-		ok(t, s.BackupFile(ctx, golden))
+		fine(t)(s.BackupFile(ctx, golden))
 	}
 	// Opening for reading locks the file, and only that.
 	s := open(t, golden, OpenOptions{ReadOnly: true})

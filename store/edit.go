@@ -16,8 +16,8 @@ import (
 type edits interface {
 	len() int
 	id(i int) index.ID
-	// item lends the code and the record of an item to put, given whether one of its id is there. When put is false that
-	// one is removed.
+	// item lends the code and the record of an item to put, given whether one of its id is there. When put is false
+	// that one is removed.
 	item(i int, there bool) (code, record []byte, put bool, err error)
 }
 
@@ -43,32 +43,23 @@ func (x *insertion) item(i int, there bool) (code, record []byte, put bool, err 
 	r := x.rows[i]
 	id := x.batch.IDs[r]
 	if there && !x.replace {
-		return nil, nil, false, fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it", r, shown(id))
+		return nil, nil, false, fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it",
+			r, shortened(id))
 	}
-	if n := len(id.String()); n > MaxID { // integers are short
-		return nil, nil, false, fmt.Errorf("item %d: an id of %d bytes, and at most %d are allowed", r, n, MaxID)
-	}
-	c := x.batch.Codes
-	if over := c.Bits & 63; over != 0 && c.Data[(r+1)*c.Words-1]<<over != 0 {
-		return nil, nil, false, fmt.Errorf("item %d (id %q): its code has bits beyond %d", r, shown(id), c.Bits)
-	}
-	x.code = c.AppendBytes(x.code[:0], r)
-	if x.record, err = appendRecord(x.record[:0], x.batch, r); err != nil {
-		return nil, nil, false, fmt.Errorf("item %d (id %q): %w", r, shown(id), err)
-	}
+	x.code = x.batch.Codes.AppendBytes(x.code[:0], r)
+	x.record = appendRecord(x.record[:0], x.batch, r)
 	return x.code, x.record, true, nil
 }
 
 // newInsertion orders the rows of a batch by id. Of an id that is there twice the last row counts, unless that is an
 // error.
 func newInsertion(b *index.Batch, replace bool) (*insertion, error) {
-	n := len(b.IDs)
-	if b.Codes.Len() != n || len(b.Labels) != 0 && len(b.Labels) != n || len(b.Tags) != 0 && len(b.Tags) != n || len(b.Attributes) != 0 && len(b.Attributes) != n {
-		panic("store: columns of a batch differ in length")
-	}
-	rows := make([]int, n)
-	for i := range rows {
+	rows := make([]int, len(b.IDs))
+	for i, id := range b.IDs {
 		rows[i] = i
+		if n := len(id.String()); n > maxID { // integers are short
+			return nil, fmt.Errorf("item %d: an id of %d bytes, and at most %d are allowed", i, n, maxID)
+		}
 	}
 	byID := func(i, j int) int { return b.IDs[i].Compare(b.IDs[j]) }
 	if !slices.IsSortedFunc(rows, byID) {
@@ -81,7 +72,7 @@ func newInsertion(b *index.Batch, replace bool) (*insertion, error) {
 			continue
 		}
 		if !replace {
-			return nil, fmt.Errorf("item %d: the id %q is in the batch twice", r, shown(b.IDs[r]))
+			return nil, fmt.Errorf("item %d: the id %q is in the batch twice", r, shortened(b.IDs[r]))
 		}
 		kept[len(kept)-1] = r
 	}
@@ -171,10 +162,7 @@ func (c *change) groups(e edits) ([]group, error) {
 func (c *change) merge(ctx context.Context, e edits, g group) error {
 	old := block{size: c.size}
 	if g.key != nil {
-		payload, sum, err := unseal(g.key, g.value)
-		if err == nil {
-			err = old.parse(g.key, payload)
-		}
+		sum, err := old.unseal(g.key, g.value)
 		if err != nil {
 			return err
 		}

@@ -37,8 +37,8 @@ var (
 	modelKey = []byte("model")
 )
 
-// MaxNote is the greatest length of a note in bytes.
-const MaxNote = 512
+// maxNote is the greatest length of a note in bytes.
+const maxNote = 512
 
 // head is what never changes in an index.
 type head struct {
@@ -68,12 +68,16 @@ func parseHead(value []byte) (head, error) {
 	}
 	le := binary.LittleEndian
 	if v := le.Uint32(b); v > fileVersion {
-		return head{}, fmt.Errorf("%w: index format %d, and this program reads up to %d: use a newer hashgrove", ErrVersion, v, fileVersion)
+		return head{}, fmt.Errorf("%w: index format %d, and this program reads up to %d: use a newer hashgrove",
+			hamming.ErrVersion, v, fileVersion)
 	}
-	if len(b) < 48 || len(b) > 48+MaxNote || le.Uint32(b) == 0 {
+	if len(b) < 48 || len(b) > 48+maxNote || le.Uint32(b) == 0 {
 		return head{}, damaged("its head has %d bytes", len(b))
 	}
-	h := head{bits: int(le.Uint32(b[4:])), fingerprint: hamming.Fingerprint(b[8:40]), created: time.Unix(int64(le.Uint64(b[40:])), 0).UTC(), note: string(b[48:])}
+	h := head{
+		bits: int(le.Uint32(b[4:])), fingerprint: hamming.Fingerprint(b[8:40]),
+		created: time.Unix(int64(le.Uint64(b[40:])), 0).UTC(), note: string(b[48:]),
+	}
 	if h.bits < 1 || h.bits > hamming.MaxBits {
 		return head{}, damaged("codes of %d bits, outside of 1 to %d", h.bits, hamming.MaxBits)
 	}
@@ -129,7 +133,7 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 			return err
 		})
 		switch {
-		case err == nil && x.stands(path):
+		case err == nil && x.isAt(path):
 			return x, nil
 		case err == nil: // the one who had it put another file into its place
 			_ = x.Close()
@@ -150,6 +154,32 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 	}
 }
 
+// lockToWrite closes a file that was read up to a transaction, and opens it to be written. Nil without an error means
+// that someone wrote in between.
+func (x *file) lockToWrite(ctx context.Context, path string, txid uint64, until time.Time) (*file, error) {
+	read, err := x.f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := x.Close(); err != nil {
+		return nil, err
+	}
+	f, err := lock(ctx, path, false, until)
+	if err != nil {
+		return nil, err
+	}
+	var at uint64
+	now, err := f.f.Stat()
+	if err == nil {
+		at, err = f.txid()
+	}
+	if err != nil || at != txid || !os.SameFile(read, now) {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 func (x *file) options(readOnly bool) *bolt.Options {
 	o := &bolt.Options{Timeout: 1, ReadOnly: readOnly, PageSize: pageSize, FreelistType: bolt.FreelistMapType}
 	o.OpenFile = func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
@@ -166,8 +196,8 @@ func (x *file) options(readOnly bool) *bolt.Options {
 	return o
 }
 
-// stands tells whether the path still names the file.
-func (x *file) stands(path string) bool {
+// isAt tells whether the path still names the file.
+func (x *file) isAt(path string) bool {
 	own, err := x.f.Stat()
 	if err != nil {
 		return false
@@ -214,14 +244,14 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// panicError is a panic of bbolt. It matches ErrDamaged.
+// panicError is a panic of bbolt. It matches hamming.ErrDamaged.
 type panicError struct{ value any }
 
-func (e *panicError) Error() string { return fmt.Sprintf("%v: %v", ErrDamaged, e.value) }
-func (e *panicError) Unwrap() error { return ErrDamaged }
+func (e *panicError) Error() string { return fmt.Sprintf("%v: %v", hamming.ErrDamaged, e.value) }
+func (e *panicError) Unwrap() error { return hamming.ErrDamaged }
 
-// temporary makes an empty file of a new name beside path.
-func temporary(path string) (string, error) {
+// newTemporary makes an empty file of a new name beside path.
+func newTemporary(path string) (string, error) {
 	for try := 0; ; try++ {
 		name := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
@@ -237,9 +267,9 @@ func temporary(path string) (string, error) {
 	}
 }
 
-// sweep removes new files that were never given their place because a process was killed. Whoever may make one has
-// the lock of the file at path, and so has the caller.
-func sweep(path string) {
+// removeLeftovers removes new files that were never given their place because a process was killed. Whoever may make
+// one has the lock of the file at path, and so has the caller.
+func removeLeftovers(path string) {
 	others, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
 		return
@@ -261,9 +291,9 @@ func realPath(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// place gives a finished file its name, unless there is something of that name.
-func place(tmp, path string) error {
-	if err := vacant(path); err != nil {
+// moveInto gives a finished file its name, unless there is something of that name.
+func moveInto(tmp, path string) error {
+	if err := checkVacant(path); err != nil {
 		return err
 	}
 	err := os.Link(tmp, path)
@@ -271,7 +301,7 @@ func place(tmp, path string) error {
 	case err == nil:
 		err = os.Remove(tmp)
 	case errors.Is(err, fs.ErrExist):
-		return taken(path)
+		return existsError(path)
 	default: // a file system without links
 		err = os.Rename(tmp, path)
 	}
@@ -281,11 +311,11 @@ func place(tmp, path string) error {
 	return section.SyncFolder(filepath.Dir(path))
 }
 
-// vacant reports something that is at the path already, a link to nowhere too.
-func vacant(path string) error {
+// checkVacant reports something that is at the path already, a link to nowhere too.
+func checkVacant(path string) error {
 	switch _, err := os.Lstat(path); {
 	case err == nil:
-		return taken(path)
+		return existsError(path)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	default:
@@ -293,6 +323,6 @@ func vacant(path string) error {
 	}
 }
 
-func taken(path string) error {
+func existsError(path string) error {
 	return fmt.Errorf("%s: %w: nothing is overwritten: choose another name or remove it", path, fs.ErrExist)
 }

@@ -67,7 +67,7 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 			if err := s.Compact(ctx); !errors.Is(err, isFull) {
 				return fmt.Errorf("compacting on a full disk: %w", err)
 			}
-			if err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, isFull) {
+			if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, isFull) {
 				return fmt.Errorf("a backup on a full disk: %w", err)
 			}
 		}
@@ -169,8 +169,9 @@ func readOnlyChild(path string, _ int) error {
 		return fmt.Errorf("%+v", i)
 	}
 	for name, err := range map[string]error{
-		"create": func() error { _, err := Create(ctx, path+"2", Options{Bits: 8}); return err }(),
-		"backup": s.BackupFile(ctx, path+"3"), "restore": Restore(ctx, path, path+"4"),
+		"create":  func() error { _, err := Create(ctx, path+"2", Options{Bits: 8}); return err }(),
+		"backup":  func() error { _, err := s.BackupFile(ctx, path+"3"); return err }(),
+		"restore": func() error { _, err := Restore(ctx, path, path+"4"); return err }(),
 	} {
 		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) {
 			return fmt.Errorf("%s into a folder that cannot be written: %w", name, err)

@@ -17,52 +17,66 @@ import (
 // Migrate encodes all items anew with another model. Vectors must have one for every id of the index (the row's number
 // where it has no ids); vectors of other ids are ignored. Labels, tags and attributes stay. The new file takes the
 // place of the old one in one step; after an error the old one is as it was. No one else may have the index open.
-// Progress, which may be nil, gets the number of items encoded so far.
-func Migrate(ctx context.Context, path string, m *model.Model, x vectors.Source, progress func(done, total int)) error {
-	return named(path, migrate(ctx, path, m, x, progress))
+// Progress, which may be nil, gets the number of items encoded so far. The report tells what is in the new file.
+func Migrate(
+	ctx context.Context, path string, m *model.Model, x vectors.Source, progress func(done, total int),
+) (Report, error) {
+	r, err := migrate(ctx, path, m, x, progress)
+	return r, withPath(path, err)
 }
 
-func migrate(ctx context.Context, path string, m *model.Model, x vectors.Source, progress func(done, total int)) error {
-	var file bytes.Buffer
-	if err := model.Write(&file, m); err != nil {
-		return err
+func migrate(
+	ctx context.Context, path string, m *model.Model, x vectors.Source, progress func(done, total int),
+) (Report, error) {
+	var modelFile bytes.Buffer
+	if err := model.Write(&modelFile, m); err != nil {
+		return Report{}, err
 	}
-	s, err := Open(ctx, path, OpenOptions{Index: index.Config{Tables: -1}})
+	s, err := Open(ctx, path, OpenOptions{OnDisk: true})
 	if err != nil {
-		return err
+		return Report{}, err
 	}
 	defer s.Close()
 	codes, err := s.encode(ctx, m, x, progress)
 	if err != nil {
-		return err
+		return Report{}, err
 	}
-	h := s.head
-	h.bits, h.fingerprint = m.Encoder.Bits(), m.Fingerprint()
-	st := s.state
-	st.writes++
+	old, err := s.contents()
+	if err != nil {
+		return Report{}, err
+	}
+	d := draft{s.real, old.head, old.state, modelFile.Bytes()}
+	d.head.bits, d.head.fingerprint = m.Encoder.Bits(), m.Fingerprint()
+	d.state.writes++
 	var packed []byte
-	tmp, err := rewrite(ctx, s.file, s.real, h, st, file.Bytes(), func(i int, _ []byte) []byte {
+	tmp, r, err := d.rewrite(ctx, old, func(i int, _ []byte) []byte {
 		packed = codes.AppendBytes(packed[:0], i)
 		return packed
-	}, (s.head.bits+7)/8)
+	})
 	if err != nil {
-		return err
+		return Report{}, err
 	}
 	defer os.Remove(tmp)
 	f, err := swap(ctx, tmp, s.real)
 	if f != nil {
 		err = errors.Join(err, f.Close())
 	}
-	return err
+	return r, err
 }
 
 // encode returns the codes that a model makes of the items' vectors, in the order of their ids.
-func (s *Store) encode(ctx context.Context, m *model.Model, x vectors.Source, progress func(done, total int)) (hamming.Codes, error) {
-	ids := make([]index.ID, 0, s.state.items)
-	err := s.file.items(ctx, (s.head.bits+7)/8, func(_ int, b *block, j int) error {
-		ids = append(ids, b.ids[j])
+func (s *Store) encode(
+	ctx context.Context, m *model.Model, x vectors.Source, progress func(done, total int),
+) (hamming.Codes, error) {
+	old, err := s.contents()
+	if err != nil {
+		return hamming.Codes{}, err
+	}
+	ids := make([]index.ID, 0, old.items)
+	err = old.readItems(ctx, func(_ *contents, b *block) error {
+		ids = append(ids, b.ids...)
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		return hamming.Codes{}, err
 	}
@@ -86,7 +100,7 @@ func (s *Store) encode(ctx context.Context, m *model.Model, x vectors.Source, pr
 				continue
 			}
 			if seen[at] {
-				return fmt.Errorf("vector %d: the id %q is there twice: keep one of them", first+r, shown(id))
+				return fmt.Errorf("vector %d: the id %q is there twice: keep one of them", first+r, shortened(id))
 			}
 			seen[at] = true
 			done++
@@ -101,7 +115,8 @@ func (s *Store) encode(ctx context.Context, m *model.Model, x vectors.Source, pr
 		return codes, err
 	}
 	if at := slices.Index(seen, false); at >= 0 {
-		return codes, fmt.Errorf("%d of %d items have no vector, for instance id %q: give the vectors of all items", len(ids)-done, len(ids), shown(ids[at]))
+		return codes, fmt.Errorf("%d of %d items have no vector, for instance id %q: give the vectors of all items",
+			len(ids)-done, len(ids), shortened(ids[at]))
 	}
 	return codes, nil
 }

@@ -3,11 +3,14 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"math/bits"
+	"slices"
 
+	"hashgrove/hamming"
 	"hashgrove/internal/section"
 )
 
@@ -32,6 +35,8 @@ type pages struct {
 	windowAt int64
 	ahead    int64 // bytes to read at once, more while reading is sequential
 
+	only [][]byte // keys to look for, ascending; nil visits everything
+
 	last    []byte // greatest key of the tree so far
 	started bool   // whether there is one
 }
@@ -44,7 +49,7 @@ const (
 
 	pageHeader  = 16 // id u64, kind u16, count u16, overflow u32
 	pageElement = 16 // leaf: flags, offset, key size, value size; branch: offset, key size, page u64
-	metaBytes   = 64 // magic, version, page size, flags, root, sequence, free list, high-water mark, transaction, checksum
+	metaBytes   = 64 // magic, version, page size, flags, root, sequence, free list, high mark, transaction, checksum
 	bucketBytes = 16 // root page, sequence; then the page itself when it is small
 
 	branchPage   = 1
@@ -63,9 +68,17 @@ type meta struct {
 	alone bool // the other meta page is not valid: the latest write was not finished, or it is damaged
 }
 
-// damaged is an error that matches ErrDamaged.
+// damaged is an error that matches hamming.ErrDamaged.
 func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", hamming.ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// asDamage is an error of the index about items that the file holds.
+func asDamage(err error) error {
+	if errors.Is(err, hamming.ErrDamaged) {
+		return err
+	}
+	return damaged("%v", err)
 }
 
 // readMeta finds the meta page that bbolt would use: of those that are valid, the one of the latest transaction.
@@ -91,9 +104,11 @@ func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
 			continue
 		}
 		if le.Uint32(b[8:]) != pageSize {
-			return meta{}, fmt.Errorf("%w: a bbolt database with pages of %d bytes is no hashgrove index", ErrKind, le.Uint32(b[8:]))
+			return meta{}, fmt.Errorf("%w: a bbolt database with pages of %d bytes is no hashgrove index",
+				hamming.ErrKind, le.Uint32(b[8:]))
 		}
-		if x := (meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false}); found == 0 || x.txid > m.txid {
+		x := meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false}
+		if found == 0 || x.txid > m.txid {
 			m = x
 		}
 		found++
@@ -102,7 +117,7 @@ func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
 	case found == 0 && bolt:
 		return meta{}, damaged("both of its headers are, so nothing in it can be found: restore a backup")
 	case found == 0:
-		return meta{}, fmt.Errorf("%w: this is not a hashgrove index (or its first bytes are damaged)", ErrKind)
+		return meta{}, fmt.Errorf("%w: this is not a hashgrove index (or its first bytes are damaged)", hamming.ErrKind)
 	case m.txid > 1<<62:
 		return meta{}, damaged("it claims %d transactions", m.txid)
 	case m.high < 4 || m.high > uint64(size/pageSize):
@@ -157,7 +172,7 @@ func (p *pages) bytes(at, n int64) ([]byte, error) {
 	return p.window[:n], nil
 }
 
-// page takes a page and lends its bytes, those of the pages it goes on in too.
+// page takes a page and lends its bytes, those of the pages it continues in too.
 func (p *pages) page(id uint64) ([]byte, error) {
 	if err := p.take(id); err != nil {
 		return nil, err
@@ -174,7 +189,7 @@ func (p *pages) page(id uint64) ([]byte, error) {
 		return b, nil
 	}
 	if more >= p.meta.high-id || more > 1<<31/pageSize {
-		return nil, damaged("page %d goes on for %d pages, and there are %d", id, more, p.meta.high)
+		return nil, damaged("page %d continues for %d pages, and there are %d", id, more, p.meta.high)
 	}
 	for i := range more {
 		if err := p.take(id + 1 + i); err != nil {
@@ -218,11 +233,23 @@ type visitor func(key, value []byte, isBucket bool) error
 // tree visits all entries below a page.
 func (p *pages) tree(root uint64, visit visitor) error {
 	p.last, p.started = p.last[:0], false
-	return p.branch(root, nil, 0, visit)
+	return p.branch(root, span{}, 0, visit)
 }
 
-// branch visits the entries below a page, whose keys are at least low.
-func (p *pages) branch(id uint64, low []byte, depth int, visit visitor) error {
+// span is keys from low on, before high; nil means no bound.
+type span struct{ low, high []byte }
+
+// wanted tells whether one of the keys that are looked for is in a span.
+func (p *pages) wanted(s span) bool {
+	if p.only == nil {
+		return true
+	}
+	i, _ := slices.BinarySearchFunc(p.only, s.low, bytes.Compare)
+	return i < len(p.only) && (s.high == nil || bytes.Compare(p.only[i], s.high) < 0)
+}
+
+// branch visits the entries below a page, whose keys are in a span.
+func (p *pages) branch(id uint64, keys span, depth int, visit visitor) error {
 	if depth > maxDepth {
 		return damaged("page %d is %d pages below the root", id, depth)
 	}
@@ -232,10 +259,11 @@ func (p *pages) branch(id uint64, low []byte, depth int, visit visitor) error {
 	}
 	switch kindOf(b) {
 	case leafPage:
-		return p.leaf(b, low, visit)
+		return p.leaf(b, keys, visit)
 	case branchPage:
 	default:
-		return damaged("page %d is of kind %d, and a tree has only kinds %d and %d", id, kindOf(b), branchPage, leafPage)
+		return damaged("page %d is of kind %d, and a tree has only kinds %d and %d",
+			id, kindOf(b), branchPage, leafPage)
 	}
 	if countOf(b) == 0 {
 		return damaged("page %d leads nowhere", id)
@@ -246,18 +274,38 @@ func (p *pages) branch(id uint64, low []byte, depth int, visit visitor) error {
 		if err != nil {
 			return fmt.Errorf("page %d: %w", id, err)
 		}
-		if i == 0 && bytes.Compare(key, low) < 0 || i > 0 && p.started && bytes.Compare(key, p.last) <= 0 {
+		if i == 0 && bytes.Compare(key, keys.low) < 0 || i > 0 && p.started && bytes.Compare(key, p.last) <= 0 {
 			return damaged("the keys of page %d are not in order", id)
 		}
-		if err := p.branch(binary.LittleEndian.Uint64(b[pageHeader+i*pageElement+8:]), key, depth+1, visit); err != nil {
+		below, err := keysOf(b, i, keys.high)
+		if err != nil {
+			return fmt.Errorf("page %d: %w", id, err)
+		}
+		if !p.wanted(below) {
+			continue
+		}
+		child := binary.LittleEndian.Uint64(b[pageHeader+i*pageElement+8:])
+		if err := p.branch(child, below, depth+1, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// leaf visits the entries of a page.
-func (p *pages) leaf(b, low []byte, visit visitor) error {
+// keysOf is the span of element i of a page: from its key to the next, or to the end of the page.
+func keysOf(page []byte, i int, end []byte) (s span, err error) {
+	if _, s.low, _, _, err = element(page, i); err != nil {
+		return s, err
+	}
+	s.high = end
+	if i+1 < int(countOf(page)) {
+		_, s.high, _, _, err = element(page, i+1)
+	}
+	return s, err
+}
+
+// leaf visits the entries of a page, whose keys are in a span.
+func (p *pages) leaf(b []byte, keys span, visit visitor) error {
 	for i := range int(countOf(b)) {
 		flags, key, rest, size, err := element(b, i)
 		if err != nil {
@@ -266,10 +314,19 @@ func (p *pages) leaf(b, low []byte, visit visitor) error {
 		if flags > 1 || uint64(size) > uint64(len(rest)) {
 			return damaged("an element lies outside of its page")
 		}
-		if bytes.Compare(key, low) < 0 || p.started && bytes.Compare(key, p.last) <= 0 {
+		if bytes.Compare(key, keys.low) < 0 || p.started && bytes.Compare(key, p.last) <= 0 {
 			return damaged("the keys of a page are not in order")
 		}
 		p.last, p.started = append(p.last[:0], key...), true
+		if p.only != nil {
+			own, err := keysOf(b, i, keys.high)
+			if err != nil {
+				return err
+			}
+			if !p.wanted(own) {
+				continue
+			}
+		}
 		if err := visit(key, rest[:size], flags == 1); err != nil {
 			return err
 		}
@@ -290,11 +347,11 @@ func (p *pages) bucket(value []byte, visit visitor) error {
 		return damaged("a small tree is no page")
 	}
 	p.last, p.started = p.last[:0], false
-	return p.leaf(inline, nil, visit)
+	return p.leaf(inline, span{}, visit)
 }
 
-// finish reads the list of free pages, when all trees were visited, and tells whether all pages are accounted for.
-func (p *pages) finish() error {
+// readFree reads the list of free pages.
+func (p *pages) readFree() error {
 	b, err := p.page(p.meta.freelist)
 	if err != nil {
 		return fmt.Errorf("list of free pages: %w", err)
@@ -315,6 +372,14 @@ func (p *pages) finish() error {
 		}
 	}
 	p.free = int(n)
+	return nil
+}
+
+// finish tells, when all trees were visited, whether all pages are accounted for.
+func (p *pages) finish() error {
+	if err := p.readFree(); err != nil {
+		return err
+	}
 	met := 2
 	for _, w := range p.used {
 		met += bits.OnesCount64(w)

@@ -2,7 +2,7 @@ package store
 
 import (
 	"encoding/binary"
-	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -22,9 +22,8 @@ const (
 	textValue   = 1
 )
 
-// appendRecord appends the record of row i of a batch, or says why the item cannot be stored. The rules are those of
-// the index, which sees the items only when they are on disk.
-func appendRecord(dst []byte, b *index.Batch, i int) ([]byte, error) {
+// appendRecord appends the record of row i of a batch that an index can hold.
+func appendRecord(dst []byte, b *index.Batch, i int) []byte {
 	var label string
 	var tags []string
 	var attributes map[string]index.Value
@@ -38,67 +37,41 @@ func appendRecord(dst []byte, b *index.Batch, i int) ([]byte, error) {
 		attributes = b.Attributes[i]
 	}
 	if label == "" && len(tags) == 0 && len(attributes) == 0 {
-		return dst, nil
+		return dst
 	}
 	flags := len(dst)
 	dst = append(dst, 0)
 	if label != "" {
-		if len(label) > index.MaxText {
-			return nil, fmt.Errorf("a label of %d bytes, and at most %d are allowed", len(label), index.MaxText)
-		}
 		dst[flags] |= hasLabel
 		dst = appendText(dst, label)
 	}
 	if len(tags) > 0 {
-		if len(tags) > index.MaxTags {
-			return nil, fmt.Errorf("%d tags, and at most %d are allowed", len(tags), index.MaxTags)
-		}
 		dst[flags] |= hasTags
 		dst = binary.AppendUvarint(dst, uint64(len(tags)))
 		for _, tag := range tags {
-			if tag == "" || len(tag) > index.MaxText {
-				return nil, fmt.Errorf("a tag of %d bytes, and 1 to %d are allowed", len(tag), index.MaxText)
-			}
 			dst = appendText(dst, tag)
 		}
 	}
 	if len(attributes) > 0 {
 		dst[flags] |= hasAttributes
-		return appendAttributes(dst, attributes)
+		dst = appendAttributes(dst, attributes)
 	}
-	return dst, nil
+	return dst
 }
 
-func appendAttributes(dst []byte, attributes map[string]index.Value) ([]byte, error) {
-	if len(attributes) > index.MaxAttributes {
-		return nil, fmt.Errorf("%d attributes, and at most %d are allowed", len(attributes), index.MaxAttributes)
-	}
-	names := make([]string, 0, len(attributes))
-	for name := range attributes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	dst = binary.AppendUvarint(dst, uint64(len(names)))
-	for _, name := range names {
-		if name == "" || len(name) > index.MaxText || name == "id" || name == "label" || name == "tag" {
-			return nil, fmt.Errorf("an attribute cannot be named %q", name[:min(len(name), 60)])
-		}
+func appendAttributes(dst []byte, attributes map[string]index.Value) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(attributes)))
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		dst = appendText(dst, name)
 		v := attributes[name]
 		if x, ok := v.Number(); ok {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, fmt.Errorf("attribute %q is %v: leave it out or give a finite number", name, x)
-			}
 			dst = binary.LittleEndian.AppendUint64(append(dst, numberValue), math.Float64bits(x))
 			continue
 		}
 		text, _ := v.Text()
-		if len(text) > index.MaxText {
-			return nil, fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed", name, len(text), index.MaxText)
-		}
 		dst = appendText(append(dst, textValue), text)
 	}
-	return dst, nil
+	return dst
 }
 
 func appendText(dst []byte, s string) []byte {
@@ -115,7 +88,7 @@ type records struct {
 // maxTexts bounds the texts that are remembered.
 const maxTexts = 1 << 16
 
-// parse fills the label, the tags and the attributes of an item from its record.
+// parse fills the label, the tags and the attributes of an item from its record, as they were given.
 func (r *records) parse(b []byte, it *index.Item) error {
 	it.Label, it.Tags, it.Attributes = "", nil, nil
 	if len(b) == 0 {
@@ -143,7 +116,7 @@ func (r *records) parse(b []byte, it *index.Item) error {
 		}
 	}
 	if r.bad || len(r.rest) > 0 {
-		return damaged("label, tags or attributes of id %s cannot be read", shown(it.ID))
+		return damaged("label, tags or attributes of id %s cannot be read", shortened(it.ID))
 	}
 	return nil
 }
@@ -193,7 +166,7 @@ func (r *records) value() index.Value {
 	case kind == numberValue && len(r.rest) >= 8:
 		x := math.Float64frombits(binary.LittleEndian.Uint64(r.rest))
 		r.rest = r.rest[8:]
-		return index.Number(x)
+		return index.Number(x + 0) // -0 is 0
 	}
 	r.fail()
 	return index.Value{}

@@ -1,9 +1,10 @@
 // Package store keeps an index on disk: one file, in which acknowledged writes survive a kill and a power cut.
 //
 // The file is a bbolt database; the items lie in it in the order of their ids, many to a block (block.go), every value
-// under a checksum. Opening reads the whole file once, checks it (pages.go, scan.go) and builds the index in memory,
-// which answers all searches. A write goes to disk first, in one transaction, and to memory when the disk has it.
-// docs/formats.md draws the file.
+// under a checksum. Opening reads the whole file once, checks it (pages.go, contents.go) and builds the index in
+// memory, which answers all searches. A write goes to disk first, in one transaction, and to memory when the disk has
+// it. A program that does one thing and ends leaves the items on disk instead, and reads what it needs
+// (selection.go). docs/formats.md draws the file.
 package store
 
 import (
@@ -20,15 +21,12 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
-	"hashgrove/internal/section"
 	"hashgrove/model"
 )
 
-// Errors, for errors.Is. A file that is there already matches fs.ErrExist, one that is not fs.ErrNotExist.
+// Errors, for errors.Is. A file that is there already matches fs.ErrExist, one that is not fs.ErrNotExist, and one that
+// cannot be read hamming.ErrDamaged, hamming.ErrKind or hamming.ErrVersion.
 var (
-	ErrDamaged  = section.ErrDamaged                       // a checksum, a size or the contents are wrong
-	ErrKind     = section.ErrKind                          // this is not an index
-	ErrVersion  = section.ErrVersion                       // written by a newer version
 	ErrLocked   = errors.New("the index is in use")        // by another process, or by another Store of this one
 	ErrReadOnly = errors.New("the index is read-only now") // opened so, or after a failure that only reopening clears
 	ErrClosed   = errors.New("the index is closed")
@@ -44,32 +42,35 @@ type Options struct {
 	Bits        int
 	Fingerprint hamming.Fingerprint
 
-	Note  string // for people; at most MaxNote bytes
+	Note  string // for people; at most 512 bytes
 	Index index.Config
 }
 
 // OpenOptions say how an index is opened.
 type OpenOptions struct {
 	ReadOnly bool // several programs may read an index at the same time, while none writes
+
+	// OnDisk leaves the items on disk, for a program that does one thing and ends: no index is built in memory, Select
+	// and Get read what they need, and Snapshot cannot be used. With ReadOnly opening reads a few pages, and
+	// whatever is read later is checked then.
+	OnDisk bool
+
 	Index    index.Config
-	Wait     time.Duration         // for other programs to let go of the file; 0 means a second, a negative number not at all
+	Wait     time.Duration         // for other programs to let go of the file; 0 means a second, below 0 not at all
 	Progress func(done, total int) // items read so far; may be nil
 }
 
-// Store is an index and its file. It is safe for concurrent use: writes come one after the other, searches go on
+// Store is an index and its file. It is safe for concurrent use: writes come one after the other, searches continue
 // meanwhile on snapshots.
 type Store struct {
-	path      string
-	real      string // the same, absolute and without links
-	head      head
-	model     *model.Model
-	modelFile []byte
-	index     *index.Index
-	readOnly  bool
-	recovered bool
-	free      int // pages that were free when the file was opened
+	path     string
+	real     string       // the same, absolute and without links
+	opened   *contents    // what the file held when it was opened; its head stays
+	index    *index.Index // nil when the items stay on disk
+	readOnly bool
+	progress func(done, total int)
 
-	write sync.Mutex // held by whoever changes the index or its file
+	write sync.Mutex // held by whoever changes the index or its file, or reads items from disk
 
 	mu       sync.Mutex // held briefly, for what follows
 	file     *file      // nil when closed
@@ -93,13 +94,13 @@ type Info struct {
 	Writes      uint64              `json:"writes"`     // transactions since it was created
 	FileBytes   int64               `json:"file_bytes"` // of which FreeBytes wait to be used again
 	FreeBytes   int64               `json:"free_bytes"`
-	Memory      index.Memory        `json:"memory"`
+	Memory      index.Memory        `json:"memory"`              // nothing when the items are on disk
 	ReadOnly    bool                `json:"read_only"`           // nothing can be written
 	Degraded    string              `json:"degraded,omitempty"`  // why, when it was opened to be written
-	Recovered   bool                `json:"recovered,omitempty"` // opening found the latest write unfinished and left it out
+	Recovered   bool                `json:"recovered,omitempty"` // the latest write was not finished, and is left out
 }
 
-// Create makes a new index at path and opens it. A file that is there is left alone, and an error.
+// Create makes a new index at path and opens it. An existing file is left alone, and an error.
 func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	h := head{bits: o.Bits, fingerprint: o.Fingerprint, created: time.Now().UTC().Truncate(time.Second), note: o.Note}
 	var modelFile bytes.Buffer
@@ -107,7 +108,8 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 		unknown := hamming.Fingerprint{}
 		h.bits, h.fingerprint = m.Encoder.Bits(), m.Fingerprint()
 		if o.Bits != 0 && o.Bits != h.bits || o.Fingerprint != unknown && o.Fingerprint != h.fingerprint {
-			return nil, fmt.Errorf("an index for codes of %d bits of model %v cannot hold model %v of %d bits", o.Bits, o.Fingerprint, h.fingerprint, h.bits)
+			return nil, fmt.Errorf("an index for codes of %d bits of model %v cannot hold model %v of %d bits",
+				o.Bits, o.Fingerprint, h.fingerprint, h.bits)
 		}
 		if err := model.Write(&modelFile, m); err != nil {
 			return nil, err
@@ -116,31 +118,31 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	if h.bits < 1 || h.bits > hamming.MaxBits {
 		return nil, fmt.Errorf("codes of %d bits, and 1 to %d are possible", h.bits, hamming.MaxBits)
 	}
-	if len(h.note) > MaxNote {
-		return nil, fmt.Errorf("a note of %d bytes, and at most %d are allowed", len(h.note), MaxNote)
+	if len(h.note) > maxNote {
+		return nil, fmt.Errorf("a note of %d bytes, and at most %d are allowed", len(h.note), maxNote)
 	}
-	if err := vacant(path); err != nil {
+	if err := checkVacant(path); err != nil {
 		return nil, err
 	}
 	// The file gets its name when it is whole: bbolt could not open one that a power cut left half made.
-	tmp, err := build(path, h, state{}, modelFile.Bytes(), nil)
+	tmp, err := draft{path, h, state{}, modelFile.Bytes()}.build(nil)
 	if err != nil {
 		return nil, err
 	}
 	defer os.Remove(tmp)
-	if err := place(tmp, path); err != nil {
+	if err := moveInto(tmp, path); err != nil {
 		return nil, err
 	}
 	return Open(ctx, path, OpenOptions{Index: o.Index})
 }
 
-// Open opens an index. All of the file is read and checked.
+// Open opens an index. All of the file is read and checked, unless it stays on disk to be read only.
 func Open(ctx context.Context, path string, o OpenOptions) (*Store, error) {
 	until := deadline(o.Wait)
 	for {
 		s, err := load(ctx, path, o, until)
 		if err != nil {
-			return nil, named(path, err)
+			return nil, withPath(path, err)
 		}
 		if s != nil {
 			return s, nil
@@ -158,8 +160,8 @@ func deadline(wait time.Duration) time.Time {
 	return time.Now().Add(wait)
 }
 
-// named says which file an error is about, unless it does so already.
-func named(path string, err error) error {
+// withPath says which file an error is about, unless it does so already.
+func withPath(path string, err error) error {
 	if pe := new(fs.PathError); err == nil || errors.As(err, &pe) {
 		return err
 	}
@@ -170,15 +172,7 @@ func named(path string, err error) error {
 // without an error means that someone wrote in between.
 func load(ctx context.Context, path string, o OpenOptions, until time.Time) (s *Store, err error) {
 	var in loader
-	f, c, err := inspect(ctx, path, until, func(c *contents, b *block) error {
-		if err := in.add(c, b); err != nil {
-			return err
-		}
-		if o.Progress != nil {
-			o.Progress(len(in.batch.IDs), int(c.items))
-		}
-		return nil
-	}, nil)
+	f, c, err := readFile(ctx, path, o, until, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -187,49 +181,68 @@ func load(ctx context.Context, path string, o OpenOptions, until time.Time) (s *
 			_ = f.Close()
 		}
 	}()
-	if !o.ReadOnly {
-		read, err := f.f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-		g, err := lock(ctx, path, false, until)
-		if err != nil {
-			return nil, err
-		}
-		f = g
-		now, err := f.f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		txid, err := f.txid()
-		if err != nil || txid != c.pages.meta.txid || !os.SameFile(read, now) {
-			return nil, err
-		}
-	}
 	real, err := realPath(path)
 	if err != nil {
 		return nil, err
 	}
 	if !o.ReadOnly {
-		sweep(real)
+		g, err := f.lockToWrite(ctx, path, c.pages.meta.txid, until)
+		if g == nil {
+			return nil, err
+		}
+		f = g
+		removeLeftovers(real)
 	}
-	x := index.New(c.bits, c.fingerprint, o.Index)
+	s = &Store{
+		path: path, real: real, opened: c, readOnly: o.ReadOnly, progress: o.Progress,
+		file: f, state: c.state, commit: (*bolt.Tx).Commit,
+	}
+	if o.OnDisk {
+		return s, nil
+	}
+	s.index = index.New(c.bits, c.fingerprint, o.Index)
 	if in.batch == nil {
 		in.batch = index.NewBatch(c.bits)
 	}
-	if err := x.Add(ctx, in.batch); err != nil {
+	if err := s.index.Add(ctx, in.batch); err != nil {
 		if ctx.Err() == nil {
 			err = damaged("%v", err)
 		}
 		return nil, err
 	}
-	return &Store{
-		path: path, real: real, head: c.head, model: c.model, modelFile: c.modelFile, index: x, readOnly: o.ReadOnly,
-		recovered: c.pages.meta.alone, free: c.pages.free, file: f, state: c.state, commit: (*bolt.Tx).Commit,
-	}, nil
+	return s, nil
+}
+
+// readFile opens a file to read it: all of it into the loader, all of it to check it before it is written to, or only
+// what it says about itself.
+func readFile(ctx context.Context, path string, o OpenOptions, until time.Time, in *loader) (*file, *contents, error) {
+	if !o.OnDisk {
+		return inspect(ctx, path, until, func(c *contents, b *block) error {
+			if err := in.add(c, b); err != nil {
+				return err
+			}
+			if o.Progress != nil {
+				o.Progress(len(in.batch.IDs), int(c.items))
+			}
+			return nil
+		}, nil)
+	}
+	if !o.ReadOnly {
+		return inspect(ctx, path, until, nil, nil)
+	}
+	f, err := openToRead(ctx, path, until)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := f.contents()
+	if err == nil {
+		err = c.pages.readFree()
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, c, nil
 }
 
 // loader makes one batch of all blocks.
@@ -240,13 +253,16 @@ type loader struct {
 
 func (l *loader) add(c *contents, b *block) error {
 	if l.batch == nil {
-		l.batch = &index.Batch{IDs: make([]index.ID, 0, c.items), Codes: hamming.NewCodes(int(c.items), c.bits), Fingerprint: c.fingerprint}
+		l.batch = &index.Batch{
+			IDs:   make([]index.ID, 0, c.items),
+			Codes: hamming.NewCodes(int(c.items), c.bits), Fingerprint: c.fingerprint,
+		}
 	}
 	x := l.batch
 	for i, id := range b.ids {
 		n := len(x.IDs)
 		if n == x.Codes.Len() || !x.Codes.SetBytes(n, b.code(i)) {
-			return damaged("the code of id %s has bits beyond %d, or there are too many", shown(id), c.bits)
+			return damaged("the code of id %s has bits beyond %d, or there are too many", shortened(id), c.bits)
 		}
 		x.IDs = append(x.IDs, id)
 		if b.records == nil {
@@ -274,21 +290,44 @@ func setAt[T any](column []T, i int, v T, any bool, n int) []T {
 	return column
 }
 
-// Snapshot returns the items as they are now.
-func (s *Store) Snapshot() *index.Snapshot { return s.index.Snapshot() }
+// Snapshot returns the items as they are now. It panics when they are on disk.
+func (s *Store) Snapshot() *index.Snapshot {
+	if s.index == nil {
+		panic("store: Snapshot of items that are on disk")
+	}
+	return s.index.Snapshot()
+}
 
-// Model is the copy in the index, or nil.
-func (s *Store) Model() *model.Model { return s.model }
+// Model returns the copy of the model in the index, or nil when it holds none.
+func (s *Store) Model() (*model.Model, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	c := s.opened
+	if c.modelFile == nil && c.hasModel() {
+		if s.file == nil {
+			return nil, ErrClosed
+		}
+		if err := c.readModel(); err != nil {
+			return nil, withPath(s.path, err)
+		}
+	}
+	m, err := c.decodeModel()
+	return m, withPath(s.path, err)
+}
 
 // Info tells what is known about the index.
 func (s *Store) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := s.index.Snapshot()
+	c := s.opened
 	i := Info{
-		Path: s.path, Items: x.Len(), Bits: s.head.bits, Fingerprint: s.head.fingerprint, HasModel: s.model != nil,
-		Note: s.head.note, Created: s.head.created, Writes: s.state.writes, Memory: x.Memory(),
-		ReadOnly: s.readOnly || s.degraded != "" || s.file == nil, Degraded: s.degraded, Recovered: s.recovered,
+		Path: s.path, Items: int(s.state.items), Bits: c.bits, Fingerprint: c.fingerprint, HasModel: c.hasModel(),
+		Note: c.note, Created: c.created, Writes: s.state.writes, Degraded: s.degraded, Recovered: c.pages.meta.alone,
+		ReadOnly: s.readOnly || s.degraded != "" || s.file == nil,
+	}
+	if s.index != nil {
+		x := s.index.Snapshot()
+		i.Items, i.Memory = x.Len(), x.Memory()
 	}
 	if s.file == nil {
 		return i
@@ -296,7 +335,7 @@ func (s *Store) Info() Info {
 	if info, err := s.file.f.Stat(); err == nil {
 		i.FileBytes = info.Size()
 	}
-	i.FreeBytes = int64(s.free) * pageSize
+	i.FreeBytes = int64(c.pages.free) * pageSize
 	if !s.readOnly {
 		stats := s.file.Stats()
 		i.FreeBytes = int64(stats.FreePageN+stats.PendingPageN) * pageSize

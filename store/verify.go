@@ -8,10 +8,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"hashgrove/hamming"
-	"hashgrove/index"
 )
 
-// Report is what Verify found.
+// Report is what checking a file has found.
 type Report struct {
 	Items       int                 `json:"items"`
 	Bits        int                 `json:"bits"`
@@ -29,9 +28,9 @@ type Report struct {
 // maxProblems is how many problems a report names.
 const maxProblems = 20
 
-// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts, model, and what bbolt checks itself.
-// What it finds is in the report; the first problem is also the error. Progress, which may be nil, gets the items
-// checked so far.
+// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts, model, and what bbolt checks
+// itself. What it finds is in the report; the first problem is also the error. Progress, which may be nil, gets the
+// items checked so far.
 func Verify(ctx context.Context, path string, progress func(done, total int)) (Report, error) {
 	var r Report
 	var first error
@@ -55,45 +54,44 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 		return b.check(c.bits, &texts)
 	}, problem)
 	if err != nil {
-		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
-			return r, named(path, err)
+		if !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
+			return r, withPath(path, err)
 		}
 		_ = problem(err)
-		return r, named(path, first)
+		return r, withPath(path, first)
 	}
 	defer f.Close()
-	r.Bits, r.Fingerprint, r.HasModel, r.Writes = c.bits, c.fingerprint, c.model != nil, c.writes
-	r.Pages, r.FreeBytes, r.Recovered = int(c.pages.meta.high), int64(c.pages.free)*pageSize, c.pages.meta.alone
 	if info, err := f.f.Stat(); err == nil {
-		r.FileBytes = info.Size()
+		met := r
+		r = c.report(info.Size())
+		r.Items, r.Blocks, r.Problems = met.Items, met.Blocks, met.Problems // as many as are sound
 	}
 	if first == nil { // bbolt may look at all pages only when they are sound
 		err = guard(func() error {
 			return f.View(func(tx *bolt.Tx) error {
 				for err := range tx.Check() {
-					_ = problem(fmt.Errorf("%w: %w", ErrDamaged, err))
+					_ = problem(fmt.Errorf("%w: %w", hamming.ErrDamaged, err))
 				}
 				return nil
 			})
 		})
 		if err != nil {
-			return r, named(path, err)
+			return r, withPath(path, err)
 		}
 	}
-	return r, named(path, first)
+	return r, withPath(path, first)
 }
 
 // check reports an item of a block that the index would refuse.
 func (b *block) check(bits int, texts *records) error {
-	// The index itself looks at the items, a block at a time.
 	one := loader{records: *texts}
 	c := &contents{head: head{bits: bits}, state: state{items: uint64(len(b.ids))}}
 	if err := one.add(c, b); err != nil {
 		return err
 	}
 	*texts = one.records
-	if err := index.New(bits, c.fingerprint, index.Config{Tables: -1}).Add(context.Background(), one.batch); err != nil {
-		return damaged("%v", err)
+	if err := one.batch.Check(bits); err != nil {
+		return asDamage(err)
 	}
 	return nil
 }

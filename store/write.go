@@ -19,11 +19,11 @@ func (s *Store) Add(ctx context.Context, b *index.Batch) error { return s.put(ct
 func (s *Store) Upsert(ctx context.Context, b *index.Batch) error { return s.put(ctx, b, true) }
 
 func (s *Store) put(ctx context.Context, b *index.Batch, replace bool) error {
-	if err := s.Snapshot().Accepts(b.Fingerprint); err != nil {
+	if err := s.opened.fingerprint.Accept(b.Fingerprint); err != nil {
 		return err
 	}
-	if b.Codes.Bits != s.head.bits {
-		return fmt.Errorf("codes of %d bits for an index of %d: encode with the model of the index", b.Codes.Bits, s.head.bits)
+	if err := b.Check(s.opened.bits); err != nil {
+		return err
 	}
 	x, err := newInsertion(b, replace)
 	if err != nil {
@@ -31,11 +31,12 @@ func (s *Store) put(ctx context.Context, b *index.Batch, replace bool) error {
 	}
 	s.write.Lock()
 	defer s.write.Unlock()
-	publish := s.index.Add
-	if replace {
-		publish = s.index.Upsert
-	}
-	_, err = s.update(ctx, x, func(ctx context.Context) error { return publish(ctx, b) })
+	_, err = s.update(ctx, x, func(ctx context.Context) error {
+		if replace {
+			return s.index.Upsert(ctx, b)
+		}
+		return s.index.Add(ctx, b)
+	})
 	return err
 }
 
@@ -49,16 +50,23 @@ func (s *Store) Delete(ctx context.Context, ids ...index.ID) (int, error) {
 	return s.remove(ctx, ids, index.IDs(ids...))
 }
 
-// DeleteWhere removes the items that the filter lets through and returns how many there were.
+// DeleteWhere removes the items that match the filter and returns how many there were.
 func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	x := s.Snapshot()
-	if x.Count(f) == 0 {
-		return 0, s.writable()
+	if err := s.writable(); err != nil {
+		return 0, err
+	}
+	var x *index.Snapshot
+	var err error
+	if s.index != nil {
+		x = s.index.Snapshot()
+	} else if x, err = s.readSnapshot(ctx, f); err != nil {
+		return 0, withPath(s.path, err)
 	}
 	// Everything is within this radius.
-	all, err := x.Within(ctx, make([]uint64, (s.head.bits+63)/64), s.head.bits, index.Options{Filter: f})
+	bits := s.opened.bits
+	all, err := x.Within(ctx, make([]uint64, (bits+63)/64), bits, index.Options{Filter: f})
 	if err != nil {
 		return 0, err
 	}
@@ -81,7 +89,7 @@ func (s *Store) remove(ctx context.Context, ids []index.ID, f index.Filter) (int
 func (s *Store) writable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file != nil && !s.readOnly && s.degraded == "" && !s.file.stands(s.real) {
+	if s.file != nil && !s.readOnly && s.degraded == "" && !s.file.isAt(s.real) {
 		s.degraded = "another file, or none, has its place at " + s.path
 	}
 	switch {
@@ -95,8 +103,8 @@ func (s *Store) writable() error {
 	return nil
 }
 
-// update makes edits on disk and then in memory. It returns the number of items that are gone or were replaced. The
-// caller holds the lock of writers.
+// update makes edits on disk and then, where there is an index in memory, publishes them there. It returns the number
+// of items that are gone or were replaced. The caller holds the lock of writers.
 //
 // A write that fails changes nothing, and the next one may succeed. There are exceptions, after which the index can be
 // read but not written until it is opened again: when bbolt wrote the header of a transaction but could not sync it,
@@ -112,7 +120,7 @@ func (s *Store) update(ctx context.Context, e edits, publish func(context.Contex
 	if e.len() == 0 {
 		return 0, nil
 	}
-	c := change{state: s.state, size: (s.head.bits + 7) / 8}
+	c := change{state: s.state, size: (s.opened.bits + 7) / 8}
 	before, committing := uint64(0), false
 	s.file.allocate()
 	var tx *bolt.Tx
@@ -134,35 +142,41 @@ func (s *Store) update(ctx context.Context, e edits, publish func(context.Contex
 	})
 	switch {
 	case err != nil:
-		return 0, s.failed(err, tx, committing, before)
+		return 0, s.afterFailure(err, tx, committing, before)
 	case !committing:
 		return 0, nil
 	}
 	s.mu.Lock()
 	s.state, s.dirty = c.state, true
 	s.mu.Unlock()
+	if s.index == nil {
+		return c.removed, nil
+	}
 	// The disk has it, so memory must have it too, even when the caller no longer waits.
 	if err := publish(context.WithoutCancel(ctx)); err != nil {
 		s.degrade("a write is on disk but not in memory: "+err.Error(), false)
-		return c.removed, fmt.Errorf("the write is on disk, but the index in memory did not take it: %w: open the index again", err)
+		return c.removed, fmt.Errorf("the write is on disk, but the index in memory did not take it: %w: "+
+			"open the index again", err)
 	}
 	return c.removed, nil
 }
 
-// failed decides what a write that failed leaves behind.
-func (s *Store) failed(err error, tx *bolt.Tx, committing bool, before uint64) error {
+// afterFailure decides what a write that failed leaves behind.
+func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uint64) error {
 	if p := new(panicError); errors.As(err, &p) {
 		// Rolling back opens bbolt's locks. When it fails too, closing the file would wait for them.
 		stuck := tx == nil || guard(tx.Rollback) != nil
 		s.degrade("the file could not be used: "+err.Error(), stuck)
-		return fmt.Errorf("%w: the index can still be searched; verify the file, and open it again or restore a backup", err)
+		return fmt.Errorf("%w: the index can still be searched; "+
+			"verify the file, and open it again or restore a backup", err)
 	}
 	if !committing {
 		return err
 	}
 	if now, e := s.file.txid(); e != nil || now != before {
 		s.degrade("a write was not synced and may or may not be on disk: "+err.Error(), false)
-		return fmt.Errorf("this write may or may not be on disk: %w: the index can still be searched; open it again to write", err)
+		return fmt.Errorf("this write may or may not be on disk: %w: "+
+			"the index can still be searched; open it again to write", err)
 	}
 	return fmt.Errorf("nothing of this write was kept, and all before it is safe: %w", err)
 }

@@ -16,17 +16,19 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/model"
+	"hashgrove/store"
 )
 
 // answer is what a search found and what is needed to print it.
 type answer struct {
-	path     string
-	snapshot *index.Snapshot
-	model    *model.Model // nil when the index has none
-	queries  *queries
-	results  []index.Result
-	vectors  map[index.ID][]float32 // of the hits, with --rerank
-	took     time.Duration
+	path    string
+	model   *model.Model // nil when the index has none, or it is not needed
+	queries *queries
+	items   *store.Selection
+	results []index.Result
+	found   [][]index.Item         // the items of the hits, by query
+	vectors map[index.ID][]float32 // of the hits, with --rerank
+	took    time.Duration
 }
 
 // searchReport is what search --json prints.
@@ -101,15 +103,17 @@ func (m *memoryReport) String() string {
 		size(m.Total), size(m.Codes), size(m.Postings), size(m.IDs), size(m.Columns), size(m.Tables))
 }
 
-// report collects the answer to one query.
-func (c *searchCommand) report(a *answer, q int) (queryReport, error) {
+// queryReport collects the answer to one query.
+func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 	r := queryReport{
 		Query: a.queries.names[q], Label: a.queries.labels[q], Hits: []hitReport{},
 		Code: hex.EncodeToString(a.queries.codes.AppendBytes(nil, q)),
 	}
-	for _, h := range a.results[q].Hits {
-		item, _ := a.snapshot.Get(h.ID)
-		hit := hitReport{ID: h.ID, Distance: h.Distance, Label: item.Label, Tags: item.Tags, Attributes: item.Attributes}
+	for i, h := range a.results[q].Hits {
+		item := a.found[q][i]
+		hit := hitReport{
+			ID: h.ID, Distance: h.Distance, Label: item.Label, Tags: item.Tags, Attributes: item.Attributes,
+		}
 		if c.reranked() {
 			hit.Score = &h.Score
 		}
@@ -132,9 +136,10 @@ func (c *searchCommand) print(a *answer) error {
 	if c.to == "csv" && !c.json {
 		return c.printCSV(a)
 	}
-	s := a.snapshot
+	s := a.items
 	all := searchReport{
-		Index: a.path, Items: s.Len(), Bits: s.Bits(), Fingerprint: s.Fingerprint().String(), Seconds: a.took.Seconds(), Results: []queryReport{},
+		Index: a.path, Items: s.Len(), Bits: s.Bits(), Fingerprint: s.Fingerprint().String(), Seconds: a.took.Seconds(),
+		Results: []queryReport{},
 	}
 	if c.explain {
 		all.Memory = memoryOf(s.Memory())
@@ -143,7 +148,7 @@ func (c *searchCommand) print(a *answer) error {
 		}
 	}
 	for q := range a.results {
-		r, err := c.report(a, q)
+		r, err := c.queryReport(a, q)
 		if err != nil {
 			return err
 		}
@@ -266,7 +271,7 @@ func (c *searchCommand) printCSV(a *answer) error {
 	if len(fields) == 0 {
 		var every []hitReport
 		for q := range a.results {
-			r, err := c.report(a, q)
+			r, err := c.queryReport(a, q)
 			if err != nil {
 				return err
 			}
@@ -278,7 +283,7 @@ func (c *searchCommand) printCSV(a *answer) error {
 		return err
 	}
 	for q := range a.results {
-		r, err := c.report(a, q)
+		r, err := c.queryReport(a, q)
 		if err != nil {
 			return err
 		}
@@ -317,9 +322,9 @@ type reasonReport struct {
 
 // why explains the first hit: by bits, and by features where both vectors are at hand.
 func (a *answer) why(q int) (*matchReport, error) {
-	id := a.results[q].Hits[0].ID
-	item, _ := a.snapshot.Get(id)
-	r := &matchReport{ID: id, Match: hamming.Compare(a.queries.codes.Row(q), item.Code, a.snapshot.Bits())}
+	item := a.found[q][0]
+	id := item.ID
+	r := &matchReport{ID: id, Match: hamming.Compare(a.queries.codes.Row(q), item.Code, a.items.Bits())}
 	hit, ok := a.vectors[id]
 	if !ok || a.model == nil {
 		return r, nil
@@ -374,7 +379,8 @@ func runs(list []int) string {
 
 // printWhy prints the bits of the first hit, and the strongest reason of each, the bits that differ first.
 func (c *searchCommand) printWhy(a *answer, r queryReport) {
-	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n", printable(r.Query), printable(r.Why.ID.String()), runs(r.Why.Differ))
+	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n",
+		printable(r.Query), printable(r.Why.ID.String()), runs(r.Why.Differ))
 	fmt.Fprintf(c.out, "and agree in the bits: %s\n", runs(r.Why.Agree))
 	if len(r.Why.Bits) == 0 {
 		return
@@ -396,7 +402,8 @@ func (c *searchCommand) printWhy(a *answer, r queryReport) {
 			if a.model.Encoder.Kind() == "linear" {
 				threshold = "" // a hyperplane has none
 			}
-			t.AppendRow(table.Row{b.Bit, map[bool]string{false: "differs", true: "agrees"}[agree], printable(x.Name), threshold, x.A, x.B})
+			verdict := map[bool]string{false: "differs", true: "agrees"}[agree]
+			t.AppendRow(table.Row{b.Bit, verdict, printable(x.Name), threshold, x.A, x.B})
 		}
 	}
 	t.Render()

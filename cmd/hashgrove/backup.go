@@ -37,7 +37,7 @@ func (a *app) backup() *cobra.Command {
 		Use:   "backup INDEX -o FILE",
 		Short: "Copy an index to a file that was checked",
 		Long: `Write a copy of an index as it is now, check it, and only then give it its name. A backup is itself an
-index: it can be searched, verified and restored. A file that is there is left alone.`,
+index: it can be searched, verified and restored. An existing file is left alone.`,
 		Example: `  hashgrove backup items.hgi -o items.backup`,
 		Args:    one("an index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,15 +45,16 @@ index: it can be searched, verified and restored. A file that is there is left a
 				return usagef("backup needs -o FILE, the file to write")
 			}
 			began := time.Now()
-			s, err := a.openIndex(cmd.Context(), args[0], true)
+			s, err := a.openToRead(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			if err := s.BackupFile(cmd.Context(), output); err != nil {
+			r, err := s.BackupFile(cmd.Context(), output)
+			if err != nil {
 				return err
 			}
-			return a.printCopy(cmd.Context(), "backup", output, began)
+			return a.printCopy("backup", output, r, began)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write")
@@ -65,7 +66,7 @@ func (a *app) restore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE -o INDEX",
 		Short: "Make an index of a backup",
-		Long: `Check a backup and copy it to a new index, all or nothing. An index that is there is left alone: remove it, or
+		Long: `Check a backup and copy it to a new index, all or nothing. An existing file is left alone: remove it, or
 restore under another name. Nothing but the new file is written.`,
 		Example: `  hashgrove restore items.backup -o again.hgi`,
 		Args:    one("a backup"),
@@ -74,10 +75,11 @@ restore under another name. Nothing but the new file is written.`,
 				return usagef("restore needs -o INDEX, the index to make")
 			}
 			began := time.Now()
-			if err := store.Restore(cmd.Context(), args[0], output); err != nil {
+			r, err := store.Restore(cmd.Context(), args[0], output)
+			if err != nil {
 				return err
 			}
-			return a.printCopy(cmd.Context(), "index", output, began)
+			return a.printCopy("index", output, r, began)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the index to make")
@@ -85,16 +87,13 @@ restore under another name. Nothing but the new file is written.`,
 }
 
 // printCopy tells what is in a file that was just written.
-func (a *app) printCopy(ctx context.Context, what, path string, began time.Time) error {
-	v, err := store.Verify(ctx, path, nil)
-	if err != nil {
-		return err
-	}
+func (a *app) printCopy(what, path string, v store.Report, began time.Time) error {
 	r := copyReport{path, v.Items, v.Bits, v.Fingerprint.String(), v.FileBytes, time.Since(began).Seconds()}
 	if a.json {
 		return a.printJSON(r)
 	}
-	fmt.Fprintf(a.out, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s\n", path, what, r.Items, r.Bits, r.Fingerprint, size(int(r.FileBytes)), r.Seconds)
+	fmt.Fprintf(a.out, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s\n",
+		path, what, r.Items, r.Bits, r.Fingerprint, size(int(r.FileBytes)), r.Seconds)
 	return nil
 }
 
@@ -110,8 +109,8 @@ func (a *app) migrate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate INDEX --model MODEL --vectors DATA",
 		Short: "Encode the items of an index anew, with another model",
-		Long: `Encode the items of an index with another model from their vectors or pictures, by id, or by row where the data
-have no ids. Every item needs its vector; vectors of other ids are ignored. Labels, tags and attributes stay.
+		Long: `Encode the items of an index with another model from their vectors or pictures, by id, or by row where
+the data have no ids. Every item needs its vector; vectors of other ids are ignored. Labels, tags and attributes stay.
 The new index takes the place of the old one in one step: after an error or a kill the old one is as it was.`,
 		Example: `  hashgrove migrate again.hgi --model longer.hgm --vectors items.csv --vectors new.csv --label category --id sku`,
 		Args:    one("an index"),
@@ -120,7 +119,7 @@ The new index takes the place of the old one in one step: after an error or a ki
 	f := cmd.Flags()
 	c.data.bind(f, "")
 	f.StringVarP(&c.model, "model", "m", "", "the new model")
-	f.StringArrayVar(&c.vectors, "vectors", nil, "vectors or pictures of the items; may be given several times")
+	f.StringArrayVar(&c.vectors, "vectors", nil, "vectors or pictures of the items; may be repeated")
 	return cmd
 }
 
@@ -138,7 +137,7 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	tick, end := c.counted("encoding")
-	err = store.Migrate(ctx, path, m, src, tick)
+	r, err := store.Migrate(ctx, path, m, src, tick)
 	end()
 	if err != nil {
 		return err
@@ -146,5 +145,5 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if bad, first := set.Bad(); bad > 0 {
 		c.note("dropped %d bad rows, the first: %v", bad, first[0])
 	}
-	return c.printCopy(ctx, "index", path, began)
+	return c.printCopy("index", path, r, began)
 }

@@ -53,11 +53,12 @@ func (a *app) counted(what string) (tick func(done, total int), end func()) {
 	}
 }
 
-// openIndex opens an index; whoever only reads lets others read too.
-func (a *app) openIndex(ctx context.Context, path string, readOnly bool) (*store.Store, error) {
+// openIndex opens an index for one job, which leaves the items on disk, or for many searches.
+func (a *app) openIndex(ctx context.Context, path string, o store.OpenOptions) (*store.Store, error) {
 	tick, end := a.counted("opening")
 	defer end()
-	s, err := store.Open(ctx, path, store.OpenOptions{ReadOnly: readOnly, Index: index.Config{Threads: a.threads}, Progress: tick})
+	o.Index.Threads, o.Progress = a.threads, tick
+	s, err := store.Open(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +66,16 @@ func (a *app) openIndex(ctx context.Context, path string, readOnly bool) (*store
 		a.warn([]string{path + ": the last write was not finished and is left out"})
 	}
 	return s, nil
+}
+
+// openToRead opens an index to read a part of it; others may read it at the same time.
+func (a *app) openToRead(ctx context.Context, path string) (*store.Store, error) {
+	return a.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, OnDisk: true})
+}
+
+// openToWrite opens an index for one write.
+func (a *app) openToWrite(ctx context.Context, path string) (*store.Store, error) {
+	return a.openIndex(ctx, path, store.OpenOptions{OnDisk: true})
 }
 
 // closed closes an index and returns the error of the work before, or that of closing.
@@ -88,8 +99,8 @@ func (a *app) indexBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build INDEX DATA... --model MODEL",
 		Short: "Make an index of vectors, pictures or codes",
-		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one of a code file; --model
-then is needed only to search by vectors later. Ids, labels and tags come from the data. Rows without ids go by
+		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one of a code file; then
+--model is needed only to search by vectors later. Ids, labels and tags come from the data. Rows without ids go by
 their numbers, counted from 0, and pictures by their paths.
 
 ` + attributesHelp,
@@ -118,7 +129,7 @@ items: all of them, or none when one of the ids is there already. --upsert repla
 		RunE: func(cmd *cobra.Command, args []string) error { return c.add(cmd.Context(), args[0], args[1:]) },
 	}
 	c.items.bind(cmd.Flags())
-	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "replace items whose ids are there")
+	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "replace items whose ids are in the index")
 	return cmd
 }
 
@@ -140,12 +151,31 @@ type indexReport struct {
 	Seconds     float64       `json:"seconds"`
 }
 
-func reportOf(s *store.Store, path string, began time.Time) *indexReport {
-	snapshot, info := s.Snapshot(), s.Info()
-	return &indexReport{
-		Index: path, Items: snapshot.Len(), Bits: snapshot.Bits(), Codes: snapshot.Codes(), Fingerprint: snapshot.Fingerprint().String(),
-		Memory: memoryOf(info.Memory), FileBytes: info.FileBytes, Seconds: time.Since(began).Seconds(),
+// report is what is known about an index. Counting distinct codes reads all of them, so only --json tells their number.
+func (a *app) report(ctx context.Context, s *store.Store, began time.Time) (*indexReport, error) {
+	i := s.Info()
+	r := &indexReport{
+		Index: i.Path, Items: i.Items, Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
+		FileBytes: i.FileBytes, Seconds: time.Since(began).Seconds(),
 	}
+	if a.json {
+		var err error
+		if r.Codes, r.Memory, err = needs(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// needs is the number of distinct codes of an index, and the memory that it takes for many searches, labels, tags and
+// attributes apart.
+func needs(ctx context.Context, s *store.Store) (int, *memoryReport, error) {
+	x, err := s.Select(ctx, index.Filter{})
+	if err != nil {
+		return 0, nil, err
+	}
+	n, codes := x.Len(), x.Codes()
+	return codes, memoryOf(index.Estimate(n, x.Bits(), 0, float64(codes)/float64(max(n, 1)))), nil
 }
 
 func (c *addCommand) build(ctx context.Context, path string, args []string) (err error) {
@@ -168,18 +198,23 @@ func (c *addCommand) build(ctx context.Context, path string, args []string) (err
 		return err
 	}
 	estimate := index.Estimate(n, in.bits, 0, 1).Total()
-	c.note("%d items of %d bits will take about %s of memory, and labels, tags and attributes on top; less when codes are equal", n, in.bits, size(estimate))
+	c.note("%d items of %d bits will take about %s of memory, and labels, tags and attributes on top; "+
+		"less when codes are equal", n, in.bits, size(estimate))
 	b, err := in.read(ctx, c.app, n)
 	if err != nil {
 		return err
 	}
 	if m != nil && b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
-		return fmt.Errorf("%s: codes of model %v, but --model is %v: give the model that made them", args[0], b.Fingerprint, m.Fingerprint())
+		return fmt.Errorf("%s: codes of model %v, but --model is %v: give the model that made them",
+			args[0], b.Fingerprint, m.Fingerprint())
 	}
 	if m != nil && b.Codes.Bits != m.Encoder.Bits() {
-		return fmt.Errorf("%s: codes of %d bits, but --model makes %d: give the model that made them", args[0], b.Codes.Bits, m.Encoder.Bits())
+		return fmt.Errorf("%s: codes of %d bits, but --model makes %d: give the model that made them",
+			args[0], b.Codes.Bits, m.Encoder.Bits())
 	}
-	s, err := store.Create(ctx, path, store.Options{Model: m, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads}})
+	s, err := store.Create(ctx, path, store.Options{
+		Model: m, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads},
+	})
 	if err != nil {
 		return err
 	}
@@ -192,8 +227,12 @@ func (c *addCommand) build(ctx context.Context, path string, args []string) (err
 	if err := s.Add(ctx, b); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	r := reportOf(s, path, began)
-	r.Added, r.Bad, r.Estimate = r.Items, in.bad, estimate
+	x := s.Snapshot()
+	r := &indexReport{
+		Index: path, Items: x.Len(), Added: x.Len(), Bad: in.bad, Bits: x.Bits(), Codes: x.Codes(),
+		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: memoryOf(x.Memory()),
+		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(),
+	}
 	if c.json {
 		return c.printJSON(r)
 	}
@@ -204,12 +243,16 @@ func (c *addCommand) build(ctx context.Context, path string, args []string) (err
 
 func (c *addCommand) add(ctx context.Context, path string, args []string) (err error) {
 	began := time.Now()
-	s, err := c.openIndex(ctx, path, false)
+	s, err := c.openToWrite(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = closed(s, err) }()
-	in, err := c.items.open(s.Model(), args, path+" has none: it was built from codes")
+	m, err := s.Model()
+	if err != nil {
+		return err
+	}
+	in, err := c.items.open(m, args, path+" has none: it was built from codes")
 	if err != nil {
 		return err
 	}
@@ -217,16 +260,23 @@ func (c *addCommand) add(ctx context.Context, path string, args []string) (err e
 	if err != nil {
 		return err
 	}
-	before := s.Snapshot().Len()
+	before := s.Info()
 	b, err := in.read(ctx, c.app, n)
 	if err != nil {
 		return err
 	}
-	if err := s.Snapshot().Accepts(b.Fingerprint); err != nil {
+	if err := before.Fingerprint.Accept(b.Fingerprint); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	if _, there := s.Snapshot().Get(index.Int(0)); there && !in.named && !c.upsert {
-		return fmt.Errorf("%s: its rows have no ids, so they go by their numbers, and %s has an item 0 already: --id names a column, --ids a file with ids", args[0], path)
+	if !in.named && !c.upsert {
+		_, there, err := s.Get(ctx, index.Int(0))
+		if err != nil {
+			return err
+		}
+		if there {
+			return fmt.Errorf("%s: its rows have no ids, so they go by their numbers, and %s has an item 0 already: "+
+				"--id names a column, --ids a file with ids", args[0], path)
+		}
 	}
 	write := s.Add
 	if c.upsert {
@@ -235,13 +285,17 @@ func (c *addCommand) add(ctx context.Context, path string, args []string) (err e
 	if err := write(ctx, b); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	r := reportOf(s, path, began)
-	r.Added, r.Bad = r.Items-before, in.bad
+	r, err := c.report(ctx, s, began)
+	if err != nil {
+		return err
+	}
+	r.Added, r.Bad = r.Items-before.Items, in.bad
 	r.Replaced = len(b.IDs) - r.Added
 	if c.json {
 		return c.printJSON(r)
 	}
-	fmt.Fprintf(c.out, "%s: %d items added, %d replaced, %d now, %.1f s\n", path, r.Added, r.Replaced, r.Items, r.Seconds)
+	fmt.Fprintf(c.out, "%s: %d items added, %d replaced, %d now, %.1f s\n",
+		path, r.Added, r.Replaced, r.Items, r.Seconds)
 	return nil
 }
 
@@ -257,8 +311,8 @@ func (a *app) indexDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete INDEX --ids A,B | --ids-file FILE | --where FILTER",
 		Short: "Delete items from an index",
-		Long: `Delete items by id, or all that a filter lets through; "hashgrove help search" explains filters. Ids that are
-not there are counted and are no error.`,
+		Long: `Delete items by id, or all that match a filter; "hashgrove help search" explains filters. Ids that are not
+in the index are counted; they are not an error.`,
 		Example: `  hashgrove index delete items.hgi --ids new-0,new-1
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5'`,
 		Args: atLeast(1, "an index"),
@@ -267,7 +321,7 @@ not there are counted and are no error.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&c.ids, "ids", nil, "ids of the items")
 	f.StringVar(&c.file, "ids-file", "", "file with an id per line")
-	f.StringVar(&c.where, "where", "", "filter that lets the items through")
+	f.StringVar(&c.where, "where", "", "filter that the items match")
 	return cmd
 }
 
@@ -294,7 +348,7 @@ func (c *deleteCommand) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := c.openIndex(ctx, args[0], false)
+	s, err := c.openToWrite(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -309,7 +363,10 @@ func (c *deleteCommand) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	r := reportOf(s, args[0], began)
+	r, err := c.report(ctx, s, began)
+	if err != nil {
+		return err
+	}
 	r.Deleted, r.Missing = deleted, missing
 	if c.json {
 		return c.printJSON(r)
@@ -365,7 +422,7 @@ func (a *app) indexCompact() *cobra.Command {
 		Args:    atLeast(1, "an index"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			began := time.Now()
-			s, err := a.openIndex(cmd.Context(), args[0], false)
+			s, err := a.openToWrite(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -374,11 +431,15 @@ func (a *app) indexCompact() *cobra.Command {
 			if err := s.Compact(cmd.Context()); err != nil {
 				return err
 			}
-			r := reportOf(s, args[0], began)
+			r, err := a.report(cmd.Context(), s, began)
+			if err != nil {
+				return err
+			}
 			if a.json {
 				return a.printJSON(r)
 			}
-			fmt.Fprintf(a.out, "%s: %d items, %s on disk before, %s now\n", args[0], r.Items, size(int(before)), size(int(r.FileBytes)))
+			fmt.Fprintf(a.out, "%s: %d items, %s on disk before, %s now\n",
+				args[0], r.Items, size(int(before)), size(int(r.FileBytes)))
 			return nil
 		},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"hashgrove/feature"
 	"hashgrove/hamming"
+	"hashgrove/internal/section"
 	"hashgrove/model"
 	"hashgrove/store"
 )
@@ -91,30 +92,30 @@ type fileReport struct {
 }
 
 // readAny reads a file of any kind whole; what an index says is left to the caller.
-func (a *app) readAny(ctx context.Context, path string, index func(ctx context.Context, path string) (*fileReport, error)) (*fileReport, error) {
-	m, err := model.ReadFile(path)
-	if err == nil {
-		f := &fileReport{
-			File: path, Type: "model", Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
-			Kind: m.Encoder.Kind(), Dims: m.Encoder.Dim(), Info: &m.Info, encoder: m.Encoder,
-		}
-		if m.Features != nil {
-			f.Features = m.Features.Kind()
-		}
-		return f, nil
-	}
-	if !errors.Is(err, model.ErrKind) {
+func (a *app) readAny(
+	ctx context.Context, path string, readIndex func(ctx context.Context, path string) (*fileReport, error),
+) (*fileReport, error) {
+	kind, _, err := section.FileKind(path)
+	if err != nil {
 		return nil, err
 	}
-	if e, err := feature.ReadFile(path); err == nil {
-		return &fileReport{File: path, Type: "features", Fingerprint: hamming.Fingerprint(feature.Fingerprint(e)).String(), Kind: e.Kind(), Dims: e.Dim()}, nil
-	} else if !errors.Is(err, model.ErrKind) {
-		return nil, err
+	switch kind {
+	case section.Model:
+		return readModel(path)
+	case section.Features:
+		e, err := feature.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return &fileReport{
+			File: path, Type: "features", Fingerprint: hamming.Fingerprint(feature.Fingerprint(e)).String(),
+			Kind: e.Kind(), Dims: e.Dim(),
+		}, nil
 	}
-	f, err := hamming.ReadFile(path)
+	f, err := hamming.ReadFile(path) // a NumPy array, too
 	if errors.Is(err, hamming.ErrKind) {
-		r, err := index(ctx, path)
-		if errors.Is(err, store.ErrKind) {
+		r, err := readIndex(ctx, path)
+		if errors.Is(err, hamming.ErrKind) {
 			return nil, fmt.Errorf("%s: neither a model, nor codes, nor features, nor an index", path)
 		}
 		return r, err
@@ -126,6 +127,21 @@ func (a *app) readAny(ctx context.Context, path string, index func(ctx context.C
 		File: path, Type: "codes", Bits: f.Codes.Bits, Fingerprint: f.Fingerprint.String(),
 		Codes: f.Codes.Len(), IDs: f.IDs != nil,
 	}, nil
+}
+
+func readModel(path string) (*fileReport, error) {
+	m, err := model.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &fileReport{
+		File: path, Type: "model", Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
+		Kind: m.Encoder.Kind(), Dims: m.Encoder.Dim(), Info: &m.Info, encoder: m.Encoder,
+	}
+	if m.Features != nil {
+		f.Features = m.Features.Kind()
+	}
+	return f, nil
 }
 
 // checkIndex checks all of an index. The first problem is the error; others are printed before it.
@@ -148,9 +164,9 @@ func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) 
 	}, nil
 }
 
-// lookIntoIndex opens an index and tells what is known about it.
-func (a *app) lookIntoIndex(ctx context.Context, path string) (*fileReport, error) {
-	s, err := a.openIndex(ctx, path, true)
+// summarizeIndex opens an index and tells what is known about it.
+func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, error) {
+	s, err := a.openToRead(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -158,9 +174,16 @@ func (a *app) lookIntoIndex(ctx context.Context, path string) (*fileReport, erro
 	i := s.Info()
 	f := &fileReport{
 		File: path, Type: "index", Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
-		Items: &i.Items, Distinct: s.Snapshot().Codes(), Memory: memoryOf(i.Memory), FileBytes: i.FileBytes, FreeBytes: i.FreeBytes, Writes: i.Writes, Note: i.Note,
+		Items: &i.Items, FileBytes: i.FileBytes, FreeBytes: i.FreeBytes, Writes: i.Writes, Note: i.Note,
 	}
-	if m := s.Model(); m != nil {
+	if f.Distinct, f.Memory, err = needs(ctx, s); err != nil {
+		return nil, err
+	}
+	m, err := s.Model()
+	if err != nil {
+		return nil, err
+	}
+	if m != nil {
 		f.Kind, f.Dims = m.Encoder.Kind(), m.Encoder.Dim()
 		if m.Features != nil {
 			f.Features = m.Features.Kind()
@@ -170,7 +193,7 @@ func (a *app) lookIntoIndex(ctx context.Context, path string) (*fileReport, erro
 }
 
 func (a *app) describe(ctx context.Context, path string) error {
-	f, err := a.readAny(ctx, path, a.lookIntoIndex)
+	f, err := a.readAny(ctx, path, a.summarizeIndex)
 	if err != nil {
 		return err
 	}
@@ -178,7 +201,8 @@ func (a *app) describe(ctx context.Context, path string) error {
 		return a.printJSON(f)
 	}
 	if f.Type == "features" {
-		fmt.Fprintf(a.out, "%s: features of kind %s, %d dimensions, fingerprint %s\n", path, f.Kind, f.Dims, f.Fingerprint)
+		fmt.Fprintf(a.out, "%s: features of kind %s, %d dimensions, fingerprint %s\n",
+			path, f.Kind, f.Dims, f.Fingerprint)
 		return nil
 	}
 	fmt.Fprintf(a.out, "%s: %s of %d bits, fingerprint %s\n", path, f.Type, f.Bits, f.Fingerprint)
@@ -194,7 +218,8 @@ func (a *app) describe(ctx context.Context, path string) error {
 		a.printIndex(f)
 		return nil
 	}
-	fmt.Fprintf(a.out, "method %s, %s over %d dimensions, written by version %s\n", f.Info.Method, f.Kind, f.Dims, f.Info.Version)
+	fmt.Fprintf(a.out, "method %s, %s over %d dimensions, written by version %s\n",
+		f.Info.Method, f.Kind, f.Dims, f.Info.Version)
 	if f.Features != "" {
 		fmt.Fprintf(a.out, "takes pictures: it carries its own %s features\n", f.Features)
 	}
@@ -227,8 +252,10 @@ func (a *app) printIndex(f *fileReport) {
 	default:
 		fmt.Fprintln(a.out, "it holds no model: it is searched with codes")
 	}
-	fmt.Fprintf(a.out, "memory %v\n", f.Memory)
-	fmt.Fprintf(a.out, "file %s, of which %s are free, after %d writes\n", size(int(f.FileBytes)), size(int(f.FreeBytes)), f.Writes)
+	fmt.Fprintf(a.out, "memory for many searches: about %s, and labels, tags and attributes on top\n",
+		size(f.Memory.Total))
+	fmt.Fprintf(a.out, "file %s, of which %s are free, after %d writes\n",
+		size(int(f.FileBytes)), size(int(f.FreeBytes)), f.Writes)
 	if f.Note != "" {
 		fmt.Fprintf(a.out, "note: %s\n", printable(f.Note))
 	}
@@ -245,7 +272,8 @@ func (a *app) printBits(f *fileReport) {
 	step := (len(stats) + 15) / 16
 	for k := 0; k < len(stats); k++ {
 		if k%step == 0 || k == len(stats)-1 {
-			t.AppendRow(table.Row{k + 1, fmt.Sprintf("%.4f", stats[k].Objective), fmt.Sprintf("%.4f", stats[k].TrainError), stats[k].Trees})
+			objective, wrong := fmt.Sprintf("%.4f", stats[k].Objective), fmt.Sprintf("%.4f", stats[k].TrainError)
+			t.AppendRow(table.Row{k + 1, objective, wrong, stats[k].Trees})
 		}
 	}
 	t.Render()

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +12,9 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/section"
 	"hashgrove/model"
+	"hashgrove/store"
 	"hashgrove/vectors"
 )
 
@@ -40,8 +40,9 @@ func (q *queries) add(name, label string, code []uint64, vector []float32) {
 }
 
 // queries reads what the command line asks for: items of the index, codes in hexadecimal digits, a code file, or data.
-func (c *searchCommand) queries(ctx context.Context, path string, s *index.Snapshot, m *model.Model, args []string) (*queries, error) {
-	q := &queries{codes: hamming.NewCodes(0, s.Bits())}
+func (c *searchCommand) queries(ctx context.Context, s *store.Store, args []string) (*queries, error) {
+	info := s.Info()
+	q := &queries{codes: hamming.NewCodes(0, info.Bits)}
 	switch {
 	case len(c.ids) > 0:
 		for _, text := range c.ids {
@@ -49,19 +50,23 @@ func (c *searchCommand) queries(ctx context.Context, path string, s *index.Snaps
 			if err != nil {
 				return nil, usagef("--id: %w", err)
 			}
-			item, ok := s.Get(id)
+			item, ok, err := s.Get(ctx, id)
+			if err != nil {
+				return nil, err
+			}
 			if !ok {
-				return nil, fmt.Errorf("%s: no item has the id %q", path, text)
+				return nil, fmt.Errorf("%s: no item has the id %q", info.Path, text)
 			}
 			q.add(text, item.Label, item.Code, nil)
 		}
 		return q, nil
 	case len(c.codes) > 0:
-		one := hamming.NewCodes(1, s.Bits())
+		one := hamming.NewCodes(1, info.Bits)
 		for _, text := range c.codes {
 			b, err := hex.DecodeString(text)
 			if err != nil || !one.SetBytes(0, b) {
-				return nil, usagef("--code %s: a code of %d bits is %d hexadecimal digits, unused bits 0", text, s.Bits(), 2*one.Bytes())
+				return nil, usagef("--code %s: a code of %d bits is %d hexadecimal digits, unused bits 0",
+					text, info.Bits, 2*one.Bytes())
 			}
 			q.add(text, "", one.Row(0), nil)
 		}
@@ -74,25 +79,23 @@ func (c *searchCommand) queries(ctx context.Context, path string, s *index.Snaps
 	if coded {
 		return q, c.readCodes(q, args)
 	}
+	m, err := s.Model()
+	if err != nil {
+		return nil, err
+	}
 	if m == nil {
-		return nil, fmt.Errorf("%s holds no model to encode %s with: it was built from codes; search with a code file, --id or --code, or build it with --model", path, args[0])
+		return nil, fmt.Errorf("%s holds no model to encode %s with: it was built from codes; "+
+			"search with a code file, --id or --code, or build it with --model", info.Path, args[0])
 	}
 	return q, c.readVectors(ctx, q, m, args)
 }
 
 // codeFiles tells whether the arguments are code files; all of them must be, or none.
 func codeFiles(paths []string) (bool, error) {
-	magic := []byte("\x89HGC")
 	coded := 0
 	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			continue // it may be a pattern; whoever reads it knows
-		}
-		head := make([]byte, len(magic))
-		n, _ := f.Read(head)
-		f.Close()
-		if bytes.Equal(head[:n], magic) {
+		// An error is left to whoever reads the file: the path may be a pattern.
+		if kind, ok, _ := section.FileKind(path); ok && kind == section.Codes {
 			coded++
 		}
 	}
@@ -111,11 +114,13 @@ func (c *searchCommand) readCodes(q *queries, paths []string) error {
 			return err
 		}
 		if i > 0 && t.Fingerprint != q.fingerprint {
-			return fmt.Errorf("%s has codes of model %v, %s of model %v: search for one after the other", path, t.Fingerprint, paths[0], q.fingerprint)
+			return fmt.Errorf("%s has codes of model %v, %s of model %v: search for one after the other",
+				path, t.Fingerprint, paths[0], q.fingerprint)
 		}
 		q.fingerprint = t.Fingerprint
 		if t.Codes.Bits != q.codes.Bits {
-			return fmt.Errorf("%s: codes of %d bits for an index of %d: encode with the model of the index", path, t.Codes.Bits, q.codes.Bits)
+			return fmt.Errorf("%s: codes of %d bits for an index of %d: encode with the model of the index",
+				path, t.Codes.Bits, q.codes.Bits)
 		}
 		for r := range t.Codes.Len() {
 			if name := strconv.Itoa(first + r); c.wanted(first + r) {
@@ -183,7 +188,8 @@ func (c *searchCommand) wanted(row int) bool { return len(c.rows) == 0 || slices
 // allRows checks that every row that was asked for was there, and that there is anything to search for.
 func (c *searchCommand) allRows(q *queries, paths []string, rows int) error {
 	if len(c.rows) > 0 && slices.Max(c.rows) >= rows {
-		return fmt.Errorf("%s: there is no row %d: the rows are 0 to %d", strings.Join(paths, " "), slices.Max(c.rows), rows-1)
+		return fmt.Errorf("%s: there is no row %d: the rows are 0 to %d",
+			strings.Join(paths, " "), slices.Max(c.rows), rows-1)
 	}
 	if len(q.names) == 0 {
 		return fmt.Errorf("%s: there are no rows to search for", strings.Join(paths, " "))
@@ -202,14 +208,17 @@ func openFor(m *model.Model, d dataFlags, paths []string, threads int) (*dataset
 		return nil, nil, err
 	}
 	if src.Dim() != m.Encoder.Dim() {
-		return nil, nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d", paths[0], src.Dim(), m.Encoder.Dim())
+		return nil, nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d",
+			paths[0], src.Dim(), m.Encoder.Dim())
 	}
 	return set, src, nil
 }
 
 // itemVectors reads the vectors of some items, by id, or by the number of the row where the data have no ids, in one
 // pass and no more memory than they need.
-func (c *searchCommand) itemVectors(ctx context.Context, m *model.Model, ids map[index.ID]bool) (map[index.ID][]float32, error) {
+func (c *searchCommand) itemVectors(
+	ctx context.Context, m *model.Model, ids map[index.ID]bool,
+) (map[index.ID][]float32, error) {
 	d := c.items
 	d.skipBad, d.size, d.fit, d.grey = c.data.skipBad, c.data.size, c.data.fit, c.data.grey
 	set, err := d.open(c.rerank)

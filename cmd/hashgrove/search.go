@@ -14,6 +14,7 @@ import (
 
 	"hashgrove/index"
 	"hashgrove/model"
+	"hashgrove/store"
 )
 
 type searchCommand struct {
@@ -42,8 +43,8 @@ picture, which the model in the index encodes; a row of a code file; an item of 
 hexadecimal digits (--code). The answer is exact and in a fixed order: by distance, then by id. An item of the
 index finds itself, too.
 
---where lets only some items through: comparisons of label, tag, id and attributes with =, !=, <, <=, >, >= and
-in (...), "has NAME", and, or, not, and brackets, for instance
+--where finds only items that match a filter: comparisons of label, tag, id and attributes with =, !=, <, <=, >, >=
+and in (...), "has NAME", and, or, not, and brackets, for instance
   --where 'label = "boots" and price < 30 and not tag in ("sale", "old")'
 
 --margins puts items at the same distance in the order of how sure the query's bits are. --rerank orders the
@@ -66,21 +67,25 @@ The index is opened for reading only: several searches may run at once, but not 
 	f := cmd.Flags()
 	bindQueries(f, &c.data)
 	f.IntSliceVar(&c.rows, "row", nil, "search for these rows only, counted from 0; default all")
-	f.StringArrayVar(&c.ids, "id", nil, "search for what is like the item with this id; may be given several times")
-	f.StringArrayVar(&c.codes, "code", nil, "search for a code in hexadecimal digits; may be given several times")
-	f.IntVarP(&c.k, "k", "k", 10, "number of items to find; with --radius at most so many, and all by default")
+	f.StringArrayVar(&c.ids, "id", nil, "search for items like the one with this id; may be repeated")
+	f.StringArrayVar(&c.codes, "code", nil, "search for a code in hexadecimal digits; may be repeated")
+	f.IntVarP(&c.k, "k", "k", 10, "number of items to find; with --radius the most to find, all by default")
 	f.IntVar(&c.radius, "radius", 0, "find all items at this distance or less")
-	f.StringVar(&c.where, "where", "", "find only items that this filter lets through")
+	f.StringVar(&c.where, "where", "", "find only items that match this filter")
 	f.IntVar(&c.prefix, "prefix", 0, "search by the first bits, and order what is found by all bits; 0 means all")
 	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how sure the query's bits are")
-	f.StringArrayVar(&c.rerank, "rerank", nil, "vectors of the items, to order the shortlist by; may be given several times")
-	f.StringVar(&c.rerankBy, "rerank-by", "euclidean", "euclidean or cosine distance, or none to use the vectors for --explain alone")
-	f.IntVar(&c.shortlist, "shortlist", 0, "items that --prefix and --rerank look at; default ten times k, and at least 100")
+	f.StringArrayVar(&c.rerank, "rerank", nil, "vectors of the items to order the shortlist by; may be repeated")
+	f.StringVar(&c.rerankBy, "rerank-by", "euclidean",
+		"euclidean or cosine distance, or none to use the vectors for --explain alone")
+	f.IntVar(&c.shortlist, "shortlist", 0,
+		"number of items that --prefix and --rerank look at; default ten times k, and at least 100")
 	bindVectors(f, &c.items)
-	f.StringVar(&c.method, "method", "auto", "way to search: auto, scan, tables or list; the answer does not depend on it")
+	f.StringVar(&c.method, "method", "auto",
+		"search method: auto, scan, tables or list; the answer does not depend on it")
 	f.BoolVar(&c.explain, "explain", false, "tell how the search was done and why the first hit was found")
 	f.StringVar(&c.to, "to", "table", "form of the output: table or csv; --json is another")
-	f.StringSliceVar(&c.fields, "fields", nil, "what to print of the hits: query, rank, id, distance, score, label, tags or names of attributes")
+	f.StringSliceVar(&c.fields, "fields", nil,
+		"what to print of the hits: query, rank, id, distance, score, label, tags or names of attributes")
 	return cmd
 }
 
@@ -157,41 +162,69 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	if err != nil {
 		return usagef("--where: %w", err)
 	}
-	st, err := c.openIndex(ctx, path, true)
+	st, q, err := c.open(ctx, path, args)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	s, m := st.Snapshot(), st.Model()
-	if c.prefix > s.Bits() {
-		return usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, s.Bits())
-	}
-	q, err := c.queries(ctx, path, s, m, args)
-	if err != nil {
-		return err
-	}
-	if err := s.Accepts(q.fingerprint); err != nil {
+	if err := st.Info().Fingerprint.Accept(q.fingerprint); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	o := index.Options{
-		Filter: filter, Prefix: c.prefix, Shortlist: c.shortlist, Threads: c.threads, Explain: c.explain, Fingerprint: q.fingerprint,
+		Filter: filter, Prefix: c.prefix, Shortlist: c.shortlist, Threads: c.threads, Explain: c.explain,
+		Fingerprint: q.fingerprint,
 	}
 	if c.method != "auto" {
 		o.Method = index.Method(c.method)
 	}
-	if c.margins {
-		if o.Margins, err = margins(m, q); err != nil {
+	a := &answer{path: path, queries: q}
+	if c.margins || c.explain || len(c.rerank) > 0 {
+		if a.model, err = st.Model(); err != nil {
 			return err
 		}
 	}
-	began := time.Now()
-	results, vectors, err := c.find(ctx, s, m, q, o)
-	if err != nil {
+	if c.margins {
+		if o.Margins, err = margins(a.model, q); err != nil {
+			return err
+		}
+	}
+	if a.items, err = st.Select(ctx, filter); err != nil {
 		return err
 	}
-	return c.print(&answer{
-		path: path, snapshot: s, model: m, queries: q, results: results, vectors: vectors, took: time.Since(began),
-	})
+	began := time.Now()
+	if err := c.find(ctx, o, a); err != nil {
+		return err
+	}
+	a.took = time.Since(began)
+	return c.print(a)
+}
+
+// manyQueries is the number of queries from which building an index in memory costs less than it saves.
+const manyQueries = 1 << 10
+
+// open opens the index and reads the queries. The items stay on disk unless there are many queries, or the methods of
+// an index in memory are asked for.
+func (c *searchCommand) open(ctx context.Context, path string, args []string) (*store.Store, *queries, error) {
+	st, err := c.openToRead(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	info := st.Info()
+	if c.prefix > info.Bits {
+		return nil, nil, closed(st, usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, info.Bits))
+	}
+	q, err := c.queries(ctx, st, args)
+	if err != nil {
+		return nil, nil, closed(st, err)
+	}
+	if len(q.names) < manyQueries && !c.explain && c.method == "auto" {
+		return st, q, nil
+	}
+	if err := st.Close(); err != nil {
+		return nil, nil, err
+	}
+	st, err = c.openIndex(ctx, path, store.OpenOptions{ReadOnly: true})
+	return st, q, err
 }
 
 // margins is the scores of all queries before the sign.
@@ -201,7 +234,8 @@ func margins(m *model.Model, q *queries) ([]float32, error) {
 	}
 	b, ok := m.Encoder.(*model.Binned)
 	if !ok {
-		return nil, fmt.Errorf("--margins works with trees and linear functions, not with a model of kind %s", m.Encoder.Kind())
+		return nil, fmt.Errorf("--margins works with trees and linear functions, not with a model of kind %s",
+			m.Encoder.Kind())
 	}
 	all := make([]float32, 0, len(q.names)*b.Bits())
 	for i := range q.vectors.Rows {
@@ -214,33 +248,49 @@ func margins(m *model.Model, q *queries) ([]float32, error) {
 	return all, nil
 }
 
-// searchFor runs the queries with the given k.
-func (c *searchCommand) searchFor(ctx context.Context, s *index.Snapshot, q *queries, k int, o index.Options) ([]index.Result, error) {
+// find searches, orders what is found by float vectors when it should, and gets the items that are left. The vectors of
+// all items may be too many for the memory, so one pass over their file picks those of the shortlist.
+func (c *searchCommand) find(ctx context.Context, o index.Options, a *answer) (err error) {
+	k := c.k
+	if len(c.rerank) > 0 {
+		if o.Shortlist == 0 {
+			o.Shortlist = max(100, 10*min(c.k, index.MaxItems))
+		}
+		k = max(k, o.Shortlist)
+	}
 	if c.within {
 		if c.limit {
 			o.Limit = k
 		}
-		return s.WithinBatch(ctx, q.codes, c.radius, o)
+		a.results, err = a.items.WithinBatch(ctx, a.queries.codes, c.radius, o)
+	} else {
+		a.results, err = a.items.SearchBatch(ctx, a.queries.codes, k, o)
 	}
-	return s.SearchBatch(ctx, q.codes, k, o)
+	if err == nil && len(c.rerank) > 0 {
+		err = c.reorder(ctx, a)
+	}
+	if err != nil {
+		return err
+	}
+	var hits []index.Hit
+	for _, r := range a.results {
+		hits = append(hits, r.Hits...)
+	}
+	items, err := a.items.Items(ctx, hits)
+	if err != nil {
+		return err
+	}
+	for _, r := range a.results {
+		n := len(r.Hits)
+		a.found, items = append(a.found, items[:n]), items[n:]
+	}
+	return nil
 }
 
-// find searches, and orders by float vectors when it should. The vectors of the items may be too many for the memory:
-// a first search tells which are needed, one pass over the file picks them, and the same search again uses them.
-func (c *searchCommand) find(ctx context.Context, s *index.Snapshot, m *model.Model, q *queries, o index.Options) ([]index.Result, map[index.ID][]float32, error) {
-	if len(c.rerank) == 0 {
-		results, err := c.searchFor(ctx, s, q, c.k, o)
-		return results, nil, err
-	}
-	if o.Shortlist == 0 {
-		o.Shortlist = max(100, 10*min(c.k, index.MaxItems))
-	}
-	first, err := c.searchFor(ctx, s, q, max(c.k, o.Shortlist), o)
-	if err != nil {
-		return nil, nil, err
-	}
+// reorder orders the shortlists by the vectors of --rerank and keeps the first k of each.
+func (c *searchCommand) reorder(ctx context.Context, a *answer) (err error) {
 	needed := map[index.ID]bool{}
-	for _, r := range first {
+	for _, r := range a.results {
 		for _, h := range r.Hits {
 			needed[h.ID] = true
 		}
@@ -248,35 +298,39 @@ func (c *searchCommand) find(ctx context.Context, s *index.Snapshot, m *model.Mo
 	for _, text := range c.ids {
 		needed[index.Text(text)] = true
 	}
-	vectors, err := c.itemVectors(ctx, m, needed)
-	if err != nil {
-		return nil, nil, err
+	if a.vectors, err = c.itemVectors(ctx, a.model, needed); err != nil {
+		return err
 	}
-	if err := c.vectorsOfItems(q, vectors); err != nil {
-		return nil, nil, err
+	if err := c.vectorsOfItems(a.queries, a.vectors); err != nil {
+		return err
 	}
-	if c.rerankBy != "none" {
-		distance := euclidean
-		if c.rerankBy == "cosine" {
-			distance = cosine
+	most := c.k
+	if c.within && !c.limit {
+		most = math.MaxInt
+	}
+	distance := map[string]func(x, y []float32) float64{"euclidean": euclidean, "cosine": cosine}[c.rerankBy]
+	for q := range a.results {
+		r := &a.results[q]
+		if distance == nil {
+			r.Hits = r.Hits[:min(most, len(r.Hits))]
+			continue
 		}
-		o.Rerank = func(query int, hits []index.Hit, scores []float64) error {
-			x := q.vectors.Row(query)
-			for i, h := range hits {
-				y, ok := vectors[h.ID]
-				if !ok {
-					return fmt.Errorf("--rerank has no vector of the item %q", h.ID.String())
-				}
-				if len(x) != len(y) {
-					return fmt.Errorf("--rerank has vectors of %d dimensions, the query has %d", len(y), len(x))
-				}
-				scores[i] = distance(x, y)
+		x := a.queries.vectors.Row(q)
+		err := r.Rerank(most, func(h index.Hit) (float64, error) {
+			y, ok := a.vectors[h.ID]
+			if !ok {
+				return 0, fmt.Errorf("--rerank has no vector of the item %q", h.ID.String())
 			}
-			return nil
+			if len(x) != len(y) {
+				return 0, fmt.Errorf("--rerank has vectors of %d dimensions, the query has %d", len(y), len(x))
+			}
+			return distance(x, y), nil
+		})
+		if err != nil {
+			return fmt.Errorf("query %d: cannot rerank: %w", q, err)
 		}
 	}
-	results, err := c.searchFor(ctx, s, q, c.k, o)
-	return results, vectors, err
+	return nil
 }
 
 // vectorsOfItems gives the queries that are items of the index their vectors.

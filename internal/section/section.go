@@ -7,11 +7,13 @@ package section
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 	"slices"
 )
 
@@ -76,6 +78,34 @@ const (
 // magic has a byte that is no text and both line ends, so that a copy made in text mode is noticed at once.
 func magic(k Kind) [8]byte { return [8]byte{0x89, 'H', 'G', byte(k), '\r', '\n', 0x1a, '\n'} }
 
+// KindOf tells the kind of a file from its first bytes. A file that is cut short within them is of the kind that they
+// can still tell.
+func kindOf(head []byte) (k Kind, ok bool) {
+	if len(head) < 4 {
+		return 0, false
+	}
+	k = Kind(head[3])
+	m := magic(k)
+	n := min(len(head), len(m))
+	return k, bytes.Equal(head[:n], m[:n])
+}
+
+// FileKind is kindOf for the file at path.
+func FileKind(path string) (k Kind, ok bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, false, err
+	}
+	defer f.Close()
+	var head [8]byte
+	n, err := io.ReadFull(f, head[:])
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	k, ok = kindOf(head[:n])
+	return k, ok, err
+}
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Writer writes a file section by section.
@@ -131,7 +161,7 @@ func (w *Writer) Close() error {
 	return w.w.Flush()
 }
 
-// Reader reads a file section by section: Next, then Payload or Skip, until Next returns io.EOF.
+// Reader reads a file section by section: Next, then Payload, until Next returns io.EOF.
 type Reader struct {
 	Version uint32
 
@@ -157,13 +187,11 @@ func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, err
 	}
-	want := magic(kind)
-	have := want
-	copy(have[:], h[:n])
-	if other := Kind(have[3]); have != want && have == magic(other) {
+	if other, ok := kindOf(h[:n]); ok && other != kind {
 		return nil, fmt.Errorf("%w: this is a hashgrove %v, not a %v", ErrKind, other, kind)
 	}
-	if have != want || n == 0 {
+	want := magic(kind)
+	if n == 0 || !bytes.HasPrefix(want[:], h[:min(n, len(want))]) {
 		return nil, fmt.Errorf("%w: this is not a hashgrove %v (or its first bytes are damaged)", ErrKind, kind)
 	}
 	if n < headerSize {
@@ -173,7 +201,8 @@ func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 		return nil, in.Damaged("the header does not match its checksum")
 	}
 	if in.Version = binary.LittleEndian.Uint32(h[8:]); in.Version > newest {
-		return nil, fmt.Errorf("%w: %v format %d, and this program reads up to %d: use a newer hashgrove", ErrVersion, kind, in.Version, newest)
+		return nil, fmt.Errorf("%w: %v format %d, and this program reads up to %d: use a newer hashgrove",
+			ErrVersion, kind, in.Version, newest)
 	}
 	if in.Version == 0 {
 		return nil, in.Damaged("format version 0")
@@ -186,7 +215,7 @@ func (r *Reader) Damaged(format string, args ...any) error {
 	return &Error{r.tag, r.start, fmt.Sprintf(format, args...)}
 }
 
-func (r *Reader) full(b []byte) error {
+func (r *Reader) readFull(b []byte) error {
 	n, err := io.ReadFull(r.r, b)
 	r.at += int64(n)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -203,7 +232,7 @@ func (r *Reader) Next() (tag string, length uint64, err error) {
 	}
 	r.tag, r.start = "", r.at
 	var h [12]byte
-	if err := r.full(h[:]); err != nil {
+	if err := r.readFull(h[:]); err != nil {
 		return "", 0, err
 	}
 	r.tag, r.length = string(h[:4]), binary.LittleEndian.Uint64(h[4:])
@@ -245,34 +274,19 @@ func (r *Reader) Payload(limit int) ([]byte, error) {
 		step := min(left, max(len(b), 1<<16)) // never more than what has come already
 		b = slices.Grow(b, step)
 		b = b[:len(b)+step]
-		if err := r.full(b[len(b)-step:]); err != nil {
+		if err := r.readFull(b[len(b)-step:]); err != nil {
 			return nil, err
 		}
 		left -= step
 	}
 	r.buf = b
 	r.sum = crc32.Update(r.sum, castagnoli, b)
-	return b, r.foot()
+	return b, r.checkSum()
 }
 
-// Skip reads the rest of the section, of any length, and checks it without keeping it.
-func (r *Reader) Skip() error {
-	b := slices.Grow(r.buf[:0], 1<<16)[:1<<16]
-	r.buf = b
-	for left := r.length; left > 0; {
-		step := min(left, uint64(len(b)))
-		if err := r.full(b[:step]); err != nil {
-			return err
-		}
-		r.sum = crc32.Update(r.sum, castagnoli, b[:step])
-		left -= step
-	}
-	return r.foot()
-}
-
-func (r *Reader) foot() error {
+func (r *Reader) checkSum() error {
 	var f [4]byte
-	if err := r.full(f[:]); err != nil {
+	if err := r.readFull(f[:]); err != nil {
 		return err
 	}
 	if binary.LittleEndian.Uint32(f[:]) != r.sum {
@@ -309,44 +323,4 @@ func (r *Reader) End() error {
 		return err
 	}
 	return r.Damaged("this section does not belong here")
-}
-
-// Info describes a section.
-type Info struct {
-	Tag    string
-	Offset int64 // of its first byte in the file
-	Length uint64
-}
-
-// Walk checks every checksum of a file of any kind and any version in constant memory, and calls f, which may be
-// nil, for each section.
-func Walk(r io.Reader, f func(Info) error) (kind Kind, version uint32, err error) {
-	b := bufio.NewReaderSize(r, 1<<16)
-	h, err := b.Peek(8)
-	if len(h) > 3 {
-		kind = Kind(h[3])
-	}
-	if err != nil && err != io.EOF {
-		return kind, 0, err
-	}
-	in, err := NewReader(b, kind, ^uint32(0))
-	if err != nil {
-		return kind, 0, err
-	}
-	for {
-		tag, length, err := in.Next()
-		if err == io.EOF {
-			return kind, in.Version, nil
-		}
-		at := in.start
-		if err == nil {
-			err = in.Skip()
-		}
-		if err == nil && f != nil {
-			err = f(Info{tag, at, length})
-		}
-		if err != nil {
-			return kind, in.Version, err
-		}
-	}
 }

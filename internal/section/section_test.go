@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -70,11 +71,6 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("section %d is %v", i, got[i])
 		}
 	}
-	var infos []Info
-	kind, version, err := Walk(bytes.NewReader(b), func(i Info) error { infos = append(infos, i); return nil })
-	if err != nil || kind != Model || version != 3 || len(infos) != 3 || infos[2] != (Info{"data", 16 + 19 + 16, 100}) {
-		t.Errorf("walk: %v %d %v %v", kind, version, infos, err)
-	}
 }
 
 // TestDamage flips every bit of every byte, cuts the file everywhere, and adds a byte.
@@ -82,11 +78,8 @@ func TestDamage(t *testing.T) {
 	b := written(t, 3, pieces)
 	check := func(what string, at int, damaged []byte) {
 		_, err := readAll(damaged)
-		_, _, walked := Walk(bytes.NewReader(damaged), nil)
-		for _, err := range []error{err, walked} {
-			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
-				t.Errorf("%s at %d: %v", what, at, err)
-			}
+		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+			t.Errorf("%s at %d: %v", what, at, err)
 		}
 	}
 	for at := range b {
@@ -113,6 +106,28 @@ func TestOrder(t *testing.T) {
 	} {
 		if _, err := readAll(bytes.Join(parts, nil)); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestKindOf tells kinds by whole and by cut heads, and by files.
+func TestKindOf(t *testing.T) {
+	b := written(t, 1, nil)
+	for n := range b {
+		if k, ok := kindOf(b[:n]); ok != (n >= 4) || ok && k != Model {
+			t.Errorf("%d bytes: %v, %v", n, k, ok)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	if _, _, err := FileKind(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is missing: %v", err)
+	}
+	for content, want := range map[string]Kind{"": 0, "PK": 0, "\x89HGC\r": Codes, string(b): Model, "\x89HGM\n\x1a\n\n": 0} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if k, ok, err := FileKind(path); err != nil || ok != (want != 0) || ok && k != want {
+			t.Errorf("%q: %v, %v, %v", content, k, ok, err)
 		}
 	}
 }
@@ -150,10 +165,6 @@ func TestClaims(t *testing.T) {
 		}
 		if _, err := r.Expect("data", math.MaxInt); !errors.Is(err, ErrDamaged) {
 			t.Errorf("claim %d: %v", claim, err)
-		}
-		_, _, err = Walk(bytes.NewReader(b), nil)
-		if !errors.Is(err, ErrDamaged) {
-			t.Errorf("walk, claim %d: %v", claim, err)
 		}
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {

@@ -1,0 +1,192 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"hashgrove/hamming"
+)
+
+// Part is some items that lie elsewhere.
+type Part struct {
+	IDs   []ID
+	Codes []byte // packed, one after the other
+
+	// Read fills in the label, the tags and the attributes of item i. It is called only where a filter looks at them.
+	Read func(i int, it *Item) error
+}
+
+// Collect makes a snapshot for a few searches, with a filter or with none, of about n items that lie elsewhere. It
+// keeps ids and codes as they come, and of labels, tags and attributes only what the filter looks at; nothing is
+// built that only many searches repay, so each of them scans the codes. Answers are those of an Index.
+//
+// Each calls take with all parts, in ascending order of ids.
+func Collect(
+	n, bits int, fingerprint hamming.Fingerprint, f Filter, each func(take func(Part) error) error,
+) (*Snapshot, error) {
+	b, columns := newBuilder(n, bits), f.columns()
+	var it Item
+	err := each(func(p Part) error {
+		first := b.ids.len()
+		if !b.addPacked(p.IDs, p.Codes) {
+			return fmt.Errorf("the codes from id %q on are not codes of %d bits", shortened(p.IDs[0].String()), bits)
+		}
+		for i, id := range p.IDs {
+			if len(columns) == 0 {
+				break
+			}
+			it = Item{ID: id}
+			if err := p.Read(i, &it); err != nil {
+				return err
+			}
+			b.describe(uint32(first+i), &it, columns)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{bits: bits, fingerprint: fingerprint}
+	if x := b.build(false); x.len() > 0 {
+		s.views, s.size = []view{{x, nil, x.len()}}, x.len()
+	}
+	return s, nil
+}
+
+// addPacked adds items with packed codes. It reports false when a code has bits beyond its length, or the codes are
+// not as many.
+func (b *builder) addPacked(ids []ID, packed []byte) bool {
+	if len(packed) != b.codes.Bytes()*len(ids) {
+		return false
+	}
+	first := b.ids.len()
+	b.codes.Data = slices.Grow(b.codes.Data, len(ids)*b.codes.Words)[:(first+len(ids))*b.codes.Words]
+	for _, id := range ids {
+		b.ids.add(id)
+	}
+	return b.codes.Unpack(first, packed)
+}
+
+// describe sets some columns of an item.
+func (b *builder) describe(pos uint32, it *Item, columns []string) {
+	for _, name := range columns {
+		switch name {
+		case labelName:
+			if it.Label != "" {
+				b.set(pos, name, String(it.Label))
+			}
+		case tagName:
+			for _, tag := range it.Tags {
+				b.set(pos, name, String(tag))
+			}
+		default:
+			if v, ok := it.Attributes[name]; ok {
+				b.set(pos, name, v)
+			}
+		}
+	}
+}
+
+// builder collects items in ascending order of their ids.
+type builder struct {
+	ids     idTable
+	codes   hamming.Codes // by position
+	columns map[string]*columnBuilder
+}
+
+func newBuilder(n, bits int) *builder {
+	b := &builder{ids: idTable{room: n}, codes: hamming.NewCodes(0, bits), columns: map[string]*columnBuilder{}}
+	b.codes.Data = make([]uint64, 0, n*b.codes.Words)
+	return b
+}
+
+func (b *builder) add(id ID, code []uint64) uint32 {
+	b.ids.add(id)
+	b.codes.Data = append(b.codes.Data, code...)
+	return uint32(b.ids.len() - 1)
+}
+
+func (b *builder) set(pos uint32, name string, v Value) {
+	c := b.columns[name]
+	if c == nil {
+		c = &columnBuilder{}
+		b.columns[name] = c
+	}
+	c.add(pos, v)
+}
+
+// addBatch adds row i of a batch.
+func (b *builder) addBatch(batch *Batch, i int) {
+	pos := b.add(batch.IDs[i], batch.Codes.Row(i))
+	if len(batch.Labels) > 0 && batch.Labels[i] != "" {
+		b.set(pos, labelName, String(batch.Labels[i]))
+	}
+	if len(batch.Tags) > 0 {
+		for _, tag := range batch.Tags[i] {
+			b.set(pos, tagName, String(tag))
+		}
+	}
+	if len(batch.Attributes) > 0 {
+		for name, v := range batch.Attributes[i] { // one value per name: the order does not matter
+			b.set(pos, name, v)
+		}
+	}
+}
+
+// build makes the segment. Codes that repeat are merged into one, or left as they come where that does not pay.
+func (b *builder) build(merge bool) *segment {
+	n := b.ids.len()
+	b.ids.clip()
+	s := &segment{ids: b.ids, codes: b.codes, repeats: !merge, columns: map[string]*column{}}
+	if merge {
+		slot := make([]uint32, n)
+		if distinct := mergeCodes(b.codes, slot); distinct < n {
+			s.codes.Data = slices.Clone(b.codes.Data[:distinct*b.codes.Words])
+			s.slot = slot
+			s.items = newPostings(slot, distinct)
+		}
+	}
+	for name, c := range b.columns {
+		s.columns[name] = c.build(n)
+	}
+	return s
+}
+
+// mergeCodes moves the distinct codes to the front, in the order in which they come first, notes which of them each
+// code is, and returns how many there are. Equal codes are found by open addressing: places by the hash of a code.
+func mergeCodes(codes hamming.Codes, slot []uint32) int {
+	n, words, data := codes.Len(), codes.Words, codes.Data
+	const free = math.MaxUint32
+	mask := uint64(1)<<bits.Len(uint(n+n/2)) - 1
+	place := make([]uint32, mask+1)
+	for i := range place {
+		place[i] = free
+	}
+	distinct := 0
+	for p := range n {
+		code := data[p*words : (p+1)*words]
+		at := hash(code) & mask
+		for place[at] != free && !slices.Equal(codes.Row(int(place[at])), code) {
+			at = (at + 1) & mask
+		}
+		if place[at] == free {
+			place[at] = uint32(distinct)
+			copy(codes.Row(distinct), code)
+			distinct++
+		}
+		slot[p] = place[at]
+	}
+	return distinct
+}
+
+// hash mixes a code into 64 bits.
+func hash(code []uint64) uint64 {
+	h := uint64(0)
+	for _, w := range code {
+		h = (h ^ w) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	return h * 0xbf58476d1ce4e5b9 >> 20
+}

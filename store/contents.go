@@ -1,0 +1,300 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/model"
+)
+
+// contents is what a file holds. Opening reads the head and the state; everything else is read and checked when it is
+// asked for.
+type contents struct {
+	head
+	state
+	pages   *pages
+	buckets map[string][]byte // where the trees of the file are
+
+	modelFile []byte // after readModel; nil when there is none
+	model     *model.Model
+}
+
+// visitBlock gets the blocks of a file in the order of ids. The block is lent.
+type visitBlock func(c *contents, b *block) error
+
+// openContents reads what a file says about itself, which takes a few pages.
+func openContents(r io.ReaderAt, size int64) (*contents, error) {
+	p, err := newPages(r, size)
+	if err != nil {
+		return nil, err
+	}
+	c := &contents{pages: p, buckets: map[string][]byte{}}
+	err = p.tree(p.meta.root, func(key, value []byte, isBucket bool) error {
+		if !isBucket || len(value) > pageSize {
+			return damaged("%q is no bucket", key)
+		}
+		c.buckets[string(key)] = bytes.Clone(value)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.buckets[string(infoBucket)] == nil {
+		return nil, fmt.Errorf("%w: this is a bbolt database, but not a hashgrove index", hamming.ErrKind)
+	}
+	if err := c.readInfo(); err != nil {
+		return nil, err
+	}
+	if size := uint64((c.bits + 7) / 8); c.items > c.pages.meta.high*pageSize/size {
+		return nil, damaged("it claims %d items and is too small for them", c.items)
+	}
+	for name := range c.buckets {
+		if name != string(infoBucket) && name != string(itemBucket) && name != string(modelBucket) {
+			return nil, damaged("bucket %q does not belong here", name)
+		}
+	}
+	if c.buckets[string(itemBucket)] == nil {
+		return nil, damaged("it has no items")
+	}
+	return c, nil
+}
+
+// scan reads and checks a whole file, and calls visit, which may be nil, with every block. A block that is damaged goes
+// to bad, which may be nil, and ends the scan when bad returns an error.
+func scan(ctx context.Context, r io.ReaderAt, size int64, visit visitBlock, bad func(error) error) (*contents, error) {
+	c, err := openContents(r, size)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.readModel(); err != nil {
+		return nil, err
+	}
+	if _, err := c.decodeModel(); err != nil {
+		return nil, err
+	}
+	if err := c.readItems(ctx, visit, bad); err != nil {
+		return nil, err
+	}
+	return c, c.pages.finish()
+}
+
+func (c *contents) readInfo() error {
+	var found [2]bool
+	err := c.pages.bucket(c.buckets[string(infoBucket)], func(key, value []byte, isBucket bool) (err error) {
+		if isBucket {
+			return damaged("a bucket is where its head should be")
+		}
+		switch string(key) {
+		case string(headKey):
+			found[0] = true
+			c.head, err = parseHead(value)
+		case string(stateKey):
+			found[1] = true
+			c.state, err = parseState(value)
+		default:
+			err = damaged("key %q does not belong here", key)
+		}
+		return err
+	})
+	if err == nil && found != [2]bool{true, true} {
+		err = damaged("its head or its state is missing")
+	}
+	return err
+}
+
+func (c *contents) hasModel() bool { return c.buckets[string(modelBucket)] != nil }
+
+// readModel reads the bytes of the model, if there is one.
+func (c *contents) readModel() error {
+	if !c.hasModel() {
+		return nil
+	}
+	err := c.pages.bucket(c.buckets[string(modelBucket)], func(key, value []byte, isBucket bool) error {
+		if isBucket || !bytes.Equal(key, modelKey) {
+			return damaged("key %q does not belong here", key)
+		}
+		b, _, err := unseal(key, value)
+		if err != nil {
+			return fmt.Errorf("model: %w", err)
+		}
+		c.modelFile = bytes.Clone(b)
+		return nil
+	})
+	if err == nil && c.modelFile == nil {
+		err = damaged("its model is missing")
+	}
+	return err
+}
+
+// decodeModel returns the model of the bytes that were read, nil when there is none.
+func (c *contents) decodeModel() (*model.Model, error) {
+	if c.model != nil || c.modelFile == nil {
+		return c.model, nil
+	}
+	m, err := model.Read(bytes.NewReader(c.modelFile))
+	if err != nil {
+		return nil, err
+	}
+	if f := m.Fingerprint(); f != c.fingerprint || m.Encoder.Bits() != c.bits {
+		return nil, damaged("it holds model %v of %d bits, and should hold model %v of %d",
+			f, m.Encoder.Bits(), c.fingerprint, c.bits)
+	}
+	c.model = m
+	return m, nil
+}
+
+// readItems visits all blocks, and checks them one by one and together.
+func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(error) error) error {
+	if bad == nil {
+		bad = func(err error) error { return err }
+	}
+	var have state
+	var last index.ID
+	b := &block{size: (c.bits + 7) / 8}
+	one := func(key, value []byte) error {
+		sum, err := b.unseal(key, value)
+		have.sum += uint64(sum)
+		if err != nil {
+			return err
+		}
+		if have.items > 0 && b.ids[0].Compare(last) <= 0 {
+			return damaged("ids %s and %s are not in order", shortened(last), shortened(b.ids[0]))
+		}
+		have.items += uint64(len(b.ids))
+		last = b.ids[len(b.ids)-1]
+		if visit == nil {
+			return nil
+		}
+		return visit(c, b)
+	}
+	err := c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
+		have.blocks++
+		if have.blocks%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if isBucket {
+			return damaged("a bucket is among the items")
+		}
+		err := one(key, value)
+		if errors.Is(err, hamming.ErrDamaged) {
+			return bad(err)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if have.writes = c.writes; have != c.state {
+		return bad(damaged("%d items in %d blocks were found, and there should be %d in %d with other checksums",
+			have.items, have.blocks, c.items, c.blocks))
+	}
+	return nil
+}
+
+// findItems visits only the blocks that may hold one of the ids, which ascend.
+func (c *contents) findItems(ctx context.Context, ids []index.ID, visit visitBlock) error {
+	keys := make([][]byte, len(ids))
+	for i, id := range ids {
+		keys[i] = appendKey(nil, id)
+	}
+	c.pages.only = keys
+	defer func() { c.pages.only = nil }()
+	b := &block{size: (c.bits + 7) / 8}
+	return c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if isBucket {
+			return damaged("a bucket is among the items")
+		}
+		if _, err := b.unseal(key, value); err != nil {
+			return err
+		}
+		return visit(c, b)
+	})
+}
+
+// report is what is known about a file of the given size that was scanned.
+func (c *contents) report(size int64) Report {
+	return Report{
+		Items: int(c.items), Bits: c.bits, Fingerprint: c.fingerprint, HasModel: c.hasModel(), Writes: c.writes,
+		Blocks: int(c.blocks), Pages: int(c.pages.meta.high), FileBytes: size,
+		FreeBytes: int64(c.pages.free) * pageSize, Recovered: c.pages.meta.alone,
+	}
+}
+
+// openToRead opens the file at path for reading, when no one writes to it.
+func openToRead(ctx context.Context, path string, until time.Time) (*file, error) {
+	if err := checkHeader(path); err != nil {
+		return nil, err
+	}
+	return lock(ctx, path, true, until)
+}
+
+// contents reads what the file says about itself now.
+func (x *file) contents() (*contents, error) {
+	info, err := x.f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return openContents(x.f, info.Size())
+}
+
+// inspect scans the file at path while no one writes to it, and leaves it open to be read.
+func inspect(
+	ctx context.Context, path string, until time.Time, visit visitBlock, bad func(error) error,
+) (*file, *contents, error) {
+	f, err := openToRead(ctx, path, until)
+	if err != nil {
+		return nil, nil, err
+	}
+	var c *contents
+	info, err := f.f.Stat()
+	if err == nil {
+		c, err = scan(ctx, f.f, info.Size(), visit, bad)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, c, err
+	}
+	return f, c, nil
+}
+
+// checkFile scans the file at path, which nobody else uses.
+func checkFile(ctx context.Context, path string) (Report, error) {
+	f, c, err := inspect(ctx, path, time.Now(), nil, nil)
+	if err != nil {
+		return Report{}, err
+	}
+	info, err := f.f.Stat()
+	if err = errors.Join(err, f.Close()); err != nil {
+		return Report{}, err
+	}
+	return c.report(info.Size()), nil
+}
+
+// checkHeader tells whether bbolt may have a look at a file, for which it needs one sound header.
+func checkHeader(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
+		return &fs.PathError{Op: "open", Path: path, Err: errors.New("it is not a regular file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = readMeta(f, info.Size())
+	return err
+}
