@@ -16,7 +16,7 @@ var size = flag.Int("size", 100_000, "items of the benchmark")
 
 // BenchmarkStore measures an index of -size items with 64-bit codes and integer ids: what it takes to fill it in one
 // write, to write one item or a thousand, to delete a tenth, to read and check the file, to open it with and without
-// the tables of multi-index hashing, to compact and to verify it.
+// the tables of multi-index hashing, to search it once on disk, to compact and to verify it.
 func BenchmarkStore(b *testing.B) {
 	ctx := context.Background()
 	for b.Loop() {
@@ -86,6 +86,23 @@ func BenchmarkStore(b *testing.B) {
 				return err
 			}
 			return s.Close()
+		})
+		measure("search-once-ms", 1, func() error {
+			s, err := Open(ctx, path, OpenOptions{ReadOnly: true, OnDisk: true})
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			x, err := s.Select(ctx, index.Filter{})
+			if err != nil {
+				return err
+			}
+			found, err := x.Search(ctx, []uint64{rng.Uint64()}, 10, index.Options{})
+			if err != nil {
+				return err
+			}
+			_, err = x.Items(ctx, found.Hits)
+			return err
 		})
 		measure("open-ms", 1, func() (err error) {
 			s, err = Open(ctx, path, OpenOptions{})

@@ -318,7 +318,7 @@ func writeCopy(ctx context.Context, tmp string, write func(io.Writer) error) (Re
 	}
 	r, err := checkFile(ctx, tmp)
 	if err != nil {
-		err = fmt.Errorf("the copy is not what it should be: %w", err)
+		err = fmt.Errorf("the copy is not sound, and the index it was made of may not be: %w", err)
 	}
 	return r, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,6 +98,23 @@ func items(t *testing.T, table string) []item {
 		list = append(list, it)
 	}
 	return list
+}
+
+// TestManyQueriesAreOneByOne: from some number on queries are answered by an index in memory, like one on disk.
+func TestManyQueriesAreOneByOne(t *testing.T) {
+	indexed(t)
+	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku -o new.hgc")...)
+	once := searched(t, `items.hgi new.hgc -k 5 --where 'label != "boots"'`).Results
+	files := strings.Repeat(" new.hgc", manyQueries/len(once)+1)
+	many := searched(t, `items.hgi`+files+` -k 5 --where 'label != "boots"'`).Results
+	if len(once) >= manyQueries || len(many) < manyQueries {
+		t.Fatalf("%d and %d queries", len(once), len(many))
+	}
+	for i, r := range many {
+		if !reflect.DeepEqual(r.Hits, once[i%len(once)].Hits) {
+			t.Fatalf("query %d: %v, alone %v", i, r.Hits, once[i%len(once)].Hits)
+		}
+	}
 }
 
 func (a item) distance(b item) int {
