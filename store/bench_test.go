@@ -93,7 +93,7 @@ func BenchmarkStore(b *testing.B) {
 				return err
 			}
 			defer s.Close()
-			x, err := s.Select(ctx, index.Filter{})
+			x, err := s.Select(ctx, index.Filter{}, nil)
 			if err != nil {
 				return err
 			}

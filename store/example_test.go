@@ -59,7 +59,7 @@ func ExampleStore_Select() {
 	}
 	defer s.Close()
 	filter := index.Label("label 2")
-	x, err := s.Select(ctx, filter)
+	x, err := s.Select(ctx, filter, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

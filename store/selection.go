@@ -15,14 +15,15 @@ type Selection struct {
 	store *Store // nil when the snapshot has everything
 }
 
-// Select returns the items as they are now, to be searched with the filter or with none.
-func (s *Store) Select(ctx context.Context, f index.Filter) (*Selection, error) {
+// Select returns the items as they are now, to be searched with the filter or with none. Progress, which may be nil,
+// gets the number of items read so far.
+func (s *Store) Select(ctx context.Context, f index.Filter, progress func(done, total int)) (*Selection, error) {
 	if s.index != nil {
 		return &Selection{s.index.Snapshot(), nil}, nil
 	}
 	s.write.Lock()
 	defer s.write.Unlock()
-	x, err := s.readSnapshot(ctx, f)
+	x, err := s.readSnapshot(ctx, f, progress)
 	if err != nil {
 		return nil, withPath(s.path, err)
 	}
@@ -68,21 +69,24 @@ func (s *Store) Get(ctx context.Context, id index.ID) (index.Item, bool, error) 
 }
 
 // readSnapshot reads all items from disk. The caller holds the lock of writers.
-func (s *Store) readSnapshot(ctx context.Context, f index.Filter) (*index.Snapshot, error) {
+func (s *Store) readSnapshot(
+	ctx context.Context, f index.Filter, progress func(done, total int),
+) (*index.Snapshot, error) {
 	c, err := s.contents()
 	if err != nil {
 		return nil, err
 	}
 	var texts records
-	n, read := int(c.items), 0
+	n, read, told := int(c.items), 0, 0
 	return index.Collect(n, c.bits, c.fingerprint, f, func(take func(index.Part) error) error {
 		return c.readItems(ctx, func(_ *contents, b *block) error {
 			details := func(i int, it *index.Item) error { return texts.parse(b.record(i), it) }
 			if err := take(index.Part{IDs: b.ids, Codes: b.codes, Read: details}); err != nil {
 				return asDamage(err)
 			}
-			if read += len(b.ids); s.progress != nil {
-				s.progress(read, n)
+			if read += len(b.ids); progress != nil && read-told >= 1<<16 {
+				told = read
+				progress(read, n)
 			}
 			return nil
 		}, nil)

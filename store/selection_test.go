@@ -67,7 +67,7 @@ func sameAnswers(t *testing.T, memory, disk *Store, m maker, o index.Options) {
 	var hits [2][]string
 	var counts [2]int
 	for i, s := range []*Store{memory, disk} {
-		x, err := s.Select(ctx, o.Filter)
+		x, err := s.Select(ctx, o.Filter, nil)
 		ok(t, err)
 		nearest, err := x.Search(ctx, q, k, o)
 		ok(t, err)
@@ -127,7 +127,7 @@ func TestWritesOnDisk(t *testing.T) {
 		if round%4 == 3 {
 			ok(t, s.Compact(ctx))
 		}
-		x, err := s.Select(ctx, index.Filter{})
+		x, err := s.Select(ctx, index.Filter{}, nil)
 		if ok(t, err); x.Len() != len(w) {
 			t.Fatalf("%d items after the writes, want %d", x.Len(), len(w))
 		}
@@ -144,7 +144,7 @@ func TestWritesOnDisk(t *testing.T) {
 		t.Errorf("writing to what was opened to be read: %v", err)
 	}
 	ok(t, s.Close())
-	if _, err := s.Select(ctx, index.Filter{}); !errors.Is(err, ErrClosed) {
+	if _, err := s.Select(ctx, index.Filter{}, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("reading a closed index: %v", err)
 	}
 	if _, _, err := s.Get(ctx, index.Int(1)); !errors.Is(err, ErrClosed) {
@@ -171,7 +171,7 @@ func TestSelectionNoticesDamage(t *testing.T) {
 		defer s.Close()
 		f, err := index.Parse(`has label and not price > 0.9`)
 		ok(t, err)
-		x, err := s.Select(ctx, f)
+		x, err := s.Select(ctx, f, nil)
 		if err != nil {
 			return nil, err
 		}

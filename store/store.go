@@ -68,7 +68,6 @@ type Store struct {
 	opened   *contents    // what the file held when it was opened; its head stays
 	index    *index.Index // nil when the items stay on disk
 	readOnly bool
-	progress func(done, total int)
 
 	write sync.Mutex // held by whoever changes the index or its file, or reads items from disk
 
@@ -194,7 +193,7 @@ func load(ctx context.Context, path string, o OpenOptions, until time.Time) (s *
 		removeLeftovers(real)
 	}
 	s = &Store{
-		path: path, real: real, opened: c, readOnly: o.ReadOnly, progress: o.Progress,
+		path: path, real: real, opened: c, readOnly: o.ReadOnly,
 		file: f, state: c.state, commit: (*bolt.Tx).Commit,
 	}
 	if o.OnDisk {

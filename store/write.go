@@ -61,7 +61,7 @@ func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
 	var err error
 	if s.index != nil {
 		x = s.index.Snapshot()
-	} else if x, err = s.readSnapshot(ctx, f); err != nil {
+	} else if x, err = s.readSnapshot(ctx, f, nil); err != nil {
 		return 0, withPath(s.path, err)
 	}
 	// Everything is within this radius.

@@ -68,6 +68,13 @@ func (a *app) openIndex(ctx context.Context, path string, o store.OpenOptions) (
 	return s, nil
 }
 
+// selectItems reads the items of an index for searches with a filter.
+func (a *app) selectItems(ctx context.Context, s *store.Store, f index.Filter) (*store.Selection, error) {
+	tick, end := a.counted("reading")
+	defer end()
+	return s.Select(ctx, f, tick)
+}
+
 // openToRead opens an index to read a part of it; others may read it at the same time.
 func (a *app) openToRead(ctx context.Context, path string) (*store.Store, error) {
 	return a.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, OnDisk: true})
@@ -160,7 +167,7 @@ func (a *app) report(ctx context.Context, s *store.Store, began time.Time) (*ind
 	}
 	if a.json {
 		var err error
-		if r.Codes, r.Memory, err = needs(ctx, s); err != nil {
+		if r.Codes, r.Memory, err = a.needs(ctx, s); err != nil {
 			return nil, err
 		}
 	}
@@ -169,8 +176,8 @@ func (a *app) report(ctx context.Context, s *store.Store, began time.Time) (*ind
 
 // needs is the number of distinct codes of an index, and the memory that it takes for many searches, labels, tags and
 // attributes apart.
-func needs(ctx context.Context, s *store.Store) (int, *memoryReport, error) {
-	x, err := s.Select(ctx, index.Filter{})
+func (a *app) needs(ctx context.Context, s *store.Store) (int, *memoryReport, error) {
+	x, err := a.selectItems(ctx, s, index.Filter{})
 	if err != nil {
 		return 0, nil, err
 	}

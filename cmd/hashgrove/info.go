@@ -176,7 +176,7 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 		File: path, Type: "index", Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
 		Items: &i.Items, FileBytes: i.FileBytes, FreeBytes: i.FreeBytes, Writes: i.Writes, Note: i.Note,
 	}
-	if f.Distinct, f.Memory, err = needs(ctx, s); err != nil {
+	if f.Distinct, f.Memory, err = a.needs(ctx, s); err != nil {
 		return nil, err
 	}
 	m, err := s.Model()

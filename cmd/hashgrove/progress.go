@@ -54,13 +54,14 @@ func (p *progress) step(done int, note string) {
 	p.app.note("%s %d/%d  %s  %s left", p.what, done, p.total, note, left)
 }
 
-// tick is step for many small steps: at most a line every ten seconds where there is no terminal.
+// tick is step for many small steps: the bar moves ten times a second, and where there is no terminal there is a line
+// every ten seconds.
 func (p *progress) tick(done int) {
+	pause := 10 * time.Second
 	if p.bar != nil {
-		p.step(done, "")
-		return
+		pause = time.Second / 10
 	}
-	if time.Since(p.said) < 10*time.Second {
+	if time.Since(p.said) < pause {
 		return
 	}
 	p.said = time.Now()
@@ -89,5 +90,9 @@ func (p *progress) end() {
 
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }

@@ -188,7 +188,7 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 			return err
 		}
 	}
-	if a.items, err = st.Select(ctx, filter); err != nil {
+	if a.items, err = c.selectItems(ctx, st, filter); err != nil {
 		return err
 	}
 	began := time.Now()
