@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
@@ -109,20 +108,6 @@ func (m *Model) Fingerprint() hamming.Fingerprint {
 	}
 	features := feature.Fingerprint(m.Features)
 	return sha256.Sum256(append(features[:], f[:]...))
-}
-
-// Source is the source of vectors to encode: the source itself, or the features of its pictures when the model makes
-// its own.
-func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
-	pictures, ok := src.(interface{ Shape() (dataset.Shape, bool) })
-	if m.Features == nil || !ok {
-		return src, nil
-	}
-	shape, ok := pictures.Shape()
-	if !ok {
-		return src, nil
-	}
-	return feature.Vectors(m.Features, src, shape, threads)
 }
 
 // Prefix is the model of the first bits, with what is known about them. It shares memory with the model.

@@ -17,6 +17,7 @@ import (
 	"hashgrove/inference"
 	"hashgrove/method"
 	"hashgrove/model"
+	"hashgrove/picture"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -93,7 +94,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	if err := c.check(flags); err != nil {
 		return err
 	}
-	set, err := c.data.open(args)
+	set, err := c.data.open(args, nil)
 	if err != nil {
 		return err
 	}
@@ -188,23 +189,25 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 		}
 		return set, nil, nil
 	}
-	shape, ok := set.Shape()
+	pictures, ok := set.AsPictures()
 	if !ok {
 		return nil, nil, usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
 	}
-	extractor, err := namedExtractor(c.features, shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	pictures := vectors.Source(set)
 	if c.mirror {
 		if c.similar.pairs != "" {
 			return nil, nil, usagef("--mirror and --pairs exclude each other: pairs say nothing of mirror images")
 		}
-		pictures = feature.Mirrored(pictures, shape)
+		pictures = picture.Mirrored(pictures)
 	}
-	src, err := feature.Vectors(extractor, pictures, shape, c.threads)
-	return src, extractor, err
+	extractor, err := namedExtractor(c.features, pictures.Preparation().Shape)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := feature.Vectors(extractor, pictures, c.threads)
+	if err != nil {
+		return nil, nil, err
+	}
+	return src, extractor, nil
 }
 
 // learn trains with progress and returns the model and the seconds that took.
