@@ -15,6 +15,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"hashgrove/picture"
 	"hashgrove/vectors"
@@ -82,6 +83,12 @@ func Fingerprint(e Extractor) [sha256.Size]byte {
 	return sha256.Sum256(Append([]byte("hashgrove features 1\n"), e))
 }
 
+// extracted counts the pictures that this process has turned into vectors.
+var extracted atomic.Int64
+
+// Extracted is the number of pictures that this process has turned into vectors so far.
+func Extracted() int64 { return extracted.Load() }
+
 // checkExtract panics on slips of the caller of Extract and reports the first picture that does not fit.
 func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) error {
 	if dst.Rows != len(pictures) || dst.Cols != e.Dim() || len(dst.Data) != dst.Rows*dst.Cols {
@@ -97,6 +104,7 @@ func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) e
 			return fmt.Errorf("picture %d: %w", i, err)
 		}
 	}
+	extracted.Add(int64(len(pictures)))
 	return nil
 }
 

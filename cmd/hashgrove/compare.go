@@ -192,6 +192,9 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 			if src, err = feature.Vectors(extractor, pictures, c.threads); err != nil {
 				return nil, nil, err
 			}
+			kept := keep(src)
+			defer kept.Close()
+			src = kept
 		}
 		as = picture.PreparationOf(src)
 		p := c.start("reading", 0, 0)

@@ -140,6 +140,11 @@ func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, pat
 	if err != nil {
 		return nil, err
 	}
+	if m.Features != nil {
+		kept := keep(src)
+		defer kept.Close()
+		src = kept
+	}
 	sum, err := c.scan(ctx, src, false)
 	if err != nil {
 		return nil, err

@@ -108,6 +108,11 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
+		if c.typ == string(dataset.Uint8) { // bins need the ranges: a second pass
+			kept := keep(src)
+			defer kept.Close()
+			src = kept
+		}
 		if err := c.write(ctx, rows, src, &r); err != nil {
 			return err
 		}
@@ -216,6 +221,9 @@ func (c *featuresCommand) write(ctx context.Context, rows int, src vectors.Sourc
 	}
 	return nil
 }
+
+// keep makes features once, however often they are read: up to a gigabyte stays in memory, more goes to a temporary file.
+func keep(src vectors.Source) *vectors.Kept { return vectors.Keep(src, 1<<30) }
 
 // namedExtractor is what --features of train says: a preset or a saved extractor.
 func namedExtractor(name string, shape picture.Shape) (feature.Extractor, error) {

@@ -102,6 +102,9 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	if err != nil {
 		return err
 	}
+	if kept, ok := src.(*vectors.Kept); ok {
+		defer kept.Close()
+	}
 	d, err := c.scan(ctx, src, true)
 	if err != nil {
 		return err
@@ -207,7 +210,7 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 	if err != nil {
 		return nil, nil, err
 	}
-	return src, extractor, nil
+	return keep(src), extractor, nil
 }
 
 // learn trains with progress and returns the model and the seconds that took.
