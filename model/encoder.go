@@ -9,6 +9,7 @@ import (
 	"hashgrove/feature"
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -77,7 +78,8 @@ var (
 // Model is an encoder and what is known about how it came about.
 type Model struct {
 	Encoder  Encoder
-	Features feature.Extractor // makes the vectors when the model takes pictures; nil when it takes vectors
+	Features feature.Extractor    // makes the vectors of pictures; nil when the vectors are pixels, or not pictures at all
+	Pictures *picture.Preparation // how pictures become rows of pixels; nil when the model was learned from vectors
 	Info     Info
 }
 
@@ -97,17 +99,27 @@ func (m *Model) Check() error {
 			return fmt.Errorf("features of %d dimensions for an encoder of %d", m.Features.Dim(), m.Encoder.Dim())
 		}
 	}
+	if m.Pictures != nil {
+		if err := m.checkPictures(); err != nil {
+			return err
+		}
+	}
 	return m.Info.check(m.Encoder)
 }
 
-// Fingerprint is the fingerprint of all bits; where the model makes its own features it covers them too.
+// Fingerprint is the fingerprint of all bits; where the model takes pictures it covers their features and preparation
+// too.
 func (m *Model) Fingerprint() hamming.Fingerprint {
 	f := m.Encoder.Fingerprint(m.Encoder.Bits())
-	if m.Features == nil {
-		return f
+	if m.Features != nil {
+		features := feature.Fingerprint(m.Features)
+		f = sha256.Sum256(append(features[:], f[:]...))
 	}
-	features := feature.Fingerprint(m.Features)
-	return sha256.Sum256(append(features[:], f[:]...))
+	if m.Pictures != nil {
+		b := appendPreparation([]byte("hashgrove pictures 1\n"), *m.Pictures)
+		f = sha256.Sum256(append(b, f[:]...))
+	}
+	return f
 }
 
 // Prefix is the model of the first bits, with what is known about them. It shares memory with the model.
@@ -115,7 +127,7 @@ func (m *Model) Prefix(bits int) *Model {
 	if bits < 1 || bits > m.Encoder.Bits() {
 		panic("model: prefix longer than the code")
 	}
-	return &Model{m.Encoder.Prefix(bits), m.Features, m.Info.prefix(bits)}
+	return &Model{m.Encoder.Prefix(bits), m.Features, m.Pictures, m.Info.prefix(bits)}
 }
 
 // Encode returns the codes of all rows of x, made on the given number of threads (0 for all cores). The model must

@@ -94,7 +94,11 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	if err := c.check(flags); err != nil {
 		return err
 	}
-	set, err := c.data.open(args, nil)
+	var as *picture.Preparation
+	if c.options.Run.Grow != nil {
+		as = c.options.Run.Grow.Pictures
+	}
+	set, err := c.data.open(args, as)
 	if err != nil {
 		return err
 	}
@@ -126,6 +130,9 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		return err
 	}
 	m.Features = extractor
+	if m.Pictures = as; c.options.Run.Grow == nil { // else as the bits it begins with
+		m.Pictures = picture.PreparationOf(src)
+	}
 	if extractor == nil {
 		m.Info.Features = set.Names()
 	}
