@@ -24,6 +24,7 @@ import (
 	"hashgrove/fasthash"
 	"hashgrove/method"
 	"hashgrove/model"
+	"hashgrove/picture"
 	"hashgrove/supervision"
 )
 
@@ -71,6 +72,7 @@ func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("training: %w", err)
 	}
+	m.Pictures = picture.PreparationOf(rows)
 	if named, ok := rows.(interface{ Names() []string }); ok {
 		m.Info.Features = named.Names()
 	}

@@ -3,6 +3,7 @@ package hashgrove
 import (
 	"bytes"
 	"context"
+	"image"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/picturetest"
 )
 
 // clouds draws vectors around a centre for each of four classes.
@@ -271,5 +274,40 @@ func TestOpenFile(t *testing.T) {
 	}
 	if _, err := Open(filepath.Join(dir, "nowhere.csv"), Columns{}); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Error(err)
+	}
+}
+
+// TestPictures learns from a folder of pictures and encodes one of them from memory.
+func TestPictures(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	rng := rand.New(rand.NewPCG(1, 1))
+	var first image.Image
+	for i := range 24 {
+		img := image.NewGray(image.Rect(0, 0, 12, 8))
+		for k := range img.Pix {
+			img.Pix[k] = uint8(rng.IntN(150) + i%2*100)
+		}
+		if first == nil {
+			first = img
+		}
+		path := filepath.Join(dir, strconv.Itoa(i%2), strconv.Itoa(i)+".png")
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(picturetest.PNG(img)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := must[*Data](t)(Open(dir, Columns{}))
+	m := must[*Model](t)(Train(ctx, d, quick))
+	ix := must[*Index](t)(NewIndex(ctx, m, d))
+	code := must[Code](t)(m.EncodeImage(first))
+	hits := must[[]Hit](t)(ix.Find(ctx, Query{Code: code, K: 24}))
+	if hits[0].Distance != 0 || hits[0].Label != "0" {
+		t.Errorf("a picture finds %+v", hits[0])
+	}
+	x, labels := clouds(1, 20)
+	if _, err := must[*Model](t)(Train(ctx, Rows(x, labels), quick)).EncodeImage(first); err == nil {
+		t.Error("a model of vectors encodes a picture")
 	}
 }

@@ -18,8 +18,9 @@ import (
 // pipeline is the order of the packages: each may import those before it, never those after it.
 var pipeline = []string{
 	"hashgrove/internal/par", "hashgrove/internal/section", "hashgrove/internal/maxflow", "hashgrove/internal/gemm",
-	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/dataset",
-	"hashgrove/internal/linalg", "hashgrove/internal/fashion", "hashgrove/feature", "hashgrove/inference",
+	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/picture",
+	"hashgrove/picture/gallery", "hashgrove/dataset", "hashgrove/internal/linalg", "hashgrove/internal/fashion",
+	"hashgrove/feature", "hashgrove/feature/dictionary", "hashgrove/inference",
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/store", "hashgrove/eval",
 	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/method",
 	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/compare", "hashgrove/internal/machine", "hashgrove/paper",
@@ -48,15 +49,31 @@ func TestImportsRunDownThePipeline(t *testing.T) {
 	}
 }
 
-// TestModelLinksNoTrainer keeps serving free of training.
-func TestModelLinksNoTrainer(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "./model").Output()
-	if err != nil {
-		t.Fatal(err)
+// TestServingLinksNeitherReadersNorLearners keeps what encodes and searches free of what reads files and learns.
+func TestServingLinksNeitherReadersNorLearners(t *testing.T) {
+	learners := []string{
+		"hashgrove/inference", "hashgrove/boost", "hashgrove/svm", "hashgrove/fasthash", "hashgrove/method",
+		"hashgrove/feature/dictionary", "hashgrove/supervision", "hashgrove/affinity", "hashgrove/internal/linalg",
 	}
-	for _, trainer := range []string{"hashgrove/inference", "hashgrove/boost", "hashgrove/svm", "hashgrove/fasthash", "hashgrove/method"} {
-		if slices.Contains(strings.Fields(string(out)), trainer) {
-			t.Errorf("the model links %s", trainer)
+	readers := []string{
+		"hashgrove/dataset", "hashgrove/picture/gallery", "image/jpeg", "image/png", "image/gif", "golang.org/x/image/",
+		"github.com/parquet-go/", "github.com/klauspost/compress/",
+	}
+	for serving, others := range map[string][]string{
+		"./model": nil,
+		"./index": {"hashgrove/model", "hashgrove/feature", "hashgrove/picture", "hashgrove/vectors"},
+		"./store": nil,
+	} {
+		out, err := exec.Command("go", "list", "-deps", serving).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for linked := range strings.FieldsSeq(string(out)) {
+			for _, unwanted := range slices.Concat(learners, readers, others) {
+				if linked == unwanted || strings.HasSuffix(unwanted, "/") && strings.HasPrefix(linked, unwanted) {
+					t.Errorf("%s links %s", serving, linked)
+				}
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package hashgrove
 import (
 	"context"
 	"encoding/hex"
+	"image"
 	"math/bits"
 
 	"hashgrove/hamming"
@@ -65,6 +66,16 @@ func (c Code) Distance(other Code) int {
 // Encode is the code of one vector.
 func (m *Model) Encode(x []float32) (Code, error) {
 	words, err := m.model.EncodeRow(x)
+	if err != nil {
+		return nil, err
+	}
+	return pack(words, m.Bits()), nil
+}
+
+// EncodeImage is the code of a picture, for a model that was trained on pictures: it is resized and cropped as those
+// were. The image must be upright.
+func (m *Model) EncodeImage(img image.Image) (Code, error) {
+	words, err := m.model.EncodeImage(img)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/plain"
+	"hashgrove/picture"
 )
 
 // The binary versions of CIFAR-10 and CIFAR-100: records of one label byte (CIFAR-100: a coarse and a fine one),
@@ -43,7 +44,7 @@ type cifar struct {
 }
 
 func (c *cifarFormat) open(in *input, cols columns) (reader, header, error) {
-	h := header{format: c.name, rows: -1, dim: cifarPixels, bytes: true, shape: Shape{32, 32, 3, true}}
+	h := header{format: c.name, rows: -1, dim: cifarPixels, bytes: true, shape: picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}}
 	if in.size >= 0 {
 		if h.rows = int(in.size / int64(c.record())); in.size%int64(c.record()) != 0 {
 			return nil, h, fmt.Errorf("%s: is cut off, or not %s: its size is not a multiple of %d", in.path, c.name, c.record())
@@ -87,7 +88,7 @@ func classNames(path string, n int) ([]string, error) {
 }
 
 func (c *cifar) next(rec *record) error {
-	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
+	*rec = record{pixels: rec.pixels[:0], tags: rec.tags[:0]}
 	b, err := c.in.take(c.record())
 	if err == io.ErrUnexpectedEOF {
 		return cutOff(c.in.path, c.row, -1)
@@ -102,7 +103,7 @@ func (c *cifar) next(rec *record) error {
 		return &RowError{c.in.path, c.row - 1, "label", msg}
 	}
 	rec.label, rec.hasLabel = c.labels[class], true
-	rec.vector, _ = dtype{'u', 1, false}.appendFloats(rec.vector, b[len(c.classes):])
+	rec.pixels = append(rec.pixels, b[len(c.classes):]...)
 	return nil
 }
 

@@ -2,18 +2,21 @@ package dataset
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image/color"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/picturetest"
+	"hashgrove/picture"
 )
 
 // tone is a small grey picture, so that a row tells which one it is.
-func tone(v uint8) string { return pngOf(flat(2, 2, color.Gray{v})) }
+func tone(v uint8) string { return picturetest.PNG(picturetest.Flat(2, 2, color.Gray{v})) }
 
 // album makes a folder of files: names and contents in turn.
 func album(t testing.TB, dir string, files ...string) string {
@@ -55,6 +58,12 @@ func rowsOf(t testing.TB, s *Set) string {
 	return strings.Join(out, "\n")
 }
 
+// bomb is a small file that claims to be huge.
+func bomb() string {
+	file := tone(1)
+	return file[:8] + picturetest.Chunk("IHDR", packed(binary.BigEndian, []uint32{30000, 30000})+file[24:29]) + file[33:]
+}
+
 // zoo is a folder with everything that may lie in one.
 func zoo(t testing.TB, dir string) string {
 	return album(t, dir,
@@ -75,12 +84,13 @@ func TestFolderOfClasses(t *testing.T) {
 			t.Errorf("read\n%s\nwant\n%s", got, want)
 		}
 	}
-	shape, pictures := s.Shape()
-	if !pictures || (shape != Shape{Width: 32, Height: 32, Channels: 3}) || s.Dim() != 3072 || s.Rows() != 4 || s.Format() != "folder" {
+	_, pictures := s.AsPictures()
+	shape := s.shape
+	if !pictures || (shape != picture.Shape{Width: 32, Height: 32, Channels: 3}) || s.Dim() != 3072 || s.Rows() != 4 || s.Format() != "folder" {
 		t.Errorf("%v %v, %d values, %d rows of format %s", shape, pictures, s.Dim(), s.Rows(), s.Format())
 	}
 	s = setOpen(t, Spec{Paths: []string{"zoo/"}, Size: 5, Grey: true, Fit: "squash"})
-	if shape, _ := s.Shape(); (shape != Shape{5, 5, 1, false}) || s.Dim() != 25 || rowsOf(t, s) != want {
+	if shape := s.shape; (shape != layout(5, 5, 1, false)) || s.Dim() != 25 || rowsOf(t, s) != want {
 		t.Errorf("%v, %d values\n%s", shape, s.Dim(), rowsOf(t, s))
 	}
 	// Two folders are one set; a single picture is a set, too.
@@ -139,12 +149,12 @@ func TestFolderComplaints(t *testing.T) {
 	}{
 		{"broken first", []string{"zoo/a.jpg", "hello", "zoo/b.png", tone(1)}, Spec{}, "zoo/a.jpg: is not a picture: it does not begin like JPEG, PNG, GIF, BMP, TIFF or WebP" + end},
 		{"broken later", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1)[:40]}, Spec{}, "zoo/b.png: is cut off: the PNG data end too early" + end},
-		{"bomb", []string{"zoo/a.png", tone(1), "zoo/b.png", bombs()["PNG"]}, Spec{}, "zoo/b.png: claims 30000 x 30000 pixels: more than 120 megapixels are refused" + end},
+		{"bomb", []string{"zoo/a.png", tone(1), "zoo/b.png", bomb()}, Spec{}, "zoo/b.png: claims 30000 x 30000 pixels: more than 120 megapixels are refused" + end},
 		{"beside the classes", []string{"zoo/cats/a.png", tone(1), "zoo/dogs/b.png", tone(1), "zoo/x.png", tone(2)}, Spec{},
 			"zoo/x.png: lies beside the folders that are the classes, so it has none: move it into one of them" + end},
 		{"no pictures", []string{"zoo/a.npy", "x"}, Spec{}, "zoo: is a folder without pictures (JPEG, PNG, GIF, BMP, TIFF or WebP): for vectors name the files in it, for instance zoo/*.npy"},
-		{"size", []string{"zoo/a.png", tone(1)}, Spec{Size: 2000}, "--size 2000: give the edge of the pictures in pixels, 1 to 1024"},
-		{"fit", []string{"zoo/a.png", tone(1)}, Spec{Fit: "stretch"}, `--fit "stretch": give crop or squash`},
+		{"size", []string{"zoo/a.png", tone(1)}, Spec{Size: 2000}, "pictures of 2000 pixels on a side: 1 to 1024 are allowed"},
+		{"fit", []string{"zoo/a.png", tone(1)}, Spec{Fit: "stretch"}, `pictures cannot be fitted by "stretch": crop or squash are the ways`},
 		{"format", []string{"zoo/a.png", tone(1)}, Spec{Format: "csv"}, "zoo: is a folder, which is read as pictures: name no format, or name the files in it"},
 		{"column", []string{"zoo/a.png", tone(1)}, Spec{Label: "kind"},
 			`zoo: a folder of pictures has no columns, so none is called "kind": put the labels into a file of their own and name that`},
@@ -280,16 +290,6 @@ func TestSupervisionOfPictures(t *testing.T) {
 	album(t, ".", "classes/a/1.png", tone(1), "classes/b/2.png", tone(2))
 	if got := rowsOf(t, setOpen(t, Spec{Paths: []string{"classes"}, Tags: file("tags.txt", "x\ny z\n")[0]})); got != "1 classes/a/1.png [x]\n2 classes/b/2.png [y|z]" {
 		t.Errorf("read\n%s", got)
-	}
-}
-
-func TestComparePaths(t *testing.T) {
-	want := []string{"2.png", "10.png", "a/1", "a/b/1", "a/b/2", "a/b-c/0", "a-b/1"}
-	got := slices.Clone(want)
-	slices.Reverse(got)
-	slices.SortFunc(got, comparePaths)
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -10,11 +10,15 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"hashgrove/picture"
+	"hashgrove/picture/gallery"
 )
 
 // record is one row as a file has it. Its memory is used again for the next row.
 type record struct {
 	vector   []float32 // values as read; NaN and infinities are checked by the caller
+	pixels   []uint8   // of a picture, in place of the vector
 	finite   bool      // there are none
 	id       string    // "" when the file has none
 	label    string    // "" and hasLabel false when the file has none
@@ -41,12 +45,12 @@ type reader interface {
 // header is what is known about a file before its rows are read.
 type header struct {
 	format    string
-	rows, dim int      // -1 where unknown before reading
-	bytes     bool     // values are whole numbers from 0 to 255
-	names     []string // names of the features, where the file has them
-	labels    string   // the file the labels come from, when it is another one found beside it
-	shape     Shape    // of rows that are pictures
-	gallery   *gallery // the pictures of a folder or an archive
+	rows, dim int              // -1 where unknown before reading
+	bytes     bool             // values are whole numbers from 0 to 255
+	names     []string         // names of the features, where the file has them
+	labels    string           // the file the labels come from, when it is another one found beside it
+	shape     picture.Shape    // of rows that are pictures
+	gallery   *gallery.Gallery // the pictures of a folder or an archive
 }
 
 // RowError is a row that cannot be used.
@@ -84,7 +88,7 @@ var formats = []format{
 	{"cifar10", nil, cifar10.looks, cifar10.open},
 	{"cifar100", nil, cifar100.looks, cifar100.open},
 	{"tar", []string{".tar", ".tgz", ".tzst"}, looksTar, openTar},
-	{"picture", pictureEndings, looksPicture, openPicture},
+	{"picture", gallery.Endings, looksPicture, openPicture},
 	{"fvecs", []string{".fvecs"}, looksVecs("fvecs"), openVecs("fvecs")},
 	{"bvecs", []string{".bvecs"}, looksVecs("bvecs"), openVecs("bvecs")},
 	{"ivecs", []string{".ivecs"}, looksVecs("ivecs"), openVecs("ivecs")},

@@ -58,6 +58,9 @@ func dump(path, formatName string, cols columns) string {
 			return out.String()
 		default:
 			line := strings.Trim(fmt.Sprint(rec.vector), "[]")
+			if rec.pixels != nil {
+				line = strings.Trim(fmt.Sprint(rec.pixels), "[]")
+			}
 			if rec.hasLabel {
 				line += " label " + rec.label
 			}
@@ -256,11 +259,12 @@ func checkFile(t *testing.T, path, formatName string, cols columns) {
 			return
 		}
 		row++
+		values := len(rec.vector) + len(rec.pixels)
 		if dim < 0 {
-			dim = len(rec.vector)
+			dim = values
 		}
-		if len(rec.vector) != dim || dim == 0 {
-			t.Errorf("row %d has %d values instead of %d", row, len(rec.vector), dim)
+		if values != dim || dim == 0 {
+			t.Errorf("row %d has %d values instead of %d", row, values, dim)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"hashgrove/picture"
 )
 
 // The IDX format of the MNIST family: two zero bytes, the type of the values, the number of axes, each length as a
@@ -22,6 +24,7 @@ var idxTypes = map[byte]dtype{
 // idx reads pictures and, if they lie beside them, their labels.
 type idx struct {
 	dense
+	pixels bool // rows are pictures
 	labels *arrayTexts
 	seen   interner
 }
@@ -67,10 +70,10 @@ func openIDX(in *input, cols columns) (reader, header, error) {
 	if a.dim == 0 {
 		return nil, h, fmt.Errorf("%s: has rows without values", in.path)
 	}
-	if a.kind == 'u' && len(a.shape) == 3 && max(a.shape[1], a.shape[2]) <= maxEdge {
-		h.shape = Shape{Width: a.shape[2], Height: a.shape[1], Channels: 1}
+	if a.kind == 'u' && len(a.shape) == 3 && max(a.shape[1], a.shape[2]) <= picture.MaxSide {
+		h.shape = picture.Shape{Width: a.shape[2], Height: a.shape[1], Channels: 1}
 	}
-	x := &idx{dense: dense{in: in, what: in.path, dtype: a.dtype, rows: a.rows, dim: a.dim}, seen: interner{}}
+	x := &idx{pixels: h.shape != picture.Shape{}, dense: dense{in: in, what: in.path, dtype: a.dtype, rows: a.rows, dim: a.dim}, seen: interner{}}
 	if err := x.checkSize(a.head); err != nil {
 		return nil, h, err
 	}
@@ -120,7 +123,11 @@ func openIDXLabels(path, pictures string, rows int) (*arrayTexts, error) {
 }
 
 func (x *idx) next(rec *record) error {
-	err := x.dense.next(rec)
+	read := x.dense.next
+	if x.pixels {
+		read = x.nextPicture
+	}
+	err := read(rec)
 	if _, bad := errors.AsType[*RowError](err); err != nil && !bad || x.labels == nil {
 		return err
 	}
@@ -130,6 +137,26 @@ func (x *idx) next(rec *record) error {
 	}
 	rec.label, rec.hasLabel = x.seen.keep(label), true
 	return err
+}
+
+// nextPicture is dense.next for bytes that stay bytes.
+func (x *idx) nextPicture(rec *record) error {
+	*rec = record{pixels: rec.pixels[:0], tags: rec.tags[:0]}
+	if x.row == x.rows {
+		return atEnd(x.in, x.what)
+	}
+	for left := x.dim; left > 0; left -= min(left, maxTake) {
+		b, err := x.in.take(min(left, maxTake))
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return cutOff(x.what, x.row, x.rows)
+		}
+		if err != nil {
+			return err
+		}
+		rec.pixels = append(rec.pixels, b...)
+	}
+	x.row++
+	return nil
 }
 
 func (x *idx) Close() error {

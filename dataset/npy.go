@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"hashgrove/internal/natural"
 )
 
 // The .npy format of NumPy (its documentation, "npy format", versions 1 to 3):
@@ -211,7 +213,7 @@ func (p *literal) shape() []int {
 	shape := []int{}
 	p.want("(")
 	for p.err == nil && !p.skip(")") {
-		n := leadingDigits(p.rest)
+		n := natural.Digits(p.rest)
 		v, err := strconv.ParseInt(p.rest[:n], 10, 50)
 		if err != nil || len(shape) == 32 { // numpy has no more axes
 			p.fail()

@@ -1,310 +1,246 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"sync"
+	"iter"
 
-	"hashgrove/internal/par"
+	"hashgrove/picture"
+	"hashgrove/picture/gallery"
+	"hashgrove/vectors"
 )
 
 // Pictures are rows: the vector of a picture is its pixels, values from 0 to 255, all pictures of a set having one
-// Shape. CIFAR and IDX files have theirs; pictures from folders, archives and single files get a square of Spec.Size
+// shape. CIFAR and IDX files have theirs; pictures from folders, archives and single files get a square of Spec.Size
 // pixels, red, green and blue side by side. They have three channels even if all of them are grey: the shape must be
 // known before the pictures are read, and one coloured picture among thousands must not change the layout of all.
 
-const (
-	defaultSize = 32   // as CIFAR and the tiny images: a few thousand values, and the kind of scene is still seen
-	maxSize     = 1024 // 3 million values
-)
+// defaultSize is as CIFAR and the tiny images: a few thousand values, and the kind of scene is still seen.
+const defaultSize = 32
 
 // pictureOptions is how pictures become rows, as the Spec says.
 type pictureOptions struct {
 	size       int // 0 is the default of the format
 	fit        string
 	grey       bool
+	as         *picture.Preparation // instead of the three above
 	threads    int
 	unlabelled bool // labels or tags come from files, so folders are no classes
 }
 
 func (o pictureOptions) check() error {
-	if o.size < 0 || o.size > maxSize {
-		return fmt.Errorf("--size %d: give the edge of the pictures in pixels, 1 to %d", o.size, maxSize)
-	}
-	if o.fit != "" && o.fit != "crop" && o.fit != "squash" {
-		return fmt.Errorf("--fit %q: give crop or squash", o.fit)
+	switch {
+	case o.size < 0 || o.size > picture.MaxSize:
+		return fmt.Errorf("pictures of %d pixels on a side: 1 to %d are allowed", o.size, picture.MaxSize)
+	case o.fit != "" && o.fit != "crop" && o.fit != "squash":
+		return fmt.Errorf("pictures cannot be fitted by %q: crop or squash are the ways", o.fit)
+	case o.as != nil && o.asked():
+		return fmt.Errorf("the preparation of pictures is given twice")
+	case o.as != nil:
+		return o.as.Check()
 	}
 	return nil
 }
 
-// to is how pictures become squares of that size.
-func (o pictureOptions) to(size int) fit {
-	return fit{size: size, squash: o.fit == "squash", grey: o.grey}
+// asked reports whether pictures shall have another form than that of the format.
+func (o pictureOptions) asked() bool { return o.size > 0 || o.fit != "" || o.grey }
+
+// preparation is how pictures of a shape become rows.
+func (o pictureOptions) preparation(own picture.Shape) picture.Preparation {
+	if o.as != nil {
+		return *o.as
+	}
+	p := picture.Preparation{Shape: own, Squash: o.fit == "squash"}
+	if o.size > 0 {
+		p.Width, p.Height = o.size, o.size
+	}
+	if o.grey {
+		p.Channels, p.Planar = 1, false
+	}
+	return p
 }
 
-// Shape tells the layout of the rows, if they are pictures.
-func (s *Set) Shape() (Shape, bool) { return s.shape, s.shape != Shape{} }
+// gallery is what pictures without a shape of their own are read with.
+func (o pictureOptions) gallery() gallery.Options {
+	own := picture.Shape{Width: defaultSize, Height: defaultSize, Channels: 3}
+	return gallery.Options{Preparation: o.preparation(own), Threads: o.threads, Unlabelled: o.unlabelled}
+}
+
+// AsPictures is the source of the pictures, if the rows are pictures.
+func (s *Set) AsPictures() (picture.Source, bool) { return pictures{s}, s.shape != picture.Shape{} }
+
+// Prepared is how pictures became rows, if the rows are pictures: for picture.PreparationOf.
+func (s *Set) Prepared() (picture.Preparation, bool) {
+	return s.cols.pictures.preparation(s.shape), s.shape != picture.Shape{}
+}
+
+// pictures is a set of pictures.
+type pictures struct{ *Set }
+
+// Unwrap is the set.
+func (p pictures) Unwrap() vectors.Source { return p.Set }
+
+// Preparation implements picture.Source.
+func (p pictures) Preparation() picture.Preparation {
+	prepared, _ := p.Prepared()
+	return prepared
+}
+
+// Pictures implements picture.Source.
+func (p pictures) Pictures(ctx context.Context) iter.Seq2[picture.Chunk, error] {
+	return func(yield func(picture.Chunk, error) bool) {
+		err := p.run(ctx, func(run *pass) bool {
+			c := run.chunk
+			return yield(picture.Chunk{
+				First: c.First, Rows: c.X.Rows, Pix: run.pixels,
+				IDs: c.IDs, Labels: c.Labels, Tags: c.Tags, Places: c.Places,
+			}, nil)
+		})
+		if err != nil {
+			yield(picture.Chunk{}, err)
+		}
+	}
+}
 
 // checkShape refuses pictures of different layouts in one set, although their rows may be of one length.
-func (s *Set) checkShape(path string, shape Shape) error {
+func (s *Set) checkShape(path string, shape picture.Shape) error {
 	first := len(s.files) == 1
 	switch {
 	case first:
 		s.shape = shape
-	case shape == Shape{} || s.shape == Shape{}:
-		s.shape = Shape{} // vectors and pictures together are vectors
+	case shape == picture.Shape{} || s.shape == picture.Shape{}:
+		s.shape = picture.Shape{} // vectors and pictures together are vectors
 	case shape != s.shape:
 		return fmt.Errorf("%s: pictures of %v, but those of %s are %v", path, shape, s.files[0].path, s.shape)
 	}
 	return nil
 }
 
-// String describes the layout.
-func (s Shape) String() string {
-	kind := "grey"
-	switch {
-	case s.Channels > 1 && s.Planar:
-		kind = "colour, channel after channel"
-	case s.Channels > 1:
-		kind = "colour"
-	}
-	return fmt.Sprintf("%d x %d pixels, %s", s.Width, s.Height, kind)
-}
-
 // refit changes the pictures of a file that has a shape of its own to what is asked for.
 func (o pictureOptions) refit(path string, r reader, h header) (reader, header, error) {
-	asked := o.size > 0 || o.fit != "" || o.grey
-	if h.gallery != nil || !asked {
+	if h.gallery != nil {
 		return r, h, nil
 	}
-	if h.shape == (Shape{}) {
-		return nil, h, fmt.Errorf("%s: holds vectors, not pictures, which --size, --fit and --grey are for", path)
+	if h.shape == (picture.Shape{}) {
+		if o.asked() {
+			return nil, h, fmt.Errorf("%s: holds vectors, not pictures: there is nothing to resize or to make grey", path)
+		}
+		return r, h, nil
 	}
-	from := h.shape
-	if o.size > 0 {
-		h.shape.Width, h.shape.Height = o.size, o.size
+	from, to := h.shape, o.preparation(h.shape)
+	if from == to.Shape {
+		return r, h, nil
 	}
-	f := o.to(o.size)
-	h.shape.Channels = f.channels(from.Channels)
-	h.shape.Planar = from.Planar && h.shape.Channels > 1
-	h.dim = h.shape.Width * h.shape.Height * h.shape.Channels
-	return &refitted{r, from, h.shape, f, make([]uint8, h.dim)}, h, nil
+	if from.Width != to.Width || from.Height != to.Height {
+		if err := to.CanResize(); err != nil {
+			return nil, h, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	h.shape, h.dim = to.Shape, to.Values()
+	return &refitted{r, from, to, nil}, h, nil
 }
 
-// refitted reads pictures and changes their size or makes them grey.
+// refitted reads pictures and changes their size, colours or layout.
 type refitted struct {
 	reader
-	from, to Shape
-	fit
-	pixels []uint8
+	from picture.Shape
+	to   picture.Preparation
+	own  []uint8 // the picture as the file has it
 }
 
 func (r *refitted) next(rec *record) error {
-	if err := r.reader.next(rec); err != nil {
+	room := rec.pixels
+	rec.pixels = r.own
+	err := r.reader.next(rec)
+	r.own = rec.pixels
+	rec.pixels = append(room[:0], make([]uint8, r.to.Values())...)
+	if err != nil {
 		return err
 	}
-	v := rec.vector
-	at := func(x, y, c int) uint8 {
-		if r.from.Planar {
-			return uint8(v[(c*r.from.Height+y)*r.from.Width+x])
-		}
-		return uint8(v[(y*r.from.Width+x)*r.from.Channels+c])
-	}
-	if r.size > 0 {
-		r.apply(r.pixels, r.from.Width, r.from.Height, r.from.Channels, 1, func(dst []uint8, x0, x1, y int) {
-			for x := x0; x < x1; x++ {
-				for c := range r.from.Channels {
-					dst[(x-x0)*r.from.Channels+c] = at(x, y, c)
-				}
-			}
-		})
-	} else { // grey of the same size
-		for i := range r.pixels {
-			if x, y := i%r.to.Width, i/r.to.Width; r.from.Channels == 3 {
-				r.pixels[i] = luma(at(x, y, 0), at(x, y, 1), at(x, y, 2))
-			} else {
-				r.pixels[i] = at(x, y, 0)
-			}
-		}
-	}
-	rec.vector = rec.vector[:0]
-	if !r.to.Planar {
-		rec.vector = appendBytes(rec.vector, r.pixels)
-		return nil
-	}
-	for c := range r.to.Channels {
-		for i := c; i < len(r.pixels); i += r.to.Channels {
-			rec.vector = append(rec.vector, float32(r.pixels[i]))
-		}
-	}
+	r.to.FromRow(rec.pixels, r.own, r.from)
 	return nil
 }
 
-func appendBytes(dst []float32, b []uint8) []float32 {
-	for _, v := range b {
-		dst = append(dst, float32(v))
-	}
-	return dst
+// openFolder opens a folder of pictures.
+func openFolder(dir string, o pictureOptions) (reader, header, error) {
+	g, err := gallery.Folder(dir, o.gallery())
+	return openGallery("folder", g, err)
 }
 
-// gallery is a place with pictures and what was found there. It is made once, when the set is opened: all passes see
-// the same pictures in the same order.
-type gallery struct {
-	path    string // as the user named it, in slashes
-	format  string // "folder", "tar" or "picture"
-	names   []string
-	places  []int          // of a tar: the number of each entry
-	bad     map[int]string // pictures that cannot be read, and why
-	top     int            // bytes of the names before the classes begin
-	classes bool           // the first folder of a name is the class
-	options pictureOptions
-	shelf   func() (shelf, error)
+// openPicture opens a single picture.
+func openPicture(in *input, cols columns) (reader, header, error) {
+	if in.packed != "" {
+		return nil, header{}, fmt.Errorf("%s: is a picture inside %s: decompress it first", in.path, in.packed)
+	}
+	if err := in.Close(); err != nil {
+		return nil, header{}, err
+	}
+	g, err := gallery.File(in.path, cols.pictures.gallery())
+	return openGallery("picture", g, err)
 }
 
-// shelf is where the encoded pictures of a gallery are taken from in one pass.
-type shelf interface {
-	// load makes the next pictures ready, in order, at most n of them and at least one; an error ends the pass.
-	load(first, n int) (int, error)
-	// use lends the bytes of a picture that is ready. It is called by several workers at the same time.
-	use(i int, f func(encoded []byte) error) error
-	Close() error
-}
+func looksPicture(s *sample) bool { return gallery.Looks(s.name, s.head) }
 
-// settle finds the classes, once all names are known.
-func (g *gallery) settle() {
-	g.classes = false
-	if g.options.unlabelled {
-		return
+func looksTar(s *sample) bool { return len(s.head) >= 512 && string(s.head[257:262]) == "ustar" }
+
+// openTar opens an archive of pictures, plain or compressed with gzip or zstd.
+func openTar(in *input, cols columns) (reader, header, error) {
+	var content io.Reader = in.buf
+	if in.at != nil {
+		content = io.NewSectionReader(in.at, 0, in.size) // seeks over what is not looked at
 	}
-	for _, name := range g.names {
-		g.classes = g.classes || g.class(name) != ""
-	}
-	if !g.classes {
-		return
-	}
-	for i, name := range g.names {
-		if g.class(name) == "" {
-			g.spoil(i, "lies beside the folders that are the classes, so it has none: move it into one of them")
+	file := in.path
+	open := func() (io.ReadCloser, error) {
+		in, err := openInput(file)
+		if err != nil {
+			return nil, err
 		}
+		return struct {
+			io.Reader
+			io.Closer
+		}{in.buf, in}, nil
 	}
+	g, err := gallery.Archive(file, content, open, cols.pictures.gallery())
+	if err != nil {
+		return nil, header{}, err
+	}
+	return openGallery("tar", g, in.Close())
 }
 
-func (g *gallery) spoil(i int, why string) {
-	if g.bad == nil {
-		g.bad = map[int]string{}
+// openGallery begins a pass over pictures.
+func openGallery(format string, g *gallery.Gallery, err error) (reader, header, error) {
+	if err != nil {
+		return nil, header{}, err
 	}
-	g.bad[i] = why
+	r, err := readGallery(context.Background(), g)
+	if err != nil {
+		return nil, header{}, err
+	}
+	shape := g.Shape()
+	return r, header{format: format, rows: g.Len(), dim: shape.Values(), bytes: true, shape: shape, gallery: g}, nil
 }
 
-// class is the first folder in a name, or "".
-func (g *gallery) class(name string) string {
-	class, _, found := strings.Cut(name[g.top:], "/")
-	if !found {
-		return ""
-	}
-	return class
-}
-
-// id is the path of a picture, in slashes; one inside an archive follows the path of the archive.
-func (g *gallery) id(i int) string {
-	switch {
-	case g.path == "." || g.path == "":
-		return g.names[i]
-	case strings.HasSuffix(g.path, "/"):
-		return g.path + g.names[i]
-	}
-	return g.path + "/" + g.names[i]
-}
-
-func (g *gallery) header() header {
-	size := cmp.Or(g.options.size, defaultSize)
-	channels := g.options.to(size).channels(3)
-	return header{
-		format: g.format, rows: len(g.names), dim: size * size * channels, bytes: true,
-		shape: Shape{Width: size, Height: size, Channels: channels}, gallery: g,
-	}
-}
-
-// open begins a pass.
-func (g *gallery) open(ctx context.Context) (reader, error) {
-	s, err := g.shelf()
+func readGallery(ctx context.Context, g *gallery.Gallery) (reader, error) {
+	r, err := g.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h := g.header()
-	r := &pictureReader{ctx: ctx, gallery: g, shelf: s, square: g.options.to(h.shape.Width), dim: h.dim}
-	r.square.large = &r.alone
-	threads := par.Threads(g.options.threads)
-	r.most = min(max(aheadBytes/h.dim, threads), max(64, 8*threads))
-	return r, nil
+	return galleryReader{r}, nil
 }
 
-// aheadBytes bounds the decoded pictures that wait to be handed out.
-const aheadBytes = 32 << 20
+// galleryReader makes records of pictures.
+type galleryReader struct{ *gallery.Reader }
 
-// pictureReader decodes pictures on all cores, some ahead, and hands them out in order.
-type pictureReader struct {
-	ctx context.Context // of the pass, which is as long as the reader lives
-	*gallery
-	shelf  shelf
-	square fit
-	alone  sync.Mutex
-	dim    int
-	most   int // pictures decoded together
-	row    int // the next one
-	lo, hi int // those that are decoded
-	pixels []uint8
-	errs   []error
-}
-
-func (r *pictureReader) next(rec *record) error {
-	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
-	if r.row == len(r.names) {
-		return io.EOF
-	}
-	if r.row == r.hi {
-		if err := r.ahead(); err != nil {
-			return err
-		}
-	}
-	i := r.row
-	r.row++
-	rec.id = r.id(i)
-	if r.classes {
-		rec.label, rec.hasLabel = r.class(r.names[i]), true
-	}
-	if err := r.errs[i-r.lo]; err != nil {
-		return &RowError{File: rec.id, Row: -1, Msg: err.Error()}
-	}
-	rec.vector = appendBytes(rec.vector, r.pixels[(i-r.lo)*r.dim:(i-r.lo+1)*r.dim])
-	return nil
-}
-
-// ahead decodes the next pictures: one at first, since the first is often all that is wanted, then more and more.
-func (r *pictureReader) ahead() error {
-	n := min(max(2*(r.hi-r.lo), 1), r.most, len(r.names)-r.hi)
-	n, err := r.shelf.load(r.hi, n)
+func (r galleryReader) next(rec *record) error {
+	item, err := r.Next()
 	if err != nil {
 		return err
 	}
-	r.lo, r.hi = r.hi, r.hi+n
-	for len(r.errs) < n {
-		r.errs = append(r.errs, nil)
-		r.pixels = append(r.pixels, make([]uint8, r.dim)...)
+	*rec = record{pixels: append(rec.pixels[:0], item.Pix...), tags: rec.tags[:0], id: item.ID}
+	rec.label, rec.hasLabel = item.Label, item.Labelled
+	if item.Err != nil {
+		return &RowError{File: item.ID, Row: -1, Msg: item.Err.Error()}
 	}
-	return par.For(r.ctx, r.options.threads, n, func(k int) {
-		if why := r.bad[r.lo+k]; why != "" {
-			r.errs[k] = errors.New(why)
-			return
-		}
-		r.errs[k] = r.shelf.use(r.lo+k, func(encoded []byte) error {
-			return r.square.decode(r.pixels[k*r.dim:(k+1)*r.dim], r.names[r.lo+k], encoded)
-		})
-	})
+	return nil
 }
-
-func (r *pictureReader) Close() error { return r.shelf.Close() }

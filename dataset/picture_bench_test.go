@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/internal/picturetest"
 	"hashgrove/supervision"
 )
 
@@ -19,7 +20,7 @@ func BenchmarkPictures(b *testing.B) {
 		dir := b.TempDir()
 		var contents [][]byte
 		for i := range c.files {
-			content := jpegOf(images(rng, c.edge, c.edge)[2]) // noise: nothing is harder to decode
+			content := picturetest.JPEG(picturetest.Images(rng, c.edge, c.edge)[2]) // noise: nothing is harder to decode
 			contents = append(contents, []byte(content))
 			fileOf(b, dir, fmt.Sprintf("%d.jpg", i), content)
 		}

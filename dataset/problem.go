@@ -90,7 +90,7 @@ func (p *pass) place(row int) (path string, inFile int) {
 func (p *pass) problem(column, msg string) *RowError {
 	path, row := p.place(p.row)
 	if g := p.s.files[len(p.starts)-1].header.gallery; g != nil {
-		return &RowError{File: g.id(row), Row: -1, Column: column, Msg: msg}
+		return &RowError{File: g.ID(row), Row: -1, Column: column, Msg: msg}
 	}
 	return &RowError{File: path, Row: row, Column: column, Msg: msg}
 }

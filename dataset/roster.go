@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"hashgrove/picture/gallery"
 )
 
 // Labels, tags and ids of pictures come one per line, in the order of the pictures, or in a table that names the
@@ -45,11 +47,12 @@ func (s *Set) roster() *roster {
 		if g == nil {
 			return nil
 		}
-		for i, name := range g.names {
+		for i := range g.Len() {
+			name, below := g.Name(i)
 			put(r.row, name)
-			put(r.row, name[g.top:])
-			put(r.row, g.id(i))
-			put(r.stem, strings.TrimSuffix(name[g.top:], path.Ext(name)))
+			put(r.row, below)
+			put(r.row, g.ID(i))
+			put(r.stem, strings.TrimSuffix(below, path.Ext(name)))
 			r.names = append(r.names, name)
 		}
 	}
@@ -135,7 +138,7 @@ func readPictures[T any](s *Set, r *roster, order []int, patterns []string, what
 // warnOrder says in which order lines were taken, where another order is as natural.
 func (s *Set) warnOrder(path string, what noun) {
 	for _, f := range s.files {
-		if f.header.format == "folder" && !slices.IsSorted(f.header.gallery.names) {
+		if f.header.format == "folder" && !f.header.gallery.Sorted() {
 			s.warnings = append(s.warnings, fmt.Sprintf("%s: lines are taken for the pictures in natural order (2.jpg before 10.jpg), which is not that of plain text: to be sure, write lines file,%s",
 				path, strings.TrimPrefix(what[0], "line of ")))
 			return
@@ -335,7 +338,7 @@ func field(row []string, j int) string {
 // calls reports a text that is the name of a picture, or means to be one.
 func (r *roster) calls(text string) bool {
 	_, err := r.find(text, false)
-	return err == nil || promisesPicture(text)
+	return err == nil || gallery.Promises(text)
 }
 
 // findValue chooses the column beside the names.

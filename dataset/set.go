@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 
+	"hashgrove/picture"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -27,8 +28,8 @@ type Set struct {
 	cols    columns
 	files   []file
 	dim     int
-	dimFile string // the file that dim comes from
-	shape   Shape
+	dimFile string        // the file that dim comes from
+	shape   picture.Shape // of rows that are pictures
 	names   []string
 
 	// What comes with the vectors, according to the first row and the Spec.
@@ -107,6 +108,7 @@ type pass struct {
 	starts []int // number of rows before each file opened so far
 	row    int   // rows met, good or bad, over all files
 	chunk  vectors.Chunk
+	pixels []uint8  // of the chunk's rows in place of values, when all files hold pictures
 	slab   []string // what chunk.Tags points into
 
 	dropped []int // rows left out, ascending
@@ -129,32 +131,39 @@ func (p *pass) examples() []error {
 
 // Chunks makes Set a Source.
 func (s *Set) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	if p, ok := s.AsPictures(); ok {
+		return picture.AsVectors(p).Chunks(ctx)
+	}
 	return func(yield func(vectors.Chunk, error) bool) {
-		p := &pass{s: s}
-		s.last = p
-		p.clearChunk()
-		for i := range s.files {
-			if more, err := p.readFile(ctx, i, yield); err != nil {
-				yield(vectors.Chunk{}, err)
-				return
-			} else if !more {
-				return
-			}
-		}
-		if err := p.checkLengths(); err != nil {
+		if err := s.run(ctx, func(p *pass) bool { return yield(p.chunk, nil) }); err != nil {
 			yield(vectors.Chunk{}, err)
-			return
-		}
-		if p.chunk.X.Rows > 0 {
-			yield(p.chunk, nil)
 		}
 	}
+}
+
+// run reads all files and calls full whenever the chunk of the pass is full, and for the rest; false ends the pass.
+func (s *Set) run(ctx context.Context, full func(p *pass) bool) error {
+	p := &pass{s: s}
+	s.last = p
+	p.clearChunk()
+	for i := range s.files {
+		if more, err := p.readFile(ctx, i, full); err != nil || !more {
+			return err
+		}
+	}
+	if err := p.checkLengths(); err != nil {
+		return err
+	}
+	if p.chunk.X.Rows > 0 {
+		full(p)
+	}
+	return nil
 }
 
 // read opens a file once more.
 func (s *Set) read(ctx context.Context, f file) (reader, error) {
 	if f.header.gallery != nil {
-		return f.header.gallery.open(ctx)
+		return readGallery(ctx, f.header.gallery)
 	}
 	r, _, err := openFile(f.path, s.spec.Format, s.cols)
 	if d, ok := r.(*dense); ok && err == nil {
@@ -164,7 +173,7 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 }
 
 // readFile streams one file into chunks; false means that the caller has seen enough.
-func (p *pass) readFile(ctx context.Context, i int, yield func(vectors.Chunk, error) bool) (bool, error) {
+func (p *pass) readFile(ctx context.Context, i int, yield func(p *pass) bool) (bool, error) {
 	f := p.s.files[i]
 	r, err := p.s.read(ctx, f)
 	if err != nil {
@@ -214,7 +223,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(vectors.Chunk, er
 		}
 		p.add(&rec)
 		if p.chunk.X.Rows == full {
-			if !yield(p.chunk, nil) {
+			if !yield(p) {
 				return false, nil
 			}
 			p.chunk.First += full
@@ -264,8 +273,8 @@ func (p *pass) checkLengths() error {
 // checkRow says what is wrong with a row. An error concerns all rows, so that leaving out this one would not help.
 func (p *pass) checkRow(rec *record) (*RowError, error) {
 	s := p.s
-	if len(rec.vector) != s.dim {
-		return p.problem("", fmt.Sprintf("%d values instead of %d", len(rec.vector), s.dim)), nil
+	if n := len(rec.vector) + len(rec.pixels); n != s.dim {
+		return p.problem("", fmt.Sprintf("%d values instead of %d", n, s.dim)), nil
 	}
 	for j, v := range rec.vector {
 		if rec.finite {
@@ -314,6 +323,13 @@ func (p *pass) add(rec *record) {
 	c := &p.chunk
 	c.X.Rows++
 	c.X.Data = append(c.X.Data, rec.vector...)
+	if p.s.shape != (picture.Shape{}) {
+		p.pixels = append(p.pixels, rec.pixels...)
+	} else {
+		for _, v := range rec.pixels { // pictures among vectors
+			c.X.Data = append(c.X.Data, float32(v))
+		}
+	}
 	c.Places = append(c.Places, p.row)
 	if p.s.labelled {
 		c.Labels = append(c.Labels, rec.label)
@@ -331,7 +347,7 @@ func (p *pass) add(rec *record) {
 // clearChunk empties the chunk for the next rows.
 func (p *pass) clearChunk() {
 	c := &p.chunk
-	p.slab = p.slab[:0]
+	p.slab, p.pixels = p.slab[:0], p.pixels[:0]
 	c.X = vectors.Matrix{Cols: p.s.dim, Data: c.X.Data[:0]}
 	c.IDs, c.Labels, c.Tags, c.Places = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.Places[:0]
 }

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove/internal/natural"
 	"hashgrove/internal/plain"
+	"hashgrove/picture"
 )
 
 // Spec names a data set: files of vectors, and where their labels, tags and ids are, for instance
@@ -38,9 +40,13 @@ type Spec struct {
 	// IDX files keep theirs at 0. Fit is "crop", the default, for the largest square in the middle, which keeps shapes
 	// as they are: filters and patches measure directions and sizes, and what matters is mostly in the middle. "squash"
 	// takes the whole picture and changes its aspect. Grey makes one channel of three.
-	Size    int
-	Fit     string
-	Grey    bool
+	Size int
+	Fit  string
+	Grey bool
+
+	// Pictures prepares pictures as a model says, in place of the three above. Vectors stay as they are.
+	Pictures *picture.Preparation
+
 	Threads int // that decode pictures and numbers; 0 means all cores
 
 	SkipBad bool // leave out bad rows instead of stopping at the first one
@@ -75,7 +81,7 @@ func Open(spec Spec) (*Set, error) {
 		return nil, err
 	}
 	supervised := len(spec.LabelsFile) > 0 || len(spec.TagsFile) > 0
-	pictures := pictureOptions{spec.Size, spec.Fit, spec.Grey, spec.Threads, supervised}
+	pictures := pictureOptions{spec.Size, spec.Fit, spec.Grey, spec.Pictures, spec.Threads, supervised}
 	if err := pictures.check(); err != nil {
 		return nil, err
 	}
@@ -163,7 +169,7 @@ func (s *Set) addFile(path string) error {
 		break
 	}
 	if h.dim < 0 {
-		h.dim = len(rec.vector)
+		h.dim = len(rec.vector) + len(rec.pixels)
 	}
 	if h.dim == 0 {
 		return fmt.Errorf("%s: the vectors have no values", path)
@@ -281,41 +287,10 @@ func expand(patterns []string, folders bool) ([]string, error) {
 		if len(found) == 0 {
 			return nil, fmt.Errorf("%s: no file matches", p)
 		}
-		slices.SortFunc(found, naturalCompare)
+		slices.SortFunc(found, natural.Compare)
 		paths = append(paths, found...)
 	}
 	return paths, nil
-}
-
-// naturalCompare orders names as people count: batch_2 before batch_10.
-func naturalCompare(a, b string) int {
-	x, y := a, b
-	for x != "" && y != "" {
-		dx, dy := leadingDigits(x), leadingDigits(y)
-		if dx > 0 && dy > 0 {
-			nx, ny := strings.TrimLeft(x[:dx], "0"), strings.TrimLeft(y[:dy], "0")
-			if c := cmp.Or(cmp.Compare(len(nx), len(ny)), strings.Compare(nx, ny)); c != 0 {
-				return c
-			}
-			x, y = x[dx:], y[dy:]
-			continue
-		}
-		if x[0] != y[0] {
-			return cmp.Compare(x[0], y[0])
-		}
-		x, y = x[1:], y[1:]
-	}
-	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
-}
-
-// leadingDigits is the number of digits at the start of s.
-func leadingDigits(s string) int {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return i
-		}
-	}
-	return len(s)
 }
 
 // nearestName is the file beside path whose name is one or two typing errors away from it, or "".

@@ -3,10 +3,15 @@ package dataset
 import (
 	"archive/tar"
 	"bytes"
+	"image"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/picturetest"
+	"hashgrove/picture"
 )
 
 // tarOf packs names and contents in turn; a name with an arrow is a link.
@@ -95,7 +100,7 @@ func TestTarComplaints(t *testing.T) {
 		"a.tar":        {strings.Repeat("hello there ", 100), "a.tar: is damaged, or no tar archive"},
 		"picture.png":  {"oh", "picture.png: is not a picture: it does not begin like JPEG, PNG, GIF, BMP, TIFF or WebP; fix or remove the picture, or skip bad ones"},
 		"p.png.gz":     {gzipped(tone(1)), "p.png.gz: is a picture inside gzip: decompress it first"},
-		"vectors.npy":  {setNpy([]float32{1, 2}), "vectors.npy: holds vectors, not pictures, which --size, --fit and --grey are for"},
+		"vectors.npy":  {setNpy([]float32{1, 2}), "vectors.npy: holds vectors, not pictures: there is nothing to resize or to make grey"},
 		"late.tar.zst": {zstded(content)[:len(zstded(content))-9], "late.tar.zst: the zstd data end too early: the file is cut off"},
 	} {
 		_, err := Open(Spec{Paths: []string{setFile(t, dir, name, c[0])}, Size: 4})
@@ -114,12 +119,11 @@ func TestPicturesKeepTheirShape(t *testing.T) {
 	setFile(t, ".", "data_batch_1.bin", string(cifar))
 	setFile(t, ".", "a-idx3-ubyte", idxOf(8, "\x01\x02\x03\x04\x05\x06", 1, 2, 3))
 	zoo(t, "zoo")
-	check := func(spec Spec, shape Shape, want []uint8) {
+	check := func(spec Spec, shape picture.Shape, want []uint8) {
 		t.Helper()
 		s := setOpen(t, spec)
-		got, pictures := s.Shape()
-		if !pictures || got != shape {
-			t.Errorf("%+v: shape %v", spec, got)
+		if got, ok := s.AsPictures(); !ok || got.Preparation().Shape != shape {
+			t.Errorf("%+v: %v", spec, s.shape)
 		}
 		for c, err := range s.Chunks(t.Context()) {
 			if err != nil || len(c.X.Row(0)) != len(want) {
@@ -140,26 +144,35 @@ func TestPicturesKeepTheirShape(t *testing.T) {
 	batch := []string{"data_batch_1.bin"}
 	grey := func(b []uint8) (out []uint8) {
 		for i := 0; i < len(b); i += 3 {
-			out = append(out, luma(b[i], b[i+1], b[i+2]))
+			out = append(out, luma(b[i:]))
 		}
 		return out
 	}
-	check(Spec{Paths: batch}, Shape{32, 32, 3, true}, want)
-	check(Spec{Paths: batch, Size: 32}, Shape{32, 32, 3, true}, want)
-	check(Spec{Paths: batch, Grey: true}, Shape{32, 32, 1, false}, grey(want))
-	check(Spec{Paths: batch, Size: 5}, Shape{5, 5, 3, true}, slowResize(want, 32, 32, 3, 5))
-	check(Spec{Paths: batch, Size: 5, Grey: true}, Shape{5, 5, 1, false}, grey(slowResize(want, 32, 32, 3, 5)))
+	check(Spec{Paths: batch}, layout(32, 32, 3, true), want)
+	check(Spec{Paths: batch, Size: 32}, layout(32, 32, 3, true), want)
+	check(Spec{Paths: batch, Grey: true}, layout(32, 32, 1, false), grey(want))
+	check(Spec{Paths: batch, Size: 5}, layout(5, 5, 3, true), picturetest.Resized(want, 32, 32, 3, image.Pt(5, 5)))
+	check(Spec{Paths: batch, Size: 5, Grey: true}, layout(5, 5, 1, false), grey(picturetest.Resized(want, 32, 32, 3, image.Pt(5, 5))))
 	small := []uint8{1, 2, 3, 4, 5, 6}
-	check(Spec{Paths: []string{"a-idx3-ubyte"}}, Shape{3, 2, 1, false}, small)
-	check(Spec{Paths: []string{"a-idx3-ubyte"}, Grey: true}, Shape{3, 2, 1, false}, small)
-	check(Spec{Paths: []string{"a-idx3-ubyte"}, Size: 4, Fit: "squash"}, Shape{4, 4, 1, false}, slowResize(small, 3, 2, 1, 4))
-	check(Spec{Paths: []string{"a-idx3-ubyte"}, Size: 2}, Shape{2, 2, 1, false}, []uint8{1, 2, 4, 5})
+	check(Spec{Paths: []string{"a-idx3-ubyte"}}, layout(3, 2, 1, false), small)
+	check(Spec{Paths: []string{"a-idx3-ubyte"}, Grey: true}, layout(3, 2, 1, false), small)
+	check(Spec{Paths: []string{"a-idx3-ubyte"}, Size: 4, Fit: "squash"}, layout(4, 4, 1, false), picturetest.Resized(small, 3, 2, 1, image.Pt(4, 4)))
+	check(Spec{Paths: []string{"a-idx3-ubyte"}, Size: 2}, layout(2, 2, 1, false), []uint8{1, 2, 4, 5})
 
 	_, err := Open(Spec{Paths: []string{"zoo", "data_batch_1.bin"}})
 	setWant(t, "", err, "data_batch_1.bin: pictures of 32 x 32 pixels, colour, channel after channel, but those of zoo are 32 x 32 pixels, colour")
-	if _, pictures := setOpen(t, Spec{Paths: []string{setFile(t, ".", "v.npy", setNpy([]float32{1, 2}))}}).Shape(); pictures {
+	if _, pictures := setOpen(t, Spec{Paths: []string{setFile(t, ".", "v.npy", setNpy([]float32{1, 2}))}}).AsPictures(); pictures {
 		t.Error("vectors have a shape")
 	}
+}
+
+func layout(width, height, channels int, planar bool) picture.Shape {
+	return picture.Shape{Width: width, Height: height, Channels: channels, Planar: planar}
+}
+
+// luma is the grey of a colour.
+func luma(c []uint8) uint8 {
+	return uint8(math.Round((19595*float64(c[0]) + 38470*float64(c[1]) + 7471*float64(c[2])) / 65536))
 }
 
 func FuzzTar(f *testing.F) {

@@ -2,8 +2,8 @@
 // quantization", ICML 2011), pooled over a pyramid as in the FastHash paper: 800 words and 1 + 4 + 9 cells give 11,200
 // values.
 //
-//	every patch x of the picture, normalised (patches.go)
-//	z = D P (x - M)            response to every word of the dictionary D, after whitening (whiten.go)
+//	every patch x of the picture, normalised (internal/patch)
+//	z = D P (x - M)            response to every word of the dictionary D, after whitening (dictionary/whiten.go)
 //	max(z - alpha, 0)          soft threshold
 //	sum over the cells         pooling.go
 //
@@ -20,8 +20,10 @@ import (
 	"math"
 	"sync"
 
+	"hashgrove/feature/internal/patch"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -52,8 +54,8 @@ const (
 	maxFactor = 1e15
 )
 
-// Codebook is the extractor that Learner leaves. It may be used by several goroutines; its fields must not be changed
-// once it was used.
+// Codebook is the extractor that package dictionary learns. It may be used by several goroutines; its fields must not
+// be changed once it was used.
 type Codebook struct {
 	Patch     int // side of a patch
 	Channels  int
@@ -68,7 +70,7 @@ type Codebook struct {
 	Bias    []float32 // -D P M, one per word
 
 	// Made says how the codebook was learned. It does not enter the canonical bytes.
-	Made Learner
+	Made CodebookOptions
 
 	once     sync.Once
 	right    *gemm.Right
@@ -120,14 +122,17 @@ func (c *Codebook) Check() error {
 	return nil
 }
 
+// Fits implements Extractor.
+func (c *Codebook) Fits(s picture.Shape) error { return patch.Fits(s, c.Patch, c.Channels) }
+
 func (c *Codebook) checkOptions() error {
 	switch {
 	case c.Patch < 1 || c.Patch > maxSquare:
 		return fmt.Errorf("codebook with patches of side %d, outside of 1 to %d", c.Patch, maxSquare)
 	case c.Channels != 1 && c.Channels != 3:
 		return fmt.Errorf("codebook for %d channels, and 1 or 3 are allowed", c.Channels)
-	case c.Stride < 1 || c.Stride > maxSide:
-		return fmt.Errorf("codebook with a stride of %d, outside of 1 to %d", c.Stride, maxSide)
+	case c.Stride < 1 || c.Stride > picture.MaxSide:
+		return fmt.Errorf("codebook with a stride of %d, outside of 1 to %d", c.Stride, picture.MaxSide)
 	case c.Levels < 1 || c.Levels > maxLevels:
 		return fmt.Errorf("codebook with %d levels of pooling, outside of 1 to %d", c.Levels, maxLevels)
 	case c.Sides > Split || c.Pool > MaxPool:
@@ -151,7 +156,7 @@ func (c *Codebook) prepare() {
 
 // codebookScratch is the memory of one worker.
 type codebookScratch struct {
-	windows windows
+	windows patch.Windows
 	grid    *grid
 	left    gemm.Left
 	strip   []float32
@@ -159,8 +164,8 @@ type codebookScratch struct {
 }
 
 // Extract implements Extractor.
-func (c *Codebook) Extract(ctx context.Context, pictures []Picture, dst vectors.Matrix, threads int) error {
-	err := checkExtract(c, pictures, dst, func(p Picture) error { return fitsPatch(p, c.Patch, c.Channels) })
+func (c *Codebook) Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error {
+	err := checkExtract(c, pictures, dst)
 	if err != nil {
 		return err
 	}
@@ -176,7 +181,7 @@ func (c *Codebook) Extract(ctx context.Context, pictures []Picture, dst vectors.
 }
 
 // encode writes the vector of one picture.
-func (c *Codebook) encode(dst []float32, p Picture, s *codebookScratch) {
+func (c *Codebook) encode(dst []float32, p picture.Picture, s *codebookScratch) {
 	if s.grid == nil || s.grid.width != p.Width || s.grid.height != p.Height {
 		s.grid = newGrid(p.Width, p.Height, c.Patch, c.Stride, c.Levels)
 		n := (len(s.grid.starts) - 1) * len(c.up)
@@ -184,7 +189,7 @@ func (c *Codebook) encode(dst []float32, p Picture, s *codebookScratch) {
 	}
 	clear(s.pools.above)
 	clear(s.pools.below)
-	s.windows.of(p, c.Patch, float64(c.Contrast))
+	s.windows.Set(p, c.Patch, float64(c.Contrast))
 	g := s.grid
 	// As many patches at a time as stay in the second cache: 768 for 6 x 6 colour patches, all of a 32 x 32 picture.
 	step := max(48, 768*108/c.patchDim())
@@ -193,7 +198,7 @@ func (c *Codebook) encode(dst []float32, p Picture, s *codebookScratch) {
 		s.left.Reset(count, c.patchDim())
 		for i, at := range g.places[first:][:count] {
 			row, apart := s.left.Row(i)
-			s.windows.patch(row, apart, at%g.across*c.Stride, at/g.across*c.Stride)
+			s.windows.Patch(row, apart, at%g.across*c.Stride, at/g.across*c.Stride)
 		}
 		if n := s.left.StripRows() * gemm.StripCols; len(s.strip) < n {
 			s.strip = make([]float32, n)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"hashgrove/picture"
 )
 
 // randomBook is a codebook of random words.
@@ -21,7 +23,7 @@ func randomBook(rng *rand.Rand, words, patch, channels int) *Codebook {
 }
 
 // encodeSlowly is the definition of the features, in float64, word for word.
-func encodeSlowly(c *Codebook, p Picture) []float64 {
+func encodeSlowly(c *Codebook, p picture.Picture) []float64 {
 	across, down := (p.Width-c.Patch)/c.Stride+1, (p.Height-c.Patch)/c.Stride+1
 	words := c.Words()
 	z := make([][]float64, across*down)
@@ -103,7 +105,7 @@ func TestCodebookIsTheDefinition(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := noise(rng, c.width, c.height, c.channels)
-				got, want := extract(t, b, []Picture{p}, 1).Row(0), encodeSlowly(b, p)
+				got, want := extract(t, b, []picture.Picture{p}, 1).Row(0), encodeSlowly(b, p)
 				if len(got) != len(want) {
 					t.Fatalf("%+v: %d values, want %d", c, len(got), len(want))
 				}
@@ -120,7 +122,7 @@ func TestCodebookIsTheDefinition(t *testing.T) {
 func TestCodebookDoesNotDependOnThreadsOrNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	b := randomBook(rng, 40, 6, 3)
-	var pictures []Picture
+	var pictures []picture.Picture
 	for i := range 9 {
 		pictures = append(pictures, noise(rng, 16+i%3, 18, 3))
 	}
@@ -157,18 +159,18 @@ func TestPicturesThatDoNotFit(t *testing.T) {
 	good := noise(rng, 32, 32, 3)
 	for _, c := range []struct {
 		e   Extractor
-		bad Picture
+		bad picture.Picture
 	}{
 		{book, noise(rng, 5, 32, 3)},
 		{book, noise(rng, 32, 32, 1)},
-		{book, Picture{32, 32, 3, make([]uint8, 5)}},
-		{book, Picture{}},
+		{book, picture.Picture{Width: 32, Height: 32, Channels: 3, Pix: make([]uint8, 5)}},
+		{book, picture.Picture{}},
 		{GIST320(), noise(rng, 32, 30, 3)},
 		{&Pixels{32, 32, 3}, noise(rng, 32, 32, 1)},
 		{&Pixels{32, 32, 3}, noise(rng, 30, 32, 3)},
 	} {
-		m := extract(t, c.e, []Picture{good, good}, 1)
-		err := c.e.Extract(context.Background(), []Picture{good, c.bad}, m, 1)
+		m := extract(t, c.e, []picture.Picture{good, good}, 1)
+		err := c.e.Extract(context.Background(), []picture.Picture{good, c.bad}, m, 1)
 		if err == nil || err.Error()[:10] != "picture 1:" {
 			t.Errorf("%s: error %v", c.e.Kind(), err)
 		}
@@ -179,7 +181,7 @@ func TestExtractStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	rng := rand.New(rand.NewPCG(9, 10))
-	pictures := []Picture{noise(rng, 32, 32, 3)}
+	pictures := []picture.Picture{noise(rng, 32, 32, 3)}
 	for _, e := range []Extractor{randomBook(rng, 3, 6, 3), GIST320(), &Pixels{32, 32, 3}} {
 		if err := e.Extract(ctx, pictures, extract(t, e, pictures, 1), 1); err == nil {
 			t.Errorf("%s: no error", e.Kind())
@@ -188,8 +190,8 @@ func TestExtractStopsWhenCancelled(t *testing.T) {
 }
 
 func TestPixels(t *testing.T) {
-	p := Picture{2, 1, 3, []uint8{1, 2, 3, 250, 5, 6}}
-	got := extract(t, &Pixels{2, 1, 3}, []Picture{p, p}, 2)
+	p := picture.Picture{Width: 2, Height: 1, Channels: 3, Pix: []uint8{1, 2, 3, 250, 5, 6}}
+	got := extract(t, &Pixels{2, 1, 3}, []picture.Picture{p, p}, 2)
 	if want := []float32{1, 2, 3, 250, 5, 6}; !slices.Equal(got.Row(1), want) {
 		t.Errorf("%v", got.Row(1))
 	}
@@ -198,7 +200,7 @@ func TestPixels(t *testing.T) {
 func BenchmarkCodebook(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	book := randomBook(rng, 800, 6, 3)
-	var pictures []Picture
+	var pictures []picture.Picture
 	for range 16 {
 		pictures = append(pictures, noise(rng, 32, 32, 3))
 	}

@@ -15,7 +15,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -27,9 +29,11 @@ type Extractor interface {
 	Dim() int
 	// Check reports an extractor that is not whole. One that passes can be used and written.
 	Check() error
+	// Fits reports pictures that the extractor does not take.
+	Fits(s picture.Shape) error
 	// Extract writes the vector of picture i to row i of dst, on the given number of threads (0 for all cores). It
 	// panics when dst has another size. The error names the first picture that does not fit.
-	Extract(ctx context.Context, pictures []Picture, dst vectors.Matrix, threads int) error
+	Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error
 
 	// tag is the first of the canonical bytes; appendBody appends the others.
 	tag() byte
@@ -79,19 +83,36 @@ func Fingerprint(e Extractor) [sha256.Size]byte {
 	return sha256.Sum256(Append([]byte("hashgrove features 1\n"), e))
 }
 
-// checkExtract panics on slips of the caller of Extract and reports the first picture for which fits returns an error.
-func checkExtract(e Extractor, pictures []Picture, dst vectors.Matrix, fits func(p Picture) error) error {
+// extracted counts the pictures that this process has turned into vectors.
+var extracted atomic.Int64
+
+// Extracted is the number of pictures that this process has turned into vectors so far.
+func Extracted() int64 { return extracted.Load() }
+
+// checkExtract panics on slips of the caller of Extract and reports the first picture that does not fit.
+func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) error {
 	if dst.Rows != len(pictures) || dst.Cols != e.Dim() || len(dst.Data) != dst.Rows*dst.Cols {
-		panic(fmt.Sprintf("feature: %d x %d values for %d pictures and vectors of %d", dst.Rows, dst.Cols, len(pictures), e.Dim()))
+		panic(fmt.Sprintf("feature: %d x %d values for %d pictures and vectors of %d",
+			dst.Rows, dst.Cols, len(pictures), e.Dim()))
 	}
 	for i, p := range pictures {
 		err := p.Check()
 		if err == nil {
-			err = fits(p)
+			err = e.Fits(picture.Shape{Width: p.Width, Height: p.Height, Channels: p.Channels})
 		}
 		if err != nil {
 			return fmt.Errorf("picture %d: %w", i, err)
 		}
+	}
+	extracted.Add(int64(len(pictures)))
+	return nil
+}
+
+// fitsSize reports pictures that are not of the given size.
+func fitsSize(s picture.Shape, width, height int) error {
+	if s.Width != width || s.Height != height {
+		return fmt.Errorf("%d x %d pixels, and the features were made for %d x %d: scale it first",
+			s.Width, s.Height, width, height)
 	}
 	return nil
 }

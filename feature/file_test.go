@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/section"
+	"hashgrove/picture"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -22,7 +23,7 @@ func golden(t testing.TB) map[string]Extractor {
 	}
 	book := randomBook(rand.New(rand.NewPCG(1, 2)), 3, 2, 3)
 	book.Sides, book.Pool, book.Levels = Split, MaxPool, 2
-	book.Made = Learner{Words: 3, Patch: 2, Seed: 7, Threshold: 0.25}.withDefaults()
+	book.Made = CodebookOptions{Words: 3, Patch: 2, Seed: 7, Threshold: 0.25}.WithDefaults()
 	return map[string]Extractor{"pixels": &Pixels{4, 3, 3}, "gist": gist, "codebook": book}
 }
 
@@ -148,7 +149,7 @@ func FuzzParse(f *testing.F) {
 		if !ok || book.Dim() > 1<<12 || book.Patch > 16 || book.Channels != 3 {
 			return
 		}
-		for i, v := range extract(t, book, []Picture{small}, 1).Data {
+		for i, v := range extract(t, book, []picture.Picture{small}, 1).Data {
 			if v-v != 0 {
 				t.Fatalf("value %d is %v", i, v)
 			}

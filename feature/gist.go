@@ -27,6 +27,7 @@ import (
 	"sync"
 
 	"hashgrove/internal/par"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -150,10 +151,12 @@ type gistScratch struct {
 	sums       []vector   // blocks x blocks
 }
 
+// Fits implements Extractor.
+func (e *GIST) Fits(s picture.Shape) error { return fitsSize(s, e.o.Size, e.o.Size) }
+
 // Extract implements Extractor.
-func (e *GIST) Extract(ctx context.Context, pictures []Picture, dst vectors.Matrix, threads int) error {
-	size := e.o.Size
-	if err := checkExtract(e, pictures, dst, func(p Picture) error { return p.fits(size, size) }); err != nil {
+func (e *GIST) Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error {
+	if err := checkExtract(e, pictures, dst); err != nil {
 		return err
 	}
 	e.once.Do(func() { e.bank = newGabor(e.o) })
@@ -183,7 +186,7 @@ func (e *GIST) Extract(ctx context.Context, pictures []Picture, dst vectors.Matr
 
 // logarithms writes ln(1 + v) for the pixels of p to one lane, where v is the mean of the channels, stretched so that
 // its range is 0 to 255. The stretched value depends on an integer, the sum of the channels: a table does it.
-func logarithms(dst []vector, lane int, p Picture) {
+func logarithms(dst []vector, lane int, p picture.Picture) {
 	grey := func(i int) int {
 		if p.Channels == 1 {
 			return int(p.Pix[i])

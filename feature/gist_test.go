@@ -8,11 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
 // extract is Extract into a new matrix.
-func extract(t testing.TB, e Extractor, pictures []Picture, threads int) vectors.Matrix {
+func extract(t testing.TB, e Extractor, pictures []picture.Picture, threads int) vectors.Matrix {
 	t.Helper()
 	m := vectors.Matrix{Rows: len(pictures), Cols: e.Dim(), Data: make([]float32, len(pictures)*e.Dim())}
 	if err := e.Extract(context.Background(), pictures, m, threads); err != nil {
@@ -22,8 +23,8 @@ func extract(t testing.TB, e Extractor, pictures []Picture, threads int) vectors
 }
 
 // noise is a picture of soft random structure.
-func noise(rng *rand.Rand, width, height, channels int) Picture {
-	p := Picture{width, height, channels, make([]uint8, width*height*channels)}
+func noise(rng *rand.Rand, width, height, channels int) picture.Picture {
+	p := picture.Picture{Width: width, Height: height, Channels: channels, Pix: make([]uint8, width*height*channels)}
 	for i := range p.Pix {
 		v := 128 + 60*math.Sin(float64(i)/7) + 50*(rng.Float64()-0.5)
 		p.Pix[i] = uint8(v)
@@ -87,7 +88,7 @@ func padded(p plane, margin int) plane {
 }
 
 // gistSlowly is GIST word for word, in float64.
-func gistSlowly(o GISTOptions, p Picture) []float64 {
+func gistSlowly(o GISTOptions, p picture.Picture) []float64 {
 	size := o.Size
 	least, most := math.Inf(1), math.Inf(-1)
 	grey := make(plane, size)
@@ -173,7 +174,7 @@ func TestGISTIsTheDefinition(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := noise(rng, c.o.Size, c.o.Size, c.channels)
-		got, want := extract(t, e, []Picture{p}, 1).Row(0), gistSlowly(c.o, p)
+		got, want := extract(t, e, []picture.Picture{p}, 1).Row(0), gistSlowly(c.o, p)
 		greatest := slices.Max(want)
 		for i := range want {
 			if math.Abs(float64(got[i])-want[i]) > 5e-6*greatest {
@@ -184,8 +185,8 @@ func TestGISTIsTheDefinition(t *testing.T) {
 }
 
 // grating is a wave of the given frequency (cycles per pixel) and direction (radians; x to the right, y down).
-func grating(size int, frequency, angle float64) Picture {
-	p := Picture{size, size, 1, make([]uint8, size*size)}
+func grating(size int, frequency, angle float64) picture.Picture {
+	p := picture.Picture{Width: size, Height: size, Channels: 1, Pix: make([]uint8, size*size)}
 	sin, cos := math.Sincos(angle)
 	for y := range size {
 		for x := range size {
@@ -205,7 +206,7 @@ func TestGratingExcitesItsOwnFilter(t *testing.T) {
 	for i, orientations := range []int{8, 8, 4} {
 		for j := range orientations {
 			// The filter of angle t listens to waves of direction -t.
-			got := extract(t, e, []Picture{grating(64, frequency, -math.Pi*float64(j)/float64(orientations))}, 1).Row(0)
+			got := extract(t, e, []picture.Picture{grating(64, frequency, -math.Pi*float64(j)/float64(orientations))}, 1).Row(0)
 			best, most := 0, float32(0)
 			for k := range 20 {
 				sum := float32(0)
@@ -230,13 +231,13 @@ func TestBlocksSitWhereTheyShould(t *testing.T) {
 	for by := range 4 {
 		for bx := range 4 {
 			// A small checkered patch in one block on grey ground.
-			p := Picture{32, 32, 1, slices.Repeat([]uint8{128}, 1024)}
+			p := picture.Picture{Width: 32, Height: 32, Channels: 1, Pix: slices.Repeat([]uint8{128}, 1024)}
 			for y := 8*by + 2; y < 8*by+6; y++ {
 				for x := 8*bx + 2; x < 8*bx+6; x++ {
 					p.Pix[y*32+x] = uint8(x % 2 * 255)
 				}
 			}
-			got := extract(t, e, []Picture{p}, 1).Row(0)[:16] // the finest horizontal filter
+			got := extract(t, e, []picture.Picture{p}, 1).Row(0)[:16] // the finest horizontal filter
 			if best := slices.Index(got, slices.Max(got)); best != 4*bx+by {
 				t.Errorf("block in row %d, column %d: value %d is greatest", by, bx, best)
 			}
@@ -246,8 +247,8 @@ func TestBlocksSitWhereTheyShould(t *testing.T) {
 
 func TestGISTOfFlatPicturesIsZero(t *testing.T) {
 	for _, v := range []uint8{0, 128, 255} {
-		p := Picture{32, 32, 3, slices.Repeat([]uint8{v}, 3072)}
-		for i, v := range extract(t, GIST512(), []Picture{p}, 1).Row(0) {
+		p := picture.Picture{Width: 32, Height: 32, Channels: 3, Pix: slices.Repeat([]uint8{v}, 3072)}
+		for i, v := range extract(t, GIST512(), []picture.Picture{p}, 1).Row(0) {
 			if v != 0 {
 				t.Fatalf("value %d is %v", i, v)
 			}
@@ -257,7 +258,7 @@ func TestGISTOfFlatPicturesIsZero(t *testing.T) {
 
 func TestGISTDoesNotDependOnThreadsOrNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	var pictures []Picture
+	var pictures []picture.Picture
 	for range 21 {
 		pictures = append(pictures, noise(rng, 32, 32, 3))
 	}
@@ -288,7 +289,7 @@ func TestGISTOptionsAreChecked(t *testing.T) {
 
 func BenchmarkGIST(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	var pictures []Picture
+	var pictures []picture.Picture
 	for range 64 {
 		pictures = append(pictures, noise(rng, 32, 32, 3))
 	}

@@ -2,7 +2,9 @@
 
 package feature
 
-import "golang.org/x/sys/cpu"
+import (
+	"golang.org/x/sys/cpu"
+)
 
 //go:generate go -C _gen run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg feature
 
@@ -78,12 +80,4 @@ func minBelow(acc, t *[16]float32, z []float32) {
 		return
 	}
 	minBelowAVX2(acc, t, &z[0], len(z)/16)
-}
-
-func greatest(value *[16]float32, index *[16]int32, z []float32) {
-	if !hasKernels || len(z) == 0 {
-		greatestGo(value, index, z)
-		return
-	}
-	greatestAVX2(value, index, &z[0], len(z)/16)
 }

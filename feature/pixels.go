@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"hashgrove/internal/par"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -21,22 +22,25 @@ func (e *Pixels) Dim() int { return e.Width * e.Height * e.Channels }
 
 // Check implements Extractor.
 func (e *Pixels) Check() error {
-	if e.Width < 1 || e.Height < 1 || e.Width > maxSide || e.Height > maxSide || e.Channels != 1 && e.Channels != 3 ||
-		int64(e.Width)*int64(e.Height)*int64(e.Channels) > MaxDim {
-		return fmt.Errorf("pictures of %d x %d pixels and %d channels: 1 or 3 channels and up to %d values are allowed", e.Width, e.Height, e.Channels, MaxDim)
+	shape := picture.Shape{Width: e.Width, Height: e.Height, Channels: e.Channels}
+	if shape.Check() != nil {
+		return fmt.Errorf("pictures of %d x %d pixels and %d channels: 1 or 3 channels and up to %d values are allowed",
+			e.Width, e.Height, e.Channels, MaxDim)
 	}
 	return nil
 }
 
+// Fits implements Extractor.
+func (e *Pixels) Fits(s picture.Shape) error {
+	if s.Channels != e.Channels {
+		return fmt.Errorf("%d channels, and the features were made for %d", s.Channels, e.Channels)
+	}
+	return fitsSize(s, e.Width, e.Height)
+}
+
 // Extract implements Extractor.
-func (e *Pixels) Extract(ctx context.Context, pictures []Picture, dst vectors.Matrix, threads int) error {
-	err := checkExtract(e, pictures, dst, func(p Picture) error {
-		if p.Channels != e.Channels {
-			return fmt.Errorf("%d channels, and the features were made for %d", p.Channels, e.Channels)
-		}
-		return p.fits(e.Width, e.Height)
-	})
-	if err != nil {
+func (e *Pixels) Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error {
+	if err := checkExtract(e, pictures, dst); err != nil {
 		return err
 	}
 	return par.Blocks(ctx, threads, len(pictures), 64, func(_, lo, hi int) {

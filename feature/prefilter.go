@@ -70,7 +70,8 @@ type filterScratch struct {
 
 func (f *prefilter) scratch() *filterScratch {
 	image := func() []vector { return make([]vector, f.n*f.n) }
-	s := &filterScratch{image: image(), low: image(), work: image(), strip: make([]float32, f.a.StripRows()*gemm.StripCols)}
+	s := &filterScratch{image: image(), low: image(), work: image()}
+	s.strip = make([]float32, f.a.StripRows()*gemm.StripCols)
 	s.right.Reset(f.n, gemm.StripCols)
 	return s
 }

@@ -43,8 +43,3 @@ func maxAboveAVX2(acc *[16]float32, t *[16]float32, z *float32, rows int)
 //
 //go:noescape
 func minBelowAVX2(acc *[16]float32, t *[16]float32, z *float32, rows int)
-
-// greatestAVX2 is greatestGo with AVX2.
-//
-//go:noescape
-func greatestAVX2(value *[16]float32, index *[16]int32, z *float32, rows int)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -78,7 +78,8 @@ var (
 // Model is an encoder and what is known about how it came about.
 type Model struct {
 	Encoder  Encoder
-	Features feature.Extractor // makes the vectors when the model takes pictures; nil when it takes vectors
+	Features feature.Extractor    // makes the vectors of pictures; nil when the vectors are pixels, or not pictures at all
+	Pictures *picture.Preparation // how pictures become rows of pixels; nil when the model was learned from vectors
 	Info     Info
 }
 
@@ -98,31 +99,27 @@ func (m *Model) Check() error {
 			return fmt.Errorf("features of %d dimensions for an encoder of %d", m.Features.Dim(), m.Encoder.Dim())
 		}
 	}
+	if m.Pictures != nil {
+		if err := m.checkPictures(); err != nil {
+			return err
+		}
+	}
 	return m.Info.check(m.Encoder)
 }
 
-// Fingerprint is the fingerprint of all bits; where the model makes its own features it covers them too.
+// Fingerprint is the fingerprint of all bits; where the model takes pictures it covers their features and preparation
+// too.
 func (m *Model) Fingerprint() hamming.Fingerprint {
 	f := m.Encoder.Fingerprint(m.Encoder.Bits())
-	if m.Features == nil {
-		return f
+	if m.Features != nil {
+		features := feature.Fingerprint(m.Features)
+		f = sha256.Sum256(append(features[:], f[:]...))
 	}
-	features := feature.Fingerprint(m.Features)
-	return sha256.Sum256(append(features[:], f[:]...))
-}
-
-// Source is the source of vectors to encode: the source itself, or the features of its pictures when the model makes
-// its own.
-func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
-	pictures, ok := src.(interface{ Shape() (dataset.Shape, bool) })
-	if m.Features == nil || !ok {
-		return src, nil
+	if m.Pictures != nil {
+		b := appendPreparation([]byte("hashgrove pictures 1\n"), *m.Pictures)
+		f = sha256.Sum256(append(b, f[:]...))
 	}
-	shape, ok := pictures.Shape()
-	if !ok {
-		return src, nil
-	}
-	return feature.Vectors(m.Features, src, shape, threads)
+	return f
 }
 
 // Prefix is the model of the first bits, with what is known about them. It shares memory with the model.
@@ -130,7 +127,7 @@ func (m *Model) Prefix(bits int) *Model {
 	if bits < 1 || bits > m.Encoder.Bits() {
 		panic("model: prefix longer than the code")
 	}
-	return &Model{m.Encoder.Prefix(bits), m.Features, m.Info.prefix(bits)}
+	return &Model{m.Encoder.Prefix(bits), m.Features, m.Pictures, m.Info.prefix(bits)}
 }
 
 // Encode returns the codes of all rows of x, made on the given number of threads (0 for all cores). The model must

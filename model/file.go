@@ -18,6 +18,7 @@ import (
 //	head   kind, dimension, bits
 //	info   Info as JSON
 //	feat   the feature extractor in canonical bytes; from version 2 on
+//	pict   how pictures are prepared, in canonical bytes; from version 4 on
 //	base   what all bits share, in canonical bytes
 //	bit    one section per bit, in canonical bytes
 //	mark   the fingerprint
@@ -25,13 +26,16 @@ import (
 // Version 1: trees, linear, projection. It is still written for models without a feature extractor.
 // Version 2: the feature extractor.
 // Version 3: mapped; "feat" is empty where there is no feature extractor.
+// Version 4: the preparation of pictures.
 //
 // A file has the least version that can hold its model.
-const fileVersion = 3
+const fileVersion = 4
 
 // versionOf is the version of the file of a model.
 func versionOf(m *Model) uint32 {
 	switch {
+	case m.Pictures != nil:
+		return 4
 	case m.Encoder.Kind() == kindMapped:
 		return 3
 	case m.Features != nil:
@@ -76,6 +80,11 @@ func Write(w io.Writer, m *Model) error {
 			b = feature.Append(nil, m.Features)
 		}
 		if err := out.Section("feat", b); err != nil {
+			return err
+		}
+	}
+	if version > 3 {
+		if err := out.Section("pict", appendPreparation(nil, *m.Pictures)); err != nil {
 			return err
 		}
 	}
@@ -135,6 +144,14 @@ func Read(r io.Reader) (*Model, error) {
 			if m.Features, err = feature.Parse(bytes.Clone(b)); err != nil {
 				return nil, in.Damaged("%v", err)
 			}
+		}
+	}
+	if in.Version > 3 {
+		if b, err = in.Expect("pict", preparationBytes); err != nil {
+			return nil, err
+		}
+		if m.Pictures, err = parsePreparation(b); err != nil {
+			return nil, in.Damaged("%v", err)
 		}
 	}
 	if b, err = in.Expect("base", p.maxBase()); err != nil {

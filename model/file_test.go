@@ -19,6 +19,7 @@ import (
 	"hashgrove/feature"
 	"hashgrove/hamming"
 	"hashgrove/internal/section"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -40,6 +41,14 @@ func samples() map[string]*Model {
 	for name, e := range sampleMapped(rng) {
 		all["mapped-"+name] = &Model{Encoder: e, Info: info}
 	}
+	shape := picture.Shape{Width: 2, Height: 2, Channels: 1}
+	all["pictures"] = &Model{Encoder: randomTrees(rng, 3, 4, 2, 3), Pictures: &picture.Preparation{Shape: shape, Squash: true}, Info: info}
+	all["pictures-features"] = &Model{
+		Encoder: randomTrees(rng, 3, 4, 2, 3), Features: all["features"].Features,
+		Pictures: &picture.Preparation{Shape: shape, Mirrored: true}, Info: info,
+	}
+	colour := picture.Shape{Width: 1, Height: 2, Channels: 3, Planar: true}
+	all["pictures-planar"] = &Model{Encoder: randomProjection(rng, 3, 6, true), Pictures: &picture.Preparation{Shape: colour}, Info: Info{}}
 	all["mapped-features"] = &Model{Encoder: all["mapped-kernel"].Encoder, Features: all["features"].Features, Info: info}
 	return all
 }
@@ -136,6 +145,9 @@ func assemble(ps []piece) []byte {
 	version := uint32(1)
 	if len(ps) > 0 && bytes.Contains(ps[0].payload, []byte(kindMapped)) {
 		version = 3
+	}
+	if slices.ContainsFunc(ps, func(p piece) bool { return p.tag == "pict" }) {
+		version = 4
 	}
 	w := section.NewWriter(&b, section.Model, version)
 	for _, p := range ps {
@@ -268,6 +280,20 @@ func hostile() map[string][]piece {
 	for name, base := range hostileMaps() {
 		all["map: "+name] = []piece{head(kindMapped, 2, 1), info, {"feat", nil}, {"base", base}, {"bit ", f32(0, 1, 1)}, mark}
 	}
+	pictured := func(prepared ...byte) []piece {
+		return []piece{h, info, {"feat", nil}, {"pict", prepared}, base, bit, mark}
+	}
+	for name, b := range map[string][]byte{
+		"wrong fingerprint": append(u32(2, 1), 1, 0), "none": nil, "too short": append(u32(2, 1), 1), "too long": append(u32(2, 1), 1, 0, 0),
+		"unknown flag": append(u32(2, 1), 1, 8), "no width": append(u32(0, 1), 1, 0), "huge": append(u32(1<<32-1, 1<<32-1), 1, 0),
+		"too many values": append(u32(65536, 65536), 1, 0), "two channels": append(u32(1, 1), 2, 0), "planar grey": append(u32(2, 1), 1, 1),
+		"another dimension": append(u32(2, 2), 1, 0),
+	} {
+		all["pictures: "+name] = pictured(b...)
+	}
+	all["pictures without feat"] = []piece{h, info, {"pict", append(u32(2, 1), 1, 0)}, base, bit, mark}
+	pixels := feature.Append(nil, &feature.Pixels{Width: 1, Height: 2, Channels: 1})
+	all["pictures of another size than the features"] = []piece{h, info, {"feat", pixels}, {"pict", append(u32(2, 1), 1, 0)}, base, bit, mark}
 	all["mapped without feat"] = []piece{head(kindMapped, 2, 1), info, {"base", hostileMaps()["good"]}, {"bit ", f32(0, 1, 1)}, mark}
 	all["mapped, unknown features"] = []piece{head(kindMapped, 2, 1), info, {"feat", []byte{9}}, {"base", hostileMaps()["good"]}, {"bit ", f32(0, 1, 1)}, mark}
 	return all
@@ -332,7 +358,7 @@ func TestFingerprintIsAChain(t *testing.T) {
 				t.Errorf("%s: prefix of %d bits: %v", name, bits, err)
 			}
 			f := p.Fingerprint()
-			if m.Features == nil && f != m.Encoder.Fingerprint(bits) {
+			if m.Features == nil && m.Pictures == nil && f != m.Encoder.Fingerprint(bits) {
 				t.Errorf("%s: a prefix of %d bits has another fingerprint", name, bits)
 			}
 			if old, ok := seen[f]; ok {

@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
@@ -132,24 +131,11 @@ func (m *Model) encodeBatches(ctx context.Context, threads int, free chan<- []ba
 
 // add copies rows of a lent chunk, from lo on, until the batch has as many as it shall have, and returns their number.
 func (b *batch) add(c vectors.Chunk, lo, rows int) int {
-	x := &b.chunk.X
-	if x.Rows == 0 {
-		b.chunk.First, x.Cols = c.First+lo, c.X.Cols
+	if b.chunk.X.Rows == 0 {
+		b.chunk.First = c.First + lo
 	}
-	hi := min(lo+rows-x.Rows, c.X.Rows)
-	x.Data = append(x.Data, c.X.Slice(lo, hi).Data...)
-	x.Rows += hi - lo
-	if c.IDs != nil {
-		b.chunk.IDs = append(b.chunk.IDs, c.IDs[lo:hi]...)
-	}
-	if c.Labels != nil {
-		b.chunk.Labels = append(b.chunk.Labels, c.Labels[lo:hi]...)
-	}
-	if c.Tags != nil {
-		for _, t := range c.Tags[lo:hi] {
-			b.chunk.Tags = append(b.chunk.Tags, slices.Clone(t))
-		}
-	}
+	hi := min(lo+rows-b.chunk.X.Rows, c.X.Rows)
+	b.chunk.Append(c.Slice(lo, hi))
 	return hi - lo
 }
 
@@ -157,5 +143,5 @@ func (b *batch) add(c vectors.Chunk, lo, rows int) int {
 func (b *batch) clear() {
 	c := &b.chunk
 	c.X.Rows, c.X.Data = 0, c.X.Data[:0]
-	c.IDs, c.Labels, c.Tags = c.IDs[:0], c.Labels[:0], c.Tags[:0]
+	c.IDs, c.Labels, c.Tags, c.Places = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.Places[:0]
 }

@@ -7,6 +7,7 @@ import (
 	"hashgrove/affinity"
 	"hashgrove/dataset"
 	"hashgrove/internal/fashion"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -27,7 +28,7 @@ type split struct {
 	name    string
 	digest  string
 	open    func() (vectors.Source, error)
-	shape   dataset.Shape
+	shape   picture.Shape
 	similar func() (affinity.Matrix, error) // nil where only reading the pictures tells
 }
 
@@ -37,7 +38,7 @@ var cifar10 = collection{
 	parts: "The database is the whole training set of 50,000 pictures; the queries are the 10,000 test pictures.",
 	open: func(lab *Lab) (base, queries split, err error) {
 		files := func(name string, paths ...string) (split, error) {
-			s := split{name: name, shape: dataset.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}}
+			s := split{name: name, shape: picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}}
 			for i := range paths {
 				paths[i] = filepath.Join(lab.Data, "cifar10", paths[i])
 			}
@@ -68,7 +69,7 @@ func (lab *Lab) open(c collection) (base, queries split, err error) {
 	}
 	part := func(name, digest string, p func() fashion.Part, n int) split {
 		return split{
-			name: lab.begin(c) + name, digest: digest, shape: dataset.Shape{Width: 28, Height: 28, Channels: 1},
+			name: lab.begin(c) + name, digest: digest, shape: picture.Shape{Width: 28, Height: 28, Channels: 1},
 			open: func() (vectors.Source, error) { return builtin(p(), n, c.tagged), nil },
 		}
 	}

@@ -8,23 +8,26 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"hashgrove/dataset"
 	"hashgrove/feature"
+	"hashgrove/feature/dictionary"
 	"hashgrove/method"
 	"hashgrove/model"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
 // recipe is a kind of features by its options.
 type recipe struct {
 	Name     string
-	GIST     []int            // orientations; nil for a codebook
-	Codebook *feature.Learner // nil for GIST
-	PCA      int              // dimensions that principal components leave; 0 means no PCA
-	Mirror   bool             // learn from mirror images too
+	GIST     []int                    // orientations; nil for a codebook
+	Codebook *feature.CodebookOptions // nil for GIST
+	PCA      int                      // dimensions that principal components leave; 0 means no PCA
+	Mirror   bool                     // learn from mirror images too
 }
 
 // The recipes of the features that the paper uses, and ours of the same length: half as many words, the two signs of a
@@ -32,10 +35,10 @@ type recipe struct {
 func gist320() recipe { return recipe{Name: "gist320", GIST: []int{8, 8, 4}} }
 func gist512() recipe { return recipe{Name: "gist512", GIST: []int{8, 8, 8, 8}} }
 func codebook(words int) recipe {
-	return recipe{Name: fmt.Sprintf("codebook%d", words*14), Codebook: &feature.Learner{Words: words}}
+	return recipe{Name: fmt.Sprintf("codebook%d", words*14), Codebook: &feature.CodebookOptions{Words: words}}
 }
 func signed(words int) recipe {
-	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: &feature.Learner{Words: words / 2, Sides: feature.Split, Patch: 8}}
+	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: &feature.CodebookOptions{Words: words / 2, Sides: feature.Split, Patch: 8}}
 }
 
 // pca is the recipe with principal components behind it.
@@ -61,7 +64,7 @@ func (r recipe) title() string {
 // short makes features that take no time.
 func (r recipe) short() recipe {
 	if r.Codebook != nil {
-		r.Codebook = &feature.Learner{Words: 16, Sides: r.Codebook.Sides, Patches: 2000, Iterations: 3}
+		r.Codebook = &feature.CodebookOptions{Words: 16, Sides: r.Codebook.Sides, Patches: 2000, Iterations: 3}
 	}
 	r.PCA = min(r.PCA, 24)
 	return r
@@ -78,16 +81,16 @@ func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base spli
 		if err != nil {
 			return err
 		}
-		var pictures []feature.Picture
-		for c, err := range src.Chunks(ctx) {
+		var pictures []picture.Picture
+		for c, err := range picture.FromVectors(src, base.shape).Pictures(ctx) {
 			if err != nil {
 				return err
 			}
-			for i := range c.X.Rows {
-				pictures = append(pictures, feature.NewPicture(c.X.Row(i), base.shape))
+			for i := range c.Rows {
+				pictures = append(pictures, base.shape.Picture(slices.Clone(c.Slice(i, i+1).Pix), nil))
 			}
 		}
-		e, err := l.Learn(ctx, pictures, lab.Threads)
+		e, err := dictionary.Learn(ctx, l, pictures, lab.Threads, nil)
 		if err != nil {
 			return err
 		}
@@ -107,7 +110,7 @@ func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s sp
 		if err != nil {
 			return err
 		}
-		src, err := feature.Vectors(e, pictures, s.shape, lab.Threads)
+		src, err := feature.Vectors(e, picture.FromVectors(pictures, s.shape), lab.Threads)
 		if err != nil {
 			return err
 		}
@@ -151,7 +154,7 @@ func (s split) mirrored() split {
 		for i := rows; i < 2*rows; i++ {
 			image[i] = true
 		}
-		return vectors.Select(feature.Mirrored(src, s.shape), image), nil
+		return vectors.Select(picture.AsVectors(picture.Mirrored(picture.FromVectors(src, s.shape))), image), nil
 	}
 	return s
 }

@@ -1,7 +1,8 @@
 // Package vectors is rows of float32 values and what learners make of them: what everything else stands on.
 //
-//	Matrix              rows in memory
+//	Matrix, Table       rows in memory, alone or with what is known about them
 //	Source, Chunk       rows in order, any number of times, in bounded memory
+//	Kept                rows that are made once and read from memory or disk after that
 //	Ranges, Quantizer   256 linear bins per column
 //	Columns             quantised rows, one byte per value, column by column
 package vectors
@@ -126,6 +127,9 @@ func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 // The source must have exactly len(keep) rows.
 func Select(src Source, keep []bool) Source { return selection{src, keep} }
 
+// changed is what data of another length than before suggest.
+const changed = "did a file change while it was read?"
+
 type selection struct {
 	src  Source
 	keep []bool
@@ -139,7 +143,7 @@ func (s selection) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 		seen := 0
 		for c, err := range s.src.Chunks(ctx) {
 			if err == nil && c.First+c.X.Rows > len(s.keep) {
-				err = fmt.Errorf("the data have more than the %d rows seen before: did a file change while it was read?", len(s.keep))
+				err = fmt.Errorf("the data have more than the %d rows seen before: "+changed, len(s.keep))
 			}
 			if err != nil {
 				yield(Chunk{}, err)
@@ -153,12 +157,12 @@ func (s selection) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 			}
 		}
 		if seen != len(s.keep) {
-			yield(Chunk{}, fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", seen, len(s.keep)))
+			yield(Chunk{}, fmt.Errorf("the data have %d rows, not the %d seen before: "+changed, seen, len(s.keep)))
 		}
 	}
 }
 
-// only copies the kept rows of a lent chunk into out, whose memory it uses again.
+// Only copies the kept rows of a lent chunk into out, whose memory it uses again.
 func (c Chunk) Only(keep []bool, out *Chunk) {
 	out.X.Cols = c.X.Cols
 	out.X.Data, out.IDs, out.Labels, out.Tags = out.X.Data[:0], out.IDs[:0], out.Labels[:0], out.Tags[:0]

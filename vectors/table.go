@@ -44,24 +44,18 @@ const MaxValues = 1 << 32
 
 // Read reads all of a source into memory.
 func Read(ctx context.Context, src Source) (Table, error) {
-	t := Table{X: Matrix{Cols: src.Dim()}}
+	all := Chunk{X: Matrix{Cols: src.Dim()}}
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
 			return Table{}, err
 		}
-		if len(t.X.Data)+len(c.X.Data) > MaxValues {
+		if len(all.X.Data)+len(c.X.Data) > MaxValues {
 			return Table{}, fmt.Errorf("more than %d rows of %d values do not fit in memory: take fewer rows or reduce them to "+
-				"fewer dimensions", t.X.Rows, t.X.Cols)
+				"fewer dimensions", all.X.Rows, all.X.Cols)
 		}
-		t.X.Rows += c.X.Rows
-		t.X.Data = append(t.X.Data, c.X.Data...)
-		t.IDs = append(t.IDs, c.IDs...)
-		t.Labels = append(t.Labels, c.Labels...)
-		for _, tags := range c.Tags {
-			t.Tags = append(t.Tags, slices.Clone(tags))
-		}
+		all.Append(c)
 	}
-	return t, nil
+	return Table{all.X, all.IDs, all.Labels, all.Tags}, nil
 }
 
 // Dim makes Table a Source.
@@ -69,6 +63,7 @@ func (t Table) Dim() int { return t.X.Cols }
 
 // Chunks makes Table a Source.
 func (t Table) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+	all := Chunk{X: t.X, IDs: t.IDs, Labels: t.Labels, Tags: t.Tags}
 	return func(yield func(Chunk, error) bool) {
 		if err := t.checkLengths(); err != nil {
 			yield(Chunk{}, err)
@@ -76,7 +71,7 @@ func (t Table) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 		}
 		for c, err := range t.X.Chunks(ctx) {
 			if err == nil {
-				c = t.describe(c)
+				c = all.Slice(c.First, c.First+c.X.Rows)
 			}
 			if !yield(c, err) {
 				return
@@ -85,17 +80,15 @@ func (t Table) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	}
 }
 
-// describe adds what is known about the rows of a chunk.
-func (t Table) describe(c Chunk) Chunk {
-	lo, hi := c.First, c.First+c.X.Rows
-	if t.IDs != nil {
-		c.IDs = t.IDs[lo:hi]
+// Append copies the rows of a lent chunk behind those of c.
+func (c *Chunk) Append(lent Chunk) {
+	c.X.Cols = lent.X.Cols
+	c.X.Rows += lent.X.Rows
+	c.X.Data = append(c.X.Data, lent.X.Data...)
+	c.IDs = append(c.IDs, lent.IDs...)
+	c.Labels = append(c.Labels, lent.Labels...)
+	for _, tags := range lent.Tags {
+		c.Tags = append(c.Tags, slices.Clone(tags))
 	}
-	if t.Labels != nil {
-		c.Labels = t.Labels[lo:hi]
-	}
-	if t.Tags != nil {
-		c.Tags = t.Tags[lo:hi]
-	}
-	return c
+	c.Places = append(c.Places, lent.Places...)
 }

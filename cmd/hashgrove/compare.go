@@ -22,6 +22,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/internal/machine"
+	"hashgrove/picture"
 	"hashgrove/report"
 	"hashgrove/vectors"
 )
@@ -171,26 +172,31 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 // read opens the data and splits them, or reads the queries too.
 func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data, error) {
 	var extractor feature.Extractor
+	var as *picture.Preparation // of the base, for the queries too
 	open := func(flags dataFlags, paths []string) (*dataset.Set, *compare.Part, error) {
-		set, err := flags.open(paths)
+		set, err := flags.open(paths, as)
 		if err != nil {
 			return nil, nil, err
 		}
 		src := vectors.Source(set)
 		if c.features != "" {
-			shape, ok := set.Shape()
+			pictures, ok := set.AsPictures()
 			if !ok {
 				return nil, nil, usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
 			}
 			if extractor == nil {
-				if extractor, err = namedExtractor(c.features, shape); err != nil {
+				if extractor, err = namedExtractor(c.features, pictures.Preparation().Shape); err != nil {
 					return nil, nil, err
 				}
 			}
-			if src, err = feature.Vectors(extractor, set, shape, c.threads); err != nil {
+			if src, err = feature.Vectors(extractor, pictures, c.threads); err != nil {
 				return nil, nil, err
 			}
+			kept := keep(src)
+			defer kept.Close()
+			src = kept
 		}
+		as = picture.PreparationOf(src)
 		p := c.start("reading", 0, 0)
 		defer p.end()
 		part, err := compare.Read(ctx, src, p.tick)
@@ -302,7 +308,7 @@ func (a *app) writeReport(r *compare.Result, data *compare.Data, page compare.Pa
 
 // pictures reads the pictures that the report shows once more; nil when the data are none.
 func (c *compareCommand) pictures(ctx context.Context, data *compare.Data) compare.Pictures {
-	if _, ok := c.baseSet.Shape(); !ok {
+	if _, ok := c.baseSet.AsPictures(); !ok {
 		return nil
 	}
 	return func(part *compare.Part, rows []int) (map[int][]byte, error) {
@@ -310,23 +316,25 @@ func (c *compareCommand) pictures(ctx context.Context, data *compare.Data) compa
 		if part == data.Queries {
 			set = c.querySet
 		}
-		shape, _ := set.Shape()
-		return picturesOf(ctx, set, shape, rows)
+		src, _ := set.AsPictures()
+		return picturesOf(ctx, src, rows)
 	}
 }
 
 // picturesOf makes a PNG of each of the rows of a source of pictures.
-func picturesOf(ctx context.Context, src vectors.Source, shape dataset.Shape, rows []int) (map[int][]byte, error) {
+func picturesOf(ctx context.Context, src picture.Source, rows []int) (map[int][]byte, error) {
 	found := map[int][]byte{}
 	left := slices.Clone(rows)
 	slices.Sort(left)
 	left = slices.Compact(left)
-	for chunk, err := range src.Chunks(ctx) {
+	shape := src.Preparation().Shape
+	for chunk, err := range src.Pictures(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		for len(left) > 0 && left[0] < chunk.First+chunk.X.Rows {
-			b, err := encodePNG(feature.NewPicture(chunk.X.Row(left[0]-chunk.First), shape))
+		for len(left) > 0 && left[0] < chunk.First+chunk.Rows {
+			at := left[0] - chunk.First
+			b, err := encodePNG(shape.Picture(chunk.Slice(at, at+1).Pix, nil))
 			if err != nil {
 				return nil, err
 			}
@@ -340,7 +348,7 @@ func picturesOf(ctx context.Context, src vectors.Source, shape dataset.Shape, ro
 	return found, nil
 }
 
-func encodePNG(p feature.Picture) ([]byte, error) {
+func encodePNG(p picture.Picture) ([]byte, error) {
 	var img image.Image = &image.Gray{Pix: p.Pix, Stride: p.Width, Rect: image.Rect(0, 0, p.Width, p.Height)}
 	if p.Channels == 3 {
 		colour := image.NewNRGBA(image.Rect(0, 0, p.Width, p.Height))

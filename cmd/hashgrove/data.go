@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"hashgrove/dataset"
+	"hashgrove/picture"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -40,9 +42,9 @@ func (d *dataFlags) bind(flags *pflag.FlagSet, prefix string) {
 	flags.StringArrayVar(&d.ids, prefix+"ids", nil, "file with the ids"+of+", one per row; names of pictures say which picture the lines of the other files are of")
 	if prefix == "" {
 		flags.BoolVar(&d.skipBad, "skip-bad", false, "drop rows and pictures that cannot be used, and say how many")
-		flags.IntVar(&d.size, "size", 0, "make pictures squares of so many pixels; default 32, and for CIFAR and IDX their own size")
-		flags.StringVar(&d.fit, "fit", "crop", "how pictures become squares: crop takes the middle and keeps shapes as they are, squash takes all")
-		flags.BoolVar(&d.grey, "grey", false, "make pictures grey")
+		flags.IntVar(&d.size, "size", 0, "side in pixels that pictures are resized to; default as the model says, else 32, and for CIFAR and IDX their own size")
+		flags.StringVar(&d.fit, "fit", "crop", "how pictures become squares. crop: the central square; squash: the whole picture, distorted; default as the model says")
+		flags.BoolVar(&d.grey, "grey", false, "make pictures grey; default as the model says")
 	}
 }
 
@@ -63,21 +65,58 @@ func (d dataFlags) or(both dataFlags) dataFlags {
 	return d
 }
 
-// open opens the named files as one data set.
-func (d dataFlags) open(paths []string) (*dataset.Set, error) {
+// open opens the named files as one data set. Pictures are prepared as those that a model was learned from, where as is
+// given, else as the flags say.
+func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, error) {
 	threads, err := d.flags.GetInt("threads")
 	if err != nil {
 		return nil, err
 	}
-	fit := d.fit
-	if !d.flags.Changed("fit") {
-		fit = "" // vectors are refused where something is asked of pictures
-	}
-	return dataset.Open(dataset.Spec{
+	spec := dataset.Spec{
 		Paths: paths, Format: d.format, Vector: d.vector, Label: d.label, Tags: d.tags, ID: d.id,
 		LabelsFile: d.labels, IDsFile: d.ids, SkipBad: d.skipBad,
-		Size: d.size, Fit: fit, Grey: d.grey, Threads: threads,
-	})
+		Size: d.size, Fit: d.fit, Grey: d.grey, Threads: threads,
+	}
+	if !d.flags.Changed("fit") {
+		spec.Fit = "" // vectors are refused where something is asked of pictures
+	}
+	if d.size < 0 || d.size > picture.MaxSize {
+		return nil, usagef("--size %d: give the side of the pictures in pixels, 1 to %d", d.size, picture.MaxSize)
+	}
+	if spec.Fit != "" && spec.Fit != "crop" && spec.Fit != "squash" {
+		return nil, usagef("--fit %q: give crop or squash", d.fit)
+	}
+	if as == nil {
+		return dataset.Open(spec)
+	}
+	if err := d.agrees(*as); err != nil {
+		return nil, err
+	}
+	asked := spec.Size > 0 || spec.Fit != "" || spec.Grey
+	spec.Size, spec.Fit, spec.Grey, spec.Pictures = 0, "", false, as
+	set, err := dataset.Open(spec)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := set.AsPictures(); !ok && asked {
+		return nil, fmt.Errorf("%s: holds vectors, not pictures, which --size, --fit and --grey are for", paths[0])
+	}
+	return set, nil
+}
+
+// agrees refuses flags that contradict how the pictures were prepared that a model was learned from.
+func (d dataFlags) agrees(p picture.Preparation) error {
+	fit := map[bool]string{false: "crop", true: "squash"}[p.Squash]
+	const advice = "the model knows how to prepare pictures, so leave the flag out, or train another model with it"
+	switch {
+	case d.size > 0 && (p.Width != d.size || p.Height != d.size):
+		return fmt.Errorf("--size %d: the model was learned from pictures of %d x %d pixels; %s", d.size, p.Width, p.Height, advice)
+	case d.flags.Changed("fit") && d.fit != fit:
+		return fmt.Errorf("--fit %s: the model was learned with --fit %s; %s", d.fit, fit, advice)
+	case d.flags.Changed("grey") && d.grey != (p.Channels == 1):
+		return fmt.Errorf("--grey=%v: the model was learned from pictures of %d channels; %s", d.grey, p.Channels, advice)
+	}
+	return nil
 }
 
 // scan reads the data once.

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/compare"
-	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/internal/fashion"
 	"hashgrove/internal/machine"
 	"hashgrove/model"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -99,7 +99,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 	page := compare.Page{
 		Title: "Pictures of clothes", Date: began, Machine: machine.Description(), Command: "hashgrove demo",
 		Pictures: func(part *compare.Part, rows []int) (map[int][]byte, error) {
-			return picturesOf(ctx, part.X, dataset.Shape{Width: 28, Height: 28, Channels: 1}, rows)
+			return picturesOf(ctx, picture.FromVectors(part.X, picture.Shape{Width: 28, Height: 28, Channels: 1}), rows)
 		},
 	}
 	if err := c.writeReport(result, data, page, c.report.Report); err != nil {

@@ -64,12 +64,12 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if c.prefix > 0 {
 		m = m.Prefix(c.prefix)
 	}
-	set, err := c.data.open(args)
+	set, src, err := openFor(m, c.data, args, c.threads)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	rows, err := c.encode(ctx, m, set, format)
+	rows, err := c.encode(ctx, m, set, src, format)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 }
 
 // encode streams the codes to the output, which appears under its name only when it is complete.
-func (c *encodeCommand) encode(ctx context.Context, m *model.Model, set *dataset.Set, format hamming.Format) (rows int, err error) {
+func (c *encodeCommand) encode(ctx context.Context, m *model.Model, set *dataset.Set, src vectors.Source, format hamming.Format) (rows int, err error) {
 	header := hamming.Header{Bits: m.Encoder.Bits(), Rows: max(set.Rows(), 0), Fingerprint: m.Fingerprint()}
 	var out *hamming.Writer
 	if c.output == "-" {
@@ -134,11 +134,6 @@ func (c *encodeCommand) encode(ctx context.Context, m *model.Model, set *dataset
 	}
 	p := c.start("encoding", header.Rows, 0)
 	defer p.end()
-	src, err := m.Source(set, c.threads)
-	if err != nil {
-		out.Abort()
-		return 0, err
-	}
 	err = m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		rows = first + codes.Len()
 		p.tick(rows)

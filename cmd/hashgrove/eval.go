@@ -136,18 +136,16 @@ type encoded struct {
 }
 
 func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, paths []string) (*encoded, error) {
-	set, err := d.open(paths)
+	_, src, err := openFor(m, d, paths, c.threads)
 	if err != nil {
 		return nil, err
 	}
-	src, err := m.Source(set, c.threads)
-	if err != nil {
-		return nil, err
+	if m.Features != nil {
+		kept := keep(src)
+		defer kept.Close()
+		src = kept
 	}
-	if src.Dim() != m.Encoder.Dim() {
-		return nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d", paths[0], set.Dim(), m.Encoder.Dim())
-	}
-	sum, err := c.scan(ctx, set, false)
+	sum, err := c.scan(ctx, src, false)
 	if err != nil {
 		return nil, err
 	}

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hashgrove/dataset"
 	"hashgrove/feature"
+	"hashgrove/feature/dictionary"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -20,7 +23,7 @@ type featuresCommand struct {
 	kind, output, use, save, typ string
 	orientations                 []int
 	blocks                       int
-	learner                      feature.Learner
+	options                      feature.CodebookOptions
 	sides, pool                  string
 	mirror                       bool
 }
@@ -54,7 +57,7 @@ codebook in it, for --use on other pictures and for "hashgrove train --features"
 	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4}, "gist: orientations of each scale, the finest first")
 	f.IntVar(&c.blocks, "blocks", 4, "gist: blocks along each side")
 	f.BoolVar(&c.mirror, "mirror", false, "write the vectors of all mirror images too, after those of the pictures: twice the rows to learn from")
-	l := &c.learner
+	l := &c.options
 	f.IntVar(&l.Words, "words", 800, "codebook: words of the dictionary")
 	f.IntVar(&l.Patch, "patch", 6, "codebook: side of a patch in pixels")
 	f.IntVar(&l.Stride, "stride", 1, "codebook: pixels from one patch to the next")
@@ -75,16 +78,16 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	if (c.kind == "") == (c.use == "") {
 		return usagef("features needs either --kind gist, codebook or pixels, or --use FILE")
 	}
-	set, err := c.data.open(args)
+	set, err := c.data.open(args, nil)
 	if err != nil {
 		return err
 	}
-	shape, ok := set.Shape()
+	pictures, ok := set.AsPictures()
 	if !ok {
 		return fmt.Errorf("%s: rows of %d values are not known to be pictures; features takes folders, tars, CIFAR and IDX files", args[0], set.Dim())
 	}
 	began := time.Now()
-	extractor, err := c.extractor(ctx, set, shape)
+	extractor, err := c.extractor(ctx, pictures)
 	if err != nil {
 		return err
 	}
@@ -97,13 +100,18 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	r := featuresReport{Output: c.output, Extractor: c.save, Kind: extractor.Kind(), Dims: extractor.Dim(), LearnSeconds: learned.Seconds()}
 	if c.output != "" {
 		began = time.Now()
-		pictures, rows := vectors.Source(set), max(set.Rows(), 0)
+		rows := max(set.Rows(), 0)
 		if c.mirror {
-			pictures, rows = feature.Mirrored(set, shape), 2*rows
+			pictures, rows = picture.Mirrored(pictures), 2*rows
 		}
-		src, err := feature.Vectors(extractor, pictures, shape, c.threads)
+		src, err := feature.Vectors(extractor, pictures, c.threads)
 		if err != nil {
 			return err
+		}
+		if c.typ == string(dataset.Uint8) { // bins need the ranges: a second pass
+			kept := keep(src)
+			defer kept.Close()
+			src = kept
 		}
 		if err := c.write(ctx, rows, src, &r); err != nil {
 			return err
@@ -141,10 +149,11 @@ type featuresReport struct {
 }
 
 // extractor makes, reads or learns the extractor.
-func (c *featuresCommand) extractor(ctx context.Context, set *dataset.Set, shape dataset.Shape) (feature.Extractor, error) {
+func (c *featuresCommand) extractor(ctx context.Context, pictures picture.Source) (feature.Extractor, error) {
 	if c.use != "" {
 		return feature.ReadFile(c.use)
 	}
+	shape := pictures.Preparation().Shape
 	switch c.kind {
 	case "pixels":
 		return &feature.Pixels{Width: shape.Width, Height: shape.Height, Channels: shape.Channels}, nil
@@ -154,13 +163,13 @@ func (c *featuresCommand) extractor(ctx context.Context, set *dataset.Set, shape
 		}
 		return feature.NewGIST(feature.GISTOptions{Size: shape.Width, Orientations: c.orientations, Blocks: c.blocks})
 	case "codebook":
-		return c.learn(ctx, set, shape)
+		return c.learn(ctx, pictures)
 	}
 	return nil, usagef("unknown kind of features %q; choose gist, codebook or pixels", c.kind)
 }
 
 // learn learns a codebook from the pictures, or from 50,000 of them drawn at random.
-func (c *featuresCommand) learn(ctx context.Context, set *dataset.Set, shape dataset.Shape) (feature.Extractor, error) {
+func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (feature.Extractor, error) {
 	sides, ok := map[string]feature.Sides{"positive": feature.Positive, "absolute": feature.Absolute, "split": feature.Split}[c.sides]
 	if !ok {
 		return nil, usagef("--sides %s: choose positive, absolute or split", c.sides)
@@ -170,30 +179,30 @@ func (c *featuresCommand) learn(ctx context.Context, set *dataset.Set, shape dat
 		return nil, usagef("--pool %s: choose sum or max", c.pool)
 	}
 	const most = 50_000
+	shape := pictures.Preparation().Shape
 	rng := rand.New(rand.NewPCG(c.seed, 0))
-	var sample []feature.Picture
-	for chunk, err := range set.Chunks(ctx) {
+	var sample []picture.Picture
+	for chunk, err := range pictures.Pictures(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range chunk.X.Rows {
+		for i := range chunk.Rows {
 			at := chunk.First + i // a reservoir: every picture ends up in the sample with the same chance
 			if at >= most {
 				if at = rng.IntN(at + 1); at >= most {
 					continue
 				}
-				sample[at] = feature.NewPicture(chunk.X.Row(i), shape)
 			} else {
-				sample = append(sample, feature.NewPicture(chunk.X.Row(i), shape))
+				sample = append(sample, picture.Picture{})
 			}
+			sample[at] = shape.Picture(slices.Clone(chunk.Slice(i, i+1).Pix), nil)
 		}
 	}
-	l := c.learner
-	l.Sides, l.Pool, l.Seed = sides, pool, c.seed
-	p := c.start("learning words", l.Iterations, 0)
+	o := c.options
+	o.Sides, o.Pool, o.Seed = sides, pool, c.seed
+	p := c.start("learning words", o.Iterations, 0)
 	defer p.end()
-	l.Progress = func(done, _ int) { p.tick(done) }
-	return l.Learn(ctx, sample, c.threads)
+	return dictionary.Learn(ctx, o, sample, c.threads, func(done, _ int) { p.tick(done) })
 }
 
 // write streams the vectors to the output, and what is known about the rows to files beside it.
@@ -213,8 +222,11 @@ func (c *featuresCommand) write(ctx context.Context, rows int, src vectors.Sourc
 	return nil
 }
 
+// keep makes features once, however often they are read: up to a gigabyte stays in memory, more goes to a temporary file.
+func keep(src vectors.Source) *vectors.Kept { return vectors.Keep(src, 1<<30) }
+
 // namedExtractor is what --features of train says: a preset or a saved extractor.
-func namedExtractor(name string, shape dataset.Shape) (feature.Extractor, error) {
+func namedExtractor(name string, shape picture.Shape) (feature.Extractor, error) {
 	switch name {
 	case "gist320":
 		return feature.NewGIST(feature.GISTOptions{Size: shape.Width, Orientations: []int{8, 8, 4}, Blocks: 4})

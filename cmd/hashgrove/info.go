@@ -74,12 +74,13 @@ type fileReport struct {
 	Kind     string      `json:"kind,omitempty"`
 	Dims     int         `json:"dims,omitempty"`
 	Features string      `json:"features,omitempty"` // kind of the extractor that a model carries
+	Pictures string      `json:"pictures,omitempty"` // how a model prepares them
 	Info     *model.Info `json:"info,omitempty"`
 
 	Codes int  `json:"codes,omitempty"`
 	IDs   bool `json:"ids,omitempty"`
 
-	// Of an index; Kind, Dims and Features are those of the model in it.
+	// Of an index; Kind, Dims, Features and Pictures are those of the model in it.
 	Items     *int          `json:"items,omitempty"`
 	Distinct  int           `json:"distinct_codes,omitempty"`
 	Memory    *memoryReport `json:"memory,omitempty"`
@@ -136,11 +137,9 @@ func readModel(path string) (*fileReport, error) {
 	}
 	f := &fileReport{
 		File: path, Type: "model", Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
-		Kind: m.Encoder.Kind(), Dims: m.Encoder.Dim(), Info: &m.Info, encoder: m.Encoder,
+		Info: &m.Info, encoder: m.Encoder,
 	}
-	if m.Features != nil {
-		f.Features = m.Features.Kind()
-	}
+	f.describe(m)
 	return f, nil
 }
 
@@ -184,12 +183,20 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 		return nil, err
 	}
 	if m != nil {
-		f.Kind, f.Dims = m.Encoder.Kind(), m.Encoder.Dim()
-		if m.Features != nil {
-			f.Features = m.Features.Kind()
-		}
+		f.describe(m)
 	}
 	return f, nil
+}
+
+// describe fills in what a model takes.
+func (f *fileReport) describe(m *model.Model) {
+	f.Kind, f.Dims = m.Encoder.Kind(), m.Encoder.Dim()
+	if m.Features != nil {
+		f.Features = m.Features.Kind()
+	}
+	if m.Pictures != nil {
+		f.Pictures = m.Pictures.String()
+	}
 }
 
 func (a *app) describe(ctx context.Context, path string) error {
@@ -223,6 +230,9 @@ func (a *app) describe(ctx context.Context, path string) error {
 	if f.Features != "" {
 		fmt.Fprintf(a.out, "takes pictures: it carries its own %s features\n", f.Features)
 	}
+	if f.Pictures != "" {
+		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
+	}
 	from := 1
 	for _, r := range f.Info.Runs {
 		fmt.Fprintf(a.out, "bits %d to %d: %d rows, seed %d, data %.16s\n", from, r.Bits, r.Rows, r.Seed, r.Data)
@@ -251,6 +261,9 @@ func (a *app) printIndex(f *fileReport) {
 		fmt.Fprintf(a.out, "its model takes vectors of %d dimensions (%s)\n", f.Dims, f.Kind)
 	default:
 		fmt.Fprintln(a.out, "it holds no model: it is searched with codes")
+	}
+	if f.Pictures != "" {
+		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
 	}
 	fmt.Fprintf(a.out, "memory for many searches: about %s, and labels, tags and attributes on top\n",
 		size(f.Memory.Total))

@@ -59,7 +59,7 @@ type inspectReport struct {
 
 func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	c.data.skipBad = true // looking must not end at the first bad row
-	set, err := c.data.open(args)
+	set, err := c.data.open(args, nil)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 		Files: set.Files(), Rows: sum.Rows, Dims: sum.Dim(), Bad: sum.Bad, Constant: len(sum.Constant), Bytes: sum.Ranges.Bytes, IDs: sum.IDs != nil,
 		Warnings: []string{},
 	}
-	if shape, ok := set.Shape(); ok {
-		r.Pictures = shape.String()
+	if pictures, ok := set.AsPictures(); ok {
+		r.Pictures = pictures.Preparation().Shape.String()
 	}
 	for i := range sum.BadExamples {
 		r.BadExamples = append(r.BadExamples, sum.BadExamples[i].Error())

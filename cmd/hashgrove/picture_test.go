@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"image"
 	"image/color"
@@ -8,8 +10,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/feature"
+	"hashgrove/model"
 )
 
 // gallery makes a folder of noisy pictures of two classes, bright and dark, in the folder of that name.
@@ -66,11 +72,194 @@ func TestPictures(t *testing.T) {
 		"encode -m m.hgm new -o x.csv --size 4":            "new/dark/7.jpg: is not a picture",
 		"encode -m m.hgm new -o x.csv --size 4 --skip-bad": "dropped 1 bad rows, the first: new/dark/7.jpg: is not a picture",
 		"inspect new.csv --size 4":                         "holds vectors, not pictures",
-		"inspect photos --size 5000":                       "--size 5000: give the edge of the pictures in pixels, 1 to 1024",
+		"inspect photos --size 5000":                       "--size 5000: give the side of the pictures in pixels, 1 to 1024",
 		"inspect photos --fit stretch":                     `--fit "stretch": give crop or squash`,
 	} {
 		if o := try(t, strings.Fields(args)...); !strings.Contains(o.err, want) {
 			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+}
+
+// hexCodes is what encode gives, a line per picture.
+func hexCodes(t *testing.T, args string) []string {
+	t.Helper()
+	return strings.Fields(succeed(t, append(shellWords("encode "+args), "--to", "hex", "-o", "-")...))
+}
+
+// TestPicturesArePreparedAsLearned trains on pictures that are not square, prepared in ways that are not the default, and
+// encodes without repeating how. Codes must be those of pictures that were prepared alike.
+func TestPicturesArePreparedAsLearned(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gallery(t, "photos", 1)
+	gallery(t, "new", 2)
+	const few = " --bits 12 --rounds 5 -o m.hgm"
+	for _, how := range []string{"--fit squash", "--size 9", "--grey", "--fit squash --size 6 --grey",
+		"--fit squash --features gist320", "--size 16 --grey --features gist320", "--fit squash --features gist320 --mirror", "--fit squash --method lsh --bits 8"} {
+		options := few
+		if strings.Contains(how, "lsh") {
+			options = " -o m.hgm"
+		}
+		succeed(t, shellWords("train photos "+options+" "+how)...)
+		kept := strings.Fields(strings.NewReplacer("--mirror", "", "--features gist320", "", "--method lsh --bits 8", "").Replace(how))
+		codes := hexCodes(t, "-m m.hgm new")
+		if again := hexCodes(t, "-m m.hgm new "+strings.Join(kept, " ")); len(codes) != 40 || !slices.Equal(codes, again) {
+			t.Errorf("%s: codes are\n%v\nand when that is said again\n%v", how, codes, again)
+		}
+		// The same pixels as vectors, as they were prepared when the model was learned.
+		if !strings.Contains(how, "features") {
+			succeed(t, shellWords("features new --kind pixels -o new.npy "+strings.Join(kept, " "))...)
+			if plain := hexCodes(t, "-m m.hgm new.npy"); !slices.Equal(codes, plain) {
+				t.Errorf("%s: codes are\n%v\nand of the pixels\n%v", how, codes, plain)
+			}
+		}
+		m, err := model.ReadFile("m.hgm")
+		if err != nil || m.Pictures == nil || m.Pictures.Squash != strings.Contains(how, "squash") || m.Pictures.Mirrored != strings.Contains(how, "mirror") {
+			t.Fatalf("%s: the model says %v (%v)", how, m.Pictures, err)
+		}
+		img := decoded(t, "new/bright/1.png")
+		code, err := m.EncodeImage(img)
+		one := hexCodes(t, "-m m.hgm new/bright/1.png")
+		if text := hex.EncodeToString(binary.BigEndian.AppendUint64(nil, code[0])); err != nil || !strings.HasPrefix(text, one[0]) {
+			t.Errorf("%s: the code of an image is %s, that of its file %s (%v)", how, text, one[0], err)
+		}
+	}
+	// Everything that encodes takes the model's word: an index of the pictures finds each at distance 0.
+	succeed(t, shellWords("train photos --fit squash --size 7 "+few)...)
+	succeed(t, shellWords("index build p.hgi photos --model m.hgm")...)
+	succeed(t, shellWords("index add p.hgi new")...)
+	f := searched(t, "p.hgi new/dark/0.png -k 40")
+	found := slices.ContainsFunc(f.Results[0].Hits, func(h hit) bool { return h.ID == "new/dark/0.png" && h.Distance == 0 })
+	if !found {
+		t.Errorf("a picture does not find itself: %+v", f.Results)
+	}
+	succeed(t, shellWords("train photos --fit squash --size 8 "+few+" --seed 3")...)
+	succeed(t, shellWords("migrate p.hgi --model m.hgm --vectors photos --vectors new")...)
+	if out := succeed(t, shellWords("eval -m m.hgm --base photos --queries new")...); !strings.Contains(out, "MAP") {
+		t.Errorf("eval says\n%s", out)
+	}
+	// What contradicts the model is refused.
+	write(t, "v.csv", "1,2,3\n")
+	for args, want := range map[string]string{
+		"encode -m m.hgm new --size 9 -o x.csv":                        "--size 9: the model was learned from pictures of 8 x 8 pixels; the model knows",
+		"encode -m m.hgm new --fit crop -o x.csv":                      "--fit crop: the model was learned with --fit squash",
+		"encode -m m.hgm new --grey -o x.csv":                          "--grey=true: the model was learned from pictures of 3 channels",
+		"eval -m m.hgm --base photos --queries new --fit crop":         "--fit crop: the model",
+		"search p.hgi new/dark/0.png --size 32":                        "--size 32: the model",
+		"index add p.hgi new --grey":                                   "--grey=true: the model",
+		"migrate p.hgi --model m.hgm --vectors photos --size 3":        "--size 3: the model",
+		"train photos --grow m.hgm --bits 14 --fit crop -o longer.hgm": "--fit crop: the model",
+		"encode -m m.hgm v.csv --size 8 -o x.csv":                      "v.csv: holds vectors, not pictures",
+	} {
+		if o := try(t, shellWords(args)...); o.code != 1 || !strings.Contains(o.err, want) {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+	// A grown model prepares as the one it began with, so that its first bits stay what they are.
+	succeed(t, shellWords("train photos --grow m.hgm --bits 14 --rounds 5 --seed 3 -o longer.hgm")...)
+	for i, code := range hexCodes(t, "-m longer.hgm new --prefix 12") {
+		if short := hexCodes(t, "-m m.hgm new")[i]; code != short {
+			t.Fatalf("picture %d: the first bits of the grown model are %s, not %s", i, code, short)
+		}
+	}
+}
+
+// TestModelsOfOlderVersions know nothing of how pictures were prepared: the flags say so, as ever.
+func TestModelsOfOlderVersions(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gallery(t, "photos", 1)
+	gallery(t, "new", 2)
+	succeed(t, shellWords("train photos --fit squash --size 6 --bits 8 --rounds 5 -o m.hgm")...)
+	m, err := model.ReadFile("m.hgm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Pictures = nil
+	if err := model.WriteFile("old.hgm", m); err != nil {
+		t.Fatal(err)
+	}
+	if codes, old := hexCodes(t, "-m m.hgm new"), hexCodes(t, "-m old.hgm new --size 6 --fit squash"); !slices.Equal(codes, old) {
+		t.Errorf("codes\n%v\n%v", codes, old)
+	}
+	if o := try(t, shellWords("encode -m old.hgm new -o x.csv")...); o.code != 1 || !strings.Contains(o.err, "vectors of 3072 dimensions, but the model takes 108") {
+		t.Errorf("exit %d, %s", o.code, o.err)
+	}
+	hexCodes(t, "-m old.hgm new --size 6") // cropped: other codes, and nothing to tell by
+	succeed(t, shellWords("train photos --grow old.hgm --size 6 --fit squash --bits 10 --rounds 5 -o longer.hgm")...)
+	if longer, err := model.ReadFile("longer.hgm"); err != nil || longer.Pictures != nil {
+		t.Errorf("a model that grew from an old one says %v (%v)", longer.Pictures, err)
+	}
+}
+
+// TestSameIDsOfPictures drops a picture whose id another has, from the features that were kept as from the data.
+func TestSameIDsOfPictures(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gallery(t, "photos", 1)
+	ids := ""
+	for i := range 40 {
+		ids += fmt.Sprintf("p%d\n", i%39)
+	}
+	write(t, "ids.txt", ids)
+	for i, how := range []string{"--features pixels", "--features pixels --patience 3 --validation 0.3", "--features pixels --method ksh --anchors 8 --pca 6"} {
+		line := "train photos --size 6 --bits 4 --ids ids.txt " + how
+		if o := try(t, shellWords(line+" -o m.hgm")...); o.code != 1 || !strings.Contains(o.err, `the id "p0", which row 1 already has`) {
+			t.Errorf("%s: exit %d, %s", how, o.code, o.err)
+		}
+		succeed(t, shellWords(line+" --skip-bad -o m.hgm")...)
+		m, err := model.ReadFile("m.hgm")
+		if err != nil || m.Info.Runs[0].Rows > 39 || i != 1 && m.Info.Runs[0].Rows != 39 {
+			t.Errorf("%s: learned from %+v (%v)", how, m.Info.Runs, err)
+		}
+	}
+	succeed(t, shellWords("train photos --size 6 --features pixels --mirror --bits 4 --ids ids.txt --skip-bad -o m.hgm")...)
+	if m, err := model.ReadFile("m.hgm"); err != nil || m.Info.Runs[0].Rows != 78 {
+		t.Errorf("with mirror images: learned from %+v (%v)", m.Info.Runs, err)
+	}
+}
+
+// decoded is the image in a PNG file.
+func decoded(t *testing.T, path string) image.Image {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	img, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// TestFeaturesAreExtractedOnce counts the pictures that every verb turns into vectors.
+func TestFeaturesAreExtractedOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	gallery(t, "photos", 1)
+	gallery(t, "new", 2)
+	for _, c := range []struct {
+		args string
+		want int64 // of 40 photos and 40 new ones
+	}{
+		{"train photos --features gist320 --bits 4 --rounds 3 -o m.hgm", 40},
+		{"train photos --features gist320 --mirror --bits 4 --rounds 3 -o mirror.hgm", 80},
+		{"train photos --features gist320 --mirror --patience 2 --validation 0.3 --bits 4 --rounds 3 -o patient.hgm", 80},
+		{"train photos --features gist320 --method lsh --bits 4 -o lsh.hgm", 40},
+		{"train photos --features gist320 --method ksh --anchors 10 --bits 4 -o ksh.hgm", 40},
+		{"eval -m m.hgm --base photos --queries new", 80},
+		{"compare photos --features gist320 --methods lsh,fasthash --rounds 3 --bits 4,8 --unseen -1 --work lab", 40},
+		{"compare photos --queries new --features gist320 --methods lsh --bits 4 --unseen -1 --work lab", 80},
+		{"features photos --kind gist --type uint8 -o gist.npy", 40},
+		{"features photos --kind gist --mirror --type uint8 -o gist.npy", 80},
+		{"features photos --kind gist -o gist.npy", 40},
+		{"encode -m m.hgm new -o new.hgc", 40},
+		{"index build p.hgi photos --model m.hgm", 40},
+		{"search p.hgi new/dark/0.png", 1},
+	} {
+		before := feature.Extracted()
+		succeed(t, shellWords(c.args)...)
+		if got := feature.Extracted() - before; got != c.want {
+			t.Errorf("%s: %d extractions, want %d", c.args, got, c.want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"hashgrove/index"
 	"hashgrove/internal/section"
 	"hashgrove/model"
+	"hashgrove/picture"
 	"hashgrove/store"
 	"hashgrove/vectors"
 )
@@ -199,7 +200,7 @@ func (c *searchCommand) allRows(q *queries, paths []string, rows int) error {
 
 // openFor opens data that the model shall encode: the set of rows and the source of the model's vectors.
 func openFor(m *model.Model, d dataFlags, paths []string, threads int) (*dataset.Set, vectors.Source, error) {
-	set, err := d.open(paths)
+	set, err := d.open(paths, m.Pictures)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,7 +222,11 @@ func (c *searchCommand) itemVectors(
 ) (map[index.ID][]float32, error) {
 	d := c.items
 	d.skipBad, d.size, d.fit, d.grey = c.data.skipBad, c.data.size, c.data.fit, c.data.grey
-	set, err := d.open(c.rerank)
+	var as *picture.Preparation
+	if m != nil {
+		as = m.Pictures
+	}
+	set, err := d.open(c.rerank, as)
 	if err != nil {
 		return nil, fmt.Errorf("--rerank: %w", err)
 	}

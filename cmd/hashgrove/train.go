@@ -17,6 +17,7 @@ import (
 	"hashgrove/inference"
 	"hashgrove/method"
 	"hashgrove/model"
+	"hashgrove/picture"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -93,13 +94,20 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	if err := c.check(flags); err != nil {
 		return err
 	}
-	set, err := c.data.open(args)
+	var as *picture.Preparation
+	if c.options.Run.Grow != nil {
+		as = c.options.Run.Grow.Pictures
+	}
+	set, err := c.data.open(args, as)
 	if err != nil {
 		return err
 	}
 	src, extractor, err := c.vectors(set)
 	if err != nil {
 		return err
+	}
+	if kept, ok := src.(*vectors.Kept); ok {
+		defer kept.Close()
 	}
 	d, err := c.scan(ctx, src, true)
 	if err != nil {
@@ -122,6 +130,9 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		return err
 	}
 	m.Features = extractor
+	if m.Pictures = as; c.options.Run.Grow == nil { // else as the bits it begins with
+		m.Pictures = picture.PreparationOf(src)
+	}
 	if extractor == nil {
 		m.Info.Features = set.Names()
 	}
@@ -188,23 +199,25 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 		}
 		return set, nil, nil
 	}
-	shape, ok := set.Shape()
+	pictures, ok := set.AsPictures()
 	if !ok {
 		return nil, nil, usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
 	}
-	extractor, err := namedExtractor(c.features, shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	pictures := vectors.Source(set)
 	if c.mirror {
 		if c.similar.pairs != "" {
 			return nil, nil, usagef("--mirror and --pairs exclude each other: pairs say nothing of mirror images")
 		}
-		pictures = feature.Mirrored(pictures, shape)
+		pictures = picture.Mirrored(pictures)
 	}
-	src, err := feature.Vectors(extractor, pictures, shape, c.threads)
-	return src, extractor, err
+	extractor, err := namedExtractor(c.features, pictures.Preparation().Shape)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := feature.Vectors(extractor, pictures, c.threads)
+	if err != nil {
+		return nil, nil, err
+	}
+	return keep(src), extractor, nil
 }
 
 // learn trains with progress and returns the model and the seconds that took.

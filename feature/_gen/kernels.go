@@ -1,11 +1,15 @@
-// Command gen writes the AVX2 kernels of package feature:
+// Command gen writes the AVX2 kernels of package feature, and that of package dictionary:
 //
 //	go run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg feature
+//	go run . -out ../dictionary/greatest_amd64.s -stubs ../dictionary/stubs_amd64.go -pkg dictionary
 //
 // No kernel fuses a product with a sum, so each gives the bits of the Go function it stands for.
 package main
 
 import (
+	"os"
+	"slices"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -13,6 +17,11 @@ import (
 
 func main() {
 	ConstraintExpr("!purego")
+	if slices.Contains(os.Args, "dictionary") {
+		greatest()
+		Generate()
+		return
+	}
 	gather()
 	radix4()
 	combine()
@@ -22,7 +31,6 @@ func main() {
 	// Of two equal values the one in acc stays.
 	pool("maxAbove", func(v, _, acc Op) { VMAXPS(acc, v, acc) })
 	pool("minBelow", func(v, _, acc Op) { VMINPS(acc, v, acc) })
-	greatest()
 	Generate()
 }
 

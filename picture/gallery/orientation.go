@@ -1,4 +1,4 @@
-package dataset
+package gallery
 
 import (
 	"bytes"
@@ -111,25 +111,4 @@ func tiffOrientation(b []byte) int {
 		return 1
 	}
 	return 1
-}
-
-// turned tells where pixel (x, y) of the picture as it should be seen lies in the stored one of w x h pixels.
-func turned(orientation, w, h, x, y int) (int, int) {
-	switch orientation {
-	case 2:
-		return w - 1 - x, y
-	case 3:
-		return w - 1 - x, h - 1 - y
-	case 4:
-		return x, h - 1 - y
-	case 5:
-		return y, x
-	case 6:
-		return y, h - 1 - x
-	case 7:
-		return w - 1 - y, h - 1 - x
-	case 8:
-		return w - 1 - y, x
-	}
-	return x, y
 }

@@ -1,4 +1,6 @@
-// Learning a codebook: the dictionary D of words (unit vectors) by OMP-1, that is gain-shape vector quantisation, on
+// Package dictionary learns the codebooks that package feature uses.
+//
+// A codebook is a dictionary D of words (unit vectors) found by OMP-1, that is gain-shape vector quantisation, on
 // whitened patches x (Coates and Ng, ICML 2011). It is K-SVD with one non-zero coefficient and a power step in the place
 // of the singular value decomposition.
 //
@@ -9,42 +11,20 @@
 //
 // 2 x patches x values x words operations per turn. Sums are taken over fixed blocks of patches in order, so the result
 // is the same on any number of threads.
-
-package feature
+package dictionary
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
+	"hashgrove/feature"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
-
-// Learner learns a codebook. The zero value gives 11,200 values for a colour picture.
-type Learner struct {
-	Words     int     // of the dictionary; 800
-	Patch     int     // side of a patch; 6
-	Stride    int     // pixels from one patch to the next when pictures are encoded; 1
-	Levels    int     // of the pooling pyramid; 3: 1 + 4 + 9 cells
-	Sides     Sides   // Positive
-	Pool      Pool    // SumPool
-	Threshold float64 // alpha; 0.25, negative for none
-
-	Patches    int     // number of random patches to learn from; 400,000, or 100,000 when Sparsity > 1
-	Iterations int     // 50
-	Sparsity   int     // words per patch while learning: 1 is OMP-1, more is K-SVD; 1
-	Contrast   float64 // added to the variance of a patch; 10
-	Whitening  float64 // added to the eigenvalues; 0.1
-	Seed       uint64
-
-	// Progress, where set, is called after every iteration.
-	Progress func(done, total int) `json:"-"`
-}
 
 // The random streams of one seed.
 const (
@@ -52,69 +32,29 @@ const (
 	streamWords   = 2 << 32 // plus iteration << 20 plus word
 )
 
-func (l Learner) withDefaults() Learner {
-	l.Words = cmp.Or(l.Words, 800)
-	l.Patch = cmp.Or(l.Patch, 6)
-	l.Stride = cmp.Or(l.Stride, 1)
-	l.Levels = cmp.Or(l.Levels, 3)
-	l.Threshold = cmp.Or(l.Threshold, 0.25)
-	l.Iterations = cmp.Or(l.Iterations, 50)
-	l.Sparsity = cmp.Or(l.Sparsity, 1)
-	l.Contrast = cmp.Or(l.Contrast, 10)
-	l.Whitening = cmp.Or(l.Whitening, 0.1)
-	if l.Patches == 0 {
-		l.Patches = 400_000
-		if l.Sparsity > 1 {
-			l.Patches = 100_000
-		}
-	}
-	return l
-}
-
-// maxSparsity bounds the words per patch.
-const maxSparsity = 16
-
-func (l Learner) check() error {
-	switch {
-	case l.Words < 1 || l.Words > MaxWords:
-		return fmt.Errorf("codebook of %d words, outside of 1 to %d", l.Words, MaxWords)
-	case l.Patches < 1 || l.Patches > 1<<24:
-		return fmt.Errorf("codebook from %d patches, outside of 1 to %d", l.Patches, 1<<24)
-	case l.Iterations < 1 || l.Iterations > 1<<11:
-		return fmt.Errorf("codebook in %d iterations, outside of 1 to %d", l.Iterations, 1<<11)
-	case l.Sparsity < 1 || l.Sparsity > min(maxSparsity, l.Words):
-		return fmt.Errorf("codebook with %d words per patch, outside of 1 to %d", l.Sparsity, min(maxSparsity, l.Words))
-	case !(l.Whitening > 0) || math.IsInf(l.Whitening, 0):
-		return errors.New("whitening needs a positive constant")
-	}
-	return nil
+// learner is the options while they are used.
+type learner struct {
+	feature.CodebookOptions
+	progress func(done, total int)
 }
 
 // Learn learns a codebook from pictures of one number of channels, on the given number of threads (0 for all cores).
-func (l Learner) Learn(ctx context.Context, pictures []Picture, threads int) (*Codebook, error) {
-	l = l.withDefaults()
-	if err := l.check(); err != nil {
+// Progress, which may be nil, is called after every iteration.
+func Learn(ctx context.Context, o feature.CodebookOptions, pictures []picture.Picture, threads int,
+	progress func(done, total int)) (*feature.Codebook, error) {
+
+	o = o.WithDefaults()
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	c := &Codebook{
-		Patch: l.Patch, Stride: l.Stride, Levels: l.Levels, Channels: 1, Sides: l.Sides, Pool: l.Pool,
-		Threshold: float32(max(l.Threshold, 0)), Contrast: float32(l.Contrast), Made: l,
-	}
-	c.Made.Progress = nil
-	if len(pictures) > 0 {
-		c.Channels = pictures[0].Channels
-	}
-	if err := c.checkOptions(); err != nil {
+	if err := checkPictures(pictures, o.Patch); err != nil {
 		return nil, err
 	}
-	if err := checkPictures(pictures, l.Patch); err != nil {
-		return nil, err
-	}
-	x, err := drawPatches(ctx, pictures, l.Patches, l.Patch, float64(c.Contrast), l.Seed, threads)
+	x, err := drawPatches(ctx, o, pictures, threads)
 	if err != nil {
 		return nil, err
 	}
-	mean, p, err := whitening(ctx, x, l.Whitening, threads)
+	mean, p, err := whitening(ctx, x, o.Whitening, threads)
 	if err != nil {
 		return nil, err
 	}
@@ -123,28 +63,29 @@ func (l Learner) Learn(ctx context.Context, pictures []Picture, threads int) (*C
 		return nil, err
 	}
 	x = vectors.Matrix{}
-	d, err := l.dictionary(ctx, white, threads)
+	d, err := learner{o, progress}.dictionary(ctx, white, threads)
 	if err != nil {
 		return nil, err
 	}
-	c.fold(d, mean, p)
-	return c, c.Check()
+	filters, bias := fold(d, mean, p)
+	return o.Codebook(pictures[0].Channels, filters, bias)
 }
 
 // fold multiplies the dictionary with the whitening.
-func (c *Codebook) fold(d, mean, p []float32) {
-	dim := c.patchDim()
+func fold(d, mean, p []float32) (filters, bias []float32) {
+	dim := len(mean)
 	words := len(d) / dim
-	c.Filters, c.Bias = make([]float32, words*dim), make([]float32, words)
+	filters, bias = make([]float32, words*dim), make([]float32, words)
 	// P is symmetric: rows serve as columns.
-	_ = gemm.Mul(context.Background(), 1, gemm.Of(words, dim, c.Filters), gemm.Of(words, dim, d), gemm.Of(dim, dim, p))
-	for i := range c.Bias {
+	_ = gemm.Mul(context.Background(), 1, gemm.Of(words, dim, filters), gemm.Of(words, dim, d), gemm.Of(dim, dim, p))
+	for i := range bias {
 		sum := 0.0
-		for k, v := range c.Filters[i*dim:][:dim] {
+		for k, v := range filters[i*dim:][:dim] {
 			sum += float64(v) * float64(mean[k]) // exact products: nothing to fuse away
 		}
-		c.Bias[i] = float32(-sum)
+		bias[i] = float32(-sum)
 	}
+	return filters, bias
 }
 
 // samples are whitened patches as the right factor of the product with the dictionary: panels of 16 patches.
@@ -181,7 +122,7 @@ func whitened(ctx context.Context, x vectors.Matrix, mean, p []float32, threads 
 }
 
 // dictionary learns the words, one per row.
-func (l Learner) dictionary(ctx context.Context, x *samples, threads int) ([]float32, error) {
+func (l learner) dictionary(ctx context.Context, x *samples, threads int) ([]float32, error) {
 	d := make([]float32, l.Words*x.dim)
 	for i := range l.Words {
 		l.draw(d[i*x.dim:][:x.dim], i, 0)
@@ -194,8 +135,8 @@ func (l Learner) dictionary(ctx context.Context, x *samples, threads int) ([]flo
 		if err := step(ctx, d, x, t+1, threads); err != nil {
 			return nil, fmt.Errorf("iteration %d of learning the codebook: %w", t+1, err)
 		}
-		if l.Progress != nil {
-			l.Progress(t+1, l.Iterations)
+		if l.progress != nil {
+			l.progress(t+1, l.Iterations)
 		}
 	}
 	return d, nil
@@ -203,7 +144,7 @@ func (l Learner) dictionary(ctx context.Context, x *samples, threads int) ([]flo
 
 // draw sets a word to a random direction. The sum of twelve uniform numbers is as good as normal here, and needs no
 // logarithm.
-func (l Learner) draw(word []float32, i, iteration int) {
+func (l learner) draw(word []float32, i, iteration int) {
 	rng := rand.New(rand.NewPCG(l.Seed, streamWords+uint64(iteration)<<20+uint64(i)))
 	v := make([]float64, len(word))
 	for k := range v {
@@ -234,7 +175,7 @@ func unit(word []float32, v []float64) bool {
 }
 
 // omp1 is one iteration.
-func (l Learner) omp1(ctx context.Context, d []float32, x *samples, iteration, threads int) error {
+func (l learner) omp1(ctx context.Context, d []float32, x *samples, iteration, threads int) error {
 	var words gemm.Left
 	pack(&words, d, x.dim)
 	blocks := (x.n + patchesPerBlock - 1) / patchesPerBlock

@@ -10,24 +10,25 @@
 // solves G_II g = a_I. The first step costs as much as OMP-1, the others T x words per patch; the second
 // 6 x T x values per patch and runs on one thread, word after word, because each word sees the ones before it changed.
 
-package feature
+package dictionary
 
 import (
 	"context"
 	"math"
 
+	"hashgrove/feature"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
 )
 
 type ksvd struct {
-	l        Learner
+	l        learner
 	residual []float32 // of every patch, row by row
 	word     []int32   // T per patch, -1 where there are fewer
 	gain     []float32
 }
 
-func newKSVD(l Learner, x *samples) *ksvd {
+func newKSVD(l learner, x *samples) *ksvd {
 	return &ksvd{l, make([]float32, x.n*x.dim), make([]int32, x.n*l.Sparsity), make([]float32, x.n*l.Sparsity)}
 }
 
@@ -124,9 +125,9 @@ type pursuit struct {
 	words  int
 	a, now []float32 // D x, and D times the residual
 
-	chosen [maxSparsity]int
-	g      [maxSparsity]float64
-	root   [maxSparsity][maxSparsity]float64 // L with L L' = G_II
+	chosen [feature.MaxSparsity]int
+	g      [feature.MaxSparsity]float64
+	root   [feature.MaxSparsity][feature.MaxSparsity]float64 // L with L L' = G_II
 }
 
 // run finds the words and gains of the patch whose products with the dictionary are in p.a.

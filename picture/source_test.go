@@ -1,4 +1,4 @@
-package feature
+package picture
 
 import (
 	"context"
@@ -7,15 +7,18 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/vectors"
 )
 
 // pictureRows is pictures whose values are their own places, with ids and labels, in chunks of two.
-type pictureRows struct{ vectors.Matrix }
+type pictureRows struct {
+	vectors.Matrix
+	passes *int
+}
 
 func (p pictureRows) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
+		*p.passes++
 		for lo := 0; lo < p.Rows; lo += 2 {
 			c := vectors.Chunk{First: lo, X: p.Slice(lo, min(lo+2, p.Rows))}
 			for i := range c.X.Rows {
@@ -29,11 +32,11 @@ func (p pictureRows) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error]
 }
 
 func TestMirroredIsThePicturesAndTheirMirrorImages(t *testing.T) {
-	for _, shape := range []dataset.Shape{{Width: 5, Height: 3, Channels: 3}, {Width: 5, Height: 3, Channels: 3, Planar: true}, {Width: 4, Height: 2, Channels: 1}} {
+	for _, shape := range []Shape{{Width: 5, Height: 3, Channels: 3}, {Width: 5, Height: 3, Channels: 3, Planar: true}, {Width: 4, Height: 2, Channels: 1}} {
 		dim := shape.Width * shape.Height * shape.Channels
-		rows := pictureRows{vectors.Matrix{Rows: 3, Cols: dim, Data: make([]float32, 3*dim)}}
+		rows := pictureRows{vectors.Matrix{Rows: 3, Cols: dim, Data: make([]float32, 3*dim)}, new(int)}
 		for i := range rows.Data {
-			rows.Data[i] = float32(i)
+			rows.Data[i] = float32(i % 251)
 		}
 		pixel := func(row []float32, x, y, c int) float32 {
 			if shape.Planar {
@@ -41,8 +44,12 @@ func TestMirroredIsThePicturesAndTheirMirrorImages(t *testing.T) {
 			}
 			return row[(y*shape.Width+x)*shape.Channels+c]
 		}
-		src := Mirrored(rows, shape)
-		for range 2 { // any number of times
+		src := AsVectors(Mirrored(FromVectors(rows, shape)))
+		for turn := range 4 { // any number of times
+			if turn == 2 { // too many to wait in memory
+				src = AsVectors(mirrored{FromVectors(rows, shape), 2 * dim})
+			}
+			*rows.passes = 0
 			at := 0
 			var ids, labels []string
 			for c, err := range src.Chunks(context.Background()) {
@@ -70,6 +77,9 @@ func TestMirroredIsThePicturesAndTheirMirrorImages(t *testing.T) {
 				}
 				at += c.X.Rows
 				ids, labels = append(ids, c.IDs...), append(labels, c.Labels...)
+			}
+			if want := 1 + turn/2; *rows.passes != want {
+				t.Errorf("the pictures were read %d times, not %d", *rows.passes, want)
 			}
 			if want := []string{"p0", "p1", "p2", "p0#mirrored", "p1#mirrored", "p2#mirrored"}; !slices.Equal(ids, want) {
 				t.Errorf("ids %q", ids)

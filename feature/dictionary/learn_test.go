@@ -1,4 +1,4 @@
-package feature
+package dictionary
 
 import (
 	"context"
@@ -7,7 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"hashgrove/feature"
 	"hashgrove/internal/gemm"
+	"hashgrove/picture"
 	"hashgrove/vectors"
 )
 
@@ -16,40 +18,26 @@ func samplesOf(x vectors.Matrix) *samples {
 	return &samples{*gemm.PackRight(gemm.Of(x.Rows, x.Cols, x.Data).T()), x.Rows, x.Cols}
 }
 
-func TestPatchesAreNormalised(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	p := noise(rng, 13, 9, 3)
-	var w windows
-	for _, side := range []int{1, 4, 9} {
-		w.of(p, side, 10)
-		dim := side * side * 3
-		for y := range w.down {
-			for x := range w.across {
-				var v []float64
-				for dy := range side {
-					for i := range 3 * side {
-						v = append(v, float64(p.Pix[(y+dy)*39+3*x+i]))
-					}
-				}
-				mean, squares := 0.0, 0.0
-				for _, a := range v {
-					mean += a / float64(dim)
-				}
-				for _, a := range v {
-					squares += (a - mean) * (a - mean)
-				}
-				got := make([]float32, 2*dim)
-				w.patch(got, 2, x, y)
-				for k, a := range v {
-					want := (a - mean) / math.Sqrt(squares/float64(dim-1)+10)
-					if math.Abs(float64(got[2*k])-want) > 1e-5 || got[2*k+1] != 0 {
-						t.Fatalf("side %d at (%d, %d): value %d is %v, want %v", side, x, y, k, got[2*k], want)
-					}
-				}
-			}
-		}
+// noise is a picture of random pixels.
+func noise(rng *rand.Rand, width, height, channels int) picture.Picture {
+	p := picture.Picture{Width: width, Height: height, Channels: channels, Pix: make([]uint8, width*height*channels)}
+	for i := range p.Pix {
+		p.Pix[i] = uint8(rng.IntN(256))
 	}
+	return p
 }
+
+// extract returns the vectors of pictures.
+func extract(t testing.TB, e feature.Extractor, pictures []picture.Picture, threads int) vectors.Matrix {
+	t.Helper()
+	x := vectors.Matrix{Rows: len(pictures), Cols: e.Dim(), Data: make([]float32, len(pictures)*e.Dim())}
+	if err := e.Extract(context.Background(), pictures, x, threads); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+type options = feature.CodebookOptions
 
 func TestEigen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -169,7 +157,7 @@ func TestDictionariesFindPlantedWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, c := range []struct{ sparsity, iterations, want int }{{1, 15, 10}, {3, 30, 10}} {
 		x, words := planted(rng, 4000, 16, 20, c.sparsity)
-		l := Learner{Words: 40, Sparsity: c.sparsity, Iterations: c.iterations}.withDefaults()
+		l := learner{CodebookOptions: options{Words: 40, Sparsity: c.sparsity, Iterations: c.iterations}.WithDefaults()}
 		d, err := l.dictionary(context.Background(), samplesOf(x), 2)
 		if err != nil {
 			t.Fatal(err)
@@ -237,17 +225,17 @@ func TestPursuitIsOrthogonal(t *testing.T) {
 
 func TestLearningDoesNotDependOnThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	var pictures []Picture
+	var pictures []picture.Picture
 	for i := range 20 {
 		pictures = append(pictures, noise(rng, 12+i%2, 12, 3))
 	}
-	for _, l := range []Learner{
+	for _, l := range []options{
 		{Words: 9, Patch: 4, Patches: 9000, Iterations: 2, Seed: 5},
 		{Words: 9, Patch: 4, Patches: 3000, Iterations: 2, Sparsity: 2, Seed: 5},
 	} {
 		steps := 0
-		l.Progress = func(done, total int) { steps += total - done + 1 }
-		want, err := l.Learn(context.Background(), pictures, 1)
+		progress := func(done, total int) { steps += total - done + 1 }
+		want, err := Learn(context.Background(), l, pictures, 1, progress)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,16 +243,16 @@ func TestLearningDoesNotDependOnThreads(t *testing.T) {
 			t.Error("no progress was reported")
 		}
 		for _, threads := range []int{2, 7} {
-			got, err := l.Learn(context.Background(), pictures, threads)
+			got, err := Learn(context.Background(), l, pictures, threads, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if Fingerprint(got) != Fingerprint(want) {
+			if feature.Fingerprint(got) != feature.Fingerprint(want) {
 				t.Errorf("sparsity %d: %d threads give another codebook", l.Sparsity, threads)
 			}
 		}
 		l.Seed++
-		if got, err := l.Learn(context.Background(), pictures, 1); err != nil || Fingerprint(got) == Fingerprint(want) {
+		if got, err := Learn(context.Background(), l, pictures, 1, nil); err != nil || feature.Fingerprint(got) == feature.Fingerprint(want) {
 			t.Errorf("another seed gives the same codebook (error %v)", err)
 		}
 	}
@@ -272,45 +260,45 @@ func TestLearningDoesNotDependOnThreads(t *testing.T) {
 
 func TestLearnerRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	good := []Picture{noise(rng, 12, 12, 3)}
+	good := []picture.Picture{noise(rng, 12, 12, 3)}
 	for _, c := range []struct {
-		l        Learner
-		pictures []Picture
+		l        options
+		pictures []picture.Picture
 	}{
-		{Learner{}, nil},
-		{Learner{}, []Picture{noise(rng, 5, 12, 3)}},
-		{Learner{}, []Picture{good[0], noise(rng, 12, 12, 1)}},
-		{Learner{Words: -1}, good},
-		{Learner{Words: MaxWords + 1}, good},
-		{Learner{Patch: 17}, good},
-		{Learner{Stride: -1}, good},
-		{Learner{Levels: 9}, good},
-		{Learner{Sides: 3}, good},
-		{Learner{Pool: 2}, good},
-		{Learner{Threshold: math.NaN()}, good},
-		{Learner{Threshold: math.Inf(1)}, good},
-		{Learner{Contrast: -1}, good},
-		{Learner{Whitening: -1}, good},
-		{Learner{Patches: -1}, good},
-		{Learner{Iterations: -1}, good},
-		{Learner{Sparsity: 17}, good},
-		{Learner{Sparsity: 3, Words: 2}, good},
+		{options{}, nil},
+		{options{}, []picture.Picture{noise(rng, 5, 12, 3)}},
+		{options{}, []picture.Picture{good[0], noise(rng, 12, 12, 1)}},
+		{options{Words: -1}, good},
+		{options{Words: feature.MaxWords + 1}, good},
+		{options{Patch: 17}, good},
+		{options{Stride: -1}, good},
+		{options{Levels: 9}, good},
+		{options{Sides: 3}, good},
+		{options{Pool: 2}, good},
+		{options{Threshold: math.NaN()}, good},
+		{options{Threshold: math.Inf(1)}, good},
+		{options{Contrast: -1}, good},
+		{options{Whitening: -1}, good},
+		{options{Patches: -1}, good},
+		{options{Iterations: -1}, good},
+		{options{Sparsity: 17}, good},
+		{options{Sparsity: 3, Words: 2}, good},
 	} {
-		if _, err := c.l.Learn(context.Background(), c.pictures, 1); err == nil {
+		if _, err := Learn(context.Background(), c.l, c.pictures, 1, nil); err == nil {
 			t.Errorf("%+v with %d pictures is accepted", c.l, len(c.pictures))
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := (Learner{}).Learn(ctx, good, 1); err == nil {
+	if _, err := Learn(ctx, options{}, good, 1, nil); err == nil {
 		t.Error("a cancelled context is ignored")
 	}
 }
 
 // TestFlatPictures have no structure to learn from; nothing may become NaN.
 func TestFlatPictures(t *testing.T) {
-	flat := []Picture{{8, 8, 1, make([]uint8, 64)}}
-	c, err := Learner{Words: 4, Patch: 3, Patches: 100, Iterations: 3}.Learn(context.Background(), flat, 1)
+	flat := []picture.Picture{{Width: 8, Height: 8, Channels: 1, Pix: make([]uint8, 64)}}
+	c, err := Learn(context.Background(), options{Words: 4, Patch: 3, Patches: 100, Iterations: 3}, flat, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,8 @@
-package dataset
+package gallery
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,13 +20,12 @@ import (
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
+
+	"hashgrove/picture"
 )
 
-// What a picture may claim before memory is taken for it. The largest cameras in use make 108 megapixels.
 const (
-	maxPixels  = 120_000_000
-	maxEdge    = 1 << 16
-	maxEncoded = 512 << 20 // bytes of a file
+	maxEncoded = 512 << 20 // bytes of a file, before memory is taken for it
 
 	// A picture with more is decoded alone, so that memory is bounded by one of them, not by one per core.
 	largePixels, largeEncoded = 1 << 24, 32 << 20
@@ -48,7 +48,7 @@ var codecs = []codec{
 	{"JPEG", begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode},
 	{"PNG", begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode},
 	{"GIF", begins("GIF87a", "GIF89a"), gif.DecodeConfig, gif.Decode},
-	{"WebP", func(h []byte) bool { return len(h) >= 12 && string(h[:4]) == "RIFF" && string(h[8:12]) == "WEBP" }, webp.DecodeConfig, decodeWebP},
+	{"WebP", looksWebP, webp.DecodeConfig, decodeWebP},
 	{"BMP", looksBMP, bmp.DecodeConfig, bmp.Decode},
 	{"TIFF", begins("II*\x00", "MM\x00*"), tiff.DecodeConfig, tiff.Decode},
 }
@@ -60,6 +60,10 @@ func begins(with ...string) func(head []byte) bool {
 	return func(head []byte) bool {
 		return slices.ContainsFunc(with, func(s string) bool { return bytes.HasPrefix(head, []byte(s)) })
 	}
+}
+
+func looksWebP(h []byte) bool {
+	return len(h) >= 12 && string(h[:4]) == "RIFF" && string(h[8:12]) == "WEBP"
 }
 
 // looksBMP asks for more than the two letters, with which a text may begin as well: zeros where they belong and a
@@ -111,52 +115,42 @@ func sniff(head []byte) *codec {
 	return nil
 }
 
-// Endings of picture files: those that can be read, and those that cannot and are not passed over in silence.
-var (
-	pictureEndings = []string{".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff"}
-	foreignEndings = []string{".heic", ".heif", ".avif", ".jxl", ".jp2", ".svg"}
-)
+// Endings are those of picture files that can be read.
+var Endings = []string{".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff"}
 
-// promisesPicture reports a name with the ending of a picture.
-func promisesPicture(name string) bool {
+// foreignEndings are those of picture files that cannot be read and are not passed over in silence.
+var foreignEndings = []string{".heic", ".heif", ".avif", ".jxl", ".jp2", ".svg"}
+
+// Promises reports a name with the ending of a picture.
+func Promises(name string) bool {
 	ending := strings.ToLower(path.Ext(name))
-	return slices.Contains(pictureEndings, ending) || slices.Contains(foreignEndings, ending)
+	return slices.Contains(Endings, ending) || slices.Contains(foreignEndings, ending)
 }
 
 // isPicture decides whether a file is taken for a picture: by its name, or else by how it begins. A broken file with
 // the name of a picture is a broken picture; any other file that is none is no concern.
 func isPicture(name string, head func() []byte) bool {
-	if promisesPicture(name) {
+	if Promises(name) {
 		return true
 	}
 	c := sniff(head())
 	return c != nil && c.name != "TIFF"
 }
 
-// looksPicture reports a single picture.
-func looksPicture(s *sample) bool {
-	return isPicture("", func() []byte { return s.head[:min(len(s.head), sniffed)] }) || promisesPicture(s.name) && sniff(s.head) != nil
+// Looks reports a single picture, by its name and how it begins.
+func Looks(name string, head []byte) bool {
+	return isPicture("", func() []byte { return head[:min(len(head), sniffed)] }) || Promises(name) && sniff(head) != nil
 }
 
-// fit is what becomes of a decoded picture: a square of size x size pixels.
-type fit struct {
-	size   int
-	squash bool // the whole picture, whatever its aspect; else the largest square in the middle
-	grey   bool
-	limit  int         // pixels; 0 means maxPixels
-	large  *sync.Mutex // held while a large picture is decoded
+// decoder makes rows of encoded pictures.
+type decoder struct {
+	picture.Preparation
+	limit int         // pixels; 0 means picture.MaxPixels
+	large *sync.Mutex // held while a large picture is decoded
 }
 
-// channels of a picture that had so many.
-func (f fit) channels(had int) int {
-	if f.grey {
-		return 1
-	}
-	return had
-}
-
-// decode makes the row of an encoded picture, three channels or one, side by side. The name only serves the message.
-func (f fit) decode(dst []uint8, name string, b []byte) (err error) {
+// decode makes the row of an encoded picture. The name only serves the message.
+func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 	c := sniff(b[:min(len(b), sniffed)])
 	switch ending := strings.ToLower(path.Ext(name)); {
 	case len(b) == 0:
@@ -176,22 +170,19 @@ func (f fit) decode(dst []uint8, name string, b []byte) (err error) {
 	if err != nil {
 		return c.broken(err)
 	}
-	limit := f.limit
-	if limit == 0 {
-		limit = maxPixels
-	}
+	limit := cmp.Or(d.limit, picture.MaxPixels)
 	w, h := config.Width, config.Height
 	switch {
 	case w < 1 || h < 1:
 		return fmt.Errorf("is a %s file without pixels", c.name)
-	case w > maxEdge || h > maxEdge:
-		return fmt.Errorf("claims %d x %d pixels: more than %d on a side are refused", w, h, maxEdge)
+	case w > picture.MaxSide || h > picture.MaxSide:
+		return fmt.Errorf("claims %d x %d pixels: more than %d on a side are refused", w, h, picture.MaxSide)
 	case w*h > limit:
 		return fmt.Errorf("claims %d x %d pixels: more than %d megapixels are refused", w, h, limit/1_000_000)
 	}
-	if f.large != nil && w*h > largePixels {
-		f.large.Lock()
-		defer f.large.Unlock()
+	if d.large != nil && w*h > largePixels {
+		d.large.Lock()
+		defer d.large.Unlock()
 	}
 	img, err := c.decode(bytes.NewReader(b))
 	if err != nil {
@@ -205,56 +196,18 @@ func (f fit) decode(dst []uint8, name string, b []byte) (err error) {
 		img = all
 	}
 	if img.Bounds() != screen {
-		return fmt.Errorf("is a broken %s file: %d x %d pixels were promised, %d x %d are there", c.name, w, h, img.Bounds().Dx(), img.Bounds().Dy())
+		return fmt.Errorf("is a broken %s file: %d x %d pixels were promised, %d x %d are there",
+			c.name, w, h, img.Bounds().Dx(), img.Bounds().Dy())
 	}
-	f.apply(dst, w, h, 3, orientation(c.name, b), pixelRows(img))
-	return nil
+	return d.FromImage(dst, img, orientation(c.name, b))
 }
 
 // broken puts the error of a decoder into words.
 func (c *codec) broken(err error) error {
 	// Package png tells the end of a file in words only.
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || strings.HasSuffix(err.Error(), io.ErrUnexpectedEOF.Error()) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		strings.HasSuffix(err.Error(), io.ErrUnexpectedEOF.Error()) {
 		return fmt.Errorf("is cut off: the %s data end too early", c.name)
 	}
 	return fmt.Errorf("cannot be decoded as %s (%w)", c.name, err)
-}
-
-// apply turns, crops and resizes a picture of w x h pixels, whose rows the function writes, into dst. The picture is
-// resized as it is stored and then turned, which gives the same and moves fewer pixels; only the middle must be found
-// as it will be seen, because it is rounded down.
-func (f fit) apply(dst []uint8, w, h, channels, orientation int, row func(dst []uint8, x0, x1, y int)) {
-	window := image.Rect(0, 0, w, h)
-	if !f.squash {
-		side := min(w, h)
-		seen := image.Pt(w, h)
-		if orientation >= 5 {
-			seen = image.Pt(h, w)
-		}
-		x, y := (seen.X-side)/2, (seen.Y-side)/2
-		ax, ay := turned(orientation, w, h, x, y)
-		bx, by := turned(orientation, w, h, x+side-1, y+side-1)
-		window = image.Rect(ax, ay, bx, by) // sorts the corners
-		window.Max = window.Max.Add(image.Pt(1, 1))
-	}
-	n := f.size
-	small := make([]uint8, n*n*channels)
-	line := make([]uint8, window.Dx()*channels)
-	resize(small, channels, newAxis(window.Dx(), n), newAxis(window.Dy(), n), func(k int) []uint8 {
-		row(line, window.Min.X, window.Max.X, window.Min.Y+k)
-		return line
-	})
-	out := f.channels(channels)
-	for y := range n {
-		for x := range n {
-			sx, sy := turned(orientation, n, n, x, y)
-			from, to := small[(sy*n+sx)*channels:], dst[(y*n+x)*out:]
-			switch {
-			case out == channels:
-				copy(to[:out], from)
-			default:
-				to[0] = luma(from[0], from[1], from[2])
-			}
-		}
-	}
 }

@@ -1,15 +1,12 @@
-package dataset
+package gallery
 
 import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
-	"hash/crc32"
 	"image"
 	"image/color"
 	"image/gif"
-	"image/jpeg"
-	"image/png"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -18,19 +15,19 @@ import (
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
+
+	"hashgrove/internal/picturetest"
+	"hashgrove/picture"
 )
 
-func pngOf(img image.Image) string {
-	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
-		panic(err)
-	}
-	return b.String()
+// square is the decoder of coloured squares.
+func square(size int, squash bool) decoder {
+	return decoder{Preparation: picture.Preparation{Shape: picture.Shape{Width: size, Height: size, Channels: 3}, Squash: squash}}
 }
 
-func jpegOf(img image.Image) string {
+func packed(order binary.ByteOrder, values any) string {
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, img, nil); err != nil {
+	if err := binary.Write(&b, order, values); err != nil {
 		panic(err)
 	}
 	return b.String()
@@ -62,15 +59,10 @@ func jpegWith(file, exif string) string {
 	return file[:2] + segment(0xfe, "hello") + segment(0xe1, "http://ns.adobe.com/xap/1.0/\x00") + segment(0xe1, "Exif\x00\x00"+exif) + file[2:]
 }
 
-// pngChunk is a chunk with its checksum.
-func pngChunk(name, data string) string {
-	b := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
-	b = append(b, name+data...)
-	return string(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:])))
-}
-
 // pngWith puts a chunk behind the first one.
-func pngWith(file, name, data string) string { return file[:33] + pngChunk(name, data) + file[33:] }
+func pngWith(file, name, data string) string {
+	return file[:33] + picturetest.Chunk(name, data) + file[33:]
+}
 
 // cmykJPEG is a JPEG file of 8 x 8 equal pixels in four channels, inverted as Adobe's programs write them: one DC
 // coefficient per channel.
@@ -130,17 +122,6 @@ func webpOf(i int) string {
 	return string(b)
 }
 
-// flat is a picture of one colour.
-func flat(w, h int, c color.Color) image.Image {
-	m := image.NewNRGBA64(image.Rect(0, 0, w, h))
-	for y := range h {
-		for x := range w {
-			m.Set(x, y, c)
-		}
-	}
-	return m
-}
-
 // TestEncodings decodes a picture of one colour in every encoding.
 func TestEncodings(t *testing.T) {
 	red := color.RGBA{200, 40, 10, 255}
@@ -153,10 +134,10 @@ func TestEncodings(t *testing.T) {
 		gray16.SetGray16(i%5, i/5, color.Gray16{100*257 + 128}) // rounded down; one more would be 101
 	}
 	var bmpFile, tiffFile, gifFile, part bytes.Buffer
-	if err := bmp.Encode(&bmpFile, flat(5, 5, red)); err != nil {
+	if err := bmp.Encode(&bmpFile, picturetest.Flat(5, 5, red)); err != nil {
 		t.Fatal(err)
 	}
-	if err := tiff.Encode(&tiffFile, flat(5, 5, red), &tiff.Options{Compression: tiff.Deflate, Predictor: true}); err != nil {
+	if err := tiff.Encode(&tiffFile, picturetest.Flat(5, 5, red), &tiff.Options{Compression: tiff.Deflate, Predictor: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := gif.Encode(&gifFile, palette, nil); err != nil {
@@ -172,16 +153,16 @@ func TestEncodings(t *testing.T) {
 		want       [3]uint8
 		within     int
 	}{
-		{"JPEG", jpegOf(flat(9, 9, red)), false, [3]uint8{200, 40, 10}, 3},
-		{"grey JPEG", jpegOf(gray16gray(100)), false, [3]uint8{100, 100, 100}, 1},
+		{"JPEG", picturetest.JPEG(picturetest.Flat(9, 9, red)), false, [3]uint8{200, 40, 10}, 3},
+		{"grey JPEG", picturetest.JPEG(gray16gray(100)), false, [3]uint8{100, 100, 100}, 1},
 		{"CMYK JPEG, white", cmykJPEG([4]int{255, 255, 255, 255}), false, [3]uint8{255, 255, 255}, 0},
 		{"CMYK JPEG, red", cmykJPEG([4]int{255, 0, 0, 255}), false, [3]uint8{255, 0, 0}, 0},
 		{"CMYK JPEG, dark green", cmykJPEG([4]int{0, 255, 0, 128}), false, [3]uint8{0, 128, 0}, 0},
-		{"PNG", pngOf(flat(5, 5, red)), false, [3]uint8{200, 40, 10}, 0},
-		{"PNG of 16 bits", pngOf(gray16), false, [3]uint8{100, 100, 100}, 0},
-		{"PNG with a palette", pngOf(palette), false, [3]uint8{200, 40, 10}, 0},
-		{"PNG, half transparent", pngOf(flat(5, 5, color.NRGBA{0, 100, 255, 51})), false, [3]uint8{204, 224, 255}, 0},
-		{"PNG, transparent", pngOf(flat(5, 5, color.Transparent)), false, [3]uint8{255, 255, 255}, 0},
+		{"PNG", picturetest.PNG(picturetest.Flat(5, 5, red)), false, [3]uint8{200, 40, 10}, 0},
+		{"PNG of 16 bits", picturetest.PNG(gray16), false, [3]uint8{100, 100, 100}, 0},
+		{"PNG with a palette", picturetest.PNG(palette), false, [3]uint8{200, 40, 10}, 0},
+		{"PNG, half transparent", picturetest.PNG(picturetest.Flat(5, 5, color.NRGBA{0, 100, 255, 51})), false, [3]uint8{204, 224, 255}, 0},
+		{"PNG, transparent", picturetest.PNG(picturetest.Flat(5, 5, color.Transparent)), false, [3]uint8{255, 255, 255}, 0},
 		{"GIF", gifFile.String(), false, [3]uint8{200, 40, 10}, 0},
 		{"GIF that covers half of its screen", part.String(), true, [3]uint8{228, 148, 133}, 0},
 		{"BMP", bmpFile.String(), false, [3]uint8{200, 40, 10}, 0},
@@ -191,7 +172,7 @@ func TestEncodings(t *testing.T) {
 		{"WebP with transparency", webpOf(2), false, [3]uint8{255, 255, 255}, 0},
 	} {
 		got := make([]uint8, 3)
-		if err := (fit{size: 1, squash: c.squash}).decode(got, "a", []byte(c.file)); err != nil {
+		if err := square(1, c.squash).decode(got, "a", []byte(c.file)); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
@@ -226,9 +207,9 @@ func TestWebPRange(t *testing.T) {
 
 // TestOrientation stores an upright picture in all eight ways and sees it upright again.
 func TestOrientation(t *testing.T) {
-	upright := images(rand.New(rand.NewPCG(8, 1)), 7, 4)[9] // NRGBA
-	f := fit{size: 3, squash: true}
-	want := slowPicture(upright, 1, f)
+	upright := picturetest.Images(rand.New(rand.NewPCG(8, 1)), 7, 4)[9] // NRGBA
+	f := square(3, true)
+	want := picturetest.Prepared(upright, 1, image.Pt(3, 3), true, false)
 	for o := 1; o <= 8; o++ {
 		w, h := 7, 4
 		if o >= 5 {
@@ -237,16 +218,16 @@ func TestOrientation(t *testing.T) {
 		stored := image.NewNRGBA(image.Rect(0, 0, w, h))
 		for y := range h {
 			for x := range w {
-				sx, sy := slowTurn(o, w, h, x, y)
+				sx, sy := picturetest.Seen(o, w, h, x, y)
 				stored.Set(x, y, upright.At(sx, sy))
 			}
 		}
 		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 			got := make([]uint8, 27)
-			if err := f.decode(got, "a.png", []byte(pngWith(pngOf(stored), "eXIf", exifOf(order, o)))); err != nil || !bytes.Equal(got, want) {
+			if err := f.decode(got, "a.png", []byte(pngWith(picturetest.PNG(stored), "eXIf", exifOf(order, o)))); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("orientation %d: %v %v, want %v", o, got, err, want)
 			}
-			if got := orientation("JPEG", []byte(jpegWith(jpegOf(stored), exifOf(order, o)))); got != o {
+			if got := orientation("JPEG", []byte(jpegWith(picturetest.JPEG(stored), exifOf(order, o)))); got != o {
 				t.Errorf("JPEG: orientation %d, want %d", got, o)
 			}
 			if got := orientation("TIFF", []byte(exifOf(order, o))); got != o {
@@ -259,7 +240,7 @@ func TestOrientation(t *testing.T) {
 		}
 	}
 	for _, exif := range []string{"", "II*\x00", "II*\x00\xff\xff\xff\xff", exifOf(binary.LittleEndian, 0), exifOf(binary.BigEndian, 9), exifOf(binary.BigEndian, 6)[:33]} {
-		if got := orientation("JPEG", []byte(jpegWith(jpegOf(upright), exif))); got != 1 {
+		if got := orientation("JPEG", []byte(jpegWith(picturetest.JPEG(upright), exif))); got != 1 {
 			t.Errorf("%q: orientation %d", exif, got)
 		}
 	}
@@ -267,8 +248,8 @@ func TestOrientation(t *testing.T) {
 
 // TestBrokenPictures expects every complaint to the letter.
 func TestBrokenPictures(t *testing.T) {
-	img := flat(40, 40, color.White)
-	jpg, pic := jpegOf(img), pngOf(img)
+	img := picturetest.Flat(40, 40, color.White)
+	jpg, pic := picturetest.JPEG(img), picturetest.PNG(img)
 	other := []byte(pic)
 	other[30] ^= 1 // in the checksum of the first chunk
 	for _, c := range []struct{ name, file, want string }{
@@ -282,7 +263,7 @@ func TestBrokenPictures(t *testing.T) {
 		{"a.png", string(other), "cannot be decoded as PNG (png: invalid format: invalid checksum)"},
 		{"a.jpg", "\xff\xd8\xff\xc0\x00\x0b\x08\x00\x08\x00\x08\x01\x01\x11\x00\xff\xda\x00\x02", "cannot be decoded as JPEG (invalid JPEG format: SOS has wrong length)"},
 	} {
-		err := (fit{size: 2}).decode(make([]uint8, 12), c.name, []byte(c.file))
+		err := square(2, false).decode(make([]uint8, 12), c.name, []byte(c.file))
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
@@ -292,10 +273,10 @@ func TestBrokenPictures(t *testing.T) {
 // bombs are small files that claim to be huge.
 func bombs() map[string]string {
 	head := func(order binary.ByteOrder, values any) string { return packed(order, values) }
-	pic := pngOf(flat(1, 1, color.White))
+	pic := picturetest.PNG(picturetest.Flat(1, 1, color.White))
 	ihdr := head(binary.BigEndian, []uint32{30000, 30000}) + pic[24:29]
 	return map[string]string{
-		"PNG":  pic[:8] + pngChunk("IHDR", ihdr) + pic[33:],
+		"PNG":  pic[:8] + picturetest.Chunk("IHDR", ihdr) + pic[33:],
 		"JPEG": "\xff\xd8\xff\xc0\x00\x0b\x08" + head(binary.BigEndian, []uint16{65535, 65535}) + "\x01\x01\x11\x00\xff\xda\x00\x08",
 		"GIF":  "GIF89a" + head(binary.LittleEndian, []uint16{65535, 65535}) + "\x00\x00\x00",
 		"BMP": "BM" + head(binary.LittleEndian, []uint32{70, 0, 54, 40, 65536, 65536}) + head(binary.LittleEndian, []uint16{1, 24}) +
@@ -308,7 +289,7 @@ func TestBombsAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 	for name, file := range bombs() {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		err := (fit{size: 2}).decode(make([]uint8, 12), "a", []byte(file))
+		err := square(2, false).decode(make([]uint8, 12), "a", []byte(file))
 		runtime.ReadMemStats(&after)
 		if err == nil || !strings.HasSuffix(err.Error(), " pixels: more than 120 megapixels are refused") {
 			t.Errorf("%s: %v", name, err)
@@ -317,9 +298,9 @@ func TestBombsAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 			t.Errorf("%s: %d bytes were taken", name, taken)
 		}
 	}
-	long := pngOf(flat(1, 1, color.White))
-	long = long[:8] + pngChunk("IHDR", packed(binary.BigEndian, []uint32{65537, 1})+long[24:29]) + long[33:]
-	if err := (fit{size: 2}).decode(make([]uint8, 12), "a", []byte(long)); err == nil || err.Error() != "claims 65537 x 1 pixels: more than 65536 on a side are refused" {
+	long := picturetest.PNG(picturetest.Flat(1, 1, color.White))
+	long = long[:8] + picturetest.Chunk("IHDR", packed(binary.BigEndian, []uint32{65537, 1})+long[24:29]) + long[33:]
+	if err := square(2, false).decode(make([]uint8, 12), "a", []byte(long)); err == nil || err.Error() != "claims 65537 x 1 pixels: more than 65536 on a side are refused" {
 		t.Error(err)
 	}
 }
@@ -329,10 +310,10 @@ func FuzzOrientation(f *testing.F) {
 	for o := 1; o <= 8; o++ {
 		exif := exifOf(binary.BigEndian, o)
 		f.Add([]byte(exif), uint8(o))
-		f.Add([]byte(jpegWith(jpegOf(flat(2, 2, color.White)), exif)), uint8(o))
-		f.Add([]byte(pngWith(pngOf(flat(2, 2, color.White)), "eXIf", exif)), uint8(o))
+		f.Add([]byte(jpegWith(picturetest.JPEG(picturetest.Flat(2, 2, color.White)), exif)), uint8(o))
+		f.Add([]byte(pngWith(picturetest.PNG(picturetest.Flat(2, 2, color.White)), "eXIf", exif)), uint8(o))
 	}
-	plain := jpegOf(flat(2, 2, color.White))
+	plain := picturetest.JPEG(picturetest.Flat(2, 2, color.White))
 	f.Fuzz(func(t *testing.T, b []byte, o uint8) {
 		for _, kind := range []string{"JPEG", "PNG", "WebP", "TIFF", "GIF"} {
 			if got := orientation(kind, b); got < 1 || got > 8 {
@@ -350,9 +331,9 @@ func FuzzOrientation(f *testing.F) {
 // FuzzDecode is the promise for any bytes: an error in one line, or the same picture twice.
 func FuzzDecode(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, img := range images(rng, 5, 3) {
-		f.Add([]byte(pngOf(img)))
-		f.Add([]byte(jpegOf(img)))
+	for _, img := range picturetest.Images(rng, 5, 3) {
+		f.Add([]byte(picturetest.PNG(img)))
+		f.Add([]byte(picturetest.JPEG(img)))
 		var b, ti, g bytes.Buffer
 		if bmp.Encode(&b, img) != nil || tiff.Encode(&ti, img, nil) != nil || gif.Encode(&g, img, nil) != nil {
 			f.Fatal("cannot encode")
@@ -369,7 +350,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(cmykJPEG([4]int{1, 2, 3, 4})))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		to := fit{size: 3, limit: 1 << 16}
+		to := square(3, false)
+		to.limit = 1 << 16
 		var got [2][]uint8
 		for i := range got {
 			got[i] = make([]uint8, 27)

@@ -1,8 +1,7 @@
-package dataset
+package gallery
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,52 +11,38 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"hashgrove/internal/natural"
 )
 
 // A folder of pictures: every sub-folder is a class and all that lies in it, however deep, belongs to the class; a
 // folder without sub-folders has no classes by itself. Pictures come in natural order of their paths. Hidden files
 // are not looked at, other files than pictures are passed over, and no link is followed out of the folder.
 
-// openFolder lists the pictures of a folder and begins a pass over them.
-func openFolder(dir string, o pictureOptions) (reader, header, error) {
-	g := &gallery{path: filepath.ToSlash(dir), format: "folder", options: o}
+// Folder lists the pictures of a folder.
+func Folder(dir string, o Options) (*Gallery, error) {
+	g := &Gallery{path: filepath.ToSlash(dir), options: o}
 	g.shelf = func() (shelf, error) { return openShelf(g, dir) }
 	if err := g.list(dir); err != nil {
-		return nil, header{}, err
+		return nil, err
 	}
 	if len(g.names) == 0 {
-		return nil, header{}, fmt.Errorf("%s: is a folder without pictures (%s): for vectors name the files in it, for instance %s",
+		return nil, fmt.Errorf("%s: is a folder without pictures (%s): for vectors name the files in it, for instance %s",
 			dir, codecNames, filepath.Join(dir, "*.npy"))
 	}
-	return g.start()
+	return g, g.settle()
 }
 
-// openPicture is the gallery of a single file.
-func openPicture(in *input, cols columns) (reader, header, error) {
-	dir, name := filepath.Split(in.path)
-	g := &gallery{path: filepath.ToSlash(dir), format: "picture", names: []string{name}, options: cols.pictures}
+// File is the gallery of a single picture.
+func File(path string, o Options) (*Gallery, error) {
+	dir, name := filepath.Split(path)
+	g := &Gallery{path: filepath.ToSlash(dir), names: []string{name}, options: o}
 	g.shelf = func() (shelf, error) { return openShelf(g, cmp.Or(dir, ".")) }
-	if in.packed != "" {
-		return nil, header{}, fmt.Errorf("%s: is a picture inside %s: decompress it first", in.path, in.packed)
-	}
-	if err := in.Close(); err != nil {
-		return nil, header{}, err
-	}
-	return g.start()
-}
-
-// start settles a gallery whose pictures are listed and begins the first pass.
-func (g *gallery) start() (reader, header, error) {
-	g.settle()
-	r, err := g.open(context.Background())
-	if err != nil {
-		return nil, header{}, err
-	}
-	return r, g.header(), nil
+	return g, g.settle()
 }
 
 // list finds the pictures in a folder.
-func (g *gallery) list(dir string) error {
+func (g *Gallery) list(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("cannot read the folder: %w", err)
@@ -74,7 +59,7 @@ func (g *gallery) list(dir string) error {
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
 			info, err := root.Stat(name)
-			if err != nil && promisesPicture(name) {
+			if err != nil && Promises(name) {
 				bad[name] = "is a link to nowhere, or out of the folder, where links are not followed"
 				g.names = append(g.names, name)
 			}
@@ -85,8 +70,8 @@ func (g *gallery) list(dir string) error {
 			return nil
 		}
 		if isPicture(name, func() []byte { return headOf(root, name) }) {
-			if len(g.names) == maxRows {
-				return fmt.Errorf("%s: holds more than %d pictures", dir, maxRows)
+			if len(g.names) == maxPictures {
+				return fmt.Errorf("%s: holds more than %d pictures", dir, maxPictures)
 			}
 			g.names = append(g.names, name)
 		}
@@ -121,7 +106,7 @@ func comparePaths(a, b string) int {
 	for {
 		x, restA, moreA := strings.Cut(a, "/")
 		y, restB, moreB := strings.Cut(b, "/")
-		if c := naturalCompare(x, y); c != 0 {
+		if c := natural.Compare(x, y); c != 0 {
 			return c
 		}
 		if !moreA || !moreB {
@@ -133,17 +118,17 @@ func comparePaths(a, b string) int {
 
 // folderShelf reads files on the worker that decodes them.
 type folderShelf struct {
-	*gallery
+	*Gallery
 	root  *os.Root
 	large sync.Mutex // held while a large file is in memory
 }
 
-func openShelf(g *gallery, dir string) (shelf, error) {
+func openShelf(g *Gallery, dir string) (shelf, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the folder: %w", err)
 	}
-	return &folderShelf{gallery: g, root: root}, nil
+	return &folderShelf{Gallery: g, root: root}, nil
 }
 
 func (s *folderShelf) load(_, n int) (int, error) { return n, nil }

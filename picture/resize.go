@@ -1,4 +1,4 @@
-package dataset
+package picture
 
 import (
 	"math"
@@ -80,7 +80,7 @@ func resize(dst []uint8, channels int, x, y axis, row func(k int) []uint8) {
 	unit := x.unit * y.unit
 	// To divide by the unit is to multiply by over = (2^64 + e) / unit, 0 <= e < unit, and to drop 64 bits: that is
 	// s/unit + s e / (unit 2^64), with the same whole part as s/unit if s e < 2^64. It is: s < 256 unit, and unit <
-	// 2^28 because of maxPixels, maxEdge and maxSize. A unit of 1 has been dealt with: it changes nothing.
+	// 2^28 because of MaxPixels, MaxSide and MaxSize. A unit of 1 has been dealt with: it changes nothing.
 	over := math.MaxUint64/unit + 1
 	for j, first := range y.first {
 		clear(sum)

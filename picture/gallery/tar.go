@@ -1,4 +1,4 @@
-package dataset
+package gallery
 
 import (
 	"archive/tar"
@@ -15,46 +15,36 @@ import (
 // unpacked to disk, and the names of entries are names only: they lead nowhere. Opening reads the archive once for its
 // names, every pass once more.
 
-func looksTar(s *sample) bool { return len(s.head) >= 512 && string(s.head[257:262]) == "ustar" }
-
-// openTar lists the pictures of an archive and begins a pass over them.
-func openTar(in *input, cols columns) (reader, header, error) {
-	g := &gallery{path: filepath.ToSlash(in.path), format: "tar", options: cols.pictures}
-	file := in.path
+// Archive lists the pictures of a tar archive: content is what it holds, decompressed, and open gives the same again
+// for every pass. Content that can seek is listed without reading the pictures.
+func Archive(path string, content io.Reader, open func() (io.ReadCloser, error), o Options) (*Gallery, error) {
+	g := &Gallery{path: filepath.ToSlash(path), options: o}
 	g.shelf = func() (shelf, error) {
-		in, err := openInput(file)
+		in, err := open()
 		if err != nil {
 			return nil, err
 		}
-		return &tarShelf{gallery: g, in: in, entries: tar.NewReader(in.buf)}, nil
+		return &tarShelf{Gallery: g, file: path, in: in, entries: tar.NewReader(in)}, nil
 	}
-	if err := g.listTar(in); err != nil {
-		return nil, header{}, err
+	if err := g.listTar(path, tar.NewReader(content)); err != nil {
+		return nil, err
 	}
 	if len(g.names) == 0 {
-		return nil, header{}, fmt.Errorf("%s: is an archive without pictures (%s)", in.path, codecNames)
-	}
-	if err := in.Close(); err != nil {
-		return nil, header{}, err
+		return nil, fmt.Errorf("%s: is an archive without pictures (%s)", path, codecNames)
 	}
 	g.top = sharedFolder(g.names)
-	return g.start()
+	return g, g.settle()
 }
 
 // listTar finds the pictures in an archive.
-func (g *gallery) listTar(in *input) error {
-	var r io.Reader = in.buf
-	if in.at != nil {
-		r = io.NewSectionReader(in.at, 0, in.size) // seeks over what is not looked at
-	}
-	entries := tar.NewReader(r)
+func (g *Gallery) listTar(file string, entries *tar.Reader) error {
 	for place := 0; ; place++ {
 		e, err := entries.Next()
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
-			return tarError(in.path, err)
+			return tarError(file, err)
 		}
 		name := cleanName(e.Name)
 		if hidden(name) {
@@ -69,16 +59,17 @@ func (g *gallery) listTar(in *input) error {
 			return b[:n]
 		}
 		switch {
-		case (e.Typeflag == tar.TypeLink || e.Typeflag == tar.TypeSymlink) && promisesPicture(name):
-			g.spoil(len(g.names), "is a link, and links in an archive are not followed: pack the file itself (tar --dereference --hard-dereference)")
+		case (e.Typeflag == tar.TypeLink || e.Typeflag == tar.TypeSymlink) && Promises(name):
+			g.spoil(len(g.names), "is a link, and links in an archive are not followed: "+
+				"pack the file itself (tar --dereference --hard-dereference)")
 		case e.Typeflag != tar.TypeReg || !isPicture(name, head):
 			if err != nil {
-				return tarError(in.path, err)
+				return tarError(file, err)
 			}
 			continue
 		}
-		if len(g.names) == maxRows {
-			return fmt.Errorf("%s: holds more than %d pictures", in.path, maxRows)
+		if len(g.names) == maxPictures {
+			return fmt.Errorf("%s: holds more than %d pictures", file, maxPictures)
 		}
 		g.names = append(g.names, name)
 		g.places = append(g.places, place)
@@ -126,8 +117,9 @@ func tarError(path string, err error) error {
 
 // tarShelf reads the pictures of a batch one after the other and keeps them for the workers.
 type tarShelf struct {
-	*gallery
-	in      *input
+	*Gallery
+	file    string
+	in      io.Closer
 	entries *tar.Reader
 	place   int // number of the next entry
 	first   int // of the batch
@@ -151,7 +143,7 @@ func (s *tarShelf) load(first, n int) (int, error) {
 			if e.Size > maxEncoded {
 				_, err = readEncoded(nil, e.Size)
 			} else if b, err = io.ReadAll(s.entries); err != nil {
-				return 0, tarError(s.in.path, err)
+				return 0, tarError(s.file, err)
 			}
 		}
 		size += len(b)
@@ -165,11 +157,12 @@ func (s *tarShelf) seek(i int) (*tar.Header, error) {
 	for {
 		e, err := s.entries.Next()
 		if err != nil && err != io.EOF {
-			return nil, tarError(s.in.path, err)
+			return nil, tarError(s.file, err)
 		}
 		s.place++
 		if err == io.EOF || s.place-1 == s.places[i] && cleanName(e.Name) != s.names[i] {
-			return nil, fmt.Errorf("%s: %s is no longer where it was: did the file change while it was read?", s.in.path, path.Base(s.names[i]))
+			return nil, fmt.Errorf("%s: %s is no longer where it was: did the file change while it was read?",
+				s.file, path.Base(s.names[i]))
 		}
 		if s.place-1 == s.places[i] {
 			return e, nil

@@ -1,4 +1,4 @@
-package feature
+package dictionary
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 const rowsPerBlock = 4096
 
 // whitening returns M and P for the rows of x.
-func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads int) (mean []float32, p []float32, err error) {
+func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads int) (mean, p []float32, err error) {
 	d := x.Cols
 	blocks := (x.Rows + rowsPerBlock - 1) / rowsPerBlock
 	sums := make([]float64, blocks*d)

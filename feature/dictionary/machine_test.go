@@ -1,4 +1,4 @@
-package feature
+package dictionary
 
 import (
 	"context"
@@ -7,23 +7,26 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"testing"
+
+	"hashgrove/feature"
+	"hashgrove/picture"
 )
 
-// TestEveryMachineAgrees holds digests of everything that this package computes. They must be the same on all kinds of
+// TestEveryMachineAgrees holds digests of everything that features compute. They must be the same on all kinds of
 // machines, with and without assembly.
 func TestEveryMachineAgrees(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var pictures []Picture
+	var pictures []picture.Picture
 	for range 3 {
 		// Integers only: the pictures must not depend on the machine either.
-		p := Picture{32, 32, 3, make([]uint8, 3072)}
+		p := picture.Picture{Width: 32, Height: 32, Channels: 3, Pix: make([]uint8, 3072)}
 		for i := range p.Pix {
 			p.Pix[i] = uint8(i*i>>7 + i>>3 + rng.IntN(60))
 		}
 		pictures = append(pictures, p)
 	}
-	learn := func(l Learner) Extractor {
-		c, err := l.Learn(context.Background(), pictures, 2)
+	learn := func(o options) feature.Extractor {
+		c, err := Learn(context.Background(), o, pictures, 2, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,14 +34,14 @@ func TestEveryMachineAgrees(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, want string
-		e          Extractor
+		e          feature.Extractor
 	}{
-		{"GIST-320", "d726485f66982e0d", GIST320()},
-		{"OMP-1", "a90235d8d198b9cf", learn(Learner{Words: 30, Patches: 3000, Iterations: 3})},
-		{"K-SVD", "6c54fdf67f79f1ff", learn(Learner{Words: 30, Patches: 500, Iterations: 2, Sparsity: 3, Sides: Split})},
+		{"GIST-320", "d726485f66982e0d", feature.GIST320()},
+		{"OMP-1", "a90235d8d198b9cf", learn(options{Words: 30, Patches: 3000, Iterations: 3})},
+		{"K-SVD", "6c54fdf67f79f1ff", learn(options{Words: 30, Patches: 500, Iterations: 2, Sparsity: 3, Sides: feature.Split})},
 	} {
 		h := sha256.New()
-		h.Write(Append(nil, c.e))
+		h.Write(feature.Append(nil, c.e))
 		if err := binary.Write(h, binary.LittleEndian, extract(t, c.e, pictures, 2).Data); err != nil {
 			t.Fatal(err)
 		}

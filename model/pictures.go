@@ -1,0 +1,117 @@
+package model
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+
+	"hashgrove/feature"
+	"hashgrove/picture"
+	"hashgrove/vectors"
+)
+
+// Pictures: a model that was learned from pictures knows how they became vectors. First they are prepared, all to the
+// same size and layout (Model.Pictures); then the extractor makes vectors of the pixels (Model.Features), or the pixels
+// are the vectors. Both are covered by the fingerprint: codes of pictures that were prepared in another way do not
+// belong together.
+
+// checkPictures reports a preparation that does not fit the rest of the model.
+func (m *Model) checkPictures() error {
+	if err := m.Pictures.Check(); err != nil {
+		return fmt.Errorf("pictures: %w", err)
+	}
+	if m.Features != nil {
+		if m.Pictures.Planar {
+			return errors.New("pictures laid out channel after channel for an extractor, which takes the channels side by side")
+		}
+		return m.Features.Fits(m.Pictures.Shape)
+	}
+	if n := m.Pictures.Values(); n != m.Encoder.Dim() {
+		return fmt.Errorf("pictures of %d values for an encoder of %d", n, m.Encoder.Dim())
+	}
+	return nil
+}
+
+// ErrPreparation is an error of pictures that were not prepared as the model says, for errors.Is.
+var ErrPreparation = errors.New("pictures are prepared in another way than those the model was learned from")
+
+// Source is the source of vectors to encode: the features of pictures when the model makes them, else the source
+// itself. Pictures must have been prepared as the model says, where it says so.
+func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
+	pictures, ok := picture.Of(src)
+	if !ok {
+		return src, nil
+	}
+	if m.Pictures != nil {
+		have, want := pictures.Preparation(), *m.Pictures
+		have.Mirrored = want.Mirrored
+		if m.Features != nil {
+			have.Planar = false // the extractor does not care
+		}
+		if have != want {
+			return nil, fmt.Errorf("%w: %v, not %v", ErrPreparation, have, want)
+		}
+	}
+	if m.Features == nil {
+		return src, nil
+	}
+	return feature.Vectors(m.Features, pictures, threads)
+}
+
+// EncodeImage returns the code of a picture: prepared, and turned into features, as those the model was learned from.
+// The image must be upright; package image leaves out what a camera noted about that.
+func (m *Model) EncodeImage(img image.Image) ([]uint64, error) {
+	if m.Pictures == nil {
+		return nil, errors.New("the model does not say how pictures become vectors: " +
+			"it was learned from vectors, or by an older version")
+	}
+	row := make([]uint8, m.Pictures.Values())
+	if err := m.Pictures.FromImage(row, img, 1); err != nil {
+		return nil, err
+	}
+	x := vectors.Matrix{Rows: 1, Cols: m.Encoder.Dim(), Data: make([]float32, m.Encoder.Dim())}
+	if m.Features != nil {
+		one := []picture.Picture{m.Pictures.Picture(row, nil)}
+		if err := m.Features.Extract(context.Background(), one, x, 1); err != nil {
+			return nil, err
+		}
+		return m.EncodeRow(x.Data)
+	}
+	for i, v := range row {
+		x.Data[i] = float32(v)
+	}
+	return m.EncodeRow(x.Data)
+}
+
+// The canonical bytes of a preparation: width and height, the number of channels, and flags.
+const (
+	preparationBytes = 10
+
+	flagPlanar   = 1
+	flagSquash   = 2
+	flagMirrored = 4
+)
+
+func appendPreparation(dst []byte, p picture.Preparation) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Width))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Height))
+	flags := byte(0)
+	for flag, set := range map[byte]bool{flagPlanar: p.Planar, flagSquash: p.Squash, flagMirrored: p.Mirrored} {
+		if set {
+			flags |= flag
+		}
+	}
+	return append(dst, byte(p.Channels), flags)
+}
+
+func parsePreparation(b []byte) (*picture.Preparation, error) {
+	if len(b) != preparationBytes || b[9]&^(flagPlanar|flagSquash|flagMirrored) != 0 {
+		return nil, fmt.Errorf("a preparation of pictures in %d bytes that this version does not know", len(b))
+	}
+	p := &picture.Preparation{Squash: b[9]&flagSquash != 0, Mirrored: b[9]&flagMirrored != 0}
+	p.Width, p.Height = int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
+	p.Channels, p.Planar = int(b[8]), b[9]&flagPlanar != 0
+	return p, p.Check()
+}
