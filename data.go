@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"strconv"
 
 	"hashgrove/dataset"
+	"hashgrove/picture"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -15,8 +17,9 @@ import (
 // Data is rows to learn from, or items to put into an index, with what is known about them. It comes from Rows, Tagged,
 // Paired, Vectors, Pictures or Open. What is wrong with it is reported by the function that uses it.
 type Data struct {
-	source     vectors.Source
-	table      *vectors.Table // the source, where it is in memory
+	spec       dataset.Spec   // the files, where it is in files
+	table      *vectors.Table // the rows, where they are in memory
+	images     []image.Image  // of each row, where the rows are pictures in memory
 	pairs      []Pair
 	attributes []map[string]any
 	err        error
@@ -107,18 +110,37 @@ func (d *Data) inMemory(what string) bool {
 // fail keeps the first error.
 func (d *Data) fail(err error) { d.err = cmp.Or(d.err, err) }
 
-// rows is the source of the rows, or what is wrong with them.
-func (d *Data) rows() (vectors.Source, error) {
+// rows is the source of the rows, or what is wrong with them. Pictures are prepared as a model says, or else as the
+// options do.
+func (d *Data) rows(p Pictures, as *picture.Preparation) (vectors.Source, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	if d.table != nil {
-		if err := d.table.Check(); err != nil {
-			return nil, err
+	if d.table == nil {
+		spec := d.spec
+		if spec.Pictures = as; as == nil {
+			spec.Size, spec.Grey = p.Size, p.Grey
+			if p.Squash {
+				spec.Fit = "squash"
+			}
 		}
-		return *d.table, nil
+		return dataset.Open(spec)
 	}
-	return d.source, nil
+	if d.images == nil {
+		return *d.table, d.table.Check()
+	}
+	prepared := images{d.table, d.images, p.preparation()}
+	if as != nil {
+		prepared.as = *as
+		prepared.as.Mirrored = false
+	}
+	if err := d.table.CheckLengths(); err != nil {
+		return nil, err
+	}
+	if err := prepared.as.CanResize(); err != nil {
+		return nil, err
+	}
+	return picture.AsVectors(prepared), nil
 }
 
 // Columns says which columns or keys of files hold what, and which other files belong to them. The zero value takes what
@@ -153,7 +175,7 @@ func Open(path string, c Columns) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{source: set}
+	d := &Data{spec: spec}
 	if c.PairsFile == "" {
 		return d, nil
 	}

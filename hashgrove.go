@@ -42,6 +42,8 @@ type Options struct {
 	Rounds int // boosted trees per bit of FastHash; 0 means 200
 	Depth  int // depth of its trees; 0 means 4
 
+	Pictures Pictures // how pictures become vectors
+
 	// Progress is called after every bit of FastHash; it may be nil.
 	Progress func(bit, bits int)
 
@@ -54,7 +56,8 @@ func Methods() []string { return method.Names() }
 
 // Train learns a model from the data.
 func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
-	rows, err := d.rows()
+	e := o.expert()
+	rows, extractor, err := d.learnable(o.Pictures, e.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +71,12 @@ func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
 			return nil, err
 		}
 	}
-	m, err := method.Train(ctx, o.Method, scanned, o.expert())
+	e.Run.Features, e.FastHash.Similar.Mirrored = extractor, o.Pictures.Mirror
+	m, err := method.Train(ctx, o.Method, scanned, e)
 	if err != nil {
 		return nil, fmt.Errorf("training: %w", err)
 	}
-	m.Pictures = picture.PreparationOf(rows)
+	m.Pictures, m.Features = picture.PreparationOf(rows), extractor
 	if named, ok := rows.(interface{ Names() []string }); ok {
 		m.Info.Features = named.Names()
 	}

@@ -3,7 +3,9 @@ package hashgrove
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image"
+	"image/png"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/index"
 	"hashgrove/internal/picturetest"
 )
 
@@ -309,5 +312,81 @@ func TestPictures(t *testing.T) {
 	x, labels := clouds(1, 20)
 	if _, err := must[*Model](t)(Train(ctx, Rows(x, labels), quick)).EncodeImage(first); err == nil {
 		t.Error("a model of vectors encodes a picture")
+	}
+}
+
+// TestPicturesInMemoryAndFolders learns the same from both, and gives a picture alone the code it has among others.
+func TestPicturesInMemoryAndFolders(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	var pictures []image.Image
+	var labels []string
+	rng := rand.New(rand.NewPCG(3, 3))
+	for i := range 60 {
+		// Wide pictures: stripes across, or stripes down.
+		img := image.NewGray(image.Rect(0, 0, 48, 32))
+		for p := range img.Pix {
+			x, y := p%48, p/48
+			stripe := []int{x / 4, y / 4}[i%2]
+			img.Pix[p] = uint8(stripe%2*180 + rng.IntN(60))
+		}
+		label := []string{"down", "across"}[i%2]
+		pictures, labels = append(pictures, img), append(labels, label)
+		path := filepath.Join(dir, label, fmt.Sprintf("%02d.png", i))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, img); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := must[*Data](t)(Open(dir, Columns{}))
+	for _, p := range []Pictures{{Size: 16}, {Size: 16, Squash: true, Grey: true}, {Features: "gist320"}, {Features: "gist320", Mirror: true}} {
+		o := quick
+		o.Pictures = p
+		m := must[*Model](t)(Train(ctx, Images(pictures, labels), o))
+		fromFolder := must[*Model](t)(Train(ctx, folder, o))
+		if got, want := fromFolder.Expert().Pictures, m.Expert().Pictures; *got != *want || want.Mirrored != p.Mirror || want.Squash != p.Squash {
+			t.Errorf("%+v: prepared as %v in memory and %v in a folder", p, want, got)
+		}
+		path := filepath.Join(t.TempDir(), "m.hgm")
+		if err := m.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		m = must[*Model](t)(Load(path))
+		ix := must[*Index](t)(NewIndex(ctx, m, Images(pictures, labels)))
+		for i, img := range pictures[:10] {
+			item, _ := ix.items.Snapshot().Get(index.Int(int64(i)))
+			if code := must[Code](t)(m.EncodeImage(img)); !slices.Equal(code, pack(item.Code, m.Bits())) {
+				t.Fatalf("%+v: picture %d has the code %v alone and another in the index", p, i, code)
+			}
+			if hits := must[[]Hit](t)(ix.Find(ctx, Query{Image: img, K: 3})); hits[2].Label != labels[i] {
+				t.Errorf("%+v: %+v", p, hits)
+			}
+		}
+		if files := must[*Index](t)(NewIndex(ctx, m, folder)); files.Len() != 60 {
+			t.Errorf("%d items from the folder", files.Len())
+		}
+	}
+	for name, c := range map[string]struct {
+		d *Data
+		p Pictures
+	}{
+		"mirror alone":   {Images(pictures, labels), Pictures{Mirror: true}},
+		"vectors":        {Rows([][]float32{{1}, {2}}, []int{1, 2}), Pictures{Features: "gist320"}},
+		"no features":    {Images(pictures, labels), Pictures{Features: "magic"}},
+		"nil":            {Images([]image.Image{nil, pictures[0]}, labels[:2]), Pictures{}},
+		"few labels":     {Images(pictures, labels[:3]), Pictures{}},
+		"enormous":       {Images(pictures, labels), Pictures{Size: 1 << 20}},
+		"empty pictures": {Images([]image.Image{image.NewGray(image.Rect(0, 0, 0, 0)), pictures[0]}, labels[:2]), Pictures{}},
+	} {
+		o := quick
+		o.Pictures = c.p
+		if _, err := Train(ctx, c.d, o); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 
 	"hashgrove/hamming"
 	"hashgrove/index"
@@ -38,9 +39,10 @@ type Hit struct {
 	Attributes map[string]any // numbers are float64, texts are string
 }
 
-// Query is what to search for, one of Vector, Code and ID, and how.
+// Query is what to search for, one of Vector, Image, Code and ID, and how.
 type Query struct {
 	Vector []float32
+	Image  image.Image
 	Code   Code
 	ID     string // of an item of the index, which finds itself too
 
@@ -194,8 +196,10 @@ func hitOf(item index.Item, distance int) Hit {
 // code is what a query looks for.
 func (ix *Index) code(snapshot *index.Snapshot, q Query) ([]uint64, error) {
 	switch {
-	case q.Vector != nil && ix.model == nil:
-		return nil, errors.New("the index holds no model to encode vectors with: search by code or by id")
+	case (q.Vector != nil || q.Image != nil) && ix.model == nil:
+		return nil, errors.New("the index holds no model to encode a query with: search by code or by id")
+	case q.Image != nil:
+		return ix.model.EncodeImage(q.Image)
 	case q.Vector != nil:
 		return ix.model.EncodeRow(q.Vector)
 	case q.Code != nil:
@@ -216,7 +220,7 @@ func (ix *Index) code(snapshot *index.Snapshot, q Query) ([]uint64, error) {
 		}
 		return item.Code, nil
 	}
-	return nil, errors.New("a query needs a vector, a code or the id of an item")
+	return nil, errors.New("a query needs a vector, an image, a code or the id of an item")
 }
 
 // write encodes items and writes them in one batch.
@@ -224,7 +228,7 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 	if ix.model == nil {
 		return errors.New("the index holds no model to encode items with")
 	}
-	rows, err := d.rows()
+	rows, err := d.rows(Pictures{}, ix.model.Pictures)
 	if err != nil {
 		return err
 	}

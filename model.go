@@ -85,7 +85,7 @@ func (m *Model) EncodeImage(img image.Image) (Code, error) {
 // EncodeAll is the codes of many vectors, made on all cores.
 func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
 	d := Vectors(x)
-	if _, err := d.rows(); err != nil || len(x) == 0 {
+	if _, err := d.rows(Pictures{}, nil); err != nil || len(x) == 0 {
 		return nil, err
 	}
 	codes, err := m.model.Encode(ctx, d.table.X, 0)

@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the outputs anew")
 
 func TestExamples(t *testing.T) {
 	mains, err := filepath.Glob("*/main.go")
-	if err != nil || len(mains) < 5 {
+	if err != nil || len(mains) < 6 {
 		t.Fatalf("%d programs, %v", len(mains), err)
 	}
 	bin := t.TempDir()

@@ -165,7 +165,7 @@ func TestPicturesThatDoNotFit(t *testing.T) {
 		{book, noise(rng, 32, 32, 1)},
 		{book, picture.Picture{Width: 32, Height: 32, Channels: 3, Pix: make([]uint8, 5)}},
 		{book, picture.Picture{}},
-		{GIST320(), noise(rng, 32, 30, 3)},
+		{named("gist320"), noise(rng, 32, 30, 3)},
 		{&Pixels{32, 32, 3}, noise(rng, 32, 32, 1)},
 		{&Pixels{32, 32, 3}, noise(rng, 30, 32, 3)},
 	} {
@@ -182,7 +182,7 @@ func TestExtractStopsWhenCancelled(t *testing.T) {
 	cancel()
 	rng := rand.New(rand.NewPCG(9, 10))
 	pictures := []picture.Picture{noise(rng, 32, 32, 3)}
-	for _, e := range []Extractor{randomBook(rng, 3, 6, 3), GIST320(), &Pixels{32, 32, 3}} {
+	for _, e := range []Extractor{randomBook(rng, 3, 6, 3), named("gist320"), &Pixels{32, 32, 3}} {
 		if err := e.Extract(ctx, pictures, extract(t, e, pictures, 1), 1); err == nil {
 			t.Errorf("%s: no error", e.Kind())
 		}

@@ -73,12 +73,6 @@ func NewGIST(o GISTOptions) (*GIST, error) {
 	return e, e.Check()
 }
 
-// GIST320 is GIST of 32 x 32 pictures with 8, 8 and 4 orientations: 320 values.
-func GIST320() *GIST { return &GIST{o: GISTOptions{32, []int{8, 8, 4}, 4}} }
-
-// GIST512 is GIST of 32 x 32 pictures with 8 orientations at 4 scales: 512 values.
-func GIST512() *GIST { return &GIST{o: GISTOptions{32, []int{8, 8, 8, 8}, 4}} }
-
 // Options returns the options, defaults filled in.
 func (e *GIST) Options() GISTOptions {
 	o := e.o

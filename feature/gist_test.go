@@ -227,7 +227,7 @@ func TestGratingExcitesItsOwnFilter(t *testing.T) {
 }
 
 func TestBlocksSitWhereTheyShould(t *testing.T) {
-	e := GIST320()
+	e := named("gist320")
 	for by := range 4 {
 		for bx := range 4 {
 			// A small checkered patch in one block on grey ground.
@@ -248,7 +248,7 @@ func TestBlocksSitWhereTheyShould(t *testing.T) {
 func TestGISTOfFlatPicturesIsZero(t *testing.T) {
 	for _, v := range []uint8{0, 128, 255} {
 		p := picture.Picture{Width: 32, Height: 32, Channels: 3, Pix: slices.Repeat([]uint8{v}, 3072)}
-		for i, v := range extract(t, GIST512(), []picture.Picture{p}, 1).Row(0) {
+		for i, v := range extract(t, named("gist512"), []picture.Picture{p}, 1).Row(0) {
 			if v != 0 {
 				t.Fatalf("value %d is %v", i, v)
 			}
@@ -262,7 +262,7 @@ func TestGISTDoesNotDependOnThreadsOrNeighbours(t *testing.T) {
 	for range 21 {
 		pictures = append(pictures, noise(rng, 32, 32, 3))
 	}
-	e := GIST320()
+	e := named("gist320")
 	want := extract(t, e, pictures, 1)
 	for _, threads := range []int{2, 7} {
 		if got := extract(t, e, pictures, threads); !slices.Equal(got.Data, want.Data) {
@@ -270,7 +270,7 @@ func TestGISTDoesNotDependOnThreadsOrNeighbours(t *testing.T) {
 		}
 	}
 	for _, i := range []int{0, 5, 20} {
-		if got := extract(t, GIST320(), pictures[i:i+1], 1); !slices.Equal(got.Data, want.Row(i)) {
+		if got := extract(t, named("gist320"), pictures[i:i+1], 1); !slices.Equal(got.Data, want.Row(i)) {
 			t.Errorf("picture %d alone has other values", i)
 		}
 	}
@@ -293,10 +293,19 @@ func BenchmarkGIST(b *testing.B) {
 	for range 64 {
 		pictures = append(pictures, noise(rng, 32, 32, 3))
 	}
-	e := GIST320()
+	e := named("gist320")
 	extract(b, e, pictures[:1], 1)
 	for b.Loop() {
 		extract(b, e, pictures, 1)
 	}
 	b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(b.N*len(pictures)), "us/picture")
+}
+
+// named is a preset for pictures of 32 x 32 pixels.
+func named(name string) *GIST {
+	e, err := Named(name, picture.Shape{Width: 32, Height: 32, Channels: 3})
+	if err != nil {
+		panic(err)
+	}
+	return e.(*GIST)
 }

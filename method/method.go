@@ -53,10 +53,9 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if err != nil {
 		return nil, err
 	}
-	if about, _ := Describe(name); about.Supervised {
-		if err := d.Trainable(); err != nil {
-			return nil, err
-		}
+	about, _ := Describe(name)
+	if err := d.Trainable(); err != nil && about.Supervised {
+		return nil, err
 	}
 	if len(o.HoldOut) > 0 {
 		if d.Labels == nil {
@@ -67,7 +66,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 			return nil, err
 		}
 		d = d.Only(keep)
-		if err := d.Trainable(); err != nil {
+		if err := d.Trainable(); err != nil && about.Supervised {
 			return nil, fmt.Errorf("after holding classes out: %w", err)
 		}
 	}

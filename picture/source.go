@@ -80,6 +80,9 @@ type asVectors struct{ Source }
 // Prepared is for PreparationOf.
 func (v asVectors) Prepared() (Preparation, bool) { return v.Preparation(), true }
 
+// AsPictures is for Of.
+func (v asVectors) AsPictures() (Source, bool) { return v.Source, true }
+
 func (v asVectors) Dim() int { return v.Preparation().Values() }
 
 func (v asVectors) Unwrap() vectors.Source { return Behind(v.Source) }

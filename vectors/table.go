@@ -20,14 +20,14 @@ func WithLabels(m Matrix, labels []string) Table { return Table{X: m, Labels: la
 
 // Check reports values that are missing or not finite, and lists of another length than the rows.
 func (t Table) Check() error {
-	if err := t.checkLengths(); err != nil {
+	if err := t.CheckLengths(); err != nil {
 		return err
 	}
 	return Chunk{X: t.X}.CheckFinite()
 }
 
-// checkLengths reports what does not have an entry for every row.
-func (t Table) checkLengths() error {
+// CheckLengths reports what does not have an entry for every row.
+func (t Table) CheckLengths() error {
 	switch {
 	case t.IDs != nil && len(t.IDs) != t.X.Rows:
 		return fmt.Errorf("%d ids for %d rows", len(t.IDs), t.X.Rows)
@@ -65,7 +65,7 @@ func (t Table) Dim() int { return t.X.Cols }
 func (t Table) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	all := Chunk{X: t.X, IDs: t.IDs, Labels: t.Labels, Tags: t.Tags}
 	return func(yield func(Chunk, error) bool) {
-		if err := t.checkLengths(); err != nil {
+		if err := t.CheckLengths(); err != nil {
 			yield(Chunk{}, err)
 			return
 		}

@@ -20,7 +20,6 @@ import (
 
 	"hashgrove/compare"
 	"hashgrove/dataset"
-	"hashgrove/feature"
 	"hashgrove/internal/machine"
 	"hashgrove/picture"
 	"hashgrove/report"
@@ -171,7 +170,6 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 
 // read opens the data and splits them, or reads the queries too.
 func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data, error) {
-	var extractor feature.Extractor
 	var as *picture.Preparation // of the base, for the queries too
 	open := func(flags dataFlags, paths []string) (*dataset.Set, *compare.Part, error) {
 		set, err := flags.open(paths, as)
@@ -184,15 +182,10 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 			if !ok {
 				return nil, nil, usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
 			}
-			if extractor == nil {
-				if extractor, err = namedExtractor(c.features, pictures.Preparation().Shape); err != nil {
-					return nil, nil, err
-				}
-			}
-			if src, err = feature.Vectors(extractor, pictures, c.threads); err != nil {
+			kept, _, err := learnable(pictures, c.features, false, c.threads)
+			if err != nil {
 				return nil, nil, err
 			}
-			kept := keep(src)
 			defer kept.Close()
 			src = kept
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"time"
 
@@ -224,19 +223,3 @@ func (c *featuresCommand) write(ctx context.Context, rows int, src vectors.Sourc
 
 // keep makes features once, however often they are read: up to a gigabyte stays in memory, more goes to a temporary file.
 func keep(src vectors.Source) *vectors.Kept { return vectors.Keep(src, 1<<30) }
-
-// namedExtractor is what --features of train says: a preset or a saved extractor.
-func namedExtractor(name string, shape picture.Shape) (feature.Extractor, error) {
-	switch name {
-	case "gist320":
-		return feature.NewGIST(feature.GISTOptions{Size: shape.Width, Orientations: []int{8, 8, 4}, Blocks: 4})
-	case "gist512":
-		return feature.NewGIST(feature.GISTOptions{Size: shape.Width, Orientations: []int{8, 8, 8, 8}, Blocks: 4})
-	case "pixels":
-		return &feature.Pixels{Width: shape.Width, Height: shape.Height, Channels: shape.Channels}, nil
-	}
-	if _, err := os.Stat(name); err != nil {
-		return nil, fmt.Errorf("--features %s is neither gist320, gist512 or pixels, nor a file that \"hashgrove features --save\" wrote", name)
-	}
-	return feature.ReadFile(name)
-}

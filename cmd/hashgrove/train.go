@@ -203,21 +203,19 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 	if !ok {
 		return nil, nil, usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
 	}
-	if c.mirror {
-		if c.similar.pairs != "" {
-			return nil, nil, usagef("--mirror and --pairs exclude each other: pairs say nothing of mirror images")
-		}
-		pictures = picture.Mirrored(pictures)
+	if c.mirror && c.similar.pairs != "" {
+		return nil, nil, usagef("--mirror and --pairs exclude each other: pairs say nothing of mirror images")
 	}
-	extractor, err := namedExtractor(c.features, pictures.Preparation().Shape)
+	return learnable(pictures, c.features, c.mirror, c.threads)
+}
+
+// learnable is feature.Learnable for --features.
+func learnable(pictures picture.Source, name string, mirror bool, threads int) (*vectors.Kept, feature.Extractor, error) {
+	src, e, err := feature.Learnable(pictures, name, mirror, threads)
 	if err != nil {
-		return nil, nil, err
+		err = fmt.Errorf("--features: %w", err)
 	}
-	src, err := feature.Vectors(extractor, pictures, c.threads)
-	if err != nil {
-		return nil, nil, err
-	}
-	return keep(src), extractor, nil
+	return src, e, err
 }
 
 // learn trains with progress and returns the model and the seconds that took.

@@ -36,7 +36,7 @@ func TestEveryMachineAgrees(t *testing.T) {
 		name, want string
 		e          feature.Extractor
 	}{
-		{"GIST-320", "d726485f66982e0d", feature.GIST320()},
+		{"GIST-320", "d726485f66982e0d", named("gist320")},
 		{"OMP-1", "a90235d8d198b9cf", learn(options{Words: 30, Patches: 3000, Iterations: 3})},
 		{"K-SVD", "6c54fdf67f79f1ff", learn(options{Words: 30, Patches: 500, Iterations: 2, Sparsity: 3, Sides: feature.Split})},
 	} {
@@ -49,4 +49,12 @@ func TestEveryMachineAgrees(t *testing.T) {
 			t.Errorf("%s: digest %s, want %s", c.name, got, c.want)
 		}
 	}
+}
+
+func named(name string) feature.Extractor {
+	e, err := feature.Named(name, picture.Shape{Width: 32, Height: 32, Channels: 3})
+	if err != nil {
+		panic(err)
+	}
+	return e
 }

@@ -1,0 +1,104 @@
+package hashgrove
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"iter"
+
+	"hashgrove/feature"
+	"hashgrove/picture"
+	"hashgrove/vectors"
+)
+
+// Pictures say how pictures become vectors. The model keeps it, so that later pictures are treated alike.
+type Pictures struct {
+	Size   int  // pictures become squares of this number of pixels on a side; 0 means 32, or their own size in CIFAR and IDX files
+	Squash bool // take the whole picture and change its aspect, instead of the square in the middle
+	Grey   bool // one channel of three
+
+	// Features makes vectors of the pixels: "gist320", "gist512", or a file that the command's features verb saved.
+	// "" learns from the pixels themselves.
+	Features string
+	// Mirror learns from mirror images too; it needs Features.
+	Mirror bool
+}
+
+// Images is decoded pictures with one class each; labels may be nil for items of an index. They must be upright.
+func Images(images []image.Image, labels []string) *Data {
+	d := &Data{table: &vectors.Table{X: vectors.Matrix{Rows: len(images)}, Labels: labels}, images: images}
+	for i, img := range images {
+		if img == nil {
+			d.fail(fmt.Errorf("picture %d is nil", i))
+		}
+	}
+	return d
+}
+
+// preparation is what the options ask for.
+func (p Pictures) preparation() picture.Preparation {
+	side, channels := p.Size, 3
+	if side == 0 {
+		side = 32
+	}
+	if p.Grey {
+		channels = 1
+	}
+	return picture.Preparation{Shape: picture.Shape{Width: side, Height: side, Channels: channels}, Squash: p.Squash}
+}
+
+// learnable is the vectors to learn from, and what makes them of pictures.
+func (d *Data) learnable(p Pictures, threads int) (vectors.Source, feature.Extractor, error) {
+	rows, err := d.rows(p, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.Features == "" {
+		if p.Mirror {
+			return nil, nil, fmt.Errorf("mirror images need features to be made of them")
+		}
+		return rows, nil, nil
+	}
+	pictures, ok := picture.Of(rows)
+	if !ok {
+		return nil, nil, fmt.Errorf("the features %q are made of pictures, and the data are vectors", p.Features)
+	}
+	return feature.Learnable(pictures, p.Features, p.Mirror, threads)
+}
+
+// images is a source of prepared pictures.
+type images struct {
+	table *vectors.Table
+	list  []image.Image
+	as    picture.Preparation
+}
+
+// Preparation implements picture.Source.
+func (s images) Preparation() picture.Preparation { return s.as }
+
+// Pictures implements picture.Source.
+func (s images) Pictures(ctx context.Context) iter.Seq2[picture.Chunk, error] {
+	return func(yield func(picture.Chunk, error) bool) {
+		const step = 64
+		row := make([]uint8, step*s.as.Values())
+		all := picture.Chunk{Rows: len(s.list), IDs: s.table.IDs, Labels: s.table.Labels, Tags: s.table.Tags}
+		for lo := 0; lo < len(s.list); lo += step {
+			hi := min(lo+step, len(s.list))
+			for i, img := range s.list[lo:hi] {
+				err := ctx.Err()
+				if err == nil {
+					err = s.as.FromImage(row[i*s.as.Values():(i+1)*s.as.Values()], img, 1)
+				}
+				if err != nil {
+					yield(picture.Chunk{}, fmt.Errorf("picture %d: %w", lo+i, err))
+					return
+				}
+			}
+			c := all.Slice(lo, hi)
+			c.Pix = row[:(hi-lo)*s.as.Values()]
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
