@@ -4,26 +4,26 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 
 	"hashgrove"
 )
 
 func Example() {
-	vectors, labels := points()
+	vectors, labels := points(0)
+	items, names := points(0.5)
+	query, path := []float32{108, 9}, filepath.Join(os.TempDir(), "points.hgm")
+	defer os.Remove(path)
 
 	ctx := context.Background()
-	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16})
-	if err != nil {
-		log.Fatal(err)
-	}
-	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
-	if err != nil {
-		log.Fatal(err)
-	}
-	hits, err := ix.Search(ctx, []float32{108, 9}, 3)
-	if err != nil {
-		log.Fatal(err)
-	}
+	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
+	check(err)
+	check(m.Save(path))
+	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(items, names))
+	check(err)
+	hits, err := ix.Search(ctx, query, 3)
+	check(err)
 	for _, h := range hits {
 		fmt.Println(h.ID, h.Label, h.Distance)
 	}
@@ -33,22 +33,27 @@ func Example() {
 	// 5 far 0
 }
 
-// points are twenty near the origin and twenty far from it, in turn.
-func points() (vectors [][]float32, labels []string) {
+// points are twenty near the origin and twenty far from it, in turn, all moved to the right by shift.
+func points(shift float32) (vectors [][]float32, labels []string) {
 	for i := range 20 {
-		vectors = append(vectors, []float32{float32(i), float32(i * 7 % 20)}, []float32{float32(100 + i), float32(i * 3 % 20)})
+		x := float32(i) + shift
+		vectors = append(vectors, []float32{x, float32(i * 7 % 20)}, []float32{100 + x, float32(i * 3 % 20)})
 		labels = append(labels, "near", "far")
 	}
 	return vectors, labels
 }
 
-// Bit lengths: with FastHash a prefix of a code is a code.
-func ExampleModel_Shorter() {
-	vectors, labels := points()
-	m, err := hashgrove.Train(context.Background(), hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16, Rounds: 10})
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// Bit lengths: with FastHash a prefix of a code is a code.
+func ExampleModel_Shorter() {
+	vectors, labels := points(0)
+	m, err := hashgrove.Train(context.Background(), hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16, Rounds: 10})
+	check(err)
 	code, _ := m.Encode([]float32{108, 9})
 	short, _ := m.Shorter(8).Encode([]float32{108, 9})
 	fmt.Println(len(code), len(short), code[0] == short[0])
