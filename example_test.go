@@ -49,6 +49,29 @@ func check(err error) {
 	}
 }
 
+// An index in a file, as a service keeps it open.
+func ExampleOpenIndex() {
+	vectors, labels := points(0)
+	items, names := points(0.5)
+	ctx, query, path := context.Background(), []float32{108, 9}, filepath.Join(os.TempDir(), "points.hgi")
+	defer os.Remove(path)
+	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16})
+	check(err)
+	made, err := hashgrove.CreateIndex(ctx, path, m, nil)
+	check(err)
+	check(made.Close())
+
+	ix, err := hashgrove.OpenIndex(ctx, path)
+	check(err)
+	defer ix.Close()
+	check(ix.Upsert(ctx, hashgrove.Rows(items, names)))
+	hits, err := ix.Find(ctx, hashgrove.Query{Vector: query, K: 3, Where: `label = "far"`})
+	check(err)
+
+	fmt.Println(len(hits), "of", ix.Len(), "items, the first of them", hits[0].Label)
+	// Output: 3 of 40 items, the first of them far
+}
+
 // Bit lengths: with FastHash a prefix of a code is a code.
 func ExampleModel_Shorter() {
 	vectors, labels := points(0)

@@ -26,38 +26,69 @@ func blocks(t *testing.T, path, kind string) []string {
 	return found
 }
 
-// TestReadmeSession runs every hashgrove line of the README, in order, in one folder.
-func TestReadmeSession(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the README's session takes seconds")
-	}
-	sessions := blocks(t, "../../README.md", "console")
-	t.Chdir(t.TempDir())
+// runSession runs every hashgrove line of a document's console blocks, in order, in the present folder. A search that
+// finds nothing counts as a mistake of the document.
+func runSession(t *testing.T, sessions []string) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	ran := 0
 	for _, session := range sessions {
 		for line := range strings.Lines(session) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
 			words := shellWords(line)
-			if len(words) > 1 && words[0] == "$" && words[1] == "hashgrove" {
-				succeed(t, words[2:]...)
+			if len(words) > 2 && words[0] == "$" && words[1] == "hashgrove" {
+				if out := succeed(t, words[2:]...); strings.Contains(out, "nothing found") {
+					t.Errorf("%s: nothing was found", line)
+				}
 				ran++
 			}
 		}
 	}
 	if ran < 5 {
-		t.Errorf("the README has %d hashgrove lines", ran)
+		t.Errorf("the document has %d hashgrove lines", ran)
 	}
 }
 
-// TestReadmeProgram checks that the README's program is the one that fasthash/example_test.go compiles and runs.
-func TestReadmeProgram(t *testing.T) {
-	programs := blocks(t, "../../README.md", "go")
-	if len(programs) != 1 {
-		t.Fatalf("the README has %d programs, want 1", len(programs))
+// TestReadmeSession runs the README's session on a small table.
+func TestReadmeSession(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the README's session takes seconds")
 	}
-	example := squeeze(string(read(t, "../../fasthash/example_test.go")))
-	if !strings.Contains(example, squeeze(programs[0])) {
-		t.Error("the README's program is not in fasthash/example_test.go")
+	sessions := blocks(t, "../../README.md", "console")
+	shop(t)
+	runSession(t, sessions)
+}
+
+// TestGuideSession runs the commands of the guide, which begin with the demo.
+func TestGuideSession(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the guide's session takes seconds")
+	}
+	sessions := blocks(t, "../../docs/guide.md", "console")
+	t.Chdir(t.TempDir())
+	runSession(t, sessions)
+}
+
+// TestReadmeIsShort keeps the README to what people read before they try the program.
+func TestReadmeIsShort(t *testing.T) {
+	if n := strings.Count(string(read(t, "../../README.md")), "\n"); n > 120 {
+		t.Errorf("the README has %d lines, and 120 are allowed: move some to docs", n)
+	}
+}
+
+// TestProgramsOfDocs checks that the programs of README and guide are those that example_test.go compiles and runs.
+func TestProgramsOfDocs(t *testing.T) {
+	example := squeeze(string(read(t, "../../example_test.go")))
+	for _, path := range []string{"../../README.md", "../../docs/guide.md"} {
+		programs := blocks(t, path, "go")
+		if len(programs) != 1 {
+			t.Errorf("%s has %d programs, want 1", path, len(programs))
+		}
+		for _, program := range programs {
+			if !strings.Contains(example, squeeze(program)) {
+				t.Errorf("the program of %s is not in example_test.go", path)
+			}
+		}
 	}
 }
 
@@ -75,8 +106,8 @@ func TestDocsNameRealFlags(t *testing.T) {
 			}
 		}
 	}
-	files := []string{"../../README.md"}
-	for _, pattern := range []string{"../../docs/*.md", "../../docs/results/*.md"} {
+	files := []string{"../../README.md", "../../CONTRIBUTING.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d files: %v", pattern, len(found), err)
