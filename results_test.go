@@ -40,16 +40,78 @@ func TestResultsIndexIsComplete(t *testing.T) {
 	}
 }
 
-// TestLinksOfDocsResolve checks every relative link of the documents.
+// TestLinksOfDocsResolve checks every relative link of the documents, and the headings that links point to.
 func TestLinksOfDocsResolve(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
+	link := regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)]*)?\)`)
+	seen := 0
 	for _, file := range documents(t) {
 		for _, found := range link.FindAllStringSubmatch(readText(t, file), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(file), found[1])); err != nil {
+			target := file
+			if found[1] != "" {
+				target = filepath.Join(filepath.Dir(file), found[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", file, err)
+			} else if found[2] != "" && !anchors(t, target)[found[2]] {
+				t.Errorf("%s: %s has no heading %s", file, target, found[2])
+			}
+			seen++
+		}
+	}
+	if seen < 100 {
+		t.Errorf("only %d links: is the pattern still right?", seen)
+	}
+}
+
+// anchors are what links to the headings of a document look like.
+func anchors(t *testing.T, path string) map[string]bool {
+	found := map[string]bool{}
+	for line := range strings.Lines(readText(t, path)) {
+		if heading := strings.TrimLeft(line, "#"); heading != line && strings.HasPrefix(heading, " ") {
+			name := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(strings.TrimSpace(heading)), "")
+			found["#"+strings.ReplaceAll(name, " ", "-")] = true
+		}
+	}
+	return found
+}
+
+// TestPromisesNameRealTests checks that every test in the tables of docs/promises is in the package named beside it.
+func TestPromisesNameRealTests(t *testing.T) {
+	pages, err := filepath.Glob("docs/promises/*.md")
+	if err != nil || len(pages) < 6 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	row := regexp.MustCompile("(?m)^\\| (`(?:Test|Fuzz)[^|]*) \\| ([^|]*) \\|")
+	seen := 0
+	for _, page := range pages {
+		for _, found := range row.FindAllStringSubmatch(readText(t, page), -1) {
+			for name := range strings.SplitSeq(found[1], ", ") {
+				for folder := range strings.SplitSeq(found[2], ", ") {
+					if !hasTest(t, folder, strings.Trim(name, "`")) {
+						t.Errorf("%s: %s has no test %s", page, folder, name)
+					}
+					seen++
+				}
 			}
 		}
 	}
+	if seen < 40 {
+		t.Errorf("only %d tests: is the pattern still right?", seen)
+	}
+}
+
+func hasTest(t *testing.T, folder, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.Contains(readText(t, file), "\nfunc "+name+"(") {
+			return true
+		}
+	}
+	return false
 }
 
 // TestScaledNumbersSaySo checks that every line with a number that was scaled up from fewer trees or bits says so.
