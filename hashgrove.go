@@ -13,7 +13,7 @@
 // High-Dimensional Data, CVPR 2014), which package fasthash implements; Options.Method names another. A model is a
 // function of data, options and seed, byte for byte, on any number of cores.
 //
-// Below the front door are the rooms, in the order in which data flow: vectors and supervision; dataset, picture and
+// The packages behind it, in the order in which data flows: vectors and supervision; dataset, picture and
 // feature; affinity, inference, boost, svm and fasthash; method; model; hamming, index and store; eval, compare, report.
 package hashgrove
 

@@ -1,4 +1,4 @@
-// Package affinity says who is like whom: the matrix Y of the paper, with y_ij = +1 for similar rows, -1 for
+// Package affinity says which rows are similar: the matrix Y of the paper, with y_ij = +1 for similar rows, -1 for
 // dissimilar ones and 0 where nothing is known.
 //
 //	ByClass     rows of one class are similar, all others dissimilar

@@ -1,8 +1,7 @@
-// Package dataset brings vectors and what is known about them (classes, tags, pairs, ids) from files to the
-// learner: it recognises the format, checks every value, and streams rows in bounded memory.
+// Package dataset reads vectors and what is known about them (classes, tags, pairs, ids, attributes) from files. It
+// recognises the format, checks every value, and streams rows in bounded memory.
 //
-//	Open   files named by a Spec   -> Set, a Source of rows
-//	Scan   one pass over a Source  -> Summary: rows, ranges, supervision, bad rows
+//	Open   files named by a Spec   -> Set, a source of rows
 package dataset
 
 import (

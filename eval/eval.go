@@ -1,15 +1,15 @@
-// Package eval judges codes by the rankings they give: for every query, all base items ordered by distance.
+// Package eval judges codes by the rankings that they produce: for every query, all base items ordered by distance.
 //
-//	Truth           who is relevant to whom: ByClass, ByTags, ByPairs
+//	Truth           which items are relevant to which queries: ByClass, ByTags, ByPairs
 //	Retrieval       a ranking by Hamming distance       -> Report
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
 //	RetrievalCosine a ranking by the angle between vectors
 //	Unseen          Retrieval among classes that training never saw
 //
-// Codes put many items at one distance, and the order among them is nobody's merit. So every headline number is
-// the expectation over all orders of the ties, in closed form, with the worst and the best order beside it. The
-// paper's own convention (base order in ties, lists cut at 10,000, divided by the hits in the list) is reported
-// apart, for comparison with its tables. Doubts about a number are in Report.Warnings.
+// Codes put many items at the same distance, and the order among those is arbitrary. So every headline number is the
+// expectation over all orders of the ties, in closed form, with the worst and the best order beside it. The paper's own
+// convention (ties in base order, lists cut at 10,000, divided by the hits in the list) is reported separately, for
+// comparison with its tables. Doubts about a number are in Report.Warnings.
 //
 // A query without any relevant item has no recall and no average precision: it is left out of the MAPs over the
 // whole ranking and of every recall. It counts as 0 in every precision and in the paper's convention.

@@ -1,4 +1,4 @@
-// Package inference is Step 1 of FastHash: the bit that best respects the affinity, given the bits before it
+// Package inference is Step 1 of FastHash: it finds the bit that best respects the affinity, given the bits before it
 // (Lin et al., CVPR 2014, eq:opt_step1_bqp).
 //
 // Bit k minimises the sum over all defined pairs of w_ij z_i z_j over z in {-1, +1}^n, where w_ij follows from the

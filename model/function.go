@@ -1,5 +1,5 @@
-// Package model is what training leaves: hash functions that turn vectors into codes, and the file they live in.
-// It links no trainer, so that serving a model never does.
+// Package model holds the result of training: hash functions that turn vectors into codes, and their file. It does not
+// link any trainer, so programs that only encode do not either.
 package model
 
 import (

@@ -1,12 +1,12 @@
-// Package picture is pictures in memory: what they are, how any picture becomes one of a fixed size, and sources of
-// them. Pixels stay bytes; package feature makes vectors of them.
+// Package picture holds pictures in memory, brings them to a fixed size, and defines sources of them. Pixels stay
+// bytes; package feature turns them into vectors.
 //
 //	Picture        pixels and their size
 //	Shape          the layout of rows that are pictures
 //	Preparation    everything that decides how a picture becomes a row: size, fit, grey, layout
 //	Source, Chunk  pictures in order, any number of times, in bounded memory
 //
-// Nothing here decodes files: package gallery does.
+// Package gallery decodes the files.
 package picture
 
 import (

@@ -1,5 +1,5 @@
 // Package svm learns one bit as a hyperplane over quantised columns, for the comparison with TSH (two-step hashing with
-// linear support vector machines). It leaves a model.Linear.
+// linear support vector machines). It returns a model.Linear.
 package svm
 
 import (

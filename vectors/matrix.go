@@ -1,4 +1,4 @@
-// Package vectors is rows of float32 values and what learners make of them: what everything else stands on.
+// Package vectors holds rows of float32 values and their quantised form, which all other packages build on.
 //
 //	Matrix, Table       rows in memory, alone or with what is known about them
 //	Source, Chunk       rows in order, any number of times, in bounded memory

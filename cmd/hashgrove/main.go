@@ -1,5 +1,5 @@
-// Command hashgrove learns binary codes from labelled vectors, encodes with them and judges them.
-// "hashgrove help VERB" explains each verb with an example.
+// Command hashgrove learns binary codes from labelled vectors or pictures, encodes and searches with them, and judges
+// them. "hashgrove help VERB" explains each verb with examples.
 package main
 
 import (

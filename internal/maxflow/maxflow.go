@@ -5,5 +5,5 @@
 //
 // Both give the smallest sink side among all minimum cuts, which is unique: the nodes that still reach the sink
 // when no more flow does. The arcs of source and sink are one signed number per node, its excess. All sums of
-// capacities must fit int64; the caller sees to that.
+// capacities must fit int64, which the caller ensures.
 package maxflow

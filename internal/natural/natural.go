@@ -1,4 +1,4 @@
-// Package natural orders names as people do.
+// Package natural orders names that contain numbers as people expect.
 package natural
 
 import (

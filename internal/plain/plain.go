@@ -1,4 +1,4 @@
-// Package plain says errors of the standard library in plain words: "items.csv: no such file" instead of "open
+// Package plain rephrases errors of the standard library in plain words: "items.csv: no such file" instead of "open
 // items.csv: no such file or directory", and "x" is not a whole number instead of strconv.ParseInt: parsing "x".
 package plain
 

@@ -1,8 +1,8 @@
-// Package section is the container of every file Hashgrove writes: a header, sections with checksums, and an end
-// marker. docs/formats.md draws it.
+// Package section is the container of all files that Hashgrove writes, except the index: a header, sections with
+// checksums, and an end marker. docs/formats.md draws it.
 //
-// Reading trusts nothing: a length is bounded before memory is taken, memory grows with the bytes that arrive, and
-// every byte of the file is under a checksum.
+// Reading trusts nothing: a length is bounded before memory is allocated, memory grows with the bytes that arrive, and
+// every byte of the file is covered by a checksum.
 package section
 
 import (

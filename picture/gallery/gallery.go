@@ -1,5 +1,5 @@
-// Package gallery reads pictures from folders, tar archives and single files: it lists them once, decodes them on all
-// cores, turns them upright and prepares them, and hands them out in order.
+// Package gallery reads pictures from folders, tar archives and single files. It lists them once, decodes them on all
+// cores, turns them upright, prepares them, and returns them in order.
 //
 //	Folder, Archive, File  -> Gallery, the list of pictures
 //	Gallery.Read           -> Reader, one pass over them
