@@ -45,30 +45,30 @@ type rule struct {
 // facts is what the rules look at. Rows that do not exist are nil.
 type facts struct {
 	r      *Result
-	best   *Row // greatest MAP of all methods
-	choice *Row // the shortest code that is near the best
-	random *Row // the best of the floors and ceilings of each sort
-	sign   *Row
-	class  *Row // a classifier's output
-	float  *Row
+	best   *eval.Row // greatest MAP of all methods
+	choice *eval.Row // the shortest code that is near the best
+	random *eval.Row // the best of the floors and ceilings of each sort
+	sign   *eval.Row
+	class  *eval.Row // a classifier's output
+	float  *eval.Row
 	failed []string
 
-	recommended *Row // set by the verdict
+	recommended *eval.Row // set by the verdict
 }
 
 var verdicts = []rule{
 	{"no-method", noMethod}, {"float-better", floatBetter}, {"no-signal", noSignal}, {"float-cheap", floatCheap},
-	{"classifier-as-good", classifierAsGood}, {"use", use},
+	{"classifier-as-good", classifierAsGood}, {"use", useCodes},
 }
 
 var remarks = []rule{
 	{"cost", cost}, {"enough-bits", enoughBits}, {"more-bits", moreBits}, {"sign-as-good", signAsGood}, {"quicker-method", quickerMethod},
 	{"unseen-lose", unseenLose}, {"unseen-hold", unseenHold}, {"classes-lose", classesLose}, {"classes-weak", classesWeak},
-	{"few-codes", fewDistinct}, {"ties", ties}, {"few-queries", fewQueries}, {"failed", failures},
+	{"few-codes", fewDistinct}, {"ties", ties}, {"few-queries", fewQueries}, {"failed", failedRows},
 }
 
-// Advise says what follows from the numbers, the verdict first, and marks the recommended row.
-func Advise(r *Result) []Advice {
+// advise says what follows from the numbers, the verdict first, and marks the recommended row.
+func advise(r *Result) []Advice {
 	f := factsOf(r)
 	var list []Advice
 	for _, v := range verdicts {
@@ -90,7 +90,7 @@ func Advise(r *Result) []Advice {
 
 func factsOf(r *Result) *facts {
 	f := &facts{r: r}
-	better := func(old **Row, row *Row) {
+	better := func(old **eval.Row, row *eval.Row) {
 		if *old == nil || row.MAP > (*old).MAP {
 			*old = row
 		}
@@ -99,10 +99,10 @@ func factsOf(r *Result) *facts {
 		row := &r.Rows[i]
 		switch {
 		case row.Error != "":
-			f.failed = append(f.failed, row.name())
-		case row.Kind == Method:
+			f.failed = append(f.failed, rowName(row))
+		case row.Kind == eval.KindMethod:
 			better(&f.best, row)
-		case row.Method == "random":
+		case row.Method == random:
 			better(&f.random, row)
 		case row.Method == sign:
 			better(&f.sign, row)
@@ -114,7 +114,7 @@ func factsOf(r *Result) *facts {
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.Kind != Method || row.Error != "" || row.MAP < f.best.MAP-near {
+		if row.Kind != eval.KindMethod || row.Error != "" || row.MAP < f.best.MAP-near {
 			continue
 		}
 		if c := f.choice; c == nil || row.Bits < c.Bits || row.Bits == c.Bits && row.MAP > c.MAP {
@@ -124,8 +124,8 @@ func factsOf(r *Result) *facts {
 	return f
 }
 
-// name is how sentences speak of a row.
-func (row *Row) name() string {
+// rowName is the name of a row in sentences.
+func rowName(row *eval.Row) string {
 	switch {
 	case row.Method == euclidean:
 		return "float search by Euclidean distance"
@@ -152,7 +152,7 @@ func floatBetter(f *facts) string {
 	}
 	f.recommended = f.float
 	return fmt.Sprintf("Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. They lose more than the memory they save is worth.",
-		f.float.name(), f.float.MAP, f.best.name(), f.best.MAP)
+		rowName(f.float), f.float.MAP, rowName(f.best), f.best.MAP)
 }
 
 func noSignal(f *facts) string {
@@ -160,7 +160,7 @@ func noSignal(f *facts) string {
 		return ""
 	}
 	return fmt.Sprintf("Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These vectors do not tell which rows are similar.",
-		f.best.name(), f.best.MAP, f.random.MAP)
+		rowName(f.best), f.best.MAP, f.random.MAP)
 }
 
 func floatCheap(f *facts) string {
@@ -169,7 +169,7 @@ func floatCheap(f *facts) string {
 	}
 	f.recommended = f.float
 	return fmt.Sprintf("Do not hash: %s is as good, with MAP %.3f against %.3f of the best codes, %s, and it is cheap: all %d vectors take %s, and one core goes through them in %s for a query.",
-		f.float.name(), f.float.MAP, f.best.MAP, f.best.name(), f.r.Data.Base, memory(f.floatBytes()), microseconds(f.float.SearchMicroseconds))
+		rowName(f.float), f.float.MAP, f.best.MAP, rowName(f.best), f.r.Data.Base, byteCount(f.floatBytes()), microseconds(f.float.SearchMicroseconds))
 }
 
 func (f *facts) floatBytes() int { return f.r.Data.Base * f.float.Bytes }
@@ -184,14 +184,14 @@ func classifierAsGood(f *facts) string {
 		what = fmt.Sprintf("its answer, one-hot in %d bits, has", f.class.Bits)
 	}
 	return fmt.Sprintf("A classifier does as well: %s MAP %.3f, and the best codes, %s, have %.3f. Where all that matters is the class, and none will be new, store the class and do not hash.",
-		what, f.class.MAP, f.best.name(), f.best.MAP)
+		what, f.class.MAP, rowName(f.best), f.best.MAP)
 }
 
-func use(f *facts) string {
+func useCodes(f *facts) string {
 	f.recommended = f.choice
-	text := fmt.Sprintf("Use %s: MAP %.3f, and of the 100 nearest codes %.0f %% are right.", f.choice.name(), f.choice.MAP, 100*f.choice.Precision100)
+	text := fmt.Sprintf("Use %s: MAP %.3f, and of the 100 nearest codes %.0f %% are right.", rowName(f.choice), f.choice.MAP, 100*f.choice.Precision100)
 	if f.choice != f.best {
-		text += fmt.Sprintf(" The best of all, %s, has MAP %.3f.", f.best.name(), f.best.MAP)
+		text += fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(f.best), f.best.MAP)
 	}
 	return text
 }
@@ -207,7 +207,7 @@ func cost(f *facts) string {
 	if difference < 0 {
 		gain, difference = "loss", -difference
 	}
-	text := fmt.Sprintf("Against %s, %s take %s an item instead of %s, for a %s of %.3f MAP", f.float.name(), codesOf(c), memory(c.Bytes), memory(f.float.Bytes), gain, difference)
+	text := fmt.Sprintf("Against %s, %s take %s an item instead of %s, for a %s of %.3f MAP", rowName(f.float), codesName(c), byteCount(c.Bytes), byteCount(f.float.Bytes), gain, difference)
 	if c.SearchMicroseconds > 0 && f.float.SearchMicroseconds > 0 {
 		text += fmt.Sprintf(" and %.0f times the speed of search", f.float.SearchMicroseconds/c.SearchMicroseconds)
 	}
@@ -217,12 +217,12 @@ func cost(f *facts) string {
 	return text + "."
 }
 
-// codesOf is name for a sentence about the codes themselves.
-func codesOf(row *Row) string { return fmt.Sprintf("codes of %s", row.name()) }
+// codesName is the name of the codes of a row.
+func codesName(row *eval.Row) string { return fmt.Sprintf("codes of %s", rowName(row)) }
 
-// lengths lends the rows of the choice's method, by rising length.
-func (f *facts) lengths() []*Row {
-	var list []*Row
+// choiceRows lends the rows of the choice's method, by rising length.
+func (f *facts) choiceRows() []*eval.Row {
+	var list []*eval.Row
 	if f.choice != nil {
 		for i := range f.r.Rows {
 			if row := &f.r.Rows[i]; row.Method == f.choice.Method && row.Error == "" {
@@ -234,7 +234,7 @@ func (f *facts) lengths() []*Row {
 }
 
 func enoughBits(f *facts) string {
-	list := f.lengths()
+	list := f.choiceRows()
 	if len(list) < 2 || list[len(list)-1].Bits == f.choice.Bits {
 		return ""
 	}
@@ -243,7 +243,7 @@ func enoughBits(f *facts) string {
 }
 
 func moreBits(f *facts) string {
-	list := f.lengths()
+	list := f.choiceRows()
 	if len(list) < 2 || list[len(list)-1].Bits != f.choice.Bits {
 		return ""
 	}
@@ -258,17 +258,17 @@ func signAsGood(f *facts) string {
 	if f.sign == nil || f.best == nil || f.sign.MAP < f.best.MAP-near {
 		return ""
 	}
-	return fmt.Sprintf("The sign of every centred value does as well, without learning: MAP %.3f with %s an item.", f.sign.MAP, memory(f.sign.Bytes))
+	return fmt.Sprintf("The sign of every centred value does as well, without learning: MAP %.3f with %s an item.", f.sign.MAP, byteCount(f.sign.Bytes))
 }
 
 func quickerMethod(f *facts) string {
 	if f.choice == nil {
 		return ""
 	}
-	var found *Row
+	var found *eval.Row
 	for i := range f.r.Rows {
 		row := &f.r.Rows[i]
-		if row.Kind == Method && row.Error == "" && row.Method != f.choice.Method && row.Bits <= f.choice.Bits && row.MAP >= f.choice.MAP-giveAway &&
+		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != f.choice.Method && row.Bits <= f.choice.Bits && row.MAP >= f.choice.MAP-giveAway &&
 			row.TrainSeconds*quicker < f.choice.TrainSeconds && (found == nil || row.MAP > found.MAP) {
 			found = row
 		}
@@ -276,7 +276,7 @@ func quickerMethod(f *facts) string {
 	if found == nil {
 		return ""
 	}
-	return fmt.Sprintf("Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.", found.name(), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
+	return fmt.Sprintf("Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.", rowName(found), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
 }
 
 func unseenLose(f *facts) string {
@@ -284,7 +284,7 @@ func unseenLose(f *facts) string {
 		return ""
 	}
 	return fmt.Sprintf("For classes that come later do not rely on these codes: among classes that training did not see, %s has MAP %.3f and %s has %.3f. Train again when a class is new.",
-		f.choice.name(), f.choice.UnseenMAP, f.float.name(), f.float.UnseenMAP)
+		rowName(f.choice), f.choice.UnseenMAP, rowName(f.float), f.float.UnseenMAP)
 }
 
 func unseenHold(f *facts) string {
@@ -292,7 +292,7 @@ func unseenHold(f *facts) string {
 		return ""
 	}
 	return fmt.Sprintf("The codes hold for classes that come later: among classes that training did not see, %s has MAP %.3f and %s has %.3f.",
-		f.choice.name(), f.choice.UnseenMAP, f.float.name(), f.float.UnseenMAP)
+		rowName(f.choice), f.choice.UnseenMAP, rowName(f.float), f.float.UnseenMAP)
 }
 
 // classesLose names the classes that codes serve worse than float search does, the greatest loss first.
@@ -313,7 +313,7 @@ func classesLose(f *facts) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s less well served by %s than by %s: %s.", counted(len(names)), codesOf(f.choice), f.float.name(), listed(names))
+	return fmt.Sprintf("%s less well served by %s than by %s: %s.", countClasses(len(names)), codesName(f.choice), rowName(f.float), firstNames(names))
 }
 
 // byLoss orders classes by how much they lose against before.
@@ -336,7 +336,7 @@ func classesWeak(f *facts) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s far below the mean of %s: %s.", counted(len(names)), f.choice.name(), listed(names))
+	return fmt.Sprintf("%s far below the mean of %s: %s.", countClasses(len(names)), rowName(f.choice), firstNames(names))
 }
 
 func fewDistinct(f *facts) string {
@@ -344,7 +344,7 @@ func fewDistinct(f *facts) string {
 		return ""
 	}
 	return fmt.Sprintf("The %d items have only %d distinct codes of %s: good for finding the class, useless for finding the nearest item within it.",
-		f.r.Data.Base, f.choice.DistinctCodes, f.choice.name())
+		f.r.Data.Base, f.choice.DistinctCodes, rowName(f.choice))
 }
 
 func ties(f *facts) string {
@@ -352,7 +352,7 @@ func ties(f *facts) string {
 		return ""
 	}
 	return fmt.Sprintf("Many items tie: by the order among them MAP of %s is anything from %.3f to %.3f. Longer codes, or ranking the ties by the vectors, would settle them.",
-		f.choice.name(), f.choice.MAPLow, f.choice.MAPHigh)
+		rowName(f.choice), f.choice.MAPLow, f.choice.MAPHigh)
 }
 
 func fewQueries(f *facts) string {
@@ -362,30 +362,30 @@ func fewQueries(f *facts) string {
 	return fmt.Sprintf("There are only %d queries: differences of a few hundredths are chance.", f.r.Data.Queries)
 }
 
-func failures(f *facts) string {
+func failedRows(f *facts) string {
 	if len(f.failed) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Not considered, because they failed: %s.", listed(f.failed))
+	return fmt.Sprintf("Not considered, because they failed: %s.", firstNames(f.failed))
 }
 
-// counted begins a sentence about classes.
-func counted(n int) string {
+// countClasses begins a sentence about classes.
+func countClasses(n int) string {
 	if n == 1 {
 		return "One class is"
 	}
 	return fmt.Sprintf("%d classes are", n)
 }
 
-// listed joins the first few names.
-func listed(names []string) string {
+// firstNames joins the first few names.
+func firstNames(names []string) string {
 	if len(names) <= naming {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:naming], ", "), len(names)-naming)
 }
 
-func memory(n int) string {
+func byteCount(n int) string {
 	switch {
 	case n == 1:
 		return "1 byte"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hashgrove/eval"
+	"hashgrove/report"
 )
 
 // shop is a comparison in which FastHash at 32 bits is the plain choice and no remark fires but cost and enough-bits.
@@ -13,21 +14,21 @@ func shop() *Result {
 	classes := func(a, b float64) []eval.Class {
 		return []eval.Class{{Name: "boots", MAP: a}, {Name: "hats", MAP: b}}
 	}
-	float := func(name string, mean, unseen float64) Row {
-		return Row{Method: name, Kind: Ceiling, Bits: 32 * 512, Bytes: 2048, MAP: mean, MAPLow: mean, MAPHigh: mean, UnseenMAP: unseen,
+	float := func(name string, mean, unseen float64) eval.Row {
+		return eval.Row{Method: name, Kind: eval.KindCeiling, Bits: 32 * 512, Bytes: 2048, MAP: mean, MAPLow: mean, MAPHigh: mean, UnseenMAP: unseen,
 			SearchMicroseconds: 20_000, DistinctCodes: 99_000, PerClass: classes(mean, mean)}
 	}
-	code := func(name string, kind Kind, bits int, mean float64, train float64) Row {
-		return Row{Method: name, Kind: kind, Bits: bits, Bytes: bits / 8, MAP: mean, MAPLow: mean - 0.01, MAPHigh: mean + 0.01, Precision100: mean,
+	code := func(name string, kind eval.Kind, bits int, mean float64, train float64) eval.Row {
+		return eval.Row{Method: name, Kind: kind, Bits: bits, Bytes: bits / 8, MAP: mean, MAPLow: mean - 0.01, MAPHigh: mean + 0.01, Precision100: mean,
 			TrainSeconds: train, EncodeMicroseconds: 2, SearchMicroseconds: 50, DistinctCodes: 50_000, PerClass: classes(mean-0.005, mean+0.005)}
 	}
 	return &Result{
-		Data: Summary{Base: 100_000, Queries: 1000, Dim: 512, Classes: 2},
-		Rows: []Row{
-			code("fasthash", Method, 16, 0.80, 20), code("fasthash", Method, 32, 0.90, 40), code("fasthash", Method, 64, 0.905, 80),
-			code("ksh", Method, 32, 0.70, 10), code("ksh", Method, 64, 0.72, 20),
-			code("random", Floor, 32, 0.10, 0), code("sign", Floor, 512, 0.40, 0),
-			code("classifier-onehot", Ceiling, 10, 0.75, 1), code("classifier", Ceiling, 32, 0.74, 1),
+		Data: report.Dataset{Base: 100_000, Queries: 1000, Dim: 512, Classes: 2},
+		Rows: []eval.Row{
+			code("fasthash", eval.KindMethod, 16, 0.80, 20), code("fasthash", eval.KindMethod, 32, 0.90, 40), code("fasthash", eval.KindMethod, 64, 0.905, 80),
+			code("ksh", eval.KindMethod, 32, 0.70, 10), code("ksh", eval.KindMethod, 64, 0.72, 20),
+			code("random", eval.KindFloor, 32, 0.10, 0), code("sign", eval.KindFloor, 512, 0.40, 0),
+			code("classifier-onehot", eval.KindCeiling, 10, 0.75, 1), code("classifier", eval.KindCeiling, 32, 0.74, 1),
 			float("float-euclidean", 0.44, 0), float("float-cosine", 0.45, 0),
 		},
 	}
@@ -44,7 +45,7 @@ func said(list []Advice, rule string) string {
 
 func TestPlainAdvice(t *testing.T) {
 	r := shop()
-	list := Advise(r)
+	list := advise(r)
 	var rules []string
 	for _, a := range list {
 		rules = append(rules, a.Rule)
@@ -57,7 +58,7 @@ func TestPlainAdvice(t *testing.T) {
 	}
 	for i, row := range r.Rows {
 		if row.Recommended != (i == 1) {
-			t.Errorf("recommended is %s", row.name())
+			t.Errorf("recommended is %s", rowName(&row))
 		}
 	}
 	if text := said(list, "cost"); !strings.Contains(text, "4 bytes an item instead of 2048 bytes") || !strings.Contains(text, "gain of 0.450") || !strings.Contains(text, "400 times") {
@@ -67,14 +68,14 @@ func TestPlainAdvice(t *testing.T) {
 
 // Every rule has a change of the plain comparison that makes it fire, and one close to it that does not.
 func TestEachRule(t *testing.T) {
-	row := func(r *Result, method string, bits int) *Row { return r.Find(method, bits) }
-	floats := func(r *Result, f func(*Row)) {
+	row := func(r *Result, method string, bits int) *eval.Row { return r.Find(method, bits) }
+	floats := func(r *Result, f func(*eval.Row)) {
 		f(row(r, "float-euclidean", 0))
 		f(row(r, "float-cosine", 0))
 	}
-	fail := func(rows ...*Row) {
+	fail := func(rows ...*eval.Row) {
 		for _, row := range rows {
-			*row = Row{Method: row.Method, Kind: row.Kind, Bits: row.Bits, Error: "out of patience"}
+			*row = eval.Row{Method: row.Method, Kind: row.Kind, Bits: row.Bits, Error: "out of patience"}
 		}
 	}
 	cases := []struct {
@@ -136,17 +137,17 @@ func TestEachRule(t *testing.T) {
 		}, "KSH with 32 bits has MAP 0.880 after 3.0 s instead of 40.0 s", ""},
 		{"unseen-lose", func(r *Result) {
 			row(r, "fasthash", 32).UnseenMAP = 0.4
-			floats(r, func(f *Row) { f.UnseenMAP = 0.6 })
+			floats(r, func(f *eval.Row) { f.UnseenMAP = 0.6 })
 		}, func(r *Result) {
 			row(r, "fasthash", 32).UnseenMAP = 0.56
-			floats(r, func(f *Row) { f.UnseenMAP = 0.6 })
+			floats(r, func(f *eval.Row) { f.UnseenMAP = 0.6 })
 		}, "MAP 0.400 and float search by cosine has 0.600", ""},
 		{"unseen-hold", func(r *Result) {
 			row(r, "fasthash", 32).UnseenMAP = 0.56
-			floats(r, func(f *Row) { f.UnseenMAP = 0.6 })
+			floats(r, func(f *eval.Row) { f.UnseenMAP = 0.6 })
 		}, func(r *Result) {
 			row(r, "fasthash", 32).UnseenMAP = 0.4
-			floats(r, func(f *Row) { f.UnseenMAP = 0.6 })
+			floats(r, func(f *eval.Row) { f.UnseenMAP = 0.6 })
 		}, "hold for classes that come later", ""},
 		{"classes-lose", func(r *Result) {
 			row(r, "float-cosine", 0).PerClass[0].MAP = 0.93
@@ -174,18 +175,18 @@ func TestEachRule(t *testing.T) {
 		tested[c.rule] = true
 		r := shop()
 		c.fires(r)
-		text := said(Advise(r), c.rule)
+		text := said(advise(r), c.rule)
 		if text == "" || !strings.Contains(text, c.want) {
 			t.Errorf("%s says %q, want %q in it", c.rule, text, c.want)
 		}
 		for _, row := range r.Rows {
 			if row.Recommended && c.recommended != "" && row.Method != c.recommended {
-				t.Errorf("%s: %s is recommended", c.rule, row.name())
+				t.Errorf("%s: %s is recommended", c.rule, rowName(&row))
 			}
 		}
 		r = shop()
 		c.does(r)
-		if text := said(Advise(r), c.rule); text != "" {
+		if text := said(advise(r), c.rule); text != "" {
 			t.Errorf("%s fires where it should not: %s", c.rule, text)
 		}
 	}
@@ -201,16 +202,16 @@ func TestAdviceOfRuins(t *testing.T) {
 	whole := shop()
 	for missing := range 1 << len(whole.Rows) {
 		r := shop()
-		var kept []Row
+		var kept []eval.Row
 		for i, row := range r.Rows {
 			if missing>>i&1 == 0 {
 				kept = append(kept, row)
 			} else if i%2 == 0 {
-				kept = append(kept, Row{Method: row.Method, Kind: row.Kind, Bits: row.Bits, Error: "failed"})
+				kept = append(kept, eval.Row{Method: row.Method, Kind: row.Kind, Bits: row.Bits, Error: "failed"})
 			}
 		}
 		r.Rows = kept
-		if list := Advise(r); len(list) == 0 || list[0].Text == "" {
+		if list := advise(r); len(list) == 0 || list[0].Text == "" {
 			t.Fatalf("no advice without rows %b", missing)
 		}
 	}

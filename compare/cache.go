@@ -1,19 +1,14 @@
 package compare
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 
-	"hashgrove/internal/section"
+	"hashgrove/eval"
+	"hashgrove/internal/trial"
 	"hashgrove/model"
-	"hashgrove/report"
 )
 
 // The work folder holds one file for each finished task, under the digest of everything that decides its rows, and the
@@ -21,22 +16,12 @@ import (
 
 // entry is the contents of such a file.
 type entry struct {
-	Rows  []Row
-	Usage []report.Usage // of each row
+	Rows  []eval.Row
+	Usage []eval.Usage // of each row
 }
 
 // cacheVersion changes when rows come to mean something else.
 const cacheVersion = 1
-
-// digest is the digest of what decides a result.
-func digest(inputs ...any) string {
-	b, err := json.Marshal(inputs)
-	if err != nil {
-		panic("compare: options do not marshal: " + err.Error())
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:12])
-}
 
 // program names the program that computes the rows: its version and, where the build knows it, its revision.
 func program() string {
@@ -50,10 +35,11 @@ func program() string {
 	return model.Version
 }
 
-// path is the file of a task, without its suffix. The name is for people, the digest for us.
+// path is the file of a task, without its suffix. The name is for people; the digest tells tasks apart.
 func (s *stage) path(t *task) string {
-	d := s.data
-	key := digest(cacheVersion, program(), d.Base.Mark, d.Queries.Mark, d.Base.MinShared, s.o.PCA, s.held, s.o.Seed, t.method, t.bits, t.options)
+	base, queries := s.data.Base, s.data.Queries
+	key := trial.Key(cacheVersion, program(), base.HexDigest(), queries.HexDigest(), base.MinShared, s.o.PCA, s.held, s.o.Seed,
+		t.method, t.bits, t.options)
 	name := t.method
 	if len(t.bits) > 0 {
 		name += "-" + strings.ReplaceAll(strings.Trim(fmt.Sprint(t.bits), "[]"), " ", "-")
@@ -61,17 +47,27 @@ func (s *stage) path(t *task) string {
 	return filepath.Join(s.o.Work, name+"-"+key)
 }
 
-// recall returns the rows that an earlier run has kept. A file that is damaged counts as none.
-func (s *stage) recall(t *task) ([]Row, bool) {
+// checkpoint is the folder of an unfinished training of a task, "" without a work folder.
+func (s *stage) checkpoint(t *task, part string) string {
+	if s.o.Work == "" {
+		return ""
+	}
+	return s.path(t) + "." + part + ".ckpt"
+}
+
+// The parts of the base that methods are trained on.
+const (
+	allRows  = "base"
+	seenRows = "unseen" // without the held-out classes
+)
+
+// loadRows returns the rows that an earlier run has kept.
+func (s *stage) loadRows(t *task) ([]eval.Row, bool) {
 	if s.o.Work == "" || s.o.Restart {
 		return nil, false
 	}
-	b, err := os.ReadFile(s.path(t) + ".json")
-	if err != nil {
-		return nil, false
-	}
-	var e entry
-	if json.Unmarshal(b, &e) != nil || len(e.Rows) == 0 || len(e.Usage) != len(e.Rows) {
+	e, ok := trial.Load[entry](s.path(t) + ".json")
+	if !ok || len(e.Rows) == 0 || len(e.Usage) != len(e.Rows) {
 		return nil, false
 	}
 	for i := range e.Rows {
@@ -80,8 +76,8 @@ func (s *stage) recall(t *task) ([]Row, bool) {
 	return e.Rows, true
 }
 
-// keep writes the rows of a finished task.
-func (s *stage) keep(t *task, rows []Row) error {
+// saveRows keeps the rows of a finished task, whose checkpoints are not needed any more.
+func (s *stage) saveRows(t *task, rows []eval.Row) error {
 	if s.o.Work == "" {
 		return nil
 	}
@@ -89,16 +85,11 @@ func (s *stage) keep(t *task, rows []Row) error {
 	for _, r := range rows {
 		e.Usage = append(e.Usage, r.Usage)
 	}
-	if err := section.WriteFile(s.path(t)+".json", func(w io.Writer) error { return json.NewEncoder(w).Encode(e) }); err != nil {
+	if err := trial.Save(s.path(t)+".json", e); err != nil {
 		return err
 	}
-	for _, part := range []string{"base", "unseen"} { // they have done their part
-		if err := os.RemoveAll(s.checkpoint(t, part)); err != nil {
-			return err
-		}
-		if err := os.RemoveAll(s.checkpoint(t, part) + ".json"); err != nil {
-			return err
-		}
+	if err := trial.Discard(s.checkpoint(t, allRows)); err != nil {
+		return err
 	}
-	return nil
+	return trial.Discard(s.checkpoint(t, seenRows))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"hashgrove/eval"
+	"hashgrove/internal/trial"
 	"hashgrove/method"
 	"hashgrove/model"
 )
@@ -11,60 +13,51 @@ import (
 // classifier judges both codes that a classifier's output gives: its answer, one-hot, and its scores, hashed. They are
 // ceilings of every supervised method (Sablayrolles et al., ICASSP 2017). The scores are learned once for both: the
 // longest part by far.
-func (s *stage) classifier(ctx context.Context, t *task) ([]Row, error) {
-	codes, err := s.classify(ctx, s.base)
+func (s *stage) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
+	all, err := s.trainClassifier(ctx, s.base)
 	if err != nil {
 		return nil, err
 	}
-	unseen := make([]*model.Model, len(codes))
+	var seen classifierCodes
 	if s.held != nil {
-		without, err := s.classify(ctx, s.others)
-		if err != nil {
+		if seen, err = s.trainClassifier(ctx, s.others); err != nil {
 			return nil, err
-		}
-		for i, c := range without {
-			unseen[i] = c.model
 		}
 	}
 	answer := task{method: oneHot, kind: t.kind, supervised: t.supervised}
-	list, err := s.measured(ctx, &answer, codes[0].model, unseen[0], codes[0].took)
+	list, err := s.measureLengths(ctx, &answer, all.answer, seen.answer, func(int) float64 { return all.answerSeconds })
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.measured(ctx, t, codes[1].model, unseen[1], codes[1].took)
+	more, err := s.measureLengths(ctx, t, all.scores, seen.scores, func(int) float64 { return all.scoresSeconds })
 	return append(list, more...), err
 }
 
-// timed is a model and the seconds of its training.
-type timed struct {
-	model   *model.Model
-	seconds float64
+// classifierCodes are the two codes of a classifier and the seconds that training them took.
+type classifierCodes struct {
+	answer, scores               *model.Model
+	answerSeconds, scoresSeconds float64
 }
 
-func (t timed) took(int) float64 { return t.seconds }
-
-// classify trains a classifier on a part and returns its one-hot code and its hashed code of the longest length.
-func (s *stage) classify(ctx context.Context, p *Part) ([]timed, error) {
-	var err error
-	answer, drawn := timed{}, timed{}
-	answer.seconds = seconds(func() {
-		answer.model, err = method.Classifier{OneHot: true, Threads: s.o.Threads}.Train(ctx, p.Data)
+// trainClassifier trains a classifier on a part of the base: its one-hot code, and its hashed code of the longest length.
+func (s *stage) trainClassifier(ctx context.Context, p *Part) (c classifierCodes, err error) {
+	c.answerSeconds = trial.Seconds(func() {
+		c.answer, err = method.Classifier{OneHot: true, Threads: s.o.Threads}.Train(ctx, p.Data)
 	})
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	behind, ok := answer.model.Encoder.(*model.Mapped)
+	mapped, ok := c.answer.Encoder.(*model.Mapped)
 	if !ok {
-		return nil, fmt.Errorf("a classifier without scores, but a %s", answer.model.Encoder.Kind())
+		return c, fmt.Errorf("the classifier has no scores: it is a %s", c.answer.Encoder.Kind())
 	}
-	scores := behind.Maps[0]
-	drawn.seconds = answer.seconds + seconds(func() {
-		lsh := method.LSH{Bits: s.longest(), Seed: s.o.Seed, Centre: true}
-		drawn.model, err = lsh.Train(ctx, p.With(model.Through(p.X, s.o.Threads, scores)))
+	scores := mapped.Maps[0]
+	c.scoresSeconds = c.answerSeconds + trial.Seconds(func() {
+		lsh := method.LSH{Bits: s.o.Bits[len(s.o.Bits)-1], Seed: s.o.Seed, Centre: true}
+		c.scores, err = lsh.Train(ctx, p.With(model.Through(p.X, s.o.Threads, scores)))
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c.scores.Encoder = model.Compose(c.scores.Encoder, scores)
 	}
-	drawn.model.Encoder = model.Compose(drawn.model.Encoder, scores)
-	return []timed{answer, drawn}, nil
+	return c, err
 }

@@ -2,8 +2,7 @@
 // in words what follows.
 //
 //	Read, Split   files -> Data: a base to learn from and to search in, and queries
-//	Run           Data, Options -> Result: a row for each method and code length
-//	Advise        Result -> sentences (advice.go holds the rules)
+//	Run           Data, Options -> Result: a row for each method and code length, and advice in sentences
 //	Result.CSV, Markdown, Benchmark, Report: the same numbers in other forms
 //
 // One run is a list of tasks, each a training and its rows:
@@ -16,7 +15,7 @@
 //		again        without some classes, judged among them alone
 //		keep         the rows in the work folder
 //
-// A task that fails leaves its error in its row, and the others go on. Everything but seconds and microseconds is a
+// A task that fails leaves its error in its row, and the others continue. Everything but seconds and microseconds is a
 // function of data, options and seed.
 package compare
 
@@ -31,6 +30,7 @@ import (
 	"hashgrove/eval"
 	"hashgrove/fasthash"
 	"hashgrove/hamming"
+	"hashgrove/internal/trial"
 	"hashgrove/model"
 	"hashgrove/report"
 )
@@ -48,105 +48,34 @@ type Options struct {
 	Work    string // folder that keeps finished rows and unfinished trainings; "" keeps nothing
 	Restart bool   // do not use what the folder holds
 
-	Threads  int                                           // 0 means all cores; changes times, nothing else
-	Progress func(Progress)                                // called by one goroutine; may be nil
-	Each     func(method string, bits int, m *model.Model) // called with every model that was trained on the whole base; may be nil
+	Threads  int            // 0 means all cores; changes times, nothing else
+	Progress func(Progress) // called by one goroutine; may be nil
+	// Each is called with every model that was trained on the whole base; may be nil.
+	Each func(method string, bits int, m *model.Model)
 }
 
-// Progress tells how far a run is, in steps of roughly equal length.
+// Progress says how far a run is, in steps of roughly equal length.
 type Progress struct {
 	Done, Total int
 	Kept        int    // steps that an earlier run did; they are within Done
 	Note        string // what was finished just now; "" between the ends of tasks
 }
 
-// Kind tells methods from the marks that they are measured against.
-type Kind string
-
-// The kinds of rows.
-const (
-	Method  Kind = "method"
-	Floor   Kind = "floor"   // nothing clever: random codes, signs of the centred features
-	Ceiling Kind = "ceiling" // no code of the length asked for: float search, the output of a classifier
-)
-
-// Row is one method at one code length.
-type Row struct {
-	Method     string `json:"method"`
-	Kind       Kind   `json:"kind"`
-	Supervised bool   `json:"supervised"`
-	Bits       int    `json:"bits"` // of a code; of a float vector, 32 for each dimension
-	Bytes      int    `json:"bytes_per_item"`
-	Error      string `json:"error,omitempty"` // why there are no numbers
-
-	MAP          float64 `json:"map"` // expected over the order of ties, as eval.Report has it
-	MAPLow       float64 `json:"map_low"`
-	MAPHigh      float64 `json:"map_high"`
-	Precision100 float64 `json:"precision_100"`
-	PRArea       float64 `json:"pr_area"`
-	MAP10000     float64 `json:"map_10000"` // the paper's convention
-	PRArea10000  float64 `json:"pr_area_10000"`
-	UnseenMAP    float64 `json:"unseen_map"` // among classes that training did not see; 0 when not measured
-
-	TrainSeconds       float64 `json:"train_seconds"`
-	EncodeMicroseconds float64 `json:"encode_microseconds"` // for one vector on one core
-	SearchMicroseconds float64 `json:"search_microseconds"` // for the distances of one query to the whole base on one core
-
-	DistinctCodes int  `json:"distinct_codes"`
-	LargestBucket int  `json:"largest_bucket"`
-	Recommended   bool `json:"recommended"`
-
-	PerClass       []eval.Class      `json:"per_class,omitempty"`
-	PRCurve        []eval.PRPoint    `json:"pr_curve,omitempty"`
-	PrecisionCurve []eval.CurvePoint `json:"precision_curve,omitempty"`
-	Objective      []float64         `json:"objective,omitempty"` // after each bit of FastHash
-	Searches       []Search          `json:"searches,omitempty"`
-	Confusions     []Confusion       `json:"confusions,omitempty"`
-	Warnings       []string          `json:"warnings,omitempty"`
-	Usage          report.Usage      `json:"-"`
-}
-
-// Search is one query and the base items nearest to it, by row; distances are in bits.
-type Search struct {
-	Query     int   `json:"query"`
-	Items     []int `json:"items"`
-	Distances []int `json:"distances"`
-}
-
-// Confusion is the share of a class among the ten nearest items of queries of another class.
-type Confusion struct {
-	Query string  `json:"query"`
-	Found string  `json:"found"`
-	Share float64 `json:"share"`
-}
-
 // Result is a finished comparison.
 type Result struct {
-	Version  string   `json:"version"`
-	Data     Summary  `json:"data"`
-	Bits     []int    `json:"bits"`
-	PCA      int      `json:"pca,omitempty"`
-	Seed     uint64   `json:"seed"`
-	Rows     []Row    `json:"rows"`
-	Advice   []Advice `json:"advice"`
-	Warnings []string `json:"warnings"`
-	Kept     int      `json:"kept_rows"` // rows of an earlier run
-	Seconds  float64  `json:"seconds"`
+	Version  string         `json:"version"`
+	Data     report.Dataset `json:"data"`
+	Bits     []int          `json:"bits"`
+	PCA      int            `json:"pca,omitempty"`
+	Seed     uint64         `json:"seed"`
+	Rows     []eval.Row     `json:"rows"`
+	Advice   []Advice       `json:"advice"`
+	Warnings []string       `json:"warnings"`
+	Kept     int            `json:"kept_rows"` // rows of an earlier run
+	Seconds  float64        `json:"seconds"`
 }
 
-// Summary says what the comparison was made on.
-type Summary struct {
-	Name    string   `json:"name"`
-	Base    int      `json:"base"`
-	Queries int      `json:"queries"`
-	Dim     int      `json:"dim"`
-	Classes int      `json:"classes"` // 0 with tags
-	Similar string   `json:"similar"`
-	HeldOut []string `json:"held_out"` // classes of UnseenMAP
-	Digest  string   `json:"digest"`
-}
-
-// Check reports options that cannot be, before any data are read.
+// Check validates the options before any data are read.
 func (o Options) Check() error {
 	_, err := o.withDefaults()
 	return err
@@ -174,7 +103,8 @@ func (o Options) withDefaults() (Options, error) {
 	slices.Sort(o.Bits)
 	o.Bits = slices.Compact(o.Bits)
 	if o.Bits[0] < 1 || o.Bits[len(o.Bits)-1] > hamming.MaxBits {
-		return o, fmt.Errorf("codes of %d to %d bits asked for; a code has 1 to %d", o.Bits[0], o.Bits[len(o.Bits)-1], hamming.MaxBits)
+		return o, fmt.Errorf("codes of %d to %d bits were requested; a code has 1 to %d",
+			o.Bits[0], o.Bits[len(o.Bits)-1], hamming.MaxBits)
 	}
 	if o.PCA < 0 {
 		return o, fmt.Errorf("%d principal components: give a positive number, or 0 for none", o.PCA)
@@ -184,7 +114,7 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 // Run compares. When ctx ends, the work folder holds every finished task and the bits of an unfinished FastHash; the same
-// call goes on from there.
+// call resumes from there.
 func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	began := time.Now()
 	o, err := o.withDefaults()
@@ -203,58 +133,54 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 			return nil, fmt.Errorf("the folder for finished methods: %w", err)
 		}
 	}
-	tasks, rows := s.tasks(), map[int][]Row{}
-	result := &Result{Version: model.Version, Data: s.summary(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed}
+	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed}
+	if err := s.runTasks(ctx, result); err != nil {
+		return nil, err
+	}
+	result.Warnings = s.warnings(result.Rows)
+	result.Advice = advise(result)
+	result.Seconds = time.Since(began).Seconds()
+	return result, nil
+}
+
+// runTasks fills in the rows: those that an earlier run has kept, and the others by running their tasks.
+func (s *stage) runTasks(ctx context.Context, result *Result) error {
+	tasks, rows := s.tasks(), map[int][]eval.Row{}
 	for i, t := range tasks {
 		s.progress.Total += t.steps
-		if kept, ok := s.recall(t); ok {
+		if kept, ok := s.loadRows(t); ok {
 			rows[i] = kept
 			s.progress.Kept += t.steps
 			result.Kept += len(kept)
 		}
 	}
 	s.progress.Done = s.progress.Kept
-	s.tell("")
+	s.reportProgress("")
 	for i, t := range tasks {
-		if rows[i] != nil {
-			continue
+		if rows[i] == nil {
+			until := s.progress.Done + t.steps
+			err := trial.Protect(t.method, func() (err error) {
+				rows[i], err = t.run(ctx)
+				return err
+			})
+			if ctx.Err() != nil {
+				return fmt.Errorf("%s: %w", t.title(), context.Cause(ctx))
+			}
+			if err != nil {
+				rows[i] = t.failed(err)
+			} else if err := s.saveRows(t, rows[i]); err != nil {
+				return err
+			}
+			s.progress.Done = until
+			s.reportProgress(t.outcome(rows[i]))
 		}
-		until := s.progress.Done + t.steps
-		made, err := s.attempt(ctx, t)
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: %w", t.title(), context.Cause(ctx))
-		}
-		if err != nil {
-			made = t.failed(err)
-		} else if err := s.keep(t, made); err != nil {
-			return nil, err
-		}
-		rows[i] = made
-		s.progress.Done = until
-		s.tell(t.outcome(made))
-	}
-	for i := range tasks {
 		result.Rows = append(result.Rows, rows[i]...)
 	}
-	result.Warnings = s.warnings(result.Rows)
-	result.Advice = Advise(result)
-	result.Seconds = time.Since(began).Seconds()
-	return result, nil
+	return nil
 }
 
-// attempt runs a task. A panic is a fault of one method, and hours of others' work must not go with it.
-func (s *stage) attempt(ctx context.Context, t *task) (rows []Row, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			text, _, _ := strings.Cut(fmt.Sprint(p), "\n") // the rest is a stack
-			err = fmt.Errorf("a fault of the method: %s", text)
-		}
-	}()
-	return t.run(ctx)
-}
-
-// tell reports progress.
-func (s *stage) tell(note string) {
+// reportProgress calls Options.Progress.
+func (s *stage) reportProgress(note string) {
 	if s.o.Progress != nil {
 		p := s.progress
 		p.Note = note
@@ -262,17 +188,18 @@ func (s *stage) tell(note string) {
 	}
 }
 
-// step counts one step within a task.
-func (s *stage) step() {
+// finishStep counts one step within a task.
+func (s *stage) finishStep() {
 	s.progress.Done++
-	s.tell("")
+	s.reportProgress("")
 }
 
 // warnings collects the doubts about the data: those that came with them, and those that most rows share.
-func (s *stage) warnings(rows []Row) []string {
+func (s *stage) warnings(rows []eval.Row) []string {
 	list := append(slices.Clone(s.data.Base.Warnings), s.notes...)
-	for _, w := range s.data.Queries.Warnings {
-		learning := strings.HasSuffix(w, " constant") || strings.HasSuffix(w, " a single row") // nobody learns from queries
+	queries := s.data.Queries
+	for _, w := range queries.Warnings {
+		learning := slices.Contains(queries.TrainingWarnings, w) // nothing is learned from queries
 		if !learning && !slices.Contains(list, w) {
 			list = append(list, "queries: "+w)
 		}
@@ -289,7 +216,7 @@ func (s *stage) warnings(rows []Row) []string {
 }
 
 // Find lends the row of a method at a code length, or nil. Bits 0 finds the method's first row.
-func (r *Result) Find(method string, bits int) *Row {
+func (r *Result) Find(method string, bits int) *eval.Row {
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Method == method && (bits == 0 || row.Bits == bits) {
 			return row

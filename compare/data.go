@@ -14,12 +14,12 @@ import (
 	"hashgrove/vectors"
 )
 
-// Part is rows in memory with what is known about them. Comparing needs the vectors themselves, again and again.
+// Part is rows in memory with what is known about them: comparing needs the vectors themselves, again and again. Its
+// digest also covers how the part was chosen.
 type Part struct {
 	*supervision.Data
-	X    vectors.Matrix
-	Row  []int  // number of each row in the source that was read, from 0
-	Mark string // digest of vectors and supervision, and of how the part was chosen
+	X   vectors.Matrix
+	Row []int // number of each row in the source that was read, from 0
 }
 
 // Read reads a source with labels or tags. Progress is called with the rows read so far; it may be nil.
@@ -42,20 +42,21 @@ func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Pa
 		d.Tags, table.Tags = nil, nil
 	}
 	d.Source = table
-	p := &Part{Data: d, X: table.X, Row: make([]int, d.Rows), Mark: d.HexDigest()}
+	p := &Part{Data: d, X: table.X, Row: make([]int, d.Rows)}
 	for i := range p.Row {
 		p.Row[i] = i
 	}
 	return p, nil
 }
 
-// Split sets a share of the rows aside as queries, every class in proportion. Share 0 means a tenth, but at most 2,000 rows.
+// Split sets a share of the rows aside as queries, every class in proportion. Share 0 means a tenth, but at most 2,000
+// rows.
 func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error) {
 	if share == 0 {
 		share = min(0.1, 2000/float64(p.X.Rows))
 	}
 	if !(share > 0 && share < 1) {
-		return nil, nil, fmt.Errorf("%v is no share of the rows to search with: give a number between 0 and 1", share)
+		return nil, nil, fmt.Errorf("%v is not a share of the rows: give a number between 0 and 1", share)
 	}
 	keep := p.HoldOut(share, seed)
 	other := make([]bool, len(keep))
@@ -63,18 +64,19 @@ func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error
 		other[i] = !k
 	}
 	if !slices.Contains(keep, true) || !slices.Contains(other, true) {
-		return nil, nil, fmt.Errorf("%d rows are too few to set a share of %v aside as queries: name the queries", p.X.Rows, share)
+		return nil, nil, fmt.Errorf("%d rows are too few to set a share of %v aside as queries: name the queries",
+			p.X.Rows, share)
 	}
 	how := fmt.Sprintf("share %v seed %d", share, seed)
-	return p.part(keep, how+" base"), p.part(other, how+" queries"), nil
+	return p.subset(keep, how+" base"), p.subset(other, how+" queries"), nil
 }
 
-// part is the kept rows, in memory of their own; how says which those are.
-func (p *Part) part(keep []bool, how string) *Part {
-	sum := sha256.Sum256([]byte(p.Mark + "\n" + how))
+// subset is the kept rows, in memory of their own; how says which those are.
+func (p *Part) subset(keep []bool, how string) *Part {
 	d := p.Only(keep)
-	d.Digest, d.Warnings = sum, p.Warnings
-	out := &Part{Data: d, Mark: d.HexDigest(), X: vectors.Matrix{Rows: d.Rows, Cols: p.X.Cols}}
+	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + how))
+	d.Warnings, d.TrainingWarnings = p.Warnings, p.TrainingWarnings
+	out := &Part{Data: d, X: vectors.Matrix{Rows: d.Rows, Cols: p.X.Cols}}
 	out.X.Data = make([]float32, 0, d.Rows*p.X.Cols)
 	for i, k := range keep {
 		if k {
@@ -86,11 +88,11 @@ func (p *Part) part(keep []bool, how string) *Part {
 	return out
 }
 
-// seen is the part with its vectors mapped, by what the name says.
-func (p *Part) seen(x vectors.Matrix, name string) *Part {
+// withVectors is the part with its vectors mapped, by what the name says.
+func (p *Part) withVectors(x vectors.Matrix, name string) *Part {
 	d := p.With(x)
-	d.Digest = sha256.Sum256([]byte(p.Mark + "\n" + name))
-	return &Part{Data: d, X: x, Row: p.Row, Mark: d.HexDigest()}
+	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + name))
+	return &Part{Data: d, X: x, Row: p.Row}
 }
 
 // Data is what methods are compared on: a base, which they learn from and which is searched, and queries.
@@ -100,7 +102,7 @@ type Data struct {
 	Queries *Part
 }
 
-// check reports data that cannot be compared on, and gives both parts one numbering.
+// check validates the data and gives both parts one numbering.
 func (d *Data) check() error {
 	b, q := d.Base, d.Queries
 	switch {
@@ -134,8 +136,8 @@ func (d *Data) classes() []int32 {
 	return slices.Compact(list)
 }
 
-// similar says in words what makes two items similar.
-func (d *Data) similar() string {
+// similarity says in words what makes two items similar.
+func (d *Data) similarity() string {
 	switch {
 	case d.Base.Labels != nil:
 		return "same class"
@@ -145,18 +147,21 @@ func (d *Data) similar() string {
 	return fmt.Sprintf("%d or more shared tags", d.Base.MinShared)
 }
 
-// unseen chooses classes to keep out of training: a quarter of them, at least two, leaving at least two, or the number
-// asked for. It chooses none when want is negative, without classes, and where there are too few.
-func (d *Data) unseen(want int, seed uint64) ([]int32, error) {
+// chooseUnseen draws classes to keep out of training: want, or for 0 a quarter of them, at least two and leaving at least
+// two. It draws none when want is negative, without classes, and where there are too few.
+func (d *Data) chooseUnseen(want int, seed uint64) ([]int32, error) {
 	classes := d.classes()
 	if want > 0 && (classes == nil || want < 2 || want > len(classes)-2) {
-		return nil, fmt.Errorf("%d classes cannot be kept out of training: the data have %d, and two must stay on either side", want, len(classes))
+		return nil, fmt.Errorf("%d classes cannot be kept out of training: the data have %d, and two must stay on either side",
+			want, len(classes))
 	}
 	if want < 0 || len(classes) < 4 {
 		return nil, nil
 	}
 	// Only classes that can be judged: with queries and with something to find.
-	judged := slices.DeleteFunc(slices.Clone(classes), func(c int32) bool { return !slices.Contains(d.Queries.Labels.Class, c) })
+	judged := slices.DeleteFunc(slices.Clone(classes), func(c int32) bool {
+		return !slices.Contains(d.Queries.Labels.Class, c)
+	})
 	if want == 0 {
 		want = min(max(2, len(classes)/4), len(classes)-2)
 	}

@@ -6,12 +6,16 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"hashgrove/eval"
 )
 
 // Table is the comparison for people: a head and a row of cells for each row of the result. What was not measured is a
 // dash. Columns marked * follow the paper's convention.
 func (r *Result) Table() (head []string, rows [][]string) {
-	head = []string{"method", "bits", "MAP", "by ties", "prec@100", "PR area", "MAP*", "unseen", "train s", "encode us", "search us", "bytes", "codes"}
+	head = []string{
+		"method", "bits", "MAP", "by ties", "prec@100", "PR area", "MAP*", "unseen", "train s", "encode us", "search us", "bytes", "codes",
+	}
 	for _, row := range r.Rows {
 		name := row.Method
 		if row.Recommended {
@@ -19,28 +23,28 @@ func (r *Result) Table() (head []string, rows [][]string) {
 		}
 		if row.Error != "" {
 			cells := make([]string, len(head))
-			cells[0], cells[1], cells[2] = name, whole(row.Bits), "failed"
+			cells[0], cells[1], cells[2] = name, countOrDash(row.Bits), "failed"
 			rows = append(rows, cells)
 			continue
 		}
 		rows = append(rows, []string{
-			name, whole(row.Bits), fmt.Sprintf("%.3f", row.MAP), fmt.Sprintf("%.3f-%.3f", row.MAPLow, row.MAPHigh),
+			name, countOrDash(row.Bits), fmt.Sprintf("%.3f", row.MAP), fmt.Sprintf("%.3f-%.3f", row.MAPLow, row.MAPHigh),
 			fmt.Sprintf("%.3f", row.Precision100), fmt.Sprintf("%.3f", row.PRArea), fmt.Sprintf("%.3f", row.MAP10000),
-			measured("%.3f", row.UnseenMAP), measured("%.2f", row.TrainSeconds), measured("%.1f", row.EncodeMicroseconds),
-			measured("%.1f", row.SearchMicroseconds), whole(row.Bytes), whole(row.DistinctCodes),
+			numberOrDash("%.3f", row.UnseenMAP), numberOrDash("%.2f", row.TrainSeconds), numberOrDash("%.1f", row.EncodeMicroseconds),
+			numberOrDash("%.1f", row.SearchMicroseconds), countOrDash(row.Bytes), countOrDash(row.DistinctCodes),
 		})
 	}
 	return head, rows
 }
 
-func whole(n int) string {
+func countOrDash(n int) string {
 	if n == 0 {
 		return "-"
 	}
 	return strconv.Itoa(n)
 }
 
-func measured(format string, v float64) string {
+func numberOrDash(format string, v float64) string {
 	if v == 0 {
 		return "-"
 	}
@@ -65,7 +69,7 @@ func (r *Result) Failures() []string {
 	var list []string
 	for _, row := range r.Rows {
 		if row.Error != "" {
-			list = append(list, fmt.Sprintf("%s failed: %s", row.name(), row.Error))
+			list = append(list, fmt.Sprintf("%s failed: %s", rowName(&row), row.Error))
 		}
 	}
 	return list
@@ -74,11 +78,14 @@ func (r *Result) Failures() []string {
 // Notes explain the columns.
 func (r *Result) Notes() []string {
 	notes := []string{
-		"MAP is expected over the order of ties; * is the paper's convention: ties in base order, lists cut at 10,000, divided by the hits in the list.",
-		"Times of encoding and searching are for one vector on one core; train s of shorter fasthash codes is that of their bits, as a prefix of its code is a code.",
+		"MAP is expected over the order of ties; * is the paper's convention: ties in base order, lists cut at 10,000, " +
+			"divided by the hits in the list.",
+		"Times of encoding and searching are for one vector on one core; train s of shorter fasthash codes is that of their bits, " +
+			"as a prefix of its code is a code.",
 	}
 	if len(r.Data.HeldOut) > 0 {
-		notes = append(notes, "unseen is MAP among classes kept out of a second training: "+strings.Join(r.Data.HeldOut, ", ")+".")
+		classes := strings.Join(r.Data.HeldOut, ", ")
+		notes = append(notes, "unseen is MAP among classes kept out of a second training: "+classes+".")
 	}
 	return notes
 }
@@ -87,10 +94,11 @@ func (r *Result) Notes() []string {
 func (r *Result) Markdown(w io.Writer) error {
 	var b strings.Builder
 	head, rows := r.Table()
-	fmt.Fprintf(&b, "# Comparison on %s\n\n%s.\n\n| %s |\n|%s\n", cell(r.Data.Name), r.Title(), strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	fmt.Fprintf(&b, "# Comparison on %s\n\n%s.\n\n", escapeCell(r.Data.Name), r.Title())
+	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
 	for _, row := range rows {
 		for i := range row {
-			row[i] = cell(row[i])
+			row[i] = escapeCell(row[i])
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 	}
@@ -105,34 +113,34 @@ func (r *Result) Markdown(w io.Writer) error {
 	return err
 }
 
-// cell keeps text from breaking a table.
-func cell(text string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(text) }
+// escapeCell keeps text from breaking a table.
+func escapeCell(text string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(text) }
 
 // columns are the CSV columns: the keys of the JSON form that hold one value.
 var columns = []struct {
 	name  string
-	value func(*Row) any
+	value func(*eval.Row) any
 }{
-	{"method", func(r *Row) any { return r.Method }},
-	{"kind", func(r *Row) any { return r.Kind }},
-	{"supervised", func(r *Row) any { return r.Supervised }},
-	{"bits", func(r *Row) any { return r.Bits }},
-	{"bytes_per_item", func(r *Row) any { return r.Bytes }},
-	{"map", func(r *Row) any { return r.MAP }},
-	{"map_low", func(r *Row) any { return r.MAPLow }},
-	{"map_high", func(r *Row) any { return r.MAPHigh }},
-	{"precision_100", func(r *Row) any { return r.Precision100 }},
-	{"pr_area", func(r *Row) any { return r.PRArea }},
-	{"map_10000", func(r *Row) any { return r.MAP10000 }},
-	{"pr_area_10000", func(r *Row) any { return r.PRArea10000 }},
-	{"unseen_map", func(r *Row) any { return r.UnseenMAP }},
-	{"train_seconds", func(r *Row) any { return r.TrainSeconds }},
-	{"encode_microseconds", func(r *Row) any { return r.EncodeMicroseconds }},
-	{"search_microseconds", func(r *Row) any { return r.SearchMicroseconds }},
-	{"distinct_codes", func(r *Row) any { return r.DistinctCodes }},
-	{"largest_bucket", func(r *Row) any { return r.LargestBucket }},
-	{"recommended", func(r *Row) any { return r.Recommended }},
-	{"error", func(r *Row) any { return r.Error }},
+	{"method", func(r *eval.Row) any { return r.Method }},
+	{"kind", func(r *eval.Row) any { return r.Kind }},
+	{"supervised", func(r *eval.Row) any { return r.Supervised }},
+	{"bits", func(r *eval.Row) any { return r.Bits }},
+	{"bytes_per_item", func(r *eval.Row) any { return r.Bytes }},
+	{"map", func(r *eval.Row) any { return r.MAP }},
+	{"map_low", func(r *eval.Row) any { return r.MAPLow }},
+	{"map_high", func(r *eval.Row) any { return r.MAPHigh }},
+	{"precision_100", func(r *eval.Row) any { return r.Precision100 }},
+	{"pr_area", func(r *eval.Row) any { return r.PRArea }},
+	{"map_10000", func(r *eval.Row) any { return r.MAP10000 }},
+	{"pr_area_10000", func(r *eval.Row) any { return r.PRArea10000 }},
+	{"unseen_map", func(r *eval.Row) any { return r.UnseenMAP }},
+	{"train_seconds", func(r *eval.Row) any { return r.TrainSeconds }},
+	{"encode_microseconds", func(r *eval.Row) any { return r.EncodeMicroseconds }},
+	{"search_microseconds", func(r *eval.Row) any { return r.SearchMicroseconds }},
+	{"distinct_codes", func(r *eval.Row) any { return r.DistinctCodes }},
+	{"largest_bucket", func(r *eval.Row) any { return r.LargestBucket }},
+	{"recommended", func(r *eval.Row) any { return r.Recommended }},
+	{"error", func(r *eval.Row) any { return r.Error }},
 }
 
 // CSV writes a line for each row. Numbers of a row that failed, and those that were not measured, are empty.
@@ -150,7 +158,7 @@ func (r *Result) CSV(w io.Writer) error {
 		for _, c := range columns {
 			switch v := c.value(&r.Rows[i]).(type) {
 			case float64:
-				line = append(line, measured("%.6g", v))
+				line = append(line, numberOrDash("%.6g", v))
 				if v == 0 {
 					line[len(line)-1] = ""
 				}
@@ -179,9 +187,9 @@ func (r *Result) Benchmark(w io.Writer) error {
 			value float64
 			unit  string
 		}{
-			{row.MAP, "MAP"}, {row.Precision100, "prec@100"}, {row.PRArea, "PR-area"}, {row.MAP10000, "MAP-10000"}, {row.UnseenMAP, "unseen-MAP"},
-			{row.TrainSeconds, "train-s"}, {row.EncodeMicroseconds, "encode-us"}, {row.SearchMicroseconds, "search-us"},
-			{float64(row.Bytes), "bytes/item"}, {float64(row.DistinctCodes), "codes"},
+			{row.MAP, "MAP"}, {row.Precision100, "prec@100"}, {row.PRArea, "PR-area"}, {row.MAP10000, "MAP-10000"},
+			{row.UnseenMAP, "unseen-MAP"}, {row.TrainSeconds, "train-s"}, {row.EncodeMicroseconds, "encode-us"},
+			{row.SearchMicroseconds, "search-us"}, {float64(row.Bytes), "bytes/item"}, {float64(row.DistinctCodes), "codes"},
 		} {
 			if m.value != 0 {
 				fmt.Fprintf(&b, " %.6g %s", m.value, m.unit)

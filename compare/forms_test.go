@@ -14,7 +14,6 @@ import (
 
 	"hashgrove/eval"
 	"hashgrove/model"
-	"hashgrove/report"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -272,16 +271,16 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out.Results) != len(r.Rows) || len(out.Advice) != len(r.Advice) || out.Dataset.Base != 600 || len(out.Dataset.HeldOut) != 2 || asked != 2 {
+	if len(out.Rows) != len(r.Rows) || len(out.Advice) != len(r.Advice) || out.Dataset.Base != 600 || len(out.Dataset.HeldOut) != 2 || asked != 2 {
 		t.Errorf("%+v", out.Dataset)
 	}
 	recommended := 0
-	for _, res := range out.Results {
+	for _, res := range out.Rows {
 		if res.Recommended {
 			recommended++
 		}
-		if strings.HasPrefix(res.Method, "Float") && (res.Bits != 0 || res.Kind != report.Ceiling) {
-			t.Errorf("%s has %d bits and kind %d", res.Method, res.Bits, res.Kind)
+		if strings.HasPrefix(res.Method, "Float") && (res.Bits != 0 || res.Kind != eval.KindCeiling) {
+			t.Errorf("%s has %d bits and kind %s", res.Method, res.Bits, res.Kind)
 		}
 	}
 	if recommended != 1 {
@@ -291,7 +290,7 @@ func TestReport(t *testing.T) {
 		t.Fatalf("%d searches", len(out.Searches))
 	}
 	for i, s := range out.Searches {
-		from := r.shown().Searches[i]
+		from := r.exampleRow().Searches[i]
 		for k, h := range s.Hits {
 			right := d.Base.Labels.Class[from.Items[k]] == d.Queries.Labels.Class[from.Query]
 			if h.Right != right || h.Name != fmt.Sprint("item-", from.Items[k]) || string(h.PNG) != fmt.Sprint(true, from.Items[k]) {

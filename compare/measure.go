@@ -4,67 +4,54 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/internal/gemm"
-	"hashgrove/report"
+	"hashgrove/internal/trial"
 	"hashgrove/vectors"
 )
-
-// coder turns vectors into codes.
-type coder func(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error)
 
 // What a row shows of single searches.
 const (
 	sampleSearches = 8  // queries whose nearest items are kept
 	nearestItems   = 10 // of each query, for Searches and Confusions
-	confusions     = 20 // pairs of classes at most
+	mostConfusions = 20 // pairs of classes at most
 )
 
 // measure fills in a row: codes of both sides, their encoding time, and what they are worth.
-func (s *stage) measure(ctx context.Context, row *Row, code coder) error {
-	base, err := code(ctx, s.base.X, s.o.Threads)
+func (s *stage) measure(ctx context.Context, row *eval.Row, code trial.Coder) error {
+	codes, err := s.bench.Encode(ctx, code)
 	if err != nil {
 		return err
 	}
-	var queries hamming.Codes
-	took := fastest(func() { queries, err = code(ctx, s.queries.X, 1) })
-	if err != nil {
-		return err
-	}
-	row.EncodeMicroseconds = took*1e6/float64(s.queries.X.Rows) + s.front.encode
-	return s.judge(ctx, row, queries, base)
+	row.EncodeMicroseconds = codes.Seconds*1e6/float64(s.queries.X.Rows) + s.pca.encode
+	return s.judge(ctx, row, codes)
 }
 
 // measureUnseen fills in what a coder that was trained without the held-out classes is worth among them.
-func (s *stage) measureUnseen(ctx context.Context, row *Row, code coder) error {
-	base, err := code(ctx, s.unseenBase.X, s.o.Threads)
+func (s *stage) measureUnseen(ctx context.Context, row *eval.Row, code trial.Coder) error {
+	codes, err := s.unseen.Encode(ctx, code)
 	if err != nil {
 		return err
 	}
-	queries, err := code(ctx, s.unseenQueries.X, s.o.Threads)
-	if err != nil {
-		return err
-	}
-	return s.judgeUnseen(ctx, row, queries, base)
+	return s.judgeUnseen(ctx, row, codes)
 }
 
 // judge fills in what codes are worth.
-func (s *stage) judge(ctx context.Context, row *Row, queries, base hamming.Codes) error {
-	r, err := eval.Retrieval(ctx, queries, base, s.truth, s.options())
+func (s *stage) judge(ctx context.Context, row *eval.Row, codes trial.Codes) error {
+	r, err := s.bench.Judge(ctx, codes)
 	if err != nil {
 		return err
 	}
-	row.fill(r)
-	row.Usage = report.UsageOf(base)
-	row.SearchMicroseconds = s.searchTime(queries, base)
-	return s.nearest(ctx, row, queries, base)
+	r.Fill(row)
+	row.Usage = eval.UsageOf(codes.Base)
+	row.SearchMicroseconds = searchTime(codes)
+	return s.addSearches(ctx, row, codes)
 }
 
-func (s *stage) judgeUnseen(ctx context.Context, row *Row, queries, base hamming.Codes) error {
-	r, err := eval.Unseen(ctx, queries, base, s.unseenQueries.Labels.Class, s.unseenBase.Labels.Class, s.held, eval.Options{Threads: s.o.Threads})
+func (s *stage) judgeUnseen(ctx context.Context, row *eval.Row, codes trial.Codes) error {
+	r, err := s.unseen.Judge(ctx, codes)
 	if err != nil {
 		return err
 	}
@@ -72,49 +59,30 @@ func (s *stage) judgeUnseen(ctx context.Context, row *Row, queries, base hamming
 	return nil
 }
 
-// options is how eval judges.
-func (s *stage) options() eval.Options {
-	o := eval.Options{K: []int{s.depth()}, Threads: s.o.Threads}
-	if l := s.data.Queries.Labels; l != nil {
-		o.Classes, o.ClassNames = l.Class, l.Names
-	}
-	return o
-}
-
-// depth is the rank of Precision100: 100, or the whole base where that is smaller.
-func (s *stage) depth() int { return min(100, s.base.X.Rows) }
-
-// fill takes over the numbers of a judgement.
-func (row *Row) fill(r *eval.Report) {
-	row.MAP, row.MAPLow, row.MAPHigh = r.MAP, r.MAPLow, r.MAPHigh
-	for _, p := range r.Precision { // the only one
-		row.Precision100 = p
-	}
-	row.PRArea, row.MAP10000, row.PRArea10000 = r.PRArea, r.MAP10000, r.PRArea10000
-	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
-	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints
-	row.Warnings = r.Warnings
-}
-
-// nearest keeps the nearest items of a few queries, and counts the classes among those of all.
-func (s *stage) nearest(ctx context.Context, row *Row, queries, base hamming.Codes) error {
-	n := queries.Len()
-	near, err := base.Nearest(ctx, queries, nearestItems, s.o.Threads)
+// addSearches keeps the nearest items of a few queries, and the classes that the nearest items of all queries mix up.
+func (s *stage) addSearches(ctx context.Context, row *eval.Row, codes trial.Codes) error {
+	n := codes.Queries.Len()
+	near, err := codes.Base.Nearest(ctx, codes.Queries, nearestItems, s.o.Threads)
 	if err != nil {
 		return err
 	}
 	for i := range min(sampleSearches, n) {
 		q := i * n / min(sampleSearches, n)
-		search := Search{Query: q}
+		search := eval.Search{Query: q}
 		for _, h := range near[q] {
 			search.Items = append(search.Items, int(h.Pos))
 			search.Distances = append(search.Distances, int(h.Distance))
 		}
 		row.Searches = append(row.Searches, search)
 	}
-	if s.queries.Labels == nil {
-		return nil
+	if s.queries.Labels != nil {
+		row.Confusions = s.confusions(near)
 	}
+	return nil
+}
+
+// confusions lists the classes that are found most often for queries of other classes.
+func (s *stage) confusions(near [][]hamming.Near) []eval.Confusion {
 	type pair struct{ query, found int32 }
 	count, total := map[pair]int{}, map[int32]int{}
 	for q, list := range near {
@@ -135,44 +103,20 @@ func (s *stage) nearest(ctx context.Context, row *Row, queries, base hamming.Cod
 		return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a.query, b.query), cmp.Compare(a.found, b.found))
 	})
 	names := s.queries.Labels.Names // those of the base first
-	for _, p := range pairs[:min(confusions, len(pairs))] {
-		row.Confusions = append(row.Confusions, Confusion{names[p.query], names[p.found], share(p)})
+	var list []eval.Confusion
+	for _, p := range pairs[:min(mostConfusions, len(pairs))] {
+		list = append(list, eval.Confusion{Query: names[p.query], Found: names[p.found], Share: share(p)})
 	}
-	return nil
-}
-
-// float judges the vectors themselves. PCA is not for them: they are what a user searches today.
-func (s *stage) float(retrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report, error)) runner {
-	return func(ctx context.Context, t *task) ([]Row, error) {
-		queries, base := s.data.Queries.X, s.data.Base.X
-		row := t.row(32 * base.Cols)
-		r, err := retrieval(ctx, queries, base, s.truth, s.options())
-		if err != nil {
-			return nil, err
-		}
-		row.fill(r)
-		if row.SearchMicroseconds, err = floatSearchTime(ctx, queries, base); err != nil {
-			return nil, err
-		}
-		if s.held != nil {
-			q, b := s.plainUnseenQ, s.plainUnseenB
-			r, err := retrieval(ctx, q.X, b.X, eval.ByClass(q.Labels.Class, b.Labels.Class), eval.Options{Threads: s.o.Threads})
-			if err != nil {
-				return nil, err
-			}
-			row.UnseenMAP = r.MAP
-		}
-		return []Row{row}, nil
-	}
+	return list
 }
 
 // searchTime is the microseconds that one core needs for the distances of one query to all codes.
-func (s *stage) searchTime(queries, base hamming.Codes) float64 {
-	n := min(64, queries.Len())
-	distance := make([]uint16, base.Len())
-	return fastest(func() {
+func searchTime(codes trial.Codes) float64 {
+	n := min(64, codes.Queries.Len())
+	distance := make([]uint16, codes.Base.Len())
+	return trial.Fastest(func() {
 		for q := range n {
-			base.Distances(distance, queries.Row(q))
+			codes.Base.Distances(distance, codes.Queries.Row(q))
 		}
 	}) * 1e6 / float64(n)
 }
@@ -184,24 +128,6 @@ func floatSearchTime(ctx context.Context, queries, base vectors.Matrix) (float64
 	q := gemm.Of(n, queries.Cols, queries.Data[:n*queries.Cols])
 	c := gemm.Of(base.Rows, n, make([]float32, base.Rows*n))
 	var err error
-	took := fastest(func() { err = gemm.Mul(ctx, 1, c, gemm.Of(base.Rows, base.Cols, base.Data), q.T()) })
+	took := trial.Fastest(func() { err = gemm.Mul(ctx, 1, c, gemm.Of(base.Rows, base.Cols, base.Data), q.T()) })
 	return took * 1e6 / float64(n), err
-}
-
-// seconds times f.
-func seconds(f func()) float64 {
-	began := time.Now()
-	f()
-	return time.Since(began).Seconds()
-}
-
-// fastest times f at least twice and for 20 ms, up to 20 times, and returns the seconds of the fastest run: the others
-// were disturbed, and the first prepares.
-func fastest(f func()) float64 {
-	best, sum := seconds(f), 0.0
-	for turn := 0; turn < 20 && (turn == 0 || sum < 0.02); turn++ {
-		took := seconds(f)
-		best, sum = min(best, took), sum+took
-	}
-	return best
 }

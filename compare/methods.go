@@ -4,22 +4,28 @@ import (
 	"context"
 	"slices"
 
+	"hashgrove/eval"
+	"hashgrove/fasthash"
+	"hashgrove/internal/trial"
 	"hashgrove/method"
 	"hashgrove/model"
 )
 
-// The methods that are in every table anyway.
+// The floors and ceilings, which are in every table.
 const (
-	hashed = "classifier"        // its scores, hashed
-	oneHot = "classifier-onehot" // its answer
-	sign   = "sign"
+	random    = "random"
+	sign      = "sign"
+	hashed    = "classifier"        // its scores, hashed
+	oneHot    = "classifier-onehot" // its answer
+	euclidean = "float-euclidean"
+	cosine    = "float-cosine"
 )
 
-// Quick are the methods of a comparison that names none: the strongest that take a small part of FastHash's time, and the
-// usual ones without labels.
+// Quick are the methods of a comparison that names none: the strongest of those that take a small part of FastHash's
+// time, and the usual ones without labels.
 var Quick = []string{method.FastHash, "sdh", "cca-itq", "pca-itq", "lsh"}
 
-// Names lists the methods that can be asked for, FastHash first.
+// Names lists the methods that can be compared, FastHash first.
 func Names() []string {
 	return slices.DeleteFunc(method.Names(), func(name string) bool {
 		return name == sign || name == hashed || name == oneHot
@@ -35,9 +41,9 @@ func About(name string) string {
 	return d.Title + ": " + d.Source
 }
 
-// methods adds the tasks of a method: one in all where shorter codes are prefixes of longer ones or the data decide the
-// length, else one for each length.
-func (s *stage) methods(name string, add adder) {
+// methodTasks lists the tasks of a method: one in all where shorter codes are prefixes of longer ones or the data decide
+// the length, else one for each length.
+func (s *stage) methodTasks(name string) []*task {
 	d, _ := method.Describe(name) // it was checked
 	lengths := [][]int{s.o.Bits}
 	switch {
@@ -46,39 +52,62 @@ func (s *stage) methods(name string, add adder) {
 	case !d.Prefix:
 		lengths = slices.Collect(slices.Chunk(s.o.Bits, 1))
 	}
+	var list []*task
 	for _, bits := range lengths {
-		longest := slices.Max(append([]int{0}, bits...))
-		t := &task{method: name, kind: Method, supervised: d.Supervised, bits: bits, steps: 1 + longest/8*s.trainings()}
+		t := &task{method: name, kind: eval.KindMethod, supervised: d.Supervised, bits: bits, work: s.trainMethod}
+		t.steps = 1 + t.longest()/8*s.trainings()
 		if name == method.FastHash {
-			t.options, t.steps = s.o.FastHash, longest*s.trainings()
+			t.options, t.steps = s.o.FastHash, t.longest()*s.trainings()
 		}
-		add(t, s.trained)
+		list = append(list, t)
 	}
+	return list
 }
 
-// trained trains a method once, and once more without the held-out classes.
-func (s *stage) trained(ctx context.Context, t *task) ([]Row, error) {
-	m, took, err := s.learn(ctx, t, s.base, "base")
+// trainMethod trains a method once, and once more without the held-out classes.
+func (s *stage) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
+	all, err := s.train(ctx, t, s.base, allRows)
 	if err != nil {
 		return nil, err
 	}
 	var unseen *model.Model
 	if s.held != nil {
-		if unseen, _, err = s.learn(ctx, t, s.others, "unseen"); err != nil {
+		seen, err := s.train(ctx, t, s.others, seenRows)
+		if err != nil {
 			return nil, err
 		}
+		unseen = seen.Model
 	}
-	return s.measured(ctx, t, m, unseen, took)
+	return s.measureLengths(ctx, t, all.Model, unseen, all.Seconds)
 }
 
-// measured measures prefixes of a code: those of the task's lengths, or all of it where the data decide the length.
-// Unseen is the model that was trained without the held-out classes, or nil; took is the seconds of training to a length.
-func (s *stage) measured(ctx context.Context, t *task, m, unseen *model.Model, took func(bits int) float64) ([]Row, error) {
+// train trains the method of a task on a part of the base, resuming from a checkpoint where there is one.
+func (s *stage) train(ctx context.Context, t *task, p *Part, part string) (*trial.Training, error) {
+	o := method.Options{Bits: t.longest(), Seed: s.o.Seed, Threads: s.o.Threads, FastHash: s.o.FastHash}
+	o.Run = fasthash.Run{
+		Checkpoint: s.checkpoint(t, part), Restart: s.o.Restart,
+		Progress: func(fasthash.Bit) { s.finishStep() },
+	}
+	made, err := trial.Train(ctx, t.method, p.Data, o)
+	if err != nil {
+		return nil, err
+	}
+	for range made.Resumed {
+		s.finishStep()
+	}
+	return made, nil
+}
+
+// measureLengths measures prefixes of a code: those of the task's lengths, or all of it where the data decide the length.
+// Unseen is the model that was trained without the held-out classes, or nil; seconds is the time of training to a length.
+func (s *stage) measureLengths(
+	ctx context.Context, t *task, m, unseen *model.Model, seconds func(bits int) float64,
+) ([]eval.Row, error) {
 	lengths := t.bits
 	if lengths == nil {
 		lengths = []int{m.Encoder.Bits()}
 	}
-	var list []Row
+	var list []eval.Row
 	for _, bits := range lengths {
 		short, shortUnseen := m, unseen
 		if len(t.bits) > 1 && bits < m.Encoder.Bits() {
@@ -88,20 +117,20 @@ func (s *stage) measured(ctx context.Context, t *task, m, unseen *model.Model, t
 			}
 		}
 		row := t.row(short.Encoder.Bits())
-		row.TrainSeconds = s.front.train + took(bits)
+		row.TrainSeconds = s.pca.train + seconds(bits)
 		for _, stat := range short.Info.Bits {
 			row.Objective = append(row.Objective, stat.Objective)
 		}
-		if err := s.measure(ctx, &row, short.Encode); err != nil {
+		if err := s.measure(ctx, &row, trial.ModelCoder(short)); err != nil {
 			return nil, err
 		}
 		if unseen != nil {
-			if err := s.measureUnseen(ctx, &row, shortUnseen.Encode); err != nil {
+			if err := s.measureUnseen(ctx, &row, trial.ModelCoder(shortUnseen)); err != nil {
 				return nil, err
 			}
 		}
 		if s.o.Each != nil {
-			whole := &model.Model{Encoder: model.Compose(short.Encoder, s.front.maps...), Info: short.Info}
+			whole := &model.Model{Encoder: model.Compose(short.Encoder, s.pca.maps...), Info: short.Info}
 			s.o.Each(t.method, short.Encoder.Bits(), whole)
 		}
 		list = append(list, row)
@@ -115,7 +144,7 @@ func title(name string) string {
 		return d.Title
 	}
 	switch name {
-	case "random":
+	case random:
 		return "Random codes"
 	case euclidean:
 		return "Float, Euclidean"

@@ -24,83 +24,60 @@ type Page struct {
 // Report is the comparison as a page.
 func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 	out := report.Data{
-		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command, Warnings: r.Warnings,
-		Dataset: report.Dataset{
-			Name: r.Data.Name, Base: r.Data.Base, Queries: r.Data.Queries, Dim: r.Data.Dim, Classes: r.Data.Classes,
-			Similar: r.Data.Similar, HeldOut: r.Data.HeldOut,
-		},
+		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command,
+		Warnings: r.Warnings, Dataset: r.Data,
 	}
 	if r.PCA > 0 {
-		out.Dataset.Notes = append(out.Dataset.Notes, fmt.Sprintf("Methods learn from the first %d principal components; float search uses all %d dimensions.", r.PCA, r.Data.Dim))
+		out.Dataset.Notes = append(out.Dataset.Notes, fmt.Sprintf(
+			"Methods learn from the first %d principal components; float search uses all %d dimensions.", r.PCA, r.Data.Dim))
 	}
 	out.Dataset.Notes = append(out.Dataset.Notes, r.Failures()...)
 	for _, a := range r.Advice {
 		out.Advice = append(out.Advice, a.Text)
 	}
-	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Error == "" {
-			out.Results = append(out.Results, row.result())
+	for _, row := range r.Rows {
+		if row.Error != "" {
+			continue
 		}
+		if row.Method == euclidean || row.Method == cosine {
+			row.Bits, row.DistinctCodes = 0, 0 // no codes
+		}
+		row.Method = title(row.Method)
+		out.Rows = append(out.Rows, row)
 	}
-	shown := r.shown()
+	shown := r.exampleRow()
 	if shown == nil {
 		return out, nil
 	}
-	for _, c := range shown.Confusions {
-		out.Confusions.Pairs = append(out.Confusions.Pairs, report.Confusion(c))
-	}
-	out.Confusions.Method, out.Confusions.Top = shown.printed(), min(nearestItems, r.Data.Base)
+	name := fmt.Sprintf("%s, %d bits", title(shown.Method), shown.Bits)
+	out.Confusions = report.Confusions{Method: name, Top: min(nearestItems, r.Data.Base), Pairs: shown.Confusions}
 	var err error
-	out.Searches, err = shown.searches(d, page.Pictures)
+	out.Searches, err = examples(name, shown.Searches, d, page.Pictures)
 	return out, err
 }
 
-// shown is the row whose searches a page shows: the recommended one, or else the best codes.
-func (r *Result) shown() *Row {
-	f := factsOf(r)
+// exampleRow is the row whose searches a page shows: the recommended one, or else the best codes.
+func (r *Result) exampleRow() *eval.Row {
 	for i := range r.Rows {
 		if r.Rows[i].Recommended && r.Rows[i].Searches != nil {
 			return &r.Rows[i]
 		}
 	}
-	return f.choice
+	return factsOf(r).choice
 }
 
-// printed names a row in print.
-func (row *Row) printed() string { return fmt.Sprintf("%s, %d bits", title(row.Method), row.Bits) }
-
-// result is the row as package report has it.
-func (row *Row) result() report.Result {
-	out := report.Result{
-		Method: title(row.Method), Bits: row.Bits, Supervised: row.Supervised, Recommended: row.Recommended,
-		MAP: row.MAP, MAPLow: row.MAPLow, MAPHigh: row.MAPHigh, Precision100: row.Precision100, PRArea: row.PRArea, UnseenMAP: row.UnseenMAP,
-		TrainSeconds: row.TrainSeconds, EncodeMicroseconds: row.EncodeMicroseconds, BytesPerItem: float64(row.Bytes), DistinctCodes: row.DistinctCodes,
-		PRCurve: row.PRCurve, Retrieved: row.PrecisionCurve, Objective: row.Objective, Usage: row.Usage, Classes: row.PerClass,
-	}
-	switch row.Kind {
-	case Floor:
-		out.Kind = report.Floor
-	case Ceiling:
-		out.Kind = report.Ceiling
-	}
-	if row.Method == euclidean || row.Method == cosine {
-		out.Bits, out.DistinctCodes = 0, 0
-	}
-	return out
-}
-
-// searches shows queries with what was found for them.
-func (row *Row) searches(d *Data, pictures Pictures) ([]report.Search, error) {
+// examples shows queries with what a method found for them.
+func examples(method string, searches []eval.Search, d *Data, pictures Pictures) ([]report.Example, error) {
 	var queries, items []int
-	for _, s := range row.Searches {
+	for _, s := range searches {
 		queries = append(queries, s.Query)
 		items = append(items, s.Items...)
 	}
-	queryPNG, err := pictures.of(d.Queries, queries)
+	queryPNG, err := pictures.load(d.Queries, queries)
 	if err != nil {
 		return nil, err
 	}
-	itemPNG, err := pictures.of(d.Base, items)
+	itemPNG, err := pictures.load(d.Base, items)
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +86,9 @@ func (row *Row) searches(d *Data, pictures Pictures) ([]report.Search, error) {
 		return nil, err
 	}
 	mark := make([]uint8, d.Base.X.Rows)
-	var out []report.Search
-	for _, s := range row.Searches {
-		search := report.Search{Method: row.printed(), Query: d.Queries.picture(s.Query, queryPNG)}
+	var out []report.Example
+	for _, s := range searches {
+		search := report.Example{Method: method, Query: d.Queries.picture(s.Query, queryPNG)}
 		truth.Mark(s.Query, mark)
 		for i, item := range s.Items {
 			search.Hits = append(search.Hits, report.Hit{
@@ -123,7 +100,8 @@ func (row *Row) searches(d *Data, pictures Pictures) ([]report.Search, error) {
 	return out, nil
 }
 
-func (p Pictures) of(part *Part, rows []int) (map[int][]byte, error) {
+// load gives the pictures of rows of a part; none without Pictures.
+func (p Pictures) load(part *Part, rows []int) (map[int][]byte, error) {
 	if p == nil || len(rows) == 0 {
 		return nil, nil
 	}

@@ -4,7 +4,6 @@
 //	Data       the content of the page, filled in by the caller
 //	Write      Data -> HTML
 //	WriteFile  Data -> HTML file
-//	UsageOf    codes -> how they use their bits, for Result.Usage
 //
 // The same data always give the same bytes. Sections that Data has nothing for are left out: without pictures, classes
 // or objectives the page is shorter.
@@ -16,7 +15,7 @@ import (
 	"hashgrove/eval"
 )
 
-// Data is the content of a report. Everything except Title and Results may be left empty.
+// Data is the content of a report. Everything except Title and Rows may be left empty.
 type Data struct {
 	Title   string
 	Date    time.Time // when the numbers were measured; shown as given, in its own zone
@@ -30,80 +29,32 @@ type Data struct {
 	// Warnings are reservations about the numbers, as in eval.Report.Warnings; duplicates are shown once.
 	Warnings []string
 
-	// Results has one entry for each method and code length, in any order.
-	Results []Result
+	// Rows has one entry for each method and code length, in any order. Method is the name as the page shows it. Bits
+	// is 0 without a code, as for float search: such rows are compared with every length.
+	Rows []eval.Row
 	// Bits is the code length at which methods are compared in curves, classes and the overview. 0 means that of the
-	// recommended result or, if there is none, the length with the most results, and the longer one among equals.
+	// recommended row or, if there is none, the length with the most rows, and the longer one among equals.
 	Bits int
 
-	Searches   []Search // queries with their nearest items, best as pictures
+	Searches   []Example // queries with their nearest items, best as pictures
 	Confusions Confusions
 }
 
 // Dataset describes the data that were searched.
 type Dataset struct {
-	Name    string   // usually the file
-	Base    int      // items to find
-	Train   int      // items that training saw, where that is not the base
-	Queries int      // items to search with
-	Dim     int      // numbers in a vector
-	Classes int      // 0 when similarity is not by class
-	Similar string   // what makes two items similar: "same class", "2 or more shared tags"
-	HeldOut []string // classes that no training saw, for UnseenMAP
-	Notes   []string // anything else worth a line
+	Name    string   `json:"name"`     // usually the file
+	Base    int      `json:"base"`     // items to find
+	Queries int      `json:"queries"`  // items to search with
+	Dim     int      `json:"dim"`      // numbers in a vector
+	Classes int      `json:"classes"`  // 0 when similarity is not by class
+	Similar string   `json:"similar"`  // what makes two items similar: "same class", "2 or more shared tags"
+	HeldOut []string `json:"held_out"` // classes that no training saw, for UnseenMAP
+	Digest  string   `json:"digest"`   // of both parts; the page does not show it
+	Notes   []string `json:"-"`        // anything else worth a line
 }
 
-// Kind distinguishes methods from the reference points that they are measured against.
-type Kind int
-
-// The kinds of results.
-const (
-	Method  Kind = iota
-	Floor        // what trivial codes reach: random codes, signs of the centred features
-	Ceiling      // not a code of this length: float search, the output of a classifier
-)
-
-// Result is one method at one code length. UnseenMAP and the fields from TrainSeconds on are optional: 0 means that the
-// number is missing and is shown as a dash.
-type Result struct {
-	Method      string
-	Kind        Kind
-	Bits        int // of a code; 0 without a code, as for float search: such results are compared with every length
-	Supervised  bool
-	Recommended bool // the result that Advice recommends; at most one
-
-	MAP, MAPLow, MAPHigh float64 // expected, and with the worst and best order of ties; both bounds 0: no ties
-	Precision100         float64
-	PRArea               float64
-	UnseenMAP            float64
-
-	TrainSeconds       float64
-	EncodeMicroseconds float64 // for one vector on one core
-	BytesPerItem       float64
-	DistinctCodes      int
-
-	// Curves and classes, for the plots and the table of classes. A few hundred points per curve are enough.
-	PRCurve   []eval.PRPoint
-	Retrieved []eval.CurvePoint // precision against items retrieved; eval.Report.CurvePoints
-	Objective []float64         // after each bit of training, from bit 1
-	Usage     Usage
-	Classes   []eval.Class // in any order; joined by Name
-}
-
-// Usage describes how the codes of the base use their bits. UsageOf computes it.
-type Usage struct {
-	Buckets []Bucket  // of rising size
-	Ones    []float64 // by bit: share of items in which it is 1
-}
-
-// Bucket counts the distinct codes that are shared by a given number of items.
-type Bucket struct {
-	Size  int // number of items with the same code
-	Codes int // number of distinct codes with that many items
-}
-
-// Search is one query and the items that a method found for it, nearest first.
-type Search struct {
+// Example is one query and the items that a method found for it, nearest first.
+type Example struct {
 	Method string
 	Query  Picture
 	Hits   []Hit
@@ -127,11 +78,5 @@ type Hit struct {
 type Confusions struct {
 	Method string
 	Top    int // number of nearest items of each query that were counted
-	Pairs  []Confusion
-}
-
-// Confusion says how often queries of one class found items of another.
-type Confusion struct {
-	Query, Found string
-	Share        float64 // of the nearest Top items of all queries of the class, from 0 to 1
+	Pairs  []eval.Confusion
 }

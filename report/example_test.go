@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hashgrove/eval"
 	"hashgrove/report"
 )
 
@@ -13,9 +14,12 @@ func ExampleWrite() {
 	err := report.Write(&page, report.Data{
 		Title:  "Which codes for the shop?",
 		Advice: []string{"Use FastHash with 32 bits."},
-		Results: []report.Result{
-			{Method: "LSH", Bits: 32, MAP: 0.35, Precision100: 0.41},
-			{Method: "FastHash", Bits: 32, MAP: 0.75, Precision100: 0.80, Supervised: true, Recommended: true},
+		Rows: []eval.Row{
+			{Method: "LSH", Kind: eval.KindMethod, Bits: 32, MAP: 0.35, Precision100: 0.41},
+			{
+				Method: "FastHash", Kind: eval.KindMethod, Supervised: true, Recommended: true,
+				Bits: 32, MAP: 0.75, Precision100: 0.80,
+			},
 		},
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"hashgrove/eval"
 	"hashgrove/internal/plot"
 )
 
@@ -20,7 +21,7 @@ const mostCurves = 8
 
 // curve is a method with the style of its line in the plots.
 type curve struct {
-	Result
+	eval.Row
 	style int
 }
 
@@ -31,7 +32,7 @@ func (d Data) focusBits() int {
 	}
 	count := map[int]int{}
 	best := 0
-	for _, r := range d.Results {
+	for _, r := range d.Rows {
 		if r.Recommended && r.Bits != 0 {
 			return r.Bits
 		}
@@ -39,7 +40,7 @@ func (d Data) focusBits() int {
 			count[r.Bits]++
 		}
 	}
-	for _, r := range d.Results { // not over the map: its order is random
+	for _, r := range d.Rows { // not over the map: its order is random
 		if count[r.Bits] > count[best] || count[r.Bits] == count[best] && r.Bits > best {
 			best = r.Bits
 		}
@@ -49,18 +50,18 @@ func (d Data) focusBits() int {
 
 // compared returns the results at the code length of the comparison and those without a code, best first, one for each
 // name.
-func (d Data) compared() []Result {
+func (d Data) compared() []eval.Row {
 	focus := d.focusBits()
-	var rows []Result
-	for _, r := range d.Results {
+	var rows []eval.Row
+	for _, r := range d.Rows {
 		if r.Bits == focus || r.Bits == 0 {
 			rows = append(rows, r)
 		}
 	}
 	slices.SortStableFunc(rows, compareMAP)
-	var kept []Result
+	var kept []eval.Row
 	for _, r := range rows {
-		if !slices.ContainsFunc(kept, func(k Result) bool { return k.Method == r.Method }) {
+		if !slices.ContainsFunc(kept, func(k eval.Row) bool { return k.Method == r.Method }) {
 			kept = append(kept, r)
 		}
 	}
@@ -68,29 +69,29 @@ func (d Data) compared() []Result {
 }
 
 // compareMAP orders results by falling MAP.
-func compareMAP(a, b Result) int {
+func compareMAP(a, b eval.Row) int {
 	return cmp.Or(cmp.Compare(b.MAP, a.MAP), cmp.Compare(a.Method, b.Method))
 }
 
 // curveResults returns the results that the curves show: the recommended one first, then the best, and for reference
 // the best ceiling, preferably one without codes, and the lowest floor, which is that of random codes.
 func (d Data) curveResults() []curve {
-	var first, methods, floors, ceilings []Result
+	var first, methods, floors, ceilings []eval.Row
 	for _, r := range d.compared() {
 		switch {
 		case r.Recommended:
 			first = append(first, r)
-		case r.Kind == Floor:
+		case r.Kind == eval.KindFloor:
 			floors = append(floors, r)
-		case r.Kind == Ceiling:
+		case r.Kind == eval.KindCeiling:
 			ceilings = append(ceilings, r)
 		default:
 			methods = append(methods, r)
 		}
 	}
-	var marks []Result
+	var marks []eval.Row
 	if len(ceilings) > 0 {
-		plain := slices.IndexFunc(ceilings, func(r Result) bool { return r.Bits == 0 })
+		plain := slices.IndexFunc(ceilings, func(r eval.Row) bool { return r.Bits == 0 })
 		marks = append(marks, ceilings[max(plain, 0)])
 	}
 	if len(floors) > 0 {
@@ -120,9 +121,9 @@ func (d Data) figures() []figure {
 }
 
 // newCurvePlot returns a plot with one line for each method that has two points or more, or nil when none has.
-func newCurvePlot(shown []curve, l plot.Lines, points func(Result) (x, y []float64)) plot.Figure {
+func newCurvePlot(shown []curve, l plot.Lines, points func(eval.Row) (x, y []float64)) plot.Figure {
 	for _, m := range shown {
-		if x, y := points(m.Result); len(x) > 1 {
+		if x, y := points(m.Row); len(x) > 1 {
 			l.Series = append(l.Series, plot.Series{Name: m.Method, X: x, Y: y, Style: m.style, Strong: m.Recommended})
 		}
 	}
@@ -133,16 +134,16 @@ func newCurvePlot(shown []curve, l plot.Lines, points func(Result) (x, y []float
 }
 
 // largest returns the end of an axis: the largest number of any method.
-func largest(shown []curve, count func(Result) int) float64 {
+func largest(shown []curve, count func(eval.Row) int) float64 {
 	end := 0
 	for _, m := range shown {
-		end = max(end, count(m.Result))
+		end = max(end, count(m.Row))
 	}
 	return float64(end)
 }
 
 // bitAxis returns an axis up to the last bit with ticks at quarters, since code lengths are rarely multiples of ten.
-func bitAxis(label string, shown []curve, count func(Result) int) plot.Axis {
+func bitAxis(label string, shown []curve, count func(eval.Row) int) plot.Axis {
 	a := plot.Axis{Label: label, To: largest(shown, count)}
 	if int(a.To)%4 == 0 {
 		a.Ticks = []float64{0, a.To / 4, a.To / 2, 3 * a.To / 4, a.To}
@@ -168,14 +169,14 @@ func (d Data) overview(suffix string) figure {
 	for _, r := range d.compared() {
 		group := 1
 		switch {
-		case r.Kind == Floor:
+		case r.Kind == eval.KindFloor:
 			group = 2
-		case r.Kind == Ceiling:
+		case r.Kind == eval.KindCeiling:
 			group = 3
 		case r.Supervised:
 			group = 0
 		}
-		low, high := r.mapBounds()
+		low, high := mapBounds(r)
 		b.Bars = append(b.Bars, plot.Bar{
 			Name: r.Method, Value: r.MAP, Low: low, High: high, Group: group, Strong: r.Recommended,
 		})
@@ -188,7 +189,7 @@ func (d Data) overview(suffix string) figure {
 }
 
 // mapBounds returns the bounds of MAP; a result without them has no ties.
-func (r Result) mapBounds() (low, high float64) {
+func mapBounds(r eval.Row) (low, high float64) {
 	if r.MAPLow == 0 && r.MAPHigh == 0 {
 		return r.MAP, r.MAP
 	}
@@ -203,7 +204,7 @@ func precisionRecall(shown []curve, suffix string) figure {
 		Y:     plot.Axis{Label: "precision", Zero: true},
 	}
 	return figure{"Higher is better. Each point is a Hamming radius, all queries together.",
-		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
 			for _, p := range r.PRCurve {
 				x, y = append(x, p.Recall), append(y, p.Precision)
 			}
@@ -216,17 +217,17 @@ func precisionRetrieved(shown []curve, suffix string) figure {
 	l := plot.Lines{
 		Title: "Precision of the first results" + suffix,
 		Desc:  "Precision of the nearest items as more are retrieved.",
-		X: plot.Axis{Label: "items retrieved", To: largest(shown, func(r Result) int {
-			if len(r.Retrieved) == 0 {
+		X: plot.Axis{Label: "items retrieved", To: largest(shown, func(r eval.Row) int {
+			if len(r.PrecisionCurve) == 0 {
 				return 0
 			}
-			return min(r.Retrieved[len(r.Retrieved)-1].Rank, most)
+			return min(r.PrecisionCurve[len(r.PrecisionCurve)-1].Rank, most)
 		})},
 		Y: plot.Axis{Label: "precision", Zero: true},
 	}
 	return figure{"Higher is better: the share of right ones among the nearest items.",
-		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
-			for _, p := range r.Retrieved {
+		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
+			for _, p := range r.PrecisionCurve {
 				if p.Rank <= most {
 					x, y = append(x, float64(p.Rank)), append(y, p.Precision)
 				}
@@ -237,8 +238,8 @@ func precisionRetrieved(shown []curve, suffix string) figure {
 
 func (d Data) mapBits(shown []curve) figure {
 	var lengths []float64
-	for _, r := range d.Results {
-		if r.Bits > 0 && r.Kind == Method { // floors and ceilings have lengths of their own
+	for _, r := range d.Rows {
+		if r.Bits > 0 && r.Kind == eval.KindMethod { // floors and ceilings have lengths of their own
 			lengths = append(lengths, float64(r.Bits))
 		}
 	}
@@ -254,16 +255,16 @@ func (d Data) mapBits(shown []curve) figure {
 		Y:     plot.Axis{Label: "MAP", Zero: true},
 	}
 	return figure{"A line that has become flat says that more bits are not worth their memory.",
-		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
 			if r.Bits == 0 { // no code: the same at every length
 				return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{r.MAP, r.MAP}
 			}
 			for _, bits := range lengths {
-				i := slices.IndexFunc(d.Results, func(o Result) bool {
+				i := slices.IndexFunc(d.Rows, func(o eval.Row) bool {
 					return o.Method == r.Method && float64(o.Bits) == bits
 				})
 				if i >= 0 {
-					x, y = append(x, bits), append(y, d.Results[i].MAP)
+					x, y = append(x, bits), append(y, d.Rows[i].MAP)
 				}
 			}
 			return x, y
@@ -305,11 +306,11 @@ func objective(shown []curve) figure {
 	l := plot.Lines{
 		Title: "The objective, bit by bit",
 		Desc:  "The loss that training lowers, after each bit.",
-		X:     bitAxis("bits learned", shown, func(r Result) int { return len(r.Objective) }),
+		X:     bitAxis("bits learned", shown, func(r eval.Row) int { return len(r.Objective) }),
 		Y:     plot.Axis{Label: "objective"},
 	}
 	return figure{"Lower is better: how far the codes still are from the wanted similarities of the training pairs.",
-		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
 			for i, v := range r.Objective {
 				x, y = append(x, float64(i+1)), append(y, v)
 			}
@@ -336,7 +337,7 @@ func codeUsage(shown []curve, suffix string) figure {
 		Y:     plot.Axis{Label: "share of the items", From: 0, To: 1},
 	}
 	return figure{"Items of one code cannot be told apart: a line that rises far to the right means crowded codes.",
-		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
 			total, sum := 0, 0
 			for _, b := range r.Usage.Buckets {
 				total += b.Size * b.Codes
@@ -363,11 +364,11 @@ func bitBalance(shown []curve, suffix string) figure {
 	l := plot.Lines{
 		Title: "Balance of the bits" + suffix,
 		Desc:  "Share of items in which a bit is one, bits sorted by it.",
-		X:     bitAxis("bits, sorted", shown, func(r Result) int { return len(r.Usage.Ones) }),
+		X:     bitAxis("bits, sorted", shown, func(r eval.Row) int { return len(r.Usage.Ones) }),
 		Y:     plot.Axis{Label: "share of items with a one", From: 0, To: 1},
 	}
 	return figure{"A bit near one half tells most; one near 0 or 1 is the same for nearly every item.",
-		newCurvePlot(shown, l, func(r Result) (x, y []float64) {
+		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
 			y = slices.Sorted(slices.Values(r.Usage.Ones))
 			for i := range y {
 				x = append(x, float64(i+1))

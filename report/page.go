@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove/eval"
 	"hashgrove/internal/plot"
 	"hashgrove/internal/section"
 )
@@ -149,11 +150,11 @@ func (d Data) validate() error {
 	if d.Title == "" {
 		return errors.New("the report has no title: say what was compared")
 	}
-	if len(d.Results) == 0 {
+	if len(d.Rows) == 0 {
 		return errors.New("the report has no results: judge at least one method")
 	}
 	recommended := 0
-	for i, r := range d.Results {
+	for i, r := range d.Rows {
 		where := fmt.Sprintf("result %d (%s, %d bits)", i+1, r.Method, r.Bits)
 		for _, m := range []measure{
 			{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh},
@@ -164,14 +165,15 @@ func (d Data) validate() error {
 			}
 		}
 		for _, m := range []measure{
-			{"training time", r.TrainSeconds}, {"encoding time", r.EncodeMicroseconds}, {"size of an item", r.BytesPerItem},
+			{"training time", r.TrainSeconds}, {"encoding time", r.EncodeMicroseconds}, {"size of an item", float64(r.Bytes)},
 		} {
 			if !finite(m.value) || m.value < 0 {
 				return fmt.Errorf("%s: %s is %v: it should be 0 (not measured) or more", where, m.name, m.value)
 			}
 		}
-		if r.Bits < 0 || r.Kind < Method || r.Kind > Ceiling {
-			return fmt.Errorf("%s: there is no such code length or kind %d", where, r.Kind)
+		kinds := []eval.Kind{eval.KindMethod, eval.KindFloor, eval.KindCeiling}
+		if r.Bits < 0 || !slices.Contains(kinds, r.Kind) {
+			return fmt.Errorf("%s: there is no such code length or kind %q", where, r.Kind)
 		}
 		if r.Recommended {
 			recommended++
@@ -222,7 +224,6 @@ func (d Data) facts() []fact {
 	}
 	add("Data", s.Name)
 	add("Items to find", number(s.Base, ""))
-	add("Items to learn from", number(s.Train, ""))
 	add("Queries", number(s.Queries, ""))
 	add("Vector", number(s.Dim, " numbers"))
 	add("Classes", number(s.Classes, ""))
@@ -232,15 +233,15 @@ func (d Data) facts() []fact {
 
 // tiles returns the key numbers of the recommended result, compared with the best search without codes.
 func (d Data) tiles() []tile {
-	i := slices.IndexFunc(d.Results, func(r Result) bool { return r.Recommended })
+	i := slices.IndexFunc(d.Rows, func(r eval.Row) bool { return r.Recommended })
 	if i < 0 {
 		return nil
 	}
-	r := d.Results[i]
-	var plain *Result // the best without a code
-	for k, c := range d.Results {
-		if k != i && c.Kind == Ceiling && c.Bits == 0 && (plain == nil || c.MAP > plain.MAP) {
-			plain = &d.Results[k]
+	r := d.Rows[i]
+	var plain *eval.Row // the best without a code
+	for k, c := range d.Rows {
+		if k != i && c.Kind == eval.KindCeiling && c.Bits == 0 && (plain == nil || c.MAP > plain.MAP) {
+			plain = &d.Rows[k]
 		}
 	}
 	beside := func(v float64, format func(float64) string) string {
@@ -260,10 +261,10 @@ func (d Data) tiles() []tile {
 	if plain != nil {
 		tiles[0].Note, tiles[1].Note = beside(plain.MAP, formatShare), beside(plain.Precision100, formatShare)
 	}
-	if r.BytesPerItem > 0 {
-		t := tile{Value: plot.Number(r.BytesPerItem), Name: "bytes per item"}
+	if r.Bytes > 0 {
+		t := tile{Value: plot.Number(float64(r.Bytes)), Name: "bytes per item"}
 		if plain != nil {
-			t.Note = beside(plain.BytesPerItem, plot.Number)
+			t.Note = beside(float64(plain.Bytes), plot.Number)
 		}
 		tiles = append(tiles, t)
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"hashgrove/eval"
-	"hashgrove/hamming"
 	"hashgrove/report"
 )
 
@@ -65,7 +64,9 @@ func hostile() report.Data {
 func poison(v reflect.Value, evil string) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(v.String() + evil)
+		if v.Type() != reflect.TypeFor[eval.Kind]() { // any other kind is refused
+			v.SetString(v.String() + evil)
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
@@ -115,7 +116,7 @@ func TestPageIsSelfContained(t *testing.T) {
 }
 
 func TestPageLeavesOutWhatIsMissing(t *testing.T) {
-	page := string(render(t, report.Data{Title: "Bare", Results: []report.Result{{Method: "LSH", Bits: 16, MAP: 0.5}}}))
+	page := string(render(t, report.Data{Title: "Bare", Rows: []eval.Row{{Method: "LSH", Kind: eval.KindMethod, Bits: 16, MAP: 0.5}}}))
 	for _, section := range []string{
 		`id="plots"`, `id="classes"`, `id="searches"`, `id="confusions"`, "Made by this command",
 		"Encoding <span", "Mind that",
@@ -157,12 +158,12 @@ func TestBadDataIsRefused(t *testing.T) {
 		damage func(*report.Data)
 	}{
 		{"no title", func(d *report.Data) { d.Title = "" }},
-		{"no results", func(d *report.Data) { d.Results = nil }},
-		{"result 2 (LSH, 32 bits): MAP is NaN", func(d *report.Data) { d.Results[1].MAP = math.NaN() }},
-		{"precision@100 is 1.5", func(d *report.Data) { d.Results[0].Precision100 = 1.5 }},
-		{"training time is -1", func(d *report.Data) { d.Results[0].TrainSeconds = -1 }},
-		{"2 results are recommended", func(d *report.Data) { d.Results[0].Recommended = true }},
-		{"kind 9", func(d *report.Data) { d.Results[0].Kind = 9 }},
+		{"no results", func(d *report.Data) { d.Rows = nil }},
+		{"result 2 (LSH, 32 bits): MAP is NaN", func(d *report.Data) { d.Rows[1].MAP = math.NaN() }},
+		{"precision@100 is 1.5", func(d *report.Data) { d.Rows[0].Precision100 = 1.5 }},
+		{"training time is -1", func(d *report.Data) { d.Rows[0].TrainSeconds = -1 }},
+		{"2 results are recommended", func(d *report.Data) { d.Rows[0].Recommended = true }},
+		{`kind "nine"`, func(d *report.Data) { d.Rows[0].Kind = "nine" }},
 		{"search 1: the query: the picture 3 is not a PNG", func(d *report.Data) {
 			d.Searches[0].Query.PNG = []byte("GIF89a")
 		}},
@@ -231,10 +232,10 @@ func TestPlotsAreInOrder(t *testing.T) {
 // One code length has nothing to say about more bits, whatever the lengths of floors and ceilings are.
 func TestOneLengthHasNoPlotOfLengths(t *testing.T) {
 	d := small()
-	d.Results = slices.DeleteFunc(d.Results, func(r report.Result) bool { return r.Kind == report.Method && r.Bits != 32 })
+	d.Rows = slices.DeleteFunc(d.Rows, func(r eval.Row) bool { return r.Kind == eval.KindMethod && r.Bits != 32 })
 	floor := result("Sign", 784, 0.4)
-	floor.Kind = report.Floor
-	d.Results = append(d.Results, floor)
+	floor.Kind = eval.KindFloor
+	d.Rows = append(d.Rows, floor)
 	if page := string(render(t, d)); strings.Contains(page, "What more bits bring") {
 		t.Error("codes of 32 bits alone have a plot by code length")
 	}
@@ -249,11 +250,11 @@ func TestCodeLengthOfComparison(t *testing.T) {
 		{"of the recommended", func(*report.Data) {}, "at 32 bits"},
 		{"as told", func(d *report.Data) { d.Bits = 16 }, "at 16 bits"},
 		{"of most results", func(d *report.Data) {
-			d.Results[3].Recommended = false
-			d.Results = append(d.Results, result("SDH", 16, 0.5), result("ITQ", 16, 0.4))
+			d.Rows[3].Recommended = false
+			d.Rows = append(d.Rows, result("SDH", 16, 0.5), result("ITQ", 16, 0.4))
 		}, "at 16 bits"},
 		{"the longer of two", func(d *report.Data) {
-			d.Results = append(d.Results[:3], result("SDH", 32, 0.5))
+			d.Rows = append(d.Rows[:3], result("SDH", 32, 0.5))
 		}, "at 32 bits"},
 	} {
 		d := small()
@@ -286,10 +287,10 @@ func TestManyMethodsStayReadable(t *testing.T) {
 // TestManyClassesFold: hundreds of classes are there, but folded.
 func TestManyClassesFold(t *testing.T) {
 	d := small()
-	d.Results[3].Classes = nil
+	d.Rows[3].PerClass = nil
 	for i := range 397 {
 		name := "class " + string(rune('A'+i%26)) + string(rune('a'+i/26))
-		d.Results[3].Classes = append(d.Results[3].Classes, eval.Class{Name: name, MAP: float64(i%50) / 50})
+		d.Rows[3].PerClass = append(d.Rows[3].PerClass, eval.Class{Name: name, MAP: float64(i%50) / 50})
 	}
 	page := string(render(t, d))
 	if !strings.Contains(page, "<summary>377 more classes</summary>") || strings.Count(page, "class=\"bar\"") != 397+1 {
@@ -300,29 +301,12 @@ func TestManyClassesFold(t *testing.T) {
 // TestDoNotHash: the advised result may be the search without codes.
 func TestDoNotHash(t *testing.T) {
 	d := small()
-	d.Results[3].Recommended, d.Results[5].Recommended = false, true
+	d.Rows[3].Recommended, d.Rows[5].Recommended = false, true
 	page := string(render(t, d))
 	if !strings.Contains(page, "<dt>MAP of float, Euclidean</dt><dd>0.420</dd></div>") {
 		t.Error("the tiles do not show the advised search, or compare it with itself")
 	}
 	if at := strings.Index(page, "★ advised"); at < strings.Index(page, `rowgroup">Without codes`) {
 		t.Error("the advised row is not the one without codes")
-	}
-}
-
-func TestUsageOf(t *testing.T) {
-	codes := hamming.NewCodes(6, 70)
-	for _, set := range [][2]int{{0, 0}, {1, 0}, {2, 69}, {3, 0}, {5, 69}} { // codes: 0 1 3 alike, 2 5 alike, 4 alone
-		codes.SetBit(set[0], set[1], true)
-	}
-	u := report.UsageOf(codes)
-	if want := []report.Bucket{{1, 1}, {2, 1}, {3, 1}}; !reflect.DeepEqual(u.Buckets, want) {
-		t.Errorf("buckets %v, want %v", u.Buckets, want)
-	}
-	if len(u.Ones) != 70 || u.Ones[0] != 0.5 || u.Ones[69] != 2.0/6 || u.Ones[1] != 0 {
-		t.Errorf("shares of ones %v", u.Ones)
-	}
-	if u := report.UsageOf(hamming.Codes{}); u.Buckets != nil || u.Ones != nil {
-		t.Errorf("no codes have the usage %v", u)
 	}
 }

@@ -34,13 +34,13 @@ func small() report.Data {
 		},
 		Advice:   []string{"Use FastHash with 32 bits.", "It finds more than float search and needs a 784th of the memory."},
 		Warnings: []string{"the base has only 12 distinct codes", "the base has only 12 distinct codes"},
-		Results: []report.Result{
+		Rows: []eval.Row{
 			result("LSH", 16, 0.30), result("LSH", 32, 0.35),
 			supervised(result("FastHash", 16, 0.71)), recommended(supervised(result("FastHash", 32, 0.75))),
-			{Method: "random codes", Kind: report.Floor, Bits: 32, MAP: 0.1, Precision100: 0.1, PRArea: 0.1},
-			{Method: "float, Euclidean", Kind: report.Ceiling, MAP: 0.42, Precision100: 0.7, PRArea: 0.4, BytesPerItem: 3136},
+			{Method: "random codes", Kind: eval.KindFloor, Bits: 32, MAP: 0.1, Precision100: 0.1, PRArea: 0.1},
+			{Method: "float, Euclidean", Kind: eval.KindCeiling, MAP: 0.42, Precision100: 0.7, PRArea: 0.4, Bytes: 3136},
 		},
-		Searches: []report.Search{{
+		Searches: []report.Example{{
 			Method: "FastHash, 32 bits",
 			Query:  report.Picture{PNG: dot, Name: "3", Label: "shirt"},
 			Hits: []report.Hit{
@@ -49,18 +49,18 @@ func small() report.Data {
 			},
 		}},
 		Confusions: report.Confusions{
-			Method: "FastHash, 32 bits", Top: 100, Pairs: []report.Confusion{{Query: "shirt", Found: "coat", Share: 0.212}},
+			Method: "FastHash, 32 bits", Top: 100, Pairs: []eval.Confusion{{Query: "shirt", Found: "coat", Share: 0.212}},
 		},
 	}
 }
 
 // result invents a method of a given MAP with curves that fit it.
-func result(name string, bits int, quality float64) report.Result {
-	r := report.Result{
-		Method: name, Bits: bits, MAP: quality, MAPLow: quality - 0.02, MAPHigh: quality + 0.02,
+func result(name string, bits int, quality float64) eval.Row {
+	r := eval.Row{
+		Method: name, Kind: eval.KindMethod, Bits: bits, MAP: quality, MAPLow: quality - 0.02, MAPHigh: quality + 0.02,
 		Precision100: quality + 0.05, PRArea: quality - 0.04, UnseenMAP: quality / 2,
 		TrainSeconds: 40 * quality * quality * quality, EncodeMicroseconds: 90 * quality,
-		BytesPerItem: float64(bits / 8), DistinctCodes: int(6000 * (1 - quality)),
+		Bytes: bits / 8, DistinctCodes: int(6000 * (1 - quality)),
 	}
 	for radius := range bits + 1 {
 		recall := 1 - math.Pow(1-float64(radius)/float64(bits), 2.2)
@@ -69,24 +69,25 @@ func result(name string, bits int, quality float64) report.Result {
 	}
 	for k := 1; k <= 2000; k += 1 + k/8 {
 		falling := 1 - 0.4*(1-quality)*float64(k)/2000 - 0.05*math.Log10(float64(k))
-		r.Retrieved = append(r.Retrieved, eval.CurvePoint{Rank: k, Precision: max(0.1, (quality+0.12)*falling)})
+		r.PrecisionCurve = append(r.PrecisionCurve, eval.CurvePoint{Rank: k, Precision: max(0.1, (quality+0.12)*falling)})
 	}
 	for b := range bits {
 		r.Usage.Ones = append(r.Usage.Ones, 0.5+0.4*(1-quality)*math.Sin(float64(b*b)))
 	}
-	r.Usage.Buckets = []report.Bucket{
-		{1, int(3000 * (1 - quality))}, {2, 300}, {5, 100}, {40, 20}, {300, int(8 * quality)},
+	r.Usage.Buckets = []eval.Bucket{
+		{Size: 1, Codes: int(3000 * (1 - quality))}, {Size: 2, Codes: 300}, {Size: 5, Codes: 100}, {Size: 40, Codes: 20},
+		{Size: 300, Codes: int(8 * quality)},
 	}
 	for i, name := range fashion.Names {
 		m := min(quality*(0.75+0.06*float64((i*7+len(r.Method))%10)), 0.99)
-		r.Classes = append(r.Classes, eval.Class{
+		r.PerClass = append(r.PerClass, eval.Class{
 			Name: name, Number: int32(i), Queries: 100, Base: 600, MAP: m, Precision100: min(m+0.05, 1),
 		})
 	}
 	return r
 }
 
-func supervised(r report.Result) report.Result {
+func supervised(r eval.Row) eval.Row {
 	r.Supervised = true
 	for b := range r.Bits {
 		r.Objective = append(r.Objective, 0.42+0.5*(1.02-r.MAP)*math.Exp(-float64(b)/9))
@@ -94,7 +95,7 @@ func supervised(r report.Result) report.Result {
 	return r
 }
 
-func recommended(r report.Result) report.Result {
+func recommended(r eval.Row) eval.Row {
 	r.Recommended = true
 	return r
 }
@@ -123,7 +124,7 @@ func large(t *testing.T) report.Data {
 	d.Warnings = []string{
 		"the order of ties moves MAP of a classifier's classes by 0.12: compare with others only by expected values",
 	}
-	d.Results, d.Searches = nil, nil
+	d.Rows, d.Searches = nil, nil
 	for i, bits := range []int{16, 32, 64, 128} {
 		up := 0.04 * float64(i)
 		for _, m := range []struct {
@@ -141,28 +142,28 @@ func large(t *testing.T) report.Data {
 				r = supervised(r)
 			}
 			r.Recommended = m.name == "FastHash" && bits == 64
-			d.Results = append(d.Results, r)
+			d.Rows = append(d.Rows, r)
 		}
 		random := result("random codes", bits, 0.12)
-		random.Kind, random.Classes = report.Floor, nil
+		random.Kind, random.PerClass = eval.KindFloor, nil
 		random.UnseenMAP, random.TrainSeconds, random.EncodeMicroseconds = 0, 0, 0
 		class := supervised(result("a classifier's classes", bits, 0.7))
-		class.Kind, class.Objective = report.Ceiling, nil
-		d.Results = append(d.Results, random, class)
+		class.Kind, class.Objective = eval.KindCeiling, nil
+		d.Rows = append(d.Rows, random, class)
 	}
 	float := result("plain vectors", 0, 0.43)
-	float.Kind, float.BytesPerItem = report.Ceiling, 3136
+	float.Kind, float.Bytes = eval.KindCeiling, 3136
 	float.TrainSeconds, float.EncodeMicroseconds, float.DistinctCodes = 0, 0, 0
-	float.MAPLow, float.MAPHigh, float.Usage = 0, 0, report.Usage{}
+	float.MAPLow, float.MAPHigh, float.Usage = 0, 0, eval.Usage{}
 	float.PRCurve = result("", 64, 0.43).PRCurve
-	d.Results = append(d.Results, float)
+	d.Rows = append(d.Rows, float)
 
 	base, query := fashion.Train(), fashion.Query()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, method := range []string{"FastHash, 64 bits", "LSH, 64 bits"} {
 		for q := range 4 {
 			class := query.Class[q*3]
-			s := report.Search{Method: method, Query: report.Picture{
+			s := report.Example{Method: method, Query: report.Picture{
 				PNG: picture(t, query.X.Row(q*3)), Name: fmt.Sprint(q * 3), Label: fashion.Names[class],
 			}}
 			for at := rng.IntN(3000); len(s.Hits) < 10; at++ {
@@ -177,7 +178,7 @@ func large(t *testing.T) report.Data {
 			d.Searches = append(d.Searches, s)
 		}
 	}
-	d.Confusions = report.Confusions{Method: "FastHash, 64 bits", Top: 100, Pairs: []report.Confusion{
+	d.Confusions = report.Confusions{Method: "FastHash, 64 bits", Top: 100, Pairs: []eval.Confusion{
 		{Query: "shirt", Found: "T-shirt", Share: 0.181}, {Query: "shirt", Found: "coat", Share: 0.122},
 		{Query: "coat", Found: "pullover", Share: 0.097},
 		{Query: "pullover", Found: "shirt", Share: 0.081}, {Query: "sneaker", Found: "ankle boot", Share: 0.044}}}

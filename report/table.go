@@ -34,35 +34,35 @@ type cell struct {
 // column is one measure of the table. Columns that no result fills are left out.
 type column struct {
 	Head, Unit string
-	value      func(Result) float64
+	value      func(eval.Row) float64
 	text       func(float64) string
 	less       bool // smaller is better
 	even       bool // 0 is a number, not a missing value
 }
 
 var columns = []column{
-	{"MAP", "", func(r Result) float64 { return r.MAP }, formatShare, false, true},
-	{"Precision", "@100", func(r Result) float64 { return r.Precision100 }, formatShare, false, true},
-	{"PR area", "", func(r Result) float64 { return r.PRArea }, formatShare, false, true},
-	{"MAP of unseen", "classes", func(r Result) float64 { return r.UnseenMAP }, formatShare, false, false},
-	{"Training", "s", func(r Result) float64 { return r.TrainSeconds }, formatQuantity, true, false},
-	{"Encoding", "µs/vector", func(r Result) float64 { return r.EncodeMicroseconds }, formatQuantity, true, false},
-	{"Size", "bytes/item", func(r Result) float64 { return r.BytesPerItem }, plot.Number, true, false},
-	{"Distinct", "codes", func(r Result) float64 { return float64(r.DistinctCodes) }, plot.Number, false, false},
+	{"MAP", "", func(r eval.Row) float64 { return r.MAP }, formatShare, false, true},
+	{"Precision", "@100", func(r eval.Row) float64 { return r.Precision100 }, formatShare, false, true},
+	{"PR area", "", func(r eval.Row) float64 { return r.PRArea }, formatShare, false, true},
+	{"MAP of unseen", "classes", func(r eval.Row) float64 { return r.UnseenMAP }, formatShare, false, false},
+	{"Training", "s", func(r eval.Row) float64 { return r.TrainSeconds }, formatQuantity, true, false},
+	{"Encoding", "µs/vector", func(r eval.Row) float64 { return r.EncodeMicroseconds }, formatQuantity, true, false},
+	{"Size", "bytes/item", func(r eval.Row) float64 { return float64(r.Bytes) }, plot.Number, true, false},
+	{"Distinct", "codes", func(r eval.Row) float64 { return float64(r.DistinctCodes) }, plot.Number, false, false},
 }
 
 // columns returns the columns that at least one result has a number for.
 func (d Data) columns() []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
-		return !c.even && !slices.ContainsFunc(d.Results, func(r Result) bool { return c.value(r) != 0 })
+		return !c.even && !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return c.value(r) != 0 })
 	})
 }
 
 // groups returns the results by code length, shortest codes first and results without a code last; within each group
 // the best comes first.
 func (d Data) groups(columns []column) []group {
-	rows := slices.Clone(d.Results)
-	slices.SortStableFunc(rows, func(a, b Result) int {
+	rows := slices.Clone(d.Rows)
+	slices.SortStableFunc(rows, func(a, b eval.Row) int {
 		if (a.Bits == 0) != (b.Bits == 0) {
 			return cmp.Compare(b.Bits, a.Bits)
 		}
@@ -79,7 +79,7 @@ func (d Data) groups(columns []column) []group {
 			g.Name = "Without codes"
 		}
 		for _, r := range rows[:n] {
-			g.Rows = append(g.Rows, r.row(rows[:n], columns))
+			g.Rows = append(g.Rows, newTableRow(r, rows[:n], columns))
 		}
 		groups = append(groups, g)
 		rows = rows[n:]
@@ -87,12 +87,12 @@ func (d Data) groups(columns []column) []group {
 	return groups
 }
 
-func (r Result) row(rivals []Result, columns []column) tableRow {
+func newTableRow(r eval.Row, rivals []eval.Row, columns []column) tableRow {
 	t := tableRow{Method: r.Method, Recommended: r.Recommended, Supervision: "none"}
 	switch {
-	case r.Kind == Floor:
+	case r.Kind == eval.KindFloor:
 		t.Mark = "floor"
-	case r.Kind == Ceiling:
+	case r.Kind == eval.KindCeiling:
 		t.Mark = "ceiling"
 	}
 	if r.Supervised {
@@ -104,9 +104,9 @@ func (r Result) row(rivals []Result, columns []column) tableRow {
 			t.Cells = append(t.Cells, cell{Text: "–"})
 			continue
 		}
-		t.Cells = append(t.Cells, cell{Text: c.text(v), Best: r.isBest(c, rivals)})
+		t.Cells = append(t.Cells, cell{Text: c.text(v), Best: isBest(r, c, rivals)})
 	}
-	if low, high := r.mapBounds(); formatShare(low) != formatShare(high) {
+	if low, high := mapBounds(r); formatShare(low) != formatShare(high) {
 		t.Cells[0].Note = formatShare(low) + "–" + formatShare(high)
 	}
 	return t
@@ -114,15 +114,15 @@ func (r Result) row(rivals []Result, columns []column) tableRow {
 
 // isBest reports whether no other method of the group is better. Floors and ceilings do not compete, and a column in
 // which all methods are equal has no best.
-func (r Result) isBest(c column, rivals []Result) bool {
+func isBest(r eval.Row, c column, rivals []eval.Row) bool {
 	own := c.value(r)
-	if r.Kind != Method || r.Bits == 0 {
+	if r.Kind != eval.KindMethod || r.Bits == 0 {
 		return false
 	}
 	differ := false
 	for _, o := range rivals {
 		v := c.value(o)
-		if o.Kind != Method || v == 0 && !c.even {
+		if o.Kind != eval.KindMethod || v == 0 && !c.even {
 			continue
 		}
 		if c.less && v < own || !c.less && v > own {
@@ -168,10 +168,10 @@ type classRow struct {
 // table for the worst classes and one, collapsed, for the rest.
 func (d Data) classes() []classTable {
 	const most, open = 6, 20
-	var methods []Result
+	var methods []eval.Row
 	for _, m := range d.curveResults() {
-		if len(m.Classes) > 0 && len(methods) < most {
-			methods = append(methods, m.Result)
+		if len(m.PerClass) > 0 && len(methods) < most {
+			methods = append(methods, m.Row)
 		}
 	}
 	if len(methods) == 0 {
@@ -185,7 +185,7 @@ func (d Data) classes() []classTable {
 		{"MAP by class of the query, worst class first", names, nil},
 		{"MAP by class of the query, continued", names, nil},
 	}
-	rows := slices.Clone(methods[0].Classes)
+	rows := slices.Clone(methods[0].PerClass)
 	slices.SortStableFunc(rows, func(a, b eval.Class) int {
 		return cmp.Or(cmp.Compare(a.MAP, b.MAP), cmp.Compare(a.Name, b.Name))
 	})
@@ -197,12 +197,12 @@ func (d Data) classes() []classTable {
 		}
 		best, at := -1.0, 0
 		for k, m := range methods {
-			j := slices.IndexFunc(m.Classes, func(o eval.Class) bool { return o.Name == c.Name })
+			j := slices.IndexFunc(m.PerClass, func(o eval.Class) bool { return o.Name == c.Name })
 			if j < 0 {
 				r.Cells = append(r.Cells, cell{Text: "–"})
 				continue
 			}
-			v := m.Classes[j].MAP
+			v := m.PerClass[j].MAP
 			r.Cells = append(r.Cells, cell{Text: formatShare(v)})
 			if v > best {
 				best, at = v, k

@@ -30,8 +30,9 @@ type Data struct {
 	Digest   [32]byte
 	digested bool
 
-	Warnings []string // doubts in sentences
-	Dropped  []int    // rows left out, as the files count them, ascending
+	Warnings         []string // doubts in sentences
+	TrainingWarnings []string // those of Warnings that matter only to learning: constant columns, classes of one row
+	Dropped          []int    // rows left out, as the files count them, ascending
 }
 
 // ScanOptions says what Scan does besides. The zero value does nothing besides.
@@ -208,11 +209,15 @@ func (d *Data) warn() {
 	if d.Bad > 0 {
 		say("%s left out; the first: %v", many(d.Bad, "bad row was", "bad rows were"), d.BadExamples[0])
 	}
+	sayOfTraining := func(format string, args ...any) {
+		say(format, args...)
+		d.TrainingWarnings = append(d.TrainingWarnings, d.Warnings[len(d.Warnings)-1])
+	}
 	switch n := len(d.Constant); {
 	case n == d.Dim() && d.Rows > 1:
 		say("all rows are equal")
 	case n > 0 && d.Rows > 1:
-		say("%d of %s constant", n, many(d.Dim(), "column is", "columns are"))
+		sayOfTraining("%d of %s constant", n, many(d.Dim(), "column is", "columns are"))
 	}
 	if d.Labels != nil {
 		single := 0
@@ -222,7 +227,7 @@ func (d *Data) warn() {
 			}
 		}
 		if single > 0 {
-			say("%d of %s a single row", single, many(len(d.Labels.Names), "class has", "classes have"))
+			sayOfTraining("%d of %s a single row", single, many(len(d.Labels.Names), "class has", "classes have"))
 		}
 	}
 	if d.Tags != nil {

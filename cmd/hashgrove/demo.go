@@ -13,9 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/compare"
+	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/internal/fashion"
 	"hashgrove/internal/machine"
+	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/picture"
 	"hashgrove/vectors"
@@ -76,9 +78,9 @@ func (c *demoCommand) run(ctx context.Context) error {
 		return err
 	}
 	o := compare.Options{
-		Methods: demoMethods, Bits: demoBits(c.bits), Unseen: -1, Seed: c.seed, Threads: c.threads,
-		Each: func(method string, bits int, m *model.Model) {
-			if method == "fasthash" && bits == c.bits {
+		Methods: compare.Quick, Bits: demoBits(c.bits), Unseen: -1, Seed: c.seed, Threads: c.threads,
+		Each: func(name string, bits int, m *model.Model) {
+			if name == method.FastHash && bits == c.bits {
 				c.model = m
 			}
 		},
@@ -105,16 +107,13 @@ func (c *demoCommand) run(ctx context.Context) error {
 	if err := c.writeReport(result, data, page, c.report.Report); err != nil {
 		return err
 	}
-	c.fill(result)
+	c.addMethods(result)
 	c.report.Seconds = time.Since(began).Seconds()
 	if c.json {
 		return c.printJSON(c.report)
 	}
 	return c.print(ctx)
 }
-
-// demoMethods are quick enough for a demo.
-var demoMethods = []string{"fasthash", "sdh", "cca-itq", "pca-itq", "lsh"}
 
 // demoBits are the lengths that the report compares: shorter ones cost FastHash nothing.
 func demoBits(bits int) []int {
@@ -145,14 +144,20 @@ func (c *demoCommand) data(ctx context.Context) (*compare.Data, error) {
 	return d, nil
 }
 
-// fill takes the rows that the demo shows, with names for people.
-func (c *demoCommand) fill(r *compare.Result) {
-	names := map[string]string{
-		"fasthash": "FastHash", "sdh": "SDH", "cca-itq": "CCA+ITQ", "pca-itq": "PCA-ITQ", "lsh": "LSH", "random": "random codes", "classifier-onehot": "classifier", "float-euclidean": "plain pixels",
-	}
+// demoMarks are the floors and ceilings that the demo shows, with its names for them.
+var demoMarks = map[string]string{
+	"random": "random codes", "classifier-onehot": "classifier", "float-euclidean": "plain pixels",
+}
+
+// addMethods takes the rows that the demo shows, with names for people.
+func (c *demoCommand) addMethods(r *compare.Result) {
 	for _, row := range r.Rows {
-		name, ok := names[row.Method]
-		if !ok || row.Kind != compare.Ceiling && row.Bits != c.bits {
+		name := demoMarks[row.Method]
+		if row.Kind == eval.KindMethod {
+			about, _ := method.Describe(row.Method)
+			name = about.Title
+		}
+		if name == "" || row.Kind != eval.KindCeiling && row.Bits != c.bits {
 			continue
 		}
 		m := demoMethod{name, row.Bits, row.MAP, row.Precision100, row.TrainSeconds, row.EncodeMicroseconds}

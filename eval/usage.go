@@ -1,4 +1,4 @@
-package report
+package eval
 
 import (
 	"slices"
@@ -6,7 +6,19 @@ import (
 	"hashgrove/hamming"
 )
 
-// UsageOf counts how the codes use their bits: items for each distinct code, and ones for each bit.
+// Usage describes how the codes of the base use their bits.
+type Usage struct {
+	Buckets []Bucket  // of rising size
+	Ones    []float64 // by bit: share of items in which it is 1
+}
+
+// Bucket counts the distinct codes that are shared by a given number of items.
+type Bucket struct {
+	Size  int // items with one and the same code
+	Codes int // distinct codes with that number of items
+}
+
+// UsageOf counts the items of each distinct code and the ones of each bit.
 func UsageOf(codes hamming.Codes) Usage {
 	n := codes.Len()
 	if n == 0 {

@@ -1,0 +1,76 @@
+package eval
+
+// Kind distinguishes methods from the reference points that they are measured against.
+type Kind string
+
+// The kinds of rows.
+const (
+	KindMethod  Kind = "method"
+	KindFloor   Kind = "floor"   // what trivial codes reach: random codes, signs of the centred features
+	KindCeiling Kind = "ceiling" // not a code of the requested length: float search, the output of a classifier
+)
+
+// Row is one method at one code length in a comparison. UnseenMAP and the numbers from TrainSeconds on are optional: 0
+// means that the number is missing.
+type Row struct {
+	Method      string `json:"method"`
+	Kind        Kind   `json:"kind"`
+	Supervised  bool   `json:"supervised"`
+	Bits        int    `json:"bits"` // of a code; of a float vector, 32 for each dimension
+	Bytes       int    `json:"bytes_per_item"`
+	Error       string `json:"error,omitempty"` // why there are no numbers
+	Recommended bool   `json:"recommended"`     // at most one row of a comparison
+
+	MAP          float64 `json:"map"` // expected over the order of ties, as in Report
+	MAPLow       float64 `json:"map_low"`
+	MAPHigh      float64 `json:"map_high"`
+	Precision100 float64 `json:"precision_100"`
+	PRArea       float64 `json:"pr_area"`
+	MAP10000     float64 `json:"map_10000"` // the paper's convention
+	PRArea10000  float64 `json:"pr_area_10000"`
+	UnseenMAP    float64 `json:"unseen_map"` // among classes that training did not see
+
+	TrainSeconds       float64 `json:"train_seconds"`
+	EncodeMicroseconds float64 `json:"encode_microseconds"` // for one vector on one core
+	SearchMicroseconds float64 `json:"search_microseconds"` // to compare one query with the whole base on one core
+	DistinctCodes      int     `json:"distinct_codes"`
+	LargestBucket      int     `json:"largest_bucket"`
+
+	PerClass       []Class      `json:"per_class,omitempty"`
+	PRCurve        []PRPoint    `json:"pr_curve,omitempty"`
+	PrecisionCurve []CurvePoint `json:"precision_curve,omitempty"` // precision against items retrieved
+	Objective      []float64    `json:"objective,omitempty"`       // of FastHash after each bit, from bit 1
+	Searches       []Search     `json:"searches,omitempty"`
+	Confusions     []Confusion  `json:"confusions,omitempty"`
+	Warnings       []string     `json:"warnings,omitempty"`
+	Usage          Usage        `json:"-"`
+}
+
+// Search is one query and the base items nearest to it, by row; distances are in bits.
+type Search struct {
+	Query     int   `json:"query"`
+	Items     []int `json:"items"`
+	Distances []int `json:"distances"`
+}
+
+// Confusion is the share of a class among the nearest items of queries of another class, from 0 to 1.
+type Confusion struct {
+	Query string  `json:"query"`
+	Found string  `json:"found"`
+	Share float64 `json:"share"`
+}
+
+// Fill copies the measures of the report into a row. Precision100 is that of the largest rank in Report.Precision up to 100.
+func (r *Report) Fill(row *Row) {
+	row.MAP, row.MAPLow, row.MAPHigh = r.MAP, r.MAPLow, r.MAPHigh
+	largest := 0
+	for k, p := range r.Precision {
+		if k > largest && k <= 100 {
+			largest, row.Precision100 = k, p
+		}
+	}
+	row.PRArea, row.MAP10000, row.PRArea10000 = r.PRArea, r.MAP10000, r.PRArea10000
+	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
+	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints
+	row.Warnings = r.Warnings
+}

@@ -1,0 +1,161 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"hashgrove/eval"
+	"hashgrove/fasthash"
+	"hashgrove/method"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+func TestValuesComeBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "value-"+Key("value", 1)+".json")
+	if _, ok := Load[[]int](path); ok {
+		t.Error("a value that nobody saved was loaded")
+	}
+	want := []int{3, 1, 2}
+	if err := Save(path, want); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := Load[[]int](path); !ok || !slices.Equal(got, want) {
+		t.Errorf("loaded %v, want %v", got, want)
+	}
+	if err := os.WriteFile(path, []byte("[3, 1"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := Load[[]int](path); ok || got != nil {
+		t.Errorf("a damaged file was loaded as %v", got)
+	}
+	if Key("a", 1) == Key("a", 2) || Key("a", 1) != Key("a", 1) || len(Key()) != 24 {
+		t.Error("keys do not tell their inputs apart")
+	}
+}
+
+func TestPanicIsAnError(t *testing.T) {
+	err := Protect("ksh", func() error { panic("index out of range\nstack") })
+	if err == nil || err.Error() != "internal error in method ksh: index out of range" {
+		t.Errorf("a panic became %v", err)
+	}
+	want := errors.New("no")
+	if err := Protect("ksh", func() error { return want }); err != want {
+		t.Errorf("an error became %v", err)
+	}
+}
+
+// blobs are rows of three classes.
+func blobs(t *testing.T, seed uint64, rows int) *supervision.Data {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	table := vectors.Table{X: vectors.Matrix{Rows: rows, Cols: 4}}
+	for i := range rows {
+		for j := range 4 {
+			table.X.Data = append(table.X.Data, float32(rng.NormFloat64())+float32(3*(i%3)*(j%2)))
+		}
+		table.Labels = append(table.Labels, string(rune('a'+i%3)))
+	}
+	d, err := supervision.Scan(context.Background(), table, supervision.ScanOptions{Digest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// An interrupted training resumes to the same model, and its time counts.
+func TestInterruptedTrainingResumes(t *testing.T) {
+	d := blobs(t, 1, 90)
+	o := method.Options{Bits: 6, FastHash: fasthash.Options{}}
+	o.FastHash.Trees.Rounds = 5
+	whole, err := Train(context.Background(), method.FastHash, d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := whole.Seconds(3), whole.Seconds(6); !(0 < a && a < b) || whole.Resumed != 0 {
+		t.Errorf("%v s for 3 bits and %v s for 6, %d resumed", a, b, whole.Resumed)
+	}
+	checkpoint := filepath.Join(t.TempDir(), "model.ckpt")
+	ctx, cancel := context.WithCancel(context.Background())
+	o.Run = fasthash.Run{Checkpoint: checkpoint, Progress: func(b fasthash.Bit) {
+		if b.Bit == 4 {
+			cancel()
+		}
+	}}
+	if _, err := Train(ctx, method.FastHash, d, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted with %v", err)
+	}
+	o.Run.Progress = nil
+	resumed, err := Train(context.Background(), method.FastHash, d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resumed.Resumed < 3 || resumed.Model.Fingerprint() != whole.Model.Fingerprint() {
+		t.Errorf("%d bits were resumed, to another model or not", resumed.Resumed)
+	}
+	for i, s := range resumed.times.Seconds {
+		if s <= 0 {
+			t.Errorf("the time of bit %d is lost", i+1)
+		}
+	}
+	if err := Discard(checkpoint); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(checkpoint + "*"); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestUnknownTimesAreTheMean(t *testing.T) {
+	var c clock
+	if c.until(3) != 0 {
+		t.Error("a clock that knows nothing tells a time")
+	}
+	c.times.Seconds = []float64{2, 0, 4}
+	for bits, want := range []float64{0, 2, 5, 9, 12} {
+		if got := c.until(bits); got != want {
+			t.Errorf("%d bits took %v s, want %v", bits, got, want)
+		}
+	}
+}
+
+// Codes do not depend on whether the rows are in memory, and are judged as eval judges them.
+func TestBenchJudgesTheCodes(t *testing.T) {
+	base, queries := blobs(t, 1, 60), blobs(t, 2, 30)
+	lsh, err := Train(context.Background(), "lsh", base, method.Options{Bits: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bench, err := NewBench(base, queries, eval.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes, err := bench.Encode(context.Background(), ModelCoder(lsh.Model))
+	if err != nil {
+		t.Fatal(err)
+	}
+	streamed := *base
+	streamed.Source = model.Through(base.Source, 1)
+	if _, ok := Vectors(&streamed); ok {
+		t.Fatal("the stream is in memory: this test cannot fail")
+	}
+	again, err := ModelCoder(lsh.Model)(context.Background(), &streamed, 1)
+	if err != nil || !slices.Equal(again.Data, codes.Base.Data) || codes.Seconds <= 0 {
+		t.Errorf("streamed rows have other codes (%v), or no time was taken", err)
+	}
+	got, err := bench.Judge(context.Background(), codes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := eval.ByClass(queries.Labels.Class, base.Labels.Class)
+	want, err := eval.Retrieval(context.Background(), codes.Queries, codes.Base, truth, eval.Options{})
+	if err != nil || got.MAP != want.MAP || got.MAP < 0.4 {
+		t.Errorf("MAP %v, want %v (%v)", got.MAP, want.MAP, err)
+	}
+}
