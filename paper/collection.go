@@ -43,7 +43,7 @@ var cifar10 = collection{
 				paths[i] = filepath.Join(lab.Data, "cifar10", paths[i])
 			}
 			var err error
-			s.digest, err = digest(paths...)
+			s.digest, err = fileDigest(paths...)
 			s.open = func() (vectors.Source, error) { return dataset.Open(dataset.Spec{Paths: paths, Format: "cifar10"}) }
 			return s, err
 		}
@@ -69,7 +69,7 @@ func (lab *Lab) open(c collection) (base, queries split, err error) {
 	}
 	part := func(name, digest string, p func() fashion.Part, n int) split {
 		return split{
-			name: lab.begin(c) + name, digest: digest, shape: picture.Shape{Width: 28, Height: 28, Channels: 1},
+			name: lab.filePrefix(c) + name, digest: digest, shape: picture.Shape{Width: 28, Height: 28, Channels: 1},
 			open: func() (vectors.Source, error) { return builtin(p(), n, c.tagged), nil },
 		}
 	}
@@ -80,8 +80,8 @@ func (lab *Lab) open(c collection) (base, queries split, err error) {
 	return part("base", kind+" 400", fashion.Train, 400), part("queries", kind+" 100", fashion.Query, 100), nil
 }
 
-// begin is how the names of a collection's files begin. Short runs share theirs.
-func (lab *Lab) begin(c collection) string {
+// filePrefix is how the names of a collection's files begin. Short runs share theirs.
+func (lab *Lab) filePrefix(c collection) string {
 	if !lab.Short {
 		return c.prefix
 	}

@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"hashgrove/internal/section"
+	"hashgrove/internal/trial"
 )
 
 // Experiment is one table or figure.
@@ -31,11 +30,16 @@ type Experiment struct {
 }
 
 // All are the experiments: those of each data set in the order of the paper, then what stands in for the largest.
-var All = slices.Concat([]Experiment{CIFAR10Features}, of(cifar10), of(iaprTC12), of(espGame), of(mirFlickr), []Experiment{SUN397, step1(sun397), SUN397Size, step1(sizes)})
+var All = slices.Concat(
+	[]Experiment{cifar10Features}, experimentsOn(cifar10), experimentsOn(iaprTC12), experimentsOn(espGame),
+	experimentsOn(mirFlickr), []Experiment{sun397Methods, step1Table(sun397), sun397Size, step1Table(sizes)},
+)
 
-// of are the experiments that the paper has for a data set.
-func of(c collection) []Experiment {
-	return []Experiment{anchors(c), step1(c), methods(c), reduced(c), longCodes(c), steps(c), retrieval(c), unsupervised(c)}
+// experimentsOn lists the experiments that the paper makes on a data set.
+func experimentsOn(c collection) []Experiment {
+	return []Experiment{
+		kshTable(c), step1Table(c), methodsTable(c), pcaTable(c), bitsTable(c), inferenceFigure(c), curvesFigure(c), unsupervisedFigure(c),
+	}
 }
 
 // Find returns the experiment of the given name.
@@ -67,58 +71,51 @@ type Lab struct {
 // errNotRun is the error of a stage that an idle lab would have to make.
 var errNotRun = errors.New("not run yet")
 
-// key is the digest of the inputs of a stage.
-func key(inputs ...any) string {
-	b, err := json.Marshal(inputs)
-	if err != nil {
-		panic("paper: inputs of a stage do not marshal: " + err.Error())
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:12])
-}
+// path is where a stage leaves its file, without the ending. The name is for people; the key tells stages apart.
+func (lab *Lab) path(name, key string) string { return filepath.Join(lab.Cache, name+"-"+key) }
 
-// file is a stage that leaves a file: it is made once for its key. The name is for people.
+// file is a stage that leaves a file: it is made once for its key.
 func (lab *Lab) file(name, key, suffix string, make func(path string) error) (string, error) {
-	path := filepath.Join(lab.Cache, name+"-"+key+suffix)
-	if _, err := os.Stat(path); err == nil {
-		lab.Say("%s: in the cache", name)
-		return path, nil
-	}
-	if lab.idle {
-		return "", errNotRun
-	}
-	if err := os.MkdirAll(lab.Cache, 0o777); err != nil {
-		return "", err
-	}
-	began := time.Now()
-	if err := make(path); err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	lab.Say("%s: %.1f s", name, time.Since(began).Seconds())
-	return path, nil
+	path := lab.path(name, key) + suffix
+	_, err := os.Stat(path)
+	return path, lab.stage(name, err == nil, func() error { return make(path) })
 }
 
 // value is a stage that leaves a small value.
-func value[T any](lab *Lab, name, key string, make func() (T, error)) (v T, err error) {
-	path, err := lab.file(name, key, ".json", func(path string) error {
-		v, err := make()
-		if err != nil {
+func value[T any](lab *Lab, name, key string, make func() (T, error)) (T, error) {
+	path := lab.path(name, key) + ".json"
+	v, cached := trial.Load[T](path)
+	err := lab.stage(name, cached, func() (err error) {
+		if v, err = make(); err != nil {
 			return err
 		}
-		return section.WriteFile(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
+		return trial.Save(path, v)
 	})
-	if err != nil {
-		return v, err
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return v, err
-	}
-	return v, json.Unmarshal(b, &v)
+	return v, err
 }
 
-// digest is the digest of files, to tell inputs apart by what is in them.
-func digest(paths ...string) (string, error) {
+// stage makes what is not in the cache, and reports it.
+func (lab *Lab) stage(name string, cached bool, make func() error) error {
+	if cached {
+		lab.Say("%s: in the cache", name)
+		return nil
+	}
+	if lab.idle {
+		return errNotRun
+	}
+	if err := os.MkdirAll(lab.Cache, 0o777); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := make(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	lab.Say("%s: %.1f s", name, time.Since(began).Seconds())
+	return nil
+}
+
+// fileDigest is the digest of the contents of files.
+func fileDigest(paths ...string) (string, error) {
 	h := sha256.New()
 	for _, path := range paths {
 		f, err := os.Open(path)
@@ -134,10 +131,13 @@ func digest(paths ...string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// missing says what to do about a file of a data set that is not there; other errors stay as they are.
+// ErrMissing is the error of an experiment whose data set is not there.
+var ErrMissing = errors.New("the data set is incomplete")
+
+// missing is ErrMissing with the file for an error that says that it does not exist; other errors stay as they are.
 func missing(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not there; put the data set where --data says (see \"hashgrove help experiment\")", path)
+		return fmt.Errorf("%s is not there: %w", path, ErrMissing)
 	}
 	return err
 }

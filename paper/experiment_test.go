@@ -103,7 +103,7 @@ func TestNamesDiffer(t *testing.T) {
 
 // small is a table of three quick rows, one of which cannot be.
 func small(ctx context.Context, lab *Lab) (*Table, error) {
-	rows := []row{other(codebook(800), 200, "lsh", method.Options{}, paperRow{}), other(codebook(800), 200, "nothing", method.Options{}, paperRow{}), other(codebook(800), 200, "splh", method.Options{}, paperRow{})}
+	rows := []row{methodRow(codebook(800), 200, "lsh", method.Options{}, paperRow{}), methodRow(codebook(800), 200, "nothing", method.Options{}, paperRow{}), methodRow(codebook(800), 200, "splh", method.Options{}, paperRow{})}
 	return lab.table(ctx, cifar10, "Small", "", rows)
 }
 
@@ -122,7 +122,7 @@ func TestAFailedRowLeavesTheOthers(t *testing.T) {
 		}
 	}
 	fault := lab.attempt(context.Background(), "lsh", func(*Lab) error { panic("slip\nstack") })
-	if fault == nil || fault.Error() != "a fault of the method: slip" {
+	if fault == nil || fault.Error() != "internal error in method lsh: slip" {
 		t.Errorf("a panic became %v", fault)
 	}
 }
@@ -180,20 +180,20 @@ func TestInterruptionKeepsRows(t *testing.T) {
 }
 
 func TestPeakIsForgotten(t *testing.T) {
-	if peak() == 0 {
+	if peakMemory() == 0 {
 		t.Skip("this system does not tell the peak")
 	}
 	big := make([]byte, 64<<20)
 	for i := range big {
 		big[i] = 1
 	}
-	before := peak()
+	before := peakMemory()
 	if int(big[5]) != 1 {
 		t.Fatal(big[5])
 	}
 	big = nil
-	forgetPeak()
-	if after := peak(); before < 64<<20 || after > before-32<<20 {
+	resetPeak()
+	if after := peakMemory(); before < 64<<20 || after > before-32<<20 {
 		t.Errorf("a peak of %d is %d after it was forgotten", before, after)
 	}
 }

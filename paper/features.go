@@ -15,6 +15,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/feature/dictionary"
+	"hashgrove/internal/trial"
 	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/picture"
@@ -76,7 +77,7 @@ func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base spli
 		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
 	}
 	l := *r.Codebook
-	path, err := lab.file(r.Name+"-"+lab.begin(c)+"codebook", key("codebook 1", l, base.digest), ".hgf", func(path string) error {
+	path, err := lab.file(r.Name+"-"+lab.filePrefix(c)+"codebook", trial.Key("codebook 1", l, base.digest), ".hgf", func(path string) error {
 		src, err := base.open()
 		if err != nil {
 			return err
@@ -104,7 +105,7 @@ func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base spli
 
 // vectors is the features of a split as a NumPy file with a file of labels or tags.
 func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (path, k string, err error) {
-	k = key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
+	k = trial.Key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
 	path, err = lab.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
 		pictures, err := s.open()
 		if err != nil {
@@ -137,7 +138,7 @@ func saved(paths ...string) (*dataset.Set, error) {
 // mirrored is the mirror images of a split, without the pictures themselves.
 func (s split) mirrored() split {
 	open := s.open
-	s.name, s.digest, s.similar = s.name+"-mirrored", key("mirrored 1", s.digest), nil
+	s.name, s.digest, s.similar = s.name+"-mirrored", trial.Key("mirrored 1", s.digest), nil
 	s.open = func() (vectors.Source, error) {
 		src, err := open()
 		if err != nil {
@@ -191,7 +192,7 @@ func (lab *Lab) material(ctx context.Context, c collection, r recipe) (m materia
 	if m.queryKey, err = lab.load(ctx, r, e, &m.queries, queries); err != nil || r.PCA == 0 {
 		return m, err
 	}
-	return lab.reduce(ctx, m, r.Name+"-"+lab.begin(c)+fmt.Sprintf("pca%d", r.PCA), r.PCA)
+	return lab.reduce(ctx, m, r.Name+"-"+lab.filePrefix(c)+fmt.Sprintf("pca%d", r.PCA), r.PCA)
 }
 
 // load makes the vectors of splits and opens them as one set.
@@ -208,7 +209,7 @@ func (lab *Lab) load(ctx context.Context, r recipe, e feature.Extractor, to **da
 
 // reduce is the vectors behind principal components of the base, made once for all methods.
 func (lab *Lab) reduce(ctx context.Context, m material, name string, dims int) (material, error) {
-	k := key("pca 1", m.baseKey, m.queryKey, dims, lab.Seed)
+	k := trial.Key("pca 1", m.baseKey, m.queryKey, dims, lab.Seed)
 	paths := [2]string{}
 	for i, part := range []string{"base", "queries"} {
 		paths[i] = filepath.Join(lab.Cache, name+"-"+part+"-"+k+".npy")

@@ -12,6 +12,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/dataset"
+	"hashgrove/internal/trial"
 	"hashgrove/picture"
 	"hashgrove/vectors"
 )
@@ -79,7 +80,7 @@ func (g gallery) split(prefix string) (base, queries split) {
 			known = append(known, n, g.items[n])
 		}
 		return split{
-			name: prefix + name, digest: key("gallery 1", side, known), shape: picture.Shape{Width: side, Height: side, Channels: 3},
+			name: prefix + name, digest: trial.Key("gallery 1", side, known), shape: picture.Shape{Width: side, Height: side, Channels: 3},
 			open:    func() (vectors.Source, error) { return g.open(query) },
 			similar: func() (affinity.Matrix, error) { return g.similar(names) },
 		}

@@ -9,12 +9,12 @@ import (
 	"hashgrove/internal/plot"
 )
 
-// steps is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash functions, by
+// inferenceFigure is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash functions, by
 // the number of bits, on codebook features. The paper shows curves without numbers.
 //
 // A model of FastHash is learned stage by stage, so that its first bits are the model of fewer bits. TSH infers with the
 // whole length in view: each length is trained by itself.
-func steps(c collection) Experiment {
+func inferenceFigure(c collection) Experiment {
 	words := codebook(800)
 	lengths := []int{16, 32, 64}
 	var rows []row
@@ -24,7 +24,7 @@ func steps(c collection) Experiment {
 			if learner == fasthash.Linear {
 				t.Learner = learner // trees are the default, and defaults keep the key
 			}
-			r := fast(words, 5000, t, fmt.Sprintf("Block-GC, %s (FastHash)", learner), paperRow{})
+			r := fastHashRow(words, 5000, t, fmt.Sprintf("Block-GC, %s (FastHash)", learner), paperRow{})
 			if bits < 64 {
 				r.first = bits
 			}
@@ -47,7 +47,7 @@ training time of their own.`
 			if err != nil {
 				return nil, err
 			}
-			t.Figures = []Figure{bitsFigure(c, lab.shorts(rows), t.values)}
+			t.Figures = []figure{bitsFigure(c, lab.shortened(rows), t.values)}
 			return t, nil
 		},
 	}
@@ -56,11 +56,11 @@ training time of their own.`
 // twoStep is a row of TSH with all pairs, trained as FastHash is: it can be interrupted.
 func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
 	t := fasthash.Options{Bits: bits, Order: fasthash.TSH, Learner: learner, Inference: inference.Options{Method: inference.Spectral}}
-	return fast(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
+	return fastHashRow(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
 }
 
 // bitsFigure draws precision@100 against bits, a line for each label.
-func bitsFigure(c collection, rows []row, values []result) Figure {
+func bitsFigure(c collection, rows []row, values []result) figure {
 	l := plot.Lines{
 		Title: c.title + ": precision@100 by bits", Desc: "Precision of the first 100 pictures against the length of the codes.",
 		X: plot.Axis{Label: "bits", Zero: true}, Y: plot.Axis{Label: "precision@100", Zero: true},
@@ -75,5 +75,5 @@ func bitsFigure(c collection, rows []row, values []result) Figure {
 		s := &l.Series[len(l.Series)-1]
 		s.X, s.Y = append(s.X, float64(r.bits())), append(s.Y, values[i].Precision)
 	}
-	return Figure{c.name + "-inference-precision", l}
+	return figure{c.name + "-inference-precision", l}
 }

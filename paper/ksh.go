@@ -6,9 +6,9 @@ import (
 	"hashgrove/method"
 )
 
-// anchors is Table 1 (tab:ksh): KSH with more and more anchors, which the paper calls support vectors, against FastHash on
+// kshTable is Table 1 (tab:ksh): KSH with more and more anchors, which the paper calls support vectors, against FastHash on
 // codebook features.
-func anchors(c collection) Experiment {
+func kshTable(c collection) Experiment {
 	paper := map[string][5]paperRow{ // KSH with 300, 1000 and 3000 anchors, FastHash on 5,000 rows and on all
 		"cifar10": {{precision: 0.480, train: 1082, test: 22}, {precision: 0.553, train: 3481, test: 57}, {precision: 0.590, train: 52747, test: 145},
 			{precision: 0.634, train: 331, test: 21}, {precision: 0.763, train: 1794, test: 21}},
@@ -21,11 +21,11 @@ func anchors(c collection) Experiment {
 	}[c.name]
 	words := codebook(800)
 	rows := []row{
-		other(words, 5000, "ksh", method.Options{Anchors: 300}, paper[0]),
-		other(words, 5000, "ksh", method.Options{Anchors: 1000}, paper[1]),
-		other(words, 5000, "ksh", method.Options{Anchors: 3000}, paper[2]),
-		fast(words, 5000, plain(64), "FastHash", paper[3]),
-		fast(words, 0, plain(64), "FastHash, full", paper[4]),
+		methodRow(words, 5000, "ksh", method.Options{Anchors: 300}, paper[0]),
+		methodRow(words, 5000, "ksh", method.Options{Anchors: 1000}, paper[1]),
+		methodRow(words, 5000, "ksh", method.Options{Anchors: 3000}, paper[2]),
+		fastHashRow(words, 5000, plain(64), "FastHash", paper[3]),
+		fastHashRow(words, 0, plain(64), "FastHash, full", paper[4]),
 	}
 	return Experiment{
 		Name:  c.name + "-ksh",

@@ -10,14 +10,14 @@ import (
 // The most memory that a stage held is the peak of the whole process since the stage began, which Linux tells and resets.
 // Elsewhere it is not known, and 0.
 
-// forgetPeak starts a stage: what earlier stages held goes back first.
-func forgetPeak() {
+// resetPeak starts a stage: what earlier stages held goes back first.
+func resetPeak() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // an old kernel keeps the peak of the process
 }
 
-// peak is the most memory held since forgetPeak, in bytes.
-func peak() int64 {
+// peakMemory is the most memory held since resetPeak, in bytes.
+func peakMemory() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

@@ -7,9 +7,9 @@ import (
 	"hashgrove/method"
 )
 
-// methods is Table 3 (tab:features): the supervised methods on GIST and on codebook features. The methods that the paper
+// methodsTable is Table 3 (tab:features): the supervised methods on GIST and on codebook features. The methods that the paper
 // does not have come after its own; a classifier's output as a code is there to read all of them against.
-func methods(c collection) Experiment {
+func methodsTable(c collection) Experiment {
 	// KSH, BREs, SPLH, STHs, FastHash on 5,000 rows and on all.
 	paper := map[string]struct{ gist, codebook [6]paperRow }{
 		"cifar10": {
@@ -40,10 +40,10 @@ func methods(c collection) Experiment {
 	// ours is the kind of features that FastHash gets in our own settings.
 	of := func(r, ours recipe, p [6]paperRow) []row {
 		rows := append(supervised(r, p),
-			fast(ours.mirrored(), 5000, fewRows(64), "FastHash, our settings", p[4]),
-			fast(ours.mirrored(), 0, manyRows(64), "FastHash, full, our settings", p[5]))
+			fastHashRow(ours.mirrored(), 5000, fewRows(64), "FastHash, our settings", p[4]),
+			fastHashRow(ours.mirrored(), 0, manyRows(64), "FastHash, full, our settings", p[5]))
 		for _, name := range []string{"cca-itq", "sdh", "fsdh", "tsh", "tsh-kernel", "classifier", "classifier-onehot"} {
-			rows = append(rows, other(r, 5000, name, method.Options{}, paperRow{}))
+			rows = append(rows, methodRow(r, 5000, name, method.Options{}, paperRow{}))
 		}
 		return append(rows, twoStep(r, 5000, 64, fasthash.Trees))
 	}
@@ -66,11 +66,11 @@ they use 800 trees of depth 3 for 5,000 rows, 400 trees of depth 6 for all rows,
 // supervised is the paper's supervised methods on 5,000 rows: KSH, BREs, SPLH, STHs, FastHash, and FastHash on all rows.
 func supervised(r recipe, p [6]paperRow) []row {
 	return []row{
-		other(r, 5000, "ksh", method.Options{Anchors: 3000}, p[0]),
-		other(r, 5000, "bre", method.Options{}, p[1]),
-		other(r, 5000, "splh", method.Options{}, p[2]),
-		other(r, 5000, "sth", method.Options{}, p[3]),
-		fast(r, 5000, plain(64), "FastHash", p[4]),
-		fast(r, 0, plain(64), "FastHash, full", p[5]),
+		methodRow(r, 5000, "ksh", method.Options{Anchors: 3000}, p[0]),
+		methodRow(r, 5000, "bre", method.Options{}, p[1]),
+		methodRow(r, 5000, "splh", method.Options{}, p[2]),
+		methodRow(r, 5000, "sth", method.Options{}, p[3]),
+		fastHashRow(r, 5000, plain(64), "FastHash", p[4]),
+		fastHashRow(r, 0, plain(64), "FastHash, full", p[5]),
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"hashgrove/method"
 )
 
-// reduced is Table 4 (tab:pca): methods that learn from all rows once principal components have left 500 dimensions of the
+// pcaTable is Table 4 (tab:pca): methods that learn from all rows once principal components have left 500 dimensions of the
 // codebook features. CCA+ITQ and FastHash take the features as they are.
-func reduced(c collection) Experiment {
+func pcaTable(c collection) Experiment {
 	paper := map[string][5]paperRow{ // KSH, SPLH, STHs behind PCA, CCA+ITQ, FastHash
 		"cifar10": {{}, {precision: 0.482, mapping: 0.388, train: 25984, test: 18}, {precision: 0.287, mapping: 0.200, train: 7980, test: 18},
 			{precision: 0.676, mapping: 0.642, train: 1055, test: 7}, {precision: 0.763, mapping: 0.775, train: 1794, test: 21}},
@@ -21,14 +21,14 @@ func reduced(c collection) Experiment {
 	}[c.name]
 	words := codebook(800)
 	rows := []row{
-		other(words, 0, "cca-itq", method.Options{}, paper[3]),
+		methodRow(words, 0, "cca-itq", method.Options{}, paper[3]),
 		// The pairs of all rows would not fit into memory.
-		other(words.pca(500), 0, "splh", method.Options{Rows: splhRows}, paper[1]),
-		other(words.pca(500), 0, "sth", method.Options{}, paper[2]),
+		methodRow(words.pca(500), 0, "splh", method.Options{Rows: splhRows}, paper[1]),
+		methodRow(words.pca(500), 0, "sth", method.Options{}, paper[2]),
 		// KSH reads a matrix of all its rows and anchors a thousand times for a bit.
-		other(words.pca(500), 0, "ksh", method.Options{Anchors: 3000, Rows: kshRows}, paper[0]),
-		fast(words, 0, plain(64), "FastHash", paper[4]),
-		fast(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),
+		methodRow(words.pca(500), 0, "ksh", method.Options{Anchors: 3000, Rows: kshRows}, paper[0]),
+		fastHashRow(words, 0, plain(64), "FastHash", paper[4]),
+		fastHashRow(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),
 	}
 	note := `The paper could not train KSH with PCA on all rows of CIFAR-10. SPLH uses the covariance of all rows and the
 pairs of 10,000. KSH uses the components of all rows and learns from 5,000. Our settings are those of Table 3.`

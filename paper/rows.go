@@ -10,6 +10,7 @@ import (
 
 	"hashgrove/boost"
 	"hashgrove/fasthash"
+	"hashgrove/internal/trial"
 	"hashgrove/method"
 )
 
@@ -49,16 +50,16 @@ func manyRows(bits int) fasthash.Options {
 	return t
 }
 
-// fast is a row of FastHash.
-func fast(r recipe, train int, t fasthash.Options, label string, paper paperRow) row {
+// fastHashRow is a row of FastHash.
+func fastHashRow(r recipe, train int, t fasthash.Options, label string, paper paperRow) row {
 	return row{
 		recipe: r, train: train, method: method.FastHash, label: label, paper: paper,
 		options: method.Options{Bits: t.Bits, FastHash: t},
 	}
 }
 
-// other is a row of another method, which learns from all rows of the sample.
-func other(r recipe, train int, name string, o method.Options, paper paperRow) row {
+// methodRow is a row of another method, which learns from all rows of the sample.
+func methodRow(r recipe, train int, name string, o method.Options, paper paperRow) row {
 	o.Bits = cmp.Or(o.Bits, 64)
 	o.Rows = cmp.Or(o.Rows, -1)
 	return row{recipe: r, train: train, method: name, options: o, paper: paper}
@@ -97,8 +98,8 @@ func (r row) short() row {
 	return r
 }
 
-// shorts makes rows short in a short run.
-func (lab *Lab) shorts(rows []row) []row {
+// shortened returns the rows, small enough for a test in a short run.
+func (lab *Lab) shortened(rows []row) []row {
 	if !lab.Short {
 		return rows
 	}
@@ -116,49 +117,31 @@ Test seconds are the time to encode all queries, including reading their vectors
 the features. Memory is the peak of the process during training. The paper's times were measured on its authors'
 machine.`
 
-// table runs the rows. A row that fails has no numbers, and the others go on.
+// table runs the rows. A row that fails has no numbers, and the others continue.
 func (lab *Lab) table(ctx context.Context, c collection, title, note string, rows []row) (*Table, error) {
 	t := &Table{
 		Title: title,
 		Head: []string{"features", "trained on", "bits", "method", "train s", "paper", "test s", "paper",
 			"precision@100", "paper", "MAP*", "paper", "PR area*", "paper", "MAP", "PR area", "distinct codes", "memory MB"},
 	}
-	if err := lab.check(c); err != nil {
+	rows = lab.shortened(rows)
+	var err error
+	t.values, err = runRows(ctx, lab, c, t, rows, func(lab *Lab, run *training, r row) (result, error) {
+		switch {
+		case r.first > 0:
+			return lab.prefixResult(ctx, run, r.first)
+		case r.weigh:
+			return lab.weightedResult(ctx, run)
+		}
+		return lab.result(ctx, run)
+	})
+	if err != nil {
 		return nil, err
 	}
 	prior := 0.0
-	for _, r := range lab.shorts(rows) {
-		var v result
-		err := lab.attempt(ctx, r.method, func(lab *Lab) error {
-			trial, err := lab.trial(ctx, c, r)
-			switch {
-			case err != nil:
-			case r.first > 0:
-				v, err = lab.prefix(ctx, trial, r.first)
-			case r.weigh:
-				v, err = lab.weighted(ctx, trial)
-			default:
-				v, err = lab.result(ctx, trial)
-			}
-			return err
-		})
-		if err := t.fail(ctx, lab, r.title()+" on "+r.recipe.title(), err); err != nil {
-			return nil, err
-		}
-		trained := "all"
-		if r.train > 0 {
-			trained = fmt.Sprint(r.train)
-		}
-		p := r.paper
-		prior = max(prior, v.Prior)
-		t.values = append(t.values, v)
-		t.Rows = append(t.Rows, []string{
-			r.recipe.title(), trained, fmt.Sprint(r.bits()), r.title(),
-			number("%.0f", v.Train), number("%.0f", p.train), number("%.1f", v.Test), number("%.0f", p.test),
-			number("%.3f", v.Precision), number("%.3f", p.precision), number("%.3f", v.MAPPaper), number("%.3f", p.mapping),
-			number("%.3f", v.AreaPaper), number("%.3f", p.area), number("%.3f", v.MAP), number("%.3f", v.Area),
-			number("%.0f", float64(v.Distinct)), number("%.0f", float64(v.Memory)/1e6),
-		})
+	for i, r := range rows {
+		prior = max(prior, t.values[i].Prior)
+		t.Rows = append(t.Rows, r.cells(t.values[i]))
 	}
 	t.Note = strings.TrimSpace(c.parts + " " + note)
 	if c.tagged {
@@ -169,8 +152,48 @@ func (lab *Lab) table(ctx context.Context, c collection, title, note string, row
 	if prior > 0 {
 		t.Note += fmt.Sprintf(" Random codes would have a MAP of about %.3f.", prior)
 	}
-	lab.mark(t, c)
+	lab.labelShort(t, c)
 	return t, nil
+}
+
+// cells are the numbers of a row beside those of the paper.
+func (r row) cells(v result) []string {
+	trained, p := "all", r.paper
+	if r.train > 0 {
+		trained = fmt.Sprint(r.train)
+	}
+	return []string{
+		r.recipe.title(), trained, fmt.Sprint(r.bits()), r.title(),
+		number("%.0f", v.Train), number("%.0f", p.train), number("%.1f", v.Test), number("%.0f", p.test),
+		number("%.3f", v.Precision), number("%.3f", p.precision), number("%.3f", v.MAPPaper), number("%.3f", p.mapping),
+		number("%.3f", v.AreaPaper), number("%.3f", p.area), number("%.3f", v.MAP), number("%.3f", v.Area),
+		number("%.0f", float64(v.Distinct)), number("%.0f", float64(v.Memory)/1e6),
+	}
+}
+
+// runRows trains each row and makes a value of it. The table says of rows that have none why; their values are zero.
+func runRows[T any](
+	ctx context.Context, lab *Lab, c collection, t *Table, rows []row, make func(*Lab, *training, row) (T, error),
+) ([]T, error) {
+	if err := lab.check(c); err != nil {
+		return nil, err
+	}
+	var values []T
+	for _, r := range rows {
+		var v T
+		err := lab.attempt(ctx, r.method, func(lab *Lab) error {
+			run, err := lab.training(ctx, c, r)
+			if err == nil {
+				v, err = make(lab, run, r)
+			}
+			return err
+		})
+		if err := t.addFailure(ctx, lab, r.title()+" on "+r.recipe.title(), err); err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
 }
 
 // check reports a data set that is not there, before any row of it fails.
@@ -182,35 +205,29 @@ func (lab *Lab) check(c collection) error {
 	return err
 }
 
-// mark says of a short run that it is one.
-func (lab *Lab) mark(t *Table, c collection) {
+// labelShort says so in the table of a short run.
+func (lab *Lab) labelShort(t *Table, c collection) {
 	if lab.Short {
 		t.Title += ", short run on built-in pictures"
 		t.Note = "A short run shows that the experiment works; its numbers say nothing about " + c.title + "."
 	}
 }
 
-// attempt runs a method on the bench. Methods that were not asked for show what the cache has of them.
-func (lab *Lab) attempt(ctx context.Context, method string, f func(lab *Lab) error) (err error) {
+// attempt runs a method. Methods that were not chosen show what the cache has of them.
+func (lab *Lab) attempt(ctx context.Context, method string, f func(lab *Lab) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if lab.opened == nil {
 		lab.opened = map[string][2]split{}
 	}
-	bench := *lab
-	bench.idle = lab.Methods != nil && !slices.Contains(lab.Methods, method)
-	defer func() { // a panic is a fault of one method, and hours of others' work must not go with it
-		if p := recover(); p != nil {
-			text, _, _ := strings.Cut(fmt.Sprint(p), "\n") // the rest is a stack
-			err = fmt.Errorf("a fault of the method: %s", text)
-		}
-	}()
-	return f(&bench)
+	own := *lab
+	own.idle = lab.Methods != nil && !slices.Contains(lab.Methods, method)
+	return trial.Protect(method, func() error { return f(&own) })
 }
 
-// fail notes why a row has no numbers. It returns an error only when the whole run is to end.
-func (t *Table) fail(ctx context.Context, lab *Lab, what string, err error) error {
+// addFailure notes why a row has no numbers. It returns an error only when the whole run is to end.
+func (t *Table) addFailure(ctx context.Context, lab *Lab, what string, err error) error {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -224,7 +241,5 @@ func (t *Table) fail(ctx context.Context, lab *Lab, what string, err error) erro
 	return nil
 }
 
-// Methods are the names that a lab can be told to run alone.
-func Methods() []string {
-	return append(step1Methods, method.Names()...)
-}
+// Methods lists the names for Lab.Methods.
+func Methods() []string { return slices.Concat(step1Methods, method.Names()) }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"hashgrove/dataset"
+	"hashgrove/internal/trial"
 	"hashgrove/method"
 	"hashgrove/vectors"
 )
@@ -58,9 +59,9 @@ func (s standin) row(x []float32, i int) int {
 	return class
 }
 
-// SUN397Size trains on vectors of the size of SUN397, since its pictures are not at hand for everybody: time and memory are
+// sun397Size trains on vectors of the size of SUN397, since its pictures are not at hand for everybody: time and memory are
 // what there is to see. The paper needs less than 7 GB for FastHash, and 62,076 s for 1024 bits: 61 s for a bit.
-var SUN397Size = Experiment{
+var sun397Size = Experiment{
 	Name:  "sun397-size",
 	About: "Time and memory on synthetic vectors of the size of SUN397: 100,417 x 11,200 in 397 classes",
 	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
@@ -76,11 +77,11 @@ var SUN397Size = Experiment{
 		sampled := trees(16, 0, 6)
 		sampled.Trees.NodeRows = 5000
 		rows := []row{
-			other(made, 0, "lsh", method.Options{}, paperRow{}),
-			fast(made, 0, trees(16, 0, 6), "FastHash", paperRow{}),
-			fast(made, 0, sampled, "FastHash-N", paperRow{}),
-			other(made, 0, "pca-itq", method.Options{}, paperRow{}),
-			other(made, 0, "cca-itq", method.Options{}, paperRow{}),
+			methodRow(made, 0, "lsh", method.Options{}, paperRow{}),
+			fastHashRow(made, 0, trees(16, 0, 6), "FastHash", paperRow{}),
+			fastHashRow(made, 0, sampled, "FastHash-N", paperRow{}),
+			methodRow(made, 0, "pca-itq", method.Options{}, paperRow{}),
+			methodRow(made, 0, "cca-itq", method.Options{}, paperRow{}),
 		}
 		return lab.table(ctx, c, "Synthetic vectors of the size of SUN397: time and memory", `The training set and database are
 100,417 synthetic vectors of 11,200 values in 397 classes, 4.5 GB as float32 and 1.1 GB as the bytes that trees learn
@@ -95,7 +96,7 @@ var sizes = collection{
 	parts: "The 100,417 labels of 397 classes are drawn at random; those of SUN397 are less even.",
 	open: func(*Lab) (base, queries split, err error) {
 		s := standin{100_417, 1, 397, 1}
-		base = split{name: "standin-base", digest: key("standin 1", s), open: func() (vectors.Source, error) { return s, nil }}
+		base = split{name: "standin-base", digest: trial.Key("standin 1", s), open: func() (vectors.Source, error) { return s, nil }}
 		return base, base, nil
 	},
 }
@@ -108,7 +109,7 @@ func (lab *Lab) standins(ctx context.Context, base, queries standin) (m material
 		set *(*dataset.Set)
 		key *string
 	}{{"base", base, &m.base, &m.baseKey}, {"queries", queries, &m.queries, &m.queryKey}} {
-		*part.key = key("standin 1", part.standin)
+		*part.key = trial.Key("standin 1", part.standin)
 		path, err := lab.file(fmt.Sprintf("standin%d-%s", part.Cols, part.name), *part.key, ".npy", func(path string) error {
 			_, err := dataset.SaveNpy(ctx, part.standin, path, dataset.Float32, nil)
 			return err

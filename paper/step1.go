@@ -8,20 +8,21 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/inference"
+	"hashgrove/internal/trial"
 	"hashgrove/supervision"
 )
 
 // step1Methods are the ways of Step 1, in the order of the table.
 var step1Methods = []string{string(inference.Spectral), string(inference.ICM), string(inference.BlockGC)}
 
-// step1 is Table 2 (tab:tsh_step1): Step 1 alone, all 64 bits, without hash functions: time and objective.
+// step1Table is Table 2 (tab:tsh_step1): Step 1 alone, all 64 bits, without hash functions: time and objective.
 //
 // The objective is the mean over defined pairs of (y - s/m)² with s the Hamming affinity of m bits: the sum of eq:opt_step1
 // divided by m² and by the number of pairs, as the paper divides it. Its values fit 100 similar and 100 dissimilar rows drawn
 // for each row, as its code draws them; all pairs are here too, as they are and balanced: with weights that make similar and
 // dissimilar ones count alike, as among the drawn. What was inferred from all pairs is also judged on the drawn ones, which is
 // what compares with the paper.
-func step1(c collection) Experiment {
+func step1Table(c collection) Experiment {
 	scenes := [3]struct{ block, seconds, objective float64 }{{0, 5281, 0.7524}, {1, 298, 0.6341}, {253, 2239, 0.5608}}
 	paper := map[string][3]struct{ block, seconds, objective float64 }{ // spectral, Block-GC-1, Block-GC
 		"sun397": scenes, "sun397-size": scenes,
@@ -53,7 +54,7 @@ sampling the pairs.`,
 			for _, pairs := range pairings {
 				for i, name := range step1Methods {
 					v, err := lab.inferred(ctx, base, inference.Method(name), pairs)
-					if err := t.fail(ctx, lab, labels[i]+", "+string(pairs)+" pairs", err); err != nil {
+					if err := t.addFailure(ctx, lab, labels[i]+", "+string(pairs)+" pairs", err); err != nil {
 						return nil, err
 					}
 					p := paper[i]
@@ -71,7 +72,7 @@ sampling the pairs.`,
 					})
 				}
 			}
-			lab.mark(t, c)
+			lab.labelShort(t, c)
 			return t, nil
 		},
 	}
@@ -105,7 +106,7 @@ func (lab *Lab) inferred(ctx context.Context, base split, method inference.Metho
 	}
 	err = lab.attempt(ctx, string(method), func(lab *Lab) error {
 		name := fmt.Sprintf("step1-%s-%s-%s-%d", base.name, method, strings.ReplaceAll(string(pairs), ", ", "-"), bits)
-		v, err = value(lab, name, key("step1 1", base.digest, bits, method, pairs, lab.Seed), func() (inferred, error) {
+		v, err = value(lab, name, trial.Key("step1 1", base.digest, bits, method, pairs, lab.Seed), func() (inferred, error) {
 			all, err := similar(ctx, base)
 			if err != nil {
 				return inferred{}, err

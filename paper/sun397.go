@@ -59,23 +59,23 @@ func scenes(dir string, queries int, seed uint64) (gallery, error) {
 	return g, nil
 }
 
-// SUN397 is Table 6 (tab:sun) and Figure 4 (fig:sun): a large data set, and codes of up to 1024 bits.
-var SUN397 = Experiment{
+// sun397Methods is Table 6 (tab:sun) and Figure 4 (fig:sun): a large data set, and codes of up to 1024 bits.
+var sun397Methods = Experiment{
 	Name:  "sun397-methods",
 	About: "Supervised and unsupervised methods on SUN397: the paper's Table 6 and its curves of 1024 bits",
 	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
 		words := codebook(800)
 		long := func(name string, bits int, p paperRow) row {
-			return other(words, 0, name, method.Options{Bits: bits}, p)
+			return methodRow(words, 0, name, method.Options{Bits: bits}, p)
 		}
 		short := func(name string, anchors int, p paperRow) row {
-			return other(words, 10_000, name, method.Options{Anchors: anchors}, p)
+			return methodRow(words, 10_000, name, method.Options{Anchors: anchors}, p)
 		}
 		sampled := trees(1024, 0, 6)
 		sampled.Trees = boost.Options{Depth: 6, NodeRows: 5000}
 		curves := []row{
-			fast(words, 0, trees(1024, 0, 6), "FastHash", paperRow{precision: 0.165, mapping: 0.163, train: 62076, test: 536}),
-			fast(words, 0, sampled, "FastHash-N", paperRow{precision: 0.177, mapping: 0.184, train: 71203, test: 749}),
+			fastHashRow(words, 0, trees(1024, 0, 6), "FastHash", paperRow{precision: 0.165, mapping: 0.163, train: 62076, test: 536}),
+			fastHashRow(words, 0, sampled, "FastHash-N", paperRow{precision: 0.177, mapping: 0.184, train: 71203, test: 749}),
 			long("cca-itq", 1024, paperRow{precision: 0.120, mapping: 0.081, train: 15580, test: 127}),
 			long("pca-itq", 1024, paperRow{precision: 0.030, mapping: 0.021, train: 1686, test: 127}),
 			long("spherical", 1024, paperRow{precision: 0.039, mapping: 0.024, train: 35954, test: 121}),
@@ -87,14 +87,14 @@ var SUN397 = Experiment{
 			short("splh", 0, paperRow{precision: 0.022, mapping: 0.015, train: 27552, test: 14}),
 			short("sth", 0, paperRow{precision: 0.010, mapping: 0.008, train: 22914, test: 14}),
 			long("cca-itq", 512, paperRow{precision: 0.113, mapping: 0.076, train: 7484, test: 66}),
-			fast(words, 0, trees(512, 0, 6), "FastHash", paperRow{precision: 0.149, mapping: 0.142, train: 29624, test: 302}),
+			fastHashRow(words, 0, trees(512, 0, 6), "FastHash", paperRow{precision: 0.149, mapping: 0.142, train: 29624, test: 302}),
 		}, curves...)
 		t, err := lab.table(ctx, sun397, "SUN397: a large data set and long codes (Table 6)", "Trees have depth 6.", rows)
 		if err != nil {
 			return nil, err
 		}
-		drawn, err := lab.curves(ctx, sun397, curves)
-		t.Figures = []Figure{precisionFigure("sun397-methods", sun397, drawn)}
+		drawn, err := lab.curves(ctx, sun397, new(Table), curves)
+		t.Figures = []figure{precisionFigure("sun397-methods", sun397, drawn)}
 		return t, err
 	},
 }

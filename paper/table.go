@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/section"
 )
 
-// Table is what comes out.
+// Table is the result of an experiment.
 type Table struct {
 	Title    string
 	Note     string // what the columns mean and what differs from the paper
@@ -20,13 +20,13 @@ type Table struct {
 	Rows     [][]string
 	Failures []string // why each failed row failed
 	NotRun   []string // rows that were not asked for and are not in the cache
-	Figures  []Figure `json:"-"`
+	Figures  []figure `json:"-"`
 
 	values []result // behind the rows, where they are of results
 }
 
-// Figure is a plot of what the table says.
-type Figure struct {
+// figure is a plot of what the table says.
+type figure struct {
 	Name string // of its file, without an ending
 	Plot plot.Figure
 }

@@ -6,13 +6,13 @@ import (
 	"hashgrove/method"
 )
 
-// unsupervised is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows curves
+// unsupervisedFigure is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows curves
 // without numbers. GIST is there too, because others have published numbers for it.
-func unsupervised(c collection) Experiment {
+func unsupervisedFigure(c collection) Experiment {
 	words := codebook(800)
-	rows := []row{fast(words, 0, plain(64), "FastHash", paperRow{})}
+	rows := []row{fastHashRow(words, 0, plain(64), "FastHash", paperRow{})}
 	for _, name := range []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"} {
-		rows = append(rows, other(words, 0, name, method.Options{}, paperRow{}))
+		rows = append(rows, methodRow(words, 0, name, method.Options{}, paperRow{}))
 	}
 	more := rows[:len(rows):len(rows)] // without curves
 	for _, r := range []recipe{words, c.gist} {
@@ -22,7 +22,7 @@ func unsupervised(c collection) Experiment {
 				more = append(more, d)
 			}
 		}
-		weighted := other(r, 0, "mdsh", method.Options{}, paperRow{})
+		weighted := methodRow(r, 0, "mdsh", method.Options{}, paperRow{})
 		weighted.weigh, weighted.label = true, "MDSH, its weighted ranking"
 		more = append(more, weighted)
 	}
@@ -39,7 +39,7 @@ PCA-ITQ, with different queries.`
 			if err != nil {
 				return nil, err
 			}
-			drawn, err := lab.curves(ctx, c, rows)
+			drawn, err := lab.curves(ctx, c, new(Table), rows)
 			t.Figures = append(t.Figures, precisionFigure(c.name+"-unsupervised", c, drawn))
 			return t, err
 		},
