@@ -62,8 +62,9 @@ var verdicts = []rule{
 }
 
 var remarks = []rule{
-	{"cost", cost}, {"enough-bits", enoughBits}, {"more-bits", moreBits}, {"sign-as-good", signAsGood}, {"quicker-method", quickerMethod},
-	{"unseen-lose", unseenLose}, {"unseen-hold", unseenHold}, {"classes-lose", classesLose}, {"classes-weak", classesWeak},
+	{"cost", cost}, {"enough-bits", enoughBits}, {"more-bits", moreBits}, {"sign-as-good", signAsGood},
+	{"quicker-method", quickerMethod}, {"unseen-lose", unseenLose}, {"unseen-hold", unseenHold},
+	{"classes-lose", classesLose}, {"classes-weak", classesWeak},
 	{"few-codes", fewDistinct}, {"ties", ties}, {"few-queries", fewQueries}, {"failed", failedRows},
 }
 
@@ -151,7 +152,8 @@ func floatBetter(f *facts) string {
 		return ""
 	}
 	f.recommended = f.float
-	return fmt.Sprintf("Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. They lose more than the memory they save is worth.",
+	return fmt.Sprintf("Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. They lose more than the "+
+		"memory they save is worth.",
 		rowName(f.float), f.float.MAP, rowName(f.best), f.best.MAP)
 }
 
@@ -159,7 +161,8 @@ func noSignal(f *facts) string {
 	if f.random == nil || f.best.MAP > f.random.MAP+2*near {
 		return ""
 	}
-	return fmt.Sprintf("Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These vectors do not tell which rows are similar.",
+	return fmt.Sprintf("Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These vectors "+
+		"do not tell which rows are similar.",
 		rowName(f.best), f.best.MAP, f.random.MAP)
 }
 
@@ -168,8 +171,10 @@ func floatCheap(f *facts) string {
 		return ""
 	}
 	f.recommended = f.float
-	return fmt.Sprintf("Do not hash: %s is as good, with MAP %.3f against %.3f of the best codes, %s, and it is cheap: all %d vectors take %s, and one core goes through them in %s for a query.",
-		rowName(f.float), f.float.MAP, f.best.MAP, rowName(f.best), f.r.Data.Base, byteCount(f.floatBytes()), microseconds(f.float.SearchMicroseconds))
+	return fmt.Sprintf("Do not hash: %s is as good, with MAP %.3f against %.3f of the best codes, %s, and it is "+
+		"cheap: all %d vectors take %s, and one core goes through them in %s for a query.",
+		rowName(f.float), f.float.MAP, f.best.MAP, rowName(f.best), f.r.Data.Base, byteCount(f.floatBytes()),
+		microseconds(f.float.SearchMicroseconds))
 }
 
 func (f *facts) floatBytes() int { return f.r.Data.Base * f.float.Bytes }
@@ -183,13 +188,15 @@ func classifierAsGood(f *facts) string {
 	if f.class.Method == oneHot {
 		what = fmt.Sprintf("its answer, one-hot in %d bits, has", f.class.Bits)
 	}
-	return fmt.Sprintf("A classifier does as well: %s MAP %.3f, and the best codes, %s, have %.3f. Where all that matters is the class, and none will be new, store the class and do not hash.",
+	return fmt.Sprintf("A classifier does as well: %s MAP %.3f, and the best codes, %s, have %.3f. Where all that "+
+		"matters is the class, and none will be new, store the class and do not hash.",
 		what, f.class.MAP, rowName(f.best), f.best.MAP)
 }
 
 func useCodes(f *facts) string {
 	f.recommended = f.choice
-	text := fmt.Sprintf("Use %s: MAP %.3f, and of the 100 nearest codes %.0f %% are right.", rowName(f.choice), f.choice.MAP, 100*f.choice.Precision100)
+	text := fmt.Sprintf("Use %s: MAP %.3f, and of the 100 nearest codes %.0f %% are right.",
+		rowName(f.choice), f.choice.MAP, 100*f.choice.Precision100)
 	if f.choice != f.best {
 		text += fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(f.best), f.best.MAP)
 	}
@@ -207,7 +214,8 @@ func cost(f *facts) string {
 	if difference < 0 {
 		gain, difference = "loss", -difference
 	}
-	text := fmt.Sprintf("Against %s, %s take %s an item instead of %s, for a %s of %.3f MAP", rowName(f.float), codesName(c), byteCount(c.Bytes), byteCount(f.float.Bytes), gain, difference)
+	text := fmt.Sprintf("Against %s, %s take %s an item instead of %s, for a %s of %.3f MAP",
+		rowName(f.float), codesName(c), byteCount(c.Bytes), byteCount(f.float.Bytes), gain, difference)
 	if c.SearchMicroseconds > 0 && f.float.SearchMicroseconds > 0 {
 		text += fmt.Sprintf(" and %.0f times the speed of search", f.float.SearchMicroseconds/c.SearchMicroseconds)
 	}
@@ -239,7 +247,8 @@ func enoughBits(f *facts) string {
 		return ""
 	}
 	last := list[len(list)-1]
-	return fmt.Sprintf("%d bits are enough: %d bits of %s have MAP %.3f instead of %.3f.", f.choice.Bits, last.Bits, title(last.Method), last.MAP, f.choice.MAP)
+	return fmt.Sprintf("%d bits are enough: %d bits of %s have MAP %.3f instead of %.3f.",
+		f.choice.Bits, last.Bits, title(last.Method), last.MAP, f.choice.MAP)
 }
 
 func moreBits(f *facts) string {
@@ -251,14 +260,16 @@ func moreBits(f *facts) string {
 	if last.MAP <= before.MAP+near {
 		return ""
 	}
-	return fmt.Sprintf("More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.", before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
+	return fmt.Sprintf("More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
+		before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
 }
 
 func signAsGood(f *facts) string {
 	if f.sign == nil || f.best == nil || f.sign.MAP < f.best.MAP-near {
 		return ""
 	}
-	return fmt.Sprintf("The sign of every centred value does as well, without learning: MAP %.3f with %s an item.", f.sign.MAP, byteCount(f.sign.Bytes))
+	return fmt.Sprintf("The sign of every centred value does as well, without learning: MAP %.3f with %s an item.",
+		f.sign.MAP, byteCount(f.sign.Bytes))
 }
 
 func quickerMethod(f *facts) string {
@@ -268,7 +279,8 @@ func quickerMethod(f *facts) string {
 	var found *eval.Row
 	for i := range f.r.Rows {
 		row := &f.r.Rows[i]
-		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != f.choice.Method && row.Bits <= f.choice.Bits && row.MAP >= f.choice.MAP-giveAway &&
+		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != f.choice.Method &&
+			row.Bits <= f.choice.Bits && row.MAP >= f.choice.MAP-giveAway &&
 			row.TrainSeconds*quicker < f.choice.TrainSeconds && (found == nil || row.MAP > found.MAP) {
 			found = row
 		}
@@ -276,14 +288,16 @@ func quickerMethod(f *facts) string {
 	if found == nil {
 		return ""
 	}
-	return fmt.Sprintf("Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.", rowName(found), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
+	return fmt.Sprintf("Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.",
+		rowName(found), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
 }
 
 func unseenLose(f *facts) string {
 	if f.choice == nil || f.choice.UnseenMAP == 0 || f.float == nil || f.choice.UnseenMAP >= f.float.UnseenMAP-much {
 		return ""
 	}
-	return fmt.Sprintf("For classes that come later do not rely on these codes: among classes that training did not see, %s has MAP %.3f and %s has %.3f. Train again when a class is new.",
+	return fmt.Sprintf("For classes that come later do not rely on these codes: among classes that training did not "+
+		"see, %s has MAP %.3f and %s has %.3f. Train again when a class is new.",
 		rowName(f.choice), f.choice.UnseenMAP, rowName(f.float), f.float.UnseenMAP)
 }
 
@@ -291,7 +305,8 @@ func unseenHold(f *facts) string {
 	if f.choice == nil || f.choice.UnseenMAP == 0 || f.float == nil || f.choice.UnseenMAP < f.float.UnseenMAP-much {
 		return ""
 	}
-	return fmt.Sprintf("The codes hold for classes that come later: among classes that training did not see, %s has MAP %.3f and %s has %.3f.",
+	return fmt.Sprintf("The codes hold for classes that come later: among classes that training did not see, %s has "+
+		"MAP %.3f and %s has %.3f.",
 		rowName(f.choice), f.choice.UnseenMAP, rowName(f.float), f.float.UnseenMAP)
 }
 
@@ -313,13 +328,16 @@ func classesLose(f *facts) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s less well served by %s than by %s: %s.", countClasses(len(names)), codesName(f.choice), rowName(f.float), firstNames(names))
+	return fmt.Sprintf("%s less well served by %s than by %s: %s.",
+		countClasses(len(names)), codesName(f.choice), rowName(f.float), firstNames(names))
 }
 
 // byLoss orders classes by how much they lose against before.
 func byLoss(classes []eval.Class, before map[string]float64) []eval.Class {
 	list := slices.Clone(classes)
-	slices.SortStableFunc(list, func(a, b eval.Class) int { return cmp.Compare(a.MAP-before[a.Name], b.MAP-before[b.Name]) })
+	slices.SortStableFunc(list, func(a, b eval.Class) int {
+		return cmp.Compare(a.MAP-before[a.Name], b.MAP-before[b.Name])
+	})
 	return list
 }
 
@@ -336,14 +354,16 @@ func classesWeak(f *facts) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s far below the mean of %s: %s.", countClasses(len(names)), rowName(f.choice), firstNames(names))
+	return fmt.Sprintf("%s far below the mean of %s: %s.",
+		countClasses(len(names)), rowName(f.choice), firstNames(names))
 }
 
 func fewDistinct(f *facts) string {
 	if f.choice == nil || f.choice.DistinctCodes == 0 || f.choice.DistinctCodes*fewCodes > f.r.Data.Base {
 		return ""
 	}
-	return fmt.Sprintf("The %d items have only %d distinct codes of %s: good for finding the class, useless for finding the nearest item within it.",
+	return fmt.Sprintf("The %d items have only %d distinct codes of %s: good for finding the class, useless for "+
+		"finding the nearest item within it.",
 		f.r.Data.Base, f.choice.DistinctCodes, rowName(f.choice))
 }
 
@@ -351,7 +371,8 @@ func ties(f *facts) string {
 	if f.choice == nil || f.choice.MAPHigh-f.choice.MAPLow <= much {
 		return ""
 	}
-	return fmt.Sprintf("Many items tie: by the order among them MAP of %s is anything from %.3f to %.3f. Longer codes, or ranking the ties by the vectors, would settle them.",
+	return fmt.Sprintf("Many items tie: by the order among them MAP of %s is anything from %.3f to %.3f. Longer "+
+		"codes, or ranking the ties by the vectors, would settle them.",
 		rowName(f.choice), f.choice.MAPLow, f.choice.MAPHigh)
 }
 

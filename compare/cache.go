@@ -38,8 +38,8 @@ func program() string {
 // path is the file of a task, without its suffix. The name is for people; the digest tells tasks apart.
 func (s *stage) path(t *task) string {
 	base, queries := s.data.Base, s.data.Queries
-	key := trial.Key(cacheVersion, program(), base.HexDigest(), queries.HexDigest(), base.MinShared, s.o.PCA, s.held, s.o.Seed,
-		t.method, t.bits, t.options)
+	key := trial.Key(cacheVersion, program(), base.HexDigest(), queries.HexDigest(), base.MinShared,
+		s.o.PCA, s.held, s.o.Seed, t.method, t.bits, t.options)
 	name := t.method
 	if len(t.bits) > 0 {
 		name += "-" + strings.ReplaceAll(strings.Trim(fmt.Sprint(t.bits), "[]"), " ", "-")

@@ -39,7 +39,8 @@ type classifierCodes struct {
 	answerSeconds, scoresSeconds float64
 }
 
-// trainClassifier trains a classifier on a part of the base: its one-hot code, and its hashed code of the longest length.
+// trainClassifier trains a classifier on a part of the base: its one-hot code, and its hashed code of the longest
+// length.
 func (s *stage) trainClassifier(ctx context.Context, p *Part) (c classifierCodes, err error) {
 	c.answerSeconds = trial.Seconds(func() {
 		c.answer, err = method.Classifier{OneHot: true, Threads: s.o.Threads}.Train(ctx, p.Data)

@@ -1,5 +1,5 @@
-// Package compare trains several methods on one data set, judges them side by side between floors and ceilings, and says
-// in words what follows.
+// Package compare trains several methods on one data set, judges them side by side between floors and ceilings, and
+// says in words what follows.
 //
 //	Read, Split   files -> Data: a base to learn from and to search in, and queries
 //	Run           Data, Options -> Result: a row for each method and code length, and advice in sentences
@@ -113,8 +113,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, err
 }
 
-// Run compares. When ctx ends, the work folder holds every finished task and the bits of an unfinished FastHash; the same
-// call resumes from there.
+// Run compares. When ctx ends, the work folder holds every finished task and the bits of an unfinished FastHash; the
+// same call resumes from there.
 func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	began := time.Now()
 	o, err := o.withDefaults()

@@ -36,7 +36,8 @@ func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Pa
 		return nil, err
 	}
 	if table.X.Rows != d.Rows {
-		return nil, fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", table.X.Rows, d.Rows)
+		return nil, fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?",
+			table.X.Rows, d.Rows)
 	}
 	if d.Labels != nil {
 		d.Tags, table.Tags = nil, nil
@@ -147,13 +148,13 @@ func (d *Data) similarity() string {
 	return fmt.Sprintf("%d or more shared tags", d.Base.MinShared)
 }
 
-// chooseUnseen draws classes to keep out of training: want, or for 0 a quarter of them, at least two and leaving at least
-// two. It draws none when want is negative, without classes, and where there are too few.
+// chooseUnseen draws classes to keep out of training: want, or for 0 a quarter of them, at least two and leaving at
+// least two. It draws none when want is negative, without classes, and where there are too few.
 func (d *Data) chooseUnseen(want int, seed uint64) ([]int32, error) {
 	classes := d.classes()
 	if want > 0 && (classes == nil || want < 2 || want > len(classes)-2) {
-		return nil, fmt.Errorf("%d classes cannot be kept out of training: the data have %d, and two must stay on either side",
-			want, len(classes))
+		return nil, fmt.Errorf("%d classes cannot be kept out of training: the data have %d, and two must stay on "+
+			"either side", want, len(classes))
 	}
 	if want < 0 || len(classes) < 4 {
 		return nil, nil

@@ -14,7 +14,8 @@ import (
 // dash. Columns marked * follow the paper's convention.
 func (r *Result) Table() (head []string, rows [][]string) {
 	head = []string{
-		"method", "bits", "MAP", "by ties", "prec@100", "PR area", "MAP*", "unseen", "train s", "encode us", "search us", "bytes", "codes",
+		"method", "bits", "MAP", "by ties", "prec@100", "PR area", "MAP*", "unseen",
+		"train s", "encode us", "search us", "bytes", "codes",
 	}
 	for _, row := range r.Rows {
 		name := row.Method
@@ -28,9 +29,11 @@ func (r *Result) Table() (head []string, rows [][]string) {
 			continue
 		}
 		rows = append(rows, []string{
-			name, countOrDash(row.Bits), fmt.Sprintf("%.3f", row.MAP), fmt.Sprintf("%.3f-%.3f", row.MAPLow, row.MAPHigh),
+			name, countOrDash(row.Bits), fmt.Sprintf("%.3f", row.MAP),
+			fmt.Sprintf("%.3f-%.3f", row.MAPLow, row.MAPHigh),
 			fmt.Sprintf("%.3f", row.Precision100), fmt.Sprintf("%.3f", row.PRArea), fmt.Sprintf("%.3f", row.MAP10000),
-			numberOrDash("%.3f", row.UnseenMAP), numberOrDash("%.2f", row.TrainSeconds), numberOrDash("%.1f", row.EncodeMicroseconds),
+			numberOrDash("%.3f", row.UnseenMAP), numberOrDash("%.2f", row.TrainSeconds),
+			numberOrDash("%.1f", row.EncodeMicroseconds),
 			numberOrDash("%.1f", row.SearchMicroseconds), countOrDash(row.Bytes), countOrDash(row.DistinctCodes),
 		})
 	}
@@ -54,7 +57,8 @@ func numberOrDash(format string, v float64) string {
 // Title says in a line what was compared.
 func (r *Result) Title() string {
 	d := r.Data
-	text := fmt.Sprintf("%d queries against %d items of %d dimensions, similar by %s", d.Queries, d.Base, d.Dim, d.Similar)
+	text := fmt.Sprintf("%d queries against %d items of %d dimensions, similar by %s",
+		d.Queries, d.Base, d.Dim, d.Similar)
 	if d.Classes > 0 {
 		text += fmt.Sprintf(", %d classes", d.Classes)
 	}
@@ -78,10 +82,10 @@ func (r *Result) Failures() []string {
 // Notes explain the columns.
 func (r *Result) Notes() []string {
 	notes := []string{
-		"MAP is expected over the order of ties; * is the paper's convention: ties in base order, lists cut at 10,000, " +
-			"divided by the hits in the list.",
-		"Times of encoding and searching are for one vector on one core; train s of shorter fasthash codes is that of their bits, " +
-			"as a prefix of its code is a code.",
+		"MAP is expected over the order of ties; * is the paper's convention: ties in base order, lists cut at " +
+			"10,000, divided by the hits in the list.",
+		"Times of encoding and searching are for one vector on one core; train s of shorter fasthash codes is that " +
+			"of their bits, as a prefix of its code is a code.",
 	}
 	if len(r.Data.HeldOut) > 0 {
 		classes := strings.Join(r.Data.HeldOut, ", ")
@@ -189,7 +193,8 @@ func (r *Result) Benchmark(w io.Writer) error {
 		}{
 			{row.MAP, "MAP"}, {row.Precision100, "prec@100"}, {row.PRArea, "PR-area"}, {row.MAP10000, "MAP-10000"},
 			{row.UnseenMAP, "unseen-MAP"}, {row.TrainSeconds, "train-s"}, {row.EncodeMicroseconds, "encode-us"},
-			{row.SearchMicroseconds, "search-us"}, {float64(row.Bytes), "bytes/item"}, {float64(row.DistinctCodes), "codes"},
+			{row.SearchMicroseconds, "search-us"}, {float64(row.Bytes), "bytes/item"},
+			{float64(row.DistinctCodes), "codes"},
 		} {
 			if m.value != 0 {
 				fmt.Fprintf(&b, " %.6g %s", m.value, m.unit)

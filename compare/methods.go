@@ -41,8 +41,8 @@ func About(name string) string {
 	return d.Title + ": " + d.Source
 }
 
-// methodTasks lists the tasks of a method: one in all where shorter codes are prefixes of longer ones or the data decide
-// the length, else one for each length.
+// methodTasks lists the tasks of a method: one in all where shorter codes are prefixes of longer ones or the data
+// decide the length, else one for each length.
 func (s *stage) methodTasks(name string) []*task {
 	d, _ := method.Describe(name) // it was checked
 	lengths := [][]int{s.o.Bits}
@@ -98,8 +98,9 @@ func (s *stage) train(ctx context.Context, t *task, p *Part, part string) (*tria
 	return made, nil
 }
 
-// measureLengths measures prefixes of a code: those of the task's lengths, or all of it where the data decide the length.
-// Unseen is the model that was trained without the held-out classes, or nil; seconds is the time of training to a length.
+// measureLengths measures prefixes of a code: those of the task's lengths, or all of it where the data decide the
+// length. Unseen is the model that was trained without the held-out classes, or nil; seconds is the time of training to
+// a length.
 func (s *stage) measureLengths(
 	ctx context.Context, t *task, m, unseen *model.Model, seconds func(bits int) float64,
 ) ([]eval.Row, error) {

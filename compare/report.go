@@ -28,8 +28,8 @@ func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 		Warnings: r.Warnings, Dataset: r.Data,
 	}
 	if r.PCA > 0 {
-		out.Dataset.Notes = append(out.Dataset.Notes, fmt.Sprintf(
-			"Methods learn from the first %d principal components; float search uses all %d dimensions.", r.PCA, r.Data.Dim))
+		out.Dataset.Notes = append(out.Dataset.Notes, fmt.Sprintf("Methods learn from the first %d principal "+
+			"components; float search uses all %d dimensions.", r.PCA, r.Data.Dim))
 	}
 	out.Dataset.Notes = append(out.Dataset.Notes, r.Failures()...)
 	for _, a := range r.Advice {

@@ -63,7 +63,8 @@ func newStage(ctx context.Context, data *Data, o Options) (*stage, error) {
 		return s, s.holdOut()
 	}
 	if o.Unseen == 0 && data.Base.Labels != nil {
-		s.notes = append(s.notes, "there are too few classes to keep some out of training: nothing is said about classes that come later")
+		s.notes = append(s.notes, "there are too few classes to keep some out of training: nothing is said about "+
+			"classes that come later")
 	}
 	return s, nil
 }

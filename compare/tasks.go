@@ -70,11 +70,16 @@ func (s *stage) tasks() []*task {
 		list = append(list, s.methodTasks(name)...)
 	}
 	for _, bits := range s.o.Bits {
-		list = append(list, &task{method: random, kind: eval.KindFloor, bits: []int{bits}, steps: 1, work: s.randomCodes})
+		list = append(list, &task{
+			method: random, kind: eval.KindFloor, bits: []int{bits}, steps: 1, work: s.randomCodes,
+		})
 	}
 	return append(list,
 		&task{method: sign, kind: eval.KindFloor, steps: 1, work: s.signCodes},
-		&task{method: hashed, kind: eval.KindCeiling, supervised: true, bits: s.o.Bits, steps: 8 * s.trainings(), work: s.classifier},
+		&task{
+			method: hashed, kind: eval.KindCeiling, supervised: true, bits: s.o.Bits,
+			steps: 8 * s.trainings(), work: s.classifier,
+		},
 		&task{method: euclidean, kind: eval.KindCeiling, steps: 4, work: s.floatSearch(eval.RetrievalFloat)},
 		&task{method: cosine, kind: eval.KindCeiling, steps: 4, work: s.floatSearch(eval.RetrievalCosine)})
 }
@@ -132,10 +137,12 @@ func signCoder(mean []float32) trial.Coder {
 	}
 }
 
+// floatRetrieval is eval.RetrievalFloat or eval.RetrievalCosine.
+type floatRetrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report,
+	error)
+
 // floatSearch judges the vectors themselves, before PCA: they are what a user searches today.
-func (s *stage) floatSearch(
-	retrieval func(ctx context.Context, queries, base vectors.Matrix, truth eval.Truth, o eval.Options) (*eval.Report, error),
-) func(ctx context.Context, t *task) ([]eval.Row, error) {
+func (s *stage) floatSearch(retrieval floatRetrieval) func(context.Context, *task) ([]eval.Row, error) {
 	return func(ctx context.Context, t *task) ([]eval.Row, error) {
 		queries, base := s.data.Queries.X, s.data.Base.X
 		row := t.row(32 * base.Cols)

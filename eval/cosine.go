@@ -7,9 +7,10 @@ import (
 	"hashgrove/vectors"
 )
 
-// RetrievalCosine ranks the base by the cosine of the angle to every query, the largest first, and judges the rankings as
-// RetrievalFloat does. For vectors of length 1 the squared distance is 2 - 2 cos, so it ranks scaled copies, rounded to
-// float32, by Euclidean distance. A vector of zeros has no direction: it counts as at right angles to all but other zeros.
+// RetrievalCosine ranks the base by the cosine of the angle to every query, the largest first, and judges the rankings
+// as RetrievalFloat does. For vectors of length 1 the squared distance is 2 - 2 cos, so it ranks scaled copies, rounded
+// to float32, by Euclidean distance. A vector of zeros has no direction: it counts as at right angles to all but other
+// zeros.
 func RetrievalCosine(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
 	if err := sameWidth(queries, base); err != nil {
 		return nil, err

@@ -95,10 +95,12 @@ func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o 
 // ofCodes judges codes, by a ranking that is still to be named.
 func ofCodes(queries, base hamming.Codes, truth Truth) (judgement, error) {
 	if queries.Bits != base.Bits {
-		return judgement{}, fmt.Errorf("the queries have codes of %d bits and the base has codes of %d: encode both with one model", queries.Bits, base.Bits)
+		return judgement{}, fmt.Errorf("the queries have codes of %d bits and the base has codes of %d: encode both "+
+			"with one model", queries.Bits, base.Bits)
 	}
 	if base.Bits >= math.MaxUint16 {
-		return judgement{}, fmt.Errorf("codes of %d bits are longer than the %d that can be judged", base.Bits, math.MaxUint16-1)
+		return judgement{}, fmt.Errorf("codes of %d bits are longer than the %d that can be judged",
+			base.Bits, math.MaxUint16-1)
 	}
 	return judgement{
 		queries: queries.Len(),
@@ -148,7 +150,8 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 		return nil, errors.New("the base is empty: nothing can be found in it")
 	}
 	if j.base > math.MaxInt32 {
-		return nil, fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample", j.base, math.MaxInt32)
+		return nil, fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample",
+			j.base, math.MaxInt32)
 	}
 	if j.truth.Queries() != j.queries || j.truth.Base() != j.base {
 		panic("eval: sizes of truth and items differ")

@@ -22,12 +22,14 @@ func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Tru
 
 func sameWidth(queries, base vectors.Matrix) error {
 	if queries.Cols != base.Cols {
-		return fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike", queries.Cols, base.Cols)
+		return fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike",
+			queries.Cols, base.Cols)
 	}
 	return nil
 }
 
-// ofVectors judges rankings by Euclidean distance. The vectors that are stored may be others than those that are ranked.
+// ofVectors judges rankings by Euclidean distance. The vectors that are stored may be others than those that are
+// ranked.
 func ofVectors(queries, base, stored vectors.Matrix, truth Truth) judgement {
 	return judgement{
 		queries: queries.Rows,

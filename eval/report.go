@@ -157,7 +157,8 @@ func (t *tally) byRadius() []PRPoint {
 		items += n
 		relevant += t.radiusRelevant[d]
 		if n > 0 {
-			curve = append(curve, PRPoint{d, float64(relevant) / float64(max(1, t.relevant)), float64(relevant) / float64(items)})
+			recall := float64(relevant) / float64(max(1, t.relevant))
+			curve = append(curve, PRPoint{d, recall, float64(relevant) / float64(items)})
 		}
 	}
 	return curve
@@ -240,7 +241,8 @@ func (r *Report) warn(j judgement, t *tally) {
 	case r.Judged == 0:
 		say("no query has a relevant item: every number is 0 and says nothing")
 	case r.Judged < r.Queries:
-		say("%d of %d queries have no relevant item: they are left out of MAP and recall, and count 0 in precision and map_10000", r.Queries-r.Judged, r.Queries)
+		say("%d of %d queries have no relevant item: they are left out of MAP and recall, and count 0 in precision "+
+			"and map_10000", r.Queries-r.Judged, r.Queries)
 	}
 	if r.Judged > 0 && t.allRelevant == r.Judged {
 		say("every ranked item is relevant: any codes would be perfect")
@@ -252,13 +254,16 @@ func (r *Report) warn(j judgement, t *tally) {
 		say("the queries are the base itself: every query finds itself first")
 	}
 	if ordered(j.truth) {
-		say("relevant items stand side by side in the base, as if it was ordered by class: map_10000 and pr_area_10000 take ties in base order and are biased; shuffle the base or read map")
+		say("relevant items stand side by side in the base, as if it was ordered by class: map_10000 and " +
+			"pr_area_10000 take ties in base order and are biased; shuffle the base or read map")
 	}
 	if gap := r.MAPHigh - r.MAPLow; gap > 0.1 {
-		say("the order of ties moves MAP by %.2f, from %.3f to %.3f: compare with others only by expected values", gap, r.MAPLow, r.MAPHigh)
+		say("the order of ties moves MAP by %.2f, from %.3f to %.3f: compare with others only by expected values",
+			gap, r.MAPLow, r.MAPHigh)
 	}
 	if j.radii && r.DistinctCodes <= r.Base/100 {
-		say("the base has only %d distinct codes for %d items, the largest bucket holds %d: items of one bucket cannot be told apart", r.DistinctCodes, r.Base, r.LargestBucket)
+		say("the base has only %d distinct codes for %d items, the largest bucket holds %d: items of one bucket "+
+			"cannot be told apart", r.DistinctCodes, r.Base, r.LargestBucket)
 	}
 }
 

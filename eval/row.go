@@ -60,7 +60,7 @@ type Confusion struct {
 	Share float64 `json:"share"`
 }
 
-// Fill copies the measures of the report into a row. Precision100 is that of the largest rank in Report.Precision up to 100.
+// Fill copies the measures of the report into a row. Precision100 takes the largest rank up to 100 of Precision.
 func (r *Report) Fill(row *Row) {
 	row.MAP, row.MAPLow, row.MAPHigh = r.MAP, r.MAPLow, r.MAPHigh
 	largest := 0

@@ -78,8 +78,8 @@ func (t *classes) Mark(q int, mark []uint8) {
 }
 
 // ByTags is the truth of tag sets: an item is relevant to a query that shares at least minShared tags with it
-// (0 means affinity.DefaultShared; at most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 on, one numbering
-// for queries and base; a tag that a row has twice counts once.
+// (0 means affinity.DefaultShared; at most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 on,
+// one numbering for queries and base; a tag that a row has twice counts once.
 func ByTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32, minShared int) Truth {
 	if minShared < 0 || minShared > 255 {
 		panic("eval: minShared outside of 0 to 255")
@@ -169,8 +169,8 @@ func (t *tags) Mark(q int, mark []uint8) {
 	}
 }
 
-// ByPairs is the truth of a list of pairs of a query, A, and a base item, B. Base items that are in no pair with a query,
-// or of which nobody knows, are ignored for that query. Where a pair is named twice, the later one holds.
+// ByPairs is the truth of a list of pairs of a query, A, and a base item, B. Base items that are in no pair with a
+// query, or of which nobody knows, are ignored for that query. Where a pair is named twice, the later one holds.
 func ByPairs(queries, base int, list []affinity.Pair) Truth {
 	t := &pairs{base: base, start: make([]int, queries+1), pair: slices.Clone(list)}
 	for _, p := range list {

@@ -12,7 +12,9 @@ import (
 // codes that only repeat the class of the training items look perfect on known classes and fail here. Queries and
 // base are restricted to the held-out classes, so the chance level is that of Report.Prior among them alone. The
 // table by class is always made; o.Classes is not used.
-func Unseen(ctx context.Context, queries, base hamming.Codes, queryClass, baseClass, heldOut []int32, o Options) (*Report, error) {
+func Unseen(
+	ctx context.Context, queries, base hamming.Codes, queryClass, baseClass, heldOut []int32, o Options,
+) (*Report, error) {
 	if len(queryClass) != queries.Len() || len(baseClass) != base.Len() {
 		panic("eval: classes are not one per code")
 	}
@@ -25,7 +27,8 @@ func Unseen(ctx context.Context, queries, base hamming.Codes, queryClass, baseCl
 	q, qc := only(queries, queryClass, heldOut)
 	b, bc := only(base, baseClass, heldOut)
 	if len(qc) == 0 || len(bc) == 0 {
-		return nil, fmt.Errorf("the held-out classes have %d queries and %d base items: both are needed to judge them", len(qc), len(bc))
+		return nil, fmt.Errorf("the held-out classes have %d queries and %d base items: both are needed to judge them",
+			len(qc), len(bc))
 	}
 	o.Classes = qc
 	r, err := Retrieval(ctx, q, b, ByClass(qc, bc), o)

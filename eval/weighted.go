@@ -22,7 +22,9 @@ import (
 // curve runs over ranks.
 //
 // It panics when there is not one weight for each bit, and where Retrieval does.
-func RetrievalWeighted(ctx context.Context, queries, base hamming.Codes, weights []hamming.BitWeight, truth Truth, o Options) (*Report, error) {
+func RetrievalWeighted(
+	ctx context.Context, queries, base hamming.Codes, weights []hamming.BitWeight, truth Truth, o Options,
+) (*Report, error) {
 	if len(weights) != base.Bits {
 		panic("eval: weights are not one per bit")
 	}

@@ -25,7 +25,8 @@ func bitsTable(c collection) Experiment {
 bits, so they would take four times as long.`
 		rows = []row{
 			fastHashRow(signed(1600), 0, deep, "depth 6, 100 columns per node", paper[1]),
-			fastHashRow(signed(1600).mirrored(), 0, trimmed, "400 trees of depth 6, 50 columns per node, trimmed to 0.9, mirror images too", paper[1]),
+			fastHashRow(signed(1600).mirrored(), 0, trimmed,
+				"400 trees of depth 6, 50 columns per node, trimmed to 0.9, mirror images too", paper[1]),
 		}
 	}
 	return Experiment{

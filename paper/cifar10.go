@@ -12,10 +12,12 @@ var cifar10Features = Experiment{
 		rows := []row{
 			fastHashRow(gist320(), 5000, plain(64), "depth 4", gist5),
 			fastHashRow(gist320(), 5000, trees(64, 800, 4), "800 trees", gist5),
-			fastHashRow(gist320().mirrored(), 5000, fewRows(64), "800 trees of depth 3, trimmed to 0.9, mirror images too", gist5),
+			fastHashRow(gist320().mirrored(), 5000, fewRows(64),
+				"800 trees of depth 3, trimmed to 0.9, mirror images too", gist5),
 			fastHashRow(gist320(), 0, plain(64), "depth 4", gist),
 			fastHashRow(gist320(), 0, trees(64, 400, 6), "400 trees of depth 6", gist),
-			fastHashRow(gist320().mirrored(), 0, manyRows(64), "400 trees of depth 6, trimmed to 0.9, mirror images too", gist),
+			fastHashRow(gist320().mirrored(), 0, manyRows(64),
+				"400 trees of depth 6, trimmed to 0.9, mirror images too", gist),
 			fastHashRow(codebook(800), 5000, plain(64), "depth 4", words5),
 			fastHashRow(signed(800), 5000, trees(64, 1600, 3), "1,600 trees of depth 3", words5),
 			fastHashRow(signed(800), 5000, fewRows(64), "800 trees of depth 3, trimmed to 0.9", words5),
@@ -23,7 +25,8 @@ var cifar10Features = Experiment{
 			fastHashRow(codebook(800), 0, plain(64), "depth 4", words),
 			fastHashRow(signed(800), 0, plain(64), "depth 4", words),
 			fastHashRow(signed(800), 0, trees(64, 400, 6), "400 trees of depth 6", words),
-			fastHashRow(signed(800).mirrored(), 0, manyRows(64), "400 trees of depth 6, trimmed to 0.9, mirror images too", words),
+			fastHashRow(signed(800).mirrored(), 0, manyRows(64),
+				"400 trees of depth 6, trimmed to 0.9, mirror images too", words),
 		}
 		return lab.table(ctx, cifar10, "CIFAR-10: FastHash on two kinds of features (Table 3)", "", rows)
 	},

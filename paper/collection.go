@@ -44,10 +44,14 @@ var cifar10 = collection{
 			}
 			var err error
 			s.digest, err = fileDigest(paths...)
-			s.open = func() (vectors.Source, error) { return dataset.Open(dataset.Spec{Paths: paths, Format: "cifar10"}) }
+			s.open = func() (vectors.Source, error) {
+				return dataset.Open(dataset.Spec{Paths: paths, Format: "cifar10"})
+			}
 			return s, err
 		}
-		if base, err = files("base", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"); err != nil {
+		base, err = files("base",
+			"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin")
+		if err != nil {
 			return base, queries, err
 		}
 		queries, err = files("queries", "test_batch.bin")
@@ -94,8 +98,8 @@ func (lab *Lab) filePrefix(c collection) string {
 // kinds groups the demo's classes, so that pictures can have tags.
 var kinds = []string{"top", "legs", "top", "long", "top", "shoe", "top", "shoe", "bag", "shoe"}
 
-// builtin is the first pictures of a part of the demo's with their classes, or with three tags each: pictures of a class
-// share two at least, others may.
+// builtin is the first pictures of a part of the demo's with their classes, or with three tags each: pictures of a
+// class share two at least, others may.
 func builtin(p fashion.Part, n int, tagged bool) vectors.Source {
 	s := vectors.Table{X: p.X.Slice(0, n)}
 	for i, class := range p.Class[:n] {

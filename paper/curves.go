@@ -8,8 +8,8 @@ import (
 	"hashgrove/internal/plot"
 )
 
-// curvesFigure is Figure 2 (fig:features): precision over recall, and precision of the first 2,000 retrieved pictures, on
-// codebook features. The paper shows curves without numbers.
+// curvesFigure is Figure 2 (fig:features): precision over recall, and precision of the first 2,000 retrieved pictures,
+// on codebook features. The paper shows curves without numbers.
 func curvesFigure(c collection) Experiment {
 	rows := supervised(codebook(800), [6]paperRow{})
 	return Experiment{
@@ -33,7 +33,8 @@ interpolated linearly between radii.`,
 				t.addCurveValues("retrieved", fmt.Sprint(rank), drawn, func(c curve) float64 { return c.atRank(rank) })
 			}
 			for recall := 0.1; recall < 0.95; recall += 0.1 {
-				t.addCurveValues("recall", fmt.Sprintf("%.1f", recall), drawn, func(c curve) float64 { return c.atRecall(recall) })
+				t.addCurveValues("recall", fmt.Sprintf("%.1f", recall), drawn,
+					func(c curve) float64 { return c.atRecall(recall) })
 			}
 			lab.labelShort(t, c)
 			t.Figures = []figure{recallFigure(c.name+"-curves", c, drawn), precisionFigure(c.name+"-curves", c, drawn)}
@@ -106,8 +107,9 @@ func between(x0, y0, x1, y1, x float64) float64 { return y0 + (y1-y0)*(x-x0)/(x1
 
 func precisionFigure(name string, c collection, drawn []namedCurve) figure {
 	l := plot.Lines{
-		Title: c.title + ": precision of the first pictures", Desc: "Precision against the number of retrieved pictures.",
-		X: plot.Axis{Label: "retrieved", Zero: true}, Y: plot.Axis{Label: "precision", Zero: true},
+		Title: c.title + ": precision of the first pictures",
+		Desc:  "Precision against the number of retrieved pictures.",
+		X:     plot.Axis{Label: "retrieved", Zero: true}, Y: plot.Axis{Label: "precision", Zero: true},
 	}
 	for i, d := range drawn {
 		s := plot.Series{Name: d.name, Style: i}

@@ -1,8 +1,8 @@
 // Package paper reproduces the tables and figures of the FastHash paper. Each experiment is a small file that lists
 // what to run and what the paper reports; its result is docs/results/NAME.md, with date, machine and command.
 //
-// Every stage (features, model, row of the table) is kept in the cache under the digest of its inputs, so an interrupted
-// experiment resumes where it stopped, and a changed one repeats only the stages that the change affects.
+// Every stage (features, model, row of the table) is kept in the cache under the digest of its inputs, so an
+// interrupted experiment resumes where it stopped, and a changed one repeats only the stages that the change affects.
 package paper
 
 import (
@@ -38,7 +38,8 @@ var All = slices.Concat(
 // experimentsOn lists the experiments that the paper makes on a data set.
 func experimentsOn(c collection) []Experiment {
 	return []Experiment{
-		kshTable(c), step1Table(c), methodsTable(c), pcaTable(c), bitsTable(c), inferenceFigure(c), curvesFigure(c), unsupervisedFigure(c),
+		kshTable(c), step1Table(c), methodsTable(c), pcaTable(c), bitsTable(c),
+		inferenceFigure(c), curvesFigure(c), unsupervisedFigure(c),
 	}
 }
 
@@ -51,7 +52,8 @@ func Find(name string) (Experiment, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return Experiment{}, fmt.Errorf("there is no experiment %q; the experiments are %s", name, strings.Join(names, ", "))
+	return Experiment{}, fmt.Errorf("there is no experiment %q; the experiments are %s", name,
+		strings.Join(names, ", "))
 }
 
 // Lab is where an experiment runs.

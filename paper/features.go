@@ -39,7 +39,8 @@ func codebook(words int) recipe {
 	return recipe{Name: fmt.Sprintf("codebook%d", words*14), Codebook: &feature.CodebookOptions{Words: words}}
 }
 func signed(words int) recipe {
-	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: &feature.CodebookOptions{Words: words / 2, Sides: feature.Split, Patch: 8}}
+	l := &feature.CodebookOptions{Words: words / 2, Sides: feature.Split, Patch: 8}
+	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: l}
 }
 
 // pca is the recipe with principal components behind it.
@@ -77,7 +78,8 @@ func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base spli
 		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
 	}
 	l := *r.Codebook
-	path, err := lab.file(r.Name+"-"+lab.filePrefix(c)+"codebook", trial.Key("codebook 1", l, base.digest), ".hgf", func(path string) error {
+	name, key := r.Name+"-"+lab.filePrefix(c)+"codebook", trial.Key("codebook 1", l, base.digest)
+	path, err := lab.file(name, key, ".hgf", func(path string) error {
 		src, err := base.open()
 		if err != nil {
 			return err
@@ -196,7 +198,9 @@ func (lab *Lab) material(ctx context.Context, c collection, r recipe) (m materia
 }
 
 // load makes the vectors of splits and opens them as one set.
-func (lab *Lab) load(ctx context.Context, r recipe, e feature.Extractor, to **dataset.Set, splits ...split) (k string, err error) {
+func (lab *Lab) load(
+	ctx context.Context, r recipe, e feature.Extractor, to **dataset.Set, splits ...split,
+) (k string, err error) {
 	paths := make([]string, len(splits))
 	for i, s := range splits {
 		if paths[i], k, err = lab.vectors(ctx, r, e, s); err != nil {

@@ -80,7 +80,8 @@ func (g gallery) split(prefix string) (base, queries split) {
 			known = append(known, n, g.items[n])
 		}
 		return split{
-			name: prefix + name, digest: trial.Key("gallery 1", side, known), shape: picture.Shape{Width: side, Height: side, Channels: 3},
+			name: prefix + name, digest: trial.Key("gallery 1", side, known),
+			shape:   picture.Shape{Width: side, Height: side, Channels: 3},
 			open:    func() (vectors.Source, error) { return g.open(query) },
 			similar: func() (affinity.Matrix, error) { return g.similar(names) },
 		}
@@ -176,7 +177,8 @@ func (s chosen) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 		}
 		for _, name := range s.part(s.query) {
 			if !met[name] && !s.skip {
-				yield(vectors.Chunk{}, fmt.Errorf("%s was listed, but not read: is it a picture?", path.Join(s.dir, name)))
+				yield(vectors.Chunk{}, fmt.Errorf("%s was listed, but not read: is it a picture?",
+					path.Join(s.dir, name)))
 				return
 			}
 		}

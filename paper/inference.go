@@ -9,11 +9,11 @@ import (
 	"hashgrove/internal/plot"
 )
 
-// inferenceFigure is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash functions, by
-// the number of bits, on codebook features. The paper shows curves without numbers.
+// inferenceFigure is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash
+// functions, by the number of bits, on codebook features. The paper shows curves without numbers.
 //
-// A model of FastHash is learned stage by stage, so that its first bits are the model of fewer bits. TSH infers with the
-// whole length in view: each length is trained by itself.
+// A model of FastHash is learned stage by stage, so that its first bits are the model of fewer bits. TSH infers with
+// the whole length in view: each length is trained by itself.
 func inferenceFigure(c collection) Experiment {
 	words := codebook(800)
 	lengths := []int{16, 32, 64}
@@ -37,8 +37,9 @@ func inferenceFigure(c collection) Experiment {
 		}
 	}
 	return Experiment{
-		Name:  c.name + "-inference",
-		About: "Spectral or Block-GC inference with linear or tree hash functions on " + c.title + ": the paper's Figure 1",
+		Name: c.name + "-inference",
+		About: "Spectral or Block-GC inference with linear or tree hash functions on " + c.title +
+			": the paper's Figure 1",
 		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
 			note := `The paper does not say how many training pictures its figure is based on; here they are the 5,000 of its
 other tables. All pairs count. With Block-GC, codes of 16 and 32 bits are prefixes of those of 64 bits, so they have no
@@ -55,15 +56,17 @@ training time of their own.`
 
 // twoStep is a row of TSH with all pairs, trained as FastHash is: it can be interrupted.
 func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
-	t := fasthash.Options{Bits: bits, Order: fasthash.TSH, Learner: learner, Inference: inference.Options{Method: inference.Spectral}}
+	t := fasthash.Options{Bits: bits, Order: fasthash.TSH, Learner: learner,
+		Inference: inference.Options{Method: inference.Spectral}}
 	return fastHashRow(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
 }
 
 // bitsFigure draws precision@100 against bits, a line for each label.
 func bitsFigure(c collection, rows []row, values []result) figure {
 	l := plot.Lines{
-		Title: c.title + ": precision@100 by bits", Desc: "Precision of the first 100 pictures against the length of the codes.",
-		X: plot.Axis{Label: "bits", Zero: true}, Y: plot.Axis{Label: "precision@100", Zero: true},
+		Title: c.title + ": precision@100 by bits",
+		Desc:  "Precision of the first 100 pictures against the length of the codes.",
+		X:     plot.Axis{Label: "bits", Zero: true}, Y: plot.Axis{Label: "precision@100", Zero: true},
 	}
 	for i, r := range rows {
 		if values[i].Precision == 0 {

@@ -121,8 +121,10 @@ machine.`
 func (lab *Lab) table(ctx context.Context, c collection, title, note string, rows []row) (*Table, error) {
 	t := &Table{
 		Title: title,
-		Head: []string{"features", "trained on", "bits", "method", "train s", "paper", "test s", "paper",
-			"precision@100", "paper", "MAP*", "paper", "PR area*", "paper", "MAP", "PR area", "distinct codes", "memory MB"},
+		Head: []string{
+			"features", "trained on", "bits", "method", "train s", "paper", "test s", "paper", "precision@100", "paper",
+			"MAP*", "paper", "PR area*", "paper", "MAP", "PR area", "distinct codes", "memory MB",
+		},
 	}
 	rows = lab.shortened(rows)
 	var err error
@@ -145,8 +147,8 @@ func (lab *Lab) table(ctx context.Context, c collection, title, note string, row
 	}
 	t.Note = strings.TrimSpace(c.parts + " " + note)
 	if c.tagged {
-		t.Note += " In Step 1 of FastHash and of TSH with trees, the similar pairs together weigh as much as the dissimilar" +
-			" ones ([tuning](tuning.md))."
+		t.Note += " In Step 1 of FastHash and of TSH with trees, the similar pairs together weigh as much as the " +
+			"dissimilar ones ([tuning](tuning.md))."
 	}
 	t.Note += "\n" + conventions
 	if prior > 0 {

@@ -13,8 +13,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// standin is vectors of a chosen size that are made, not measured: every class raises a fifteenth of the columns a little,
-// the rest is noise. Row i depends on the seed and on i alone.
+// standin is vectors of a chosen size that are made, not measured: every class raises a fifteenth of the columns a
+// little, the rest is noise. Row i depends on the seed and on i alone.
 type standin struct {
 	Rows, Cols, Classes int
 	Seed                uint64
@@ -59,20 +59,21 @@ func (s standin) row(x []float32, i int) int {
 	return class
 }
 
-// sun397Size trains on vectors of the size of SUN397, since its pictures are not at hand for everybody: time and memory are
-// what there is to see. The paper needs less than 7 GB for FastHash, and 62,076 s for 1024 bits: 61 s for a bit.
+// sun397Size trains on vectors of the size of SUN397, since its pictures are not at hand for everybody: time and memory
+// are what there is to see. The paper needs less than 7 GB for FastHash, and 62,076 s for 1024 bits: 61 s for a bit.
 var sun397Size = Experiment{
 	Name:  "sun397-size",
 	About: "Time and memory on synthetic vectors of the size of SUN397: 100,417 x 11,200 in 397 classes",
 	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
-		c := collection{name: "sun397-size", title: "SUN397", prefix: "standin-", vectors: func(ctx context.Context, lab *Lab) (material, error) {
-			base := standin{100_417, 11_200, 397, 1}
-			queries := standin{8000, 11_200, 397, 2}
-			if lab.Short {
-				base, queries = standin{600, 120, 12, 1}, standin{100, 120, 12, 2}
-			}
-			return lab.standins(ctx, base, queries)
-		}}
+		c := collection{name: "sun397-size", title: "SUN397", prefix: "standin-",
+			vectors: func(ctx context.Context, lab *Lab) (material, error) {
+				base := standin{100_417, 11_200, 397, 1}
+				queries := standin{8000, 11_200, 397, 2}
+				if lab.Short {
+					base, queries = standin{600, 120, 12, 1}, standin{100, 120, 12, 2}
+				}
+				return lab.standins(ctx, base, queries)
+			}}
 		made := recipe{Name: "made-up"}
 		sampled := trees(16, 0, 6)
 		sampled.Trees.NodeRows = 5000
@@ -96,7 +97,8 @@ var sizes = collection{
 	parts: "The 100,417 labels of 397 classes are drawn at random; those of SUN397 are less even.",
 	open: func(*Lab) (base, queries split, err error) {
 		s := standin{100_417, 1, 397, 1}
-		base = split{name: "standin-base", digest: trial.Key("standin 1", s), open: func() (vectors.Source, error) { return s, nil }}
+		base = split{name: "standin-base", digest: trial.Key("standin 1", s),
+			open: func() (vectors.Source, error) { return s, nil }}
 		return base, base, nil
 	},
 }
@@ -110,10 +112,11 @@ func (lab *Lab) standins(ctx context.Context, base, queries standin) (m material
 		key *string
 	}{{"base", base, &m.base, &m.baseKey}, {"queries", queries, &m.queries, &m.queryKey}} {
 		*part.key = trial.Key("standin 1", part.standin)
-		path, err := lab.file(fmt.Sprintf("standin%d-%s", part.Cols, part.name), *part.key, ".npy", func(path string) error {
-			_, err := dataset.SaveNpy(ctx, part.standin, path, dataset.Float32, nil)
-			return err
-		})
+		path, err := lab.file(fmt.Sprintf("standin%d-%s", part.Cols, part.name), *part.key, ".npy",
+			func(path string) error {
+				_, err := dataset.SaveNpy(ctx, part.standin, path, dataset.Float32, nil)
+				return err
+			})
 		if err != nil {
 			return m, err
 		}

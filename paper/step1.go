@@ -17,11 +17,11 @@ var step1Methods = []string{string(inference.Spectral), string(inference.ICM), s
 
 // step1Table is Table 2 (tab:tsh_step1): Step 1 alone, all 64 bits, without hash functions: time and objective.
 //
-// The objective is the mean over defined pairs of (y - s/m)² with s the Hamming affinity of m bits: the sum of eq:opt_step1
-// divided by m² and by the number of pairs, as the paper divides it. Its values fit 100 similar and 100 dissimilar rows drawn
-// for each row, as its code draws them; all pairs are here too, as they are and balanced: with weights that make similar and
-// dissimilar ones count alike, as among the drawn. What was inferred from all pairs is also judged on the drawn ones, which is
-// what compares with the paper.
+// The objective is the mean over defined pairs of (y - s/m)² with s the Hamming affinity of m bits: the sum of
+// eq:opt_step1 divided by m² and by the number of pairs, as the paper divides it. Its values fit 100 similar and 100
+// dissimilar rows drawn for each row, as its code draws them; all pairs are here too, as they are and balanced: with
+// weights that make similar and dissimilar ones count alike, as among the drawn. What was inferred from all pairs is
+// also judged on the drawn ones, which is what compares with the paper.
 func step1Table(c collection) Experiment {
 	scenes := [3]struct{ block, seconds, objective float64 }{{0, 5281, 0.7524}, {1, 298, 0.6341}, {253, 2239, 0.5608}}
 	paper := map[string][3]struct{ block, seconds, objective float64 }{ // spectral, Block-GC-1, Block-GC
@@ -33,8 +33,9 @@ func step1Table(c collection) Experiment {
 	}[c.name]
 	labels := []string{"spectral (TSH)", "Block-GC-1 (ICM)", "Block-GC (FastHash)"}
 	return Experiment{
-		Name:  c.name + "-step1",
-		About: "Step 1 alone on " + c.title + ", time and objective of spectral, Block-GC-1 and Block-GC: the paper's Table 2",
+		Name: c.name + "-step1",
+		About: "Step 1 alone on " + c.title + ", time and objective of spectral, Block-GC-1 and Block-GC:" +
+			" the paper's Table 2",
 		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
 			base, _, err := lab.open(c)
 			if err != nil {
@@ -42,7 +43,10 @@ func step1Table(c collection) Experiment {
 			}
 			t := &Table{
 				Title: c.title + ": Step 1 alone (Table 2)",
-				Head:  []string{"step 1", "pairs", "rows", "block size", "paper", "seconds", "paper", "objective", "paper", "on drawn pairs", "paper"},
+				Head: []string{
+					"step 1", "pairs", "rows", "block size", "paper", "seconds", "paper", "objective", "paper",
+					"on drawn pairs", "paper",
+				},
 				Note: c.parts + `
 Each of the 64 bits is inferred in two sweeps, given the bits before it, with loss length k for bit k. The objective is
 the mean of (y - s/64)² over the pairs that count, where s is the Hamming affinity: the paper's sum divided by the
@@ -66,7 +70,8 @@ sampling the pairs.`,
 						own = number("%.4f", p.objective)
 					}
 					t.Rows = append(t.Rows, []string{
-						labels[i], string(pairs), number("%.0f", float64(v.Rows)), number("%.0f", v.Block), number("%.0f", p.block),
+						labels[i], string(pairs), number("%.0f", float64(v.Rows)),
+						number("%.0f", v.Block), number("%.0f", p.block),
 						number("%.2f", v.Seconds), number("%.0f", p.seconds), number("%.4f", v.Objective), own,
 						number("%.4f", v.Drawn), number("%.4f", p.objective),
 					})
@@ -99,14 +104,17 @@ type inferred struct {
 }
 
 // inferred runs Step 1 for all bits, each bit as it was inferred standing for the output of a hash function.
-func (lab *Lab) inferred(ctx context.Context, base split, method inference.Method, pairs pairing) (v inferred, err error) {
+func (lab *Lab) inferred(
+	ctx context.Context, base split, method inference.Method, pairs pairing,
+) (v inferred, err error) {
 	bits := 64
 	if lab.Short {
 		bits = 8
 	}
 	err = lab.attempt(ctx, string(method), func(lab *Lab) error {
 		name := fmt.Sprintf("step1-%s-%s-%s-%d", base.name, method, strings.ReplaceAll(string(pairs), ", ", "-"), bits)
-		v, err = value(lab, name, trial.Key("step1 1", base.digest, bits, method, pairs, lab.Seed), func() (inferred, error) {
+		key := trial.Key("step1 1", base.digest, bits, method, pairs, lab.Seed)
+		v, err = value(lab, name, key, func() (inferred, error) {
 			all, err := similar(ctx, base)
 			if err != nil {
 				return inferred{}, err
@@ -118,7 +126,9 @@ func (lab *Lab) inferred(ctx context.Context, base split, method inference.Metho
 	return v, err
 }
 
-func infer(ctx context.Context, all affinity.Matrix, bits int, o inference.Options, pairs pairing, seed uint64) (v inferred, err error) {
+func infer(
+	ctx context.Context, all affinity.Matrix, bits int, o inference.Options, pairs pairing, seed uint64,
+) (v inferred, err error) {
 	sample, err := affinity.Sample(all, 100, 100, seed)
 	if err != nil {
 		return v, err

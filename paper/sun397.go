@@ -13,8 +13,8 @@ import (
 	"hashgrove/method"
 )
 
-// sun397 is the scenes of Xiao et al. (CVPR 2010) as published: SUN397/a/abbey/sun_....jpg, and classes in deeper folders as
-// SUN397/a/apse/indoor. 8,000 pictures drawn at random are the queries, as in the paper.
+// sun397 is the scenes of Xiao et al. (CVPR 2010) as published: SUN397/a/abbey/sun_....jpg, and classes in deeper
+// folders as SUN397/a/apse/indoor. 8,000 pictures drawn at random are the queries, as in the paper.
 var sun397 = collection{
 	name: "sun397", title: "SUN397", prefix: "sun397-", gist: gist512(),
 	parts: fmt.Sprintf(`The queries are 8,000 pictures drawn at random; the database is all others, a few more than the
@@ -48,7 +48,8 @@ func scenes(dir string, queries int, seed uint64) (gallery, error) {
 		names = append(names, name)
 	}
 	if len(names) <= queries {
-		return g, fmt.Errorf("%s holds %d pictures of classes as SUN397/a/abbey, and %d queries must leave a database: unpack SUN397.tar.gz there", dir, len(names), queries)
+		return g, fmt.Errorf("%s holds %d pictures of classes as SUN397/a/abbey, and %d queries must leave a "+
+			"database: unpack SUN397.tar.gz there", dir, len(names), queries)
 	}
 	slices.Sort(names)
 	for _, i := range rand.New(rand.NewPCG(seed, 8000)).Perm(len(names))[:queries] {
@@ -74,22 +75,23 @@ var sun397Methods = Experiment{
 		sampled := trees(1024, 0, 6)
 		sampled.Trees = boost.Options{Depth: 6, NodeRows: 5000}
 		curves := []row{
-			fastHashRow(words, 0, trees(1024, 0, 6), "FastHash", paperRow{precision: 0.165, mapping: 0.163, train: 62076, test: 536}),
-			fastHashRow(words, 0, sampled, "FastHash-N", paperRow{precision: 0.177, mapping: 0.184, train: 71203, test: 749}),
-			long("cca-itq", 1024, paperRow{precision: 0.120, mapping: 0.081, train: 15580, test: 127}),
-			long("pca-itq", 1024, paperRow{precision: 0.030, mapping: 0.021, train: 1686, test: 127}),
-			long("spherical", 1024, paperRow{precision: 0.039, mapping: 0.024, train: 35954, test: 121}),
-			long("lsh", 1024, paperRow{precision: 0.028, mapping: 0.019, train: 99, test: 99}),
+			fastHashRow(words, 0, trees(1024, 0, 6), "FastHash", paperRow{0.165, 0.163, 0, 62076, 536}),
+			fastHashRow(words, 0, sampled, "FastHash-N", paperRow{0.177, 0.184, 0, 71203, 749}),
+			long("cca-itq", 1024, paperRow{0.120, 0.081, 0, 15580, 127}),
+			long("pca-itq", 1024, paperRow{0.030, 0.021, 0, 1686, 127}),
+			long("spherical", 1024, paperRow{0.039, 0.024, 0, 35954, 121}),
+			long("lsh", 1024, paperRow{0.028, 0.019, 0, 99, 99}),
 		}
 		rows := append([]row{
-			short("ksh", 3000, paperRow{precision: 0.034, mapping: 0.023, train: 57045, test: 463}),
-			short("bre", 0, paperRow{precision: 0.019, mapping: 0.013, train: 105240, test: 23}),
-			short("splh", 0, paperRow{precision: 0.022, mapping: 0.015, train: 27552, test: 14}),
-			short("sth", 0, paperRow{precision: 0.010, mapping: 0.008, train: 22914, test: 14}),
-			long("cca-itq", 512, paperRow{precision: 0.113, mapping: 0.076, train: 7484, test: 66}),
-			fastHashRow(words, 0, trees(512, 0, 6), "FastHash", paperRow{precision: 0.149, mapping: 0.142, train: 29624, test: 302}),
+			short("ksh", 3000, paperRow{0.034, 0.023, 0, 57045, 463}),
+			short("bre", 0, paperRow{0.019, 0.013, 0, 105240, 23}),
+			short("splh", 0, paperRow{0.022, 0.015, 0, 27552, 14}),
+			short("sth", 0, paperRow{0.010, 0.008, 0, 22914, 14}),
+			long("cca-itq", 512, paperRow{0.113, 0.076, 0, 7484, 66}),
+			fastHashRow(words, 0, trees(512, 0, 6), "FastHash", paperRow{0.149, 0.142, 0, 29624, 302}),
 		}, curves...)
-		t, err := lab.table(ctx, sun397, "SUN397: a large data set and long codes (Table 6)", "Trees have depth 6.", rows)
+		t, err := lab.table(ctx, sun397, "SUN397: a large data set and long codes (Table 6)", "Trees have depth 6.",
+			rows)
 		if err != nil {
 			return nil, err
 		}

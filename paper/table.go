@@ -56,7 +56,8 @@ func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
 // WriteFigures writes the figures as SVG files into a folder.
 func (t *Table) WriteFigures(dir string) error {
 	for _, f := range t.Figures {
-		err := section.WriteFile(filepath.Join(dir, f.Name+".svg"), func(w io.Writer) error { return plot.WriteSVG(w, f.Plot) })
+		err := section.WriteFile(filepath.Join(dir, f.Name+".svg"),
+			func(w io.Writer) error { return plot.WriteSVG(w, f.Plot) })
 		if err != nil {
 			return err
 		}

@@ -13,14 +13,17 @@ import (
 	"strings"
 )
 
-// The data sets with tags (Guillaumin et al., ICCV 2009). Each lies in a folder of its name, pictures in folders below it,
-// with lists in one of these layouts, the first that is there:
+// The data sets with tags (Guillaumin et al., ICCV 2009). Each lies in a folder of its name, pictures in folders below
+// it, with lists in one of these layouts, the first that is there:
 //
-//	ids.txt, labels.txt, tags.txt, split.txt      line i of each: a picture, its numbers of tags, from 0; the name of tag i; train or test
+//	ids.txt, labels.txt, tags.txt, split.txt      line i of each: a picture; its numbers of tags, from 0; the name of
+//	                                              tag i; train or test
 //	NAME_dictionary.txt                           the lists of TagProp: the names of the tags,
 //	NAME_train_list.txt, NAME_test_list.txt       the pictures
-//	NAME_train_annot.hvecs, NAME_test_annot.hvecs and for each its tags as 0 or 1: int16 numbers, each row led by its length
-//	annotations/CONCEPT.txt                       MIRFLICKR-25000 as published: the numbers of the pictures with the concept, a line each
+//	NAME_train_annot.hvecs, NAME_test_annot.hvecs and for each its tags as 0 or 1: int16 numbers, each row led by its
+//	                                              length
+//	annotations/CONCEPT.txt                       MIRFLICKR-25000 as published: the numbers of the pictures with the
+//	                                              concept, a line each
 //	mirflickr25k_annotations_v080/CONCEPT.txt     likewise
 var (
 	iaprTC12 = taggedCollection("iaprtc12", "IAPR TC-12",
@@ -28,15 +31,15 @@ var (
 	espGame = taggedCollection("espgame", "ESP Game",
 		"The database is the training part of TagProp, 18,689 pictures; the queries are its test part.")
 	mirFlickr = taggedCollection("mirflickr", "MIRFLICKR-25000",
-		"The database and the queries are 12,500 pictures each: the parts of TagProp's lists or, without them, the pictures"+
-			" with odd and with even numbers.")
+		"The database and the queries are 12,500 pictures each: the parts of TagProp's lists or, without them, the "+
+			"pictures with odd and with even numbers.")
 )
 
 func taggedCollection(name, title, parts string) collection {
 	return collection{
 		name: name, title: title, prefix: name + "-", gist: gist512(), tagged: true,
-		parts: fmt.Sprintf("%s Pictures are reduced to %d x %d pixels and count as similar when they share at least two tags.",
-			parts, side, side),
+		parts: fmt.Sprintf("%s Pictures are reduced to %d x %d pixels and count as similar when they share at least "+
+			"two tags.", parts, side, side),
 		open: func(lab *Lab) (base, queries split, err error) {
 			dir := filepath.Join(lab.Data, name)
 			entries, err := readTags(dir, name)
@@ -65,7 +68,10 @@ func readTags(dir, name string) ([]entry, error) {
 	layouts := []struct {
 		file string
 		read func(dir, name string) ([]entry, error)
-	}{{"ids.txt", readPlain}, {name + "_train_list.txt", readTagProp}, {"annotations", readConcepts}, {"mirflickr25k_annotations_v080", readConcepts}}
+	}{
+		{"ids.txt", readPlain}, {name + "_train_list.txt", readTagProp},
+		{"annotations", readConcepts}, {"mirflickr25k_annotations_v080", readConcepts},
+	}
 	for _, l := range layouts {
 		if _, err := os.Stat(filepath.Join(dir, l.file)); err == nil {
 			return l.read(dir, name)
@@ -96,7 +102,8 @@ func tagGallery(dir string, entries []entry) (gallery, error) {
 		name, ok := at[stem(e.picture)]
 		switch {
 		case !ok:
-			return g, fmt.Errorf("%s: there is no picture %s, which a list names: unpack the pictures into that folder", dir, e.picture)
+			return g, fmt.Errorf("%s: there is no picture %s, which a list names: unpack the pictures into that folder",
+				dir, e.picture)
 		case name == "":
 			return g, fmt.Errorf("%s: several pictures are called %s: keep one of them", dir, stem(e.picture))
 		}
@@ -135,7 +142,8 @@ func readPlain(dir, _ string) ([]entry, error) {
 			return nil, err
 		}
 		if i > 1 && len(text[i]) != len(text[1]) {
-			return nil, fmt.Errorf("%s: %d lines for the %d pictures of ids.txt", filepath.Join(dir, name), len(text[i]), len(text[1]))
+			return nil, fmt.Errorf("%s: %d lines for the %d pictures of ids.txt", filepath.Join(dir, name),
+				len(text[i]), len(text[1]))
 		}
 	}
 	names, ids, labels, part := text[0], text[1], text[2], text[3]
@@ -143,12 +151,14 @@ func readPlain(dir, _ string) ([]entry, error) {
 	for i, id := range ids {
 		e := entry{picture: id, query: part[i] == "test"}
 		if part[i] != "test" && part[i] != "train" {
-			return nil, fmt.Errorf("%s: line %d: %q is neither train nor test", filepath.Join(dir, "split.txt"), i+1, part[i])
+			return nil, fmt.Errorf("%s: line %d: %q is neither train nor test",
+				filepath.Join(dir, "split.txt"), i+1, part[i])
 		}
 		for _, word := range strings.Fields(labels[i]) {
 			t, err := strconv.Atoi(word)
 			if err != nil || t < 0 || t >= len(names) {
-				return nil, fmt.Errorf("%s: line %d: %q is no number of the %d tags", filepath.Join(dir, "labels.txt"), i+1, word, len(names))
+				return nil, fmt.Errorf("%s: line %d: %q is no number of the %d tags", filepath.Join(dir, "labels.txt"),
+					i+1, word, len(names))
 			}
 			e.tags = append(e.tags, names[t])
 		}
@@ -217,7 +227,8 @@ func parseTags(b []byte, tags int) ([][]int, error) {
 	return rows, nil
 }
 
-// readConcepts reads the annotations of MIRFLICKR: a file for each concept. All pictures count, those without a concept too.
+// readConcepts reads the annotations of MIRFLICKR: a file for each concept. All pictures count, those without a concept
+// too.
 func readConcepts(dir, _ string) ([]entry, error) {
 	files, err := pictures(dir)
 	if err != nil {
@@ -256,7 +267,8 @@ func readConcepts(dir, _ string) ([]entry, error) {
 				return nil, fmt.Errorf("%s: line %d: %q is no number of a picture", path, i+1, line)
 			}
 			if _, ok := tags[n]; !ok {
-				return nil, fmt.Errorf("%s: line %d: there is no picture im%d.jpg: unpack the pictures into %s", path, i+1, n, dir)
+				return nil, fmt.Errorf("%s: line %d: there is no picture im%d.jpg: unpack the pictures into %s",
+					path, i+1, n, dir)
 			}
 			tags[n] = append(tags[n], concept)
 		}

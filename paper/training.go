@@ -146,8 +146,8 @@ func (lab *Lab) curve(ctx context.Context, t *training) (curve, error) {
 	})
 }
 
-// measure encodes database and queries with the first bits (0 means all) of the trained model and judges the ranking, by
-// the weights of the bits where weighted says so.
+// measure encodes database and queries with the first bits (0 means all) of the trained model and judges the ranking,
+// by the weights of the bits where weighted says so.
 func (lab *Lab) measure(ctx context.Context, t *training, bits int, weighted bool) (result, *eval.Report, error) {
 	path := lab.path(t.name, t.key) + ".hgm"
 	m, err := model.ReadFile(path)
@@ -203,8 +203,8 @@ func (lab *Lab) sample(rows, all int) []bool {
 	return keep
 }
 
-// data is a sample of the rows, in memory, or all. The set holds a number of copies of the rows, one after the other: the
-// sample has all copies of a row or none.
+// data is a sample of the rows, in memory, or all. The set holds a number of copies of the rows, one after the other:
+// the sample has all copies of a row or none.
 func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (*supervision.Data, error) {
 	d, err := supervision.Scan(ctx, set, supervision.ScanOptions{Digest: true})
 	if err != nil {
@@ -221,7 +221,8 @@ func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (*
 	return d, nil
 }
 
-// train has a method learn, and returns the seconds that took: quantisation counts, the making of the features does not.
+// train has a method learn, and returns the seconds that took: quantisation counts, the making of the features does
+// not.
 func (lab *Lab) train(
 	ctx context.Context, name string, d *supervision.Data, o method.Options, checkpoint string,
 ) (*model.Model, float64, error) {

@@ -6,8 +6,8 @@ import (
 	"hashgrove/method"
 )
 
-// unsupervisedFigure is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows curves
-// without numbers. GIST is there too, because others have published numbers for it.
+// unsupervisedFigure is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows
+// curves without numbers. GIST is there too, because others have published numbers for it.
 func unsupervisedFigure(c collection) Experiment {
 	words := codebook(800)
 	rows := []row{fastHashRow(words, 0, plain(64), "FastHash", paperRow{})}

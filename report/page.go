@@ -165,7 +165,8 @@ func (d Data) validate() error {
 			}
 		}
 		for _, m := range []measure{
-			{"training time", r.TrainSeconds}, {"encoding time", r.EncodeMicroseconds}, {"size of an item", float64(r.Bytes)},
+			{"training time", r.TrainSeconds}, {"encoding time", r.EncodeMicroseconds},
+			{"size of an item", float64(r.Bytes)},
 		} {
 			if !finite(m.value) || m.value < 0 {
 				return fmt.Errorf("%s: %s is %v: it should be 0 (not measured) or more", where, m.name, m.value)

@@ -60,7 +60,7 @@ what the codes are worth for classes that come later (--unseen -1 leaves it out 
 
 FastHash is trained once, at the longest length: its bits are learned one after the other, so that the
 shorter codes are prefixes. Other methods are trained again for each length. Vectors are kept in memory.
-Finished methods are kept in --work: an interrupted comparison goes on where it was.
+Finished methods are kept in --work: an interrupted comparison resumes where it stopped.
 
 The methods:
 ` + methods.String() + `
@@ -70,8 +70,10 @@ The forms of the result, for --to:
   csv       a line for each method and length
   markdown  table and advice
   bench     Go benchmark lines, for benchstat`,
-		Example: `  hashgrove compare items.csv --label category --id sku --methods fasthash,lsh --bits 8,16 --rounds 20 --work lab --report items.html
-  hashgrove compare items.csv --label category --id sku --queries new.csv --methods fasthash,lsh --bits 8,16 --rounds 20 --work lab --to markdown`,
+		Example: `  hashgrove compare items.csv --label category --id sku --methods fasthash,lsh --bits 8,16 --rounds 20` +
+			` --work lab --report items.html
+  hashgrove compare items.csv --label category --id sku --queries new.csv --methods fasthash,lsh --bits 8,16` +
+			` --rounds 20 --work lab --to markdown`,
 		Args: atLeast(1, "data to compare on"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.command = commandLine(cmd, args)
@@ -84,14 +86,17 @@ The forms of the result, for --to:
 	}
 	f, o := cmd.Flags(), &c.options
 	c.data.bind(f, "")
-	f.StringArrayVar(&c.queryPaths, "queries", nil, "data to search with, instead of a share of the rows; may be given several times")
+	f.StringArrayVar(&c.queryPaths, "queries", nil,
+		"data to search with, instead of a share of the rows; may be given several times")
 	c.queries.bind(f, "queries-")
 	f.Float64Var(&c.share, "share", 0, "share of the rows that become queries; 0 means a tenth, at most 2000 rows")
-	f.IntVar(&c.minShared, "min-shared", 2, "rows with at least so many common tags are similar")
-	f.StringVar(&c.features, "features", "", "make these features of pictures first: gist320, gist512, pixels, or a file that features --save wrote")
+	f.IntVar(&c.minShared, "min-shared", 2, "number of tags that similar rows have in common")
+	f.StringVar(&c.features, "features", "",
+		"make these features of pictures first: gist320, gist512, pixels, or a file that features --save wrote")
 	f.StringSliceVar(&o.Methods, "methods", compare.Quick, "the methods, or all")
 	f.IntSliceVar(&o.Bits, "bits", []int{16, 32, 64, 128}, "the code lengths")
-	f.IntVar(&o.PCA, "pca", 0, "reduce the vectors to so many principal components before every method; 0 means not at all")
+	f.IntVar(&o.PCA, "pca", 0, "number of principal components to reduce the vectors to before every method; 0 "+
+		"means no PCA")
 	f.IntVar(&o.Unseen, "unseen", 0, "classes kept out of a second training; 0 means a quarter of them, negative none")
 	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 200, "boosted trees per bit of FastHash")
 	f.IntVar(&o.FastHash.Trees.Depth, "depth", 4, "depth of the trees of FastHash, 1 to 8")
@@ -133,7 +138,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		c.to = "json"
 	}
 	if forms := []string{"text", "json", "csv", "markdown", "bench"}; !slices.Contains(forms, c.to) {
-		return usagef("--to %s is no form of the result; the forms are %s", c.to, strings.Join(forms, ", "))
+		return usagef("--to %s is not a form of the result; the forms are %s", c.to, strings.Join(forms, ", "))
 	}
 	if c.minShared < 1 || c.minShared > 255 {
 		return usagef("--min-shared %d: give a number from 1 to 255", c.minShared)
@@ -234,7 +239,8 @@ func (a *app) comparison(ctx context.Context, data *compare.Data, o compare.Opti
 		p.end()
 	}
 	if errors.Is(err, context.Canceled) && o.Work != "" {
-		return nil, adviceError{err, fmt.Sprintf("the finished methods are safe in %s; the same command goes on from there", o.Work)}
+		text := fmt.Sprintf("the finished methods are safe in %s; the same command continues from there", o.Work)
+		return nil, adviceError{err, text}
 	}
 	if err != nil {
 		return nil, err

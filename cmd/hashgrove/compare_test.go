@@ -80,7 +80,7 @@ func TestCompareGoesOnAfterAnInterruption(t *testing.T) {
 	if code := run(ctx, strings.NewReader(""), &out, errOut, args); code != 1 || out.Len() > 0 {
 		t.Fatalf("exit %d\n%s%s", code, out.String(), errOut.String())
 	}
-	if text := errOut.String(); !strings.Contains(text, "interrupted") || !strings.Contains(text, "safe in lab; the same command goes on") || !strings.Contains(text, " left") {
+	if text := errOut.String(); !strings.Contains(text, "interrupted") || !strings.Contains(text, "safe in lab; the same command continues") || !strings.Contains(text, " left") {
 		t.Errorf("an interrupted comparison says\n%s", text)
 	}
 	o := try(t, args...)

@@ -71,7 +71,8 @@ simple codes and with the plain pixels, search with one picture, and write the r
 func (c *demoCommand) run(ctx context.Context) error {
 	began := time.Now()
 	c.train, c.query = fashion.Train(), fashion.Query()
-	c.note("%d pictures of clothes to learn from, %d to search with; 28 x 28 pixels, %d classes", c.train.X.Rows, c.query.X.Rows, len(fashion.Names))
+	c.note("%d pictures of clothes to learn from, %d to search with; 28 x 28 pixels, %d classes",
+		c.train.X.Rows, c.query.X.Rows, len(fashion.Names))
 
 	data, err := c.data(ctx)
 	if err != nil {
@@ -212,7 +213,8 @@ func (c *demoCommand) print(ctx context.Context) error {
 		return fmt.Sprintf(format, v)
 	}
 	for _, m := range c.report.Methods {
-		t.AppendRow(table.Row{m.Name, m.Bits, fmt.Sprintf("%.3f", m.MAP), fmt.Sprintf("%.3f", m.Precision100), number("%.1f", m.Train), number("%.1f", m.Encode)})
+		t.AppendRow(table.Row{m.Name, m.Bits, fmt.Sprintf("%.3f", m.MAP), fmt.Sprintf("%.3f", m.Precision100),
+			number("%.1f", m.Train), number("%.1f", m.Encode)})
 	}
 	t.Render()
 	fast := c.report.Methods[0]
@@ -265,7 +267,8 @@ func (c *demoCommand) printSearch(base, queries hamming.Codes) {
 	for i, f := range found {
 		names[i] = fmt.Sprintf("%s (%d)", fashion.Names[c.train.Class[f]], distance[f])
 	}
-	fmt.Fprintf(c.out, "A query, %s, and its nearest codes (distance in bits):\n  %s\n\n", fashion.Names[c.query.Class[query]], strings.Join(names, ", "))
+	fmt.Fprintf(c.out, "A query, %s, and its nearest codes (distance in bits):\n  %s\n\n",
+		fashion.Names[c.query.Class[query]], strings.Join(names, ", "))
 	pictures := [][]string{sketch(c.query.X.Row(query))}
 	for _, f := range found[:show] {
 		pictures = append(pictures, sketch(c.train.X.Row(f)))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,7 +29,8 @@ func (a *app) experiment() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "experiment [NAME]",
 		Short: "Run a table or figure of the paper again",
-		Long: `Run a table or figure of the paper from the original files to the table. Without a name, list the experiments.
+		Long: `Run a table or figure of the paper from the original files to the table. Without a name, list the
+experiments.
 
 Data sets lie in the folder that --data names, as they are published:
   cifar10    data_batch_1.bin to 5, test_batch.bin (the binary version of CIFAR-10, from its home page)
@@ -38,7 +40,7 @@ Data sets lie in the folder that --data names, as they are published:
   mirflickr  mirflickr/im1.jpg and so on, with annotations/ of version 0.8 or the lists of TagProp
   sun397     SUN397/a/abbey/ and so on
 
-Every stage is kept in --cache under the digest of its inputs; an interrupted experiment goes on where it was,
+Every stage is kept in --cache under the digest of its inputs; an interrupted experiment resumes where it stopped,
 and a method that fails leaves the others their rows. --methods runs some methods alone; what the cache has of
 others is shown beside them, and --methods none shows just that. --short runs a small version on built-in
 pictures. Figures are written as SVG beside the file that --output names.`,
@@ -104,6 +106,9 @@ func (c *experimentCommand) run(ctx context.Context, name string) error {
 		Data: c.data, Cache: c.cache, Short: c.short, Methods: c.methods, Threads: c.threads, Seed: c.seed, Say: c.note,
 	}
 	table, err := e.Run(ctx, lab)
+	if errors.Is(err, paper.ErrMissing) {
+		return fmt.Errorf("%w; put it where --data says (see \"hashgrove help experiment\")", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -126,7 +131,8 @@ func (c *experimentCommand) run(ctx context.Context, name string) error {
 		err = table.Markdown(c.out, command, time.Now())
 	}
 	if err == nil && len(table.Failures) > 0 {
-		err = fmt.Errorf("%d rows of %s failed; the table says why, and the next run tries them again", len(table.Failures), name)
+		err = fmt.Errorf("%d rows of %s failed; the table says why, and the next run tries them again",
+			len(table.Failures), name)
 	}
 	return err
 }
