@@ -15,7 +15,7 @@ func RetrievalCosine(ctx context.Context, queries, base vectors.Matrix, truth Tr
 	if err := sameWidth(queries, base); err != nil {
 		return nil, err
 	}
-	return ofVectors(directions(queries), directions(base), base, truth).run(ctx, o)
+	return vectorJudgement(directions(queries), directions(base), base, truth).run(ctx, o)
 }
 
 // directions scales every row to length 1. One more column, which is 0 elsewhere, is 1 for rows of zeros: they are then

@@ -83,7 +83,7 @@ func (o Options) withDefaults(base int) (Options, []string, error) {
 //
 // It panics when truth or o.Classes are of other sizes than the codes.
 func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o Options) (*Report, error) {
-	j, err := ofCodes(queries, base, truth)
+	j, err := codeJudgement(queries, base, truth)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o 
 	return j.run(ctx, o)
 }
 
-// ofCodes judges codes, by a ranking that is still to be named.
-func ofCodes(queries, base hamming.Codes, truth Truth) (judgement, error) {
+// codeJudgement judges codes, by a ranking that is still to be named.
+func codeJudgement(queries, base hamming.Codes, truth Truth) (judgement, error) {
 	if queries.Bits != base.Bits {
 		return judgement{}, fmt.Errorf("the queries have codes of %d bits and the base has codes of %d: encode both "+
 			"with one model", queries.Bits, base.Bits)
@@ -205,7 +205,7 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	report.DistinctCodes, report.LargestBucket = distinct(j.base, j.compare)
 	report.PerClass = perClass(o, singles)
 	report.Warnings = append(report.Warnings, warnings...)
-	report.warn(j, sum)
+	report.addWarnings(j, sum)
 	return report, nil
 }
 

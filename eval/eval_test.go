@@ -227,7 +227,7 @@ func TestReportJSON(t *testing.T) {
 	if p := keys["precision"].(map[string]any); len(p) != 2 || p["10"] != 1.0 {
 		t.Errorf("precision %v", p)
 	}
-	if n := len(thin(2000)); n < 24 || n > 72 {
+	if n := len(thinRanks(2000)); n < 24 || n > 72 {
 		t.Errorf("a curve of 2000 ranks is thinned to %d", n)
 	}
 }
@@ -322,7 +322,8 @@ func TestUnseen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	queries, base := randomCodes(rng, 60, 16, 5), randomCodes(rng, 200, 16, 5)
 	qc, bc := randomClasses(rng, 60, 5), randomClasses(rng, 200, 5)
-	r, err := Unseen(context.Background(), queries, base, qc, bc, []int32{4, 1, 4, 9}, Options{ClassNames: []string{"ant", "bee", "cow", "dog", "eel"}})
+	r, err := Unseen(context.Background(), queries, base, bc, []int32{4, 1, 4, 9},
+		Options{Classes: qc, ClassNames: []string{"ant", "bee", "cow", "dog", "eel"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,10 +359,10 @@ func TestUnseen(t *testing.T) {
 		t.Errorf("held out %q, per class %+v", r.HeldOut, r.PerClass)
 	}
 	wantWarning(t, r, "class 9 has no query", true)
-	if _, err := Unseen(context.Background(), queries, base, qc, bc, []int32{9}, Options{}); err == nil {
+	if _, err := Unseen(context.Background(), queries, base, bc, []int32{9}, Options{Classes: qc}); err == nil {
 		t.Error("a class without items was judged")
 	}
-	if _, err := Unseen(context.Background(), queries, base, qc, bc, nil, Options{}); err == nil {
+	if _, err := Unseen(context.Background(), queries, base, bc, nil, Options{Classes: qc}); err == nil {
 		t.Error("no class was judged")
 	}
 }

@@ -17,7 +17,7 @@ func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Tru
 	if err := sameWidth(queries, base); err != nil {
 		return nil, err
 	}
-	return ofVectors(queries, base, base, truth).run(ctx, o)
+	return vectorJudgement(queries, base, base, truth).run(ctx, o)
 }
 
 func sameWidth(queries, base vectors.Matrix) error {
@@ -28,9 +28,9 @@ func sameWidth(queries, base vectors.Matrix) error {
 	return nil
 }
 
-// ofVectors judges rankings by Euclidean distance. The vectors that are stored may be others than those that are
+// vectorJudgement judges rankings by Euclidean distance. The vectors that are stored may be others than those that are
 // ranked.
-func ofVectors(queries, base, stored vectors.Matrix, truth Truth) judgement {
+func vectorJudgement(queries, base, stored vectors.Matrix, truth Truth) judgement {
 	return judgement{
 		queries: queries.Rows,
 		base:    base.Rows,
@@ -83,12 +83,12 @@ func (r *floatRanker) rank(q int, mark []uint8) *list {
 			r.key = append(r.key, uint64(math.Float32bits(d))<<32|uint64(i))
 		}
 	}
-	r.list.fill(r.key, mark, r.cut)
+	r.list.sortInto(r.key, mark, r.cut)
 	return &r.list
 }
 
-// fill makes the list from keys, one for each item: what to sort by above, the item's number below. It sorts them.
-func (l *list) fill(keys []uint64, mark []uint8, cut int) {
+// sortInto sorts keys, one for each item (what to sort by above, the item's number below), and makes the list of them.
+func (l *list) sortInto(keys []uint64, mark []uint8, cut int) {
 	slices.Sort(keys)
 	l.items, l.relevant = l.items[:0], l.relevant[:0]
 	clear(l.hits)

@@ -119,7 +119,7 @@ func (t *tally) report(j judgement) *Report {
 		curve[i] = min(expected/float64(t.queries*(i+1)), 1)
 	}
 	r.PrecisionCurve = curve[:t.o.CurveTo:t.o.CurveTo]
-	for _, rank := range thin(t.o.CurveTo) {
+	for _, rank := range thinRanks(t.o.CurveTo) {
 		r.CurvePoints = append(r.CurvePoints, CurvePoint{rank, curve[rank-1]})
 	}
 
@@ -133,7 +133,7 @@ func (t *tally) report(j judgement) *Report {
 			all[i] = PRPoint{i + 1, min(recall, 1), precision}
 		}
 		r.PRArea = area(all)
-		for _, rank := range thin(len(all)) {
+		for _, rank := range thinRanks(len(all)) {
 			r.PRCurve = append(r.PRCurve, all[rank-1])
 		}
 	}
@@ -177,8 +177,8 @@ func area(curve []PRPoint) float64 {
 	return sum
 }
 
-// thin picks a few dozen of the ranks 1 to n: close together at first, then an eighth apart.
-func thin(n int) []int {
+// thinRanks picks a few dozen of the ranks 1 to n: close together at first, then an eighth apart.
+func thinRanks(n int) []int {
 	var ranks []int
 	for k := 1; k < n; k += max(1, k/8) {
 		ranks = append(ranks, k)
@@ -189,8 +189,8 @@ func thin(n int) []int {
 	return ranks
 }
 
-// name is the name of a class in reports.
-func (o Options) name(class int32) string {
+// className is the name of a class in reports.
+func (o Options) className(class int32) string {
 	if class >= 0 && int(class) < len(o.ClassNames) {
 		return o.ClassNames[class]
 	}
@@ -210,7 +210,7 @@ func perClass(o Options, singles []single) []Class {
 		if !ok {
 			i = len(rows)
 			at[c] = i
-			rows = append(rows, Class{Name: o.name(c), Number: c})
+			rows = append(rows, Class{Name: o.className(c), Number: c})
 			relevant, judged = append(relevant, 0), append(judged, 0)
 		}
 		s := singles[q]
@@ -234,8 +234,8 @@ func perClass(o Options, singles []single) []Class {
 	return rows
 }
 
-// warn adds the doubts that the numbers themselves raise.
-func (r *Report) warn(j judgement, t *tally) {
+// addWarnings adds the doubts that the numbers themselves raise.
+func (r *Report) addWarnings(j judgement, t *tally) {
 	say := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	switch {
 	case r.Judged == 0:
@@ -253,7 +253,7 @@ func (r *Report) warn(j judgement, t *tally) {
 	if j.same {
 		say("the queries are the base itself: every query finds itself first")
 	}
-	if ordered(j.truth) {
+	if baseIsOrdered(j.truth) {
 		say("relevant items stand side by side in the base, as if it was ordered by class: map_10000 and " +
 			"pr_area_10000 take ties in base order and are biased; shuffle the base or read map")
 	}
@@ -267,10 +267,10 @@ func (r *Report) warn(j judgement, t *tally) {
 	}
 }
 
-// ordered reports whether relevant items are mostly neighbours in the base. A query with p relevant items among n
+// baseIsOrdered reports whether relevant items are mostly neighbours in the base. A query with p relevant items among n
 // has p(p-1)/n neighbouring pairs of them in a shuffled base, up to p-1 in an ordered one; halfway is ordered.
 // A sample of the queries is enough, and its truth costs little next to the rankings.
-func ordered(truth Truth) bool {
+func baseIsOrdered(truth Truth) bool {
 	const sample = 32
 	n := truth.Base()
 	mark := make([]uint8, n)

@@ -59,7 +59,7 @@ func (j judgement) newTally(o *Options) *tally {
 	return t
 }
 
-// add takes in the ranking of one more query.
+// add counts the ranking of one more query.
 func (t *tally) add(l *list, h harmonic) single {
 	t.queries++
 	var mean, worst, best float64
@@ -118,7 +118,7 @@ func (l *list) precisionAt(k int) float64 {
 	return float64(P) / float64(k)
 }
 
-// addRadii takes in what lies within each Hamming radius.
+// addRadii counts what lies within each Hamming radius.
 func (t *tally) addRadii(l *list, relevant int) {
 	for d, n := range l.items {
 		t.radiusItems[d] += n
@@ -142,7 +142,7 @@ func (t *tally) addRadii(l *list, relevant int) {
 	}
 }
 
-// addCut takes in the list with ties in base order.
+// addCut counts the list with ties in base order.
 func (t *tally) addCut(hits []byte, relevant int) {
 	share := 1 / float64(relevant)
 	sum, found := 0.0, 0
@@ -158,7 +158,7 @@ func (t *tally) addCut(hits []byte, relevant int) {
 	t.cutAP += sum / float64(max(1, found))
 }
 
-// merge takes in the sums of the queries that follow.
+// merge adds the sums of the queries that follow.
 func (t *tally) merge(u *tally) {
 	t.queries += u.queries
 	t.judged += u.judged
@@ -170,12 +170,12 @@ func (t *tally) merge(u *tally) {
 	t.best += u.best
 	t.cutAP += u.cutAP
 	t.prior += u.prior
-	addTo(t.precision, u.precision)
-	addTo(t.chance, u.chance)
-	addTo(t.hits, u.hits)
-	addTo(t.recall, u.recall)
-	addTo(t.radiusItems, u.radiusItems)
-	addTo(t.radiusRelevant, u.radiusRelevant)
+	addSlices(t.precision, u.precision)
+	addSlices(t.chance, u.chance)
+	addSlices(t.hits, u.hits)
+	addSlices(t.recall, u.recall)
+	addSlices(t.radiusItems, u.radiusItems)
+	addSlices(t.radiusRelevant, u.radiusRelevant)
 	for i, l := range u.lookup {
 		t.lookup[i].precision += l.precision
 		t.lookup[i].recall += l.recall
@@ -184,7 +184,8 @@ func (t *tally) merge(u *tally) {
 	}
 }
 
-func addTo[T int | float64](dst, src []T) {
+// addSlices adds src to dst, element by element.
+func addSlices[T int | float64](dst, src []T) {
 	for i, v := range src {
 		dst[i] += v
 	}

@@ -57,7 +57,7 @@ func (t *classes) Base() int    { return len(t.base) }
 func (t *classes) Mark(q int, mark []uint8) {
 	c := t.query[q]
 	if c < 0 {
-		fill(mark, Ignored)
+		fillMarks(mark, Ignored)
 		return
 	}
 	mark = mark[:len(t.base)]
@@ -196,13 +196,13 @@ func (t *pairs) Queries() int { return len(t.start) - 1 }
 func (t *pairs) Base() int    { return t.base }
 
 func (t *pairs) Mark(q int, mark []uint8) {
-	fill(mark, Ignored)
+	fillMarks(mark, Ignored)
 	for _, p := range t.pair[t.start[q]:t.start[q+1]] {
 		mark[p.B] = [3]uint8{Irrelevant, Ignored, Relevant}[p.Y+1]
 	}
 }
 
-func fill(mark []uint8, m uint8) {
+func fillMarks(mark []uint8, m uint8) {
 	for i := range mark {
 		mark[i] = m
 	}

@@ -11,11 +11,11 @@ import (
 // Unseen judges codes by classes that were held out of training (Sablayrolles et al., ICASSP 2017): supervised
 // codes that only repeat the class of the training items look perfect on known classes and fail here. Queries and
 // base are restricted to the held-out classes, so the chance level is that of Report.Prior among them alone. The
-// table by class is always made; o.Classes is not used.
+// table by class is always made. The classes of the queries are o.Classes.
 func Unseen(
-	ctx context.Context, queries, base hamming.Codes, queryClass, baseClass, heldOut []int32, o Options,
+	ctx context.Context, queries, base hamming.Codes, baseClass, heldOut []int32, o Options,
 ) (*Report, error) {
-	if len(queryClass) != queries.Len() || len(baseClass) != base.Len() {
+	if len(o.Classes) != queries.Len() || len(baseClass) != base.Len() {
 		panic("eval: classes are not one per code")
 	}
 	heldOut = slices.Clone(heldOut)
@@ -24,8 +24,8 @@ func Unseen(
 	if len(heldOut) == 0 {
 		return nil, fmt.Errorf("no class is held out: name the classes that training did not see")
 	}
-	q, qc := only(queries, queryClass, heldOut)
-	b, bc := only(base, baseClass, heldOut)
+	q, qc := selectClasses(queries, o.Classes, heldOut)
+	b, bc := selectClasses(base, baseClass, heldOut)
 	if len(qc) == 0 || len(bc) == 0 {
 		return nil, fmt.Errorf("the held-out classes have %d queries and %d base items: both are needed to judge them",
 			len(qc), len(bc))
@@ -36,16 +36,16 @@ func Unseen(
 		return nil, err
 	}
 	for _, c := range heldOut {
-		r.HeldOut = append(r.HeldOut, o.name(c))
+		r.HeldOut = append(r.HeldOut, o.className(c))
 		if !slices.Contains(qc, c) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("held-out class %s has no query", o.name(c)))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("held-out class %s has no query", o.className(c)))
 		}
 	}
 	return r, nil
 }
 
-// only copies the codes whose class is among the given ones, which are sorted.
-func only(codes hamming.Codes, class, among []int32) (hamming.Codes, []int32) {
+// selectClasses copies the codes whose class is among the given ones, which are sorted.
+func selectClasses(codes hamming.Codes, class, among []int32) (hamming.Codes, []int32) {
 	kept := hamming.NewCodes(0, codes.Bits)
 	var keptClass []int32
 	for i, c := range class {

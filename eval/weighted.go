@@ -33,7 +33,7 @@ func RetrievalWeighted(
 			return nil, fmt.Errorf("bit %d has the weight %v, outside of 0 to 1", k, w.Weight)
 		}
 	}
-	j, err := ofCodes(queries, base, truth)
+	j, err := codeJudgement(queries, base, truth)
 	if err != nil {
 		return nil, err
 	}
@@ -86,15 +86,15 @@ func partsOf(weights []hamming.BitWeight) []part {
 			for i, k := range p.bits {
 				difference[k/64] |= uint64(differ>>i&1) << (63 - k&63)
 			}
-			factor[differ] = p.of(difference)
+			factor[differ] = p.factorFor(difference)
 		}
 		p.factor = factor
 	}
 	return parts
 }
 
-// of is the group's factor for codes that differ in the given bits.
-func (p *part) of(difference []uint64) float64 {
+// factorFor is the group's factor for codes that differ in the given bits.
+func (p *part) factorFor(difference []uint64) float64 {
 	if p.factor != nil {
 		at := 0
 		for i, k := range p.bits {
@@ -130,16 +130,16 @@ func (r *weightedRanker) rank(q int, mark []uint8) *list {
 		}
 		affinity := 1.0
 		for p := range r.parts {
-			affinity *= r.parts[p].of(r.difference)
+			affinity *= r.parts[p].factorFor(r.difference)
 		}
-		r.key = append(r.key, uint64(falling(float32(affinity)))<<32|uint64(i))
+		r.key = append(r.key, uint64(descendingKey(float32(affinity)))<<32|uint64(i))
 	}
-	r.list.fill(r.key, mark, r.cut)
+	r.list.sortInto(r.key, mark, r.cut)
 	return &r.list
 }
 
-// falling maps floats to numbers in the opposite order; 0 and -0 are one.
-func falling(v float32) uint32 {
+// descendingKey maps floats to numbers in the opposite order; 0 and -0 are one.
+func descendingKey(v float32) uint32 {
 	b := math.Float32bits(v + 0) // -0 + 0 is 0
 	if b>>31 != 0 {
 		return b // the farther below 0 the greater

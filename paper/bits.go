@@ -11,9 +11,9 @@ func bitsTable(c collection) Experiment {
 		"mirflickr": {{0.595, 0.558, 0, 509, 7}, {0.612, 0.567, 0, 1560, 28}, {0.628, 0.576, 0, 6418, 105}},
 	}[c.name]
 	rows := []row{
-		fastHashRow(codebook(800), 0, plain(64), "FastHash", paper[0]),
-		fastHashRow(signed(1600), 0, plain(256), "FastHash", paper[1]),
-		fastHashRow(signed(1600), 0, plain(1024), "FastHash", paper[2]),
+		fastHashRow(codebook(800), 0, paperTrees(64), "FastHash", paper[0]),
+		fastHashRow(signed(1600), 0, paperTrees(256), "FastHash", paper[1]),
+		fastHashRow(signed(1600), 0, paperTrees(1024), "FastHash", paper[2]),
 	}
 	note := ""
 	if c.name == "cifar10" { // the first is in cifar10-features; the last would take more than an hour

@@ -74,7 +74,7 @@ func (lab *Lab) open(c collection) (base, queries split, err error) {
 	part := func(name, digest string, p func() fashion.Part, n int) split {
 		return split{
 			name: lab.filePrefix(c) + name, digest: digest, shape: picture.Shape{Width: 28, Height: 28, Channels: 1},
-			open: func() (vectors.Source, error) { return builtin(p(), n, c.tagged), nil },
+			open: func() (vectors.Source, error) { return demoSource(p(), n, c.tagged), nil },
 		}
 	}
 	kind := "fashion"
@@ -98,9 +98,9 @@ func (lab *Lab) filePrefix(c collection) string {
 // kinds groups the demo's classes, so that pictures can have tags.
 var kinds = []string{"top", "legs", "top", "long", "top", "shoe", "top", "shoe", "bag", "shoe"}
 
-// builtin is the first pictures of a part of the demo's with their classes, or with three tags each: pictures of a
+// demoSource is the first pictures of a part of the demo's with their classes, or with three tags each: pictures of a
 // class share two at least, others may.
-func builtin(p fashion.Part, n int, tagged bool) vectors.Source {
+func demoSource(p fashion.Part, n int, tagged bool) vectors.Source {
 	s := vectors.Table{X: p.X.Slice(0, n)}
 	for i, class := range p.Class[:n] {
 		if !tagged {

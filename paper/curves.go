@@ -81,7 +81,7 @@ func (c curve) atRank(rank int) float64 {
 		}
 		if p.Rank > rank && i > 0 {
 			before := c.Rank[i-1]
-			return between(float64(before.Rank), before.Precision, float64(p.Rank), p.Precision, float64(rank))
+			return interpolate(float64(before.Rank), before.Precision, float64(p.Rank), p.Precision, float64(rank))
 		}
 	}
 	return 0
@@ -95,15 +95,15 @@ func (c curve) atRecall(recall float64) float64 {
 			if i == 0 {
 				return p.Precision // nothing is nearer: the curve begins level
 			}
-			return between(before.Recall, before.Precision, p.Recall, p.Precision, recall)
+			return interpolate(before.Recall, before.Precision, p.Recall, p.Precision, recall)
 		}
 		before = p
 	}
 	return 0
 }
 
-// between is the height at x of the line through two points.
-func between(x0, y0, x1, y1, x float64) float64 { return y0 + (y1-y0)*(x-x0)/(x1-x0) }
+// interpolate is the height at x of the line through two points.
+func interpolate(x0, y0, x1, y1, x float64) float64 { return y0 + (y1-y0)*(x-x0)/(x1-x0) }
 
 func precisionFigure(name string, c collection, drawn []namedCurve) figure {
 	l := plot.Lines{

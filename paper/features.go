@@ -123,8 +123,8 @@ func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s sp
 	return path, k, err
 }
 
-// saved opens files of vectors, one after the other, with the labels or tags beside them.
-func saved(paths ...string) (*dataset.Set, error) {
+// openVectors opens files of vectors, one after the other, with the labels or tags beside them.
+func openVectors(paths ...string) (*dataset.Set, error) {
 	spec := dataset.Spec{Paths: paths}
 	for _, path := range paths {
 		stem := strings.TrimSuffix(path, ".npy")
@@ -207,7 +207,7 @@ func (lab *Lab) load(
 			return "", err
 		}
 	}
-	*to, err = saved(paths...)
+	*to, err = openVectors(paths...)
 	return k, err
 }
 
@@ -237,9 +237,9 @@ func (lab *Lab) reduce(ctx context.Context, m material, name string, dims int) (
 		return m, err
 	}
 	out := material{baseKey: k, queryKey: k, train: took[0], test: took[1]}
-	if out.base, err = saved(paths[0]); err != nil {
+	if out.base, err = openVectors(paths[0]); err != nil {
 		return out, err
 	}
-	out.queries, err = saved(paths[1])
+	out.queries, err = openVectors(paths[1])
 	return out, err
 }

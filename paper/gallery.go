@@ -83,7 +83,7 @@ func (g gallery) split(prefix string) (base, queries split) {
 			name: prefix + name, digest: trial.Key("gallery 1", side, known),
 			shape:   picture.Shape{Width: side, Height: side, Channels: 3},
 			open:    func() (vectors.Source, error) { return g.open(query) },
-			similar: func() (affinity.Matrix, error) { return g.similar(names) },
+			similar: func() (affinity.Matrix, error) { return g.affinity(names) },
 		}
 	}
 	return part("base", false), part("queries", true)
@@ -101,8 +101,8 @@ func (g gallery) part(query bool) []string {
 	return names
 }
 
-// similar is who is like whom among the named pictures.
-func (g gallery) similar(names []string) (affinity.Matrix, error) {
+// affinity says which of the named pictures are similar.
+func (g gallery) affinity(names []string) (affinity.Matrix, error) {
 	number := map[string]int32{}
 	of := func(name string) int32 {
 		if _, ok := number[name]; !ok {

@@ -135,7 +135,7 @@ func TestTagsInEveryLayout(t *testing.T) {
 		if got := contents(t, queries); !slices.Equal(got, wantQueries) {
 			t.Errorf("%s: queries %q", name, got)
 		}
-		y, err := similar(context.Background(), base)
+		y, err := splitAffinity(context.Background(), base)
 		if err != nil || y.Len() != 3 {
 			t.Errorf("%s: affinity %v, %v", name, y, err)
 		}
@@ -234,10 +234,10 @@ func TestTagErrors(t *testing.T) {
 func TestScenes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sun397")
 	draw(t, dir, "SUN397/a/abbey/sun_1.png", "SUN397/a/abbey/sun_2.png", "SUN397/a/apse/indoor/sun_3.png", "SUN397/b/beach/sun_4.png", "elsewhere/a/b/5.png")
-	if _, err := scenes(dir, 4, 1); err == nil || !strings.Contains(err.Error(), "holds 4 pictures") {
+	if _, err := findScenes(dir, 4, 1); err == nil || !strings.Contains(err.Error(), "holds 4 pictures") {
 		t.Errorf("%v", err)
 	}
-	g, err := scenes(dir, 1, 1)
+	g, err := findScenes(dir, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,10 +249,10 @@ func TestScenes(t *testing.T) {
 	if want := []string{"10: abbey", "20: abbey", "30: apse/indoor", "40: beach"}; len(q) != 1 || !slices.Equal(all, want) {
 		t.Errorf("base %q, queries %q", b, q)
 	}
-	if y, err := similar(context.Background(), base); err != nil || y.Len() != 3 {
+	if y, err := splitAffinity(context.Background(), base); err != nil || y.Len() != 3 {
 		t.Errorf("%v %v", y, err)
 	}
-	again, err := scenes(dir, 1, 1)
+	again, err := findScenes(dir, 1, 1)
 	if err != nil || !slices.Equal(again.part(true), g.part(true)) && len(again.items) == len(g.items) {
 		t.Errorf("another draw: %v %v", again.part(true), err)
 	}

@@ -20,7 +20,7 @@ func inferenceFigure(c collection) Experiment {
 	var rows []row
 	for _, learner := range []fasthash.Learner{fasthash.Trees, fasthash.Linear} {
 		for _, bits := range lengths {
-			t := plain(64)
+			t := paperTrees(64)
 			if learner == fasthash.Linear {
 				t.Learner = learner // trees are the default, and defaults keep the key
 			}

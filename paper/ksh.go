@@ -24,8 +24,8 @@ func kshTable(c collection) Experiment {
 		methodRow(words, 5000, "ksh", method.Options{Anchors: 300}, paper[0]),
 		methodRow(words, 5000, "ksh", method.Options{Anchors: 1000}, paper[1]),
 		methodRow(words, 5000, "ksh", method.Options{Anchors: 3000}, paper[2]),
-		fastHashRow(words, 5000, plain(64), "FastHash", paper[3]),
-		fastHashRow(words, 0, plain(64), "FastHash, full", paper[4]),
+		fastHashRow(words, 5000, paperTrees(64), "FastHash", paper[3]),
+		fastHashRow(words, 0, paperTrees(64), "FastHash, full", paper[4]),
 	}
 	return Experiment{
 		Name:  c.name + "-ksh",

@@ -80,7 +80,7 @@ func supervised(r recipe, p [6]paperRow) []row {
 		methodRow(r, 5000, "bre", method.Options{}, p[1]),
 		methodRow(r, 5000, "splh", method.Options{}, p[2]),
 		methodRow(r, 5000, "sth", method.Options{}, p[3]),
-		fastHashRow(r, 5000, plain(64), "FastHash", p[4]),
-		fastHashRow(r, 0, plain(64), "FastHash, full", p[5]),
+		fastHashRow(r, 5000, paperTrees(64), "FastHash", p[4]),
+		fastHashRow(r, 0, paperTrees(64), "FastHash, full", p[5]),
 	}
 }

@@ -27,7 +27,7 @@ func pcaTable(c collection) Experiment {
 		methodRow(words.pca(500), 0, "sth", method.Options{}, paper[2]),
 		// KSH reads a matrix of all its rows and anchors a thousand times for a bit.
 		methodRow(words.pca(500), 0, "ksh", method.Options{Anchors: 3000, Rows: kshRows}, paper[0]),
-		fastHashRow(words, 0, plain(64), "FastHash", paper[4]),
+		fastHashRow(words, 0, paperTrees(64), "FastHash", paper[4]),
 		fastHashRow(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),
 	}
 	note := `The paper could not train KSH with PCA on all rows of CIFAR-10. SPLH uses the covariance of all rows and the

@@ -29,9 +29,9 @@ type row struct {
 	paper   paperRow
 }
 
-// plain is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them help
+// paperTrees is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them help
 // always.
-func plain(bits int) fasthash.Options { return fasthash.Options{Bits: bits} }
+func paperTrees(bits int) fasthash.Options { return fasthash.Options{Bits: bits} }
 func trees(bits, rounds, depth int) fasthash.Options {
 	return fasthash.Options{Bits: bits, Trees: boost.Options{Rounds: rounds, Depth: depth}}
 }

@@ -120,7 +120,7 @@ func (lab *Lab) standins(ctx context.Context, base, queries standin) (m material
 		if err != nil {
 			return m, err
 		}
-		if *part.set, err = saved(path); err != nil {
+		if *part.set, err = openVectors(path); err != nil {
 			return m, err
 		}
 	}

@@ -115,7 +115,7 @@ func (lab *Lab) inferred(
 		name := fmt.Sprintf("step1-%s-%s-%s-%d", base.name, method, strings.ReplaceAll(string(pairs), ", ", "-"), bits)
 		key := trial.Key("step1 1", base.digest, bits, method, pairs, lab.Seed)
 		v, err = value(lab, name, key, func() (inferred, error) {
-			all, err := similar(ctx, base)
+			all, err := splitAffinity(ctx, base)
 			if err != nil {
 				return inferred{}, err
 			}
@@ -178,8 +178,8 @@ func infer(
 	return v, err
 }
 
-// similar is who is like whom in a part.
-func similar(ctx context.Context, s split) (affinity.Matrix, error) {
+// splitAffinity is who is like whom in a part.
+func splitAffinity(ctx context.Context, s split) (affinity.Matrix, error) {
 	if s.similar != nil {
 		return s.similar()
 	}

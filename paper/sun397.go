@@ -21,7 +21,7 @@ var sun397 = collection{
 paper's 100,417, which does not say what it left out. Pictures are reduced to %d x %d pixels.`, side, side),
 	open: func(lab *Lab) (base, queries split, err error) {
 		dir := filepath.Join(lab.Data, "sun397")
-		g, err := scenes(dir, 8000, lab.Seed)
+		g, err := findScenes(dir, 8000, lab.Seed)
 		if err != nil {
 			return base, queries, err
 		}
@@ -30,8 +30,8 @@ paper's 100,417, which does not say what it left out. Pictures are reduced to %d
 	},
 }
 
-// scenes finds the pictures below SUN397 and draws queries.
-func scenes(dir string, queries int, seed uint64) (gallery, error) {
+// findScenes finds the pictures below SUN397 and draws queries.
+func findScenes(dir string, queries int, seed uint64) (gallery, error) {
 	g := gallery{dir: dir, items: map[string]item{}, skip: true}
 	files, err := pictures(dir)
 	if err != nil {

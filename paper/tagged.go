@@ -115,8 +115,8 @@ func tagGallery(dir string, entries []entry) (gallery, error) {
 	return g, nil
 }
 
-// lines reads a text file of at most a million lines.
-func lines(path string) ([]string, error) {
+// readLines reads a text file of at most a million lines.
+func readLines(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, missing(path, err)
@@ -138,7 +138,7 @@ func readPlain(dir, _ string) ([]entry, error) {
 	var text [4][]string
 	for i, name := range []string{"tags.txt", "ids.txt", "labels.txt", "split.txt"} {
 		var err error
-		if text[i], err = lines(filepath.Join(dir, name)); err != nil {
+		if text[i], err = readLines(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}
 		if i > 1 && len(text[i]) != len(text[1]) {
@@ -169,13 +169,13 @@ func readPlain(dir, _ string) ([]entry, error) {
 
 // readTagProp reads the lists of TagProp.
 func readTagProp(dir, name string) ([]entry, error) {
-	names, err := lines(filepath.Join(dir, name+"_dictionary.txt"))
+	names, err := readLines(filepath.Join(dir, name+"_dictionary.txt"))
 	if err != nil {
 		return nil, err
 	}
 	var entries []entry
 	for _, part := range []string{"train", "test"} {
-		list, err := lines(filepath.Join(dir, name+"_"+part+"_list.txt"))
+		list, err := readLines(filepath.Join(dir, name+"_"+part+"_list.txt"))
 		if err != nil {
 			return nil, err
 		}
@@ -254,7 +254,7 @@ func readConcepts(dir, _ string) ([]entry, error) {
 		if strings.EqualFold(concept, "readme") {
 			continue
 		}
-		text, err := lines(path)
+		text, err := readLines(path)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 // curves without numbers. GIST is there too, because others have published numbers for it.
 func unsupervisedFigure(c collection) Experiment {
 	words := codebook(800)
-	rows := []row{fastHashRow(words, 0, plain(64), "FastHash", paperRow{})}
+	rows := []row{fastHashRow(words, 0, paperTrees(64), "FastHash", paperRow{})}
 	for _, name := range []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"} {
 		rows = append(rows, methodRow(words, 0, name, method.Options{}, paperRow{}))
 	}

@@ -192,8 +192,8 @@ func (c *evalCommand) unseen(ctx context.Context, m *model.Model, queries, base 
 			held = append(held, int32(i))
 		}
 	}
-	o := eval.Options{K: c.precisionAt, Cut: c.cut, Threads: c.threads}
-	r, err := eval.Unseen(ctx, queries.codes, base.codes, queries.Labels.Class, base.Labels.Class, held, o)
+	o := eval.Options{K: c.precisionAt, Cut: c.cut, Classes: queries.Labels.Class, Threads: c.threads}
+	r, err := eval.Unseen(ctx, queries.codes, base.codes, base.Labels.Class, held, o)
 	if err != nil {
 		report.Warnings = append(report.Warnings, "the classes held out of training cannot be judged apart: "+err.Error())
 		return nil
