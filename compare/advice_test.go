@@ -15,17 +15,20 @@ func shop() *Result {
 		return []eval.Class{{Name: "boots", MAP: a}, {Name: "hats", MAP: b}}
 	}
 	float := func(name string, mean, unseen float64) eval.Row {
-		return eval.Row{Method: name, Kind: eval.KindCeiling, Bits: 32 * 512, Bytes: 2048, MAP: mean, MAPLow: mean, MAPHigh: mean, UnseenMAP: unseen,
+		return eval.Row{Method: name, Kind: eval.KindCeiling, Bits: 32 * 512, Bytes: 2048, MAP: mean, MAPLow: mean,
+			MAPHigh: mean, UnseenMAP: unseen,
 			SearchMicroseconds: 20_000, DistinctCodes: 99_000, PerClass: classes(mean, mean)}
 	}
 	code := func(name string, kind eval.Kind, bits int, mean float64, train float64) eval.Row {
-		return eval.Row{Method: name, Kind: kind, Bits: bits, Bytes: bits / 8, MAP: mean, MAPLow: mean - 0.01, MAPHigh: mean + 0.01, Precision100: mean,
+		return eval.Row{Method: name, Kind: kind, Bits: bits, Bytes: bits / 8, MAP: mean, MAPLow: mean - 0.01,
+			MAPHigh: mean + 0.01, Precision100: mean,
 			TrainSeconds: train, EncodeMicroseconds: 2, SearchMicroseconds: 50, DistinctCodes: 50_000, PerClass: classes(mean-0.005, mean+0.005)}
 	}
 	return &Result{
 		Data: report.Dataset{Base: 100_000, Queries: 1000, Dim: 512, Classes: 2},
 		Rows: []eval.Row{
-			code("fasthash", eval.KindMethod, 16, 0.80, 20), code("fasthash", eval.KindMethod, 32, 0.90, 40), code("fasthash", eval.KindMethod, 64, 0.905, 80),
+			code("fasthash", eval.KindMethod, 16, 0.80, 20), code("fasthash", eval.KindMethod, 32, 0.90,
+				40), code("fasthash", eval.KindMethod, 64, 0.905, 80),
 			code("ksh", eval.KindMethod, 32, 0.70, 10), code("ksh", eval.KindMethod, 64, 0.72, 20),
 			code("random", eval.KindFloor, 32, 0.10, 0), code("sign", eval.KindFloor, 512, 0.40, 0),
 			code("classifier-onehot", eval.KindCeiling, 10, 0.75, 1), code("classifier", eval.KindCeiling, 32, 0.74, 1),
@@ -61,7 +64,8 @@ func TestPlainAdvice(t *testing.T) {
 			t.Errorf("recommended is %s", rowName(&row))
 		}
 	}
-	if text := said(list, "cost"); !strings.Contains(text, "4 bytes an item instead of 2048 bytes") || !strings.Contains(text, "gain of 0.450") || !strings.Contains(text, "400 times") {
+	if text := said(list, "cost"); !strings.Contains(text,
+		"4 bytes an item instead of 2048 bytes") || !strings.Contains(text, "gain of 0.450") || !strings.Contains(text, "400 times") {
 		t.Errorf("the cost is said as %q", text)
 	}
 }
@@ -122,14 +126,18 @@ func TestEachRule(t *testing.T) {
 			func(r *Result) { row(r, "classifier", 0).MAP = 0.91 },
 			func(r *Result) { row(r, "classifier", 0).MAP = 0.8 },
 			"its scores, hashed to 32 bits, have MAP 0.910", "classifier"},
-		{"use", func(r *Result) {}, func(r *Result) { row(r, "float-cosine", 0).MAP = 0.99 }, "Use FastHash with 32 bits: MAP 0.900", "fasthash"},
-		{"use", func(r *Result) { row(r, "ksh", 32).MAP = 0.904 }, func(r *Result) { row(r, "classifier", 0).MAP = 0.99 }, "Use KSH with 32 bits", "ksh"},
+		{"use", func(r *Result) {}, func(r *Result) { row(r, "float-cosine", 0).MAP = 0.99 },
+			"Use FastHash with 32 bits: MAP 0.900", "fasthash"},
+		{"use", func(r *Result) { row(r, "ksh", 32).MAP = 0.904 },
+			func(r *Result) { row(r, "classifier", 0).MAP = 0.99 }, "Use KSH with 32 bits", "ksh"},
 		{"cost", func(r *Result) { row(r, "float-cosine", 0).MAP = 0.93 }, func(r *Result) {
 			fail(row(r, "float-cosine", 0), row(r, "float-euclidean", 0))
 		}, "for a loss of 0.030 MAP", ""},
-		{"enough-bits", func(r *Result) {}, func(r *Result) { row(r, "fasthash", 64).MAP = 0.95 }, "32 bits are enough: 64 bits of FastHash have MAP 0.905", ""},
+		{"enough-bits", func(r *Result) {}, func(r *Result) { row(r, "fasthash", 64).MAP = 0.95 },
+			"32 bits are enough: 64 bits of FastHash have MAP 0.905", ""},
 		{"more-bits", func(r *Result) { row(r, "fasthash", 64).MAP = 0.95 }, func(r *Result) {}, "Try 128", ""},
-		{"sign-as-good", func(r *Result) { row(r, "sign", 0).MAP = 0.9 }, func(r *Result) { row(r, "sign", 0).MAP = 0.89 }, "MAP 0.900 with 64 bytes", ""},
+		{"sign-as-good", func(r *Result) { row(r, "sign", 0).MAP = 0.9 },
+			func(r *Result) { row(r, "sign", 0).MAP = 0.89 }, "MAP 0.900 with 64 bytes", ""},
 		{"quicker-method", func(r *Result) {
 			row(r, "ksh", 32).MAP, row(r, "ksh", 32).TrainSeconds = 0.88, 3
 		}, func(r *Result) { // as good, but not much quicker
@@ -153,7 +161,8 @@ func TestEachRule(t *testing.T) {
 			row(r, "float-cosine", 0).PerClass[0].MAP = 0.93
 		}, func(r *Result) {
 			row(r, "float-cosine", 0).PerClass[0].MAP = 0.91
-		}, "One class is less well served by codes of FastHash with 32 bits than by float search by cosine: boots (0.895 instead of 0.930)", ""},
+		}, "One class is less well served by codes of FastHash with 32 bits than by float search by cosine: boots " +
+			"(0.895 instead of 0.930)", ""},
 		{"classes-weak", func(r *Result) {
 			row(r, "fasthash", 32).PerClass[0].MAP = 0.44
 		}, func(r *Result) {
@@ -167,7 +176,8 @@ func TestEachRule(t *testing.T) {
 			func(r *Result) { row(r, "fasthash", 32).MAPLow = 0.85 },
 			func(r *Result) { row(r, "fasthash", 32).MAPLow = 0.87 },
 			"from 0.850 to 0.910", ""},
-		{"few-queries", func(r *Result) { r.Data.Queries = 199 }, func(r *Result) { r.Data.Queries = 200 }, "only 199 queries", ""},
+		{"few-queries", func(r *Result) { r.Data.Queries = 199 }, func(r *Result) { r.Data.Queries = 200 },
+			"only 199 queries", ""},
 		{"failed", func(r *Result) { fail(row(r, "ksh", 32)) }, func(r *Result) {}, "KSH with 32 bits", ""},
 	}
 	tested := map[string]bool{}

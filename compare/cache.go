@@ -20,7 +20,7 @@ type entry struct {
 	Usage []eval.Usage // of each row
 }
 
-// cacheVersion changes when rows come to mean something else.
+// cacheVersion changes when the meaning of rows changes.
 const cacheVersion = 1
 
 // program names the program that computes the rows: its version and, where the build knows it, its revision.

@@ -106,7 +106,8 @@ func TestOrder(t *testing.T) {
 		if codes := len(row.Searches) == sampleSearches && len(row.Usage.Ones) == row.Bits && len(row.Searches[0].Items) == nearestItems; codes == isFloat {
 			t.Errorf("%s has %d searches and a usage of %d bits", rowName(&row), len(row.Searches), len(row.Usage.Ones))
 		}
-		if learned := row.Kind == eval.KindMethod || strings.HasPrefix(row.Method, "classifier"); learned && (row.TrainSeconds <= 0 || row.EncodeMicroseconds <= 0) {
+		if learned := row.Kind == eval.KindMethod || strings.HasPrefix(row.Method,
+			"classifier"); learned && (row.TrainSeconds <= 0 || row.EncodeMicroseconds <= 0) {
 			t.Errorf("%s has no times", rowName(&row))
 		}
 	}
@@ -117,7 +118,8 @@ func TestOrder(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("the rows are %v", names)
 	}
-	if len(fast.Objective) != 32 || len(value(t, r, "fasthash", 8).Objective) != 8 || fast.TrainSeconds <= value(t, r, "fasthash", 8).TrainSeconds {
+	if len(fast.Objective) != 32 || len(value(t, r, "fasthash", 8).Objective) != 8 || fast.TrainSeconds <= value(t, r,
+		"fasthash", 8).TrainSeconds {
 		t.Error("the shorter FastHash is no prefix of the longer in objective or time")
 	}
 	if len(r.Data.HeldOut) != 2 || r.Data.Classes != 6 || r.Advice[0].Rule != "use" || !strings.Contains(r.Advice[0].Text, "FastHash") {
@@ -339,7 +341,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		{func(o *Options) { o.Methods = []string{"fasthash", "magic"} }, `no method "magic"; the methods are fasthash, `},
+		{func(o *Options) { o.Methods = []string{"fasthash", "magic"} },
+			`no method "magic"; the methods are fasthash, `},
 		{func(o *Options) { o.Methods = []string{"lsh", "lsh"} }, "twice"},
 		{func(o *Options) { o.Bits = []int{0, 8} }, "0 to 8 bits"},
 		{func(o *Options) { o.Bits = []int{5000} }, "4096"},
@@ -373,7 +376,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	if err != nil || !slices.Equal(o.Methods, Names()) || !slices.Equal(o.Bits, []int{8, 16}) {
 		t.Errorf("%v %v %v", o.Methods, o.Bits, err)
 	}
-	if o, err = (Options{}).withDefaults(); err != nil || len(o.Methods) < 5 || !slices.Equal(o.Bits, []int{16, 32, 64, 128}) {
+	if o, err = (Options{}).withDefaults(); err != nil || len(o.Methods) < 5 || !slices.Equal(o.Bits,
+		[]int{16, 32, 64, 128}) {
 		t.Errorf("%v %v %v", o.Methods, o.Bits, err)
 	}
 }

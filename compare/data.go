@@ -119,7 +119,7 @@ func (d *Data) check() error {
 		q.Tags = q.Tags.In(b.Tags)
 		b.MinShared = cmp.Or(b.MinShared, affinity.DefaultShared)
 	default:
-		return errors.New("one of base and queries has classes and the other has not: both need classes, or both tags")
+		return errors.New("base and queries are labelled differently: both need classes, or both need tags")
 	}
 	if classes := d.classes(); b.Labels != nil && len(classes) < 2 {
 		return fmt.Errorf("all rows are of one class: at least two are needed to learn from")

@@ -112,7 +112,8 @@ func TestPCA(t *testing.T) {
 	if value(t, r, "sign", 0).Bits != 5 || value(t, r, "lsh", 32).MAP == value(t, plain, "lsh", 32).MAP {
 		t.Error("the methods did not see the components")
 	}
-	if a, b := value(t, r, "float-cosine", 0), value(t, plain, "float-cosine", 0); a.MAP != b.MAP || a.UnseenMAP != b.UnseenMAP || a.Bits != b.Bits {
+	if a, b := value(t, r, "float-cosine", 0), value(t, plain, "float-cosine",
+		0); a.MAP != b.MAP || a.UnseenMAP != b.UnseenMAP || a.Bits != b.Bits {
 		t.Error("float search saw the components")
 	}
 	if m == nil || m.Encoder.Dim() != 16 {
@@ -138,7 +139,8 @@ func TestPCA(t *testing.T) {
 	last := variance(y, 0)
 	for j := range 5 {
 		if v := variance(y, j); v > last*1.0001 || v < variance(d.Base.X, 0) {
-			t.Errorf("component %d has the variance %v after %v; a useful column has %v", j, v, last, variance(d.Base.X, 0))
+			t.Errorf("component %d has the variance %v after %v; a useful column has %v", j, v, last,
+				variance(d.Base.X, 0))
 		} else {
 			last = v
 		}
@@ -259,14 +261,15 @@ func TestReport(t *testing.T) {
 	}
 	r := quickRun(t, d, nil)
 	asked := 0
-	page := Page{Title: "T", Date: time.Unix(0, 0), Command: "c", Pictures: func(p *Part, rows []int) (map[int][]byte, error) {
-		asked++
-		png := map[int][]byte{}
-		for _, row := range rows {
-			png[row] = []byte(fmt.Sprint(p == d.Base, row))
-		}
-		return png, nil
-	}}
+	page := Page{Title: "T", Date: time.Unix(0, 0), Command: "c",
+		Pictures: func(p *Part, rows []int) (map[int][]byte, error) {
+			asked++
+			png := map[int][]byte{}
+			for _, row := range rows {
+				png[row] = []byte(fmt.Sprint(p == d.Base, row))
+			}
+			return png, nil
+		}}
 	out, err := r.Report(d, page)
 	if err != nil {
 		t.Fatal(err)
@@ -293,7 +296,8 @@ func TestReport(t *testing.T) {
 		from := r.exampleRow().Searches[i]
 		for k, h := range s.Hits {
 			right := d.Base.Labels.Class[from.Items[k]] == d.Queries.Labels.Class[from.Query]
-			if h.Right != right || h.Name != fmt.Sprint("item-", from.Items[k]) || string(h.PNG) != fmt.Sprint(true, from.Items[k]) {
+			if h.Right != right || h.Name != fmt.Sprint("item-", from.Items[k]) || string(h.PNG) != fmt.Sprint(true,
+				from.Items[k]) {
 				t.Errorf("search %d, hit %d is %+v", i, k, h)
 			}
 		}

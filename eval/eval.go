@@ -92,7 +92,7 @@ func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o 
 	return j.run(ctx, o)
 }
 
-// codeJudgement judges codes, by a ranking that is still to be named.
+// codeJudgement is the judgement of codes; the caller adds the ranker.
 func codeJudgement(queries, base hamming.Codes, truth Truth) (judgement, error) {
 	if queries.Bits != base.Bits {
 		return judgement{}, fmt.Errorf("the queries have codes of %d bits and the base has codes of %d: encode both "+
@@ -112,7 +112,7 @@ func codeJudgement(queries, base hamming.Codes, truth Truth) (judgement, error) 
 	}, nil
 }
 
-// ranker gives the rankings of a run of queries, asked for in order.
+// ranker ranks the base for a run of queries, one after the other.
 type ranker interface {
 	// rank orders the base for query q. The list is lent until the next call.
 	rank(q int, mark []uint8) *list

@@ -170,7 +170,7 @@ func (t *tags) Mark(q int, mark []uint8) {
 }
 
 // ByPairs is the truth of a list of pairs of a query, A, and a base item, B. Base items that are in no pair with a
-// query, or of which nobody knows, are ignored for that query. Where a pair is named twice, the later one holds.
+// query, or whose relevance is not known, are ignored for that query. Where a pair is named twice, the later one holds.
 func ByPairs(queries, base int, list []affinity.Pair) Truth {
 	t := &pairs{base: base, start: make([]int, queries+1), pair: slices.Clone(list)}
 	for _, p := range list {

@@ -29,7 +29,7 @@ type split struct {
 	digest  string
 	open    func() (vectors.Source, error)
 	shape   picture.Shape
-	similar func() (affinity.Matrix, error) // nil where only reading the pictures tells
+	similar func() (affinity.Matrix, error) // nil where it takes reading the pictures
 }
 
 // cifar10 has the official split.
@@ -59,7 +59,7 @@ var cifar10 = collection{
 	},
 }
 
-// open finds the parts of a collection. In a short run they are the demo's pictures instead.
+// open finds the parts of a collection. A short run uses the demo's pictures instead.
 func (lab *Lab) open(c collection) (base, queries split, err error) {
 	if parts, ok := lab.opened[c.name]; ok {
 		return parts[0], parts[1], nil

@@ -103,7 +103,9 @@ func TestNamesDiffer(t *testing.T) {
 
 // small is a table of three quick rows, one of which cannot be.
 func small(ctx context.Context, lab *Lab) (*Table, error) {
-	rows := []row{methodRow(codebook(800), 200, "lsh", method.Options{}, paperRow{}), methodRow(codebook(800), 200, "nothing", method.Options{}, paperRow{}), methodRow(codebook(800), 200, "splh", method.Options{}, paperRow{})}
+	rows := []row{methodRow(codebook(800), 200, "lsh", method.Options{}, paperRow{}),
+		methodRow(codebook(800), 200, "nothing", method.Options{}, paperRow{}), methodRow(codebook(800), 200, "splh",
+			method.Options{}, paperRow{})}
 	return lab.table(ctx, cifar10, "Small", "", rows)
 }
 
@@ -113,7 +115,8 @@ func TestAFailedRowLeavesTheOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(table.Failures) != 1 || len(table.NotRun) != 0 || !strings.Contains(table.Failures[0], `there is no method "nothing"`) {
+	if len(table.Failures) != 1 || len(table.NotRun) != 0 || !strings.Contains(table.Failures[0],
+		`there is no method "nothing"`) {
 		t.Errorf("failed: %q", table.Failures)
 	}
 	for i, want := range []bool{true, false, true} {
@@ -132,7 +135,8 @@ func TestMethodsRunAlone(t *testing.T) {
 	for _, step := range []struct {
 		methods []string
 		want    []string // rows with numbers
-	}{{[]string{"none"}, nil}, {[]string{"splh"}, []string{"SPLH"}}, {[]string{"none"}, []string{"SPLH"}}, {[]string{"lsh"}, []string{"LSH", "SPLH"}}} {
+	}{{[]string{"none"}, nil}, {[]string{"splh"}, []string{"SPLH"}}, {[]string{"none"},
+		[]string{"SPLH"}}, {[]string{"lsh"}, []string{"LSH", "SPLH"}}} {
 		lab.Methods = step.methods
 		table, err := small(context.Background(), lab)
 		if err != nil {
@@ -166,7 +170,8 @@ func TestInterruptionKeepsRows(t *testing.T) {
 	if _, err := small(ctx, lab); !errors.Is(err, stop) {
 		t.Fatalf("interrupted with %v", err)
 	}
-	if table, err := small(context.Background(), lab); err != nil || table.values[0].MAP == 0 || table.values[2].MAP == 0 {
+	if table, err := small(context.Background(),
+		lab); err != nil || table.values[0].MAP == 0 || table.values[2].MAP == 0 {
 		t.Fatalf("after the interruption: %v", err)
 	}
 	for name, n := range made {

@@ -32,7 +32,7 @@ type recipe struct {
 }
 
 // The recipes of the features that the paper uses, and ours of the same length: half as many words, the two signs of a
-// response apart, patches of 8 x 8. Chosen on a validation part of CIFAR-10; tuning.md tells how.
+// response apart, patches of 8 x 8. Chosen on a validation part of CIFAR-10; tuning.md describes how.
 func gist320() recipe { return recipe{Name: "gist320", GIST: []int{8, 8, 4}} }
 func gist512() recipe { return recipe{Name: "gist512", GIST: []int{8, 8, 8, 8}} }
 func codebook(words int) recipe {
@@ -165,7 +165,7 @@ func (s split) mirrored() split {
 // material is the vectors of a data set, ready to learn from.
 type material struct {
 	base, queries     *dataset.Set
-	images            *dataset.Set // the base and its mirror images; nil where they are not asked for
+	images            *dataset.Set // the base and its mirror images; nil without the recipe's Mirror
 	baseKey, queryKey string
 	train, test       float64 // seconds that principal components add to training and to encoding the queries
 }

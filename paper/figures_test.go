@@ -14,8 +14,9 @@ import (
 
 func TestCurveIsReadAlongLines(t *testing.T) {
 	c := curve{
-		Rank:  []eval.CurvePoint{{Rank: 1, Precision: 1}, {Rank: 10, Precision: 0.5}, {Rank: 20, Precision: 0.3}},
-		Reach: []eval.PRPoint{{Radius: 0, Recall: 0.2, Precision: 0.8}, {Radius: 1, Recall: 0.6, Precision: 0.4}, {Radius: 2, Recall: 1, Precision: 0.1}},
+		Rank: []eval.CurvePoint{{Rank: 1, Precision: 1}, {Rank: 10, Precision: 0.5}, {Rank: 20, Precision: 0.3}},
+		Reach: []eval.PRPoint{{Radius: 0, Recall: 0.2, Precision: 0.8}, {Radius: 1, Recall: 0.6, Precision: 0.4},
+			{Radius: 2, Recall: 1, Precision: 0.1}},
 	}
 	for rank, want := range map[int]float64{1: 1, 10: 0.5, 15: 0.4, 20: 0.3, 21: 0} {
 		if got := c.atRank(rank); math.Abs(got-want) > 1e-12 {
@@ -29,8 +30,8 @@ func TestCurveIsReadAlongLines(t *testing.T) {
 	}
 }
 
-// With ten classes no code has an objective under (1 - 1/9)² for dissimilar and 0 for similar pairs in the mean. The paper's
-// 0.4158 is 1.05 times that bound for as many similar as dissimilar pairs.
+// With ten classes no code has an objective under (1 - 1/9)² for dissimilar and 0 for similar pairs in the mean. The
+// paper's 0.4158 is 1.05 times that bound for as many similar as dissimilar pairs.
 func TestStep1ReachesThePaper(t *testing.T) {
 	class := make([]int32, 400)
 	for i := range class {

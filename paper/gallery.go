@@ -147,7 +147,7 @@ type chosen struct {
 func (s chosen) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		var out vectors.Chunk
-		met := map[string]bool{}
+		seen := map[string]bool{}
 		for c, err := range s.Source.Chunks(ctx) {
 			if err != nil {
 				yield(c, err)
@@ -162,7 +162,7 @@ func (s chosen) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 				if !ok || it.Query != s.query {
 					continue
 				}
-				met[name] = true
+				seen[name] = true
 				out.X.Rows++
 				out.X.Data = append(out.X.Data, c.X.Row(i)...)
 				if it.Label != "" {
@@ -176,7 +176,7 @@ func (s chosen) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 			}
 		}
 		for _, name := range s.part(s.query) {
-			if !met[name] && !s.skip {
+			if !seen[name] && !s.skip {
 				yield(vectors.Chunk{}, fmt.Errorf("%s was listed, but not read: is it a picture?",
 					path.Join(s.dir, name)))
 				return

@@ -102,19 +102,24 @@ func contents(t *testing.T, s split) []string {
 func layouts(t *testing.T) map[string]string {
 	t.Helper()
 	root := t.TempDir()
-	plain, lists, concepts := filepath.Join(root, "a", "iaprtc12"), filepath.Join(root, "b", "iaprtc12"), filepath.Join(root, "c", "mirflickr")
+	plain, lists, concepts := filepath.Join(root, "a", "iaprtc12"), filepath.Join(root, "b",
+		"iaprtc12"), filepath.Join(root, "c", "mirflickr")
 	draw(t, plain, "images/7.png", "images/8.png", "images/9.png", "images/11.png", "images/unlisted.png")
-	write(t, plain, map[string]string{"ids.txt": "11\n7\n9\n8\n", "tags.txt": "sea\nsky\nsun\n", "labels.txt": "1 2\n0 1\n0 1 2\n2\n", "split.txt": "train\ntrain\ntest\ntrain\n"})
-	draw(t, lists, "pictures/00/7.png", "pictures/00/8.png", "pictures/01/9.png", "pictures/01/11.png", "pictures/02/unlisted.png")
+	write(t, plain, map[string]string{"ids.txt": "11\n7\n9\n8\n", "tags.txt": "sea\nsky\nsun\n",
+		"labels.txt": "1 2\n0 1\n0 1 2\n2\n", "split.txt": "train\ntrain\ntest\ntrain\n"})
+	draw(t, lists, "pictures/00/7.png", "pictures/00/8.png", "pictures/01/9.png", "pictures/01/11.png",
+		"pictures/02/unlisted.png")
 	write(t, lists, map[string]string{
 		"iaprtc12_dictionary.txt": "sea\nsky\nsun\n", "iaprtc12_train_list.txt": "01/11\n00/7\n00/8\n", "iaprtc12_test_list.txt": "01/9\n",
-		"iaprtc12_train_annot.hvecs": hvecs([]uint16{0, 1, 1}, []uint16{1, 1, 0}, []uint16{0, 0, 1}), "iaprtc12_test_annot.hvecs": hvecs([]uint16{1, 1, 1}),
+		"iaprtc12_train_annot.hvecs": hvecs([]uint16{0, 1, 1}, []uint16{1, 1, 0},
+			[]uint16{0, 0, 1}), "iaprtc12_test_annot.hvecs": hvecs([]uint16{1, 1, 1}),
 	})
 	draw(t, concepts, "mirflickr/im1.png", "mirflickr/im3.png", "mirflickr/im4.png", "mirflickr/im5.png")
 	write(t, concepts, map[string]string{
 		"annotations/sea.txt": "1\n4\n", "annotations/sky.txt": "1\n4\n5\n", "annotations/sun.txt": "3\n4\n5\n", "annotations/README.txt": "words\n", "mirflickr/doc/x.txt": "words",
 	})
-	return map[string]string{"iaprtc12 a": filepath.Dir(plain), "iaprtc12 b": filepath.Dir(lists), "mirflickr": filepath.Dir(concepts)}
+	return map[string]string{"iaprtc12 a": filepath.Dir(plain), "iaprtc12 b": filepath.Dir(lists),
+		"mirflickr": filepath.Dir(concepts)}
 }
 
 func TestTagsInEveryLayout(t *testing.T) {
@@ -189,7 +194,7 @@ func TestTagErrors(t *testing.T) {
 	for want, change := range map[string]map[string]string{
 		"3 lines for the 4 pictures":          {"labels.txt": "1\n1\n1\n"},
 		`line 2: "valid" is neither train`:    {"split.txt": "train\nvalid\ntest\ntrain\n"},
-		`line 3: "3" is no number of the 3 t`: {"labels.txt": "1\n1\n3\n1\n"},
+		`line 3: "3" is not the number of one of the 3 t`: {"labels.txt": "1\n1\n3\n1\n"},
 		"there is no picture 12":              {"ids.txt": "11\n7\n9\n12\n"},
 		"name 7 twice":                        {"ids.txt": "11\n7\n9\n7\n"},
 		"several pictures are called 8":       {"more/8.png": "x"},
@@ -233,7 +238,8 @@ func TestTagErrors(t *testing.T) {
 
 func TestScenes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sun397")
-	draw(t, dir, "SUN397/a/abbey/sun_1.png", "SUN397/a/abbey/sun_2.png", "SUN397/a/apse/indoor/sun_3.png", "SUN397/b/beach/sun_4.png", "elsewhere/a/b/5.png")
+	draw(t, dir, "SUN397/a/abbey/sun_1.png", "SUN397/a/abbey/sun_2.png", "SUN397/a/apse/indoor/sun_3.png",
+		"SUN397/b/beach/sun_4.png", "elsewhere/a/b/5.png")
 	if _, err := findScenes(dir, 4, 1); err == nil || !strings.Contains(err.Error(), "holds 4 pictures") {
 		t.Errorf("%v", err)
 	}
@@ -246,7 +252,8 @@ func TestScenes(t *testing.T) {
 	b, q := contents(t, base), contents(t, queries)
 	all := append(b, q...)
 	slices.Sort(all)
-	if want := []string{"10: abbey", "20: abbey", "30: apse/indoor", "40: beach"}; len(q) != 1 || !slices.Equal(all, want) {
+	if want := []string{"10: abbey", "20: abbey", "30: apse/indoor", "40: beach"}; len(q) != 1 || !slices.Equal(all,
+		want) {
 		t.Errorf("base %q, queries %q", b, q)
 	}
 	if y, err := splitAffinity(context.Background(), base); err != nil || y.Len() != 3 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The most memory that a stage held is the peak of the whole process since the stage began, which Linux tells and
-// resets. Elsewhere it is not known, and 0.
+// The most memory that a stage held is the peak of the whole process since the stage began, which Linux reports
+// and resets. Elsewhere it is not known, and 0.
 
 // resetPeak starts a stage: what earlier stages held goes back first.
 func resetPeak() {

@@ -29,8 +29,8 @@ type row struct {
 	paper   paperRow
 }
 
-// paperTrees is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them help
-// always.
+// paperTrees is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them
+// help always.
 func paperTrees(bits int) fasthash.Options { return fasthash.Options{Bits: bits} }
 func trees(bits, rounds, depth int) fasthash.Options {
 	return fasthash.Options{Bits: bits, Trees: boost.Options{Rounds: rounds, Depth: depth}}

@@ -94,7 +94,7 @@ const (
 
 var pairings = []pairing{pairsDrawn, pairsAll, pairsBalanced}
 
-// inferred is what Step 1 comes to.
+// inferred is the outcome of Step 1.
 type inferred struct {
 	Rows      int
 	Block     float64 // mean rows of a block; 0 for the spectral method, which has none

@@ -19,7 +19,7 @@ type Table struct {
 	Head     []string
 	Rows     [][]string
 	Failures []string // why each failed row failed
-	NotRun   []string // rows that were not asked for and are not in the cache
+	NotRun   []string // rows of methods that were not chosen and are not in the cache
 	Figures  []figure `json:"-"`
 
 	values []result // behind the rows, where they are of results

@@ -157,7 +157,8 @@ func readPlain(dir, _ string) ([]entry, error) {
 		for _, word := range strings.Fields(labels[i]) {
 			t, err := strconv.Atoi(word)
 			if err != nil || t < 0 || t >= len(names) {
-				return nil, fmt.Errorf("%s: line %d: %q is no number of the %d tags", filepath.Join(dir, "labels.txt"),
+				return nil, fmt.Errorf("%s: line %d: %q is not the number of one of the %d tags",
+					filepath.Join(dir, "labels.txt"),
 					i+1, word, len(names))
 			}
 			e.tags = append(e.tags, names[t])
@@ -264,7 +265,7 @@ func readConcepts(dir, _ string) ([]entry, error) {
 			}
 			n, err := strconv.Atoi(line)
 			if err != nil {
-				return nil, fmt.Errorf("%s: line %d: %q is no number of a picture", path, i+1, line)
+				return nil, fmt.Errorf("%s: line %d: %q is not the number of a picture", path, i+1, line)
 			}
 			if _, ok := tags[n]; !ok {
 				return nil, fmt.Errorf("%s: line %d: there is no picture im%d.jpg: unpack the pictures into %s",

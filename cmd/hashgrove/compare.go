@@ -55,7 +55,7 @@ whether to hash at all.
 
 A share of the rows is set aside as queries, or --queries names them; the other rows are learned from and
 searched. Always in the table: random codes and the sign of the centred values as floors, a classifier's
-output as a code and float search as ceilings. A second training without a quarter of the classes tells
+output as a code and float search as ceilings. A second training without a quarter of the classes shows
 what the codes are worth for classes that come later (--unseen -1 leaves it out and saves the time).
 
 FastHash is trained once, at the longest length: its bits are learned one after the other, so that the
