@@ -23,7 +23,8 @@ var pipeline = []string{
 	"hashgrove/feature", "hashgrove/feature/dictionary", "hashgrove/inference",
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/store", "hashgrove/eval",
 	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/method",
-	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/compare", "hashgrove/internal/machine", "hashgrove/paper",
+	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/internal/trial", "hashgrove/compare",
+	"hashgrove/internal/machine", "hashgrove/paper",
 	"hashgrove", "hashgrove/cmd/hashgrove",
 }
 

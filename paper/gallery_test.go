@@ -192,12 +192,12 @@ func TestGalleryDigest(t *testing.T) {
 
 func TestTagErrors(t *testing.T) {
 	for want, change := range map[string]map[string]string{
-		"3 lines for the 4 pictures":          {"labels.txt": "1\n1\n1\n"},
-		`line 2: "valid" is neither train`:    {"split.txt": "train\nvalid\ntest\ntrain\n"},
+		"3 lines for the 4 pictures":                      {"labels.txt": "1\n1\n1\n"},
+		`line 2: "valid" is neither train`:                {"split.txt": "train\nvalid\ntest\ntrain\n"},
 		`line 3: "3" is not the number of one of the 3 t`: {"labels.txt": "1\n1\n3\n1\n"},
-		"there is no picture 12":              {"ids.txt": "11\n7\n9\n12\n"},
-		"name 7 twice":                        {"ids.txt": "11\n7\n9\n7\n"},
-		"several pictures are called 8":       {"more/8.png": "x"},
+		"there is no picture 12":                          {"ids.txt": "11\n7\n9\n12\n"},
+		"name 7 twice":                                    {"ids.txt": "11\n7\n9\n7\n"},
+		"several pictures are called 8":                   {"more/8.png": "x"},
 	} {
 		data := layouts(t)["iaprtc12 a"]
 		write(t, filepath.Join(data, "iaprtc12"), change)
@@ -226,7 +226,7 @@ func TestTagErrors(t *testing.T) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
-	for want, text := range map[string]string{`line 1: "x" is no number`: "x", "there is no picture im9.jpg": "1\n9"} {
+	for want, text := range map[string]string{`line 1: "x" is not the number`: "x", "there is no picture im9.jpg": "1\n9"} {
 		data := layouts(t)["mirflickr"]
 		write(t, filepath.Join(data, "mirflickr"), map[string]string{"annotations/sea.txt": text})
 		lab := &Lab{Data: data}

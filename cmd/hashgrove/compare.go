@@ -70,8 +70,8 @@ The forms of the result, for --to:
   csv       a line for each method and length
   markdown  table and advice
   bench     Go benchmark lines, for benchstat`,
-		Example: `  hashgrove compare items.csv --label category --id sku --methods fasthash,lsh --bits 8,16 --rounds 20` +
-			` --work lab --report items.html
+		Example: `  hashgrove compare items.csv --label category --id sku --methods fasthash,lsh --bits 8,16` +
+			` --rounds 20 --work lab --report items.html
   hashgrove compare items.csv --label category --id sku --queries new.csv --methods fasthash,lsh --bits 8,16` +
 			` --rounds 20 --work lab --to markdown`,
 		Args: atLeast(1, "data to compare on"),
