@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -304,5 +305,41 @@ func TestReport(t *testing.T) {
 	}
 	if len(out.Confusions.Pairs) == 0 || out.Confusions.Top != 10 {
 		t.Errorf("%+v", out.Confusions)
+	}
+}
+
+// Doubts that matter only to training are not raised about queries.
+func TestWarningsAboutQueries(t *testing.T) {
+	table := func(n int, constant bool) vectors.Table {
+		p := clusters(5, n, 4)
+		out := vectors.Table{X: p.X}
+		for i, c := range p.Labels.Class {
+			out.Labels = append(out.Labels, p.Labels.Names[c])
+			if constant {
+				out.X.Row(i)[2] = 7
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		base, queries bool // have a constant column
+		want          []string
+	}{{false, true, nil}, {true, false, []string{"1 of 16 columns are constant"}}} {
+		base, err := Read(context.Background(), table(200, c.base), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queries, err := Read(context.Background(), table(40, c.queries), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.queries && len(queries.TrainingWarnings) != 1 {
+			t.Errorf("the queries have the warnings %q", queries.Warnings)
+		}
+		queries.Warnings = append(queries.Warnings, "a page is missing")
+		s := &stage{data: &Data{Base: base, Queries: queries}}
+		if got, want := s.warnings(nil), append(c.want, "queries: a page is missing"); !slices.Equal(got, want) {
+			t.Errorf("warnings %q, want %q", got, want)
+		}
 	}
 }
