@@ -110,15 +110,6 @@ func (m AGH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	return model.Compose(axes(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight}, curves), nil
 }
 
-// axes is the encoder of one bit per value, [x_k >= threshold_k].
-func axes(bits int, threshold []float32) *model.Projection {
-	p := &model.Projection{Weight: make([]float32, bits*bits), Threshold: threshold}
-	for k := range bits {
-		p.Weight[k*bits+k] = 1
-	}
-	return p
-}
-
 // fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing off
 // that side: all of it is beyond.
 func fold(column int, above, below float64) model.Curve {

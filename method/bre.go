@@ -89,21 +89,21 @@ func (m BRE) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	// The points are drawn from a pool, so that the kernel values of one that several bits have are kept once.
-	pool := min(l.rows, m.Bits*m.Points)
-	if n := float64(l.rows); n*float64(pool) > maxWeights || n*n*m.Share > maxWeights/4 {
+	pool := min(l.Rows, m.Bits*m.Points)
+	if n := float64(l.Rows); n*float64(pool) > maxWeights || n*n*m.Share > maxWeights/4 {
 		return nil, fmt.Errorf("%d rows, each paired with a share of %v, with %d points for each of %d bits do not fit in memory: take fewer rows",
-			l.rows, m.Share, m.Points, m.Bits)
+			l.Rows, m.Share, m.Points, m.Bits)
 	}
-	x, err := rowsOf(ctx, l.x, l.rows)
+	x, err := rowsOf(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := m.pairs(ctx, l.y)
+	pairs, err := m.pairs(ctx, l.Y)
 	if err != nil {
 		return nil, err
 	}
 	if m.Gaussian {
-		kernel, err := rbfKernel(ctx, x, x.Rows, pool, 0, m.Seed, m.Threads)
+		kernel, err := gaussianKernel(ctx, x, x.Rows, kernelOptions{Anchors: pool, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}

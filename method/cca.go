@@ -92,17 +92,17 @@ func (m CCAITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	if !ok {
 		return nil, errors.New("correlations are with classes or tags, and the data have only pairs: name labels or tags")
 	}
-	n := float64(l.rows)
+	n := float64(l.Rows)
 	m.Ridge = cmp.Or(m.Ridge, min(float64(d)/n, 1500*1500/(n*n)))
 	if y.several {
 		m.TargetRidge = cmp.Or(m.TargetRidge, 1)
 	}
 	m.TargetRidge = cmp.Or(m.TargetRidge, 1e-4)
-	standard, err := standardised(ctx, l.x, float64(d))
+	standard, err := standardised(ctx, l.Source, float64(d))
 	if err != nil {
 		return nil, err
 	}
-	x := model.Through(l.x, m.Threads, standard)
+	x := model.Through(l.Source, m.Threads, standard)
 	w, _, err := m.correlations(ctx, x, y)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (m CCAITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 			directions.Data[i*d+j] = float32(v)
 		}
 	}
-	v, err := featuresOf(ctx, x, l.rows, m.Threads, &model.Affine{Weight: directions})
+	v, err := featuresOf(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (m CCAITQ) correlations(ctx context.Context, x vectors.Source, y targets) (
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := linalg.NewCholesky(ctx, y.covariance(m.TargetRidge), c, m.Threads)
+	l, err := linalg.NewCholesky(ctx, covariance(y, m.TargetRidge), c, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,12 +187,11 @@ func (m CCAITQ) correlations(ctx context.Context, x vectors.Source, y targets) (
 }
 
 // covariance is Cyy, row after row.
-func (t targets) covariance(ridge float64) []float64 {
+func covariance(t targets, ridge float64) []float64 {
 	c, n := t.classes, float64(t.rows())
-	cov, count := make([]float64, c*c), make([]float64, c)
+	cov, count := make([]float64, c*c), t.counts()
 	for i := range t.rows() {
 		for _, a := range t.row(i) {
-			count[a]++
 			for _, b := range t.row(i) {
 				cov[int(a)*c+int(b)]++
 			}
@@ -219,7 +218,7 @@ func (m CCAITQ) columns(ctx context.Context, x vectors.Source, y targets) (z, cr
 		if err := g.add(ctx, viewOf(b.X)); err != nil {
 			return nil, nil, err
 		}
-		y.addTo(cross, b)
+		addByTarget(cross, y, b)
 	}
 	share := 1 / float64(max(y.rows()-1, 1))
 	cross.Scale(share, cross)
@@ -259,15 +258,12 @@ func (m CCAITQ) rows(ctx context.Context, src vectors.Source, y targets) (z, cro
 		if err != nil {
 			return nil, nil, err
 		}
-		y.addTo(cross, b)
+		addByTarget(cross, y, b)
 	}
 	share := 1 / float64(max(n-1, 1))
 	cross.Scale(share, cross)
 	// X' takes equal values to 0, so Y need not be centred but for the digits: the solution would hold its mean over λ.
-	count := make([]float64, c)
-	for _, t := range y.of {
-		count[t]++
-	}
+	count := y.counts()
 	right := vectors.Matrix{Rows: n, Cols: c, Data: make([]float32, n*c)}
 	for i := range n {
 		row := right.Row(i)
@@ -292,21 +288,8 @@ func (m CCAITQ) rows(ctx context.Context, src vectors.Source, y targets) (z, cro
 	return z, cross, nil
 }
 
-// solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
-func (g *gram) solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
-	for i := range g.sum.Data {
-		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
-	}
-	g.part = nil
-	r, _, err := newRidge(ctx, g.threads, g.sum, lambda)
-	if err != nil {
-		return err
-	}
-	return r.solve(ctx, b)
-}
-
-// addTo adds every row of a chunk to the rows of sum that belong to its classes or tags.
-func (t targets) addTo(sum *mat.Dense, c vectors.Chunk) {
+// addByTarget adds every row of a chunk to the rows of sum that belong to its classes or tags.
+func addByTarget(sum *mat.Dense, t targets, c vectors.Chunk) {
 	for i := range c.X.Rows {
 		for _, k := range t.row(c.First + i) {
 			row := sum.RawRowView(int(k))

@@ -104,39 +104,13 @@ func (m Classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 
 // fit learns the scores as a map of raw values.
 func (m Classifier) fit(ctx context.Context, l *labelled, y targets) (*model.Affine, error) {
-	q, err := l.all.Quantizer(ctx)
+	q, err := l.Quantizer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	columns, err := vectors.Quantize(ctx, l.x, l.rows, q, m.Threads)
+	columns, err := vectors.Quantize(ctx, l.Source, l.Rows, q, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	f, err := newLogistic(ctx, columns, y, m.Penalty, m.Threads)
-	if err != nil {
-		return nil, err
-	}
-	w := make([]float64, f.variables())
-	if _, _, err := descend(ctx, f, w, m.Enough, m.Steps); err != nil {
-		return nil, err
-	}
-	return f.affine(w), nil
-}
-
-// affine is the scores at w as a map of raw values: a bin is nearly (x - lo) · perUnit, so
-// (bin - mean) scale = (x - (lo + mean / perUnit)) · perUnit · scale.
-func (f *logistic) affine(w []float64) *model.Affine {
-	dim, classes := f.x.Dim(), f.y.classes
-	a := &model.Affine{
-		Weight: vectors.Matrix{Rows: classes, Cols: dim, Data: make([]float32, classes*dim)},
-		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: singles(w[dim*classes:]),
-	}
-	for j := range dim {
-		lo, hi := float64(f.x.Lo[j]), float64(f.x.Hi[j])
-		perUnit := (vectors.Bins - 1) / (hi - lo)
-		a.Mean[j] = float32(lo + f.mean[j]/perUnit)
-		a.Scale[j] = float32(min(perUnit*f.scale[j], math.MaxFloat32))
-	}
-	copy(a.Weight.Data, singles(w[:dim*classes]))
-	return a
+	return fitLogistic(ctx, columns, y, logisticOptions{Penalty: m.Penalty, Enough: m.Enough, Steps: m.Steps, Threads: m.Threads})
 }

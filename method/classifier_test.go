@@ -101,7 +101,7 @@ func TestSupervisedRefusals(t *testing.T) {
 	}{
 		{"only pairs", Classifier{}, pairs},
 		{"only pairs", SDH{}, pairs},
-		{"only pairs", FSDH{}, pairs},
+		{"only pairs", SDH{Fast: true}, pairs},
 		{"penalty of -1", Classifier{Penalty: -1}, classes},
 		{"-1 steps", Classifier{Steps: -1}, classes},
 		{"-1 bits", Classifier{Bits: -1}, classes},

@@ -14,7 +14,6 @@ package method
 
 import (
 	"context"
-	"math"
 
 	"hashgrove/internal/linalg"
 )
@@ -118,5 +117,3 @@ func direct(d, g []float64, pairs []stepPair) {
 		linalg.Axpy(a[k]-linalg.Dot(p.y, d)/p.sy, p.s, d)
 	}
 }
-
-func norm(x []float64) float64 { return math.Sqrt(linalg.Dot(x, x)) }

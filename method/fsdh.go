@@ -18,38 +18,7 @@ import (
 
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
-	"hashgrove/model"
-	"hashgrove/supervision"
 )
-
-// FSDH learns supervised discrete codes from classes or tags. The fields are those of SDH.
-type FSDH struct {
-	Bits    int     // r; 0 means 64
-	Seed    uint64  // of the anchors, the rows and the first codes
-	Anchors int     // m; 0 means 1000
-	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means twice the mean squared distance
-	Rows    int     // to learn from, at most, drawn at random; 0 means all
-	Lambda  float64 // λ, penalty of W; 0 means 1
-	Nu      float64 // ν, weight of the features; 0 means 1e-5
-	Delta   float64 // δ, penalty of the regression; 0 means 0.01
-	Rounds  int     // 0 means 5
-	Threads int     // 0 for all cores
-}
-
-var _ Method = FSDH{}
-
-// Train implements Method.
-func (m FSDH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m FSDH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	o := SDH{
-		Bits: m.Bits, Seed: m.Seed, Anchors: m.Anchors, Width: m.Width, Rows: m.Rows,
-		Lambda: m.Lambda, Nu: m.Nu, Delta: m.Delta, Rounds: m.Rounds, Threads: m.Threads,
-	}
-	return o.train(ctx, x, func(ctx context.Context, d *discrete) error { return d.generate(ctx) })
-}
 
 // generate fits W, the codes as a function of the classes, and then chooses B.
 func (d *discrete) generate(ctx context.Context) error {
@@ -87,10 +56,7 @@ func (d *discrete) codewords(ctx context.Context) ([]float64, error) {
 		return nil, fmt.Errorf("%d tags are more than the %d that this method can take", n, maxTags)
 	}
 	if !d.y.several { // Y'Y is diagonal
-		rows := make([]float64, n)
-		for _, c := range d.y.of {
-			rows[c]++
-		}
+		rows := d.y.counts()
 		for c := range n {
 			for l := range r {
 				w[c*r+l] /= rows[c] + d.lambda

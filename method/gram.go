@@ -52,3 +52,16 @@ func (g *gram) add(ctx context.Context, x gemm.View) error {
 	}
 	return nil
 }
+
+// solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
+func (g *gram) solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
+	for i := range g.sum.Data {
+		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
+	}
+	g.part = nil
+	r, _, err := newRidge(ctx, g.threads, g.sum, lambda)
+	if err != nil {
+		return err
+	}
+	return r.solve(ctx, b)
+}

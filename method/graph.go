@@ -233,12 +233,3 @@ func (g *graph) smoothest(ctx context.Context, k int, seed uint64, threads int) 
 	}
 	return e.Vectors, lambda, nil
 }
-
-// dot32 is the product of two vectors, summed in double precision.
-func dot32(a, b []float32) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += float64(v) * float64(b[i])
-	}
-	return sum
-}

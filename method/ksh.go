@@ -28,14 +28,11 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/floats"
 
 	"hashgrove/internal/linalg"
-	"hashgrove/internal/par"
 	"hashgrove/model"
 	"hashgrove/supervision"
-	"hashgrove/vectors"
 )
 
 // KSH learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn from
@@ -69,15 +66,15 @@ func (m KSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := rbfKernel(ctx, x, l.all.Rows, m.Anchors, m.Width, m.Seed, m.Threads)
+	kernel, err := gaussianKernel(ctx, x, x.Rows, kernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
-	k, err := featuresOf(ctx, l.x, l.rows, m.Threads, kernel)
+	k, err := featuresOf(ctx, l.Source, l.Rows, m.Threads, kernel)
 	if err != nil {
 		return nil, err
 	}
-	s0, err := newLikeness(ctx, l.y, m.Threads)
+	s0, err := newLikeness(ctx, l.Y, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -293,53 +290,4 @@ func (s *residue) times(ctx context.Context, x, out []float64) error {
 		linalg.Axpy(-linalg.Dot(y, x), y, out)
 	}
 	return nil
-}
-
-// features is K, with products on several cores.
-type features struct {
-	k       vectors.Matrix
-	threads int
-}
-
-// forwardRows is the number of rows of one turn. The sums of backward depend on it, so it is fixed.
-const forwardRows = 128
-
-// forward sets y = K a.
-func (f features) forward(ctx context.Context, a, y []float64) error {
-	single := singles(a)
-	return par.Blocks(ctx, f.threads, f.k.Rows, forwardRows, func(_, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			y[i] = blas32.DDot(vector32(f.k.Row(i)), vector32(single))
-		}
-	})
-}
-
-// backward sets a = K' y.
-func (f features) backward(ctx context.Context, y, a []float64) error {
-	single := singles(y)
-	parts := make([][]float32, (f.k.Rows+forwardRows-1)/forwardRows)
-	err := par.Blocks(ctx, f.threads, f.k.Rows, forwardRows, func(b, lo, hi int) {
-		parts[b] = make([]float32, f.k.Cols)
-		for i := lo; i < hi; i++ {
-			blas32.Axpy(single[i], vector32(f.k.Row(i)), vector32(parts[b]))
-		}
-	})
-	clear(a)
-	for _, p := range parts {
-		for j, v := range p {
-			a[j] += float64(v)
-		}
-	}
-	return err
-}
-
-func vector32(x []float32) blas32.Vector { return blas32.Vector{N: len(x), Inc: 1, Data: x} }
-
-// singles rounds to single precision.
-func singles(x []float64) []float32 {
-	out := make([]float32, len(x))
-	for i, v := range x {
-		out[i] = float32(v)
-	}
-	return out
 }

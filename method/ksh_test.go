@@ -22,10 +22,10 @@ func sources(rows int) map[string]vectors.Source {
 
 // denseS is the definition of r S_0 - Σ y y'.
 func denseS(l *labelled, r float64, ys [][]float64) *mat.SymDense {
-	s := mat.NewSymDense(l.rows, nil)
-	for i := range l.rows {
-		for j := i; j < l.rows; j++ {
-			v := r * float64(l.y.At(i, j))
+	s := mat.NewSymDense(l.Rows, nil)
+	for i := range l.Rows {
+		for j := i; j < l.Rows; j++ {
+			v := r * float64(l.Y.At(i, j))
 			if i == j {
 				v = r
 			}
@@ -40,7 +40,7 @@ func denseS(l *labelled, r float64, ys [][]float64) *mat.SymDense {
 
 func mustLikeness(t *testing.T, l *labelled) *likeness {
 	t.Helper()
-	s, err := newLikeness(context.Background(), l.y, 2)
+	s, err := newLikeness(context.Background(), l.Y, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestResidueEqualsTheMatrix(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		s := residue{s0: mustLikeness(t, l), r: 5}
 		for range 4 {
-			x, y := make([]float64, l.rows), make([]float64, l.rows)
+			x, y := make([]float64, l.Rows), make([]float64, l.Rows)
 			for i := range x {
 				x[i] = rng.NormFloat64()
 			}
@@ -61,13 +61,13 @@ func TestResidueEqualsTheMatrix(t *testing.T) {
 				t.Fatal(err)
 			}
 			var want mat.VecDense
-			want.MulVec(denseS(l, 5, s.y), mat.NewVecDense(l.rows, x))
+			want.MulVec(denseS(l, 5, s.y), mat.NewVecDense(l.Rows, x))
 			for i, v := range y {
 				if math.Abs(v-want.AtVec(i)) > 1e-9 {
 					t.Fatalf("%s, %d bits: row %d is %v, want %v", name, len(s.y), i, v, want.AtVec(i))
 				}
 			}
-			bit := make([]float64, l.rows)
+			bit := make([]float64, l.Rows)
 			for i := range bit {
 				bit[i] = float64(2*rng.IntN(2) - 1)
 			}
@@ -80,11 +80,11 @@ func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *lab
 	t.Helper()
 	ctx := context.Background()
 	l := mustLabelled(t, src, -1)
-	kernel, err := rbfKernel(ctx, l.x, l.rows, anchors, 0, 1, 2)
+	kernel, err := gaussianKernel(ctx, l.Source, l.Rows, kernelOptions{Anchors: anchors, Seed: 1, Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := featuresOf(ctx, l.x, l.rows, 2, kernel)
+	k, err := featuresOf(ctx, l.Source, l.Rows, 2, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}

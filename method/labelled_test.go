@@ -108,27 +108,27 @@ func TestLabelledRows(t *testing.T) {
 	x, class := clusters(3, 200, 4, 5)
 	for _, want := range []int{-1, 60, 500} {
 		l := mustLabelled(t, vectors.WithLabels(x, names(class)), want)
-		if rows := min(uint(want), 200); l.rows != int(rows) {
-			t.Fatalf("%d of %d rows", l.rows, want)
+		if rows := min(uint(want), 200); l.Rows != int(rows) {
+			t.Fatalf("%d of %d rows", l.Rows, want)
 		}
-		chosen, err := rowsOf(ctx, l.x, l.rows)
+		chosen, err := rowsOf(ctx, l.Source, l.Rows)
 		if err != nil {
 			t.Fatal(err)
 		}
 		at := 0
-		for i := range l.rows {
+		for i := range l.Rows {
 			for !slices.Equal(x.Row(at), chosen.Row(i)) {
 				at++
 			}
-			if l.labels.Names[l.labels.Class[i]] != strconv.Itoa(int(class[at])) {
+			if l.Labels.Names[l.Labels.Class[i]] != strconv.Itoa(int(class[at])) {
 				t.Fatalf("row %d has the label of another", i)
 			}
 		}
 	}
 	pairs := []supervision.Pair{{A: 3, B: 7, Y: 1}, {A: 7, B: 11, Y: -1}, {A: 20, B: 3, Y: -1}}
 	l := mustLabelled(t, withPairsOf(x, pairs), -1)
-	if l.rows != 4 || l.labels != nil || l.y.At(0, 1) != 1 || l.y.At(1, 2) != -1 || l.y.At(3, 0) != -1 || l.y.At(2, 3) != 0 {
-		t.Errorf("pairs of rows 3, 7, 11 and 20 became others: %d rows", l.rows)
+	if l.Rows != 4 || l.Labels != nil || l.Y.At(0, 1) != 1 || l.Y.At(1, 2) != -1 || l.Y.At(3, 0) != -1 || l.Y.At(2, 3) != 0 {
+		t.Errorf("pairs of rows 3, 7, 11 and 20 became others: %d rows", l.Rows)
 	}
 	for want, src := range map[string]vectors.Source{
 		"no labels":   x,

@@ -23,6 +23,7 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
@@ -41,38 +42,31 @@ type logistic struct {
 	factor      []gemm.Right
 }
 
-// targets is one or more numbers below classes for each row.
-type targets struct {
-	classes int
-	start   []int // row i has of[start[i]:start[i+1]]
-	of      []int32
-	several bool // any number of them: each is a question of its own
-}
-
-func (t targets) row(i int) []int32 { return t.of[t.start[i]:t.start[i+1]] }
-
-// rows is the number of rows.
-func (t targets) rows() int { return len(t.start) - 1 }
-
-// targets is what the labels or tags of the rows say; labels come first.
-func (l *labelled) targets() (targets, bool) {
-	switch {
-	case l.labels != nil:
-		t := targets{classes: len(l.labels.Names), start: make([]int, l.rows+1), of: l.labels.Class}
-		for i := range t.start {
-			t.start[i] = i
-		}
-		return t, true
-	case l.tags != nil:
-		return targets{len(l.tags.Names), l.tags.Start, l.tags.Tag, true}, true
-	}
-	return targets{}, false
-}
-
 const (
 	logisticSide  = 96  // rows of a turn of scores, columns of a turn of gradient: whole tiles of the kernel
 	logisticDepth = 256 // terms of a sum in single precision
 )
+
+// logisticOptions are the options of logistic regression.
+type logisticOptions struct {
+	Penalty float64 // λ
+	Enough  float64 // the descent ends when the gradient has fallen to this share
+	Steps   int     // of the descent, at most
+	Threads int     // 0 for all cores
+}
+
+// fitLogistic learns the scores of y as a map of the values that were quantised.
+func fitLogistic(ctx context.Context, x *vectors.Columns, y targets, o logisticOptions) (*model.Affine, error) {
+	f, err := newLogistic(ctx, x, y, o.Penalty, o.Threads)
+	if err != nil {
+		return nil, err
+	}
+	w := make([]float64, f.variables())
+	if _, _, err := descend(ctx, f, w, o.Enough, o.Steps); err != nil {
+		return nil, err
+	}
+	return f.affine(w), nil
+}
 
 func newLogistic(ctx context.Context, x *vectors.Columns, y targets, penalty float64, threads int) (*logistic, error) {
 	f := &logistic{
@@ -273,4 +267,22 @@ func (f *logistic) gradient(ctx context.Context, g []float64) error {
 		bias[i%classes] += float64(r) / float64(n)
 	}
 	return err
+}
+
+// affine is the scores at w as a map of raw values: a bin is nearly (x - lo) · perUnit, so
+// (bin - mean) scale = (x - (lo + mean / perUnit)) · perUnit · scale.
+func (f *logistic) affine(w []float64) *model.Affine {
+	dim, classes := f.x.Dim(), f.y.classes
+	a := &model.Affine{
+		Weight: vectors.Matrix{Rows: classes, Cols: dim, Data: make([]float32, classes*dim)},
+		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: singles(w[dim*classes:]),
+	}
+	for j := range dim {
+		lo, hi := float64(f.x.Lo[j]), float64(f.x.Hi[j])
+		perUnit := (vectors.Bins - 1) / (hi - lo)
+		a.Mean[j] = float32(lo + f.mean[j]/perUnit)
+		a.Scale[j] = float32(min(perUnit*f.scale[j], math.MaxFloat32))
+	}
+	copy(a.Weight.Data, singles(w[:dim*classes]))
+	return a
 }

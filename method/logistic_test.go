@@ -18,7 +18,7 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := vectors.Quantize(ctx, l.x, l.rows, q, 1)
+	x, err := vectors.Quantize(ctx, l.Source, l.Rows, q, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,14 +56,3 @@ func (m LSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	}
 	return p, nil
 }
-
-// gaussian draws a number of mean 0 and variance 1 that is normal for all that hyperplanes need: the sum of twelve
-// uniform numbers less 6, of kurtosis 2.9 and never beyond 6. The usual exact methods take a logarithm, whose last
-// digit differs between machines; this is integer arithmetic and one rounding.
-func gaussian(rng *rand.Rand) float32 {
-	sum := int64(-6 << 32)
-	for range 12 {
-		sum += int64(rng.Uint32())
-	}
-	return float32(float64(sum) / (1 << 32))
-}

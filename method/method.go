@@ -17,7 +17,6 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/fasthash"
-	"hashgrove/hamming"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
@@ -109,18 +108,4 @@ func trained(e model.Encoder, err error) (*model.Model, error) {
 		return nil, err
 	}
 	return &model.Model{Encoder: e}, nil
-}
-
-// maxWeights bounds the weights of a projection: 1 GB of float32.
-const maxWeights = 1 << 28
-
-// checkSize reports a projection that is too large to make.
-func checkSize(bits, dim int) error {
-	if bits < 1 || bits > hamming.MaxBits {
-		return fmt.Errorf("codes of %d bits are outside of 1 to %d", bits, hamming.MaxBits)
-	}
-	if dim < 1 || dim > maxWeights/bits {
-		return fmt.Errorf("%d bits of vectors with %d dimensions: a projection has 1 to %d weights", bits, dim, maxWeights)
-	}
-	return nil
 }

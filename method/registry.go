@@ -90,7 +90,7 @@ var methods = []Description{
 		}},
 	{Name: "fsdh", Title: "FSDH", Supervised: true, Source: "Gui, Liu, Sun, Tao and Tan, TPAMI 2018",
 		make: func(o Options) Method {
-			return FSDH{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads}
+			return SDH{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads, Fast: true}
 		}},
 	{Name: "classifier", Title: "Classifier", Supervised: true, Prefix: true, Source: "hashed scores of logistic regression (Sablayrolles et al., ICASSP 2017)",
 		make: func(o Options) Method { return Classifier{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads} }},

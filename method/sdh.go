@@ -32,7 +32,7 @@ import (
 	"hashgrove/vectors"
 )
 
-// SDH learns supervised discrete codes from classes or tags. It keeps 4 bytes for each row and anchor.
+// SDH learns supervised discrete codes from classes or tags, and those of FSDH. It keeps 4 bytes for each row and anchor.
 type SDH struct {
 	Bits    int     // r; 0 means 64
 	Seed    uint64  // of the anchors, the rows and the first codes
@@ -44,6 +44,7 @@ type SDH struct {
 	Delta   float64 // δ, penalty of the regression; 0 means 0.01
 	Rounds  int     // 0 means 5
 	Passes  int     // of DCC in a round, at most; 0 means 10
+	Fast    bool    // FSDH: the classes predict the codes, which takes no passes
 	Threads int     // 0 for all cores
 }
 
@@ -54,16 +55,12 @@ func (m SDH) Train(ctx context.Context, d *supervision.Data) (*model.Model, erro
 	return trained(m.learn(ctx, d))
 }
 
+// learn alternates between the regression and the choice of the codes.
 func (m SDH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	passes := cmp.Or(m.Passes, 10)
-	if passes < 1 {
-		return nil, fmt.Errorf("%d passes over the bits: give a positive number", passes)
+	m.Passes = cmp.Or(m.Passes, 10)
+	if m.Passes < 1 {
+		return nil, fmt.Errorf("%d passes over the bits: give a positive number", m.Passes)
 	}
-	return m.train(ctx, x, func(ctx context.Context, d *discrete) error { return d.classify(ctx, passes) })
-}
-
-// train alternates between the regression and a step that chooses the codes.
-func (m SDH) train(ctx context.Context, x *supervision.Data, choose func(context.Context, *discrete) error) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Anchors = cmp.Or(m.Anchors, 1000)
 	m.Rows = cmp.Or(m.Rows, -1)
@@ -79,11 +76,11 @@ func (m SDH) train(ctx context.Context, x *supervision.Data, choose func(context
 	if !ok {
 		return nil, errors.New("there are only pairs of rows; this method learns from classes or tags")
 	}
-	kernel, err := rbfKernel(ctx, l.x, l.rows, m.Anchors, m.Width, m.Seed, m.Threads)
+	kernel, err := gaussianKernel(ctx, l.Source, l.Rows, kernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
-	k, err := featuresOf(ctx, l.x, l.rows, m.Threads, kernel)
+	k, err := featuresOf(ctx, l.Source, l.Rows, m.Threads, kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +92,11 @@ func (m SDH) train(ctx context.Context, x *supervision.Data, choose func(context
 		if err := d.regress(ctx); err != nil {
 			return nil, fmt.Errorf("round %d: %w", round+1, err)
 		}
-		if err := choose(ctx, d); err != nil {
+		choose := d.generate // FSDH
+		if !m.Fast {
+			choose = func(ctx context.Context) error { return d.classify(ctx, m.Passes) }
+		}
+		if err := choose(ctx); err != nil {
 			return nil, fmt.Errorf("round %d: %w", round+1, err)
 		}
 	}

@@ -181,34 +181,3 @@ func (s *spheres) push() {
 		s.pivots.Data[i] = float32(float64(s.pivots.Data[i]) + f)
 	}
 }
-
-// kth returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
-func kth(v []float32, k int) float32 {
-	lo, hi := 0, len(v)-1
-	for lo < hi {
-		pivot := v[lo+(hi-lo)/2]
-		i, j := lo, hi
-		for i <= j {
-			for v[i] < pivot {
-				i++
-			}
-			for v[j] > pivot {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return v[k]
-		}
-	}
-	return v[k]
-}

@@ -74,8 +74,8 @@ func (m SPLH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 	if err != nil {
 		return nil, err
 	}
-	if l.rows > maxLabelled {
-		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.rows, maxLabelled)
+	if l.Rows > maxLabelled {
+		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.Rows, maxLabelled)
 	}
 	standard, err := evened(ctx, src)
 	if err != nil {
@@ -85,11 +85,11 @@ func (m SPLH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 	if err := f.unlabelled(ctx, model.Through(src, m.Threads, standard), m.Seed); err != nil {
 		return nil, err
 	}
-	xl, err := featuresOf(ctx, l.x, l.rows, m.Threads, standard)
+	xl, err := featuresOf(ctx, l.Source, l.Rows, m.Threads, standard)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.labelled(ctx, xl, l.y); err != nil {
+	if err := f.labelled(ctx, xl, l.Y); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Mean: standard.Mean, Threshold: make([]float32, m.Bits)}

@@ -62,21 +62,21 @@ func (m STH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	if err != nil {
 		return nil, err
 	}
-	if l.rows <= m.Bits {
-		return nil, fmt.Errorf("%d rows for %d bits: self-taught codes have fewer bits than rows", l.rows, m.Bits)
+	if l.Rows <= m.Bits {
+		return nil, fmt.Errorf("%d rows for %d bits: self-taught codes have fewer bits than rows", l.Rows, m.Bits)
 	}
 	z, err := m.bits(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	var maps []model.Map
-	seen := l.x
+	seen := l.Source
 	if m.Anchors != 0 {
-		kernel, err := rbfKernel(ctx, l.x, l.rows, m.Anchors, 0, m.Seed, m.Threads)
+		kernel, err := gaussianKernel(ctx, l.Source, l.Rows, kernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
-		maps, seen = append(maps, kernel), model.Through(l.x, m.Threads, kernel)
+		maps, seen = append(maps, kernel), model.Through(l.Source, m.Threads, kernel)
 	}
 	ranges, err := vectors.RangesOf(ctx, seen)
 	if err != nil {
@@ -86,7 +86,7 @@ func (m STH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	if err != nil {
 		return nil, err
 	}
-	columns, err := vectors.Quantize(ctx, seen, l.rows, q, m.Threads)
+	columns, err := vectors.Quantize(ctx, seen, l.Rows, q, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -108,14 +108,14 @@ func (m STH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 
 // bits returns z, a row for each bit.
 func (m STH) bits(ctx context.Context, l *labelled) ([][]int8, error) {
-	x, err := rowsOf(ctx, l.x, l.rows)
+	x, err := rowsOf(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
 	for i := range x.Rows {
 		unitLength(x.Row(i))
 	}
-	g, err := similarNeighbours(ctx, x, l.y, m.Neighbours, m.Threads)
+	g, err := similarNeighbours(ctx, x, l.Y, m.Neighbours, m.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,8 @@ type TSH struct {
 	Anchors    int              // of the kernel, or support vectors of a bit; 0 means 500
 	Width      float64          // of the kernel exp(-|x - a|² / width); 0: see above
 	Linear     svm.Options      // of the linear SVM
-	Budget     BudgetOptions    // of the budgeted SVM
+	Lambda     float64          // λ of the budgeted SVM; 0 means 0.5 · rows / 1e6
+	Epochs     int              // of the budgeted SVM; 0 means 10
 	Trees      boost.Options    // of the trees
 	Threads    int              // 0 for all cores
 }
@@ -112,12 +113,12 @@ func (m TSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		return nil, err
 	}
 	if (m.Learner == TSHKernel || m.Learner == TSHBudgeted) && m.Width == 0 {
-		if m.Width, err = neighbourWidth(ctx, l.x, l.rows, m.Seed, m.Threads); err != nil {
+		if m.Width, err = neighbourWidth(ctx, l.Source, l.Rows, m.Seed, m.Threads); err != nil {
 			return nil, err
 		}
 	}
 	if m.Learner == TSHBudgeted {
-		y := l.y
+		y := l.Y
 		if m.Similar > 0 {
 			if y, err = affinity.Sample(y, m.Similar, m.Dissimilar, m.Seed); err != nil {
 				return nil, err
@@ -125,13 +126,13 @@ func (m TSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		}
 		return m.budgeted(ctx, l, y)
 	}
-	d, maps := l.part, []model.Map(nil)
+	d, maps := l.Data, []model.Map(nil)
 	if m.Learner == TSHKernel {
-		kernel, err := rbfKernel(ctx, l.x, l.rows, m.Anchors, m.Width, m.Seed, m.Threads)
+		kernel, err := gaussianKernel(ctx, l.Source, l.Rows, kernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
-		features, err := featuresOf(ctx, l.x, l.rows, m.Threads, kernel)
+		features, err := featuresOf(ctx, l.Source, l.Rows, m.Threads, kernel)
 		if err != nil {
 			return nil, err
 		}
@@ -196,4 +197,40 @@ func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64
 		}
 	}
 	return max(sum/float64(max(count, 1)), math.SmallestNonzeroFloat32), nil
+}
+
+// budgeted is learn with the budgeted learner.
+func (m TSH) budgeted(ctx context.Context, l *labelled, y affinity.Matrix) (model.Encoder, error) {
+	x, err := rowsOf(ctx, l.Source, l.Rows)
+	if err != nil {
+		return nil, err
+	}
+	kernel := &model.Kernel{Anchors: x, Width: float32(m.Width)}
+	if err := kernel.Check(); err != nil {
+		return nil, err
+	}
+	z, err := m.infer(ctx, y)
+	if err != nil {
+		return nil, err
+	}
+	return fitBudgeted(ctx, kernel, z, budgetOptions{
+		Vectors: m.Anchors, Lambda: m.Lambda, Epochs: m.Epochs, Seed: m.Seed, Threads: m.Threads})
+}
+
+// infer is Step 1: all bits, each given those before it.
+func (m TSH) infer(ctx context.Context, y affinity.Matrix) ([][]int8, error) {
+	step1, err := inference.New(y, m.Bits, inference.Options{Method: m.Inference, Loss: m.Loss, Length: m.Bits, Threads: m.Threads}, m.Seed)
+	if err != nil {
+		return nil, err
+	}
+	bits := make([][]int8, m.Bits)
+	for b := range bits {
+		z, err := step1.Infer(ctx)
+		if err != nil {
+			return nil, err
+		}
+		bits[b] = append([]int8(nil), z...)
+		step1.Push(z)
+	}
+	return bits, nil
 }

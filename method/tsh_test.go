@@ -81,7 +81,7 @@ func TestTSHRefusals(t *testing.T) {
 		"-3 anchors":       {Learner: TSHKernel, Anchors: -3},
 		"width -1":         {Learner: TSHKernel, Width: -1},
 		"kernel of width":  {Learner: TSHBudgeted, Width: -1},
-		"-2 epochs":        {Learner: TSHBudgeted, Budget: BudgetOptions{Epochs: -2}},
+		"-2 epochs":        {Learner: TSHBudgeted, Epochs: -2},
 		"method \"magic\"": {Inference: "magic"},
 		"2 similar and 0":  {Similar: 2},
 		"codes of -5 bits": {Bits: -5},

@@ -25,50 +25,37 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"hashgrove/affinity"
-	"hashgrove/inference"
 	"hashgrove/internal/par"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
-// BudgetOptions are the options of the budgeted kernel SVM.
-type BudgetOptions struct {
-	Lambda float64 // λ; 0 means 0.5 · rows / 1e6
-	Epochs int     // 0 means 10
+// budgetOptions are the options of the budgeted kernel SVM.
+type budgetOptions struct {
+	Vectors int     // support vectors of a bit
+	Lambda  float64 // λ; 0 means 0.5 · rows / 1e6
+	Epochs  int     // 0 means 10
+	Seed    uint64  // of the order of the rows
+	Threads int     // 0 for all cores
 }
 
-// budgeted is Train with the budgeted learner.
-func (m TSH) budgeted(ctx context.Context, l *labelled, y affinity.Matrix) (model.Encoder, error) {
-	lambda, epochs := m.Budget.Lambda, cmp.Or(m.Budget.Epochs, 10)
-	if lambda == 0 {
-		lambda = 0.5 * float64(l.rows) / 1e6
-	}
+// fitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from.
+func fitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, o budgetOptions) (model.Encoder, error) {
+	x := kernel.Anchors
+	lambda, epochs := cmp.Or(o.Lambda, 0.5*float64(x.Rows)/1e6), cmp.Or(o.Epochs, 10)
 	if !(lambda > 0 && lambda < math.MaxFloat32) || epochs < 1 {
 		return nil, fmt.Errorf("a penalty of %v and %d epochs: give positive numbers", lambda, epochs)
 	}
-	x, err := rowsOf(ctx, l.x, l.rows)
-	if err != nil {
-		return nil, err
-	}
-	kernel := &model.Kernel{Anchors: x, Width: float32(m.Width)}
-	if err := kernel.Check(); err != nil {
-		return nil, err
-	}
-	z, err := m.infer(ctx, y)
-	if err != nil {
-		return nil, err
-	}
-	machines := make([]*budgetSVM, m.Bits)
+	machines := make([]*budgetSVM, len(z))
 	for b := range machines {
-		machines[b] = newBudgetSVM(z[b], min(m.Anchors, l.rows), lambda)
+		machines[b] = newBudgetSVM(z[b], min(o.Vectors, x.Rows), lambda)
 	}
 	const block = 128
-	order := make([]int, l.rows)
+	order := make([]int, x.Rows)
 	for i := range order {
 		order[i] = i
 	}
-	rng := rand.New(rand.NewPCG(m.Seed, 'S'))
+	rng := rand.New(rand.NewPCG(o.Seed, 'S'))
 	some := vectors.Matrix{Cols: x.Cols}
 	for epoch := range epochs {
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -78,9 +65,9 @@ func (m TSH) budgeted(ctx context.Context, l *labelled, y affinity.Matrix) (mode
 			for _, i := range rows {
 				some.Data = append(some.Data, x.Row(i)...)
 			}
-			k, err := model.Transform(ctx, m.Threads, some, kernel)
+			k, err := model.Transform(ctx, o.Threads, some, kernel)
 			if err == nil {
-				err = par.For(ctx, m.Threads, len(machines), func(b int) {
+				err = par.For(ctx, o.Threads, len(machines), func(b int) {
 					for r, i := range rows {
 						machines[b].step(int32(i), k.Row(r))
 					}
@@ -91,57 +78,7 @@ func (m TSH) budgeted(ctx context.Context, l *labelled, y affinity.Matrix) (mode
 			}
 		}
 	}
-	return gather(machines, kernel)
-}
-
-// infer is Step 1: all bits, each given those before it.
-func (m TSH) infer(ctx context.Context, y affinity.Matrix) ([][]int8, error) {
-	step1, err := inference.New(y, m.Bits, inference.Options{Method: m.Inference, Loss: m.Loss, Length: m.Bits, Threads: m.Threads}, m.Seed)
-	if err != nil {
-		return nil, err
-	}
-	bits := make([][]int8, m.Bits)
-	for b := range bits {
-		z, err := step1.Infer(ctx)
-		if err != nil {
-			return nil, err
-		}
-		bits[b] = append([]int8(nil), z...)
-		step1.Push(z)
-	}
-	return bits, nil
-}
-
-// gather makes one encoder of all machines: the anchors are the rows that any of them uses.
-func gather(machines []*budgetSVM, kernel *model.Kernel) (model.Encoder, error) {
-	x := kernel.Anchors
-	at := make([]int, x.Rows)
-	for _, s := range machines {
-		for _, i := range s.row {
-			at[i] = 1
-		}
-	}
-	a := vectors.Matrix{Cols: x.Cols}
-	for i, used := range at {
-		if used > 0 {
-			at[i] = a.Rows
-			a.Rows++
-			a.Data = append(a.Data, x.Row(i)...)
-		}
-	}
-	if a.Rows == 0 { // no bit has two signs
-		a.Rows, a.Data = 1, x.Row(0)
-	}
-	if err := checkSize(len(machines), a.Rows); err != nil {
-		return nil, err
-	}
-	p := &model.Projection{Weight: make([]float32, len(machines)*a.Rows), Threshold: make([]float32, len(machines))}
-	for b, s := range machines {
-		for slot, i := range s.row {
-			p.Weight[b*a.Rows+at[i]] = float32(s.c[slot])
-		}
-	}
-	return model.Compose(p, &model.Kernel{Anchors: a, Width: kernel.Width}), nil
+	return mergeMachines(machines, kernel)
 }
 
 // budgetSVM is one bit at work.
@@ -219,4 +156,36 @@ func (s *budgetSVM) put(p int, i int32, c float64, k []float32) {
 	for q, r := range s.row {
 		s.k[p][q], s.k[q][p] = k[r], k[r]
 	}
+}
+
+// mergeMachines makes one encoder of all machines: the anchors are the rows that any of them uses.
+func mergeMachines(machines []*budgetSVM, kernel *model.Kernel) (model.Encoder, error) {
+	x := kernel.Anchors
+	at := make([]int, x.Rows)
+	for _, s := range machines {
+		for _, i := range s.row {
+			at[i] = 1
+		}
+	}
+	a := vectors.Matrix{Cols: x.Cols}
+	for i, used := range at {
+		if used > 0 {
+			at[i] = a.Rows
+			a.Rows++
+			a.Data = append(a.Data, x.Row(i)...)
+		}
+	}
+	if a.Rows == 0 { // no bit has two signs
+		a.Rows, a.Data = 1, x.Row(0)
+	}
+	if err := checkSize(len(machines), a.Rows); err != nil {
+		return nil, err
+	}
+	p := &model.Projection{Weight: make([]float32, len(machines)*a.Rows), Threshold: make([]float32, len(machines))}
+	for b, s := range machines {
+		for slot, i := range s.row {
+			p.Weight[b*a.Rows+at[i]] = float32(s.c[slot])
+		}
+	}
+	return model.Compose(p, &model.Kernel{Anchors: a, Width: kernel.Width}), nil
 }

@@ -1,15 +1,78 @@
+// Means and variances of the rows of a source, and the maps that make them 0 and 1.
+
 package method
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
-	"hashgrove/internal/gemm"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
+
+// mean returns the mean of every column, summed in the order of the rows.
+func mean(ctx context.Context, x vectors.Source) ([]float32, error) {
+	sum := make([]float64, x.Dim())
+	rows := 0
+	for c, err := range x.Chunks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range c.X.Rows {
+			for j, v := range c.X.Row(i) {
+				sum[j] += float64(v)
+			}
+		}
+		rows += c.X.Rows
+	}
+	if rows == 0 {
+		return nil, errors.New("there are no rows to learn from")
+	}
+	m := make([]float32, len(sum))
+	for j, s := range sum {
+		m[j] = float32(s / float64(rows))
+	}
+	return m, nil
+}
+
+// moments returns the mean and the variance of every column.
+func moments(ctx context.Context, x vectors.Source) (mean, variance []float64, err error) {
+	mean = make([]float64, x.Dim())
+	first, squares := make([]float64, x.Dim()), make([]float64, x.Dim()) // from the first row: less is lost
+	rows := 0
+	for c, err := range x.Chunks(ctx) {
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range c.X.Rows {
+			for j, v := range c.X.Row(i) {
+				if rows == 0 && i == 0 {
+					first[j] = float64(v)
+				}
+				d := float64(v) - first[j]
+				mean[j] += d
+				squares[j] += d * d
+			}
+		}
+		rows += c.X.Rows
+	}
+	for j := range mean {
+		mean[j] /= float64(max(rows, 1))
+		squares[j] = max(0, squares[j]/float64(max(rows, 1))-mean[j]*mean[j])
+		mean[j] += first[j]
+	}
+	return mean, squares, nil
+}
+
+// spread returns the mean of the rows and their mean squared distance from it.
+func spread(ctx context.Context, x vectors.Source) (mean []float64, square float64, err error) {
+	mean, variance, err := moments(ctx, x)
+	for _, v := range variance {
+		square += v
+	}
+	return mean, square, err
+}
 
 // standardised is the map that subtracts the mean of the rows from each, and gives what is left the mean squared length.
 func standardised(ctx context.Context, x vectors.Source, square float64) (*model.Affine, error) {
@@ -52,13 +115,13 @@ func evened(ctx context.Context, x vectors.Source) (*model.Affine, error) {
 	return scaled(mean, scale)
 }
 
-var errNothing = errors.New("all rows are equal: there is nothing to learn from them")
-
 // scaled is the map (x - mean) scale, column by column.
 func scaled(mean []float64, scale []float32) (*model.Affine, error) {
 	m := &model.Affine{Weight: vectors.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: singles(mean), Scale: scale}
 	return m, m.Check()
 }
+
+var errNothing = errors.New("all rows are equal: there is nothing to learn from them")
 
 // centreRows subtracts the mean of the rows from each and returns it.
 func centreRows(x vectors.Matrix) []float32 {
@@ -85,15 +148,4 @@ func unitLength(row []float32) {
 	for j, v := range row {
 		row[j] = float32(float64(v) / length)
 	}
-}
-
-// viewOf is a matrix as package gemm takes it.
-func viewOf(x vectors.Matrix) gemm.View { return gemm.Of(x.Rows, x.Cols, x.Data) }
-
-// whole is an encoder and what is wrong with it: values near the limits of float32 can leave weights that are not finite.
-func whole(e model.Encoder) (model.Encoder, error) {
-	if err := e.Check(); err != nil {
-		return nil, fmt.Errorf("no model came of these vectors, are their values very large? %w", err)
-	}
-	return e, nil
 }

@@ -1,0 +1,93 @@
+// Gaussian features: similarities with anchors, the vectors that KSH, SDH, FSDH and kernel TSH learn from.
+//
+//	k_q(x) = exp(-|x - a_q|² / width) - mean_q,   q = 1..m
+//
+// The anchors a are rows drawn at random; the width is twice the mean squared distance of a row from an anchor (KSH's
+// rule) unless given; the means are over all rows, so that features are centred.
+//
+//	anchors    one pass, m rows kept
+//	width      one pass; the mean over all n·m pairs follows from means and squares:
+//	           E|x - a|² = E|x - E x|² + E|a - E a|² + |E x - E a|²
+//	means      one pass through the kernel                  O(n · m · dim)
+//	features   one pass through the kernel, of the rows to learn from
+
+package method
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"hashgrove/model"
+	"hashgrove/vectors"
+)
+
+// checkAnchors reports a projection of similarities with anchors that cannot be made.
+func checkAnchors(bits, anchors int) error {
+	if anchors < 1 || anchors > maxWeights {
+		return fmt.Errorf("%d anchors: give a positive number up to %d", anchors, maxWeights)
+	}
+	return checkSize(bits, anchors)
+}
+
+// kernelOptions are the options of a Gaussian kernel.
+type kernelOptions struct {
+	Anchors int     // drawn at random; all rows when there are no more
+	Width   float64 // of exp(-|x - a|² / width); 0 means twice the mean squared distance
+	Seed    uint64  // of the anchors
+	Threads int     // 0 for all cores
+}
+
+// gaussianKernel makes a centred kernel from a source of the given number of rows.
+func gaussianKernel(ctx context.Context, x vectors.Source, rows int, o kernelOptions) (*model.Kernel, error) {
+	width := o.Width
+	if math.IsNaN(width) || width < 0 || width > math.MaxFloat32 {
+		return nil, fmt.Errorf("a kernel of width %v: give a positive number, or 0 for twice the mean squared distance", width)
+	}
+	keep := make([]bool, rows)
+	for _, i := range draw(rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A'))) {
+		keep[i] = true
+	}
+	a, err := rowsOf(ctx, vectors.Select(x, keep), min(o.Anchors, rows))
+	if err != nil {
+		return nil, err
+	}
+	if width == 0 {
+		mean, err := meanDistance(ctx, x, a)
+		if err != nil {
+			return nil, err
+		}
+		width = max(2*mean, math.SmallestNonzeroFloat32) // 0 when all rows are equal
+	}
+	k := &model.Kernel{Anchors: a, Width: float32(width)}
+	if err := k.Check(); err != nil {
+		return nil, err
+	}
+	sum := make([]float64, a.Rows)
+	err = eachThrough(ctx, x, o.Threads, k, func(_ int, y vectors.Matrix) {
+		for i := range y.Rows {
+			for q, v := range y.Row(i) {
+				sum[q] += float64(v) / float64(rows)
+			}
+		}
+	})
+	return &model.Kernel{Anchors: a, Width: k.Width, Mean: singles(sum)}, err
+}
+
+// meanDistance is the mean squared distance of a row of x from a row of a.
+func meanDistance(ctx context.Context, x vectors.Source, a vectors.Matrix) (float64, error) {
+	mx, vx, err := spread(ctx, x)
+	if err != nil {
+		return 0, err
+	}
+	ma, va, err := spread(ctx, a)
+	if err != nil {
+		return 0, err
+	}
+	d := vx + va
+	for j, m := range mx {
+		d += (m - ma[j]) * (m - ma[j])
+	}
+	return d, nil
+}

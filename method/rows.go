@@ -1,0 +1,126 @@
+// Rows of a source in memory: all of them, or some drawn at random; as they are, or through a map.
+
+package method
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"hashgrove/internal/linalg"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// maxValues bounds the values that a method keeps in memory: 4 GB of float32.
+const maxValues = 1 << 30
+
+// rowsOf reads a source of the given number of rows into memory.
+func rowsOf(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, error) {
+	if int64(rows)*int64(x.Dim()) > maxValues {
+		return vectors.Matrix{}, fmt.Errorf("%d rows of %d values do not fit into memory: learn from fewer rows", rows, x.Dim())
+	}
+	m := vectors.Matrix{Rows: rows, Cols: x.Dim(), Data: make([]float32, 0, rows*x.Dim())}
+	for c, err := range x.Chunks(ctx) {
+		if err == nil && len(m.Data)+len(c.X.Data) > cap(m.Data) {
+			err = fmt.Errorf("the data have more than the %d rows seen before: did a file change while it was read?", rows)
+		}
+		if err != nil {
+			return vectors.Matrix{}, err
+		}
+		m.Data = append(m.Data, c.X.Data...)
+	}
+	if len(m.Data) < cap(m.Data) {
+		return vectors.Matrix{}, fmt.Errorf("the data have fewer than the %d rows seen before: did a file change while it was read?", rows)
+	}
+	return m, nil
+}
+
+// draw returns want different numbers below n, or all when there are no more, in the order they are drawn.
+func draw(n, want int, rng *rand.Rand) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	want = min(want, n)
+	for i := range want { // the first steps of a shuffle
+		j := i + rng.IntN(n-i)
+		list[i], list[j] = list[j], list[i]
+	}
+	return list[:want]
+}
+
+// sampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the source
+// once for their number and once for the rows.
+func sampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (vectors.Matrix, error) {
+	n, err := countRows(ctx, x)
+	if err != nil {
+		return vectors.Matrix{}, err
+	}
+	if n == 0 {
+		return vectors.Matrix{}, errors.New("there are no rows to learn from")
+	}
+	if want >= n {
+		return rowsOf(ctx, x, n)
+	}
+	keep := make([]bool, n)
+	for _, i := range draw(n, want, rand.New(rand.NewPCG(seed, 'S'))) {
+		keep[i] = true
+	}
+	return rowsOf(ctx, vectors.Select(x, keep), want)
+}
+
+// countRows reads a source for the number of its rows.
+func countRows(ctx context.Context, x vectors.Source) (int, error) {
+	switch m := x.(type) {
+	case vectors.Matrix:
+		return m.Rows, nil
+	case vectors.Table:
+		return m.X.Rows, nil
+	case *supervision.Data:
+		return m.Rows, nil
+	}
+	n := 0
+	for c, err := range x.Chunks(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n += c.X.Rows
+	}
+	return n, nil
+}
+
+// featuresOf reads a source of the given number of rows through a map.
+func featuresOf(ctx context.Context, x vectors.Source, rows, threads int, m model.Map) (vectors.Matrix, error) {
+	if rows > maxValues/m.Out() {
+		return vectors.Matrix{}, fmt.Errorf("%d features of %d rows do not fit into memory: learn from fewer rows or with fewer anchors", m.Out(), rows)
+	}
+	out := vectors.Matrix{Rows: rows, Cols: m.Out(), Data: make([]float32, rows*m.Out())}
+	n := 0
+	err := eachThrough(ctx, x, threads, m, func(first int, y vectors.Matrix) {
+		if n = first + y.Rows; n <= rows {
+			copy(out.Data[first*out.Cols:], y.Data)
+		}
+	})
+	if err == nil && n != rows {
+		err = fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", n, rows)
+	}
+	return out, err
+}
+
+// eachThrough takes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows for all cores.
+func eachThrough(ctx context.Context, x vectors.Source, threads int, m model.Map, f func(first int, y vectors.Matrix)) error {
+	for b, err := range linalg.Blocks(ctx, x, 1024) {
+		if err != nil {
+			return err
+		}
+		y, err := model.Transform(ctx, threads, b.X, m)
+		if err != nil {
+			return err
+		}
+		f(b.First, y)
+	}
+	return nil
+}

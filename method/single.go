@@ -1,0 +1,101 @@
+// Vectors and matrices in single precision.
+
+package method
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"hashgrove/internal/gemm"
+	"hashgrove/internal/linalg"
+	"hashgrove/internal/par"
+	"hashgrove/vectors"
+)
+
+// crossRows is the number of rows whose products are summed in single precision. Longer sums would lose what the ridge
+// of a kernel method stands on: with 3,000 anchors 128 rows are too many.
+const crossRows = 32
+
+// cross returns X'Y in double precision, row after row, for matrices with equally many rows.
+func cross(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, error) {
+	if x.Rows != y.Rows {
+		panic("method: the product of matrices with different numbers of rows")
+	}
+	const side = 60 // rows of the result in one turn, which stay in the cache
+	sum := make([]float64, x.Cols*y.Cols)
+	err := par.Blocks(ctx, threads, x.Cols, side, func(_, from, to int) {
+		part := gemm.Of(to-from, y.Cols, make([]float32, (to-from)*y.Cols))
+		sum := sum[from*y.Cols : to*y.Cols]
+		for lo := 0; lo < x.Rows && ctx.Err() == nil; lo += crossRows {
+			hi := min(lo+crossRows, x.Rows)
+			left := gemm.View{Rows: to - from, Cols: hi - lo, RowStep: 1, ColStep: x.Cols, Data: x.Data[lo*x.Cols+from:]}
+			// One thread, and a context that never ends: no error.
+			_ = gemm.Mul(context.Background(), 1, part, left, viewOf(y.Slice(lo, hi)))
+			for i, v := range part.Data {
+				sum[i] += float64(v)
+			}
+		}
+	})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return sum, err
+}
+
+// singles rounds to single precision.
+func singles(x []float64) []float32 {
+	out := make([]float32, len(x))
+	for i, v := range x {
+		out[i] = float32(v)
+	}
+	return out
+}
+
+// viewOf is a matrix as package gemm takes it.
+func viewOf(x vectors.Matrix) gemm.View { return gemm.Of(x.Rows, x.Cols, x.Data) }
+
+func vector32(x []float32) blas32.Vector { return blas32.Vector{N: len(x), Inc: 1, Data: x} }
+
+// dot32 is the product of two vectors, summed in double precision.
+func dot32(a, b []float32) float64 {
+	sum := 0.0
+	for i, v := range a {
+		sum += float64(v) * float64(b[i])
+	}
+	return sum
+}
+
+func norm(x []float64) float64 { return math.Sqrt(linalg.Dot(x, x)) }
+
+// kth returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
+func kth(v []float32, k int) float32 {
+	lo, hi := 0, len(v)-1
+	for lo < hi {
+		pivot := v[lo+(hi-lo)/2]
+		i, j := lo, hi
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return v[k]
+		}
+	}
+	return v[k]
+}
