@@ -45,11 +45,17 @@ func (t timed) took(int) float64 { return t.seconds }
 
 // classify trains a classifier on a part and returns its one-hot code and its hashed code of the longest length.
 func (s *stage) classify(ctx context.Context, p *Part) ([]timed, error) {
-	var err error
+	o := method.Options{Bits: s.longest(), Seed: s.o.Seed, Threads: s.o.Threads}
+	classifier, err := method.New(oneHot, o)
+	if err != nil {
+		return nil, err
+	}
+	planes, err := method.New("lsh", o)
+	if err != nil {
+		return nil, err
+	}
 	answer, drawn := timed{}, timed{}
-	answer.seconds = seconds(func() {
-		answer.model, err = method.Classifier{OneHot: true, Threads: s.o.Threads}.Train(ctx, p.Data)
-	})
+	answer.seconds = seconds(func() { answer.model, err = classifier.Train(ctx, p.Data) })
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +65,7 @@ func (s *stage) classify(ctx context.Context, p *Part) ([]timed, error) {
 	}
 	scores := behind.Maps[0]
 	drawn.seconds = answer.seconds + seconds(func() {
-		lsh := method.LSH{Bits: s.longest(), Seed: s.o.Seed, Centre: true}
-		drawn.model, err = lsh.Train(ctx, p.With(model.Through(p.X, s.o.Threads, scores)))
+		drawn.model, err = planes.Train(ctx, p.With(model.Through(p.X, s.o.Threads, scores)))
 	})
 	if err != nil {
 		return nil, err

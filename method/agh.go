@@ -38,7 +38,7 @@ import (
 )
 
 // AGH learns eigenvectors of an anchor graph. It keeps a sample of the rows in memory, and 8 s bytes for every row.
-type AGH struct {
+type agh struct {
 	Bits    int     // r; 0 means 64
 	Layers  int     // 1 or 2; 0 means 1
 	Anchors int     // m; 0 means 300; never more than rows
@@ -50,9 +50,7 @@ type AGH struct {
 	Threads int     // 0 for all cores
 }
 
-var _ Method = AGH{}
-
-func (m AGH) withDefaults() (AGH, error) {
+func (m agh) withDefaults() (agh, error) {
 	m.Bits, m.Layers, m.Anchors = cmp.Or(m.Bits, 64), cmp.Or(m.Layers, 1), cmp.Or(m.Anchors, 300)
 	m.Nearest, m.Rows, m.Steps = cmp.Or(m.Nearest, 2), cmp.Or(m.Rows, 10_000), cmp.Or(m.Steps, 10)
 	switch {
@@ -63,15 +61,10 @@ func (m AGH) withDefaults() (AGH, error) {
 	case !(m.Width >= 0 && m.Width <= math.MaxFloat32):
 		return m, fmt.Errorf("an anchor graph of width %v: give a positive number, or 0 to have it found", m.Width)
 	}
-	return m, checkSize(m.Bits, 1)
+	return m, CheckSize(m.Bits, 1)
 }
 
-// Train implements Method.
-func (m AGH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m AGH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m, err := m.withDefaults()
 	if err != nil {
 		return nil, err
@@ -107,7 +100,7 @@ func (m AGH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		above, below := z.thresholds(w.RawRowView(k))
 		curves.Curves = append(curves.Curves, fold(k, above, below))
 	}
-	return model.Compose(axes(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight}, curves), nil
+	return model.Compose(AxisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight}, curves), nil
 }
 
 // fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing off
@@ -123,8 +116,8 @@ func fold(column int, above, below float64) model.Curve {
 }
 
 // graph finds anchors and width.
-func (m AGH) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
-	sample, err := sampleRows(ctx, x, m.Rows, m.Seed)
+func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
+	sample, err := SampleRows(ctx, x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +137,7 @@ func (m AGH) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, e
 			if i%1024 == 0 && ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			sum += math.Sqrt(float64(kth(d.Row(i), near-1)))
+			sum += math.Sqrt(float64(Kth(d.Row(i), near-1)))
 		}
 		width = max(sum/float64(d.Rows)*(sum/float64(d.Rows)), math.SmallestNonzeroFloat32) // 0 when all rows are equal
 	}
@@ -167,7 +160,7 @@ func sharesOf(ctx context.Context, src vectors.Source, near int) (*shares, error
 		if err != nil {
 			return nil, err
 		}
-		if len(z.at)+c.X.Rows*near > maxValues {
+		if len(z.at)+c.X.Rows*near > MaxValues {
 			return nil, errors.New("the anchor graph of so many rows does not fit into memory: learn from fewer rows")
 		}
 		for i := range c.X.Rows {
@@ -252,14 +245,14 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 // known in number, all of a small matrix, and twice as many each time of a large one.
 func topOf(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int) ([]float64, *mat.Dense, error) {
 	n := m.SymmetricDim()
-	if n <= smallSide {
-		return linalg.Symmetric(m)
+	if n <= SmallSide {
+		return linalg.AllEigenvectors(m)
 	}
 	for want := k + 8; ; want *= 2 {
 		if 2*want >= n {
-			return linalg.Symmetric(m)
+			return linalg.AllEigenvectors(m)
 		}
-		e, err := linalg.Top(ctx, n, want, linalg.Matrix(m, threads), linalg.TopOptions{Seed: seed, Threads: threads})
+		e, err := linalg.TopEigenvectors(ctx, n, want, linalg.MatrixProduct(m, threads), linalg.TopOptions{Seed: seed, Threads: threads})
 		if err != nil {
 			return nil, nil, err
 		}

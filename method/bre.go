@@ -42,7 +42,7 @@ import (
 
 // BRE learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory, with 4
 // bytes for each row and point and 28 for each pair.
-type BRE struct {
+type bre struct {
 	Bits     int     // 0 means 64
 	Seed     uint64  // of the rows, the points, the pairs and the steps
 	Points   int     // s, of each bit; 0 means 50
@@ -54,7 +54,7 @@ type BRE struct {
 }
 
 // withDefaults fills in the defaults and refuses what cannot be.
-func (m BRE) withDefaults() (BRE, error) {
+func (m bre) withDefaults() (bre, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Points = cmp.Or(m.Points, 50)
 	m.Share = cmp.Or(m.Share, 0.05)
@@ -71,30 +71,25 @@ func (m BRE) withDefaults() (BRE, error) {
 	return m, nil
 }
 
-// Train implements Method.
-func (m BRE) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m BRE) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
+func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m, err := m.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSize(m.Bits, src.Dim()); err != nil {
+	if err := CheckSize(m.Bits, src.Dim()); err != nil {
 		return nil, err
 	}
-	l, err := labelledRows(src, m.Rows, m.Seed)
+	l, err := DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
 	// The points are drawn from a pool, so that the kernel values of one that several bits have are kept once.
 	pool := min(l.Rows, m.Bits*m.Points)
-	if n := float64(l.Rows); n*float64(pool) > maxWeights || n*n*m.Share > maxWeights/4 {
+	if n := float64(l.Rows); n*float64(pool) > MaxWeights || n*n*m.Share > MaxWeights/4 {
 		return nil, fmt.Errorf("%d rows, each paired with a share of %v, with %d points for each of %d bits do not fit in memory: take fewer rows",
 			l.Rows, m.Share, m.Points, m.Bits)
 	}
-	x, err := rowsOf(ctx, l.Source, l.Rows)
+	x, err := ReadRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +98,7 @@ func (m BRE) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	if m.Gaussian {
-		kernel, err := gaussianKernel(ctx, x, x.Rows, kernelOptions{Anchors: pool, Seed: m.Seed, Threads: m.Threads})
+		kernel, err := GaussianKernel(ctx, x, x.Rows, KernelOptions{Anchors: pool, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
@@ -115,18 +110,18 @@ func (m BRE) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		if err != nil {
 			return nil, err
 		}
-		return whole(model.Compose(&model.Projection{Weight: w.Data, Threshold: make([]float32, m.Bits)}, kernel))
+		return Checked(model.Compose(&model.Projection{Weight: w.Data, Threshold: make([]float32, m.Bits)}, kernel))
 	}
-	mean := centreRows(x)
+	mean := CentreRows(x)
 	for i := range x.Rows {
-		unitLength(x.Row(i))
+		ScaleToUnit(x.Row(i))
 	}
 	points := vectors.Matrix{Rows: pool, Cols: x.Cols, Data: make([]float32, 0, pool*x.Cols)}
-	for _, i := range draw(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
+	for _, i := range Draw(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
 		points.Data = append(points.Data, x.Row(i)...)
 	}
 	k := vectors.Matrix{Rows: x.Rows, Cols: pool, Data: make([]float32, x.Rows*pool)}
-	if err := gemm.Mul(ctx, m.Threads, viewOf(k), viewOf(x), viewOf(points).T()); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, View(k), View(x), View(points).T()); err != nil {
 		return nil, err
 	}
 	w, err := m.weights(ctx, k, pairs)
@@ -134,14 +129,14 @@ func (m BRE) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	p := &model.Projection{Mean: mean, Weight: make([]float32, m.Bits*x.Cols), Threshold: make([]float32, m.Bits)}
-	if err := gemm.Mul(ctx, m.Threads, gemm.Of(m.Bits, x.Cols, p.Weight), viewOf(w), viewOf(points)); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(m.Bits, x.Cols, p.Weight), View(w), View(points)); err != nil {
 		return nil, err
 	}
-	return whole(p)
+	return Checked(p)
 }
 
 // weights returns W, a row for each bit and a column for each of k, the greatest of each row 1: its scale does not matter.
-func (m BRE) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pair) (vectors.Matrix, error) {
+func (m bre) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pair) (vectors.Matrix, error) {
 	w := vectors.Matrix{Rows: m.Bits, Cols: k.Cols, Data: make([]float32, m.Bits*k.Cols)}
 	r, err := newReconstruction(ctx, m, k, pairs)
 	if err == nil {
@@ -166,7 +161,7 @@ func (m BRE) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pai
 }
 
 // pairs draws N. Of a list of known pairs all are taken, once.
-func (m BRE) pairs(ctx context.Context, y affinity.Matrix) ([]affinity.Pair, error) {
+func (m bre) pairs(ctx context.Context, y affinity.Matrix) ([]affinity.Pair, error) {
 	var list []affinity.Pair
 	n := y.Len()
 	for i := range n {
@@ -226,7 +221,7 @@ type reconstruction struct {
 	sums   []int64   // of blocks of rows
 }
 
-func newReconstruction(ctx context.Context, m BRE, k vectors.Matrix, pairs []affinity.Pair) (*reconstruction, error) {
+func newReconstruction(ctx context.Context, m bre, k vectors.Matrix, pairs []affinity.Pair) (*reconstruction, error) {
 	n := k.Rows
 	r := &reconstruction{
 		n: n, bits: m.Bits, points: m.Points, threads: m.Threads, seed: m.Seed, k: k,
@@ -240,7 +235,7 @@ func newReconstruction(ctx context.Context, m BRE, k vectors.Matrix, pairs []aff
 		rng := rand.New(rand.NewPCG(m.Seed, 'W'<<32|uint64(b)))
 		w, column := r.w[b*m.Points:(b+1)*m.Points], r.column[b*m.Points:(b+1)*m.Points]
 		for q := range w {
-			w[q] = 0.001 * float64(gaussian(rng))
+			w[q] = 0.001 * float64(Gaussian(rng))
 			column[q] = int32(rng.IntN(k.Cols))
 		}
 		for i := range n {

@@ -59,7 +59,7 @@ func errorOfCodes(code [][]bool, pairs []affinity.Pair) int64 {
 // randomReconstruction is a small problem with rows that are equal and rows that have no kernel value.
 func randomReconstruction(seed uint64) (*reconstruction, []affinity.Pair) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	n, m := 20+rng.IntN(30), BRE{Bits: 1 + rng.IntN(9), Points: 1 + rng.IntN(4), Seed: seed, Share: 0.3, Threads: 2}
+	n, m := 20+rng.IntN(30), bre{Bits: 1 + rng.IntN(9), Points: 1 + rng.IntN(4), Seed: seed, Share: 0.3, Threads: 2}
 	k := vectors.Matrix{Rows: n, Cols: 7, Data: make([]float32, n*7)}
 	for i := range k.Data {
 		if rng.IntN(8) > 0 {
@@ -153,11 +153,11 @@ func TestBREDescendsAlikeOnAnyThreads(t *testing.T) {
 
 // The encoder must give the codes that the descent judged, and those must be good.
 func TestBRECodes(t *testing.T) {
-	x, class := clusters(1, 250, 12, 5)
-	q, qc := clusters(2, 60, 12, 5)
+	x, class := ClusterMatrix(1, 250, 12, 5)
+	q, qc := ClusterMatrix(2, 60, 12, 5)
 	src := vectors.WithLabels(x, labelsOf(class))
 	for _, gaussian := range []bool{false, true} {
-		m := BRE{Bits: 16, Sweeps: 15, Gaussian: gaussian, Seed: 4}
+		m := bre{Bits: 16, Sweeps: 15, Gaussian: gaussian, Seed: 4}
 		e, err := learnFrom(context.Background(), m, src)
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestBRECodes(t *testing.T) {
 			t.Errorf("gaussian %v: error of the codes %.4f after one sweep, %.4f after fifteen", gaussian, f[0], f[1])
 		}
 		got := judge(t, encode(e, q), encode(e, x), eval.ByClass(qc, class)).MAP
-		lsh := train(t, LSH{Bits: 16, Centre: true}, x)
+		lsh := train(t, lsh{Bits: 16, Centre: true}, x)
 		plain := judge(t, encode(lsh, q), encode(lsh, x), eval.ByClass(qc, class)).MAP
 		if math.IsNaN(got) || got < plain+0.02 {
 			t.Errorf("gaussian %v: MAP %.3f, of random planes %.3f", gaussian, got, plain)

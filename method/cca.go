@@ -43,7 +43,7 @@ import (
 )
 
 // CCAITQ learns rotated canonical correlations with classes or tags.
-type CCAITQ struct {
+type ccaITQ struct {
 	Bits        int     // 0 means 64
 	Seed        uint64  // of the rows and the first rotation
 	Ridge       float64 // λ; 0 means min(d/n, (1500/n)²) of n rows; raised where single precision needs it
@@ -58,16 +58,11 @@ const (
 	maxTargets = 1 << 12 // classes or tags of CCAITQ
 )
 
-// Train implements Method.
-func (m CCAITQ) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m CCAITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
+func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Steps = cmp.Or(m.Steps, 50)
 	d := src.Dim()
-	if err := checkSize(m.Bits, d); err != nil {
+	if err := CheckSize(m.Bits, d); err != nil {
 		return nil, err
 	}
 	for _, ridge := range []float64{m.Ridge, m.TargetRidge} {
@@ -84,21 +79,21 @@ func (m CCAITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 			m.Rows = maxSide
 		}
 	}
-	l, err := labelledRows(src, m.Rows, m.Seed)
+	l, err := DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	y, ok := l.targets()
+	y, ok := l.Targets()
 	if !ok {
 		return nil, errors.New("correlations are with classes or tags, and the data have only pairs: name labels or tags")
 	}
 	n := float64(l.Rows)
 	m.Ridge = cmp.Or(m.Ridge, min(float64(d)/n, 1500*1500/(n*n)))
-	if y.several {
+	if y.Several {
 		m.TargetRidge = cmp.Or(m.TargetRidge, 1)
 	}
 	m.TargetRidge = cmp.Or(m.TargetRidge, 1e-4)
-	standard, err := standardised(ctx, l.Source, float64(d))
+	standard, err := Standardise(ctx, l.Source, float64(d))
 	if err != nil {
 		return nil, err
 	}
@@ -114,23 +109,23 @@ func (m CCAITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 			directions.Data[i*d+j] = float32(v)
 		}
 	}
-	v, err := featuresOf(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
+	v, err := ReadThrough(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := rotateToCorners(ctx, v, m.Bits, m.Steps, m.Seed, m.Threads)
+	r, _, err := RotateToCorners(ctx, v, m.Bits, m.Steps, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
 	// The scale of the rows is the same for all columns: without it the signs are the same.
-	return whole(&model.Projection{Mean: standard.Mean, Weight: rotated(r, directions), Threshold: make([]float32, m.Bits)})
+	return Checked(&model.Projection{Mean: standard.Mean, Weight: RotatedRows(r, directions), Threshold: make([]float32, m.Bits)})
 }
 
 // correlations returns the directions wρ, one per row, and ρ, the greatest first, for standardised rows and their classes or
 // tags: as many as there are bits, but no more than classes, tags or columns.
-func (m CCAITQ) correlations(ctx context.Context, x vectors.Source, y targets) (w *mat.Dense, rho []float64, err error) {
-	n, d, c := y.rows(), x.Dim(), y.classes
-	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > maxWeights {
+func (m ccaITQ) correlations(ctx context.Context, x vectors.Source, y Targets) (w *mat.Dense, rho []float64, err error) {
+	n, d, c := y.Rows(), x.Dim(), y.Classes
+	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > MaxWeights {
 		return nil, nil, fmt.Errorf("correlations of %d rows of %d dimensions with %d classes or tags: at most %d rows or dimensions and %d classes or tags fit in memory",
 			n, d, c, maxSide, maxTargets)
 	}
@@ -169,7 +164,7 @@ func (m CCAITQ) correlations(ctx context.Context, x vectors.Source, y targets) (
 		}
 	}
 	k := min(m.Bits, c, d)
-	e, err := linalg.Top(ctx, c, k, linalg.Matrix(t, m.Threads), linalg.TopOptions{Seed: m.Seed, Threads: m.Threads})
+	e, err := linalg.TopEigenvectors(ctx, c, k, linalg.MatrixProduct(t, m.Threads), linalg.TopOptions{Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,12 +182,12 @@ func (m CCAITQ) correlations(ctx context.Context, x vectors.Source, y targets) (
 }
 
 // covariance is Cyy, row after row.
-func covariance(t targets, ridge float64) []float64 {
-	c, n := t.classes, float64(t.rows())
-	cov, count := make([]float64, c*c), t.counts()
-	for i := range t.rows() {
-		for _, a := range t.row(i) {
-			for _, b := range t.row(i) {
+func covariance(t Targets, ridge float64) []float64 {
+	c, n := t.Classes, float64(t.Rows())
+	cov, count := make([]float64, c*c), t.Counts()
+	for i := range t.Rows() {
+		for _, a := range t.Row(i) {
+			for _, b := range t.Row(i) {
 				cov[int(a)*c+int(b)]++
 			}
 		}
@@ -207,20 +202,20 @@ func covariance(t targets, ridge float64) []float64 {
 }
 
 // columns returns Z = Cxx^-1 Cxy and Cxy, both with a row for each class or tag, from the d x d matrix Cxx.
-func (m CCAITQ) columns(ctx context.Context, x vectors.Source, y targets) (z, cross *mat.Dense, err error) {
-	d, c := x.Dim(), y.classes
-	g := newGram(d, m.Threads)
+func (m ccaITQ) columns(ctx context.Context, x vectors.Source, y Targets) (z, cross *mat.Dense, err error) {
+	d, c := x.Dim(), y.Classes
+	g := NewGram(d, m.Threads)
 	cross = mat.NewDense(c, d, nil)
-	for b, err := range linalg.Blocks(ctx, x, gramRows) {
+	for b, err := range linalg.Blocks(ctx, x, GramRows) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := g.add(ctx, viewOf(b.X)); err != nil {
+		if err := g.Add(ctx, View(b.X)); err != nil {
 			return nil, nil, err
 		}
 		addByTarget(cross, y, b)
 	}
-	share := 1 / float64(max(y.rows()-1, 1))
+	share := 1 / float64(max(y.Rows()-1, 1))
 	cross.Scale(share, cross)
 	right := vectors.Matrix{Rows: d, Cols: c, Data: make([]float32, d*c)}
 	for t := range c {
@@ -228,7 +223,7 @@ func (m CCAITQ) columns(ctx context.Context, x vectors.Source, y targets) (z, cr
 			right.Data[j*c+t] = float32(v)
 		}
 	}
-	if err := g.solve(ctx, share, m.Ridge, right); err != nil {
+	if err := g.Solve(ctx, share, m.Ridge, right); err != nil {
 		return nil, nil, err
 	}
 	z = mat.NewDense(c, d, nil)
@@ -241,20 +236,20 @@ func (m CCAITQ) columns(ctx context.Context, x vectors.Source, y targets) (z, cr
 }
 
 // rows is columns from the n x n matrix XX'.
-func (m CCAITQ) rows(ctx context.Context, src vectors.Source, y targets) (z, cross *mat.Dense, err error) {
-	n, d, c := y.rows(), src.Dim(), y.classes
-	x, err := rowsOf(ctx, src, n)
+func (m ccaITQ) rows(ctx context.Context, src vectors.Source, y Targets) (z, cross *mat.Dense, err error) {
+	n, d, c := y.Rows(), src.Dim(), y.Classes
+	x, err := ReadRows(ctx, src, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	g := newGram(n, m.Threads)
-	for lo := 0; lo < d; lo += gramRows {
-		if err := g.add(ctx, gemm.View{Rows: min(gramRows, d-lo), Cols: n, RowStep: 1, ColStep: d, Data: x.Data[lo:]}); err != nil {
+	g := NewGram(n, m.Threads)
+	for lo := 0; lo < d; lo += GramRows {
+		if err := g.Add(ctx, gemm.View{Rows: min(GramRows, d-lo), Cols: n, RowStep: 1, ColStep: d, Data: x.Data[lo:]}); err != nil {
 			return nil, nil, err
 		}
 	}
 	cross = mat.NewDense(c, d, nil)
-	for b, err := range linalg.Blocks(ctx, x, gramRows) {
+	for b, err := range linalg.Blocks(ctx, x, GramRows) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -263,22 +258,22 @@ func (m CCAITQ) rows(ctx context.Context, src vectors.Source, y targets) (z, cro
 	share := 1 / float64(max(n-1, 1))
 	cross.Scale(share, cross)
 	// X' takes equal values to 0, so Y need not be centred but for the digits: the solution would hold its mean over λ.
-	count := y.counts()
+	count := y.Counts()
 	right := vectors.Matrix{Rows: n, Cols: c, Data: make([]float32, n*c)}
 	for i := range n {
 		row := right.Row(i)
 		for t, k := range count {
 			row[t] = float32(-k / float64(n) * share)
 		}
-		for _, t := range y.row(i) {
+		for _, t := range y.Row(i) {
 			row[t] += float32(share)
 		}
 	}
-	if err := g.solve(ctx, share, m.Ridge, right); err != nil {
+	if err := g.Solve(ctx, share, m.Ridge, right); err != nil {
 		return nil, nil, err
 	}
 	product := make([]float32, c*d)
-	if err := gemm.Mul(ctx, m.Threads, gemm.Of(c, d, product), viewOf(right).T(), viewOf(x)); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(c, d, product), View(right).T(), View(x)); err != nil {
 		return nil, nil, err
 	}
 	z = mat.NewDense(c, d, nil)
@@ -289,9 +284,9 @@ func (m CCAITQ) rows(ctx context.Context, src vectors.Source, y targets) (z, cro
 }
 
 // addByTarget adds every row of a chunk to the rows of sum that belong to its classes or tags.
-func addByTarget(sum *mat.Dense, t targets, c vectors.Chunk) {
+func addByTarget(sum *mat.Dense, t Targets, c vectors.Chunk) {
 	for i := range c.X.Rows {
-		for _, k := range t.row(c.First + i) {
+		for _, k := range t.Row(c.First + i) {
 			row := sum.RawRowView(int(k))
 			for j, v := range c.X.Row(i) {
 				row[j] += float64(v)

@@ -27,8 +27,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// Classifier learns a linear classifier from classes or tags and uses its answer as a code.
-type Classifier struct {
+// classifier learns a linear classifier from classes or tags and uses its answer as a code.
+type classifier struct {
 	OneHot  bool    // a bit for each class or tag instead of hashed shares
 	Bits    int     // of the hashed code; 0 means 64
 	Scores  bool    // hash the scores themselves instead of the shares
@@ -39,14 +39,7 @@ type Classifier struct {
 	Threads int     // 0 for all cores
 }
 
-var _ Method = Classifier{}
-
-// Train implements Method.
-func (m Classifier) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m Classifier) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Penalty = cmp.Or(m.Penalty, 1e-3)
 	m.Steps = cmp.Or(m.Steps, 200)
@@ -57,22 +50,22 @@ func (m Classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 	case m.Steps < 1 || !(m.Enough > 0 && m.Enough < 1):
 		return nil, fmt.Errorf("%d steps until the gradient is at %v of what it was: give positive numbers, the second below 1", m.Steps, m.Enough)
 	}
-	l, err := labelledRows(x, -1, 0)
+	l, err := DrawLabelled(x, -1, 0)
 	if err != nil {
 		return nil, err
 	}
-	y, ok := l.targets()
+	y, ok := l.Targets()
 	if !ok {
 		return nil, errors.New("there are only pairs of rows; a classifier learns from classes or tags")
 	}
 	if m.OneHot {
-		m.Bits = y.classes
+		m.Bits = y.Classes
 	}
-	if err := checkSize(m.Bits, y.classes); err != nil {
+	if err := CheckSize(m.Bits, y.Classes); err != nil {
 		return nil, err
 	}
-	if err := checkSize(1, x.Dim()*y.classes); err != nil {
-		return nil, fmt.Errorf("a classifier of %d classes: %w", y.classes, err)
+	if err := CheckSize(1, x.Dim()*y.Classes); err != nil {
+		return nil, fmt.Errorf("a classifier of %d classes: %w", y.Classes, err)
 	}
 	scores, err := m.fit(ctx, l, y)
 	if err != nil {
@@ -80,12 +73,12 @@ func (m Classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 	}
 	maps := []model.Map{scores}
 	if m.OneHot {
-		p := &model.Projection{Weight: make([]float32, y.classes*y.classes), Threshold: make([]float32, y.classes)}
-		for c := range y.classes {
-			p.Weight[c*y.classes+c] = 1
+		p := &model.Projection{Weight: make([]float32, y.Classes*y.Classes), Threshold: make([]float32, y.Classes)}
+		for c := range y.Classes {
+			p.Weight[c*y.Classes+c] = 1
 		}
-		if !y.several {
-			maps = append(maps, &model.Winner{Cols: y.classes})
+		if !y.Several {
+			maps = append(maps, &model.Winner{Cols: y.Classes})
 			for c := range p.Threshold {
 				p.Threshold[c] = 0.5
 			}
@@ -93,9 +86,9 @@ func (m Classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 		return model.Compose(p, maps...), nil
 	}
 	if !m.Scores {
-		maps = append(maps, &model.Winner{Cols: y.classes, Soft: true})
+		maps = append(maps, &model.Winner{Cols: y.Classes, Soft: true})
 	}
-	hashed, err := LSH{Bits: m.Bits, Seed: m.Seed, Centre: true}.learn(ctx, x.With(model.Through(x, m.Threads, maps...)))
+	hashed, err := lsh{Bits: m.Bits, Seed: m.Seed, Centre: true}.learn(ctx, x.With(model.Through(x, m.Threads, maps...)))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +96,7 @@ func (m Classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 }
 
 // fit learns the scores as a map of raw values.
-func (m Classifier) fit(ctx context.Context, l *labelled, y targets) (*model.Affine, error) {
+func (m classifier) fit(ctx context.Context, l *Labelled, y Targets) (*model.Affine, error) {
 	q, err := l.Quantizer(ctx)
 	if err != nil {
 		return nil, err
@@ -112,5 +105,5 @@ func (m Classifier) fit(ctx context.Context, l *labelled, y targets) (*model.Aff
 	if err != nil {
 		return nil, err
 	}
-	return fitLogistic(ctx, columns, y, logisticOptions{Penalty: m.Penalty, Enough: m.Enough, Steps: m.Steps, Threads: m.Threads})
+	return FitLogistic(ctx, columns, y, LogisticOptions{Penalty: m.Penalty, Enough: m.Enough, Steps: m.Steps, Threads: m.Threads})
 }

@@ -40,9 +40,9 @@ func descend(ctx context.Context, f smooth, w []float64, tolerance float64, step
 	if err != nil {
 		return 0, 0, err
 	}
-	enough := tolerance * norm(g)
+	enough := tolerance * Norm(g)
 	for step := range steps {
-		length := norm(g)
+		length := Norm(g)
 		if length <= enough {
 			return at, step, nil
 		}

@@ -9,21 +9,21 @@ import (
 )
 
 // maxWeights bounds the weights of a projection: 1 GB of float32.
-const maxWeights = 1 << 28
+const MaxWeights = 1 << 28
 
 // checkSize reports a projection that is too large to make.
-func checkSize(bits, dim int) error {
+func CheckSize(bits, dim int) error {
 	if bits < 1 || bits > hamming.MaxBits {
 		return fmt.Errorf("codes of %d bits are outside of 1 to %d", bits, hamming.MaxBits)
 	}
-	if dim < 1 || dim > maxWeights/bits {
-		return fmt.Errorf("%d bits of vectors with %d dimensions: a projection has 1 to %d weights", bits, dim, maxWeights)
+	if dim < 1 || dim > MaxWeights/bits {
+		return fmt.Errorf("%d bits of vectors with %d dimensions: a projection has 1 to %d weights", bits, dim, MaxWeights)
 	}
 	return nil
 }
 
 // axes is the encoder of one bit per value, [x_k >= threshold_k].
-func axes(bits int, threshold []float32) *model.Projection {
+func AxisSigns(bits int, threshold []float32) *model.Projection {
 	p := &model.Projection{Weight: make([]float32, bits*bits), Threshold: threshold}
 	for k := range bits {
 		p.Weight[k*bits+k] = 1
@@ -32,7 +32,7 @@ func axes(bits int, threshold []float32) *model.Projection {
 }
 
 // whole is an encoder and what is wrong with it: values near the limits of float32 can leave weights that are not finite.
-func whole(e model.Encoder) (model.Encoder, error) {
+func Checked(e model.Encoder) (model.Encoder, error) {
 	if err := e.Check(); err != nil {
 		return nil, fmt.Errorf("no model came of these vectors, are their values very large? %w", err)
 	}
@@ -42,7 +42,7 @@ func whole(e model.Encoder) (model.Encoder, error) {
 // gaussian draws a number of mean 0 and variance 1 that is normal for all that hyperplanes need: the sum of twelve
 // uniform numbers less 6, of kurtosis 2.9 and never beyond 6. The usual exact methods take a logarithm, whose last
 // digit differs between machines; this is integer arithmetic and one rounding.
-func gaussian(rng *rand.Rand) float32 {
+func Gaussian(rng *rand.Rand) float32 {
 	sum := int64(-6 << 32)
 	for range 12 {
 		sum += int64(rng.Uint32())

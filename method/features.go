@@ -14,32 +14,32 @@ import (
 )
 
 // features is K, with products on several cores.
-type features struct {
-	k       vectors.Matrix
-	threads int
+type Features struct {
+	K       vectors.Matrix
+	Threads int
 }
 
 // forwardRows is the number of rows of one turn. The sums of backward depend on it, so it is fixed.
 const forwardRows = 128
 
 // forward sets y = K a.
-func (f features) forward(ctx context.Context, a, y []float64) error {
-	single := singles(a)
-	return par.Blocks(ctx, f.threads, f.k.Rows, forwardRows, func(_, lo, hi int) {
+func (f Features) Times(ctx context.Context, a, y []float64) error {
+	single := Float32s(a)
+	return par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			y[i] = blas32.DDot(vector32(f.k.Row(i)), vector32(single))
+			y[i] = blas32.DDot(vector32(f.K.Row(i)), vector32(single))
 		}
 	})
 }
 
 // backward sets a = K' y.
-func (f features) backward(ctx context.Context, y, a []float64) error {
-	single := singles(y)
-	parts := make([][]float32, (f.k.Rows+forwardRows-1)/forwardRows)
-	err := par.Blocks(ctx, f.threads, f.k.Rows, forwardRows, func(b, lo, hi int) {
-		parts[b] = make([]float32, f.k.Cols)
+func (f Features) TransposeTimes(ctx context.Context, y, a []float64) error {
+	single := Float32s(y)
+	parts := make([][]float32, (f.K.Rows+forwardRows-1)/forwardRows)
+	err := par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(b, lo, hi int) {
+		parts[b] = make([]float32, f.K.Cols)
 		for i := lo; i < hi; i++ {
-			blas32.Axpy(single[i], vector32(f.k.Row(i)), vector32(parts[b]))
+			blas32.Axpy(single[i], vector32(f.K.Row(i)), vector32(parts[b]))
 		}
 	})
 	clear(a)
@@ -53,10 +53,10 @@ func (f features) backward(ctx context.Context, y, a []float64) error {
 
 // ridgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, or ten times as much
 // until single precision allows it.
-func (f features) ridgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
-	m := f.k.Cols
+func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
+	m := f.K.Cols
 	for {
-		gram, err := cross(ctx, f.threads, f.k, f.k)
+		gram, err := Cross(ctx, f.Threads, f.K, f.K)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (f features) ridgeFactor(ctx context.Context, share float64) (*linalg.Chole
 		for q := range m {
 			gram[q*m+q] += share * trace / float64(m)
 		}
-		c, err := linalg.NewCholesky(ctx, gram, m, f.threads)
+		c, err := linalg.NewCholesky(ctx, gram, m, f.Threads)
 		if !errors.Is(err, linalg.ErrNotPositive) || share > 1 {
 			return c, err
 		}

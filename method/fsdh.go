@@ -27,13 +27,13 @@ func (d *discrete) generate(ctx context.Context) error {
 		return err
 	}
 	r := d.b.Cols
-	return par.Blocks(ctx, d.threads, d.b.Rows, 1024, func(_, lo, hi int) {
+	return par.Blocks(ctx, d.Threads, d.b.Rows, 1024, func(_, lo, hi int) {
 		sum := make([]float64, r)
 		for i := lo; i < hi; i++ {
 			for l, v := range d.f.Row(i) {
 				sum[l] = d.nu * float64(v)
 			}
-			for _, c := range d.y.row(i) {
+			for _, c := range d.y.Row(i) {
 				linalg.Axpy(1, w[int(c)*r:int(c+1)*r], sum)
 			}
 			b := d.b.Row(i)
@@ -51,12 +51,12 @@ const maxTags = 8192
 
 // codewords returns W, one row of r values for each class or tag.
 func (d *discrete) codewords(ctx context.Context) ([]float64, error) {
-	w, n, r := d.sums(), d.y.classes, d.b.Cols
-	if d.y.several && n > maxTags {
+	w, n, r := d.sums(), d.y.Classes, d.b.Cols
+	if d.y.Several && n > maxTags {
 		return nil, fmt.Errorf("%d tags are more than the %d that this method can take", n, maxTags)
 	}
-	if !d.y.several { // Y'Y is diagonal
-		rows := d.y.counts()
+	if !d.y.Several { // Y'Y is diagonal
+		rows := d.y.Counts()
 		for c := range n {
 			for l := range r {
 				w[c*r+l] /= rows[c] + d.lambda
@@ -65,9 +65,9 @@ func (d *discrete) codewords(ctx context.Context) ([]float64, error) {
 		return w, nil
 	}
 	yy := make([]float64, n*n)
-	for i := range d.y.rows() {
-		for _, c := range d.y.row(i) {
-			for _, o := range d.y.row(i) {
+	for i := range d.y.Rows() {
+		for _, c := range d.y.Row(i) {
+			for _, o := range d.y.Row(i) {
 				yy[int(c)*n+int(o)]++
 			}
 		}
@@ -75,7 +75,7 @@ func (d *discrete) codewords(ctx context.Context) ([]float64, error) {
 	for c := range n {
 		yy[c*n+c] += d.lambda
 	}
-	factor, err := linalg.NewCholesky(ctx, yy, n, d.threads)
+	factor, err := linalg.NewCholesky(ctx, yy, n, d.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, so that the other half of the
 // work is spared. With few hundred rows at a time the sums of the products are short, and so is their error.
-type gram struct {
+type Gram struct {
 	sum     vectors.Matrix
 	threads int
 	part    []float32
@@ -18,15 +18,15 @@ type gram struct {
 
 const (
 	gramPanel = 1024
-	gramRows  = 1024 // to add at a time
+	GramRows  = 1024 // to add at a time
 )
 
-func newGram(side, threads int) *gram {
-	return &gram{sum: vectors.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, threads: threads}
+func NewGram(side, threads int) *Gram {
+	return &Gram{sum: vectors.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, threads: threads}
 }
 
 // add adds x'x.
-func (g *gram) add(ctx context.Context, x gemm.View) error {
+func (g *Gram) Add(ctx context.Context, x gemm.View) error {
 	n := g.sum.Cols
 	for lo := 0; lo < n; lo += gramPanel {
 		hi := min(lo+gramPanel, n)
@@ -35,7 +35,7 @@ func (g *gram) add(ctx context.Context, x gemm.View) error {
 		}
 		panel := gemm.View{Rows: x.Rows, Cols: hi - lo, RowStep: x.RowStep, ColStep: x.ColStep, Data: x.Data[lo*x.ColStep:]}
 		left := gemm.View{Rows: n - lo, Cols: x.Rows, RowStep: x.ColStep, ColStep: x.RowStep, Data: x.Data[lo*x.ColStep:]}
-		if err := gemm.Mul(ctx, g.threads, gemm.Of(n-lo, hi-lo, g.part), left, panel); err != nil {
+		if err := gemm.Mul(ctx, g.threads, gemm.RowMajor(n-lo, hi-lo, g.part), left, panel); err != nil {
 			return err
 		}
 		err := par.Blocks(ctx, g.threads, n-lo, 64, func(_, from, to int) {
@@ -54,7 +54,7 @@ func (g *gram) add(ctx context.Context, x gemm.View) error {
 }
 
 // solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
-func (g *gram) solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
+func (g *Gram) Solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
 	for i := range g.sum.Data {
 		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
 	}

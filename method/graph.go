@@ -18,7 +18,7 @@ import (
 
 // graph is a symmetric matrix of weights, of which few are not zero: row i has weight[p] at to[p] for p from start[i] to
 // start[i+1].
-type graph struct {
+type Graph struct {
 	start  []int
 	to     []int32
 	weight []float32
@@ -33,7 +33,7 @@ const leastWeight = 0.01
 //	classes   the products of all rows of each class             n²d / classes
 //	tags      the products of all rows, those not similar unused  n²d
 //	pairs     the products of the pairs
-func similarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix, k, threads int) (*graph, error) {
+func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix, k, threads int) (*Graph, error) {
 	near := make([][]link, x.Rows)
 	switch y := y.(type) {
 	case *affinity.Classes:
@@ -76,7 +76,7 @@ func similarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 		err := par.For(ctx, threads, x.Rows, func(i int) {
 			var theirs []float32
 			for _, j := range y.Similar(i) {
-				theirs = append(theirs, float32(dot32(x.Row(i), x.Row(int(j)))))
+				theirs = append(theirs, float32(Dot32(x.Row(i), x.Row(int(j)))))
 			}
 			near[i] = nearestLinks(i, k, y.Similar(i), theirs)
 		})
@@ -141,13 +141,13 @@ func products(ctx context.Context, x vectors.Matrix, rows []int32, threads int, 
 		}
 		out := make([]float32, (hi-lo)*len(rows))
 		// One thread, and a context that never ends: no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.Of(hi-lo, len(rows), out), gemm.Of(hi-lo, x.Cols, left), right)
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, len(rows), out), gemm.RowMajor(hi-lo, x.Cols, left), right)
 		use(lo, hi, out)
 	})
 }
 
 // newGraph makes links symmetric: both ends have them.
-func newGraph(near [][]link) *graph {
+func newGraph(near [][]link) *Graph {
 	all := make([][]link, len(near))
 	for i, list := range near {
 		for _, l := range list {
@@ -155,7 +155,7 @@ func newGraph(near [][]link) *graph {
 			all[l.to] = append(all[l.to], link{int32(i), l.weight})
 		}
 	}
-	g := &graph{start: make([]int, 1, len(near)+1)}
+	g := &Graph{start: make([]int, 1, len(near)+1)}
 	for _, list := range all {
 		slices.SortFunc(list, func(a, b link) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(b.weight, a.weight)) })
 		for p, l := range list {
@@ -169,7 +169,7 @@ func newGraph(near [][]link) *graph {
 }
 
 // degrees is the sum of the weights of every row.
-func (g *graph) degrees() []float64 {
+func (g *Graph) degrees() []float64 {
 	sum := make([]float64, len(g.start)-1)
 	for i := range sum {
 		for _, w := range g.weight[g.start[i]:g.start[i+1]] {
@@ -186,7 +186,7 @@ func (g *graph) degrees() []float64 {
 // least first; but for the vector of equal values, which always has λ = 0.
 //
 // With u = D^1/2 v it is D^-1/2 W D^-1/2 u = (1 - λ) u. Taking the known u = D^1/2 1 out of that matrix leaves the others as they are.
-func (g *graph) smoothest(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
+func (g *Graph) Smoothest(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	degree := g.degrees()
 	n := len(degree)
 	root, known := make([]float64, n), make([]float64, n)
@@ -219,7 +219,7 @@ func (g *graph) smoothest(ctx context.Context, k int, seed uint64, threads int) 
 			}
 		})
 	}
-	e, err := linalg.Top(ctx, n, k, times, linalg.TopOptions{Tolerance: 1e-6, Seed: seed, Threads: threads})
+	e, err := linalg.TopEigenvectors(ctx, n, k, times, linalg.TopOptions{Tolerance: 1e-6, Seed: seed, Threads: threads})
 	if err != nil {
 		return nil, nil, err
 	}

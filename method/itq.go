@@ -24,29 +24,22 @@ import (
 )
 
 // PCAITQ learns rotated principal components.
-type PCAITQ struct {
+type pcaITQ struct {
 	Bits    int    // r; 0 means 64
 	Steps   int    // of the rotation; 0 means 50
 	Seed    uint64 // of the first rotation
 	Threads int    // 0 for all cores
 }
 
-var _ Method = PCAITQ{}
-
-// Train implements Method.
-func (m PCAITQ) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m PCAITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	bits, steps, d := cmp.Or(m.Bits, 64), cmp.Or(m.Steps, 50), x.Dim()
-	if err := checkSize(bits, d); err != nil {
+	if err := CheckSize(bits, d); err != nil {
 		return nil, err
 	}
 	if bits > d {
 		return nil, fmt.Errorf("%d bits of vectors with %d dimensions: rotated principal components give at most one bit per dimension", bits, d)
 	}
-	front, _, err := principal(ctx, x, bits, m.Seed, m.Threads)
+	front, _, err := Principal(ctx, x, bits, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +47,9 @@ func (m PCAITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, 
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := rotateToCorners(ctx, v.X, bits, steps, m.Seed, m.Threads)
+	r, _, err := RotateToCorners(ctx, v.X, bits, steps, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	return &model.Projection{Mean: front.Mean, Weight: rotated(r, front.Weight), Threshold: make([]float32, bits)}, nil
+	return &model.Projection{Mean: front.Mean, Weight: RotatedRows(r, front.Weight), Threshold: make([]float32, bits)}, nil
 }

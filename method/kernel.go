@@ -24,15 +24,15 @@ import (
 )
 
 // checkAnchors reports a projection of similarities with anchors that cannot be made.
-func checkAnchors(bits, anchors int) error {
-	if anchors < 1 || anchors > maxWeights {
-		return fmt.Errorf("%d anchors: give a positive number up to %d", anchors, maxWeights)
+func CheckAnchors(bits, anchors int) error {
+	if anchors < 1 || anchors > MaxWeights {
+		return fmt.Errorf("%d anchors: give a positive number up to %d", anchors, MaxWeights)
 	}
-	return checkSize(bits, anchors)
+	return CheckSize(bits, anchors)
 }
 
 // kernelOptions are the options of a Gaussian kernel.
-type kernelOptions struct {
+type KernelOptions struct {
 	Anchors int     // drawn at random; all rows when there are no more
 	Width   float64 // of exp(-|x - a|² / width); 0 means twice the mean squared distance
 	Seed    uint64  // of the anchors
@@ -40,16 +40,16 @@ type kernelOptions struct {
 }
 
 // gaussianKernel makes a centred kernel from a source of the given number of rows.
-func gaussianKernel(ctx context.Context, x vectors.Source, rows int, o kernelOptions) (*model.Kernel, error) {
+func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOptions) (*model.Kernel, error) {
 	width := o.Width
 	if math.IsNaN(width) || width < 0 || width > math.MaxFloat32 {
 		return nil, fmt.Errorf("a kernel of width %v: give a positive number, or 0 for twice the mean squared distance", width)
 	}
 	keep := make([]bool, rows)
-	for _, i := range draw(rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A'))) {
+	for _, i := range Draw(rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A'))) {
 		keep[i] = true
 	}
-	a, err := rowsOf(ctx, vectors.Select(x, keep), min(o.Anchors, rows))
+	a, err := ReadRows(ctx, vectors.Select(x, keep), min(o.Anchors, rows))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func gaussianKernel(ctx context.Context, x vectors.Source, rows int, o kernelOpt
 			}
 		}
 	})
-	return &model.Kernel{Anchors: a, Width: k.Width, Mean: singles(sum)}, err
+	return &model.Kernel{Anchors: a, Width: k.Width, Mean: Float32s(sum)}, err
 }
 
 // meanDistance is the mean squared distance of a row of x from a row of a.

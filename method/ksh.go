@@ -37,7 +37,7 @@ import (
 
 // KSH learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn from
 // and anchor, and 8 for each pair of anchors.
-type KSH struct {
+type ksh struct {
 	Bits    int     // r; 0 means 64
 	Seed    uint64  // of the anchors and the rows
 	Anchors int     // m, drawn from all rows; 0 means 300 (the paper of FastHash: 3000)
@@ -47,38 +47,31 @@ type KSH struct {
 	Threads int     // 0 for all cores
 }
 
-var _ Method = KSH{}
-
-// Train implements Method.
-func (m KSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m KSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Anchors = cmp.Or(m.Anchors, 300)
 	m.Rows = cmp.Or(m.Rows, 5000)
 	m.Steps = cmp.Or(m.Steps, 500)
-	if err := checkAnchors(m.Bits, m.Anchors); err != nil {
+	if err := CheckAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
-	l, err := labelledRows(x, m.Rows, m.Seed)
+	l, err := DrawLabelled(x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := gaussianKernel(ctx, x, x.Rows, kernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
+	kernel, err := GaussianKernel(ctx, x, x.Rows, KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
-	k, err := featuresOf(ctx, l.Source, l.Rows, m.Threads, kernel)
+	k, err := ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
 	if err != nil {
 		return nil, err
 	}
-	s0, err := newLikeness(ctx, l.Y, m.Threads)
+	s0, err := NewLikeness(ctx, l.Y, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	f, err := newKSHFit(ctx, features{k, m.Threads}, s0, m.Bits)
+	f, err := newKSHFit(ctx, Features{k, m.Threads}, s0, m.Bits)
 	if err != nil {
 		return nil, err
 	}
@@ -97,28 +90,28 @@ func (m KSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 
 // kshFit is the state of the loop over bits.
 type kshFit struct {
-	features
+	Features
 	residue
 	factor *linalg.Cholesky // L
 }
 
-func newKSHFit(ctx context.Context, k features, s0 *likeness, bits int) (*kshFit, error) {
-	factor, err := k.ridgeFactor(ctx, 1e-6)
+func newKSHFit(ctx context.Context, k Features, s0 *Likeness, bits int) (*kshFit, error) {
+	factor, err := k.RidgeFactor(ctx, 1e-6)
 	return &kshFit{k, residue{s0: s0, r: float64(bits)}, factor}, err
 }
 
 // start returns the top generalised eigenvector a of K'SK and K'K, with |Ka|² = l.
 func (f *kshFit) start(ctx context.Context, seed uint64) ([]float64, error) {
-	y, sy := make([]float64, f.k.Rows), make([]float64, f.k.Rows)
-	a, _, err := linalg.Greatest(ctx, f.k.Cols, seed, 1e-4, func(v, out []float64) error {
+	y, sy := make([]float64, f.K.Rows), make([]float64, f.K.Rows)
+	a, _, err := linalg.TopEigenvector(ctx, f.K.Cols, seed, 1e-4, func(v, out []float64) error {
 		copy(out, v)
 		f.factor.Backward(out)
-		err := f.forward(ctx, out, y)
+		err := f.Times(ctx, out, y)
 		if err == nil {
 			err = f.residue.times(ctx, y, sy)
 		}
 		if err == nil {
-			err = f.backward(ctx, sy, out)
+			err = f.TransposeTimes(ctx, sy, out)
 		}
 		f.factor.Forward(out)
 		return err
@@ -127,10 +120,10 @@ func (f *kshFit) start(ctx context.Context, seed uint64) ([]float64, error) {
 		return nil, err
 	}
 	f.factor.Backward(a)
-	if err := f.forward(ctx, a, y); err != nil {
+	if err := f.Times(ctx, a, y); err != nil {
 		return nil, err
 	}
-	if length := norm(y); length > 0 {
+	if length := Norm(y); length > 0 {
 		floats.Scale(math.Sqrt(float64(len(y)))/length, a)
 	}
 	return a, nil
@@ -142,10 +135,10 @@ func (f *kshFit) bit(ctx context.Context, steps int, seed uint64) ([]float64, er
 	if err != nil {
 		return nil, err
 	}
-	n := f.k.Rows
+	n := f.K.Rows
 	y, sy := make([]float64, n), make([]float64, n)
 	quality := func(a []float64, y []float64) (float64, error) { // y'Sy of y = sign(Ka)
-		if err := f.forward(ctx, a, y); err != nil {
+		if err := f.Times(ctx, a, y); err != nil {
 			return 0, err
 		}
 		for i, v := range y {
@@ -181,11 +174,11 @@ func (f *kshFit) bit(ctx context.Context, steps int, seed uint64) ([]float64, er
 
 // polish goes down from a along the gradient of g, with momentum, until the change of g is small.
 func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64, error) {
-	n, m := f.k.Rows, f.k.Cols
+	n, m := f.K.Rows, f.K.Cols
 	last, now, v, d := clone(a), clone(a), make([]float64, m), make([]float64, m)
 	kLast, kNow := make([]float64, n), make([]float64, n) // K times the same
 	kv, kd, y, sy := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	if err := f.forward(ctx, now, kNow); err != nil {
+	if err := f.Times(ctx, now, kNow); err != nil {
 		return nil, err
 	}
 	copy(kLast, kNow)
@@ -218,7 +211,7 @@ func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64,
 		if err := f.gradient(ctx, y, sy, d); err != nil {
 			return nil, err
 		}
-		if err := f.forward(ctx, d, kd); err != nil {
+		if err := f.Times(ctx, d, kd); err != nil {
 			return nil, err
 		}
 		// The step 1/beta is halved until g falls as much as the slope at v promises at least.
@@ -266,21 +259,21 @@ func (f *kshFit) gradient(ctx context.Context, y, sy, d []float64) error {
 	for i, v := range y {
 		sy[i] *= v*v - 1
 	}
-	return f.backward(ctx, sy, d)
+	return f.TransposeTimes(ctx, sy, d)
 }
 
 func clone(x []float64) []float64 { return append([]float64(nil), x...) }
 
 // residue is S = r S_0 - Σ y y' as an operator.
 type residue struct {
-	s0 *likeness
+	s0 *Likeness
 	r  float64
 	y  [][]float64 // the bits so far, +1 or -1
 }
 
 // times sets out = S x.
 func (s *residue) times(ctx context.Context, x, out []float64) error {
-	if err := s.s0.times(ctx, x, out); err != nil {
+	if err := s.s0.Times(ctx, x, out); err != nil {
 		return err
 	}
 	for i := range out {

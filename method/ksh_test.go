@@ -11,17 +11,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// sources is one source of each kind of supervision.
-func sources(rows int) map[string]vectors.Source {
-	return map[string]vectors.Source{
-		"classes": classed(5, rows, 6, 4),
-		"tags":    withTags(5, rows, 6, 4),
-		"pairs":   withPairs(5, rows, 6, 4, 6*rows),
-	}
-}
-
 // denseS is the definition of r S_0 - Σ y y'.
-func denseS(l *labelled, r float64, ys [][]float64) *mat.SymDense {
+func denseS(l *Labelled, r float64, ys [][]float64) *mat.SymDense {
 	s := mat.NewSymDense(l.Rows, nil)
 	for i := range l.Rows {
 		for j := i; j < l.Rows; j++ {
@@ -38,9 +29,9 @@ func denseS(l *labelled, r float64, ys [][]float64) *mat.SymDense {
 	return s
 }
 
-func mustLikeness(t *testing.T, l *labelled) *likeness {
+func mustLikeness(t *testing.T, l *Labelled) *Likeness {
 	t.Helper()
-	s, err := newLikeness(context.Background(), l.Y, 2)
+	s, err := NewLikeness(context.Background(), l.Y, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +39,7 @@ func mustLikeness(t *testing.T, l *labelled) *likeness {
 }
 
 func TestResidueEqualsTheMatrix(t *testing.T) {
-	for name, src := range sources(70) {
+	for name, src := range Sources(70) {
 		l := mustLabelled(t, src, -1)
 		rng := rand.New(rand.NewPCG(1, 1))
 		s := residue{s0: mustLikeness(t, l), r: 5}
@@ -76,19 +67,19 @@ func TestResidueEqualsTheMatrix(t *testing.T) {
 	}
 }
 
-func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *labelled) {
+func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *Labelled) {
 	t.Helper()
 	ctx := context.Background()
 	l := mustLabelled(t, src, -1)
-	kernel, err := gaussianKernel(ctx, l.Source, l.Rows, kernelOptions{Anchors: anchors, Seed: 1, Threads: 2})
+	kernel, err := GaussianKernel(ctx, l.Source, l.Rows, KernelOptions{Anchors: anchors, Seed: 1, Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := featuresOf(ctx, l.Source, l.Rows, 2, kernel)
+	k, err := ReadThrough(ctx, l.Source, l.Rows, 2, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := newKSHFit(ctx, features{k, 2}, mustLikeness(t, l), bits)
+	f, err := newKSHFit(ctx, Features{k, 2}, mustLikeness(t, l), bits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +90,11 @@ func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *lab
 // least as good as its sign.
 func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 	ctx := context.Background()
-	for name, src := range sources(150) {
+	for name, src := range Sources(150) {
 		f, l := mustFit(t, src, 20, 8)
-		n, m := f.k.Rows, f.k.Cols
+		n, m := f.K.Rows, f.K.Cols
 		k := mat.NewDense(n, m, nil)
-		for i, v := range f.k.Data {
+		for i, v := range f.K.Data {
 			k.Set(i/m, i%m, float64(v))
 		}
 		lower := mat.NewTriDense(m, mat.Lower, nil)
@@ -173,17 +164,17 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 
 func TestKSHGradient(t *testing.T) {
 	ctx := context.Background()
-	f, _ := mustFit(t, classed(5, 150, 6, 4), 20, 8)
+	f, _ := mustFit(t, Classed(5, 150, 6, 4), 20, 8)
 	a, err := f.start(ctx, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, m := f.k.Rows, f.k.Cols
+	n, m := f.K.Rows, f.K.Cols
 	y, sy, d := make([]float64, n), make([]float64, n), make([]float64, m)
 	g := func(a []float64) float64 { // in double precision all the way
 		for i := range y {
 			y[i] = 0
-			for j, v := range f.k.Row(i) {
+			for j, v := range f.K.Row(i) {
 				y[i] += float64(v) * a[j]
 			}
 		}
@@ -203,7 +194,7 @@ func TestKSHGradient(t *testing.T) {
 		b[j] += h
 		up := g(b)
 		b[j] -= 2 * h
-		if slope := (up - g(b)) / (2 * h); math.Abs(slope-d[j]) > 1e-4*norm(d) {
+		if slope := (up - g(b)) / (2 * h); math.Abs(slope-d[j]) > 1e-4*Norm(d) {
 			t.Errorf("slope %d is %v, by differences %v", j, d[j], slope)
 		}
 	}
@@ -213,24 +204,5 @@ func TestKSHGradient(t *testing.T) {
 	}
 	if after := g(polished); !(after < before) {
 		t.Errorf("g went from %v to %v", before, after)
-	}
-}
-
-func TestMeanDistance(t *testing.T) {
-	ctx := context.Background()
-	x, _ := clusters(1, 90, 5, 3)
-	a := x.Slice(10, 30)
-	want := 0.0
-	for i := range x.Rows {
-		for q := range a.Rows {
-			for j, v := range x.Row(i) {
-				d := float64(v) - float64(a.Row(q)[j])
-				want += d * d / float64(x.Rows*a.Rows)
-			}
-		}
-	}
-	got, err := meanDistance(ctx, x, a)
-	if err != nil || math.Abs(got-want) > 1e-9*want {
-		t.Errorf("mean squared distance %v, want %v, error %v", got, want, err)
 	}
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // labelled is the chosen rows of the data.
-type labelled struct {
+type Labelled struct {
 	*supervision.Data
 	Y affinity.Matrix // of the chosen rows
 }
 
 // labelledRows draws rows from the data: want of them, or all when want is negative or there are no more. Of data
 // with pairs only rows that are in a pair are drawn. It reads nothing.
-func labelledRows(d *supervision.Data, want int, seed uint64) (*labelled, error) {
+func DrawLabelled(d *supervision.Data, want int, seed uint64) (*Labelled, error) {
 	if err := d.Trainable(); err != nil {
 		return nil, err
 	}
@@ -36,13 +36,13 @@ func labelledRows(d *supervision.Data, want int, seed uint64) (*labelled, error)
 		if want < 0 {
 			want = len(rows)
 		}
-		for _, k := range draw(len(rows), want, rand.New(rand.NewPCG(seed, 'L'))) {
+		for _, k := range Draw(len(rows), want, rand.New(rand.NewPCG(seed, 'L'))) {
 			keep[rows[k]] = true
 		}
 		part = used.Only(keep)
 	}
 	y, err := part.Affinity(part.Rows)
-	return &labelled{part, y}, err
+	return &Labelled{part, y}, err
 }
 
 // pairedRows lists the rows that are in a pair, ascending.

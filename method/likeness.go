@@ -17,7 +17,7 @@ import (
 )
 
 // likeness is S_0. Rows of one unit are similar to the same rows, each other included.
-type likeness struct {
+type Likeness struct {
 	unit    []int32 // of each row; nil for pairs
 	units   int
 	start   []int // units similar to unit u: near[start[u]:start[u+1]], u among them; nil for classes, where it is u alone
@@ -29,8 +29,8 @@ type likeness struct {
 // maxNear bounds the lists of similar units: 1 GB.
 const maxNear = 1 << 28
 
-func newLikeness(ctx context.Context, y affinity.Matrix, threads int) (*likeness, error) {
-	s := &likeness{threads: threads}
+func NewLikeness(ctx context.Context, y affinity.Matrix, threads int) (*Likeness, error) {
+	s := &Likeness{threads: threads}
 	switch y := y.(type) {
 	case *affinity.Classes:
 		s.units = y.Units()
@@ -71,7 +71,7 @@ func units(y interface {
 }
 
 // times sets y = S_0 x.
-func (s *likeness) times(ctx context.Context, x, y []float64) error {
+func (s *Likeness) Times(ctx context.Context, x, y []float64) error {
 	const block = 512
 	if s.pairs != nil {
 		return par.Blocks(ctx, s.threads, len(x), block, func(_, lo, hi int) {

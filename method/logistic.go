@@ -30,7 +30,7 @@ import (
 // logistic is f for the columns x.
 type logistic struct {
 	x       *vectors.Columns
-	y       targets
+	y       Targets
 	penalty float64 // λ
 	threads int
 
@@ -48,7 +48,7 @@ const (
 )
 
 // logisticOptions are the options of logistic regression.
-type logisticOptions struct {
+type LogisticOptions struct {
 	Penalty float64 // λ
 	Enough  float64 // the descent ends when the gradient has fallen to this share
 	Steps   int     // of the descent, at most
@@ -56,7 +56,7 @@ type logisticOptions struct {
 }
 
 // fitLogistic learns the scores of y as a map of the values that were quantised.
-func fitLogistic(ctx context.Context, x *vectors.Columns, y targets, o logisticOptions) (*model.Affine, error) {
+func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, o LogisticOptions) (*model.Affine, error) {
 	f, err := newLogistic(ctx, x, y, o.Penalty, o.Threads)
 	if err != nil {
 		return nil, err
@@ -68,10 +68,10 @@ func fitLogistic(ctx context.Context, x *vectors.Columns, y targets, o logisticO
 	return f.affine(w), nil
 }
 
-func newLogistic(ctx context.Context, x *vectors.Columns, y targets, penalty float64, threads int) (*logistic, error) {
+func newLogistic(ctx context.Context, x *vectors.Columns, y Targets, penalty float64, threads int) (*logistic, error) {
 	f := &logistic{
 		x: x, y: y, penalty: penalty, threads: threads,
-		mean: make([]float64, x.Dim()), scale: make([]float64, x.Dim()), score: make([]float32, x.Rows*y.classes),
+		mean: make([]float64, x.Dim()), scale: make([]float64, x.Dim()), score: make([]float32, x.Rows*y.Classes),
 	}
 	err := par.For(ctx, threads, x.Dim(), func(j int) {
 		var sum, squares uint64
@@ -85,12 +85,12 @@ func newLogistic(ctx context.Context, x *vectors.Columns, y targets, penalty flo
 			f.scale[j] = 1 / math.Sqrt(v)
 		}
 	})
-	f.mean32, f.scale32 = singles(f.mean), singles(f.scale)
+	f.mean32, f.scale32 = Float32s(f.mean), Float32s(f.scale)
 	return f, err
 }
 
 // variables is the number of entries of W and b.
-func (f *logistic) variables() int { return (f.x.Dim() + 1) * f.y.classes }
+func (f *logistic) variables() int { return (f.x.Dim() + 1) * f.y.Classes }
 
 // value implements smooth.
 func (f *logistic) value(ctx context.Context, w []float64) (float64, error) {
@@ -102,13 +102,13 @@ func (f *logistic) value(ctx context.Context, w []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	weights := w[:f.x.Dim()*f.y.classes]
+	weights := w[:f.x.Dim()*f.y.Classes]
 	return loss/float64(f.x.Rows) + f.penalty/2*linalg.Dot(weights, weights), nil
 }
 
 // scores sets score = X W' + b.
 func (f *logistic) scores(ctx context.Context) error {
-	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.classes
+	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.Classes
 	f.pack(dim, func(j, c int) float32 { return float32(f.w[c*dim+j]) })
 	return par.Blocks(ctx, f.threads, n, logisticSide, func(_, lo, hi int) {
 		var left gemm.Left
@@ -150,8 +150,8 @@ func (f *logistic) pack(depth int, at func(k, c int) float32) {
 		first := p * logisticDepth
 		k := min(logisticDepth, depth-first)
 		r := &f.factor[p]
-		r.Reset(k, f.y.classes)
-		for c := range f.y.classes {
+		r.Reset(k, f.y.Classes)
+		for c := range f.y.Classes {
 			panel := r.Panel(c / gemm.StripCols)
 			for i := range k {
 				panel[i*gemm.StripCols+c%gemm.StripCols] = at(first+i, c)
@@ -162,7 +162,7 @@ func (f *logistic) pack(depth int, at func(k, c int) float32) {
 
 // add adds the product of left, which has the given number of rows, and part p of the right factor to sum.
 func (f *logistic) add(sum []float64, left *gemm.Left, rows, p int) {
-	classes := f.y.classes
+	classes := f.y.Classes
 	strip := make([]float32, left.StripRows()*gemm.StripCols)
 	for q := range f.factor[p].Panels() {
 		left.Strip(strip, &f.factor[p], q)
@@ -179,20 +179,20 @@ func (f *logistic) add(sum []float64, left *gemm.Left, rows, p int) {
 // residues turns scores into residues and returns the sum of the losses.
 func (f *logistic) residues(ctx context.Context) (float64, error) {
 	const block = 1024
-	classes := f.y.classes
+	classes := f.y.Classes
 	loss := make([]float64, (f.x.Rows+block-1)/block)
 	err := par.Blocks(ctx, f.threads, f.x.Rows, block, func(b, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			s := f.score[i*classes : (i+1)*classes]
-			for _, c := range f.y.row(i) {
+			for _, c := range f.y.Row(i) {
 				loss[b] -= float64(s[c])
 			}
-			if f.y.several {
+			if f.y.Several {
 				loss[b] += sigmoids(s)
 			} else {
 				loss[b] += softmax(s)
 			}
-			for _, c := range f.y.row(i) {
+			for _, c := range f.y.Row(i) {
 				s[c]--
 			}
 		}
@@ -237,7 +237,7 @@ func sigmoids(s []float32) float64 {
 
 // gradient implements smooth.
 func (f *logistic) gradient(ctx context.Context, g []float64) error {
-	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.classes
+	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.Classes
 	f.pack(n, func(i, c int) float32 { return f.score[i*classes+c] })
 	err := par.Blocks(ctx, f.threads, dim, logisticSide, func(_, lo, hi int) {
 		var left gemm.Left
@@ -272,10 +272,10 @@ func (f *logistic) gradient(ctx context.Context, g []float64) error {
 // affine is the scores at w as a map of raw values: a bin is nearly (x - lo) · perUnit, so
 // (bin - mean) scale = (x - (lo + mean / perUnit)) · perUnit · scale.
 func (f *logistic) affine(w []float64) *model.Affine {
-	dim, classes := f.x.Dim(), f.y.classes
+	dim, classes := f.x.Dim(), f.y.Classes
 	a := &model.Affine{
 		Weight: vectors.Matrix{Rows: classes, Cols: dim, Data: make([]float32, classes*dim)},
-		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: singles(w[dim*classes:]),
+		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: Float32s(w[dim*classes:]),
 	}
 	for j := range dim {
 		lo, hi := float64(f.x.Lo[j]), float64(f.x.Hi[j])
@@ -283,6 +283,6 @@ func (f *logistic) affine(w []float64) *model.Affine {
 		a.Mean[j] = float32(lo + f.mean[j]/perUnit)
 		a.Scale[j] = float32(min(perUnit*f.scale[j], math.MaxFloat32))
 	}
-	copy(a.Weight.Data, singles(w[:dim*classes]))
+	copy(a.Weight.Data, Float32s(w[:dim*classes]))
 	return a
 }

@@ -14,7 +14,7 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 	t.Helper()
 	ctx := context.Background()
 	l := mustLabelled(t, src, -1)
-	q, err := l.all.Quantizer(ctx)
+	q, err := l.Data.Quantizer(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, ok := l.targets()
+	y, ok := l.Targets()
 	if !ok {
 		t.Fatal("no targets")
 	}
@@ -35,7 +35,7 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 
 // definition is f(W, b) as it is written, in double precision.
 func (f *logistic) definition(w []float64) float64 {
-	dim, classes := f.x.Dim(), f.y.classes
+	dim, classes := f.x.Dim(), f.y.Classes
 	loss := 0.0
 	for i := range f.x.Rows {
 		s := make([]float64, classes)
@@ -46,14 +46,14 @@ func (f *logistic) definition(w []float64) float64 {
 				s[c] += w[c*dim+j] * (float64(f.x.Column(j)[i]) - f.mean[j]) * f.scale[j]
 			}
 			all += math.Exp(s[c])
-			if f.y.several {
+			if f.y.Several {
 				loss += math.Log(1 + math.Exp(s[c]))
 			}
 		}
-		if !f.y.several {
+		if !f.y.Several {
 			loss += math.Log(all)
 		}
-		for _, c := range f.y.row(i) {
+		for _, c := range f.y.Row(i) {
 			loss -= s[c]
 		}
 	}
@@ -64,7 +64,7 @@ func (f *logistic) definition(w []float64) float64 {
 func TestLogisticEqualsTheDefinition(t *testing.T) {
 	ctx := context.Background()
 	// More rows and columns than one block of each, and more tags than one panel.
-	for name, src := range map[string]vectors.Source{"classes": classed(5, 300, 270, 3), "tags": withTags(5, 120, 20, 12)} {
+	for name, src := range map[string]vectors.Source{"classes": Classed(5, 300, 270, 3), "tags": Tagged(5, 120, 20, 12)} {
 		f := mustLogistic(t, src, 0.05)
 		rng := rand.New(rand.NewPCG(1, 1))
 		w, g := make([]float64, f.variables()), make([]float64, f.variables())
@@ -111,8 +111,8 @@ func TestLogisticEqualsTheDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if norm(last) > 1e-4*norm(first) || steps == 500 {
-			t.Errorf("%s: the slope fell from %v to %v in %d steps", name, norm(first), norm(last), steps)
+		if Norm(last) > 1e-4*Norm(first) || steps == 500 {
+			t.Errorf("%s: the slope fell from %v to %v in %d steps", name, Norm(first), Norm(last), steps)
 		}
 		for range 3 {
 			near := clone(w)

@@ -22,26 +22,21 @@ import (
 )
 
 // LSH draws random hyperplanes.
-type LSH struct {
+type lsh struct {
 	Bits   int    // 0 means 64
 	Seed   uint64 // of the planes
 	Centre bool   // subtract the mean of the training rows first; recommended
 }
 
-// Train implements Method.
-func (m LSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m LSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (m lsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	bits, dim := cmp.Or(m.Bits, 64), x.Dim()
-	if err := checkSize(bits, dim); err != nil {
+	if err := CheckSize(bits, dim); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, bits*dim), Threshold: make([]float32, bits)}
 	if m.Centre {
 		var err error
-		if p.Mean, err = mean(ctx, x); err != nil {
+		if p.Mean, err = Mean(ctx, x); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +46,7 @@ func (m LSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		}
 		rng := rand.New(rand.NewPCG(m.Seed, uint64(b)))
 		for j := range dim {
-			p.Weight[b*dim+j] = gaussian(rng)
+			p.Weight[b*dim+j] = Gaussian(rng)
 		}
 	}
 	return p, nil

@@ -31,7 +31,7 @@ import (
 )
 
 // budgetOptions are the options of the budgeted kernel SVM.
-type budgetOptions struct {
+type BudgetOptions struct {
 	Vectors int     // support vectors of a bit
 	Lambda  float64 // λ; 0 means 0.5 · rows / 1e6
 	Epochs  int     // 0 means 10
@@ -40,7 +40,7 @@ type budgetOptions struct {
 }
 
 // fitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from.
-func fitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, o budgetOptions) (model.Encoder, error) {
+func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, o BudgetOptions) (model.Encoder, error) {
 	x := kernel.Anchors
 	lambda, epochs := cmp.Or(o.Lambda, 0.5*float64(x.Rows)/1e6), cmp.Or(o.Epochs, 10)
 	if !(lambda > 0 && lambda < math.MaxFloat32) || epochs < 1 {
@@ -178,7 +178,7 @@ func mergeMachines(machines []*budgetSVM, kernel *model.Kernel) (model.Encoder, 
 	if a.Rows == 0 { // no bit has two signs
 		a.Rows, a.Data = 1, x.Row(0)
 	}
-	if err := checkSize(len(machines), a.Rows); err != nil {
+	if err := CheckSize(len(machines), a.Rows); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, len(machines)*a.Rows), Threshold: make([]float32, len(machines))}

@@ -38,15 +38,13 @@ import (
 )
 
 // MDSH learns eigenfunctions of single principal components. It keeps the reduced rows in memory.
-type MDSH struct {
+type mdsh struct {
 	Bits    int     // r; 0 means 64
 	Sigma   float64 // σ; 0 means the mean distance of a row to its 50th neighbour, among 1,000
 	Dims    int     // principal components to look at; 0 means 256; never more than the vectors have
 	Seed    uint64  // of the rows that tell σ
 	Threads int     // 0 for all cores
 }
-
-var _ Method = MDSH{}
 
 // mdshBit is what a bit looks at.
 type mdshBit struct {
@@ -68,12 +66,12 @@ const (
 )
 
 // Train implements Method.
-func (m MDSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+func (m mdsh) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
 	e, bits, err := m.fit(ctx, d)
-	made, err := trained(e, err)
 	if err != nil {
 		return nil, err
 	}
+	made := &model.Model{Encoder: e}
 	for _, b := range bits {
 		made.Info.Weights = append(made.Info.Weights, hamming.BitWeight{Group: b.dim, Weight: b.weight})
 	}
@@ -81,15 +79,15 @@ func (m MDSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, err
 }
 
 // fit is Train that returns what each bit looks at.
-func (m MDSH) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
+func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
 	m.Bits, m.Dims = cmp.Or(m.Bits, 64), min(cmp.Or(m.Dims, 256), x.Dim())
 	if m.Dims < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
 		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", m.Dims, m.Sigma)
 	}
-	if err := checkSize(m.Bits, x.Dim()); err != nil {
+	if err := CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, nil, err
 	}
-	front, _, err := principal(ctx, x, m.Dims, m.Seed, m.Threads)
+	front, _, err := Principal(ctx, x, m.Dims, m.Seed, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,12 +142,12 @@ func (m MDSH) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 		c.Column = 0
 		values := vectors.Matrix{Rows: y.Rows, Cols: 1, Data: make([]float32, y.Rows)}
 		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values, vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
-		threshold[k] = kth(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
+		threshold[k] = Kth(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
 		c.Column = place[b.dim]
 		curves.Curves = append(curves.Curves, c)
 	}
 	curves.Cols = used.Weight.Rows
-	return model.Compose(axes(m.Bits, threshold), used, curves), chosen, nil
+	return model.Compose(AxisSigns(m.Bits, threshold), used, curves), chosen, nil
 }
 
 // column copies a column.
@@ -195,7 +193,7 @@ func divides(i, n int) bool {
 
 // neighbourDistance is the default of σ.
 func neighbourDistance(ctx context.Context, y vectors.Matrix, seed uint64, threads int) (float64, error) {
-	sample, err := sampleRows(ctx, y, mdshSample, seed)
+	sample, err := SampleRows(ctx, y, mdshSample, seed)
 	if err != nil {
 		return 0, err
 	}
@@ -205,7 +203,7 @@ func neighbourDistance(ctx context.Context, y vectors.Matrix, seed uint64, threa
 	}
 	sum := 0.0
 	for i := range d.Rows {
-		sum += math.Sqrt(float64(kth(d.Row(i), min(mdshNeighbour, d.Cols-1)))) // the nearest is the row itself
+		sum += math.Sqrt(float64(Kth(d.Row(i), min(mdshNeighbour, d.Cols-1)))) // the nearest is the row itself
 	}
 	return sum / float64(d.Rows), nil
 }
@@ -221,7 +219,7 @@ type eigenfunction struct {
 func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 	n := len(v)
 	bins := min(n/10, mdshBins)
-	lo, hi := kth(v, int(mdshClip*float64(n))), kth(v, n-1-int(mdshClip*float64(n)))
+	lo, hi := Kth(v, int(mdshClip*float64(n))), Kth(v, n-1-int(mdshClip*float64(n)))
 	if bins < 3 || !(lo < hi) || !(sigma > 0) {
 		return nil, nil
 	}
@@ -245,7 +243,7 @@ func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 			l.SetSym(i, j, l.At(i, j)/math.Sqrt(pd[i]*pd[j]))
 		}
 	}
-	values, vectors, err := linalg.Symmetric(l)
+	values, vectors, err := linalg.AllEigenvectors(l)
 	if err != nil || values[0] < mdshResolved {
 		return nil, err
 	}

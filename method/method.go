@@ -102,8 +102,17 @@ func (o Options) describe(name string, m *model.Model, d *supervision.Data) erro
 	return nil
 }
 
-// trained is the model of an encoder.
-func trained(e model.Encoder, err error) (*model.Model, error) {
+// learner is a method of which the model keeps the encoder alone.
+type learner interface {
+	learn(ctx context.Context, d *supervision.Data) (model.Encoder, error)
+}
+
+// plain makes a Method of a learner.
+type plain struct{ learner }
+
+// Train implements Method.
+func (m plain) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	e, err := m.learn(ctx, d)
 	if err != nil {
 		return nil, err
 	}

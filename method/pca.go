@@ -10,7 +10,6 @@
 package method
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -19,26 +18,21 @@ import (
 	"hashgrove/vectors"
 )
 
-// PCA reduces the vectors to their principal components before another method learns from them.
-type PCA struct {
-	Dims    int    // k; 0 means 500; never more than the vectors have
-	Then    Method // learns from what is left
-	Seed    uint64 // of the first vectors of the iteration
-	Threads int    // 0 for all cores
+// pca reduces the vectors to their principal components before another method learns from them.
+type pca struct {
+	dims    int    // k; never more than the vectors have
+	then    Method // learns from what is left
+	seed    uint64 // of the first vectors of the iteration
+	threads int    // 0 for all cores
 }
 
-var _ Method = PCA{}
-
 // Train implements Method.
-func (m PCA) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	if m.Then == nil {
-		panic("method: PCA before no method")
-	}
-	front, y, err := m.Reduce(ctx, d)
+func (m pca) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	front, y, err := Reduce(ctx, d, m.dims, m.seed, m.threads)
 	if err != nil {
 		return nil, err
 	}
-	made, err := m.Then.Train(ctx, d.With(y))
+	made, err := m.then.Train(ctx, d.With(y))
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +40,16 @@ func (m PCA) Train(ctx context.Context, d *supervision.Data) (*model.Model, erro
 	return made, nil
 }
 
-// Reduce returns the map to principal components and the reduced rows, in memory, with all that the source tells of them.
-// It is for trainers that are no Method: what they make of the reduced rows goes behind the map with model.Compose.
-func (m PCA) Reduce(ctx context.Context, x vectors.Source) (*model.Affine, vectors.Source, error) {
-	dims := cmp.Or(m.Dims, 500)
+// Reduce returns the map to the given number of principal components (no more than there are dimensions), and the
+// reduced rows in memory with all that the source says of them. An encoder of the reduced rows becomes one of the rows
+// themselves by model.Compose.
+func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64, threads int) (*model.Affine, vectors.Table, error) {
 	if dims < 1 {
-		return nil, nil, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
+		return nil, vectors.Table{}, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
 	}
-	front, variances, err := principal(ctx, x, min(dims, x.Dim()), m.Seed, m.Threads)
+	front, variances, err := Principal(ctx, x, min(dims, x.Dim()), seed, threads)
 	if err != nil {
-		return nil, nil, err
+		return nil, vectors.Table{}, err
 	}
 	// Where the rows do not span all components, the rest hold the rounding of single precision: methods that scale columns
 	// must not take it for something to learn from.
@@ -64,6 +58,6 @@ func (m PCA) Reduce(ctx context.Context, x vectors.Source) (*model.Affine, vecto
 			clear(front.Weight.Row(i))
 		}
 	}
-	y, err := vectors.Read(ctx, model.Through(x, m.Threads, front))
+	y, err := vectors.Read(ctx, model.Through(x, threads, front))
 	return front, y, err
 }

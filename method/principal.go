@@ -11,35 +11,35 @@ import (
 )
 
 // smallSide is the greatest number of dimensions whose covariance is formed.
-const smallSide = 512
+const SmallSide = 512
 
 // principal returns the map to the first k principal components, and their variances.
-func principal(ctx context.Context, x vectors.Source, k int, seed uint64, threads int) (*model.Affine, []float64, error) {
+func Principal(ctx context.Context, x vectors.Source, k int, seed uint64, threads int) (*model.Affine, []float64, error) {
 	d := x.Dim()
-	if err := checkSize(max(k, 1), d); err != nil {
+	if err := CheckSize(max(k, 1), d); err != nil {
 		return nil, nil, err
 	}
-	centre, err := mean(ctx, x)
+	centre, err := Mean(ctx, x)
 	if err != nil {
 		return nil, nil, err
 	}
 	var values []float64
 	var basis *mat.Dense
-	if d <= smallSide {
+	if d <= SmallSide {
 		c, _, err := linalg.Covariance(ctx, x, centre, threads)
 		if err != nil {
 			return nil, nil, err
 		}
-		if values, basis, err = linalg.Symmetric(c); err != nil {
+		if values, basis, err = linalg.AllEigenvectors(c); err != nil {
 			return nil, nil, err
 		}
 	} else {
-		rows, err := countRows(ctx, x)
+		rows, err := CountRows(ctx, x)
 		if err != nil {
 			return nil, nil, err
 		}
 		// Single precision carries no finer tolerance, and components a little mixed with their neighbours serve as well.
-		e, err := linalg.Top(ctx, d, k, linalg.CovarianceProduct(x, centre, rows, threads),
+		e, err := linalg.TopEigenvectors(ctx, d, k, linalg.CovarianceProduct(x, centre, rows, threads),
 			linalg.TopOptions{Tolerance: 1e-4, Products: 8*k + 400, Seed: seed, Threads: threads})
 		if err != nil {
 			return nil, nil, err

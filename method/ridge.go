@@ -109,7 +109,7 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 		if hi == n {
 			break
 		}
-		below := gemm.Of(n-hi, hi-lo, r.scratch)
+		below := gemm.RowMajor(n-hi, hi-lo, r.scratch)
 		if err := gemm.Mul(ctx, r.threads, below, r.part(hi, n, lo, hi), inverse.T()); err != nil {
 			return false, err
 		}
@@ -123,7 +123,7 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 // block is the inverse of the diagonal block from row lo on.
 func (r *ridge) block(lo int) gemm.View {
 	w := min(ridgePanel, r.a.Rows-lo)
-	return gemm.Of(w, w, r.inverse[lo*ridgePanel:])
+	return gemm.RowMajor(w, w, r.inverse[lo*ridgePanel:])
 }
 
 // subtract sets c -= a b, or only its lower triangle.
@@ -131,7 +131,7 @@ func (r *ridge) subtract(ctx context.Context, c, a, b gemm.View, lower bool) err
 	if len(r.scratch) < c.Rows*c.Cols {
 		r.scratch = make([]float32, c.Rows*c.Cols)
 	}
-	product := gemm.Of(c.Rows, c.Cols, r.scratch)
+	product := gemm.RowMajor(c.Rows, c.Cols, r.scratch)
 	if err := gemm.Mul(ctx, r.threads, product, a, b); err != nil {
 		return err
 	}
@@ -192,10 +192,10 @@ func (r *ridge) small(lo, hi int, inverse gemm.View) bool {
 // solve overwrites B by Z.
 func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 	n := r.a.Rows
-	rows := func(lo, hi int) gemm.View { return viewOf(b.Slice(lo, hi)) }
+	rows := func(lo, hi int) gemm.View { return View(b.Slice(lo, hi)) }
 	apply := func(lo, hi int, inverse gemm.View) error {
 		copied := append([]float32(nil), b.Slice(lo, hi).Data...)
-		return gemm.Mul(ctx, r.threads, rows(lo, hi), inverse, gemm.Of(hi-lo, b.Cols, copied))
+		return gemm.Mul(ctx, r.threads, rows(lo, hi), inverse, gemm.RowMajor(hi-lo, b.Cols, copied))
 	}
 	for lo := 0; lo < n; lo += ridgePanel {
 		hi := min(lo+ridgePanel, n)

@@ -13,7 +13,7 @@ import (
 
 // rotateToCorners is ITQ of an embedding V, of at most as many columns as bits: it returns the first rows of R, as many as
 // V has columns, and the loss Q of every step. Where V has fewer columns than there are bits the missing ones are zeros.
-func rotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64, threads int) (*mat.Dense, []float64, error) {
+func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	if v.Cols > bits || steps < 1 {
 		panic("method: a rotation of more columns than bits, or in no steps")
 	}
@@ -30,12 +30,12 @@ func rotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 				r32[i*bits+j] = float32(r.At(i, j))
 			}
 		}
-		right := gemm.PackRight(gemm.Of(k, bits, r32))
+		right := gemm.PackRight(gemm.RowMajor(k, bits, r32))
 		err := par.Blocks(ctx, threads, v.Rows, block, func(n, lo, hi int) {
 			b := make([]float32, (hi-lo)*bits)
-			x := gemm.Of(hi-lo, k, v.Slice(lo, hi).Data)
+			x := gemm.RowMajor(hi-lo, k, v.Slice(lo, hi).Data)
 			// One thread, and a context that never ends: no error.
-			_ = gemm.MulRight(context.Background(), 1, gemm.Of(hi-lo, bits, b), x, right)
+			_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, bits, b), x, right)
 			loss := 0.0
 			for i, y := range b {
 				b[i] = 1
@@ -45,7 +45,7 @@ func rotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 				loss += float64(b[i]-y) * float64(b[i]-y)
 			}
 			losses[n] = loss
-			_ = gemm.Mul(context.Background(), 1, gemm.Of(k, bits, parts[n*k*bits:]), x.T(), gemm.Of(hi-lo, bits, b))
+			_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(k, bits, parts[n*k*bits:]), x.T(), gemm.RowMajor(hi-lo, bits, b))
 		})
 		if err != nil {
 			return nil, nil, err
@@ -69,7 +69,7 @@ func rotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 }
 
 // rotated returns the rows of R' P: the weights of the bits when P maps to the embedding that R rotates.
-func rotated(r *mat.Dense, p vectors.Matrix) []float32 {
+func RotatedRows(r *mat.Dense, p vectors.Matrix) []float32 {
 	_, bits := r.Dims()
 	w := make([]float32, bits*p.Cols)
 	sum := make([]float64, p.Cols)

@@ -15,11 +15,11 @@ import (
 )
 
 // maxValues bounds the values that a method keeps in memory: 4 GB of float32.
-const maxValues = 1 << 30
+const MaxValues = 1 << 30
 
 // rowsOf reads a source of the given number of rows into memory.
-func rowsOf(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, error) {
-	if int64(rows)*int64(x.Dim()) > maxValues {
+func ReadRows(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, error) {
+	if int64(rows)*int64(x.Dim()) > MaxValues {
 		return vectors.Matrix{}, fmt.Errorf("%d rows of %d values do not fit into memory: learn from fewer rows", rows, x.Dim())
 	}
 	m := vectors.Matrix{Rows: rows, Cols: x.Dim(), Data: make([]float32, 0, rows*x.Dim())}
@@ -39,7 +39,7 @@ func rowsOf(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, er
 }
 
 // draw returns want different numbers below n, or all when there are no more, in the order they are drawn.
-func draw(n, want int, rng *rand.Rand) []int {
+func Draw(n, want int, rng *rand.Rand) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i
@@ -54,8 +54,8 @@ func draw(n, want int, rng *rand.Rand) []int {
 
 // sampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the source
 // once for their number and once for the rows.
-func sampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (vectors.Matrix, error) {
-	n, err := countRows(ctx, x)
+func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (vectors.Matrix, error) {
+	n, err := CountRows(ctx, x)
 	if err != nil {
 		return vectors.Matrix{}, err
 	}
@@ -63,17 +63,17 @@ func sampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (v
 		return vectors.Matrix{}, errors.New("there are no rows to learn from")
 	}
 	if want >= n {
-		return rowsOf(ctx, x, n)
+		return ReadRows(ctx, x, n)
 	}
 	keep := make([]bool, n)
-	for _, i := range draw(n, want, rand.New(rand.NewPCG(seed, 'S'))) {
+	for _, i := range Draw(n, want, rand.New(rand.NewPCG(seed, 'S'))) {
 		keep[i] = true
 	}
-	return rowsOf(ctx, vectors.Select(x, keep), want)
+	return ReadRows(ctx, vectors.Select(x, keep), want)
 }
 
 // countRows reads a source for the number of its rows.
-func countRows(ctx context.Context, x vectors.Source) (int, error) {
+func CountRows(ctx context.Context, x vectors.Source) (int, error) {
 	switch m := x.(type) {
 	case vectors.Matrix:
 		return m.Rows, nil
@@ -93,8 +93,8 @@ func countRows(ctx context.Context, x vectors.Source) (int, error) {
 }
 
 // featuresOf reads a source of the given number of rows through a map.
-func featuresOf(ctx context.Context, x vectors.Source, rows, threads int, m model.Map) (vectors.Matrix, error) {
-	if rows > maxValues/m.Out() {
+func ReadThrough(ctx context.Context, x vectors.Source, rows, threads int, m model.Map) (vectors.Matrix, error) {
+	if rows > MaxValues/m.Out() {
 		return vectors.Matrix{}, fmt.Errorf("%d features of %d rows do not fit into memory: learn from fewer rows or with fewer anchors", m.Out(), rows)
 	}
 	out := vectors.Matrix{Rows: rows, Cols: m.Out(), Data: make([]float32, rows*m.Out())}

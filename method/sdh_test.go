@@ -15,7 +15,7 @@ func (d *discrete) regressionLoss(delta float64) float64 {
 	for i := range d.b.Rows {
 		for l, b := range d.b.Row(i) {
 			f := d.bias[l]
-			for q, k := range d.k.Row(i) {
+			for q, k := range d.K.Row(i) {
 				f += float64(k) * float64(d.p.Row(q)[l])
 			}
 			loss += d.nu * (float64(b) - f) * (float64(b) - f)
@@ -29,8 +29,8 @@ func (d *discrete) regressionLoss(delta float64) float64 {
 
 // onehot is Y.
 func (d *discrete) onehot(i int) []float64 {
-	y := make([]float64, d.y.classes)
-	for _, c := range d.y.row(i) {
+	y := make([]float64, d.y.Classes)
+	for _, c := range d.y.Row(i) {
 		y[c] = 1
 	}
 	return y
@@ -67,11 +67,11 @@ func (d *discrete) generateLoss(w []float64) float64 {
 	return loss
 }
 
-func mustDiscrete(t *testing.T, src vectors.Source, m SDH) *discrete {
+func mustDiscrete(t *testing.T, src vectors.Source, m sdh) *discrete {
 	t.Helper()
 	ctx := context.Background()
 	f, l := mustFit(t, src, m.Anchors, m.Bits)
-	y, ok := l.targets()
+	y, ok := l.Targets()
 	if !ok {
 		t.Fatal("no targets")
 	}
@@ -85,9 +85,9 @@ func mustDiscrete(t *testing.T, src vectors.Source, m SDH) *discrete {
 // Every half step minimises over its variables, so neither objective ever rises; and W and P are where the slope is zero.
 func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	ctx := context.Background()
-	for name, src := range map[string]vectors.Source{"classes": classed(5, 150, 6, 4), "tags": withTags(5, 150, 6, 4)} {
+	for name, src := range map[string]vectors.Source{"classes": Classed(5, 150, 6, 4), "tags": Tagged(5, 150, 6, 4)} {
 		for _, fast := range []bool{false, true} {
-			m := SDH{Bits: 12, Anchors: 15, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
+			m := sdh{Bits: 12, Anchors: 15, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
 			d := mustDiscrete(t, src, m)
 			loss, fit, step := d.classifyLoss, d.classifier, func() error { return d.classify(ctx, 10) }
 			if fast {
@@ -139,7 +139,7 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 func TestDiscreteCodesAreLocallyBest(t *testing.T) {
 	ctx := context.Background()
 	for _, fast := range []bool{false, true} {
-		d := mustDiscrete(t, classed(5, 60, 6, 4), SDH{Bits: 8, Anchors: 15, Nu: 0.3})
+		d := mustDiscrete(t, Classed(5, 60, 6, 4), sdh{Bits: 8, Anchors: 15, Nu: 0.3})
 		if err := d.regress(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -13,24 +13,19 @@ import (
 )
 
 // Sign takes the sign of every column.
-type Sign struct {
+type sign struct {
 	Uncentred bool // compare with 0 instead of the mean of the training rows
 }
 
-// Train implements Method.
-func (m Sign) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m Sign) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (m sign) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	dim := x.Dim()
-	if err := checkSize(dim, dim); err != nil {
+	if err := CheckSize(dim, dim); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, dim*dim), Threshold: make([]float32, dim)}
 	if !m.Uncentred {
 		var err error
-		if p.Mean, err = mean(ctx, x); err != nil {
+		if p.Mean, err = Mean(ctx, x); err != nil {
 			return nil, err
 		}
 	}

@@ -19,20 +19,20 @@ import (
 const crossRows = 32
 
 // cross returns X'Y in double precision, row after row, for matrices with equally many rows.
-func cross(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, error) {
+func Cross(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, error) {
 	if x.Rows != y.Rows {
 		panic("method: the product of matrices with different numbers of rows")
 	}
 	const side = 60 // rows of the result in one turn, which stay in the cache
 	sum := make([]float64, x.Cols*y.Cols)
 	err := par.Blocks(ctx, threads, x.Cols, side, func(_, from, to int) {
-		part := gemm.Of(to-from, y.Cols, make([]float32, (to-from)*y.Cols))
+		part := gemm.RowMajor(to-from, y.Cols, make([]float32, (to-from)*y.Cols))
 		sum := sum[from*y.Cols : to*y.Cols]
 		for lo := 0; lo < x.Rows && ctx.Err() == nil; lo += crossRows {
 			hi := min(lo+crossRows, x.Rows)
 			left := gemm.View{Rows: to - from, Cols: hi - lo, RowStep: 1, ColStep: x.Cols, Data: x.Data[lo*x.Cols+from:]}
 			// One thread, and a context that never ends: no error.
-			_ = gemm.Mul(context.Background(), 1, part, left, viewOf(y.Slice(lo, hi)))
+			_ = gemm.Mul(context.Background(), 1, part, left, View(y.Slice(lo, hi)))
 			for i, v := range part.Data {
 				sum[i] += float64(v)
 			}
@@ -45,7 +45,7 @@ func cross(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, er
 }
 
 // singles rounds to single precision.
-func singles(x []float64) []float32 {
+func Float32s(x []float64) []float32 {
 	out := make([]float32, len(x))
 	for i, v := range x {
 		out[i] = float32(v)
@@ -54,12 +54,12 @@ func singles(x []float64) []float32 {
 }
 
 // viewOf is a matrix as package gemm takes it.
-func viewOf(x vectors.Matrix) gemm.View { return gemm.Of(x.Rows, x.Cols, x.Data) }
+func View(x vectors.Matrix) gemm.View { return gemm.RowMajor(x.Rows, x.Cols, x.Data) }
 
 func vector32(x []float32) blas32.Vector { return blas32.Vector{N: len(x), Inc: 1, Data: x} }
 
 // dot32 is the product of two vectors, summed in double precision.
-func dot32(a, b []float32) float64 {
+func Dot32(a, b []float32) float64 {
 	sum := 0.0
 	for i, v := range a {
 		sum += float64(v) * float64(b[i])
@@ -67,10 +67,10 @@ func dot32(a, b []float32) float64 {
 	return sum
 }
 
-func norm(x []float64) float64 { return math.Sqrt(linalg.Dot(x, x)) }
+func Norm(x []float64) float64 { return math.Sqrt(linalg.Dot(x, x)) }
 
 // kth returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
-func kth(v []float32, k int) float32 {
+func Kth(v []float32, k int) float32 {
 	lo, hi := 0, len(v)-1
 	for lo < hi {
 		pivot := v[lo+(hi-lo)/2]

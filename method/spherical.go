@@ -33,7 +33,7 @@ import (
 )
 
 // Spherical learns spheres. It keeps the sample in memory.
-type Spherical struct {
+type spherical struct {
 	Bits    int    // r; 0 means 64
 	Rows    int    // N, to learn from, at most, drawn at random; 0 means 20,000
 	Steps   int    // turns at most; 0 means 100
@@ -41,25 +41,18 @@ type Spherical struct {
 	Threads int    // 0 for all cores
 }
 
-var _ Method = Spherical{}
-
 // When the overlaps are good: their mean distance from N/4 and their standard deviation, as shares of N/4.
 const overlapMean, overlapSpread = 0.10, 0.15
 
-// Train implements Method.
-func (m Spherical) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m Spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m.Bits, m.Rows, m.Steps = cmp.Or(m.Bits, 64), cmp.Or(m.Rows, 20_000), cmp.Or(m.Steps, 100)
 	if m.Rows < 1 || m.Steps < 1 {
 		return nil, fmt.Errorf("spheres from %d rows in %d steps: give positive numbers", m.Rows, m.Steps)
 	}
-	if err := checkSize(m.Bits, x.Dim()); err != nil {
+	if err := CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, err
 	}
-	sample, err := sampleRows(ctx, x, m.Rows, m.Seed)
+	sample, err := SampleRows(ctx, x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +66,7 @@ func (m Spherical) learn(ctx context.Context, x *supervision.Data) (model.Encode
 		}
 		s.push()
 	}
-	p := axes(m.Bits, make([]float32, m.Bits))
+	p := AxisSigns(m.Bits, make([]float32, m.Bits))
 	for k, square := range s.radius { // [-|x - p|^2 >= -r^2]
 		p.Weight[k*m.Bits+k], p.Threshold[k] = -1, -square
 	}
@@ -122,7 +115,7 @@ func (s *spheres) measure(ctx context.Context) error {
 		for i := range column {
 			column[i] = d.Data[i*r+k]
 		}
-		s.radius[k] = kth(slices.Clone(column), max(n/2-1, 0))
+		s.radius[k] = Kth(slices.Clone(column), max(n/2-1, 0))
 		clear(s.inside[k])
 		for i, v := range column {
 			if v <= s.radius[k] {

@@ -38,7 +38,7 @@ import (
 
 // SPLH learns sequential projections from all rows, and classes, tags or pairs of some. It keeps the labelled rows in memory with 4
 // bytes for each two of them; of vectors with more than 1024 dimensions also all rows, or 1 GB of them drawn at random.
-type SPLH struct {
+type splh struct {
 	Bits     int     // 0 means 64
 	Seed     uint64  // of the rows
 	Eta      float64 // η; 0 means 0.2
@@ -53,31 +53,26 @@ const splhSide = 1024
 // maxLabelled bounds S: 1 GB.
 const maxLabelled = 1 << 14
 
-// Train implements Method.
-func (m SPLH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m SPLH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
+func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Eta = cmp.Or(m.Eta, 0.2)
 	m.Step = cmp.Or(m.Step, 0.05)
 	m.Labelled = cmp.Or(m.Labelled, 2000)
 	d := src.Dim()
-	if err := checkSize(m.Bits, d); err != nil {
+	if err := CheckSize(m.Bits, d); err != nil {
 		return nil, err
 	}
 	if !(m.Eta > 0 && m.Eta <= 1e6) || !(m.Step > 0 && m.Step <= 1e6) {
 		return nil, fmt.Errorf("a weight of the labels of %v and a step of %v: give positive numbers up to 1e6", m.Eta, m.Step)
 	}
-	l, err := labelledRows(src, m.Labelled, m.Seed)
+	l, err := DrawLabelled(src, m.Labelled, m.Seed)
 	if err != nil {
 		return nil, err
 	}
 	if l.Rows > maxLabelled {
 		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.Rows, maxLabelled)
 	}
-	standard, err := evened(ctx, src)
+	standard, err := StandardiseColumns(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +80,7 @@ func (m SPLH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 	if err := f.unlabelled(ctx, model.Through(src, m.Threads, standard), m.Seed); err != nil {
 		return nil, err
 	}
-	xl, err := featuresOf(ctx, l.Source, l.Rows, m.Threads, standard)
+	xl, err := ReadThrough(ctx, l.Source, l.Rows, m.Threads, standard)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +97,7 @@ func (m SPLH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 			p.Weight = append(p.Weight, float32(v*float64(standard.Scale[j])))
 		}
 	}
-	return whole(p)
+	return Checked(p)
 }
 
 // splhFit is the state of the loop over bits. Where the rows have few dimensions M is formed, else only multiplied with.
@@ -121,7 +116,7 @@ func (f *splhFit) unlabelled(ctx context.Context, src vectors.Source, seed uint6
 	if d := src.Dim(); d <= splhSide {
 		f.c, _, err = linalg.Covariance(ctx, src, nil, f.threads)
 	} else {
-		f.x, err = sampleRows(ctx, src, maxWeights/d, seed)
+		f.x, err = SampleRows(ctx, src, MaxWeights/d, seed)
 	}
 	return err
 }
@@ -149,11 +144,11 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		times = linalg.Matrix(m, f.threads)
+		times = linalg.MatrixProduct(m, f.threads)
 	}
 	// Sixteen vectors at a time cost the matrix product hardly more than one, and single precision carries no finer tolerance.
 	d := f.xl.Cols
-	e, err := linalg.Top(ctx, d, 1, times, linalg.TopOptions{Tolerance: 1e-4, Block: 16, Products: 2000, Seed: seed, Threads: f.threads})
+	e, err := linalg.TopEigenvectors(ctx, d, 1, times, linalg.TopOptions{Tolerance: 1e-4, Block: 16, Products: 2000, Seed: seed, Threads: f.threads})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +158,7 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 		f.deflate(w)
 	}
 	p := make([]float32, f.xl.Rows)
-	if err := gemm.Mul(ctx, f.threads, gemm.Of(len(p), 1, p), viewOf(f.xl), gemm.Of(d, 1, singles(w))); err != nil {
+	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(len(p), 1, p), View(f.xl), gemm.RowMajor(d, 1, Float32s(w))); err != nil {
 		return nil, err
 	}
 	square := 0.0
@@ -189,12 +184,12 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 // form forms M. The products of the labelled rows are in single precision.
 func (f *splhFit) form(ctx context.Context) (*mat.SymDense, error) {
 	d := f.xl.Cols
-	sxl := gemm.Of(f.xl.Rows, d, make([]float32, len(f.xl.Data)))
-	if err := gemm.Mul(ctx, f.threads, sxl, viewOf(f.s), viewOf(f.xl)); err != nil {
+	sxl := gemm.RowMajor(f.xl.Rows, d, make([]float32, len(f.xl.Data)))
+	if err := gemm.Mul(ctx, f.threads, sxl, View(f.s), View(f.xl)); err != nil {
 		return nil, err
 	}
 	part := make([]float32, d*d)
-	if err := gemm.Mul(ctx, f.threads, gemm.Of(d, d, part), viewOf(f.xl).T(), sxl); err != nil {
+	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(d, d, part), View(f.xl).T(), sxl); err != nil {
 		return nil, err
 	}
 	m := mat.NewSymDense(d, nil)
@@ -222,18 +217,18 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 	plain, deflated := make([]float32, 0, k*d), make([]float32, 0, k*d)
 	for r := range k {
 		row := slices.Clone(v.RawRowView(r))
-		plain = append(plain, singles(row)...)
+		plain = append(plain, Float32s(row)...)
 		// The rows are X (I - w_1 w_1') (I - w_2 w_2') ... : the last projection meets v first.
 		for b := len(f.w) - 1; b >= 0; b-- {
 			linalg.Axpy(-linalg.Dot(f.w[b], row), f.w[b], row)
 		}
-		deflated = append(deflated, singles(row)...)
+		deflated = append(deflated, Float32s(row)...)
 	}
-	all, err := f.around(ctx, f.x, nil, gemm.Of(k, d, deflated))
+	all, err := f.around(ctx, f.x, nil, gemm.RowMajor(k, d, deflated))
 	if err != nil {
 		return err
 	}
-	labels, err := f.around(ctx, f.xl, &f.s, gemm.Of(k, d, plain))
+	labels, err := f.around(ctx, f.xl, &f.s, gemm.RowMajor(k, d, plain))
 	if err != nil {
 		return err
 	}
@@ -253,17 +248,17 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 
 // around returns X'SX v', or X'X v' without S, with a column for each row of v.
 func (f *splhFit) around(ctx context.Context, x vectors.Matrix, s *vectors.Matrix, v gemm.View) ([]float32, error) {
-	xv := gemm.Of(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
-	if err := gemm.Mul(ctx, f.threads, xv, viewOf(x), v.T()); err != nil {
+	xv := gemm.RowMajor(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
+	if err := gemm.Mul(ctx, f.threads, xv, View(x), v.T()); err != nil {
 		return nil, err
 	}
 	if s != nil {
-		sxv := gemm.Of(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
-		if err := gemm.Mul(ctx, f.threads, sxv, viewOf(*s), xv); err != nil {
+		sxv := gemm.RowMajor(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
+		if err := gemm.Mul(ctx, f.threads, sxv, View(*s), xv); err != nil {
 			return nil, err
 		}
 		xv = sxv
 	}
 	out := make([]float32, x.Cols*v.Rows)
-	return out, gemm.Mul(ctx, f.threads, gemm.Of(x.Cols, v.Rows, out), viewOf(x).T(), xv)
+	return out, gemm.Mul(ctx, f.threads, gemm.RowMajor(x.Cols, v.Rows, out), View(x).T(), xv)
 }

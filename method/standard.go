@@ -12,7 +12,7 @@ import (
 )
 
 // mean returns the mean of every column, summed in the order of the rows.
-func mean(ctx context.Context, x vectors.Source) ([]float32, error) {
+func Mean(ctx context.Context, x vectors.Source) ([]float32, error) {
 	sum := make([]float64, x.Dim())
 	rows := 0
 	for c, err := range x.Chunks(ctx) {
@@ -75,7 +75,7 @@ func spread(ctx context.Context, x vectors.Source) (mean []float64, square float
 }
 
 // standardised is the map that subtracts the mean of the rows from each, and gives what is left the mean squared length.
-func standardised(ctx context.Context, x vectors.Source, square float64) (*model.Affine, error) {
+func Standardise(ctx context.Context, x vectors.Source, square float64) (*model.Affine, error) {
 	mean, have, err := spread(ctx, x)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func standardised(ctx context.Context, x vectors.Source, square float64) (*model
 
 // evened is the map that subtracts the mean of the rows from each and gives all columns the same variance, and the rows a mean
 // squared length of 1. Columns that never change become 0.
-func evened(ctx context.Context, x vectors.Source) (*model.Affine, error) {
+func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, error) {
 	mean, variance, err := moments(ctx, x)
 	if err != nil {
 		return nil, err
@@ -117,14 +117,14 @@ func evened(ctx context.Context, x vectors.Source) (*model.Affine, error) {
 
 // scaled is the map (x - mean) scale, column by column.
 func scaled(mean []float64, scale []float32) (*model.Affine, error) {
-	m := &model.Affine{Weight: vectors.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: singles(mean), Scale: scale}
+	m := &model.Affine{Weight: vectors.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: Float32s(mean), Scale: scale}
 	return m, m.Check()
 }
 
 var errNothing = errors.New("all rows are equal: there is nothing to learn from them")
 
 // centreRows subtracts the mean of the rows from each and returns it.
-func centreRows(x vectors.Matrix) []float32 {
+func CentreRows(x vectors.Matrix) []float32 {
 	mean := x.Mean()
 	for i := range x.Rows {
 		row := x.Row(i)
@@ -136,7 +136,7 @@ func centreRows(x vectors.Matrix) []float32 {
 }
 
 // unitLength scales a row to length 1; zero stays zero.
-func unitLength(row []float32) {
+func ScaleToUnit(row []float32) {
 	sum := 0.0
 	for _, v := range row {
 		sum += float64(v) * float64(v)

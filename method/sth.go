@@ -32,7 +32,7 @@ import (
 
 // STH learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single precision while
 // it looks for neighbours, and then as bytes.
-type STH struct {
+type sth struct {
 	Bits       int     // r; 0 means 64
 	Seed       uint64  // of the rows and the first vectors
 	Neighbours int     // k; 0 means 25
@@ -42,23 +42,18 @@ type STH struct {
 	Threads    int     // 0 for all cores
 }
 
-// Train implements Method.
-func (m STH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m STH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
+func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Neighbours = cmp.Or(m.Neighbours, 25)
 	m.Rows = cmp.Or(m.Rows, 5000)
 	m.C = cmp.Or(m.C, 1)
-	if err := checkSize(m.Bits, src.Dim()); err != nil {
+	if err := CheckSize(m.Bits, src.Dim()); err != nil {
 		return nil, err
 	}
 	if m.Neighbours < 1 {
 		return nil, fmt.Errorf("%d neighbours: give a positive number", m.Neighbours)
 	}
-	l, err := labelledRows(src, m.Rows, m.Seed)
+	l, err := DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +67,7 @@ func (m STH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	var maps []model.Map
 	seen := l.Source
 	if m.Anchors != 0 {
-		kernel, err := gaussianKernel(ctx, l.Source, l.Rows, kernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
+		kernel, err := GaussianKernel(ctx, l.Source, l.Rows, KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
@@ -107,19 +102,19 @@ func (m STH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 }
 
 // bits returns z, a row for each bit.
-func (m STH) bits(ctx context.Context, l *labelled) ([][]int8, error) {
-	x, err := rowsOf(ctx, l.Source, l.Rows)
+func (m sth) bits(ctx context.Context, l *Labelled) ([][]int8, error) {
+	x, err := ReadRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
 	for i := range x.Rows {
-		unitLength(x.Row(i))
+		ScaleToUnit(x.Row(i))
 	}
-	g, err := similarNeighbours(ctx, x, l.Y, m.Neighbours, m.Threads)
+	g, err := SimilarNeighbours(ctx, x, l.Y, m.Neighbours, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := g.smoothest(ctx, m.Bits, m.Seed, m.Threads)
+	v, _, err := g.Smoothest(ctx, m.Bits, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package method
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"hashgrove/model"
@@ -10,8 +11,8 @@ import (
 
 // The first bits part whole classes: the graph has no link between them.
 func TestSTHFirstBitsPartClasses(t *testing.T) {
-	x, class := clusters(1, 400, 12, 5)
-	m := STH{Bits: 8, Neighbours: 10, Threads: 2}
+	x, class := ClusterMatrix(1, 400, 12, 5)
+	m := sth{Bits: 8, Neighbours: 10, Threads: 2}
 	src := vectors.WithLabels(x, labelsOf(class))
 	l, err := labelledFrom(src, -1, 1)
 	if err != nil {
@@ -55,6 +56,24 @@ func TestSTHFirstBitsPartClasses(t *testing.T) {
 		}
 		if wrong > 4*400/50 {
 			t.Errorf("%d anchors: %d of 1600 bits are not learned", anchors, wrong)
+		}
+	}
+}
+
+func TestAboveMedian(t *testing.T) {
+	for _, c := range []struct {
+		v    []float64
+		want []int8
+	}{
+		{[]float64{3, 1, 2, 4}, []int8{1, -1, -1, 1}},
+		{[]float64{1, 2, 3}, []int8{-1, -1, 1}},
+		{[]float64{5, 5, 5, 1}, []int8{1, 1, 1, -1}},
+		{[]float64{1, 1, 1, 5}, []int8{-1, -1, -1, 1}},
+		{[]float64{1, 1 + 1e-9, 1 - 1e-9, 2, 2 + 1e-9, 0}, []int8{-1, -1, -1, 1, 1, -1}},
+		{[]float64{0, 0}, []int8{-1, -1}},
+	} {
+		if got := aboveMedian(c.v); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v instead of %v", c.v, got, c.want)
 		}
 	}
 }

@@ -37,12 +37,12 @@ import (
 
 // TSH learns in two steps from classes, tags or pairs. It keeps a byte for each value of the rows; with kernels also 4 bytes
 // for each row and anchor.
-type TSH struct {
+type tsh struct {
 	Bits       int              // 0 means 64
 	Seed       uint64           // of everything that is drawn
 	Inference  inference.Method // of Step 1; "" means spectral
 	Loss       inference.Loss   // "" means KSH
-	Learner    TSHLearner       // of Step 2; "" means linear
+	Learner    tshLearner       // of Step 2; "" means linear
 	Order      fasthash.Order   // "" means that of TSH
 	Similar    int              // similar rows drawn for each row (released code: 100); 0: all pairs count
 	Dissimilar int              // dissimilar rows drawn for each row (released code: 100); both or neither
@@ -56,68 +56,61 @@ type TSH struct {
 	Threads    int              // 0 for all cores
 }
 
-var _ Method = TSH{}
-
 // TSHLearner names what Step 2 fits.
-type TSHLearner string
+type tshLearner string
 
 // The learners of TSH.
 const (
-	TSHLinear   TSHLearner = "linear"
-	TSHKernel   TSHLearner = "kernel"
-	TSHBudgeted TSHLearner = "budgeted"
-	TSHTrees    TSHLearner = "trees"
+	tshLinear   tshLearner = "linear"
+	tshKernel   tshLearner = "kernel"
+	tshBudgeted tshLearner = "budgeted"
+	tshTrees    tshLearner = "trees"
 )
 
 // tsh is TSH with the given learner and the common options.
-func (o Options) tsh(learner TSHLearner) TSH {
-	return TSH{
+func (o Options) tsh(learner tshLearner) tsh {
+	return tsh{
 		Bits: o.Bits, Seed: o.Seed, Learner: learner, Rows: o.Rows, Anchors: o.Anchors, Threads: o.Threads,
 	}
 }
 
 // withDefaults fills in the defaults and refuses what cannot be.
-func (m TSH) withDefaults() (TSH, error) {
+func (m tsh) withDefaults() (tsh, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Inference = cmp.Or(m.Inference, inference.Spectral)
-	m.Learner = cmp.Or(m.Learner, TSHLinear)
+	m.Learner = cmp.Or(m.Learner, tshLinear)
 	m.Order = cmp.Or(m.Order, fasthash.TSH)
 	m.Anchors = cmp.Or(m.Anchors, 500)
-	if m.Learner == TSHBudgeted {
+	if m.Learner == tshBudgeted {
 		m.Rows = cmp.Or(m.Rows, 5000)
 	}
 	m.Rows = cmp.Or(m.Rows, -1)
 	switch {
-	case !slices.Contains([]TSHLearner{TSHLinear, TSHKernel, TSHBudgeted, TSHTrees}, m.Learner):
-		return m, fmt.Errorf("unknown learner %q; the learners are %q, %q, %q and %q", m.Learner, TSHLinear, TSHKernel, TSHBudgeted, TSHTrees)
+	case !slices.Contains([]tshLearner{tshLinear, tshKernel, tshBudgeted, tshTrees}, m.Learner):
+		return m, fmt.Errorf("unknown learner %q; the learners are %q, %q, %q and %q", m.Learner, tshLinear, tshKernel, tshBudgeted, tshTrees)
 	case m.Similar < 0 || m.Dissimilar < 0 || (m.Similar > 0) != (m.Dissimilar > 0):
 		return m, fmt.Errorf("%d similar and %d dissimilar rows for each row: give two positive numbers, or none", m.Similar, m.Dissimilar)
-	case m.Learner == TSHBudgeted && m.Order != fasthash.TSH:
-		return m, fmt.Errorf("the %s learner fits all bits at once: it knows the order %q only", TSHBudgeted, fasthash.TSH)
+	case m.Learner == tshBudgeted && m.Order != fasthash.TSH:
+		return m, fmt.Errorf("the %s learner fits all bits at once: it knows the order %q only", tshBudgeted, fasthash.TSH)
 	}
-	return m, checkAnchors(m.Bits, m.Anchors)
+	return m, CheckAnchors(m.Bits, m.Anchors)
 }
 
-// Train implements Method.
-func (m TSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m TSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m, err := m.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	l, err := labelledRows(x, m.Rows, m.Seed)
+	l, err := DrawLabelled(x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	if (m.Learner == TSHKernel || m.Learner == TSHBudgeted) && m.Width == 0 {
+	if (m.Learner == tshKernel || m.Learner == tshBudgeted) && m.Width == 0 {
 		if m.Width, err = neighbourWidth(ctx, l.Source, l.Rows, m.Seed, m.Threads); err != nil {
 			return nil, err
 		}
 	}
-	if m.Learner == TSHBudgeted {
+	if m.Learner == tshBudgeted {
 		y := l.Y
 		if m.Similar > 0 {
 			if y, err = affinity.Sample(y, m.Similar, m.Dissimilar, m.Seed); err != nil {
@@ -127,12 +120,12 @@ func (m TSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		return m.budgeted(ctx, l, y)
 	}
 	d, maps := l.Data, []model.Map(nil)
-	if m.Learner == TSHKernel {
-		kernel, err := gaussianKernel(ctx, l.Source, l.Rows, kernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
+	if m.Learner == tshKernel {
+		kernel, err := GaussianKernel(ctx, l.Source, l.Rows, KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
-		features, err := featuresOf(ctx, l.Source, l.Rows, m.Threads, kernel)
+		features, err := ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
 		if err != nil {
 			return nil, err
 		}
@@ -146,14 +139,14 @@ func (m TSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 }
 
 // options are those of FastHash with the order and the learner of TSH. Linear machines do not gain from balanced pairs.
-func (m TSH) options() fasthash.Options {
+func (m tsh) options() fasthash.Options {
 	o := fasthash.Options{
 		Bits: m.Bits, Seed: m.Seed, Order: m.Order, Learner: fasthash.Linear,
 		Inference: inference.Options{Method: m.Inference, Loss: m.Loss},
 		Linear:    m.Linear, Trees: m.Trees, Threads: m.Threads,
 		Similar: fasthash.Similarity{SampleSimilar: m.Similar, SampleDissimilar: m.Dissimilar},
 	}
-	if m.Learner == TSHTrees {
+	if m.Learner == tshTrees {
 		o.Learner = fasthash.Trees
 	} else {
 		o.Inference.SimilarWeight, o.Inference.DissimilarWeight = 1, 1
@@ -165,10 +158,10 @@ func (m TSH) options() fasthash.Options {
 func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64, threads int) (float64, error) {
 	const among, some, near = 5000, 1000, 50
 	keep := make([]bool, rows)
-	for _, i := range draw(rows, among, rand.New(rand.NewPCG(seed, 'N'))) {
+	for _, i := range Draw(rows, among, rand.New(rand.NewPCG(seed, 'N'))) {
 		keep[i] = true
 	}
-	pool, err := rowsOf(ctx, vectors.Select(x, keep), min(rows, among))
+	pool, err := ReadRows(ctx, vectors.Select(x, keep), min(rows, among))
 	if err != nil {
 		return 0, err
 	}
@@ -200,8 +193,8 @@ func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64
 }
 
 // budgeted is learn with the budgeted learner.
-func (m TSH) budgeted(ctx context.Context, l *labelled, y affinity.Matrix) (model.Encoder, error) {
-	x, err := rowsOf(ctx, l.Source, l.Rows)
+func (m tsh) budgeted(ctx context.Context, l *Labelled, y affinity.Matrix) (model.Encoder, error) {
+	x, err := ReadRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -213,12 +206,12 @@ func (m TSH) budgeted(ctx context.Context, l *labelled, y affinity.Matrix) (mode
 	if err != nil {
 		return nil, err
 	}
-	return fitBudgeted(ctx, kernel, z, budgetOptions{
+	return FitBudgeted(ctx, kernel, z, BudgetOptions{
 		Vectors: m.Anchors, Lambda: m.Lambda, Epochs: m.Epochs, Seed: m.Seed, Threads: m.Threads})
 }
 
 // infer is Step 1: all bits, each given those before it.
-func (m TSH) infer(ctx context.Context, y affinity.Matrix) ([][]int8, error) {
+func (m tsh) infer(ctx context.Context, y affinity.Matrix) ([][]int8, error) {
 	step1, err := inference.New(y, m.Bits, inference.Options{Method: m.Inference, Loss: m.Loss, Length: m.Bits, Threads: m.Threads}, m.Seed)
 	if err != nil {
 		return nil, err

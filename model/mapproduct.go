@@ -44,7 +44,7 @@ func (f *factor) times(x vectors.Matrix) []float64 {
 		lo := p * partCols
 		a := gemm.View{Rows: x.Rows, Cols: min(partCols, f.cols-lo), RowStep: f.cols, ColStep: 1, Data: x.Data[lo:]}
 		// One thread, and a context that never ends: no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.Of(x.Rows, f.rows, c), a, right)
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(x.Rows, f.rows, c), a, right)
 		for i, v := range c {
 			sums[i] += float64(v)
 		}

@@ -44,7 +44,7 @@ type View struct {
 }
 
 // Of is the view of a matrix stored row after row.
-func Of(rows, cols int, data []float32) View {
+func RowMajor(rows, cols int, data []float32) View {
 	if len(data) < rows*cols {
 		panic(fmt.Sprintf("gemm: %d values for %d x %d", len(data), rows, cols))
 	}

@@ -74,7 +74,7 @@ func TestGreatest(t *testing.T) {
 		if !e.Factorize(a, false) {
 			t.Fatal("no eigenvalues")
 		}
-		x, value, err := Greatest(ctx, n, 3, 1e-8, func(x, y []float64) error {
+		x, value, err := TopEigenvector(ctx, n, 3, 1e-8, func(x, y []float64) error {
 			mat.NewVecDense(n, y).MulVec(a, mat.NewVecDense(n, x))
 			return nil
 		})
@@ -88,7 +88,7 @@ func TestGreatest(t *testing.T) {
 	}
 	// Of a matrix of small rank the method ends early.
 	products := 0
-	if _, value, err := Greatest(ctx, 500, 1, 1e-6, func(x, y []float64) error {
+	if _, value, err := TopEigenvector(ctx, 500, 1, 1e-6, func(x, y []float64) error {
 		products++
 		clear(y)
 		y[3], y[7] = 5*x[3], 2*x[7]

@@ -32,7 +32,7 @@ import (
 type Product func(ctx context.Context, dst, v *mat.Dense) error
 
 // Matrix is the product with a matrix in memory, on the given number of threads (0 for all cores). It keeps a copy.
-func Matrix(a *mat.SymDense, threads int) Product {
+func MatrixProduct(a *mat.SymDense, threads int) Product {
 	full := mat.DenseCopyOf(a)
 	n := a.SymmetricDim()
 	return func(ctx context.Context, dst, v *mat.Dense) error {
@@ -55,7 +55,7 @@ func Axpy(f float64, x, y []float64) { floats.AddScaled(y, f, x) }
 
 // Symmetric returns all eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per row. The
 // greatest value of each vector is positive.
-func Symmetric(a *mat.SymDense) (values []float64, vectors *mat.Dense, err error) {
+func AllEigenvectors(a *mat.SymDense) (values []float64, vectors *mat.Dense, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(a, true) {
 		return nil, nil, errors.New("the eigenvectors of a matrix were not found: are all its values finite?")
@@ -119,7 +119,7 @@ type Eigen struct {
 //
 // The memory is that of 4 k vectors and 8 blocks, the time that of the products and O(n k^2) a restart. It ends when all
 // residuals are below the tolerance, or after as many products as allowed: look at Residual where it matters.
-func Top(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, error) {
+func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, error) {
 	if k < 1 || k > n {
 		return nil, fmt.Errorf("%d eigenvectors of a matrix of %d rows", k, n)
 	}
@@ -183,7 +183,7 @@ func topOfAll(ctx context.Context, n, k int, product Product) (*Eigen, error) {
 			h.SetSym(i, j, (a.At(i, j)+a.At(j, i))/2)
 		}
 	}
-	values, vectors, err := Symmetric(h)
+	values, vectors, err := AllEigenvectors(h)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func (s *subspace) rayleighRitz(ctx context.Context, k, b int) (*Eigen, *mat.Den
 	if err != nil {
 		return nil, nil, err
 	}
-	values, t, err := Symmetric(h)
+	values, t, err := AllEigenvectors(h)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -68,12 +68,12 @@ func assign(ctx context.Context, x, centres vectors.Matrix, assigned []int32, di
 	for q := range half {
 		half[q] = square(centres.Row(q)) / 2
 	}
-	right := gemm.PackRight(gemm.Of(k, d, centres.Data).T())
+	right := gemm.PackRight(gemm.RowMajor(k, d, centres.Data).T())
 	changed := make([]bool, (x.Rows+block-1)/block)
 	err = par.Blocks(ctx, threads, x.Rows, block, func(b, lo, hi int) {
 		p := make([]float32, (hi-lo)*k)
 		// One thread, and a context that never ends: no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.Of(hi-lo, k, p), gemm.Of(hi-lo, d, x.Data[lo*d:hi*d]), right)
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, k, p), gemm.RowMajor(hi-lo, d, x.Data[lo*d:hi*d]), right)
 		for i := lo; i < hi; i++ {
 			best, least := int32(0), 0.0
 			for q, v := range p[(i-lo)*k : (i-lo+1)*k] {

@@ -95,7 +95,7 @@ func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads
 			return nil, 0, err
 		}
 		x := centred(buf, b.X, mean)
-		v := gemm.Of(x.Rows, d, x.Data)
+		v := gemm.RowMajor(x.Rows, d, x.Data)
 		right := gemm.PackRight(v)
 		err := par.Blocks(ctx, threads, d, side, func(t, lo, hi int) {
 			if parts[t] == nil {
@@ -104,7 +104,7 @@ func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads
 			left := v.T()
 			left.Rows, left.Data = hi-lo, left.Data[lo:]
 			// One thread, and a context that never ends: no error.
-			_ = gemm.MulRight(context.Background(), 1, gemm.Of(hi-lo, d, parts[t]), left, right)
+			_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, d, parts[t]), left, right)
 			for i := lo; i < hi; i++ {
 				sum := raw.Data[i*raw.Stride : i*raw.Stride+d]
 				for j, p := range parts[t][(i-lo)*d+i : (i-lo+1)*d] {
@@ -136,7 +136,7 @@ func CovarianceProduct(src vectors.Source, mean []float32, rows, threads int) Pr
 			}
 		}
 		dst.Zero()
-		right := gemm.PackRight(gemm.Of(k, d, v32).T())
+		right := gemm.PackRight(gemm.RowMajor(k, d, v32).T())
 		scores, sums := make([]float32, blockRows*k), make([]float32, k*d)
 		buf := make([]float32, 0, blockRows*d)
 		for b, err := range Blocks(ctx, src, blockRows) {
@@ -144,11 +144,11 @@ func CovarianceProduct(src vectors.Source, mean []float32, rows, threads int) Pr
 				return err
 			}
 			x := centred(buf, b.X, mean)
-			xv, s := gemm.Of(x.Rows, d, x.Data), gemm.Of(x.Rows, k, scores)
+			xv, s := gemm.RowMajor(x.Rows, d, x.Data), gemm.RowMajor(x.Rows, k, scores)
 			if err := gemm.MulRight(ctx, threads, s, xv, right); err != nil {
 				return err
 			}
-			if err := gemm.Mul(ctx, threads, gemm.Of(k, d, sums), s.T(), xv); err != nil {
+			if err := gemm.Mul(ctx, threads, gemm.RowMajor(k, d, sums), s.T(), xv); err != nil {
 				return err
 			}
 			err := par.For(ctx, threads, k, func(i int) {
