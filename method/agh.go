@@ -32,12 +32,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// AGH learns eigenvectors of an anchor graph. It keeps a sample of the rows in memory, and 8 s bytes for every row.
+// agh learns eigenvectors of an anchor graph. It keeps a sample of the rows in memory, and 8 s bytes for every row.
 type agh struct {
 	Bits    int     // r; 0 means 64
 	Layers  int     // 1 or 2; 0 means 1
@@ -61,7 +62,7 @@ func (m agh) withDefaults() (agh, error) {
 	case !(m.Width >= 0 && m.Width <= math.MaxFloat32):
 		return m, fmt.Errorf("an anchor graph of width %v: give a positive number, or 0 to have it found", m.Width)
 	}
-	return m, CheckSize(m.Bits, 1)
+	return m, solve.CheckSize(m.Bits, 1)
 }
 
 func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
@@ -100,7 +101,7 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		above, below := z.thresholds(w.RawRowView(k))
 		curves.Curves = append(curves.Curves, fold(k, above, below))
 	}
-	return model.Compose(AxisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight}, curves), nil
+	return model.Compose(solve.AxisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight}, curves), nil
 }
 
 // fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing off
@@ -117,7 +118,7 @@ func fold(column int, above, below float64) model.Curve {
 
 // graph finds anchors and width.
 func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
-	sample, err := SampleRows(ctx, x, m.Rows, m.Seed)
+	sample, err := solve.SampleRows(ctx, x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, e
 			if i%1024 == 0 && ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			sum += math.Sqrt(float64(Kth(d.Row(i), near-1)))
+			sum += math.Sqrt(float64(linalg.Kth(d.Row(i), near-1)))
 		}
 		width = max(sum/float64(d.Rows)*(sum/float64(d.Rows)), math.SmallestNonzeroFloat32) // 0 when all rows are equal
 	}
@@ -160,7 +161,7 @@ func sharesOf(ctx context.Context, src vectors.Source, near int) (*shares, error
 		if err != nil {
 			return nil, err
 		}
-		if len(z.at)+c.X.Rows*near > MaxValues {
+		if len(z.at)+c.X.Rows*near > solve.MaxValues {
 			return nil, errors.New("the anchor graph of so many rows does not fit into memory: learn from fewer rows")
 		}
 		for i := range c.X.Rows {
@@ -245,7 +246,7 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 // known in number, all of a small matrix, and twice as many each time of a large one.
 func topOf(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int) ([]float64, *mat.Dense, error) {
 	n := m.SymmetricDim()
-	if n <= SmallSide {
+	if n <= solve.SmallSide {
 		return linalg.AllEigenvectors(m)
 	}
 	for want := k + 8; ; want *= 2 {

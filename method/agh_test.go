@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -52,7 +53,7 @@ func (z *shares) dense() (dense, a *mat.Dense) {
 }
 
 func TestAnchorGraphEquations(t *testing.T) {
-	x := NormalRows(5, 300, 4)
+	x := methodtest.NormalRows(5, 300, 4)
 	_, z := anchored(t, agh{Anchors: 40, Nearest: 4, Seed: 1}, x)
 	dense, a := z.dense()
 	for i := range z.rows {
@@ -94,7 +95,7 @@ func TestAnchorGraphEquations(t *testing.T) {
 
 // The second layer's thresholds halve the rows, as sums, and no other such pair cuts the graph less.
 func TestAGHThresholds(t *testing.T) {
-	x := NormalRows(6, 250, 3)
+	x := methodtest.NormalRows(6, 250, 3)
 	_, z := anchored(t, agh{Anchors: 30, Nearest: 3, Seed: 1}, x)
 	dense, a := z.dense()
 	w, _, err := z.eigenvectors(context.Background(), 5, 1, 1)
@@ -138,7 +139,7 @@ func TestAGHThresholds(t *testing.T) {
 
 // Both layers encode what the equations say.
 func TestAGHBits(t *testing.T) {
-	x := NormalRows(7, 400, 5)
+	x := methodtest.NormalRows(7, 400, 5)
 	const bits = 7 // four vectors, and a second bit for three of them
 	m := agh{Bits: bits, Layers: 2, Anchors: 50, Nearest: 3, Seed: 3}
 	e, err := learnFrom(context.Background(), m, x)

@@ -34,13 +34,15 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/internal/gemm"
+	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// BRE learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory, with 4
+// bre learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory, with 4
 // bytes for each row and point and 28 for each pair.
 type bre struct {
 	Bits     int     // 0 means 64
@@ -76,20 +78,20 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckSize(m.Bits, src.Dim()); err != nil {
+	if err := solve.CheckSize(m.Bits, src.Dim()); err != nil {
 		return nil, err
 	}
-	l, err := DrawLabelled(src, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
 	// The points are drawn from a pool, so that the kernel values of one that several bits have are kept once.
 	pool := min(l.Rows, m.Bits*m.Points)
-	if n := float64(l.Rows); n*float64(pool) > MaxWeights || n*n*m.Share > MaxWeights/4 {
+	if n := float64(l.Rows); n*float64(pool) > solve.MaxWeights || n*n*m.Share > solve.MaxWeights/4 {
 		return nil, fmt.Errorf("%d rows, each paired with a share of %v, with %d points for each of %d bits do not fit in memory: take fewer rows",
 			l.Rows, m.Share, m.Points, m.Bits)
 	}
-	x, err := ReadRows(ctx, l.Source, l.Rows)
+	x, err := solve.ReadRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +100,7 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	if m.Gaussian {
-		kernel, err := GaussianKernel(ctx, x, x.Rows, KernelOptions{Anchors: pool, Seed: m.Seed, Threads: m.Threads})
+		kernel, err := solve.GaussianKernel(ctx, x, x.Rows, solve.KernelOptions{Anchors: pool, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
@@ -110,18 +112,18 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		if err != nil {
 			return nil, err
 		}
-		return Checked(model.Compose(&model.Projection{Weight: w.Data, Threshold: make([]float32, m.Bits)}, kernel))
+		return solve.Checked(model.Compose(&model.Projection{Weight: w.Data, Threshold: make([]float32, m.Bits)}, kernel))
 	}
-	mean := CentreRows(x)
+	mean := solve.CentreRows(x)
 	for i := range x.Rows {
-		ScaleToUnit(x.Row(i))
+		solve.ScaleToUnit(x.Row(i))
 	}
 	points := vectors.Matrix{Rows: pool, Cols: x.Cols, Data: make([]float32, 0, pool*x.Cols)}
-	for _, i := range Draw(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
+	for _, i := range solve.Draw(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
 		points.Data = append(points.Data, x.Row(i)...)
 	}
 	k := vectors.Matrix{Rows: x.Rows, Cols: pool, Data: make([]float32, x.Rows*pool)}
-	if err := gemm.Mul(ctx, m.Threads, View(k), View(x), View(points).T()); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, linalg.View(k), linalg.View(x), linalg.View(points).T()); err != nil {
 		return nil, err
 	}
 	w, err := m.weights(ctx, k, pairs)
@@ -129,10 +131,10 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	p := &model.Projection{Mean: mean, Weight: make([]float32, m.Bits*x.Cols), Threshold: make([]float32, m.Bits)}
-	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(m.Bits, x.Cols, p.Weight), View(w), View(points)); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(m.Bits, x.Cols, p.Weight), linalg.View(w), linalg.View(points)); err != nil {
 		return nil, err
 	}
-	return Checked(p)
+	return solve.Checked(p)
 }
 
 // weights returns W, a row for each bit and a column for each of k, the greatest of each row 1: its scale does not matter.
@@ -235,7 +237,7 @@ func newReconstruction(ctx context.Context, m bre, k vectors.Matrix, pairs []aff
 		rng := rand.New(rand.NewPCG(m.Seed, 'W'<<32|uint64(b)))
 		w, column := r.w[b*m.Points:(b+1)*m.Points], r.column[b*m.Points:(b+1)*m.Points]
 		for q := range w {
-			w[q] = 0.001 * float64(Gaussian(rng))
+			w[q] = 0.001 * float64(solve.Gaussian(rng))
 			column[q] = int32(rng.IntN(k.Cols))
 		}
 		for i := range n {

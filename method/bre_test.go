@@ -10,6 +10,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/eval"
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -153,8 +154,8 @@ func TestBREDescendsAlikeOnAnyThreads(t *testing.T) {
 
 // The encoder must give the codes that the descent judged, and those must be good.
 func TestBRECodes(t *testing.T) {
-	x, class := ClusterMatrix(1, 250, 12, 5)
-	q, qc := ClusterMatrix(2, 60, 12, 5)
+	x, class := methodtest.ClusterMatrix(1, 250, 12, 5)
+	q, qc := methodtest.ClusterMatrix(2, 60, 12, 5)
 	src := vectors.WithLabels(x, labelsOf(class))
 	for _, gaussian := range []bool{false, true} {
 		m := bre{Bits: 16, Sweeps: 15, Gaussian: gaussian, Seed: 4}

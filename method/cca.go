@@ -37,12 +37,13 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// CCAITQ learns rotated canonical correlations with classes or tags.
+// ccaITQ learns rotated canonical correlations with classes or tags.
 type ccaITQ struct {
 	Bits        int     // 0 means 64
 	Seed        uint64  // of the rows and the first rotation
@@ -62,7 +63,7 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Steps = cmp.Or(m.Steps, 50)
 	d := src.Dim()
-	if err := CheckSize(m.Bits, d); err != nil {
+	if err := solve.CheckSize(m.Bits, d); err != nil {
 		return nil, err
 	}
 	for _, ridge := range []float64{m.Ridge, m.TargetRidge} {
@@ -79,7 +80,7 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 			m.Rows = maxSide
 		}
 	}
-	l, err := DrawLabelled(src, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 		m.TargetRidge = cmp.Or(m.TargetRidge, 1)
 	}
 	m.TargetRidge = cmp.Or(m.TargetRidge, 1e-4)
-	standard, err := Standardise(ctx, l.Source, float64(d))
+	standard, err := solve.Standardise(ctx, l.Source, float64(d))
 	if err != nil {
 		return nil, err
 	}
@@ -109,23 +110,23 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 			directions.Data[i*d+j] = float32(v)
 		}
 	}
-	v, err := ReadThrough(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
+	v, err := solve.ReadThrough(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := RotateToCorners(ctx, v, m.Bits, m.Steps, m.Seed, m.Threads)
+	r, _, err := solve.RotateToCorners(ctx, v, m.Bits, m.Steps, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
 	// The scale of the rows is the same for all columns: without it the signs are the same.
-	return Checked(&model.Projection{Mean: standard.Mean, Weight: RotatedRows(r, directions), Threshold: make([]float32, m.Bits)})
+	return solve.Checked(&model.Projection{Mean: standard.Mean, Weight: solve.RotatedRows(r, directions), Threshold: make([]float32, m.Bits)})
 }
 
 // correlations returns the directions wρ, one per row, and ρ, the greatest first, for standardised rows and their classes or
 // tags: as many as there are bits, but no more than classes, tags or columns.
-func (m ccaITQ) correlations(ctx context.Context, x vectors.Source, y Targets) (w *mat.Dense, rho []float64, err error) {
+func (m ccaITQ) correlations(ctx context.Context, x vectors.Source, y solve.Targets) (w *mat.Dense, rho []float64, err error) {
 	n, d, c := y.Rows(), x.Dim(), y.Classes
-	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > MaxWeights {
+	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > solve.MaxWeights {
 		return nil, nil, fmt.Errorf("correlations of %d rows of %d dimensions with %d classes or tags: at most %d rows or dimensions and %d classes or tags fit in memory",
 			n, d, c, maxSide, maxTargets)
 	}
@@ -182,7 +183,7 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source, y Targets) (
 }
 
 // covariance is Cyy, row after row.
-func covariance(t Targets, ridge float64) []float64 {
+func covariance(t solve.Targets, ridge float64) []float64 {
 	c, n := t.Classes, float64(t.Rows())
 	cov, count := make([]float64, c*c), t.Counts()
 	for i := range t.Rows() {
@@ -202,15 +203,15 @@ func covariance(t Targets, ridge float64) []float64 {
 }
 
 // columns returns Z = Cxx^-1 Cxy and Cxy, both with a row for each class or tag, from the d x d matrix Cxx.
-func (m ccaITQ) columns(ctx context.Context, x vectors.Source, y Targets) (z, cross *mat.Dense, err error) {
+func (m ccaITQ) columns(ctx context.Context, x vectors.Source, y solve.Targets) (z, cross *mat.Dense, err error) {
 	d, c := x.Dim(), y.Classes
-	g := NewGram(d, m.Threads)
+	g := linalg.NewGram(d, m.Threads)
 	cross = mat.NewDense(c, d, nil)
-	for b, err := range linalg.Blocks(ctx, x, GramRows) {
+	for b, err := range linalg.Blocks(ctx, x, linalg.GramRows) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := g.Add(ctx, View(b.X)); err != nil {
+		if err := g.Add(ctx, linalg.View(b.X)); err != nil {
 			return nil, nil, err
 		}
 		addByTarget(cross, y, b)
@@ -236,20 +237,20 @@ func (m ccaITQ) columns(ctx context.Context, x vectors.Source, y Targets) (z, cr
 }
 
 // rows is columns from the n x n matrix XX'.
-func (m ccaITQ) rows(ctx context.Context, src vectors.Source, y Targets) (z, cross *mat.Dense, err error) {
+func (m ccaITQ) rows(ctx context.Context, src vectors.Source, y solve.Targets) (z, cross *mat.Dense, err error) {
 	n, d, c := y.Rows(), src.Dim(), y.Classes
-	x, err := ReadRows(ctx, src, n)
+	x, err := solve.ReadRows(ctx, src, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	g := NewGram(n, m.Threads)
-	for lo := 0; lo < d; lo += GramRows {
-		if err := g.Add(ctx, gemm.View{Rows: min(GramRows, d-lo), Cols: n, RowStep: 1, ColStep: d, Data: x.Data[lo:]}); err != nil {
+	g := linalg.NewGram(n, m.Threads)
+	for lo := 0; lo < d; lo += linalg.GramRows {
+		if err := g.Add(ctx, gemm.View{Rows: min(linalg.GramRows, d-lo), Cols: n, RowStep: 1, ColStep: d, Data: x.Data[lo:]}); err != nil {
 			return nil, nil, err
 		}
 	}
 	cross = mat.NewDense(c, d, nil)
-	for b, err := range linalg.Blocks(ctx, x, GramRows) {
+	for b, err := range linalg.Blocks(ctx, x, linalg.GramRows) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -273,7 +274,7 @@ func (m ccaITQ) rows(ctx context.Context, src vectors.Source, y Targets) (z, cro
 		return nil, nil, err
 	}
 	product := make([]float32, c*d)
-	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(c, d, product), View(right).T(), View(x)); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(c, d, product), linalg.View(right).T(), linalg.View(x)); err != nil {
 		return nil, nil, err
 	}
 	z = mat.NewDense(c, d, nil)
@@ -284,7 +285,7 @@ func (m ccaITQ) rows(ctx context.Context, src vectors.Source, y Targets) (z, cro
 }
 
 // addByTarget adds every row of a chunk to the rows of sum that belong to its classes or tags.
-func addByTarget(sum *mat.Dense, t Targets, c vectors.Chunk) {
+func addByTarget(sum *mat.Dense, t solve.Targets, c vectors.Chunk) {
 	for i := range c.X.Rows {
 		for _, k := range t.Row(c.First + i) {
 			row := sum.RawRowView(int(k))

@@ -8,11 +8,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/vectors"
 )
 
 // correlationsByDefinition solves Cxy Cyy^-1 Cyx w = ρ² Cxx w with dense matrices in double precision, and returns ρ.
-func correlationsByDefinition(t *testing.T, x vectors.Matrix, y Targets, lambda, mu float64) []float64 {
+func correlationsByDefinition(t *testing.T, x vectors.Matrix, y solve.Targets, lambda, mu float64) []float64 {
 	t.Helper()
 	n, d, c := x.Rows, x.Cols, y.Classes
 	xs, ys := mat.NewDense(n, d, nil), mat.NewDense(n, c, nil)
@@ -74,13 +76,13 @@ func sortedDown(v []float64) []float64 {
 }
 
 // randomTargets draws a class, or some tags, for each row, which the first columns of x tell roughly.
-func randomTargets(seed uint64, x vectors.Matrix, classes int, several bool) Targets {
+func randomTargets(seed uint64, x vectors.Matrix, classes int, several bool) solve.Targets {
 	rng := rand.New(rand.NewPCG(seed, 6))
-	y := Targets{Classes: classes, start: []int{0}, Several: several}
+	y := solve.Targets{Classes: classes, Start: []int{0}, Several: several}
 	for i := range x.Rows {
 		for k := range classes {
 			if several && float64(x.Row(i)[k])+rng.NormFloat64() > 1 {
-				y.of = append(y.of, int32(k))
+				y.Of = append(y.Of, int32(k))
 			}
 		}
 		if !several {
@@ -93,9 +95,9 @@ func randomTargets(seed uint64, x vectors.Matrix, classes int, several bool) Tar
 			if rng.IntN(4) == 0 {
 				best = rng.IntN(classes)
 			}
-			y.of = append(y.of, int32(best))
+			y.Of = append(y.Of, int32(best))
 		}
-		y.start = append(y.start, len(y.of))
+		y.Start = append(y.Start, len(y.Of))
 	}
 	return y
 }
@@ -112,8 +114,8 @@ func TestCorrelationsAreThoseOfADenseSolve(t *testing.T) {
 		{"more columns than rows", 60, 90, 4, false, 0.1, 1e-4},
 		{"more tags than columns", 300, 8, 8, true, 1e-4, 0.1},
 	} {
-		x := RandomRows(3, c.rows, c.cols)
-		mean := CentreRows(x)
+		x := methodtest.RandomRows(3, c.rows, c.cols)
+		mean := solve.CentreRows(x)
 		if len(mean) != c.cols {
 			t.Fatal("wrong mean")
 		}

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"math"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -50,7 +51,7 @@ func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 	case m.Steps < 1 || !(m.Enough > 0 && m.Enough < 1):
 		return nil, fmt.Errorf("%d steps until the gradient is at %v of what it was: give positive numbers, the second below 1", m.Steps, m.Enough)
 	}
-	l, err := DrawLabelled(x, -1, 0)
+	l, err := solve.DrawLabelled(x, -1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +62,10 @@ func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 	if m.OneHot {
 		m.Bits = y.Classes
 	}
-	if err := CheckSize(m.Bits, y.Classes); err != nil {
+	if err := solve.CheckSize(m.Bits, y.Classes); err != nil {
 		return nil, err
 	}
-	if err := CheckSize(1, x.Dim()*y.Classes); err != nil {
+	if err := solve.CheckSize(1, x.Dim()*y.Classes); err != nil {
 		return nil, fmt.Errorf("a classifier of %d classes: %w", y.Classes, err)
 	}
 	scores, err := m.fit(ctx, l, y)
@@ -96,7 +97,7 @@ func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 }
 
 // fit learns the scores as a map of raw values.
-func (m classifier) fit(ctx context.Context, l *Labelled, y Targets) (*model.Affine, error) {
+func (m classifier) fit(ctx context.Context, l *solve.Labelled, y solve.Targets) (*model.Affine, error) {
 	q, err := l.Quantizer(ctx)
 	if err != nil {
 		return nil, err
@@ -105,5 +106,5 @@ func (m classifier) fit(ctx context.Context, l *Labelled, y Targets) (*model.Aff
 	if err != nil {
 		return nil, err
 	}
-	return FitLogistic(ctx, columns, y, LogisticOptions{Penalty: m.Penalty, Enough: m.Enough, Steps: m.Steps, Threads: m.Threads})
+	return solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Penalty: m.Penalty, Enough: m.Enough, Steps: m.Steps, Threads: m.Threads})
 }

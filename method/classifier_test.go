@@ -7,41 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/model"
+	"hashgrove/internal/methodtest"
 	"hashgrove/vectors"
 )
 
-// The map of raw values must give the scores that were learned from bins; of whole numbers up to 255 bins are the values.
-func TestScoresOfRawValues(t *testing.T) {
-	ctx := context.Background()
-	x, class := ClusterMatrix(5, 150, 6, 3)
-	for i, v := range x.Data {
-		x.Data[i] = float32(math.Floor(float64(v)))
-	}
-	f := mustLogistic(t, vectors.WithLabels(x, ClassNames(class)), 0.01)
-	w := make([]float64, f.variables())
-	if _, _, err := descend(ctx, f, w, 1e-3, 100); err != nil {
-		t.Fatal(err)
-	}
-	f.w = w
-	if err := f.scores(ctx); err != nil {
-		t.Fatal(err)
-	}
-	got, err := model.Transform(ctx, 1, x, f.affine(w))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range got.Data {
-		if math.Abs(float64(v-f.score[i])) > 1e-4 {
-			t.Fatalf("score %d is %v, from bins %v", i, v, f.score[i])
-		}
-	}
-}
-
 func TestOneHot(t *testing.T) {
 	ctx := context.Background()
-	x, class := ClusterMatrix(5, 300, 24, 4)
-	e, err := learnFrom(ctx, classifier{OneHot: true}, vectors.WithLabels(x, ClassNames(class)))
+	x, class := methodtest.ClusterMatrix(5, 300, 24, 4)
+	e, err := learnFrom(ctx, classifier{OneHot: true}, vectors.WithLabels(x, methodtest.ClassNames(class)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,13 +31,13 @@ func TestOneHot(t *testing.T) {
 		t.Errorf("%d bits, %d wrong", e.Bits(), wrong)
 	}
 	// Of tags every bit is an answer of its own.
-	src := Tagged(5, 300, 24, 4).(tagged)
+	src := methodtest.Tagged(5, 300, 24, 4)
 	if e, err = learnFrom(ctx, classifier{OneHot: true}, src); err != nil {
 		t.Fatal(err)
 	}
-	codes = encode(e, src.Matrix)
+	codes = encode(e, src.X)
 	wrong = 0
-	for i, tags := range src.tags {
+	for i, tags := range src.Tags {
 		for b := range 4 {
 			if codes.Bit(i, b) != slices.Contains(tags, "a"+string(rune('0'+b))) {
 				wrong++
@@ -78,7 +51,7 @@ func TestOneHot(t *testing.T) {
 
 func TestClassifierBitsArePrefixes(t *testing.T) {
 	ctx := context.Background()
-	src := Classed(5, 200, 6, 4)
+	src := methodtest.Classed(5, 200, 6, 4)
 	long, err := learnFrom(ctx, classifier{Bits: 40, Seed: 3}, src)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +66,7 @@ func TestClassifierBitsArePrefixes(t *testing.T) {
 }
 
 func TestSupervisedRefusals(t *testing.T) {
-	pairs, classes := Paired(1, 40, 5, 3, 100), Classed(1, 40, 5, 3)
+	pairs, classes := methodtest.Paired(1, 40, 5, 3, 100), methodtest.Classed(1, 40, 5, 3)
 	for _, c := range []struct {
 		want string
 		m    any

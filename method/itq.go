@@ -18,12 +18,13 @@ import (
 	"context"
 	"fmt"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// PCAITQ learns rotated principal components.
+// pcaITQ learns rotated principal components.
 type pcaITQ struct {
 	Bits    int    // r; 0 means 64
 	Steps   int    // of the rotation; 0 means 50
@@ -33,13 +34,13 @@ type pcaITQ struct {
 
 func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	bits, steps, d := cmp.Or(m.Bits, 64), cmp.Or(m.Steps, 50), x.Dim()
-	if err := CheckSize(bits, d); err != nil {
+	if err := solve.CheckSize(bits, d); err != nil {
 		return nil, err
 	}
 	if bits > d {
 		return nil, fmt.Errorf("%d bits of vectors with %d dimensions: rotated principal components give at most one bit per dimension", bits, d)
 	}
-	front, _, err := Principal(ctx, x, bits, m.Seed, m.Threads)
+	front, _, err := solve.Principal(ctx, x, bits, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +48,9 @@ func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, 
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := RotateToCorners(ctx, v.X, bits, steps, m.Seed, m.Threads)
+	r, _, err := solve.RotateToCorners(ctx, v.X, bits, steps, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	return &model.Projection{Mean: front.Mean, Weight: RotatedRows(r, front.Weight), Threshold: make([]float32, bits)}, nil
+	return &model.Projection{Mean: front.Mean, Weight: solve.RotatedRows(r, front.Weight), Threshold: make([]float32, bits)}, nil
 }

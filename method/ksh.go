@@ -27,15 +27,17 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
 
-// KSH learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn from
+// ksh learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn from
 // and anchor, and 8 for each pair of anchors.
 type ksh struct {
 	Bits    int     // r; 0 means 64
@@ -52,26 +54,26 @@ func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	m.Anchors = cmp.Or(m.Anchors, 300)
 	m.Rows = cmp.Or(m.Rows, 5000)
 	m.Steps = cmp.Or(m.Steps, 500)
-	if err := CheckAnchors(m.Bits, m.Anchors); err != nil {
+	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
-	l, err := DrawLabelled(x, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := GaussianKernel(ctx, x, x.Rows, KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
+	kernel, err := solve.GaussianKernel(ctx, x, x.Rows, solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
-	k, err := ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
+	k, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
 	if err != nil {
 		return nil, err
 	}
-	s0, err := NewLikeness(ctx, l.Y, m.Threads)
+	s0, err := solve.NewLikeness(ctx, l.Y, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	f, err := newKSHFit(ctx, Features{k, m.Threads}, s0, m.Bits)
+	f, err := newKSHFit(ctx, solve.Features{K: k, Threads: m.Threads}, s0, m.Bits)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +92,12 @@ func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 
 // kshFit is the state of the loop over bits.
 type kshFit struct {
-	Features
+	solve.Features
 	residue
 	factor *linalg.Cholesky // L
 }
 
-func newKSHFit(ctx context.Context, k Features, s0 *Likeness, bits int) (*kshFit, error) {
+func newKSHFit(ctx context.Context, k solve.Features, s0 *solve.Likeness, bits int) (*kshFit, error) {
 	factor, err := k.RidgeFactor(ctx, 1e-6)
 	return &kshFit{k, residue{s0: s0, r: float64(bits)}, factor}, err
 }
@@ -123,7 +125,7 @@ func (f *kshFit) start(ctx context.Context, seed uint64) ([]float64, error) {
 	if err := f.Times(ctx, a, y); err != nil {
 		return nil, err
 	}
-	if length := Norm(y); length > 0 {
+	if length := linalg.Norm(y); length > 0 {
 		floats.Scale(math.Sqrt(float64(len(y)))/length, a)
 	}
 	return a, nil
@@ -175,7 +177,7 @@ func (f *kshFit) bit(ctx context.Context, steps int, seed uint64) ([]float64, er
 // polish goes down from a along the gradient of g, with momentum, until the change of g is small.
 func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64, error) {
 	n, m := f.K.Rows, f.K.Cols
-	last, now, v, d := clone(a), clone(a), make([]float64, m), make([]float64, m)
+	last, now, v, d := slices.Clone(a), slices.Clone(a), make([]float64, m), make([]float64, m)
 	kLast, kNow := make([]float64, n), make([]float64, n) // K times the same
 	kv, kd, y, sy := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	if err := f.Times(ctx, now, kNow); err != nil {
@@ -262,11 +264,9 @@ func (f *kshFit) gradient(ctx context.Context, y, sy, d []float64) error {
 	return f.TransposeTimes(ctx, sy, d)
 }
 
-func clone(x []float64) []float64 { return append([]float64(nil), x...) }
-
 // residue is S = r S_0 - Σ y y' as an operator.
 type residue struct {
-	s0 *Likeness
+	s0 *solve.Likeness
 	r  float64
 	y  [][]float64 // the bits so far, +1 or -1
 }

@@ -4,15 +4,19 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/vectors"
 )
 
 // denseS is the definition of r S_0 - Σ y y'.
-func denseS(l *Labelled, r float64, ys [][]float64) *mat.SymDense {
+func denseS(l *solve.Labelled, r float64, ys [][]float64) *mat.SymDense {
 	s := mat.NewSymDense(l.Rows, nil)
 	for i := range l.Rows {
 		for j := i; j < l.Rows; j++ {
@@ -29,9 +33,9 @@ func denseS(l *Labelled, r float64, ys [][]float64) *mat.SymDense {
 	return s
 }
 
-func mustLikeness(t *testing.T, l *Labelled) *Likeness {
+func mustLikeness(t *testing.T, l *solve.Labelled) *solve.Likeness {
 	t.Helper()
-	s, err := NewLikeness(context.Background(), l.Y, 2)
+	s, err := solve.NewLikeness(context.Background(), l.Y, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +43,8 @@ func mustLikeness(t *testing.T, l *Labelled) *Likeness {
 }
 
 func TestResidueEqualsTheMatrix(t *testing.T) {
-	for name, src := range Sources(70) {
-		l := mustLabelled(t, src, -1)
+	for name, src := range methodtest.Sources(70) {
+		l := mustLabelled(t, src)
 		rng := rand.New(rand.NewPCG(1, 1))
 		s := residue{s0: mustLikeness(t, l), r: 5}
 		for range 4 {
@@ -67,19 +71,19 @@ func TestResidueEqualsTheMatrix(t *testing.T) {
 	}
 }
 
-func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *Labelled) {
+func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *solve.Labelled) {
 	t.Helper()
 	ctx := context.Background()
-	l := mustLabelled(t, src, -1)
-	kernel, err := GaussianKernel(ctx, l.Source, l.Rows, KernelOptions{Anchors: anchors, Seed: 1, Threads: 2})
+	l := mustLabelled(t, src)
+	kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows, solve.KernelOptions{Anchors: anchors, Seed: 1, Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := ReadThrough(ctx, l.Source, l.Rows, 2, kernel)
+	k, err := solve.ReadThrough(ctx, l.Source, l.Rows, 2, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := newKSHFit(ctx, Features{k, 2}, mustLikeness(t, l), bits)
+	f, err := newKSHFit(ctx, solve.Features{K: k, Threads: 2}, mustLikeness(t, l), bits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +94,7 @@ func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *Lab
 // least as good as its sign.
 func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 	ctx := context.Background()
-	for name, src := range Sources(150) {
+	for name, src := range methodtest.Sources(150) {
 		f, l := mustFit(t, src, 20, 8)
 		n, m := f.K.Rows, f.K.Cols
 		k := mat.NewDense(n, m, nil)
@@ -164,7 +168,7 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 
 func TestKSHGradient(t *testing.T) {
 	ctx := context.Background()
-	f, _ := mustFit(t, Classed(5, 150, 6, 4), 20, 8)
+	f, _ := mustFit(t, methodtest.Classed(5, 150, 6, 4), 20, 8)
 	a, err := f.start(ctx, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -190,11 +194,11 @@ func TestKSHGradient(t *testing.T) {
 	}
 	for j := range m {
 		const h = 1e-5
-		b := clone(a)
+		b := slices.Clone(a)
 		b[j] += h
 		up := g(b)
 		b[j] -= 2 * h
-		if slope := (up - g(b)) / (2 * h); math.Abs(slope-d[j]) > 1e-4*Norm(d) {
+		if slope := (up - g(b)) / (2 * h); math.Abs(slope-d[j]) > 1e-4*linalg.Norm(d) {
 			t.Errorf("slope %d is %v, by differences %v", j, d[j], slope)
 		}
 	}

@@ -17,11 +17,12 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
 
-// LSH draws random hyperplanes.
+// lsh draws random hyperplanes.
 type lsh struct {
 	Bits   int    // 0 means 64
 	Seed   uint64 // of the planes
@@ -30,13 +31,13 @@ type lsh struct {
 
 func (m lsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	bits, dim := cmp.Or(m.Bits, 64), x.Dim()
-	if err := CheckSize(bits, dim); err != nil {
+	if err := solve.CheckSize(bits, dim); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, bits*dim), Threshold: make([]float32, bits)}
 	if m.Centre {
 		var err error
-		if p.Mean, err = Mean(ctx, x); err != nil {
+		if p.Mean, err = solve.Mean(ctx, x); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +47,7 @@ func (m lsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		}
 		rng := rand.New(rand.NewPCG(m.Seed, uint64(b)))
 		for j := range dim {
-			p.Weight[b*dim+j] = Gaussian(rng)
+			p.Weight[b*dim+j] = solve.Gaussian(rng)
 		}
 	}
 	return p, nil

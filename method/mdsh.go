@@ -32,12 +32,13 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// MDSH learns eigenfunctions of single principal components. It keeps the reduced rows in memory.
+// mdsh learns eigenfunctions of single principal components. It keeps the reduced rows in memory.
 type mdsh struct {
 	Bits    int     // r; 0 means 64
 	Sigma   float64 // σ; 0 means the mean distance of a row to its 50th neighbour, among 1,000
@@ -84,10 +85,10 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 	if m.Dims < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
 		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", m.Dims, m.Sigma)
 	}
-	if err := CheckSize(m.Bits, x.Dim()); err != nil {
+	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, nil, err
 	}
-	front, _, err := Principal(ctx, x, m.Dims, m.Seed, m.Threads)
+	front, _, err := solve.Principal(ctx, x, m.Dims, m.Seed, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,12 +143,12 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 		c.Column = 0
 		values := vectors.Matrix{Rows: y.Rows, Cols: 1, Data: make([]float32, y.Rows)}
 		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values, vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
-		threshold[k] = Kth(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
+		threshold[k] = linalg.Kth(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
 		c.Column = place[b.dim]
 		curves.Curves = append(curves.Curves, c)
 	}
 	curves.Cols = used.Weight.Rows
-	return model.Compose(AxisSigns(m.Bits, threshold), used, curves), chosen, nil
+	return model.Compose(solve.AxisSigns(m.Bits, threshold), used, curves), chosen, nil
 }
 
 // column copies a column.
@@ -193,7 +194,7 @@ func divides(i, n int) bool {
 
 // neighbourDistance is the default of σ.
 func neighbourDistance(ctx context.Context, y vectors.Matrix, seed uint64, threads int) (float64, error) {
-	sample, err := SampleRows(ctx, y, mdshSample, seed)
+	sample, err := solve.SampleRows(ctx, y, mdshSample, seed)
 	if err != nil {
 		return 0, err
 	}
@@ -203,7 +204,7 @@ func neighbourDistance(ctx context.Context, y vectors.Matrix, seed uint64, threa
 	}
 	sum := 0.0
 	for i := range d.Rows {
-		sum += math.Sqrt(float64(Kth(d.Row(i), min(mdshNeighbour, d.Cols-1)))) // the nearest is the row itself
+		sum += math.Sqrt(float64(linalg.Kth(d.Row(i), min(mdshNeighbour, d.Cols-1)))) // the nearest is the row itself
 	}
 	return sum / float64(d.Rows), nil
 }
@@ -219,7 +220,7 @@ type eigenfunction struct {
 func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 	n := len(v)
 	bins := min(n/10, mdshBins)
-	lo, hi := Kth(v, int(mdshClip*float64(n))), Kth(v, n-1-int(mdshClip*float64(n)))
+	lo, hi := linalg.Kth(v, int(mdshClip*float64(n))), linalg.Kth(v, n-1-int(mdshClip*float64(n)))
 	if bins < 3 || !(lo < hi) || !(sigma > 0) {
 		return nil, nil
 	}

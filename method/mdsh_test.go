@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 )
 
@@ -103,18 +105,18 @@ func TestMDSHBits(t *testing.T) {
 	for _, m := range []mdsh{{Bits: 10, Sigma: 0.6}, {Bits: 50, Sigma: 1.5}} { // enough functions, and too few for one cut each
 		testMDSHBits(t, m)
 	}
-	if _, _, err := (mdsh{Sigma: -1}).fit(context.Background(), NormalRows(9, 50, 6)); err == nil {
+	if _, _, err := (mdsh{Sigma: -1}).fit(context.Background(), methodtest.NormalRows(9, 50, 6)); err == nil {
 		t.Error("σ = -1")
 	}
 }
 
 func testMDSHBits(t *testing.T, m mdsh) {
-	x := NormalRows(9, 1500, 6)
+	x := methodtest.NormalRows(9, 1500, 6)
 	e, bits, err := m.fit(context.Background(), x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	front, _, err := Principal(context.Background(), x, 6, 0, 1)
+	front, _, err := solve.Principal(context.Background(), x, 6, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

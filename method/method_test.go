@@ -11,6 +11,8 @@ import (
 
 	"hashgrove/eval"
 	"hashgrove/hamming"
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -44,8 +46,8 @@ func judge(t *testing.T, queries, base hamming.Codes, truth eval.Truth) *eval.Re
 
 // The order that every comparison should show: nothing known, plain planes, centred planes.
 func TestMethodsAgainstTheFloor(t *testing.T) {
-	x, xc := ClusterMatrix(1, 1500, 24, 8)
-	q, qc := ClusterMatrix(2, 60, 24, 8)
+	x, xc := methodtest.ClusterMatrix(1, 1500, 24, 8)
+	q, qc := methodtest.ClusterMatrix(2, 60, 24, 8)
 	truth := eval.ByClass(qc, xc)
 	floor := judge(t, RandomCodes(q.Rows, 64, 1), RandomCodes(x.Rows, 64, 2), truth)
 	if math.Abs(floor.MAP-floor.Prior) > 0.015 {
@@ -70,7 +72,7 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 }
 
 func TestSeedDecides(t *testing.T) {
-	x, _ := ClusterMatrix(1, 50, 5, 3)
+	x, _ := methodtest.ClusterMatrix(1, 50, 5, 3)
 	long := train(t, lsh{Bits: 40, Seed: 9, Centre: true}, x)
 	short := train(t, lsh{Bits: 24, Seed: 9, Centre: true}, x)
 	if !reflect.DeepEqual(short.Weight, long.Weight[:24*5]) || !slices.Equal(short.Mean, long.Mean) {
@@ -113,7 +115,7 @@ func TestRandomCodes(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	x, _ := ClusterMatrix(1, 10, 5, 2)
+	x, _ := methodtest.ClusterMatrix(1, 10, 5, 2)
 	empty := vectors.Matrix{Cols: 5}
 	for name, c := range map[string]struct {
 		m    any
@@ -144,7 +146,7 @@ func TestRefusals(t *testing.T) {
 
 // learnFrom trains a Method or a learner and returns its encoder.
 func learnFrom(ctx context.Context, m any, src vectors.Source) (model.Encoder, error) {
-	d, err := Data(src)
+	d, err := methodtest.Data(src)
 	if err != nil {
 		return nil, err
 	}
@@ -156,4 +158,18 @@ func learnFrom(ctx context.Context, m any, src vectors.Source) (model.Encoder, e
 		return nil, err
 	}
 	return made.Encoder, nil
+}
+
+// mustLabelled is all rows of a source as supervised methods take them.
+func mustLabelled(t *testing.T, x vectors.Source) *solve.Labelled {
+	t.Helper()
+	d, err := methodtest.Data(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := solve.DrawLabelled(d, -1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -47,7 +48,7 @@ func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64, thread
 	if dims < 1 {
 		return nil, vectors.Table{}, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
 	}
-	front, variances, err := Principal(ctx, x, min(dims, x.Dim()), seed, threads)
+	front, variances, err := solve.Principal(ctx, x, min(dims, x.Dim()), seed, threads)
 	if err != nil {
 		return nil, vectors.Table{}, err
 	}

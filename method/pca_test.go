@@ -5,13 +5,15 @@ import (
 	"math"
 	"testing"
 
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
 
 // What a trainer makes of reduced rows goes behind the map.
 func TestReduce(t *testing.T) {
-	x, _ := ClusterMatrix(1, 300, 20, 4)
+	x, _ := methodtest.ClusterMatrix(1, 300, 20, 4)
 	front, y, err := Reduce(context.Background(), x, 6, 0, 0)
 	if err != nil || y.Dim() != 6 {
 		t.Fatal(err)
@@ -30,7 +32,7 @@ func TestReduce(t *testing.T) {
 	if _, err := learnFrom(context.Background(), pca{dims: -1, then: plain{lsh{}}}, x); err == nil {
 		t.Error("PCA to -1 dimensions")
 	}
-	pairs := WithPairs(x, []supervision.Pair{{A: 1, B: 2, Y: 1}, {A: 2, B: 3, Y: -1}, {A: 3, B: 4, Y: 1}})
+	pairs := methodtest.WithPairs(x, []supervision.Pair{{A: 1, B: 2, Y: 1}, {A: 2, B: 3, Y: -1}, {A: 3, B: 4, Y: 1}})
 	if _, err := learnFrom(context.Background(), pca{dims: 6, then: plain{ksh{Bits: 2, Anchors: 4}}}, pairs); err != nil {
 		t.Errorf("pairs behind PCA: %v", err)
 	}
@@ -38,13 +40,13 @@ func TestReduce(t *testing.T) {
 
 // Rows that span fewer dimensions leave components that are nothing but rounding.
 func TestReduceLeavesNoRounding(t *testing.T) {
-	for _, cols := range []int{40, SmallSide + 8} { // C formed, C multiplied with
-		x := NormalRows(5, 20, cols)
+	for _, cols := range []int{40, solve.SmallSide + 8} { // C formed, C multiplied with
+		x := methodtest.NormalRows(5, 20, cols)
 		_, y, err := Reduce(context.Background(), x, 30, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := ReadRows(context.Background(), y, x.Rows)
+		rows, err := solve.ReadRows(context.Background(), y, x.Rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,15 +62,15 @@ func TestReduceLeavesNoRounding(t *testing.T) {
 
 // The hyperplanes over x are the rotated components.
 func TestITQEncodesTheRotation(t *testing.T) {
-	x := NormalRows(3, 500, 10)
+	x := methodtest.NormalRows(3, 500, 10)
 	m := pcaITQ{Bits: 7, Steps: 9, Seed: 4}
 	e := train(t, m, x)
-	front, _, err := Principal(context.Background(), x, 7, 4, 1)
+	front, _, err := solve.Principal(context.Background(), x, 7, 4, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v, _ := model.Transform(context.Background(), 1, x, front)
-	r, _, err := RotateToCorners(context.Background(), v, 7, 9, 4, 1)
+	r, _, err := solve.RotateToCorners(context.Background(), v, 7, 9, 4, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,12 +27,13 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// SDH learns supervised discrete codes from classes or tags, and those of FSDH. It keeps 4 bytes for each row and anchor.
+// sdh learns supervised discrete codes from classes or tags, and those of FSDH. It keeps 4 bytes for each row and anchor.
 type sdh struct {
 	Bits    int     // r; 0 means 64
 	Seed    uint64  // of the anchors, the rows and the first codes
@@ -58,10 +59,10 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	m.Anchors = cmp.Or(m.Anchors, 1000)
 	m.Rows = cmp.Or(m.Rows, -1)
 	m.Rounds = cmp.Or(m.Rounds, 5)
-	if err := CheckAnchors(m.Bits, m.Anchors); err != nil {
+	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
-	l, err := DrawLabelled(x, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -69,15 +70,15 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if !ok {
 		return nil, errors.New("there are only pairs of rows; this method learns from classes or tags")
 	}
-	kernel, err := GaussianKernel(ctx, l.Source, l.Rows, KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
+	kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows, solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
-	k, err := ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
+	k, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDiscrete(ctx, m, Features{k, m.Threads}, y)
+	d, err := newDiscrete(ctx, m, solve.Features{K: k, Threads: m.Threads}, y)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +102,8 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 
 // discrete is the state of SDH and FSDH: the codes B and the regression F.
 type discrete struct {
-	Features
-	y          Targets
+	solve.Features
+	y          solve.Targets
 	lambda, nu float64
 	factor     *linalg.Cholesky // of K'K + δ
 	b          vectors.Matrix   // B, n x r, +1 or -1
@@ -111,13 +112,13 @@ type discrete struct {
 	bias       []float64
 }
 
-func newDiscrete(ctx context.Context, m sdh, k Features, y Targets) (*discrete, error) {
+func newDiscrete(ctx context.Context, m sdh, k solve.Features, y solve.Targets) (*discrete, error) {
 	d := &discrete{Features: k, y: y, lambda: cmp.Or(m.Lambda, 1), nu: cmp.Or(m.Nu, 1e-5)}
 	delta := cmp.Or(m.Delta, 0.01)
 	if !(d.lambda > 0 && d.nu > 0 && delta > 0) {
 		return nil, fmt.Errorf("weights %v, %v and %v of the objective: give positive numbers", d.lambda, d.nu, delta)
 	}
-	if int64(m.Bits)*int64(y.Classes) > MaxWeights {
+	if int64(m.Bits)*int64(y.Classes) > solve.MaxWeights {
 		return nil, fmt.Errorf("%d bits and %d classes or tags are too many", m.Bits, y.Classes)
 	}
 	n, r := k.K.Rows, m.Bits
@@ -127,7 +128,7 @@ func newDiscrete(ctx context.Context, m sdh, k Features, y Targets) (*discrete, 
 	for i := range d.b.Data {
 		d.b.Data[i] = float32(2*int(rng.Uint64()>>63) - 1)
 	}
-	gram, err := Cross(ctx, k.Threads, k.K, k.K)
+	gram, err := linalg.Cross(ctx, k.Threads, k.K, k.K)
 	if err != nil {
 		return nil, err
 	}
@@ -141,19 +142,19 @@ func newDiscrete(ctx context.Context, m sdh, k Features, y Targets) (*discrete, 
 // regress fits P and the bias to B, and computes F(X).
 func (d *discrete) regress(ctx context.Context) error {
 	m, r := d.K.Cols, d.b.Cols
-	p, err := Cross(ctx, d.Threads, d.K, d.b)
+	p, err := linalg.Cross(ctx, d.Threads, d.K, d.b)
 	if err != nil {
 		return err
 	}
 	if err := d.factor.Solve(ctx, p, r); err != nil {
 		return err
 	}
-	d.p = vectors.Matrix{Rows: m, Cols: r, Data: Float32s(p)}
+	d.p = vectors.Matrix{Rows: m, Cols: r, Data: linalg.Float32s(p)}
 	d.bias = make([]float64, r)
 	for i, v := range d.b.Data {
 		d.bias[i%r] += float64(v) / float64(d.b.Rows)
 	}
-	if err := gemm.Mul(ctx, d.Threads, View(d.f), View(d.K), View(d.p)); err != nil {
+	if err := gemm.Mul(ctx, d.Threads, linalg.View(d.f), linalg.View(d.K), linalg.View(d.p)); err != nil {
 		return err
 	}
 	for i := range d.f.Data {
@@ -192,7 +193,7 @@ func (d *discrete) sums() []float64 {
 // classifier returns W', one row of r weights for each class or tag.
 func (d *discrete) classifier(ctx context.Context) ([]float64, error) {
 	r := d.b.Cols
-	bb, err := Cross(ctx, d.Threads, d.b, d.b)
+	bb, err := linalg.Cross(ctx, d.Threads, d.b, d.b)
 	if err != nil {
 		return nil, err
 	}

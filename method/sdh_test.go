@@ -3,9 +3,11 @@ package method
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
 	"hashgrove/vectors"
 )
 
@@ -75,7 +77,7 @@ func mustDiscrete(t *testing.T, src vectors.Source, m sdh) *discrete {
 	if !ok {
 		t.Fatal("no targets")
 	}
-	d, err := newDiscrete(ctx, m, f.features, y)
+	d, err := newDiscrete(ctx, m, f.Features, y)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func mustDiscrete(t *testing.T, src vectors.Source, m sdh) *discrete {
 // Every half step minimises over its variables, so neither objective ever rises; and W and P are where the slope is zero.
 func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	ctx := context.Background()
-	for name, src := range map[string]vectors.Source{"classes": Classed(5, 150, 6, 4), "tags": Tagged(5, 150, 6, 4)} {
+	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 150, 6, 4), "tags": methodtest.Tagged(5, 150, 6, 4)} {
 		for _, fast := range []bool{false, true} {
 			m := sdh{Bits: 12, Anchors: 15, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
 			d := mustDiscrete(t, src, m)
@@ -113,7 +115,7 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 				check("W and P", w)
 				for _, at := range []int{0, len(w) / 2, len(w) - 1} {
 					for _, h := range []float64{-1e-3, 1e-3} {
-						moved := clone(w)
+						moved := slices.Clone(w)
 						moved[at] += h
 						if loss(moved) < loss(w) {
 							t.Errorf("%s, fast %v: W is not the best", name, fast)
@@ -139,7 +141,7 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 func TestDiscreteCodesAreLocallyBest(t *testing.T) {
 	ctx := context.Background()
 	for _, fast := range []bool{false, true} {
-		d := mustDiscrete(t, Classed(5, 60, 6, 4), sdh{Bits: 8, Anchors: 15, Nu: 0.3})
+		d := mustDiscrete(t, methodtest.Classed(5, 60, 6, 4), sdh{Bits: 8, Anchors: 15, Nu: 0.3})
 		if err := d.regress(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -8,24 +8,25 @@ package method
 import (
 	"context"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
 
-// Sign takes the sign of every column.
+// sign takes the sign of every column.
 type sign struct {
 	Uncentred bool // compare with 0 instead of the mean of the training rows
 }
 
 func (m sign) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	dim := x.Dim()
-	if err := CheckSize(dim, dim); err != nil {
+	if err := solve.CheckSize(dim, dim); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, dim*dim), Threshold: make([]float32, dim)}
 	if !m.Uncentred {
 		var err error
-		if p.Mean, err = Mean(ctx, x); err != nil {
+		if p.Mean, err = solve.Mean(ctx, x); err != nil {
 			return nil, err
 		}
 	}

@@ -26,13 +26,15 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// Spherical learns spheres. It keeps the sample in memory.
+// spherical learns spheres. It keeps the sample in memory.
 type spherical struct {
 	Bits    int    // r; 0 means 64
 	Rows    int    // N, to learn from, at most, drawn at random; 0 means 20,000
@@ -49,10 +51,10 @@ func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encode
 	if m.Rows < 1 || m.Steps < 1 {
 		return nil, fmt.Errorf("spheres from %d rows in %d steps: give positive numbers", m.Rows, m.Steps)
 	}
-	if err := CheckSize(m.Bits, x.Dim()); err != nil {
+	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, err
 	}
-	sample, err := SampleRows(ctx, x, m.Rows, m.Seed)
+	sample, err := solve.SampleRows(ctx, x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encode
 		}
 		s.push()
 	}
-	p := AxisSigns(m.Bits, make([]float32, m.Bits))
+	p := solve.AxisSigns(m.Bits, make([]float32, m.Bits))
 	for k, square := range s.radius { // [-|x - p|^2 >= -r^2]
 		p.Weight[k*m.Bits+k], p.Threshold[k] = -1, -square
 	}
@@ -115,7 +117,7 @@ func (s *spheres) measure(ctx context.Context) error {
 		for i := range column {
 			column[i] = d.Data[i*r+k]
 		}
-		s.radius[k] = Kth(slices.Clone(column), max(n/2-1, 0))
+		s.radius[k] = linalg.Kth(slices.Clone(column), max(n/2-1, 0))
 		clear(s.inside[k])
 		for i, v := range column {
 			if v <= s.radius[k] {

@@ -5,13 +5,14 @@ import (
 	"math"
 	"testing"
 
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 )
 
 // Every sphere holds half of the rows and every two about a quarter.
 func TestSphericalTargets(t *testing.T) {
 	const n, r = 1000, 12
-	x := NormalRows(8, n, 10)
+	x := methodtest.NormalRows(8, n, 10)
 	e, err := learnFrom(context.Background(), spherical{Bits: r, Seed: 2}, x)
 	if err != nil {
 		t.Fatal(err)

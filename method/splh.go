@@ -31,12 +31,13 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// SPLH learns sequential projections from all rows, and classes, tags or pairs of some. It keeps the labelled rows in memory with 4
+// splh learns sequential projections from all rows, and classes, tags or pairs of some. It keeps the labelled rows in memory with 4
 // bytes for each two of them; of vectors with more than 1024 dimensions also all rows, or 1 GB of them drawn at random.
 type splh struct {
 	Bits     int     // 0 means 64
@@ -59,20 +60,20 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 	m.Step = cmp.Or(m.Step, 0.05)
 	m.Labelled = cmp.Or(m.Labelled, 2000)
 	d := src.Dim()
-	if err := CheckSize(m.Bits, d); err != nil {
+	if err := solve.CheckSize(m.Bits, d); err != nil {
 		return nil, err
 	}
 	if !(m.Eta > 0 && m.Eta <= 1e6) || !(m.Step > 0 && m.Step <= 1e6) {
 		return nil, fmt.Errorf("a weight of the labels of %v and a step of %v: give positive numbers up to 1e6", m.Eta, m.Step)
 	}
-	l, err := DrawLabelled(src, m.Labelled, m.Seed)
+	l, err := solve.DrawLabelled(src, m.Labelled, m.Seed)
 	if err != nil {
 		return nil, err
 	}
 	if l.Rows > maxLabelled {
 		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.Rows, maxLabelled)
 	}
-	standard, err := StandardiseColumns(ctx, src)
+	standard, err := solve.StandardiseColumns(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 	if err := f.unlabelled(ctx, model.Through(src, m.Threads, standard), m.Seed); err != nil {
 		return nil, err
 	}
-	xl, err := ReadThrough(ctx, l.Source, l.Rows, m.Threads, standard)
+	xl, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, standard)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 			p.Weight = append(p.Weight, float32(v*float64(standard.Scale[j])))
 		}
 	}
-	return Checked(p)
+	return solve.Checked(p)
 }
 
 // splhFit is the state of the loop over bits. Where the rows have few dimensions M is formed, else only multiplied with.
@@ -116,7 +117,7 @@ func (f *splhFit) unlabelled(ctx context.Context, src vectors.Source, seed uint6
 	if d := src.Dim(); d <= splhSide {
 		f.c, _, err = linalg.Covariance(ctx, src, nil, f.threads)
 	} else {
-		f.x, err = SampleRows(ctx, src, MaxWeights/d, seed)
+		f.x, err = solve.SampleRows(ctx, src, solve.MaxWeights/d, seed)
 	}
 	return err
 }
@@ -158,7 +159,7 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 		f.deflate(w)
 	}
 	p := make([]float32, f.xl.Rows)
-	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(len(p), 1, p), View(f.xl), gemm.RowMajor(d, 1, Float32s(w))); err != nil {
+	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(len(p), 1, p), linalg.View(f.xl), gemm.RowMajor(d, 1, linalg.Float32s(w))); err != nil {
 		return nil, err
 	}
 	square := 0.0
@@ -185,11 +186,11 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 func (f *splhFit) form(ctx context.Context) (*mat.SymDense, error) {
 	d := f.xl.Cols
 	sxl := gemm.RowMajor(f.xl.Rows, d, make([]float32, len(f.xl.Data)))
-	if err := gemm.Mul(ctx, f.threads, sxl, View(f.s), View(f.xl)); err != nil {
+	if err := gemm.Mul(ctx, f.threads, sxl, linalg.View(f.s), linalg.View(f.xl)); err != nil {
 		return nil, err
 	}
 	part := make([]float32, d*d)
-	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(d, d, part), View(f.xl).T(), sxl); err != nil {
+	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(d, d, part), linalg.View(f.xl).T(), sxl); err != nil {
 		return nil, err
 	}
 	m := mat.NewSymDense(d, nil)
@@ -217,12 +218,12 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 	plain, deflated := make([]float32, 0, k*d), make([]float32, 0, k*d)
 	for r := range k {
 		row := slices.Clone(v.RawRowView(r))
-		plain = append(plain, Float32s(row)...)
+		plain = append(plain, linalg.Float32s(row)...)
 		// The rows are X (I - w_1 w_1') (I - w_2 w_2') ... : the last projection meets v first.
 		for b := len(f.w) - 1; b >= 0; b-- {
 			linalg.Axpy(-linalg.Dot(f.w[b], row), f.w[b], row)
 		}
-		deflated = append(deflated, Float32s(row)...)
+		deflated = append(deflated, linalg.Float32s(row)...)
 	}
 	all, err := f.around(ctx, f.x, nil, gemm.RowMajor(k, d, deflated))
 	if err != nil {
@@ -249,16 +250,16 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 // around returns X'SX v', or X'X v' without S, with a column for each row of v.
 func (f *splhFit) around(ctx context.Context, x vectors.Matrix, s *vectors.Matrix, v gemm.View) ([]float32, error) {
 	xv := gemm.RowMajor(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
-	if err := gemm.Mul(ctx, f.threads, xv, View(x), v.T()); err != nil {
+	if err := gemm.Mul(ctx, f.threads, xv, linalg.View(x), v.T()); err != nil {
 		return nil, err
 	}
 	if s != nil {
 		sxv := gemm.RowMajor(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
-		if err := gemm.Mul(ctx, f.threads, sxv, View(*s), xv); err != nil {
+		if err := gemm.Mul(ctx, f.threads, sxv, linalg.View(*s), xv); err != nil {
 			return nil, err
 		}
 		xv = sxv
 	}
 	out := make([]float32, x.Cols*v.Rows)
-	return out, gemm.Mul(ctx, f.threads, gemm.RowMajor(x.Cols, v.Rows, out), View(x).T(), xv)
+	return out, gemm.Mul(ctx, f.threads, gemm.RowMajor(x.Cols, v.Rows, out), linalg.View(x).T(), xv)
 }

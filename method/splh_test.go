@@ -12,6 +12,8 @@ import (
 	"hashgrove/affinity"
 	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -70,8 +72,8 @@ func denseOf(x vectors.Matrix) *mat.Dense {
 
 func TestSPLHAgainstDense(t *testing.T) {
 	const n, d, labelled = 90, 14, 40
-	x := RandomRows(8, n, d)
-	CentreRows(x)
+	x := methodtest.RandomRows(8, n, d)
+	solve.CentreRows(x)
 	class := make([]int32, labelled)
 	for i := range class {
 		class[i] = int32(i % 3)
@@ -130,7 +132,7 @@ func TestSPLHAgainstDense(t *testing.T) {
 }
 
 func TestSPLHFewerBitsAreAPrefix(t *testing.T) {
-	x, class := ClusterMatrix(1, 300, 10, 4)
+	x, class := methodtest.ClusterMatrix(1, 300, 10, 4)
 	src := vectors.WithLabels(x, labelsOf(class))
 	long, short := train(t, splh{Bits: 9, Seed: 2}, src), train(t, splh{Bits: 4, Seed: 2}, src)
 	if !slices.Equal(long.Weight[:4*10], short.Weight) || !slices.Equal(long.Mean, short.Mean) {
@@ -139,7 +141,7 @@ func TestSPLHFewerBitsAreAPrefix(t *testing.T) {
 }
 
 func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
-	x, class := ClusterMatrix(1, 30, 5, 3)
+	x, class := methodtest.ClusterMatrix(1, 30, 5, 3)
 	src := vectors.WithLabels(x, labelsOf(class))
 	var pairs []supervision.Pair
 	for i := range int32(29) {
@@ -169,7 +171,7 @@ func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 		"ridge":                {ccaITQ{Ridge: -1}, src, "ridge of -1"},
 		"ridge of the classes": {ccaITQ{TargetRidge: math.NaN()}, src, "ridge of NaN"},
 		"rotation":             {ccaITQ{Steps: -1}, src, "-1 steps"},
-		"CCA with pairs":       {ccaITQ{}, WithPairs(x, pairs), "only pairs"},
+		"CCA with pairs":       {ccaITQ{}, methodtest.WithPairs(x, pairs), "only pairs"},
 		"huge values, CCA":     {ccaITQ{}, vectors.WithLabels(huge, labelsOf(class)), ""},
 		"huge values, BRE":     {bre{Bits: 4}, vectors.WithLabels(huge, labelsOf(class)), ""},
 		"huge values, SPLH":    {splh{Bits: 4}, vectors.WithLabels(huge, labelsOf(class)), ""},
@@ -188,7 +190,7 @@ func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 	}
 	// Pairs teach the others.
 	for _, m := range []any{bre{Bits: 4, Sweeps: 2}, splh{Bits: 4}, sth{Bits: 4}} {
-		if e, err := learnFrom(context.Background(), m, WithPairs(x, pairs)); err != nil || e.Bits() != 4 {
+		if e, err := learnFrom(context.Background(), m, methodtest.WithPairs(x, pairs)); err != nil || e.Bits() != 4 {
 			t.Errorf("%T with pairs: %v", m, err)
 		}
 	}
@@ -196,7 +198,7 @@ func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 
 // Units of measurement make no difference.
 func TestSPLHUnits(t *testing.T) {
-	x, class := ClusterMatrix(1, 300, 10, 4)
+	x, class := methodtest.ClusterMatrix(1, 300, 10, 4)
 	other := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
 	for i := range other.Data {
 		other.Data[i] *= float32(int(1) << (i % x.Cols % 5)) // powers of two: nothing is rounded

@@ -24,13 +24,14 @@ import (
 	"math"
 	"slices"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/svm"
 	"hashgrove/vectors"
 )
 
-// STH learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single precision while
+// sth learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single precision while
 // it looks for neighbours, and then as bytes.
 type sth struct {
 	Bits       int     // r; 0 means 64
@@ -47,13 +48,13 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	m.Neighbours = cmp.Or(m.Neighbours, 25)
 	m.Rows = cmp.Or(m.Rows, 5000)
 	m.C = cmp.Or(m.C, 1)
-	if err := CheckSize(m.Bits, src.Dim()); err != nil {
+	if err := solve.CheckSize(m.Bits, src.Dim()); err != nil {
 		return nil, err
 	}
 	if m.Neighbours < 1 {
 		return nil, fmt.Errorf("%d neighbours: give a positive number", m.Neighbours)
 	}
-	l, err := DrawLabelled(src, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	var maps []model.Map
 	seen := l.Source
 	if m.Anchors != 0 {
-		kernel, err := GaussianKernel(ctx, l.Source, l.Rows, KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
+		kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows, solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
@@ -102,15 +103,15 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 }
 
 // bits returns z, a row for each bit.
-func (m sth) bits(ctx context.Context, l *Labelled) ([][]int8, error) {
-	x, err := ReadRows(ctx, l.Source, l.Rows)
+func (m sth) bits(ctx context.Context, l *solve.Labelled) ([][]int8, error) {
+	x, err := solve.ReadRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
 	for i := range x.Rows {
-		ScaleToUnit(x.Row(i))
+		solve.ScaleToUnit(x.Row(i))
 	}
-	g, err := SimilarNeighbours(ctx, x, l.Y, m.Neighbours, m.Threads)
+	g, err := solve.SimilarNeighbours(ctx, x, l.Y, m.Neighbours, m.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -5,19 +5,17 @@ import (
 	"slices"
 	"testing"
 
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
 // The first bits part whole classes: the graph has no link between them.
 func TestSTHFirstBitsPartClasses(t *testing.T) {
-	x, class := ClusterMatrix(1, 400, 12, 5)
+	x, class := methodtest.ClusterMatrix(1, 400, 12, 5)
 	m := sth{Bits: 8, Neighbours: 10, Threads: 2}
 	src := vectors.WithLabels(x, labelsOf(class))
-	l, err := labelledFrom(src, -1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := mustLabelled(t, src)
 	z, err := m.bits(context.Background(), l)
 	if err != nil {
 		t.Fatal(err)

@@ -29,13 +29,14 @@ import (
 	"hashgrove/boost"
 	"hashgrove/fasthash"
 	"hashgrove/inference"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/svm"
 	"hashgrove/vectors"
 )
 
-// TSH learns in two steps from classes, tags or pairs. It keeps a byte for each value of the rows; with kernels also 4 bytes
+// tsh learns in two steps from classes, tags or pairs. It keeps a byte for each value of the rows; with kernels also 4 bytes
 // for each row and anchor.
 type tsh struct {
 	Bits       int              // 0 means 64
@@ -56,7 +57,7 @@ type tsh struct {
 	Threads    int              // 0 for all cores
 }
 
-// TSHLearner names what Step 2 fits.
+// tshLearner names what Step 2 fits.
 type tshLearner string
 
 // The learners of TSH.
@@ -93,7 +94,7 @@ func (m tsh) withDefaults() (tsh, error) {
 	case m.Learner == tshBudgeted && m.Order != fasthash.TSH:
 		return m, fmt.Errorf("the %s learner fits all bits at once: it knows the order %q only", tshBudgeted, fasthash.TSH)
 	}
-	return m, CheckAnchors(m.Bits, m.Anchors)
+	return m, solve.CheckAnchors(m.Bits, m.Anchors)
 }
 
 func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
@@ -101,7 +102,7 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	l, err := DrawLabelled(x, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +122,11 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	}
 	d, maps := l.Data, []model.Map(nil)
 	if m.Learner == tshKernel {
-		kernel, err := GaussianKernel(ctx, l.Source, l.Rows, KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
+		kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows, solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
-		features, err := ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
+		features, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
 		if err != nil {
 			return nil, err
 		}
@@ -158,10 +159,10 @@ func (m tsh) options() fasthash.Options {
 func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64, threads int) (float64, error) {
 	const among, some, near = 5000, 1000, 50
 	keep := make([]bool, rows)
-	for _, i := range Draw(rows, among, rand.New(rand.NewPCG(seed, 'N'))) {
+	for _, i := range solve.Draw(rows, among, rand.New(rand.NewPCG(seed, 'N'))) {
 		keep[i] = true
 	}
-	pool, err := ReadRows(ctx, vectors.Select(x, keep), min(rows, among))
+	pool, err := solve.ReadRows(ctx, vectors.Select(x, keep), min(rows, among))
 	if err != nil {
 		return 0, err
 	}
@@ -193,8 +194,8 @@ func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64
 }
 
 // budgeted is learn with the budgeted learner.
-func (m tsh) budgeted(ctx context.Context, l *Labelled, y affinity.Matrix) (model.Encoder, error) {
-	x, err := ReadRows(ctx, l.Source, l.Rows)
+func (m tsh) budgeted(ctx context.Context, l *solve.Labelled, y affinity.Matrix) (model.Encoder, error) {
+	x, err := solve.ReadRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func (m tsh) budgeted(ctx context.Context, l *Labelled, y affinity.Matrix) (mode
 	if err != nil {
 		return nil, err
 	}
-	return FitBudgeted(ctx, kernel, z, BudgetOptions{
+	return solve.FitBudgeted(ctx, kernel, z, solve.BudgetOptions{
 		Vectors: m.Anchors, Lambda: m.Lambda, Epochs: m.Epochs, Seed: m.Seed, Threads: m.Threads})
 }
 

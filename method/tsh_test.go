@@ -12,6 +12,7 @@ import (
 	"hashgrove/boost"
 	"hashgrove/fasthash"
 	"hashgrove/inference"
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/svm"
 	"hashgrove/vectors"
@@ -21,7 +22,7 @@ import (
 // sampled pairs.
 func TestTSHIsTheTrainer(t *testing.T) {
 	ctx := context.Background()
-	x, class := ClusterMatrix(5, 200, 6, 4)
+	x, class := methodtest.ClusterMatrix(5, 200, 6, 4)
 	y, err := affinity.ByClass(class)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,7 @@ func TestTSHIsTheTrainer(t *testing.T) {
 		}, y},
 	} {
 		c.m.Bits, c.m.Seed, c.want.Bits, c.want.Seed = 6, 3, 6, 3
-		e, err := learnFrom(ctx, c.m, vectors.WithLabels(x, ClassNames(class)))
+		e, err := learnFrom(ctx, c.m, vectors.WithLabels(x, methodtest.ClassNames(class)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,14 +86,14 @@ func TestTSHRefusals(t *testing.T) {
 		"2 similar and 0":  {Similar: 2},
 		"codes of -5 bits": {Bits: -5},
 	} {
-		if _, err := learnFrom(context.Background(), m, Classed(1, 40, 5, 3)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }
 
 func TestNeighbourWidth(t *testing.T) {
-	x, _ := ClusterMatrix(2, 130, 5, 3)
+	x, _ := methodtest.ClusterMatrix(2, 130, 5, 3)
 	got, err := neighbourWidth(context.Background(), x, x.Rows, 1, 2)
 	if err != nil {
 		t.Fatal(err)

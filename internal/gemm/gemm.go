@@ -43,7 +43,7 @@ type View struct {
 	Data             []float32
 }
 
-// Of is the view of a matrix stored row after row.
+// RowMajor is the view of a matrix stored row after row.
 func RowMajor(rows, cols int, data []float32) View {
 	if len(data) < rows*cols {
 		panic(fmt.Sprintf("gemm: %d values for %d x %d", len(data), rows, cols))

@@ -31,7 +31,7 @@ import (
 // many rows; dst holds anything before.
 type Product func(ctx context.Context, dst, v *mat.Dense) error
 
-// Matrix is the product with a matrix in memory, on the given number of threads (0 for all cores). It keeps a copy.
+// MatrixProduct is the product with a matrix in memory, on the given number of threads (0 for all cores). It keeps a copy.
 func MatrixProduct(a *mat.SymDense, threads int) Product {
 	full := mat.DenseCopyOf(a)
 	n := a.SymmetricDim()
@@ -53,7 +53,7 @@ func Dot(a, b []float64) float64 { return floats.Dot(a, b) }
 // Axpy adds f times x to y.
 func Axpy(f float64, x, y []float64) { floats.AddScaled(y, f, x) }
 
-// Symmetric returns all eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per row. The
+// AllEigenvectors returns all eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per row. The
 // greatest value of each vector is positive.
 func AllEigenvectors(a *mat.SymDense) (values []float64, vectors *mat.Dense, err error) {
 	var e mat.EigenSym
@@ -108,7 +108,7 @@ type Eigen struct {
 	Products int        // vectors that were multiplied
 }
 
-// Top returns the k greatest eigenvalues of a symmetric n x n matrix, and their eigenvectors, from products alone.
+// TopEigenvectors returns the k greatest eigenvalues of a symmetric n x n matrix, and their eigenvectors, from products alone.
 //
 // It is the block form of Lanczos' method with thick restarts (Wu and Simon, SIAM J. Matrix Anal. Appl. 2000), kept
 // simple as Davidson's: a basis V and its product A V are stored,
@@ -227,7 +227,7 @@ func (s *subspace) expand(ctx context.Context, next *mat.Dense, rng *rand.Rand) 
 func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64, rng *rand.Rand) error {
 	f := make([]float64, basis)
 	for {
-		before := math.Sqrt(Dot(row, row))
+		before := Norm(row)
 		for range 2 {
 			err := par.Blocks(ctx, s.threads, basis, 32, func(_, lo, hi int) {
 				for i := lo; i < hi; i++ {
@@ -246,7 +246,7 @@ func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64,
 				return err
 			}
 		}
-		after := math.Sqrt(Dot(row, row))
+		after := Norm(row)
 		if after > 1e-12*before && after > 0 {
 			for j := range row {
 				row[j] /= after
@@ -303,7 +303,7 @@ func (s *subspace) rayleighRitz(ctx context.Context, k, b int) (*Eigen, *mat.Den
 		row := r.RawRowView(i)
 		copy(row, s.av.RawRowView(i))
 		Axpy(-values[i], s.v.RawRowView(i), row)
-		list[i] = residual{i, math.Sqrt(Dot(row, row)) / scale}
+		list[i] = residual{i, Norm(row) / scale}
 		e.Residual = max(e.Residual, list[i].size)
 	}
 	slices.SortStableFunc(list, func(x, y residual) int {
@@ -337,3 +337,6 @@ func (s *subspace) rotate(ctx context.Context, m, t *mat.Dense, keep int) error 
 		}
 	})
 }
+
+// Norm is the length of a vector.
+func Norm(x []float64) float64 { return math.Sqrt(Dot(x, x)) }

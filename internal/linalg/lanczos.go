@@ -23,7 +23,7 @@ const (
 	lanczosRounds = 5
 )
 
-// Greatest returns the greatest eigenvalue and its eigenvector, of length 1. The residual |Ax - λx| is at most tolerance
+// TopEigenvector returns the greatest eigenvalue and its eigenvector, of length 1. The residual |Ax - λx| is at most tolerance
 // times λ, unless eigenvalues are so close together that as many products as allowed cannot part them: then x is a mixture,
 // which is as good for all that is asked of it.
 func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64, apply func(x, y []float64) error) ([]float64, float64, error) {

@@ -2,7 +2,6 @@ package linalg
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
@@ -14,13 +13,13 @@ func Orthonormalise(v *mat.Dense) bool {
 	rows, _ := v.Dims()
 	for i := range rows {
 		row := v.RawRowView(i)
-		before := math.Sqrt(Dot(row, row))
+		before := Norm(row)
 		for range 2 {
 			for j := range i {
 				Axpy(-Dot(v.RawRowView(j), row), v.RawRowView(j), row)
 			}
 		}
-		after := math.Sqrt(Dot(row, row))
+		after := Norm(row)
 		if !(after > 1e-10*before) {
 			return false
 		}

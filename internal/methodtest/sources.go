@@ -1,10 +1,9 @@
 // Rows to test methods and solvers with.
 
-package method
+package methodtest
 
 import (
 	"context"
-	"iter"
 	"math/rand/v2"
 	"strconv"
 
@@ -12,7 +11,7 @@ import (
 	"hashgrove/vectors"
 )
 
-// clusters draws non-negative vectors around one centre for each class.
+// ClusterMatrix draws non-negative vectors around one centre for each class.
 func ClusterMatrix(seed uint64, rows, cols, classes int) (vectors.Matrix, []int32) {
 	centre, rng := rand.New(rand.NewPCG(7, 7)), rand.New(rand.NewPCG(seed, 1))
 	c := make([]float32, classes*cols)
@@ -30,12 +29,13 @@ func ClusterMatrix(seed uint64, rows, cols, classes int) (vectors.Matrix, []int3
 	return x, class
 }
 
-// classed is clusters as a source with labels.
+// Classed is clusters as a source with labels.
 func Classed(seed uint64, rows, cols, classes int) vectors.Source {
 	x, class := ClusterMatrix(seed, rows, cols, classes)
 	return vectors.WithLabels(x, ClassNames(class))
 }
 
+// ClassNames is the labels of numbered classes.
 func ClassNames(class []int32) []string {
 	list := make([]string, len(class))
 	for i, c := range class {
@@ -44,27 +44,8 @@ func ClassNames(class []int32) []string {
 	return list
 }
 
-// tagged is a matrix whose rows have tags.
-type tagged struct {
-	vectors.Matrix
-	tags [][]string
-}
-
-func (m tagged) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
-	return func(yield func(vectors.Chunk, error) bool) {
-		for c, err := range m.Matrix.Chunks(ctx) {
-			if err == nil {
-				c.Tags = m.tags[c.First : c.First+c.X.Rows]
-			}
-			if !yield(c, err) {
-				return
-			}
-		}
-	}
-}
-
-// withTags is clusters where every row has the two tags of its class, and often another one or none.
-func Tagged(seed uint64, rows, cols, classes int) vectors.Source {
+// Tagged is clusters where every row has the two tags of its class, and often another one or none.
+func Tagged(seed uint64, rows, cols, classes int) vectors.Table {
 	x, class := ClusterMatrix(seed, rows, cols, classes)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	tags := make([][]string, rows)
@@ -80,10 +61,10 @@ func Tagged(seed uint64, rows, cols, classes int) vectors.Source {
 			tags[i] = []string{"a" + n, "b" + n}
 		}
 	}
-	return tagged{x, tags}
+	return vectors.Table{X: x, Tags: tags}
 }
 
-// withPairs is clusters with pairs of some rows.
+// Paired is clusters with pairs of some rows.
 func Paired(seed uint64, rows, cols, classes, pairs int) vectors.Source {
 	x, class := ClusterMatrix(seed, rows, cols, classes)
 	rng := rand.New(rand.NewPCG(seed, 3))
@@ -108,9 +89,10 @@ type paired struct {
 	pairs []supervision.Pair
 }
 
+// WithPairs adds pairs to the rows of a source.
 func WithPairs(x vectors.Source, pairs []supervision.Pair) vectors.Source { return paired{x, pairs} }
 
-// dataOf is what methods learn from.
+// Data is what methods learn from.
 func Data(src vectors.Source) (*supervision.Data, error) {
 	if m, ok := src.(vectors.Matrix); ok && m.Rows == 0 {
 		return &supervision.Data{Source: m}, nil
@@ -122,7 +104,7 @@ func Data(src vectors.Source) (*supervision.Data, error) {
 	return d, err
 }
 
-// randomRows draws rows whose columns depend on each other: each is a mixture of few.
+// RandomRows draws rows whose columns depend on each other: each is a mixture of few.
 func RandomRows(seed uint64, rows, cols int) vectors.Matrix {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	few := min(cols, 20)
@@ -146,7 +128,7 @@ func RandomRows(seed uint64, rows, cols int) vectors.Matrix {
 	return x
 }
 
-// normal draws rows of independent columns with falling spread, off the origin.
+// NormalRows draws rows of independent columns with falling spread, off the origin.
 func NormalRows(seed uint64, rows, cols int) vectors.Matrix {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
@@ -156,7 +138,7 @@ func NormalRows(seed uint64, rows, cols int) vectors.Matrix {
 	return x
 }
 
-// sources is one source of each kind of supervision.
+// Sources is one source of each kind of supervision.
 func Sources(rows int) map[string]vectors.Source {
 	return map[string]vectors.Source{
 		"classes": Classed(5, rows, 6, 4),

@@ -1,17 +1,18 @@
 // Means and variances of the rows of a source, and the maps that make them 0 and 1.
 
-package method
+package solve
 
 import (
 	"context"
 	"errors"
 	"math"
 
+	"hashgrove/internal/linalg"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
-// mean returns the mean of every column, summed in the order of the rows.
+// Mean returns the mean of every column, summed in the order of the rows.
 func Mean(ctx context.Context, x vectors.Source) ([]float32, error) {
 	sum := make([]float64, x.Dim())
 	rows := 0
@@ -74,7 +75,7 @@ func spread(ctx context.Context, x vectors.Source) (mean []float64, square float
 	return mean, square, err
 }
 
-// standardised is the map that subtracts the mean of the rows from each, and gives what is left the mean squared length.
+// Standardise is the map that subtracts the mean of the rows from each, and gives what is left the mean squared length.
 func Standardise(ctx context.Context, x vectors.Source, square float64) (*model.Affine, error) {
 	mean, have, err := spread(ctx, x)
 	if err != nil {
@@ -90,7 +91,7 @@ func Standardise(ctx context.Context, x vectors.Source, square float64) (*model.
 	return scaled(mean, scale)
 }
 
-// evened is the map that subtracts the mean of the rows from each and gives all columns the same variance, and the rows a mean
+// StandardiseColumns is the map that subtracts the mean of the rows from each and gives all columns the same variance, and the rows a mean
 // squared length of 1. Columns that never change become 0.
 func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, error) {
 	mean, variance, err := moments(ctx, x)
@@ -117,13 +118,13 @@ func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, e
 
 // scaled is the map (x - mean) scale, column by column.
 func scaled(mean []float64, scale []float32) (*model.Affine, error) {
-	m := &model.Affine{Weight: vectors.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: Float32s(mean), Scale: scale}
+	m := &model.Affine{Weight: vectors.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: linalg.Float32s(mean), Scale: scale}
 	return m, m.Check()
 }
 
 var errNothing = errors.New("all rows are equal: there is nothing to learn from them")
 
-// centreRows subtracts the mean of the rows from each and returns it.
+// CentreRows subtracts the mean of the rows from each and returns it.
 func CentreRows(x vectors.Matrix) []float32 {
 	mean := x.Mean()
 	for i := range x.Rows {
@@ -135,7 +136,7 @@ func CentreRows(x vectors.Matrix) []float32 {
 	return mean
 }
 
-// unitLength scales a row to length 1; zero stays zero.
+// ScaleToUnit scales a row to length 1; zero stays zero.
 func ScaleToUnit(row []float32) {
 	sum := 0.0
 	for _, v := range row {

@@ -1,14 +1,16 @@
-package method
+package solve
 
 import (
 	"context"
 	"math"
 	"testing"
+
+	"hashgrove/internal/methodtest"
 )
 
 func TestMeanDistance(t *testing.T) {
 	ctx := context.Background()
-	x, _ := ClusterMatrix(1, 90, 5, 3)
+	x, _ := methodtest.ClusterMatrix(1, 90, 5, 3)
 	a := x.Slice(10, 30)
 	want := 0.0
 	for i := range x.Rows {

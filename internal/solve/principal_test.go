@@ -1,4 +1,4 @@
-package method
+package solve
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestPrincipalComponents(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range []int{40, SmallSide + 60} {
-		x := NormalRows(1, 400, d)
+		x := methodtest.NormalRows(1, 400, d)
 		front, values, err := Principal(ctx, x, 9, 1, 2)
 		if err != nil {
 			t.Fatal(err)

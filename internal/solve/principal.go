@@ -1,4 +1,4 @@
-package method
+package solve
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // smallSide is the greatest number of dimensions whose covariance is formed.
 const SmallSide = 512
 
-// principal returns the map to the first k principal components, and their variances.
+// Principal returns the map to the first k principal components, and their variances.
 func Principal(ctx context.Context, x vectors.Source, k int, seed uint64, threads int) (*model.Affine, []float64, error) {
 	d := x.Dim()
 	if err := CheckSize(max(k, 1), d); err != nil {

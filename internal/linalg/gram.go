@@ -1,4 +1,4 @@
-package method
+package linalg
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"hashgrove/vectors"
 )
 
-// gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, so that the other half of the
+// Gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, so that the other half of the
 // work is spared. With few hundred rows at a time the sums of the products are short, and so is their error.
 type Gram struct {
 	sum     vectors.Matrix
@@ -21,11 +21,12 @@ const (
 	GramRows  = 1024 // to add at a time
 )
 
+// NewGram is the sum of no products yet, of the given number of columns.
 func NewGram(side, threads int) *Gram {
 	return &Gram{sum: vectors.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, threads: threads}
 }
 
-// add adds x'x.
+// Add adds x'x.
 func (g *Gram) Add(ctx context.Context, x gemm.View) error {
 	n := g.sum.Cols
 	for lo := 0; lo < n; lo += gramPanel {
@@ -53,7 +54,7 @@ func (g *Gram) Add(ctx context.Context, x gemm.View) error {
 	return nil
 }
 
-// solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
+// Solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
 func (g *Gram) Solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
 	for i := range g.sum.Data {
 		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)

@@ -1,4 +1,4 @@
-package method
+package solve
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
 	"hashgrove/vectors"
 )
 
@@ -24,7 +25,7 @@ func neighboursByDefinition(x vectors.Matrix, y affinity.Matrix, k int) *mat.Sym
 		for j := range x.Rows {
 			if y.At(i, j) == 1 {
 				others = append(others, j)
-				cosine[j] = Dot32(x.Row(i), x.Row(j))
+				cosine[j] = linalg.Dot32(x.Row(i), x.Row(j))
 			}
 		}
 		slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(cosine[b], cosine[a]) })
@@ -73,7 +74,7 @@ func affinities(t *testing.T, n int) map[string]affinity.Matrix {
 
 func TestGraphAgainstDense(t *testing.T) {
 	const n, d, k, vectors = 130, 9, 6, 12
-	x := RandomRows(2, n, d)
+	x := methodtest.RandomRows(2, n, d)
 	for i := range n {
 		ScaleToUnit(x.Row(i))
 	}

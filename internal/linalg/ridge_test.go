@@ -1,4 +1,4 @@
-package method
+package linalg
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/methodtest"
 	"hashgrove/vectors"
 )
 
 // One panel, whole panels, and panels that do not fit.
 func TestRidgeSolves(t *testing.T) {
 	for _, n := range []int{1, 5, ridgePanel, 2*ridgePanel + 9} {
-		x := RandomRows(uint64(n), n+50, n)
-		b := RandomRows(9, n, 3)
+		x := methodtest.RandomRows(uint64(n), n+50, n)
+		b := methodtest.RandomRows(9, n, 3)
 		for _, lambda := range []float64{1, 1e-3} {
 			g := NewGram(n, 2)
 			for lo := 0; lo < x.Rows; lo += 100 {
@@ -68,7 +69,7 @@ func TestRidgeSolves(t *testing.T) {
 
 // Copies of columns have no inverse without a ridge; the ridge is raised until there is one.
 func TestRidgeIsRaised(t *testing.T) {
-	x := RandomRows(1, 200, 300)
+	x := methodtest.RandomRows(1, 200, 300)
 	for i := range x.Rows {
 		copy(x.Row(i)[150:], x.Row(i)[:150])
 	}
@@ -80,7 +81,7 @@ func TestRidgeIsRaised(t *testing.T) {
 	if err != nil || lambda <= 1e-12 || lambda > 1 {
 		t.Fatalf("ridge %v, error %v", lambda, err)
 	}
-	b := RandomRows(2, 300, 1)
+	b := methodtest.RandomRows(2, 300, 1)
 	if err := r.solve(context.Background(), b); err != nil || !isFinite(b.Data) {
 		t.Errorf("solution %v, error %v", b.Data[:3], err)
 	}

@@ -10,7 +10,7 @@
 //
 // Of a convex function s·y is never negative, so halving is enough: no search for a slope.
 
-package method
+package solve
 
 import (
 	"context"
@@ -40,9 +40,9 @@ func descend(ctx context.Context, f smooth, w []float64, tolerance float64, step
 	if err != nil {
 		return 0, 0, err
 	}
-	enough := tolerance * Norm(g)
+	enough := tolerance * linalg.Norm(g)
 	for step := range steps {
-		length := Norm(g)
+		length := linalg.Norm(g)
 		if length <= enough {
 			return at, step, nil
 		}

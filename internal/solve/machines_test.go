@@ -1,10 +1,11 @@
-package method
+package solve
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"hashgrove/internal/methodtest"
 	"hashgrove/vectors"
 )
 
@@ -25,7 +26,7 @@ func kernelOf(x vectors.Matrix, width float64) vectors.Matrix {
 
 // With a budget for all rows the machine is Pegasos, as it is written: w shrinks and takes a step in every turn.
 func TestBudgetForAllRowsIsPegasos(t *testing.T) {
-	x, class := ClusterMatrix(5, 80, 6, 4)
+	x, class := methodtest.ClusterMatrix(5, 80, 6, 4)
 	k := kernelOf(x, 20)
 	z := make([]int8, x.Rows)
 	for i, c := range class {
@@ -64,7 +65,7 @@ func TestBudgetForAllRowsIsPegasos(t *testing.T) {
 
 // A budget holds, and what a step drops is projected: nothing else changes.
 func TestBudgetHolds(t *testing.T) {
-	x, class := ClusterMatrix(5, 80, 6, 4)
+	x, class := methodtest.ClusterMatrix(5, 80, 6, 4)
 	k := kernelOf(x, 20)
 	z := make([]int8, x.Rows)
 	for i, c := range class {

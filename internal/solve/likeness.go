@@ -5,7 +5,7 @@
 //	tags      S_0 x = 2 (sum of x over all similar sets of tags) - (sum of x)  O(n + pairs of similar sets)
 //	pairs     S_0 x = x + (sum over similar rows) - (sum over dissimilar)      O(n + pairs)
 
-package method
+package solve
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"hashgrove/internal/par"
 )
 
-// likeness is S_0. Rows of one unit are similar to the same rows, each other included.
+// Likeness is S_0. Rows of one unit are similar to the same rows, each other included.
 type Likeness struct {
 	unit    []int32 // of each row; nil for pairs
 	units   int
@@ -29,6 +29,7 @@ type Likeness struct {
 // maxNear bounds the lists of similar units: 1 GB.
 const maxNear = 1 << 28
 
+// NewLikeness prepares the products with an affinity.
 func NewLikeness(ctx context.Context, y affinity.Matrix, threads int) (*Likeness, error) {
 	s := &Likeness{threads: threads}
 	switch y := y.(type) {
@@ -70,7 +71,7 @@ func units(y interface {
 	return list
 }
 
-// times sets y = S_0 x.
+// Times sets y = S_0 x.
 func (s *Likeness) Times(ctx context.Context, x, y []float64) error {
 	const block = 512
 	if s.pairs != nil {

@@ -1,15 +1,11 @@
 // Vectors and matrices in single precision.
 
-package method
+package linalg
 
 import (
 	"context"
-	"math"
-
-	"gonum.org/v1/gonum/blas/blas32"
 
 	"hashgrove/internal/gemm"
-	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/vectors"
 )
@@ -18,10 +14,10 @@ import (
 // of a kernel method stands on: with 3,000 anchors 128 rows are too many.
 const crossRows = 32
 
-// cross returns X'Y in double precision, row after row, for matrices with equally many rows.
+// Cross returns X'Y in double precision, row after row, for matrices with equally many rows.
 func Cross(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, error) {
 	if x.Rows != y.Rows {
-		panic("method: the product of matrices with different numbers of rows")
+		panic("linalg: the product of matrices with different numbers of rows")
 	}
 	const side = 60 // rows of the result in one turn, which stay in the cache
 	sum := make([]float64, x.Cols*y.Cols)
@@ -44,7 +40,7 @@ func Cross(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, er
 	return sum, err
 }
 
-// singles rounds to single precision.
+// Float32s rounds to single precision.
 func Float32s(x []float64) []float32 {
 	out := make([]float32, len(x))
 	for i, v := range x {
@@ -53,12 +49,10 @@ func Float32s(x []float64) []float32 {
 	return out
 }
 
-// viewOf is a matrix as package gemm takes it.
+// View is a matrix as package gemm takes it.
 func View(x vectors.Matrix) gemm.View { return gemm.RowMajor(x.Rows, x.Cols, x.Data) }
 
-func vector32(x []float32) blas32.Vector { return blas32.Vector{N: len(x), Inc: 1, Data: x} }
-
-// dot32 is the product of two vectors, summed in double precision.
+// Dot32 is the product of two vectors, summed in double precision.
 func Dot32(a, b []float32) float64 {
 	sum := 0.0
 	for i, v := range a {
@@ -67,9 +61,7 @@ func Dot32(a, b []float32) float64 {
 	return sum
 }
 
-func Norm(x []float64) float64 { return math.Sqrt(linalg.Dot(x, x)) }
-
-// kth returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
+// Kth returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
 func Kth(v []float32, k int) float32 {
 	lo, hi := 0, len(v)-1
 	for lo < hi {

@@ -11,19 +11,24 @@
 //	means      one pass through the kernel                  O(n · m · dim)
 //	features   one pass through the kernel, of the rows to learn from
 
-package method
+package solve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"hashgrove/internal/linalg"
+	"hashgrove/internal/par"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
-// checkAnchors reports a projection of similarities with anchors that cannot be made.
+// CheckAnchors reports a projection of similarities with anchors that cannot be made.
 func CheckAnchors(bits, anchors int) error {
 	if anchors < 1 || anchors > MaxWeights {
 		return fmt.Errorf("%d anchors: give a positive number up to %d", anchors, MaxWeights)
@@ -31,7 +36,7 @@ func CheckAnchors(bits, anchors int) error {
 	return CheckSize(bits, anchors)
 }
 
-// kernelOptions are the options of a Gaussian kernel.
+// KernelOptions are the options of a Gaussian kernel.
 type KernelOptions struct {
 	Anchors int     // drawn at random; all rows when there are no more
 	Width   float64 // of exp(-|x - a|² / width); 0 means twice the mean squared distance
@@ -39,7 +44,7 @@ type KernelOptions struct {
 	Threads int     // 0 for all cores
 }
 
-// gaussianKernel makes a centred kernel from a source of the given number of rows.
+// GaussianKernel makes a centred kernel from a source of the given number of rows.
 func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOptions) (*model.Kernel, error) {
 	width := o.Width
 	if math.IsNaN(width) || width < 0 || width > math.MaxFloat32 {
@@ -72,7 +77,7 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 			}
 		}
 	})
-	return &model.Kernel{Anchors: a, Width: k.Width, Mean: Float32s(sum)}, err
+	return &model.Kernel{Anchors: a, Width: k.Width, Mean: linalg.Float32s(sum)}, err
 }
 
 // meanDistance is the mean squared distance of a row of x from a row of a.
@@ -91,3 +96,70 @@ func meanDistance(ctx context.Context, x vectors.Source, a vectors.Matrix) (floa
 	}
 	return d, nil
 }
+
+// Features is K, with products on several cores.
+type Features struct {
+	K       vectors.Matrix
+	Threads int
+}
+
+// forwardRows is the number of rows of one turn. The sums of backward depend on it, so it is fixed.
+const forwardRows = 128
+
+// Times sets y = K a.
+func (f Features) Times(ctx context.Context, a, y []float64) error {
+	single := linalg.Float32s(a)
+	return par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			y[i] = blas32.DDot(vector32(f.K.Row(i)), vector32(single))
+		}
+	})
+}
+
+// TransposeTimes sets a = K' y.
+func (f Features) TransposeTimes(ctx context.Context, y, a []float64) error {
+	single := linalg.Float32s(y)
+	parts := make([][]float32, (f.K.Rows+forwardRows-1)/forwardRows)
+	err := par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(b, lo, hi int) {
+		parts[b] = make([]float32, f.K.Cols)
+		for i := lo; i < hi; i++ {
+			blas32.Axpy(single[i], vector32(f.K.Row(i)), vector32(parts[b]))
+		}
+	})
+	clear(a)
+	for _, p := range parts {
+		for j, v := range p {
+			a[j] += float64(v)
+		}
+	}
+	return err
+}
+
+// RidgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, or ten times as much
+// until single precision allows it.
+func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
+	m := f.K.Cols
+	for {
+		gram, err := linalg.Cross(ctx, f.Threads, f.K, f.K)
+		if err != nil {
+			return nil, err
+		}
+		trace := 0.0
+		for q := range m {
+			trace += gram[q*m+q]
+		}
+		if !(trace > 0) {
+			return nil, errors.New("all rows to learn from have the same features")
+		}
+		for q := range m {
+			gram[q*m+q] += share * trace / float64(m)
+		}
+		c, err := linalg.NewCholesky(ctx, gram, m, f.Threads)
+		if !errors.Is(err, linalg.ErrNotPositive) || share > 1 {
+			return c, err
+		}
+		share *= 10
+	}
+}
+
+func vector32(x []float32) blas32.Vector { return blas32.Vector{N: len(x), Inc: 1, Data: x} }

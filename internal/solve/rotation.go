@@ -1,4 +1,4 @@
-package method
+package solve
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"hashgrove/vectors"
 )
 
-// rotateToCorners is ITQ of an embedding V, of at most as many columns as bits: it returns the first rows of R, as many as
+// RotateToCorners is ITQ of an embedding V, of at most as many columns as bits: it returns the first rows of R, as many as
 // V has columns, and the loss Q of every step. Where V has fewer columns than there are bits the missing ones are zeros.
 func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	if v.Cols > bits || steps < 1 {
-		panic("method: a rotation of more columns than bits, or in no steps")
+		panic("solve: a rotation of more columns than bits, or in no steps")
 	}
 	const block = 1024 // rows whose products are summed in single precision
 	blocks := (v.Rows + block - 1) / block
@@ -68,7 +68,7 @@ func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 	return mat.DenseCopyOf(r.Slice(0, k, 0, bits)), history, nil
 }
 
-// rotated returns the rows of R' P: the weights of the bits when P maps to the embedding that R rotates.
+// RotatedRows returns the rows of R' P: the weights of the bits when P maps to the embedding that R rotates.
 func RotatedRows(r *mat.Dense, p vectors.Matrix) []float32 {
 	_, bits := r.Dims()
 	w := make([]float32, bits*p.Cols)

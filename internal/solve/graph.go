@@ -1,4 +1,4 @@
-package method
+package solve
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"hashgrove/vectors"
 )
 
-// graph is a symmetric matrix of weights, of which few are not zero: row i has weight[p] at to[p] for p from start[i] to
+// Graph is a symmetric matrix of weights, of which few are not zero: row i has weight[p] at to[p] for p from start[i] to
 // start[i+1].
 type Graph struct {
 	start  []int
@@ -27,7 +27,7 @@ type Graph struct {
 // leastWeight stands for smaller weights, and for the degree of a row without neighbours, so that no degree is zero.
 const leastWeight = 0.01
 
-// similarNeighbours links every row with the k rows most like it, by the cosine, among those similar to it, and they with it.
+// SimilarNeighbours links every row with the k rows most like it, by the cosine, among those similar to it, and they with it.
 // The rows must have length 1. Of equally near rows the first ones count.
 //
 //	classes   the products of all rows of each class             n²d / classes
@@ -76,7 +76,7 @@ func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 		err := par.For(ctx, threads, x.Rows, func(i int) {
 			var theirs []float32
 			for _, j := range y.Similar(i) {
-				theirs = append(theirs, float32(Dot32(x.Row(i), x.Row(int(j)))))
+				theirs = append(theirs, float32(linalg.Dot32(x.Row(i), x.Row(int(j)))))
 			}
 			near[i] = nearestLinks(i, k, y.Similar(i), theirs)
 		})
@@ -182,7 +182,7 @@ func (g *Graph) degrees() []float64 {
 	return sum
 }
 
-// smoothest returns the k vectors v, one per row, with the least λ in (D - W) v = λ D v, D being the degrees, and λ, the
+// Smoothest returns the k vectors v, one per row, with the least λ in (D - W) v = λ D v, D being the degrees, and λ, the
 // least first; but for the vector of equal values, which always has λ = 0.
 //
 // With u = D^1/2 v it is D^-1/2 W D^-1/2 u = (1 - λ) u. Taking the known u = D^1/2 1 out of that matrix leaves the others as they are.

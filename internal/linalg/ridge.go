@@ -9,7 +9,7 @@
 // A ridge below the error of single precision can leave a pivot that is not positive. Then the ridge is raised tenfold, and
 // all begins anew from a copy of A in the other triangle.
 
-package method
+package linalg
 
 import (
 	"context"

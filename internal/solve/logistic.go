@@ -14,7 +14,7 @@
 // The columns stay bytes: 50,000 x 11,200 values take 560 MB. A turn standardises a few of them into the layout of the
 // single-precision kernel; its sums over 256 terms are added up in double precision, in a fixed order.
 
-package method
+package solve
 
 import (
 	"context"
@@ -47,7 +47,7 @@ const (
 	logisticDepth = 256 // terms of a sum in single precision
 )
 
-// logisticOptions are the options of logistic regression.
+// LogisticOptions are the options of logistic regression.
 type LogisticOptions struct {
 	Penalty float64 // λ
 	Enough  float64 // the descent ends when the gradient has fallen to this share
@@ -55,7 +55,7 @@ type LogisticOptions struct {
 	Threads int     // 0 for all cores
 }
 
-// fitLogistic learns the scores of y as a map of the values that were quantised.
+// FitLogistic learns the scores of y as a map of the values that were quantised.
 func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, o LogisticOptions) (*model.Affine, error) {
 	f, err := newLogistic(ctx, x, y, o.Penalty, o.Threads)
 	if err != nil {
@@ -85,7 +85,7 @@ func newLogistic(ctx context.Context, x *vectors.Columns, y Targets, penalty flo
 			f.scale[j] = 1 / math.Sqrt(v)
 		}
 	})
-	f.mean32, f.scale32 = Float32s(f.mean), Float32s(f.scale)
+	f.mean32, f.scale32 = linalg.Float32s(f.mean), linalg.Float32s(f.scale)
 	return f, err
 }
 
@@ -275,7 +275,7 @@ func (f *logistic) affine(w []float64) *model.Affine {
 	dim, classes := f.x.Dim(), f.y.Classes
 	a := &model.Affine{
 		Weight: vectors.Matrix{Rows: classes, Cols: dim, Data: make([]float32, classes*dim)},
-		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: Float32s(w[dim*classes:]),
+		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: linalg.Float32s(w[dim*classes:]),
 	}
 	for j := range dim {
 		lo, hi := float64(f.x.Lo[j]), float64(f.x.Hi[j])
@@ -283,6 +283,6 @@ func (f *logistic) affine(w []float64) *model.Affine {
 		a.Mean[j] = float32(lo + f.mean[j]/perUnit)
 		a.Scale[j] = float32(min(perUnit*f.scale[j], math.MaxFloat32))
 	}
-	copy(a.Weight.Data, Float32s(w[:dim*classes]))
+	copy(a.Weight.Data, linalg.Float32s(w[:dim*classes]))
 	return a
 }

@@ -1,4 +1,4 @@
-package method
+package solve
 
 import (
 	"context"
@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"hashgrove/internal/methodtest"
 )
 
 func TestITQLossNeverRises(t *testing.T) {
-	v := NormalRows(2, 2500, 12)
+	v := methodtest.NormalRows(2, 2500, 12)
 	CentreRows(v)
 	for _, bits := range []int{12, 20} { // as many columns as bits, and fewer
 		r, loss, err := RotateToCorners(context.Background(), v, bits, 30, 5, 2)

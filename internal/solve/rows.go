@@ -1,6 +1,6 @@
 // Rows of a source in memory: all of them, or some drawn at random; as they are, or through a map.
 
-package method
+package solve
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // maxValues bounds the values that a method keeps in memory: 4 GB of float32.
 const MaxValues = 1 << 30
 
-// rowsOf reads a source of the given number of rows into memory.
+// ReadRows reads a source of the given number of rows into memory.
 func ReadRows(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, error) {
 	if int64(rows)*int64(x.Dim()) > MaxValues {
 		return vectors.Matrix{}, fmt.Errorf("%d rows of %d values do not fit into memory: learn from fewer rows", rows, x.Dim())
@@ -38,7 +38,7 @@ func ReadRows(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, 
 	return m, nil
 }
 
-// draw returns want different numbers below n, or all when there are no more, in the order they are drawn.
+// Draw returns want different numbers below n, or all when there are no more, in the order they are drawn.
 func Draw(n, want int, rng *rand.Rand) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -52,7 +52,7 @@ func Draw(n, want int, rng *rand.Rand) []int {
 	return list[:want]
 }
 
-// sampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the source
+// SampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the source
 // once for their number and once for the rows.
 func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (vectors.Matrix, error) {
 	n, err := CountRows(ctx, x)
@@ -72,7 +72,7 @@ func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (v
 	return ReadRows(ctx, vectors.Select(x, keep), want)
 }
 
-// countRows reads a source for the number of its rows.
+// CountRows reads a source for the number of its rows.
 func CountRows(ctx context.Context, x vectors.Source) (int, error) {
 	switch m := x.(type) {
 	case vectors.Matrix:
@@ -92,7 +92,7 @@ func CountRows(ctx context.Context, x vectors.Source) (int, error) {
 	return n, nil
 }
 
-// featuresOf reads a source of the given number of rows through a map.
+// ReadThrough reads a source of the given number of rows through a map.
 func ReadThrough(ctx context.Context, x vectors.Source, rows, threads int, m model.Map) (vectors.Matrix, error) {
 	if rows > MaxValues/m.Out() {
 		return vectors.Matrix{}, fmt.Errorf("%d features of %d rows do not fit into memory: learn from fewer rows or with fewer anchors", m.Out(), rows)

@@ -16,7 +16,7 @@
 //			kernel                 with all rows        O(128 · n · dim), most of the time
 //			steps                  a bit per turn       O(128 · bits · budget)
 
-package method
+package solve
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ import (
 	"hashgrove/vectors"
 )
 
-// budgetOptions are the options of the budgeted kernel SVM.
+// BudgetOptions are the options of the budgeted kernel SVM.
 type BudgetOptions struct {
 	Vectors int     // support vectors of a bit
 	Lambda  float64 // λ; 0 means 0.5 · rows / 1e6
@@ -39,7 +39,7 @@ type BudgetOptions struct {
 	Threads int     // 0 for all cores
 }
 
-// fitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from.
+// FitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from.
 func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, o BudgetOptions) (model.Encoder, error) {
 	x := kernel.Anchors
 	lambda, epochs := cmp.Or(o.Lambda, 0.5*float64(x.Rows)/1e6), cmp.Or(o.Epochs, 10)
