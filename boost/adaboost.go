@@ -8,7 +8,6 @@
 //	split.go      the best column and bin of a node
 //	draw.go       LazyBoost columns and FastH-N rows of a node
 //	predict.go    what a tree and an ensemble say of the training rows
-//	logarithm.go  the same logarithm on every machine
 package boost
 
 import (
@@ -19,6 +18,7 @@ import (
 	"math"
 
 	"hashgrove/internal/par"
+	"hashgrove/internal/portable"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -47,7 +47,7 @@ type Options struct {
 	Depth        int     `json:"depth"`         // levels of splits, 1 to 8; 4
 	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn for every node; 0: see fewColumns; negative: all columns
 	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); negative or >= 1: all
-	MinNode      int     `json:"min_node"`      // a node with so few rows of one sign is not split; 5; negative: 0
+	MinNode      int     `json:"min_node"`      // a node needs more rows than this of either sign to be split; 5; negative: 0
 	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to find the split of a greater node; 0: all rows
 }
 
@@ -62,7 +62,7 @@ const maxRounds = 10_000
 // fewer of the light rows are trimmed.
 const maxRows = 1 << 28
 
-// WithDefaults fills in the defaults and refuses what cannot be.
+// WithDefaults fills in the defaults and validates the options.
 func (o Options) WithDefaults() (Options, error) {
 	o.Rounds = cmp.Or(o.Rounds, 200)
 	o.Depth = cmp.Or(o.Depth, 4)
@@ -148,7 +148,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 	if len(z) != t.n || weight != nil && len(weight) != t.n {
 		panic("boost: Fit needs one sign and one weight for each row")
 	}
-	if err := t.start(z, weight); err != nil {
+	if err := t.setProblem(z, weight); err != nil {
 		return nil, nil, 0, err
 	}
 	e := &model.Ensemble{Depth: t.o.Depth}
@@ -166,33 +166,33 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 		if ctx.Err() != nil {
 			return nil, nil, 0, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
 		}
-		t.weigh(last, right, wrong)
+		t.updateMasses(last, right, wrong)
 		t.trim()
 		t.grow(seed, stream(q))
-		last = t.saidBy(len(w))
+		last = t.answersOf(len(w))
 		vRight, vWrong := t.predict(last)
 		var wq float64
-		if wq, right, wrong = step(vRight, vWrong, t.n); wq == 0 {
+		if wq, right, wrong = treeWeight(vRight, vWrong, t.n); wq == 0 {
 			continue
 		}
 		keep(wq)
-		if vWrong == 0 && !t.tree.split() {
+		if vWrong == 0 && !t.tree.isSplit() {
 			break
 		}
 	}
 	if len(w) == 0 { // no round has changed the weights: the first tree grows again, and is kept
 		t.trim()
 		t.grow(seed, stream(0))
-		t.predict(t.saidBy(0))
+		t.predict(t.answersOf(0))
 		keep(0)
 	}
-	e.Weight = scaled(w)
+	e.Weight = integerWeights(w)
 	mistakes := t.vote(e.Weight)
 	return e, t.output, float64(mistakes) / float64(t.n), nil
 }
 
-// start sets z and the weights before the first round.
-func (t *Trainer) start(z []int8, weight []float64) error {
+// setProblem sets z and the weights before the first round.
+func (t *Trainer) setProblem(z []int8, weight []float64) error {
 	clear(t.z)
 	for i, v := range z {
 		switch v {
@@ -235,17 +235,17 @@ func (t *Trainer) start(z []int8, weight []float64) error {
 // swell bounds the sum of the weights, in parts of n.
 const swell = 4
 
-// step returns the weight of a tree, and the factors for the weights of the n rows that it gets right and wrong.
-func step(vRight, vWrong float64, n int) (w, right, wrong float64) {
+// treeWeight returns the weight of a tree, and the factors for the weights of the n rows that it gets right and wrong.
+func treeWeight(vRight, vWrong float64, n int) (w, right, wrong float64) {
 	const eps = 0x1p-52
 	switch {
 	case vWrong > eps && vRight <= vWrong:
 		return 0, 1, 1
 	case vWrong > eps:
-		w = ln(vRight/vWrong) / 2
+		w = portable.PreciseLn(vRight/vWrong) / 2
 		right, wrong = 1, vRight/vWrong
 	default:
-		w = ln(float64(n)) + ln(1e8)
+		w = portable.PreciseLn(float64(n)) + portable.PreciseLn(1e8)
 		right, wrong = 1, float64(n)*1e8*float64(n)*1e8
 	}
 	if sum := vRight + float64(vWrong*wrong); sum > swell*float64(n) {
@@ -255,8 +255,8 @@ func step(vRight, vWrong float64, n int) (w, right, wrong float64) {
 	return w, right, wrong
 }
 
-// scaled turns tree weights into integers whose sum is below 2^31, each at least 1.
-func scaled(w []float64) []int32 {
+// integerWeights turns tree weights into integers whose sum is below 2^31, each at least 1.
+func integerWeights(w []float64) []int32 {
 	sum := 0.0
 	for _, v := range w {
 		sum += v

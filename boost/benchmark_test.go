@@ -120,7 +120,7 @@ func BenchmarkTally(b *testing.B) {
 	for b.Loop() {
 		began := time.Now()
 		for range turns {
-			tally(&h, items, x.Column(0), x.Column(1), x.Column(2), x.Column(3))
+			countFour(&h, items, x.Column(0), x.Column(1), x.Column(2), x.Column(3))
 		}
 		best = min(best, time.Since(began))
 	}

@@ -205,8 +205,8 @@ func TestEveryRoundDrawsAnew(t *testing.T) {
 func TestScoreZeroIsPlus(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
 	b := newTrainer(t, x, Options{}, 1)
-	copy(b.saidBy(0), []uint64{0b001})
-	copy(b.saidBy(1), []uint64{0b011})
+	copy(b.answersOf(0), []uint64{0b001})
+	copy(b.answersOf(1), []uint64{0b011})
 	b.vote([]int32{9, 9})
 	if want := []int8{1, 1, -1}; !slices.Equal(b.output, want) {
 		t.Errorf("output %v, want %v", b.output, want)
