@@ -54,12 +54,12 @@ func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 			rows[i] = int32(i)
 		}
 		err := products(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
-			finder := y.Finder()
+			similarUnits := y.SimilarUnits()
 			var similar []int32
 			var theirs []float32
 			for i := lo; i < hi; i++ {
 				similar, theirs = similar[:0], theirs[:0]
-				for _, u := range finder.Similar(y.Unit(i)) {
+				for _, u := range similarUnits(y.Unit(i)) {
 					similar = append(similar, y.Rows(u)...)
 				}
 				slices.Sort(similar)

@@ -39,13 +39,13 @@ func NewLikeness(ctx context.Context, y affinity.Matrix, threads int) (*Likeness
 	case *affinity.Tags:
 		s.units = y.Units()
 		s.unit = units(y)
-		f := y.Finder()
+		similar := y.SimilarUnits()
 		s.start = []int{0}
 		for u := range int32(s.units) {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			s.near = append(s.near, f.Similar(u)...)
+			s.near = append(s.near, similar(u)...)
 			s.start = append(s.start, len(s.near))
 			if len(s.near) > maxNear {
 				return nil, errors.New("too many sets of tags are similar to each other: learn from fewer rows")

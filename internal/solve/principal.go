@@ -34,7 +34,7 @@ func Principal(ctx context.Context, x vectors.Source, k int, seed uint64, thread
 			return nil, nil, err
 		}
 	} else {
-		rows, err := CountRows(ctx, x)
+		rows, err := countRows(ctx, x)
 		if err != nil {
 			return nil, nil, err
 		}

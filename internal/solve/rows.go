@@ -22,20 +22,17 @@ func ReadRows(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, 
 	if int64(rows)*int64(x.Dim()) > MaxValues {
 		return vectors.Matrix{}, fmt.Errorf("%d rows of %d values do not fit into memory: learn from fewer rows", rows, x.Dim())
 	}
-	m := vectors.Matrix{Rows: rows, Cols: x.Dim(), Data: make([]float32, 0, rows*x.Dim())}
+	m := vectors.Matrix{Cols: x.Dim(), Data: make([]float32, 0, rows*x.Dim())}
 	for c, err := range x.Chunks(ctx) {
-		if err == nil && len(m.Data)+len(c.X.Data) > cap(m.Data) {
-			err = fmt.Errorf("the data have more than the %d rows seen before: did a file change while it was read?", rows)
-		}
 		if err != nil {
 			return vectors.Matrix{}, err
 		}
+		if m.Rows += c.X.Rows; m.Rows > rows {
+			break
+		}
 		m.Data = append(m.Data, c.X.Data...)
 	}
-	if len(m.Data) < cap(m.Data) {
-		return vectors.Matrix{}, fmt.Errorf("the data have fewer than the %d rows seen before: did a file change while it was read?", rows)
-	}
-	return m, nil
+	return m, vectors.CheckRows(m.Rows, rows)
 }
 
 // Draw returns want different numbers below n, or all when there are no more, in the order they are drawn.
@@ -55,7 +52,7 @@ func Draw(n, want int, rng *rand.Rand) []int {
 // SampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the source
 // once for their number and once for the rows.
 func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (vectors.Matrix, error) {
-	n, err := CountRows(ctx, x)
+	n, err := countRows(ctx, x)
 	if err != nil {
 		return vectors.Matrix{}, err
 	}
@@ -72,8 +69,8 @@ func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (v
 	return ReadRows(ctx, vectors.Select(x, keep), want)
 }
 
-// CountRows reads a source for the number of its rows.
-func CountRows(ctx context.Context, x vectors.Source) (int, error) {
+// countRows reads a source for the number of its rows.
+func countRows(ctx context.Context, x vectors.Source) (int, error) {
 	switch m := x.(type) {
 	case vectors.Matrix:
 		return m.Rows, nil
@@ -104,10 +101,10 @@ func ReadThrough(ctx context.Context, x vectors.Source, rows, threads int, m mod
 			copy(out.Data[first*out.Cols:], y.Data)
 		}
 	})
-	if err == nil && n != rows {
-		err = fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", n, rows)
+	if err != nil {
+		return out, err
 	}
-	return out, err
+	return out, vectors.CheckRows(n, rows)
 }
 
 // eachThrough takes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows for all cores.
