@@ -162,7 +162,7 @@ func grid(t *testing.T, n, turns int, method Method, f func(t *testing.T, r *ran
 							r := rand.New(rand.NewPCG(uint64(turn), 7))
 							y := kinds(t, r, n)[kind]
 							f(t, r, y, Options{Method: method, Loss: loss, Length: length,
-								SimilarWeight: factor[0], DissimilarWeight: factor[1], Threads: 1 + turn%2, NoMerge: turn%3 == 2})
+								SimilarWeight: factor[0], DissimilarWeight: factor[1], Threads: 1 + turn%2, noMerge: turn%3 == 2})
 						}
 					})
 				}

@@ -24,9 +24,9 @@ import (
 // field keeps the fields of all groups while signs change.
 type field interface {
 	// start is called when all signs are +1.
-	start(ctx context.Context) error
+	reset(ctx context.Context) error
 	// at is the field of a group of one row, without its own term.
-	at(g int32) int64
+	value(g int32) int64
 	// outside writes the fields from outside a block of the given groups; own holds the sums over the block.
 	outside(groups []int32, own *sums[int64], u []int64)
 	// moved is called when the signs of these groups, ascending, have been turned.
@@ -47,7 +47,7 @@ type linearField struct {
 	part    sums[int64]
 }
 
-func (f *linearField) start(ctx context.Context) error {
+func (f *linearField) reset(ctx context.Context) error {
 	q := f.q
 	f.all.reset(q.p)
 	for g, m := range q.size {
@@ -68,7 +68,7 @@ func (f *linearField) start(ctx context.Context) error {
 	return nil
 }
 
-func (f *linearField) at(g int32) int64 {
+func (f *linearField) value(g int32) int64 {
 	q, w := f.q, &f.q.w
 	f.product.load(&f.all, q.p, w.far, 1)
 	v := w.far*w.farShift*f.all.s + f.product.dot(q.bits(g)) + (w.near*w.nearShift-w.far*w.farShift)*f.t[q.owner[g]]

@@ -28,7 +28,7 @@ import (
 )
 
 func graphCut(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error {
-	if err := p.start(ctx); err != nil {
+	if err := p.reset(ctx); err != nil {
 		return err
 	}
 	changes := 0
@@ -110,15 +110,15 @@ func (q *grouped) minimise(ctx context.Context) error {
 		c.open = append(c.open, int32(i))
 	}
 	c.set.reset(q.p)
-	c.turn(q, -1)
-	c.pass(q, +1)
-	c.turn(q, +2)
-	c.pass(q, -1)
+	c.changeSums(q, -1)
+	c.decide(q, +1)
+	c.changeSums(q, +2)
+	c.decide(q, -1)
 	if len(c.open) == 0 {
 		return nil
 	}
 	// The rest, under the field of what is decided: a cut in which the sink side is +1.
-	c.turn(q, -1)
+	c.changeSums(q, -1)
 	n := len(c.open)
 	c.code, c.mass, c.excess = c.code[:0], c.mass[:0], c.excess[:0]
 	c.sink = append(c.sink[:0], make([]bool, n)...)
@@ -141,16 +141,16 @@ func (q *grouped) minimise(ctx context.Context) error {
 	return nil
 }
 
-// turn changes the sign of all undecided groups in the sums.
-func (c *cutter) turn(q *grouped, by int64) {
+// changeSums changes the sign of all undecided groups in the sums.
+func (c *cutter) changeSums(q *grouped, by int64) {
 	for _, i := range c.open {
 		g := c.groups[i]
 		c.set.add(q.bits(g), by*q.size[g])
 	}
 }
 
-// pass decides what goes to the given sign, while all undecided groups have the opposite one: +1 is the rise, -1 the fall.
-func (c *cutter) pass(q *grouped, sign int64) {
+// decide decides what goes to the given sign, while all undecided groups have the opposite one: +1 is the rise, -1 the fall.
+func (c *cutter) decide(q *grouped, sign int64) {
 	w := &q.w
 	for moved := true; moved && len(c.open) > 0; {
 		moved = false

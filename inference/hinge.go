@@ -21,13 +21,13 @@ type tableField struct {
 	x       []int64
 }
 
-func (f *tableField) start(ctx context.Context) error {
+func (f *tableField) reset(ctx context.Context) error {
 	q := f.q
 	f.f = append(f.f[:0], make([]int64, len(q.size))...)
-	return tableProduct(ctx, q, q.w, q.all(), q.size, f.f)
+	return tableProduct(ctx, q, q.w, q.allGroups(), q.size, f.f)
 }
 
-func (f *tableField) at(g int32) int64 { return f.f[g] + f.q.w.near*int64(f.q.z[g]) }
+func (f *tableField) value(g int32) int64 { return f.f[g] + f.q.w.near*int64(f.q.z[g]) }
 
 func (f *tableField) outside(groups []int32, own *sums[int64], u []int64) {
 	q, w := f.q, &f.q.w
@@ -57,7 +57,7 @@ func tableProduct[T number](ctx context.Context, q *grouped, w weights, groups [
 		code = append(code, q.bits(g)...)
 	}
 	// All groups as dissimilar, but those of the own unit as similar.
-	err := q.each(ctx, len(q.size)*len(groups)*max(q.words, 1), func(lo, hi int) {
+	err := q.eachRun(ctx, len(q.size)*len(groups)*max(q.words, 1), func(lo, hi int) {
 		for g := lo; g < hi; g++ {
 			own := q.bits(int32(g))
 			unit := q.owner[g]

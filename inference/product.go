@@ -17,7 +17,7 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 	var err error
 	if q.gram == nil { // the hinge
 		clear(y)
-		err = tableProduct(ctx, q, w, q.all(), scaled, y)
+		err = tableProduct(ctx, q, w, q.allGroups(), scaled, y)
 	} else {
 		t, dots := make([]float64, len(q.from)-1), make([]float64, len(x))
 		err = nearSums(ctx, q, scaled, t)
@@ -39,7 +39,7 @@ func (q *grouped) totals(ctx context.Context, w weights, y []float64) error {
 	sum := make([]int64, len(y))
 	var err error
 	if q.gram == nil {
-		err = tableProduct(ctx, q, w, q.all(), q.size, sum)
+		err = tableProduct(ctx, q, w, q.allGroups(), q.size, sum)
 	} else {
 		dots := make([]int64, len(y))
 		if err = q.inner.groups(ctx, q, dots); err == nil {
@@ -52,8 +52,8 @@ func (q *grouped) totals(ctx context.Context, w weights, y []float64) error {
 	return err
 }
 
-// all lists all groups.
-func (q *grouped) all() []int32 {
+// allGroups lists all groups.
+func (q *grouped) allGroups() []int32 {
 	all := make([]int32, len(q.size))
 	for g := range all {
 		all[g] = int32(g)
@@ -75,13 +75,13 @@ func linearProduct[T number](ctx context.Context, q *grouped, w weights, x, t, d
 		return err
 	}
 	for b := range parts[1:] {
-		parts[0].plus(&parts[b+1])
+		parts[0].addSums(&parts[b+1])
 	}
 	var all dotter[T]
 	all.load(&parts[0], q.p, T(w.far), len(x))
 	base := T(w.far*w.farShift) * parts[0].s
 	shift := T(w.near*w.nearShift - w.far*w.farShift)
-	return q.each(ctx, len(x)*(q.p+8)/8, func(lo, hi int) {
+	return q.eachRun(ctx, len(x)*(q.p+8)/8, func(lo, hi int) {
 		for g := lo; g < hi; g++ {
 			y[g] = base + all.dot(q.bits(int32(g))) + T(shift*t[q.owner[g]]) + T(T(w.near-w.far)*dots[g])
 		}

@@ -55,7 +55,7 @@ type bre struct {
 	Threads  int     // 0 for all cores
 }
 
-// withDefaults fills in the defaults and refuses what cannot be.
+// withDefaults fills in the defaults and validates the options.
 func (m bre) withDefaults() (bre, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Points = cmp.Or(m.Points, 50)

@@ -75,7 +75,7 @@ func (o Options) tsh(learner tshLearner) tsh {
 	}
 }
 
-// withDefaults fills in the defaults and refuses what cannot be.
+// withDefaults fills in the defaults and validates the options.
 func (m tsh) withDefaults() (tsh, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Inference = cmp.Or(m.Inference, inference.Spectral)

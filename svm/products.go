@@ -30,7 +30,7 @@ func (p products) multiply(ctx context.Context, rows []uint32, v, out []float64)
 			out[k] = v[dim]
 		}
 		for j := 0; j < dim; j += 4 {
-			c0, c1, c2, c3 := p.four(j)
+			c0, c1, c2, c3 := p.fourColumns(j)
 			var f [4]float64
 			for i := range min(4, dim-j) {
 				f[i] = v[j+i] * unit
@@ -57,7 +57,7 @@ func (p products) combine(ctx context.Context, rows []uint32, v, out, squares []
 		squares[dim] = float64(len(rows))
 	}
 	return par.Blocks(ctx, p.threads, dim, 4, func(_, lo, hi int) {
-		c0, c1, c2, c3 := p.four(lo)
+		c0, c1, c2, c3 := p.fourColumns(lo)
 		var s0, s1, s2, s3 float64
 		for k, r := range rows {
 			a := v[k]
@@ -88,8 +88,8 @@ func (p products) combine(ctx context.Context, rows []uint32, v, out, squares []
 	})
 }
 
-// four lends column j and the next three. Where there are no more the last stands in: its factor is 0, or its sum unused.
-func (p products) four(j int) (c0, c1, c2, c3 []uint8) {
+// fourColumns lends column j and the next three. Where there are no more the last stands in: its factor is 0, or its sum unused.
+func (p products) fourColumns(j int) (c0, c1, c2, c3 []uint8) {
 	last := p.x.Dim() - 1
 	c0, c1, c2, c3 = p.x.Column(j), p.x.Column(min(j+1, last)), p.x.Column(min(j+2, last)), p.x.Column(min(j+3, last))
 	// One length for all spares three of four bounds checks.

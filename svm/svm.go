@@ -36,8 +36,8 @@ type Options struct {
 	Iterations int     `json:"iterations"` // Newton steps at most; 50
 }
 
-// WithDefaults fills in the defaults for the given number of rows and refuses what cannot be.
-func (o Options) WithDefaults(rows int) (Options, error) {
+// withDefaults fills in the defaults for the given number of rows and validates the options.
+func (o Options) withDefaults(rows int) (Options, error) {
 	if o.C == 0 {
 		o.C = 1e6 / float64(max(rows, 1))
 	}
@@ -81,7 +81,7 @@ type Trainer struct {
 
 // New prepares to learn from x, which it keeps and never changes.
 func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
-	o, err := o.WithDefaults(x.Rows)
+	o, err := o.withDefaults(x.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -147,13 +147,13 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64, _ in
 		if err != nil {
 			return nil, nil, 0, fmt.Errorf("step %d of Newton's method: %w", step+1, err)
 		}
-		next, ok := t.line(f)
+		next, ok := t.lineSearch(f)
 		if !ok { // the floats cannot tell a better place
 			break
 		}
 		f = next
 	}
-	h, err := rounded(t.w)
+	h, err := roundedPlane(t.w)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -226,8 +226,8 @@ func (t *Trainer) direction(ctx context.Context) error {
 	return nil
 }
 
-// line goes from w along s as far as f falls by a hundredth of what the slope promises, halving from the whole step.
-func (t *Trainer) line(f float64) (float64, bool) {
+// lineSearch goes from w along s as far as f falls by a hundredth of what the slope promises, halving from the whole step.
+func (t *Trainer) lineSearch(f float64) (float64, bool) {
 	promise := dot(t.g, t.s)
 	for a := 1.0; a > 1e-10; a /= 2 {
 		next := t.objective(a)
@@ -245,8 +245,8 @@ func (t *Trainer) line(f float64) (float64, bool) {
 	return f, false
 }
 
-// rounded scales w to integers over bins: weights below 2^30, a bias below 2^60.
-func rounded(w []float64) (*model.Linear, error) {
+// roundedPlane scales w to integers over bins: weights below 2^30, a bias below 2^60.
+func roundedPlane(w []float64) (*model.Linear, error) {
 	dim := len(w) - 1
 	top := 0.0
 	for _, v := range w[:dim] {

@@ -162,7 +162,7 @@ func TestObjectiveIsTheLeast(t *testing.T) {
 // The hyperplane over bins must be w, up to rounding and scale.
 func TestRoundingKeepsTheDirection(t *testing.T) {
 	w := []float64{3, -1.5, 1e-7, 0.25}
-	h, err := rounded(w)
+	h, err := roundedPlane(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,13 +176,13 @@ func TestRoundingKeepsTheDirection(t *testing.T) {
 		t.Errorf("rounded to %+v", h)
 	}
 	for _, w := range [][]float64{{0, 0}, {0, -1}, {1e-300, 1}, {1, 1e300}, {0, 1e-300}} {
-		h, err := rounded(w)
+		h, err := roundedPlane(w)
 		if err != nil || h.Check(1) != nil || (h.Bias >= 0) != (w[1] >= 0) {
 			t.Errorf("%v rounded to %+v, %v", w, h, err)
 		}
 	}
 	for _, w := range [][]float64{{math.NaN(), 1}, {1, math.Inf(1)}} {
-		if _, err := rounded(w); err == nil {
+		if _, err := roundedPlane(w); err == nil {
 			t.Errorf("%v was rounded", w)
 		}
 	}

@@ -200,10 +200,10 @@ func eye(n int) *mat.Dense {
 
 func TestOrthonormalise(t *testing.T) {
 	v := mat.NewDense(2, 3, []float64{1, 1, 0, 1, 0, 0})
-	if !Orthonormalise(v) || math.Abs(Dot(v.RawRowView(0), v.RawRowView(1))) > 1e-15 || math.Abs(v.At(0, 0)-math.Sqrt(0.5)) > 1e-15 {
+	if !orthonormalise(v) || math.Abs(Dot(v.RawRowView(0), v.RawRowView(1))) > 1e-15 || math.Abs(v.At(0, 0)-math.Sqrt(0.5)) > 1e-15 {
 		t.Errorf("%v", v)
 	}
-	if Orthonormalise(mat.NewDense(2, 3, []float64{1, 2, 3, 2, 4, 6})) {
+	if orthonormalise(mat.NewDense(2, 3, []float64{1, 2, 3, 2, 4, 6})) {
 		t.Error("rows on one line were orthonormalised")
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Orthonormalise makes the rows of v orthogonal and of length 1, each from itself and those before it (Gram and Schmidt,
+// orthonormalise makes the rows of v orthogonal and of length 1, each from itself and those before it (Gram and Schmidt,
 // twice). It returns false, with v half done, when a row depends on those before it.
-func Orthonormalise(v *mat.Dense) bool {
+func orthonormalise(v *mat.Dense) bool {
 	rows, _ := v.Dims()
 	for i := range rows {
 		row := v.RawRowView(i)
@@ -41,7 +41,7 @@ func RandomRotation(n int, seed uint64) *mat.Dense {
 				row[j] = rng.NormFloat64()
 			}
 		}
-		if Orthonormalise(v) {
+		if orthonormalise(v) {
 			return v
 		}
 	}
