@@ -129,7 +129,8 @@ func (q *grouped) minimise(ctx context.Context) error {
 		c.mass = append(c.mass, q.size[g])
 		c.excess = append(c.excess, q.size[g]*(c.u[i]+q.w.near*q.w.nearShift*c.set.s+c.product.dot(q.bits(g))))
 	}
-	if err := c.flow.Cut(ctx, c.code, q.words, c.mass, q.w.near, c.excess, c.sink); err != nil {
+	graph := maxflow.Coded{Code: c.code, Words: q.words, Mass: c.mass, Scale: q.w.near}
+	if err := c.flow.Cut(ctx, graph, c.excess, c.sink); err != nil {
 		return err
 	}
 	for k, i := range c.open {

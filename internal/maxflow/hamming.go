@@ -30,11 +30,10 @@ import (
 
 // Hamming finds minimum cuts of complete graphs over codes. The zero value is ready; it keeps its memory for the next cut.
 type Hamming struct {
-	code   []uint64 // words per node
-	words  int
-	mass   []int64
-	scale  int64
-	excess []int64
+	code  []uint64 // words per node
+	words int
+	mass  []int64
+	scale int64
 
 	stride int      // words of a row of out and in
 	out    []uint64 // bit h of row g: the arc from g to h is full, and not in arcs
@@ -42,15 +41,11 @@ type Hamming struct {
 	arcs   [][]arc  // of each node: its arcs that were ever in between
 	at     []int32  // while node g is open: 1 + the place in arcs[g] of the arc to each node, or 0
 
-	label  []int32   // lower bound of the distance to a sink; unreached where there is no way
+	preflow
 	shelf  [][]int32 // the nodes of each label; shelf 0 holds the sinks, the nodes with negative excess
 	place  []int32   // of each node on its shelf
 	cursor []int32   // of each node: it can push to no node at a higher place of the shelf below its own
-	raises int       // since the labels were measured
-
-	wave, active []int32 // nodes with excess: of this wave, of the next one
-	queue        []int32
-	unseen       []uint64 // a set of nodes
+	unseen []uint64  // a set of nodes
 }
 
 // arc is an arc to a node: what it can still carry, and where the opposite arc stands in that node's list.
@@ -59,38 +54,30 @@ type arc struct {
 	rest     int64
 }
 
-const unreached = math.MaxInt32
+// Coded is a complete graph over codes.
+type Coded struct {
+	Code  []uint64 // of node g the words from g*Words on
+	Words int
+	Mass  []int64 // positive
+	Scale int64
+}
 
-// Cut finds the smallest sink side of a minimum cut. Node g has the words g*words and on of code, and mass[g] > 0.
-// A positive excess[g] is the capacity of an arc from the source to g, a negative one that of an arc from g to the
-// sink; the slice is used up. sink[g] tells afterwards whether g is on the sink side.
-func (c *Hamming) Cut(ctx context.Context, code []uint64, words int, mass []int64, scale int64, excess []int64, sink []bool) error {
-	n := len(mass)
-	if len(code) != n*words || len(excess) != n || len(sink) != n {
+// Cut finds the smallest sink side of a minimum cut. A positive excess[g] is the capacity of an arc from the source
+// to g, a negative one that of an arc from g to the sink; the slice is used up. sink[g] tells afterwards whether g is
+// on the sink side.
+func (c *Hamming) Cut(ctx context.Context, g Coded, excess []int64, sink []bool) error {
+	n := len(g.Mass)
+	if len(g.Code) != n*g.Words || len(excess) != n || len(sink) != n {
 		panic("maxflow: sizes of codes, masses and excesses differ")
 	}
-	c.code, c.words, c.mass, c.scale, c.excess = code, words, mass, scale, excess
+	c.code, c.words, c.mass, c.scale, c.excess = g.Code, g.Words, g.Mass, g.Scale, excess
 	c.reserve(n)
-	c.measure()
-	for len(c.active) > 0 && len(c.shelf[0]) > 0 {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		c.wave, c.active = c.active, c.wave[:0]
-		for _, g := range c.wave {
-			c.discharge(g)
-		}
-		if c.raises >= n {
-			c.measure()
-		}
-	}
-	c.measure()
-	for g := range sink {
-		sink[g] = c.label[g] != unreached
-	}
-	c.code, c.mass, c.excess = nil, nil, nil
-	return nil
+	err := c.cut(ctx, c, sink)
+	c.code, c.mass = nil, nil
+	return err
 }
+
+func (c *Hamming) sinks() int { return len(c.shelf[0]) }
 
 func (c *Hamming) reserve(n int) {
 	for len(c.arcs) < n {
