@@ -32,8 +32,8 @@ type Tags struct {
 	holders []int32
 }
 
-// ByTags makes rows similar when they share at least minShared tags (DefaultShared when it is 0), all others dissimilar.
-// Row i has the tags tag[start[i]:start[i+1]], ascending and without repetition.
+// ByTags makes rows similar when they share at least minShared tags (DefaultShared when it is 0), all others
+// dissimilar. Row i has the tags tag[start[i]:start[i+1]], ascending and without repetition.
 func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 	n := len(start) - 1
 	if n < 1 {
@@ -156,8 +156,8 @@ type finder struct {
 
 func (t *Tags) finder() *finder { return &finder{t: t, shared: make([]int32, t.Units())} }
 
-// SimilarUnits returns a function for one goroutine that lends the units whose rows are similar to those of u, ascending,
-// u itself included, until the next call.
+// SimilarUnits returns a function for one goroutine that lends the units whose rows are similar to those of u,
+// ascending, u itself included, until the next call.
 func (t *Tags) SimilarUnits() func(u int32) []int32 {
 	f := t.finder()
 	return func(u int32) []int32 {

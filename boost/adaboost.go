@@ -23,8 +23,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// Discrete AdaBoost (Freund and Schapire, 1997) as the released FastHash code uses it for the exponential loss of
-// Step 2 (Lin et al., CVPR 2014, eq:opt_step2). With T_q(x) in {-1, +1} the tree of round q and u_i the weight of row i,
+// Discrete AdaBoost (Freund and Schapire, 1997) as the released FastHash code uses it for the exponential loss of Step
+// 2 (Lin et al., CVPR 2014, eq:opt_step2). With T_q(x) in {-1, +1} the tree of round q and u_i the weight of row i,
 //
 //	V+ = sum of u_i over T_q(x_i) = z_i,   V- = sum of the other u_i,
 //	w_q = ln(V+ / V-) / 2,                 u_i *= exp(-w_q z_i T_q(x_i)).
@@ -52,7 +52,8 @@ type Options struct {
 }
 
 // Up to fewColumns usable columns all are candidates by default, and lazyColumns are drawn from more. When all are
-// candidates histograms are shared between nodes and trees, so that 500 cost no more than 200 that every node draws anew.
+// candidates histograms are shared between nodes and trees, so that 500 cost no more than 200 that every node draws
+// anew.
 const fewColumns, lazyColumns = 512, 200
 
 // maxRounds bounds the memory that the outputs of all trees take: maxRounds/8 bytes for each row.

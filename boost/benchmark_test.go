@@ -105,8 +105,8 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
-// BenchmarkTally is the limit of BenchmarkFit: the loop over four columns alone, with all rows in order and everything in
-// the first caches, so that only the additions count.
+// BenchmarkTally is the limit of BenchmarkFit: the loop over four columns alone, with all rows in order and everything
+// in the first caches, so that only the additions count.
 func BenchmarkTally(b *testing.B) {
 	const rows, turns = 4096, 64
 	rng := rand.New(rand.NewPCG(1, 2))

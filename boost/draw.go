@@ -47,10 +47,10 @@ func (d *draws) columns(from, out []uint32) {
 	}
 }
 
-// sample fills out with rows drawn with probability proportional to their mass (FastH-N: Lin et al., CVPR 2014, "weighted
-// sampling"). It lays the masses end to end and picks at equal steps from a random start, so that a row with k steps of
-// mass is drawn k times or once more or less. A drawn row counts as one unit of mass. It returns the signed sum of these
-// units.
+// sample fills out with rows drawn with probability proportional to their mass (FastH-N: Lin et al., CVPR 2014,
+// "weighted sampling"). It lays the masses end to end and picks at equal steps from a random start, so that a row with
+// k steps of mass is drawn k times or once more or less. A drawn row counts as one unit of mass. It returns the signed
+// sum of these units.
 func (d *draws) sample(items, out []item) (sum int64) {
 	total := uint64(0)
 	for _, v := range items {

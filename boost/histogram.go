@@ -7,7 +7,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// Histograms: the signed mass of a node's rows in each bin of a column. Filling them is nearly all the time of training.
+// Histograms: the signed mass of a node's rows in each bin of a column. Filling them is nearly all the time of
+// training.
 //
 //	for each group of candidate columns
 //		for each pass                        over the rows of a node, for itself and perhaps its sibling
@@ -15,8 +16,8 @@ import (
 //				countFour                    adds the mass of each row to its bin, in four columns side by side
 //				consider                     looks for the best split: split.go
 //
-// An addition loads a bin, and loads and stores a sum: the machine makes at best one in a cycle, and this loop needs 1.3
-// (Zen 4; assembly with more columns or rows side by side gains 6 %). In a node with few rows whole cache lines are
+// An addition loads a bin, and loads and stores a sum: the machine makes at best one in a cycle, and this loop needs
+// 1.3 (Zen 4; assembly with more columns or rows side by side gains 6 %). In a node with few rows whole cache lines are
 // fetched for a few bytes of each, and memory sets the pace. So the candidates of a node are in rising order and all
 // nodes go over the columns together: a column that several nodes have drawn is still near.
 //
@@ -200,9 +201,9 @@ func (t *Trainer) fillGroup(p pass, group int) {
 	}
 }
 
-// countFour sets h to the histograms of four columns of one length. The sums grow in a local array: through a pointer, every
-// row would load it once more to see that it is not nil, which costs 15 %. It is not inlined, as registers are scarce in
-// the caller.
+// countFour sets h to the histograms of four columns of one length. The sums grow in a local array: through a pointer,
+// every row would load it once more to see that it is not nil, which costs 15 %. It is not inlined, as registers are
+// scarce in the caller.
 //
 //go:noinline
 func countFour(h *[4]histogram, items []item, c0, c1, c2, c3 []uint8) {

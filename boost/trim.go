@@ -9,9 +9,9 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Weight trimming (Friedman, Hastie and Tibshirani, 2000; Lin et al., CVPR 2014, Step 2): a tree sees the shortest run of
-// rows, from the heaviest down, that holds more than the share TrimMass of the weight. Of equal weights the first rows
-// are kept.
+// Weight trimming (Friedman, Hastie and Tibshirani, 2000; Lin et al., CVPR 2014, Step 2): a tree sees the shortest run
+// of rows, from the heaviest down, that holds more than the share TrimMass of the weight. Of equal weights the first
+// rows are kept.
 //
 // The weights become integers first, the masses, in all less than 2^31. From then on all sums are exact, so their order
 // is free and any number of threads grows the same tree. A row that is kept is one item: z_i mass_i and i.

@@ -55,7 +55,8 @@ var ErrCheckpoint = errors.New("an unfinished training is in the way")
 // defaultValidation is the share of rows that patience holds out.
 const defaultValidation = 0.1
 
-// Train learns a model from the data. When ctx ends, the checkpoint holds every finished bit, and a later run can resume.
+// Train learns a model from the data. When ctx ends, the checkpoint holds every finished bit, and a later run can
+// resume.
 func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
 	t := &training{Method: m, began: time.Now()}
 	if err := t.prepare(ctx, d); err != nil {

@@ -86,8 +86,8 @@ func energy(w [][]int64, z []int8) int64 {
 	return sum
 }
 
-// smallestByTrying tries every labelling of a block. It returns the least energy, and of the best labellings what all have
-// at +1.
+// smallestByTrying tries every labelling of a block. It returns the least energy, and of the best labellings what all
+// have at +1.
 func smallestByTrying(w [][]int64, z []int8, block []int32) (int64, []int8) {
 	best, side := int64(math.MaxInt64), 0
 	try := slices.Clone(z)

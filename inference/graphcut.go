@@ -6,8 +6,8 @@ package inference
 //
 //	sum over i of u_i z_i + sum over i < j of v_ij z_i z_j       over z in {-1, +1}^|B|.
 //
-// No pair in a block is dissimilar, so v_ij <= 0 (Proposition 1, pro:p1), the function is submodular, and its minimum is
-// a cut. Of several minima the one with the fewest +1 is taken, so that equal rows get equal signs.
+// No pair in a block is dissimilar, so v_ij <= 0 (Proposition 1, pro:p1), the function is submodular, and its minimum
+// is a cut. Of several minima the one with the fewest +1 is taken, so that equal rows get equal signs.
 //
 //	sweep                     twice by default
 //		shuffle the blocks
@@ -17,8 +17,8 @@ package inference
 //			maxflow           decides the rest
 //
 // Rise: from all -1, every variable rises whose rise lowers the energy, until none does. Returns diminish, so what
-// rises is +1 in every minimum. Fall: from all +1, every variable falls whose fall does not raise the energy; what falls
-// is -1 in the smallest minimum. The energy of a block, and so of the bit, never rises.
+// rises is +1 in every minimum. Fall: from all +1, every variable falls whose fall does not raise the energy; what
+// falls is -1 in the smallest minimum. The energy of a block, and so of the bit, never rises.
 
 import (
 	"context"
@@ -150,7 +150,8 @@ func (c *cutter) changeSums(q *grouped, by int64) {
 	}
 }
 
-// decide decides what goes to the given sign, while all undecided groups have the opposite one: +1 is the rise, -1 the fall.
+// decide decides what goes to the given sign, while all undecided groups have the opposite one: +1 is the rise, -1 the
+// fall.
 func (c *cutter) decide(q *grouped, sign int64) {
 	w := &q.w
 	for moved := true; moved && len(c.open) > 0; {

@@ -2,11 +2,11 @@ package inference
 
 // Groups: rows that no loss can tell apart are one variable.
 //
-// A unit is a set of rows that are alike in Y and similar to each other: a class, or the rows with the same tags. Rows of a
-// unit with the same bits so far have the same pair weights, to all others and among themselves. The function that a
-// block minimises is submodular and so has one smallest minimiser; swapping two such rows leaves the function as it is,
-// hence also this minimiser: it gives them the same sign. A group is a unit's rows with one code; its mass is
-// their number. Merging is exact.
+// A unit is a set of rows that are alike in Y and similar to each other: a class, or the rows with the same tags. Rows
+// of a unit with the same bits so far have the same pair weights, to all others and among themselves. The function that
+// a block minimises is submodular and so has one smallest minimiser; swapping two such rows leaves the function as it
+// is, hence also this minimiser: it gives them the same sign. A group is a unit's rows with one code; its mass is their
+// number. Merging is exact.
 //
 // Rows stand in the order of their units and groups in the order of theirs, so a unit has a run of both. A new
 // bit splits groups, in O(n).
@@ -191,7 +191,8 @@ func (q *grouped) push(h []int8) {
 	q.p++
 }
 
-// eachRun runs f over runs of groups on several cores, or at once when the work is small. work is in steps of about a nanosecond.
+// eachRun runs f over runs of groups on several cores, or at once when the work is small. work is in steps of about a
+// nanosecond.
 func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) error {
 	const size = 512
 	threads := q.threads

@@ -135,8 +135,8 @@ type Inference struct {
 	done int // bits pushed
 }
 
-// problem is the minimisation of one bit over a set of variables: groups of rows, or rows. Each has a mass, the number of
-// its rows, and a sign.
+// problem is the minimisation of one bit over a set of variables: groups of rows, or rows. Each has a mass, the number
+// of its rows, and a sign.
 type problem interface {
 	// mass lends the number of rows of every variable, signs their z.
 	mass() []int64

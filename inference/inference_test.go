@@ -328,8 +328,8 @@ func TestResumedRunGivesTheSameBit(t *testing.T) {
 	}
 }
 
-// Labels like those of CIFAR-10. The paper reports 0.4158 for 50,000 rows with 100 similar and 100 dissimilar rows each,
-// 15 and 15 of 1,000 rows leave about as many pairs of both kinds.
+// Labels like those of CIFAR-10. The paper reports 0.4158 for 50,000 rows with 100 similar and 100 dissimilar rows
+// each, 15 and 15 of 1,000 rows leave about as many pairs of both kinds.
 func TestObjectiveOfTenClasses(t *testing.T) {
 	class := make([]int32, 1000)
 	for i := range class {

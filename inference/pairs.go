@@ -2,10 +2,10 @@ package inference
 
 // Step 1 over explicit pairs: lists of neighbours with their distances.
 //
-// Every row is a variable. For each neighbour in the list of a row the distance over the bits so far is kept, two bytes, and
-// brought up to date by a new bit. Fields are sums over lists. A block is solved as in graphcut.go: the two monotone
-// passes, here with a list of rows whose field has changed, then a sparse cut over what is left. Pairs about which
-// nothing is known have no weight and no arc.
+// Every row is a variable. For each neighbour in the list of a row the distance over the bits so far is kept, two
+// bytes, and brought up to date by a new bit. Fields are sums over lists. A block is solved as in graphcut.go: the two
+// monotone passes, here with a list of rows whose field has changed, then a sparse cut over what is left. Pairs about
+// which nothing is known have no weight and no arc.
 //
 // Cost of a bit: a few steps per list entry and sweep, plus the cuts.
 
@@ -176,8 +176,8 @@ func (q *listed) updateFields(i int32, by int64) {
 	}
 }
 
-// decide decides what goes to the given sign, while all undecided rows have the opposite one: +1 is the rise, -1 the fall.
-// The order does not matter: what can move once can always move.
+// decide decides what goes to the given sign, while all undecided rows have the opposite one: +1 is the rise, -1 the
+// fall. The order does not matter: what can move once can always move.
 func (q *listed) decide(block []int32, sign int64) {
 	moves := func(k int32) bool {
 		return q.sign[k] == 0 && (sign > 0 && q.u[k] < 0 || sign < 0 && q.u[k] >= 0)

@@ -7,12 +7,12 @@ package inference
 //	minimise x'Wx over the box        projected gradient from z, at most 30 steps with exact line search
 //	z = sign(x)                       if that is better
 //
-// Vectors are constant over the rows of a group: on a vector that sums to 0 within a group W is positive, and its smallest
-// eigenvalue is negative because its trace is 0. With x scaled by the roots of the masses the operator stays symmetric.
-// Floats decide signs here, so every sum has a fixed order and no product is fused with a sum.
+// Vectors are constant over the rows of a group: on a vector that sums to 0 within a group W is positive, and its
+// smallest eigenvalue is negative because its trace is 0. With x scaled by the roots of the masses the operator stays
+// symmetric. Floats decide signs here, so every sum has a fixed order and no product is fused with a sum.
 //
-// Cost: 30 products with W for each round of Lanczos, and at most 10 rounds: eigenvalues close to the smallest make it slow, but
-// then their vectors are as good.
+// Cost: 30 products with W for each round of Lanczos, and at most 10 rounds: eigenvalues close to the smallest make it
+// slow, but then their vectors are as good.
 
 import (
 	"context"

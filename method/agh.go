@@ -1,11 +1,12 @@
 // Anchor graph hashing (Liu, Wang, Kumar and Chang: Hashing with Graphs, ICML 2011).
 //
-// Neighbours are near through anchors: with Z the shares of the s nearest of m anchors, a row for each vector, the graph is
-// A = Z Λ^-1 Z', Λ = diag(Z'1), and its eigenvectors follow from a small matrix:
+// Neighbours are near through anchors: with Z the shares of the s nearest of m anchors, a row for each vector, the
+// graph is A = Z Λ^-1 Z', Λ = diag(Z'1), and its eigenvectors follow from a small matrix:
 //
 //	M = Λ^-1/2 Z'Z Λ^-1/2,   M v = σ v,   y = √n Z Λ^-1/2 v σ^-1/2 = Z w,   A y = σ y
 //
-// One layer:  bit k = [y_k >= 0], for the r greatest σ below 1: those at 1 tell only which part of the graph a row is in.
+// One layer:  bit k = [y_k >= 0], for the r greatest σ below 1: those at 1 tell only which part of the graph a row is
+// in.
 //
 // Two layers: r/2 eigenvectors, each with a second bit that parts both of its sides again, at b+ and b-:
 //
@@ -104,8 +105,8 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	return model.Compose(solve.AxisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight}, curves), nil
 }
 
-// fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing off
-// that side: all of it is beyond.
+// fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing
+// off that side: all of it is beyond.
 func fold(column int, above, below float64) model.Curve {
 	b, a := float32(min(below, 0)), float32(max(above, 0))
 	middle := b/2 + a/2
@@ -242,8 +243,8 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 	return w, sigma, nil
 }
 
-// topOf returns at least the first k eigenvectors below mostSigma of a matrix, if it has so many: as those above are not
-// known in number, all of a small matrix, and twice as many each time of a large one.
+// topOf returns at least the first k eigenvectors below mostSigma of a matrix, if it has so many: as those above are
+// not known in number, all of a small matrix, and twice as many each time of a large one.
 func topOf(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int) ([]float64, *mat.Dense, error) {
 	n := m.SymmetricDim()
 	if n <= solve.SmallSide {

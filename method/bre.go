@@ -4,8 +4,9 @@
 //	h_b(x) = [Σ_q W_bq κ(x_bq, x) >= 0]            each bit b has s random training points x_bq of its own
 //	f      = Σ over the pairs (i, j) of N of (d_ij - H_ij / r)^2 / 2
 //
-// with d_ij = 0 for similar and 1 for dissimilar rows and H the Hamming distance of r bits; N pairs every row with a random
-// share of the others. All is done with 2 r^2 f = Σ e_ij^2, e_ij = H_ij - r d_ij, which is an integer, so no sum drifts.
+// with d_ij = 0 for similar and 1 for dissimilar rows and H the Hamming distance of r bits; N pairs every row with a
+// random share of the others. All is done with 2 r^2 f = Σ e_ij^2, e_ij = H_ij - r d_ij, which is an integer, so no sum
+// drifts.
 //
 //	sweep                                                    until f stands still
 //		for each bit b                                       step
@@ -15,9 +16,9 @@
 //			f between each two of them                       |N|: the flip of i changes the terms of its pairs only
 //			W_bq to the middle of the best interval          |N|
 //
-// With e_ij counted without bit b, the term of a pair where bit b differs is (e + 1)^2 instead of e^2: as a function of bit b,
-// f is a constant plus 2e + 1 for each such pair. What a flip changes depends on the order of the flips only, so all cores
-// take part.
+// With e_ij counted without bit b, the term of a pair where bit b differs is (e + 1)^2 instead of e^2: as a function of
+// bit b, f is a constant plus 2e + 1 for each such pair. What a flip changes depends on the order of the flips only, so
+// all cores take part.
 //
 // The linear kernel is taken of centred rows of length 1. The sum collapses to one vector, w_b = Σ_q W_bq x_bq, and the
 // length of a row does not change the sign of w_b · x: a projection of the centred row is left.
@@ -42,8 +43,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// bre learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory, with 4
-// bytes for each row and point and 28 for each pair.
+// bre learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory,
+// with 4 bytes for each row and point and 28 for each pair.
 type bre struct {
 	Bits     int     // 0 means 64
 	Seed     uint64  // of the rows, the points, the pairs and the steps
@@ -137,7 +138,8 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	return solve.Checked(p)
 }
 
-// weights returns W, a row for each bit and a column for each of k, the greatest of each row 1: its scale does not matter.
+// weights returns W, a row for each bit and a column for each of k, the greatest of each row 1: its scale does not
+// matter.
 func (m bre) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pair) (vectors.Matrix, error) {
 	w := vectors.Matrix{Rows: m.Bits, Cols: k.Cols, Data: make([]float32, m.Bits*k.Cols)}
 	r, err := newReconstruction(ctx, m, k, pairs)

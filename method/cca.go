@@ -1,27 +1,28 @@
 // Canonical correlation analysis with iterative quantisation (Gong and Lazebnik: Iterative Quantization: A Procrustean
 // Approach to Learning Binary Codes, CVPR 2011, section 4; "CCA-ITQ").
 //
-// With X the centred vectors, scaled so that their columns have variance 1 in the mean, and Y the centred classes or tags (1
-// where a row has one), the directions w and u that make the correlation ρ of Xw and Yu greatest are those of
+// With X the centred vectors, scaled so that their columns have variance 1 in the mean, and Y the centred classes or
+// tags (1 where a row has one), the directions w and u that make the correlation ρ of Xw and Yu greatest are those of
 //
 //	Cxy Cyy^-1 Cyx w = ρ² Cxx w,      Cxx = X'X / (n-1) + λI,  Cxy = X'Y / (n-1),  Cyy = Y'Y / (n-1) + μI.
 //
-// The embedding is Xw ρ for the greatest ρ, and the code is the sign of its ITQ rotation (itq.go). There are no more correlations
-// than classes or tags, c, so with Cyy = L L' it is all in the c x c matrix T = L^-1 Cyx Cxx^-1 Cxy L'^-1: its eigenvectors v have
-// the values ρ², and wρ = Cxx^-1 Cxy L'^-1 v, without a division. Where there are more bits than correlations, the rotation spreads
-// them over all bits; the directions that are left have ρ = 0 and add nothing.
+// The embedding is Xw ρ for the greatest ρ, and the code is the sign of its ITQ rotation (itq.go). There are no more
+// correlations than classes or tags, c, so with Cyy = L L' it is all in the c x c matrix T = L^-1 Cyx Cxx^-1 Cxy L'^-1:
+// its eigenvectors v have the values ρ², and wρ = Cxx^-1 Cxy L'^-1 v, without a division. Where there are more bits
+// than correlations, the rotation spreads them over all bits; the directions that are left have ρ = 0 and add nothing.
 //
-// The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000 need to
-// what 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and without μ the
-// rare ones count as much. Both were chosen on validation parts (docs/results/tuning.md).
+// The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000
+// need to what 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and
+// without μ the rare ones count as much. Both were chosen on validation parts (docs/results/tuning.md).
 //
 //	Cxx, Cxy     one pass over the rows           n d² / 2 products in blocks; 4 d² bytes whatever n
 //	Z            Cxx Z = Cxy                      d³/6 and d² c products
 //	T, v         c x c                            c² d
 //	embedding    one more pass                    n d r
 //
-// With fewer rows than columns the n x n matrix XX' takes the place of Cxx: Cxx^-1 X' = X' (XX' / (n-1) + λI)^-1. Conjugate
-// gradients would need no matrix but hundreds of passes over the rows, for the ridge is far below the greatest variances.
+// With fewer rows than columns the n x n matrix XX' takes the place of Cxx: Cxx^-1 X' = X' (XX' / (n-1) + λI)^-1.
+// Conjugate gradients would need no matrix but hundreds of passes over the rows, for the ridge is far below the
+// greatest variances.
 
 package method
 
@@ -122,8 +123,8 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	return solve.Checked(&model.Projection{Mean: standard.Mean, Weight: solve.RotatedRows(r, directions), Threshold: make([]float32, m.Bits)})
 }
 
-// correlations returns the directions wρ, one per row, and ρ, the greatest first, for standardised rows and their classes or
-// tags: as many as there are bits, but no more than classes, tags or columns.
+// correlations returns the directions wρ, one per row, and ρ, the greatest first, for standardised rows and their
+// classes or tags: as many as there are bits, but no more than classes, tags or columns.
 func (m ccaITQ) correlations(ctx context.Context, x vectors.Source, y solve.Targets) (w *mat.Dense, rho []float64, err error) {
 	n, d, c := y.Rows(), x.Dim(), y.Classes
 	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > solve.MaxWeights {
@@ -142,7 +143,8 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source, y solve.Targ
 	if err != nil {
 		return nil, nil, err
 	}
-	// T = L^-1 P L'^-1 with P = Cyx Z, which is symmetric but for rounding: first the columns of P, then those of (L^-1 P)'.
+	// T = L^-1 P L'^-1 with P = Cyx Z, which is symmetric but for rounding: first the columns of P, then those of (L^-1
+	// P)'.
 	half := mat.NewDense(c, c, nil)
 	err = par.For(ctx, m.Threads, c, func(s int) {
 		row := half.RawRowView(s)

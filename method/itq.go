@@ -1,5 +1,5 @@
-// Iterative quantisation (Gong and Lazebnik: Iterative Quantization: A Procrustean Approach to Learning Binary Codes, CVPR
-// 2011) of principal components.
+// Iterative quantisation (Gong and Lazebnik: Iterative Quantization: A Procrustean Approach to Learning Binary Codes,
+// CVPR 2011) of principal components.
 //
 //	V = X_c P', the first r principal components of the centred rows
 //	minimise   Q(B, R) = |B - V R|^2   over B of ±1 and rotations R

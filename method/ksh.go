@@ -13,12 +13,12 @@
 //		choose          the polished a if its y'Sy is greater
 //		residue         S <- S - y y'
 //
-// Neither S nor K'SK is formed. S costs O(l) for classes and O(b·l) for the bits so far. Lanczos works on L^-1 K'SK L^-T,
-// whose rank is at most that of S: with C classes it ends after C + b steps. A step of either loop reads K once or twice,
-// which is all the time there is.
+// Neither S nor K'SK is formed. S costs O(l) for classes and O(b·l) for the bits so far. Lanczos works on L^-1 K'SK
+// L^-T, whose rank is at most that of S: with C classes it ends after C + b steps. A step of either loop reads K once
+// or twice, which is all the time there is.
 //
-// The ridge, 1e-6 of the mean diagonal or as much as single precision needs, is there because centred features of nearly as
-// many anchors as rows have nearly dependent columns.
+// The ridge, 1e-6 of the mean diagonal or as much as single precision needs, is there because centred features of
+// nearly as many anchors as rows have nearly dependent columns.
 
 package method
 
@@ -37,8 +37,8 @@ import (
 	"hashgrove/supervision"
 )
 
-// ksh learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn from
-// and anchor, and 8 for each pair of anchors.
+// ksh learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn
+// from and anchor, and 8 for each pair of anchors.
 type ksh struct {
 	Bits    int     // r; 0 means 64
 	Seed    uint64  // of the anchors and the rows

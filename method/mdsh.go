@@ -1,7 +1,8 @@
 // Multidimensional spectral hashing (Weiss, Fergus and Torralba, ECCV 2012).
 //
-// The affinity exp(-|x - y|^2 / 2σ²) is a product over dimensions, so on independent dimensions its eigenfunctions are products
-// of functions of single ones, and those of single dimensions, ordered by eigenvalue, are enough. On principal components:
+// The affinity exp(-|x - y|^2 / 2σ²) is a product over dimensions, so on independent dimensions its eigenfunctions are
+// products of functions of single ones, and those of single dimensions, ordered by eigenvalue, are enough. On principal
+// components:
 //
 //	for each dimension
 //		histogram   p, of up to 50 bins between the percentiles 2.5 and 97.5, plus 0.1, to sum one
@@ -11,11 +12,12 @@
 //	take the functions of the r greatest weights, threshold each at the median of its values
 //	bit = [g(x) >= threshold],   g linear between the centres, and going on so beyond
 //
-// A dimension none of whose λ comes near 1 is too wide for its bins and left out. If fewer than r functions have a weight of
-// at least 0.1, they are cut again at the thirds of their values, then at the quarters, and so on.
+// A dimension none of whose λ comes near 1 is too wide for its bins and left out. If fewer than r functions have a
+// weight of at least 0.1, they are cut again at the thirds of their values, then at the quarters, and so on.
 //
-// Plain Hamming distance ranks the codes. The paper ranks by a weighted one, prod over dimensions of (1 + sum over its bits of
-// weight · agreement) - 1: Fit tells the weights, a group being a dimension, and eval.RetrievalWeighted ranks by them.
+// Plain Hamming distance ranks the codes. The paper ranks by a weighted one, prod over dimensions of (1 + sum over its
+// bits of weight · agreement) - 1: Fit tells the weights, a group being a dimension, and eval.RetrievalWeighted ranks
+// by them.
 
 package method
 
@@ -160,8 +162,8 @@ func column(x vectors.Matrix, j int) []float32 {
 	return c
 }
 
-// cuts chooses the bits from functions in falling order of weight: at medians, and again at thirds, quarters and so on when
-// too few have a weight that counts. A cut at the same share is not made twice.
+// cuts chooses the bits from functions in falling order of weight: at medians, and again at thirds, quarters and so on
+// when too few have a weight that counts. A cut at the same share is not made twice.
 func cuts(all []mdshBit, bits int) []mdshBit {
 	n := 1 // the first has the greatest weight, whatever it is
 	for n < len(all) && n < bits && all[n].weight >= mdshLeast {
@@ -215,8 +217,8 @@ type eigenfunction struct {
 	lambda float64
 }
 
-// eigenfunctions solves for the functions of one dimension, the least λ first, without the constant one. It returns none for a
-// dimension that is flat or too wide for its bins. It changes the order of v.
+// eigenfunctions solves for the functions of one dimension, the least λ first, without the constant one. It returns
+// none for a dimension that is flat or too wide for its bins. It changes the order of v.
 func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 	n := len(v)
 	bins := min(n/10, mdshBins)

@@ -14,8 +14,8 @@ import (
 	"hashgrove/model"
 )
 
-// The functions solve L g = λ P D g with the matrices as they are written, and the λ are those of a dense solver that knows
-// nothing of symmetry.
+// The functions solve L g = λ P D g with the matrices as they are written, and the λ are those of a dense solver that
+// knows nothing of symmetry.
 func TestEigenfunctionsAgainstDense(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	v := make([]float32, 2000)

@@ -4,8 +4,8 @@
 //	Names, Describe, New   the methods by name
 //	Train                  the named method on labelled rows -> model
 //
-// Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which leaves
-// one of the encoders of package model. What several of them solve on the way is in internal/solve.
+// Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which
+// leaves one of the encoders of package model. What several of them solve on the way is in internal/solve.
 package method
 
 import (

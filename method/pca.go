@@ -52,8 +52,8 @@ func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64, thread
 	if err != nil {
 		return nil, vectors.Table{}, err
 	}
-	// Where the rows do not span all components, the rest hold the rounding of single precision: methods that scale columns
-	// must not take it for something to learn from.
+	// Where the rows do not span all components, the rest hold the rounding of single precision: methods that scale
+	// columns must not take it for something to learn from.
 	for i := range front.Weight.Rows {
 		if variances[i] <= 1e-7*variances[0] {
 			clear(front.Weight.Row(i))

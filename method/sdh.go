@@ -33,7 +33,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// sdh learns supervised discrete codes from classes or tags, and those of FSDH. It keeps 4 bytes for each row and anchor.
+// sdh learns supervised discrete codes from classes or tags, and those of FSDH. It keeps 4 bytes for each row and
+// anchor.
 type sdh struct {
 	Bits    int     // r; 0 means 64
 	Seed    uint64  // of the anchors, the rows and the first codes

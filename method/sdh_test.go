@@ -11,7 +11,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// discreteLoss is the definition of both objectives, without the term of W, for the codes B: the best P for them is d.p.
+// discreteLoss is the definition of both objectives, without the term of W, for the codes B: the best P for them is
+// d.p.
 func (d *discrete) regressionLoss(delta float64) float64 {
 	loss := 0.0
 	for i := range d.b.Rows {
@@ -84,7 +85,8 @@ func mustDiscrete(t *testing.T, src vectors.Source, m sdh) *discrete {
 	return d
 }
 
-// Every half step minimises over its variables, so neither objective ever rises; and W and P are where the slope is zero.
+// Every half step minimises over its variables, so neither objective ever rises; and W and P are where the slope is
+// zero.
 func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	ctx := context.Background()
 	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 150, 6, 4), "tags": methodtest.Tagged(5, 150, 6, 4)} {
@@ -137,7 +139,8 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	}
 }
 
-// After enough passes no single flip of a bit of SDH lowers the objective; those of FSDH are the best of all codes at once.
+// After enough passes no single flip of a bit of SDH lowers the objective; those of FSDH are the best of all codes at
+// once.
 func TestDiscreteCodesAreLocallyBest(t *testing.T) {
 	ctx := context.Background()
 	for _, fast := range []bool{false, true} {

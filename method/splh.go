@@ -1,8 +1,8 @@
-// Sequential projection learning for hashing (Wang, Kumar, Chang: Sequential Projection Learning for Hashing with Compact
-// Codes, ICML 2010; "SPLH", with the labelled and the unlabelled term).
+// Sequential projection learning for hashing (Wang, Kumar, Chang: Sequential Projection Learning for Hashing with
+// Compact Codes, ICML 2010; "SPLH", with the labelled and the unlabelled term).
 //
-// X are all rows, centred, X_l the L labelled ones of them, S the L x L matrix of +1 for similar, -1 for dissimilar rows and 0 on
-// the diagonal. Bit k is the sign of w_k'x, with w_k the top eigenvector of
+// X are all rows, centred, X_l the L labelled ones of them, S the L x L matrix of +1 for similar, -1 for dissimilar
+// rows and 0 on the diagonal. Bit k is the sign of w_k'x, with w_k the top eigenvector of
 //
 //	M_k = X'X / n + η X_l' S X_l / L.
 //
@@ -12,10 +12,10 @@
 //		                                 p = X_l w
 //		X       -= X w w'                                       as projections in front of X'X
 //
-// X_l is not deflated. In the paper D = p p': it has the scale of squared values, which S has not, and that scale falls from bit to
-// bit, so late bits would teach the next ones nothing. Here every bit counts alike. The columns get one variance, so that codes do
-// not depend on the units of measurement. Both were chosen on a validation part, as the step was (docs/results/tuning.md). Up to 1024
-// dimensions M is formed, beyond that it is only multiplied with.
+// X_l is not deflated. In the paper D = p p': it has the scale of squared values, which S has not, and that scale falls
+// from bit to bit, so late bits would teach the next ones nothing. Here every bit counts alike. The columns get one
+// variance, so that codes do not depend on the units of measurement. Both were chosen on a validation part, as the step
+// was (docs/results/tuning.md). Up to 1024 dimensions M is formed, beyond that it is only multiplied with.
 
 package method
 
@@ -37,8 +37,9 @@ import (
 	"hashgrove/vectors"
 )
 
-// splh learns sequential projections from all rows, and classes, tags or pairs of some. It keeps the labelled rows in memory with 4
-// bytes for each two of them; of vectors with more than 1024 dimensions also all rows, or 1 GB of them drawn at random.
+// splh learns sequential projections from all rows, and classes, tags or pairs of some. It keeps the labelled rows in
+// memory with 4 bytes for each two of them; of vectors with more than 1024 dimensions also all rows, or 1 GB of them
+// drawn at random.
 type splh struct {
 	Bits     int     // 0 means 64
 	Seed     uint64  // of the rows
@@ -101,7 +102,8 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 	return solve.Checked(p)
 }
 
-// splhFit is the state of the loop over bits. Where the rows have few dimensions M is formed, else only multiplied with.
+// splhFit is the state of the loop over bits. Where the rows have few dimensions M is formed, else only multiplied
+// with.
 type splhFit struct {
 	eta, step float64
 	threads   int
@@ -147,7 +149,8 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 		}
 		times = linalg.MatrixProduct(m, f.threads)
 	}
-	// Sixteen vectors at a time cost the matrix product hardly more than one, and single precision carries no finer tolerance.
+	// Sixteen vectors at a time cost the matrix product hardly more than one, and single precision carries no finer
+	// tolerance.
 	d := f.xl.Cols
 	e, err := linalg.TopEigenvectors(ctx, d, 1, times, linalg.TopOptions{Tolerance: 1e-4, Block: 16, Products: 2000, Seed: seed, Threads: f.threads})
 	if err != nil {

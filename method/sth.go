@@ -1,13 +1,14 @@
-// Self-taught hashing, supervised (Zhang, Wang, Cai, Lu: Self-Taught Hashing for Fast Similarity Search, SIGIR 2010; "STHs").
+// Self-taught hashing, supervised (Zhang, Wang, Cai, Lu: Self-Taught Hashing for Fast Similarity Search, SIGIR 2010;
+// "STHs").
 //
 //	W       links of every row with its k nearest ones, by the cosine, of the same class     graph.go
 //	v       the r vectors of least λ in (D - W) v = λ D v                                    but for the one of equal values
 //	z       +1 where v is above its median, else -1                                          balanced bits
 //	bit     a linear support vector machine that learns z                                    package svm
 //
-// Rows of different classes are never linked, so the first vectors are mixtures of the classes, drawn at random by the first vectors
-// of the iteration: they part classes, whole ones, as equal values go to one side of the median together. All later bits only part the
-// rows within a class, which is why the method is weak with few classes.
+// Rows of different classes are never linked, so the first vectors are mixtures of the classes, drawn at random by the
+// first vectors of the iteration: they part classes, whole ones, as equal values go to one side of the median together.
+// All later bits only part the rows within a class, which is why the method is weak with few classes.
 //
 // With Anchors the support vector machines see Gaussian features (rbf.go) instead of the vectors.
 //
@@ -31,8 +32,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// sth learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single precision while
-// it looks for neighbours, and then as bytes.
+// sth learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single
+// precision while it looks for neighbours, and then as bytes.
 type sth struct {
 	Bits       int     // r; 0 means 64
 	Seed       uint64  // of the rows and the first vectors
@@ -86,7 +87,8 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	if err != nil {
 		return nil, err
 	}
-	// The tolerance is that of liblinear's -s 1. A finer one takes three times as long on wide vectors and changes few codes.
+	// The tolerance is that of liblinear's -s 1. A finer one takes three times as long on wide vectors and changes few
+	// codes.
 	machine, err := svm.New(columns, svm.Options{C: m.C, Tolerance: 0.1}, m.Threads)
 	if err != nil {
 		return nil, err
@@ -126,8 +128,8 @@ func (m sth) bits(ctx context.Context, l *solve.Labelled) ([][]int8, error) {
 	return z, nil
 }
 
-// aboveMedian returns +1 where v is above its median and else -1. Values that differ by rounding alone are equal, and go to the side
-// that leaves the two more equal.
+// aboveMedian returns +1 where v is above its median and else -1. Values that differ by rounding alone are equal, and
+// go to the side that leaves the two more equal.
 func aboveMedian(v []float64) []int8 {
 	sorted := slices.Clone(v)
 	slices.Sort(sorted)

@@ -8,7 +8,8 @@ import (
 
 // TestEveryMethod runs the suite on all methods by name, and on one encoder of each type behind PCA.
 func TestEveryMethod(t *testing.T) {
-	// Classes that lie apart are parts of the anchor graph of their own, and AGH leaves out the vectors that tell them apart.
+	// Classes that lie apart are parts of the anchor graph of their own, and AGH leaves out the vectors that tell them
+	// apart.
 	gain := map[string]float64{"agh": 0.15}
 	for _, d := range Methods() {
 		for _, pca := range []int{0, 18} {

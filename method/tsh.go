@@ -1,19 +1,21 @@
-// Two-step hashing (Lin, Shen, Suter and van den Hengel: A General Two-Step Approach to Learning-Based Hashing, ICCV 2013).
+// Two-step hashing (Lin, Shen, Suter and van den Hengel: A General Two-Step Approach to Learning-Based Hashing, ICCV
+// 2013).
 //
 //	Step 1   all bits of the training rows, one after the other, from the affinity alone      package inference
 //	Step 2   a binary classifier for each bit                                                 packages svm and boost, budget.go
 //
-// The loop is Algorithm 3 of FastHash with another order, so package fasthash runs it; this file chooses the features and
-// names the defaults of the released code:
+// The loop is Algorithm 3 of FastHash with another order, so package fasthash runs it; this file chooses the features
+// and names the defaults of the released code:
 //
 //	linear     a linear SVM of the columns                                     C = 1e6 / rows
 //	kernel     a linear SVM of Gaussian similarities with 500 random rows      the same
 //	budgeted   a kernel SVM with at most 500 support vectors for each bit      budget.go
 //	trees      boosted trees: TSH with the functions of FastHash
 //
-// All pairs count unless pairs are sampled as the released code does: with classes and tags that is faster, and it is what
-// FastHash does here. With tags the trees get balanced pairs too, as in FastHash; the SVMs do not gain from it
-// (docs/results/tuning.md). The width of the kernels is the mean squared distance of a row from its 50 nearest among 5,000.
+// All pairs count unless pairs are sampled as the released code does: with classes and tags that is faster, and it is
+// what FastHash does here. With tags the trees get balanced pairs too, as in FastHash; the SVMs do not gain from it
+// (docs/results/tuning.md). The width of the kernels is the mean squared distance of a row from its 50 nearest among
+// 5,000.
 
 package method
 
@@ -36,8 +38,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// tsh learns in two steps from classes, tags or pairs. It keeps a byte for each value of the rows; with kernels also 4 bytes
-// for each row and anchor.
+// tsh learns in two steps from classes, tags or pairs. It keeps a byte for each value of the rows; with kernels also 4
+// bytes for each row and anchor.
 type tsh struct {
 	Bits       int              // 0 means 64
 	Seed       uint64           // of everything that is drawn

@@ -18,8 +18,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// TSH is Algorithm 3 in another order: the functions must be those that package hashgrove learns from the same columns, with
-// sampled pairs.
+// TSH is Algorithm 3 in another order: the functions must be those that package hashgrove learns from the same columns,
+// with sampled pairs.
 func TestTSHIsTheTrainer(t *testing.T) {
 	ctx := context.Background()
 	x, class := methodtest.ClusterMatrix(5, 200, 6, 4)

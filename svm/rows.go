@@ -7,9 +7,9 @@ import (
 	"hashgrove/vectors"
 )
 
-// The conjugate gradients take hundreds of products with H for a bit, and a direction need not be exact. So they have a copy
-// of the bins row by row, and single precision: a product is one pass over the rows of I that runs as fast as bytes become
-// floats. Sums of sums are in double precision. Results do not depend on the number of threads.
+// The conjugate gradients take hundreds of products with H for a bit, and a direction need not be exact. So they have a
+// copy of the bins row by row, and single precision: a product is one pass over the rows of I that runs as fast as
+// bytes become floats. Sums of sums are in double precision. Results do not depend on the number of threads.
 
 // packed is the bins, row by row.
 type packed struct {

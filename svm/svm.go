@@ -13,8 +13,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// L2-regularised L2-loss linear SVM in the primal (Keerthi and DeCoste, 2005; Lin, Weng and Keerthi, 2008; what liblinear
-// does with -s 2 -B 1). With x_i = (bins / 255, 1),
+// L2-regularised L2-loss linear SVM in the primal (Keerthi and DeCoste, 2005; Lin, Weng and Keerthi, 2008; what
+// liblinear does with -s 2 -B 1). With x_i = (bins / 255, 1),
 //
 //	f(w) = w.w/2 + C sum over i of max(0, 1 - z_i w.x_i)^2.
 //
@@ -26,8 +26,8 @@ import (
 //		direction     H s = -g roughly, by conjugate gradients           two passes over the rows of I each
 //		line          halve the step until f falls enough                one pass over all rows in all
 //
-// No matrix of floats is made: gradient and line read the columns as they are (products.go), the conjugate gradients a copy row by
-// row (rows.go). Each product sums in a fixed order, so the number of threads does not matter.
+// No matrix of floats is made: gradient and line read the columns as they are (products.go), the conjugate gradients a
+// copy row by row (rows.go). Each product sums in a fixed order, so the number of threads does not matter.
 
 // Options say how to learn. The zero value of a field means its default.
 type Options struct {
@@ -103,9 +103,9 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	return t, nil
 }
 
-// Fit learns the bit z, one of -1 and +1 for each row. It returns the hash function, its output for every row (+1 or -1;
-// lent until the next call) and the share of rows where that is not z. Weights, seed and bit are ignored: the released
-// code gives weights to trees only, and nothing is random here.
+// Fit learns the bit z, one of -1 and +1 for each row. It returns the hash function, its output for every row (+1 or
+// -1; lent until the next call) and the share of rows where that is not z. Weights, seed and bit are ignored: the
+// released code gives weights to trees only, and nothing is random here.
 func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64, _ int) (model.Function, []int8, float64, error) {
 	if len(z) != len(t.z) {
 		panic("svm: Fit needs one sign for each row")
@@ -226,7 +226,8 @@ func (t *Trainer) direction(ctx context.Context) error {
 	return nil
 }
 
-// lineSearch goes from w along s as far as f falls by a hundredth of what the slope promises, halving from the whole step.
+// lineSearch goes from w along s as far as f falls by a hundredth of what the slope promises, halving from the whole
+// step.
 func (t *Trainer) lineSearch(f float64) (float64, bool) {
 	promise := dot(t.g, t.s)
 	for a := 1.0; a > 1e-10; a /= 2 {

@@ -5,7 +5,8 @@
 //	c_ij = fma(a_ik, b_kj, c_ij)   for k = 0, 1, 2, ...
 //
 // Nothing else is promised, and nothing else happens: blocks, threads and kernels change the speed and no bit of the
-// result, on any machine. Where the machine has no such instruction, Go computes the same value slowly (fma.go, round.go).
+// result, on any machine. Where the machine has no such instruction, Go computes the same value slowly (fma.go,
+// round.go).
 //
 // The blocking is the one of Goto and van de Geijn (ACM TOMS 2008):
 //

@@ -1,5 +1,5 @@
-// Package linalg is the linear algebra of the trainers: eigenvectors, rotations, clusters, and products with the rows of a
-// source. Vectors are rows: k vectors of n values are a k x n matrix, which is also how encoders keep them.
+// Package linalg is the linear algebra of the trainers: eigenvectors, rotations, clusters, and products with the rows
+// of a source. Vectors are rows: k vectors of n values are a k x n matrix, which is also how encoders keep them.
 //
 //	Symmetric          all eigenvectors of a matrix in memory
 //	Top                the first few of an operator that is only known by its products
@@ -27,11 +27,12 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Product sets every row of dst to A times that row of v, for a symmetric n x n matrix A. Both have n columns and equally
-// many rows; dst holds anything before.
+// Product sets every row of dst to A times that row of v, for a symmetric n x n matrix A. Both have n columns and
+// equally many rows; dst holds anything before.
 type Product func(ctx context.Context, dst, v *mat.Dense) error
 
-// MatrixProduct is the product with a matrix in memory, on the given number of threads (0 for all cores). It keeps a copy.
+// MatrixProduct is the product with a matrix in memory, on the given number of threads (0 for all cores). It keeps a
+// copy.
 func MatrixProduct(a *mat.SymDense, threads int) Product {
 	full := mat.DenseCopyOf(a)
 	n := a.SymmetricDim()
@@ -53,8 +54,8 @@ func Dot(a, b []float64) float64 { return floats.Dot(a, b) }
 // Axpy adds f times x to y.
 func Axpy(f float64, x, y []float64) { floats.AddScaled(y, f, x) }
 
-// AllEigenvectors returns all eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per row. The
-// greatest value of each vector is positive.
+// AllEigenvectors returns all eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per
+// row. The greatest value of each vector is positive.
 func AllEigenvectors(a *mat.SymDense) (values []float64, vectors *mat.Dense, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(a, true) {
@@ -108,7 +109,8 @@ type Eigen struct {
 	Products int        // vectors that were multiplied
 }
 
-// TopEigenvectors returns the k greatest eigenvalues of a symmetric n x n matrix, and their eigenvectors, from products alone.
+// TopEigenvectors returns the k greatest eigenvalues of a symmetric n x n matrix, and their eigenvectors, from products
+// alone.
 //
 // It is the block form of Lanczos' method with thick restarts (Wu and Simon, SIAM J. Matrix Anal. Appl. 2000), kept
 // simple as Davidson's: a basis V and its product A V are stored,
@@ -117,8 +119,8 @@ type Eigen struct {
 //		add to V the residuals of the vectors that are not good enough, orthonormalised        one product
 //		when V is full: solve V'AV s = λ s, and keep the best of V s                           Rayleigh and Ritz
 //
-// The memory is that of 4 k vectors and 8 blocks, the time that of the products and O(n k^2) a restart. It ends when all
-// residuals are below the tolerance, or after as many products as allowed: look at Residual where it matters.
+// The memory is that of 4 k vectors and 8 blocks, the time that of the products and O(n k^2) a restart. It ends when
+// all residuals are below the tolerance, or after as many products as allowed: look at Residual where it matters.
 func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, error) {
 	if k < 1 || k > n {
 		return nil, fmt.Errorf("%d eigenvectors of a matrix of %d rows", k, n)
@@ -222,8 +224,8 @@ func (s *subspace) expand(ctx context.Context, next *mat.Dense, rng *rand.Rand) 
 	return nil
 }
 
-// orthonormalise makes row orthogonal to the first basis rows, twice because once loses digits, and of length 1. One that
-// lies among them is drawn anew.
+// orthonormalise makes row orthogonal to the first basis rows, twice because once loses digits, and of length 1. One
+// that lies among them is drawn anew.
 func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64, rng *rand.Rand) error {
 	f := make([]float64, basis)
 	for {
@@ -265,8 +267,8 @@ func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64,
 	}
 }
 
-// rayleighRitz makes the best vectors of the basis the new basis, and returns the first k, with the residuals of up to b
-// of them that are worst.
+// rayleighRitz makes the best vectors of the basis the new basis, and returns the first k, with the residuals of up to
+// b of them that are worst.
 func (s *subspace) rayleighRitz(ctx context.Context, k, b int) (*Eigen, *mat.Dense, error) {
 	h := mat.NewSymDense(s.size, nil)
 	err := par.For(ctx, s.threads, s.size, func(i int) {

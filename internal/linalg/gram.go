@@ -8,8 +8,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// Gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, so that the other half of the
-// work is spared. With few hundred rows at a time the sums of the products are short, and so is their error.
+// Gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, so that the other half of
+// the work is spared. With few hundred rows at a time the sums of the products are short, and so is their error.
 type Gram struct {
 	sum     vectors.Matrix
 	threads int

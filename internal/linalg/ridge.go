@@ -1,13 +1,13 @@
-// Ridge systems, (A + λI) Z = B, for a symmetric A in single precision that may be large: 11,200 columns are 500 MB. Cholesky
-// by panels of columns, so that nearly all work is matrix products:
+// Ridge systems, (A + λI) Z = B, for a symmetric A in single precision that may be large: 11,200 columns are 500 MB.
+// Cholesky by panels of columns, so that nearly all work is matrix products:
 //
 //	for each panel J of columns, from the left
 //		A_J -= L_left L_left'     rows from J on       product by product over 512 columns, which keeps sums short
 //		L_JJ                      the small factor     in double precision
 //		L_J  = A_J L_JJ'^-1       rows below J
 //
-// A ridge below the error of single precision can leave a pivot that is not positive. Then the ridge is raised tenfold, and
-// all begins anew from a copy of A in the other triangle.
+// A ridge below the error of single precision can leave a pivot that is not positive. Then the ridge is raised tenfold,
+// and all begins anew from a copy of A in the other triangle.
 
 package linalg
 
@@ -34,8 +34,8 @@ type ridge struct {
 	threads int
 }
 
-// newRidge factors A + λI, and returns the λ that it took. The lower triangle of A must be filled in. It keeps A and overwrites
-// it.
+// newRidge factors A + λI, and returns the λ that it took. The lower triangle of A must be filled in. It keeps A and
+// overwrites it.
 func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64) (*ridge, float64, error) {
 	n := a.Rows
 	panels := (n + ridgePanel - 1) / ridgePanel

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// orthonormalise makes the rows of v orthogonal and of length 1, each from itself and those before it (Gram and Schmidt,
-// twice). It returns false, with v half done, when a row depends on those before it.
+// orthonormalise makes the rows of v orthogonal and of length 1, each from itself and those before it (Gram and
+// Schmidt, twice). It returns false, with v half done, when a row depends on those before it.
 func orthonormalise(v *mat.Dense) bool {
 	rows, _ := v.Dims()
 	for i := range rows {
@@ -47,8 +47,8 @@ func RandomRotation(n int, seed uint64) *mat.Dense {
 	}
 }
 
-// Polar returns the orthogonal matrix R that makes trace(R' A) greatest, for a square A: U V' of A = U S V' (Schönemann,
-// Psychometrika 1966).
+// Polar returns the orthogonal matrix R that makes trace(R' A) greatest, for a square A: U V' of A = U S V'
+// (Schönemann, Psychometrika 1966).
 func Polar(a *mat.Dense) (*mat.Dense, error) {
 	var s mat.SVD
 	if !s.Factorize(a, mat.SVDFull) {

@@ -17,8 +17,8 @@ import (
 // blockRows is the number of rows whose products are summed in single precision.
 const blockRows = 1024
 
-// Blocks yields the rows of a source in matrices of the given number of rows, the last of fewer, with the number of their
-// first row. They are lent until the next.
+// Blocks yields the rows of a source in matrices of the given number of rows, the last of fewer, with the number of
+// their first row. They are lent until the next.
 func Blocks(ctx context.Context, src vectors.Source, rows int) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		if x, ok := src.(vectors.Matrix); ok { // no need to copy
@@ -123,8 +123,8 @@ func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads
 	return c, rows, nil
 }
 
-// CovarianceProduct is the product with the mean of (x - mean)(x - mean)' over the given number of rows of a source, each
-// of weight 1/rows. Every product reads the source once. The mean may be nil for zeros.
+// CovarianceProduct is the product with the mean of (x - mean)(x - mean)' over the given number of rows of a source,
+// each of weight 1/rows. Every product reads the source once. The mean may be nil for zeros.
 func CovarianceProduct(src vectors.Source, mean []float32, rows, threads int) Product {
 	d := src.Dim()
 	return func(ctx context.Context, dst, v *mat.Dense) error {

@@ -32,7 +32,8 @@ type network interface {
 	sinks() int        // the number of nodes that still lack flow
 }
 
-// cut discharges nodes in waves until no node has both excess and a way to a sink, and tells which nodes still reach one.
+// cut discharges nodes in waves until no node has both excess and a way to a sink, and tells which nodes still reach
+// one.
 func (p *preflow) cut(ctx context.Context, graph network, sink []bool) error {
 	graph.measure()
 	for len(p.active) > 0 && graph.sinks() > 0 {

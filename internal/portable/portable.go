@@ -56,7 +56,8 @@ func Exp(x float64) float64 {
 	return math.Ldexp(sum, int(k))
 }
 
-// ExpBelowZero is Exp for x <= 0 with products instead of divisions, for kernels. Below the range of float32 it is zero.
+// ExpBelowZero is Exp for x <= 0 with products instead of divisions, for kernels. Below the range of float32 it is
+// zero.
 func ExpBelowZero(x float64) float64 {
 	if !(x > -104) {
 		return 0

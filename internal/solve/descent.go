@@ -18,8 +18,8 @@ import (
 	"hashgrove/internal/linalg"
 )
 
-// smooth is a convex function to minimise. value moves to w and returns f there; gradient writes that of the place moved
-// to last.
+// smooth is a convex function to minimise. value moves to w and returns f there; gradient writes that of the place
+// moved to last.
 type smooth interface {
 	value(ctx context.Context, w []float64) (float64, error)
 	gradient(ctx context.Context, g []float64) error

@@ -16,8 +16,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// Graph is a symmetric matrix of weights, of which few are not zero: row i has weight[p] at to[p] for p from start[i] to
-// start[i+1].
+// Graph is a symmetric matrix of weights, of which few are not zero: row i has weight[p] at to[p] for p from start[i]
+// to start[i+1].
 type Graph struct {
 	start  []int
 	to     []int32
@@ -27,8 +27,8 @@ type Graph struct {
 // leastWeight stands for smaller weights, and for the degree of a row without neighbours, so that no degree is zero.
 const leastWeight = 0.01
 
-// SimilarNeighbours links every row with the k rows most like it, by the cosine, among those similar to it, and they with it.
-// The rows must have length 1. Of equally near rows the first ones count.
+// SimilarNeighbours links every row with the k rows most like it, by the cosine, among those similar to it, and they
+// with it. The rows must have length 1. Of equally near rows the first ones count.
 //
 //	classes   the products of all rows of each class             n²d / classes
 //	tags      the products of all rows, those not similar unused  n²d
@@ -182,10 +182,11 @@ func (g *Graph) degrees() []float64 {
 	return sum
 }
 
-// Smoothest returns the k vectors v, one per row, with the least λ in (D - W) v = λ D v, D being the degrees, and λ, the
-// least first; but for the vector of equal values, which always has λ = 0.
+// Smoothest returns the k vectors v, one per row, with the least λ in (D - W) v = λ D v, D being the degrees, and λ,
+// the least first; but for the vector of equal values, which always has λ = 0.
 //
-// With u = D^1/2 v it is D^-1/2 W D^-1/2 u = (1 - λ) u. Taking the known u = D^1/2 1 out of that matrix leaves the others as they are.
+// With u = D^1/2 v it is D^-1/2 W D^-1/2 u = (1 - λ) u. Taking the known u = D^1/2 1 out of that matrix leaves the
+// others as they are.
 func (g *Graph) Smoothest(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	degree := g.degrees()
 	n := len(degree)

@@ -135,8 +135,8 @@ func (f Features) TransposeTimes(ctx context.Context, y, a []float64) error {
 	return err
 }
 
-// RidgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, or ten times as much
-// until single precision allows it.
+// RidgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, or ten times as
+// much until single precision allows it.
 func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
 	m := f.K.Cols
 	for {

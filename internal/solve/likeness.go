@@ -1,5 +1,5 @@
-// The similarity matrix of KSH as an operator: S_0 with +1 for similar rows and on the diagonal, -1 for dissimilar rows and
-// 0 where nothing is known. It is never formed.
+// The similarity matrix of KSH as an operator: S_0 with +1 for similar rows and on the diagonal, -1 for dissimilar rows
+// and 0 where nothing is known. It is never formed.
 //
 //	classes   S_0 x = 2 (sum of x over the class) - (sum of x)                 O(n)
 //	tags      S_0 x = 2 (sum of x over all similar sets of tags) - (sum of x)  O(n + pairs of similar sets)

@@ -165,7 +165,8 @@ func TestDescend(t *testing.T) {
 	}
 }
 
-// The map of raw values must give the scores that were learned from bins; of whole numbers up to 255 bins are the values.
+// The map of raw values must give the scores that were learned from bins; of whole numbers up to 255 bins are the
+// values.
 func TestScoresOfRawValues(t *testing.T) {
 	ctx := context.Background()
 	x, class := methodtest.ClusterMatrix(5, 150, 6, 3)

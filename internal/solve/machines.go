@@ -1,14 +1,14 @@
 // Kernel SVMs on a budget of support vectors, all bits at once (Wang, Crammer and Vucetic: Breaking the Curse of
 // Kernelization, JMLR 2012, BSGD), the learner with which TSH fits kernel functions to more rows than an exact SVM can.
 //
-// A bit is sign(Σ_s c_s k(x_s, x)). After t steps of size 1/λ, 1/2λ, ... 1/tλ Pegasos has the coefficients c/(λt), and its
-// next step, for a row i of sign z, is
+// A bit is sign(Σ_s c_s k(x_s, x)). After t steps of size 1/λ, 1/2λ, ... 1/tλ Pegasos has the coefficients c/(λt), and
+// its next step, for a row i of sign z, is
 //
 //	if z Σ_s c_s k(x_s, x_i) < λt, or t = 0:   c_i += z
 //
-// The common factor is never needed. When a bit has more support vectors than its budget, the one with the smallest |c| is
-// projected on the one nearest to it: c_q += c_p k_pq. (The paper's projection is on all others, and its merging makes new
-// points; this keeps support vectors rows of the data, which bits can share.)
+// The common factor is never needed. When a bit has more support vectors than its budget, the one with the smallest |c|
+// is projected on the one nearest to it: c_q += c_p k_pq. (The paper's projection is on all others, and its merging
+// makes new points; this keeps support vectors rows of the data, which bits can share.)
 //
 //	epoch                          10
 //		shuffle the rows           the same order for all bits

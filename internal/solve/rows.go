@@ -49,8 +49,8 @@ func Draw(n, want int, rng *rand.Rand) []int {
 	return list[:want]
 }
 
-// SampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the source
-// once for their number and once for the rows.
+// SampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the
+// source once for their number and once for the rows.
 func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (vectors.Matrix, error) {
 	n, err := countRows(ctx, x)
 	if err != nil {
@@ -107,7 +107,8 @@ func ReadThrough(ctx context.Context, x vectors.Source, rows, threads int, m mod
 	return out, vectors.CheckRows(n, rows)
 }
 
-// eachThrough takes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows for all cores.
+// eachThrough takes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows for
+// all cores.
 func eachThrough(ctx context.Context, x vectors.Source, threads int, m model.Map, f func(first int, y vectors.Matrix)) error {
 	for b, err := range linalg.Blocks(ctx, x, 1024) {
 		if err != nil {

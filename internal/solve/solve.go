@@ -41,7 +41,8 @@ func AxisSigns(bits int, threshold []float32) *model.Projection {
 	return p
 }
 
-// Checked is an encoder and what is wrong with it: values near the limits of float32 can leave weights that are not finite.
+// Checked is an encoder and what is wrong with it: values near the limits of float32 can leave weights that are not
+// finite.
 func Checked(e model.Encoder) (model.Encoder, error) {
 	if err := e.Check(); err != nil {
 		return nil, fmt.Errorf("no model came of these vectors, are their values very large? %w", err)

@@ -91,8 +91,8 @@ func Standardise(ctx context.Context, x vectors.Source, square float64) (*model.
 	return scaled(mean, scale)
 }
 
-// StandardiseColumns is the map that subtracts the mean of the rows from each and gives all columns the same variance, and the rows a mean
-// squared length of 1. Columns that never change become 0.
+// StandardiseColumns is the map that subtracts the mean of the rows from each and gives all columns the same variance,
+// and the rows a mean squared length of 1. Columns that never change become 0.
 func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, error) {
 	mean, variance, err := moments(ctx, x)
 	if err != nil {
