@@ -210,7 +210,8 @@ func TestSample(t *testing.T) {
 					t.Fatalf("%T: %d and %d pairs", m, s, d)
 				}
 				again, err := Sample(source, similar, dissimilar, uint64(turn))
-				if err != nil || !slices.Equal(again.similar.to, p.similar.to) || !slices.Equal(again.dissimilar.to, p.dissimilar.to) {
+				if err != nil || !slices.Equal(again.similar.to, p.similar.to) ||
+					!slices.Equal(again.dissimilar.to, p.dissimilar.to) {
 					t.Fatalf("%T: the same seed gives other pairs; error %v", m, err)
 				}
 				c, isClasses := source.(*Classes)

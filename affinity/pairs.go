@@ -67,7 +67,9 @@ func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	for i := 1; i < len(all); i++ {
 		p, q := all[i-1], all[i]
 		if p.a == q.a && p.b == q.b && p.y != q.y && (clash == nil || q.at < clash.At) {
-			clash = &pairError{q.at, p.at, fmt.Sprintf("pair %d contradicts pair %d: are rows %d and %d similar or not? keep one of them", q.at, p.at, q.a, q.b)}
+			clash = &pairError{q.at, p.at,
+				fmt.Sprintf("pair %d contradicts pair %d: are rows %d and %d similar or not? keep one of them", q.at, p.at, q.a,
+					q.b)}
 		}
 	}
 	if clash != nil {

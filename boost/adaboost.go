@@ -45,9 +45,9 @@ import (
 type Options struct {
 	Rounds       int     `json:"rounds"`        // trees at most; 200
 	Depth        int     `json:"depth"`         // levels of splits, 1 to 8; 4
-	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn for every node; 0: see fewColumns; negative: all columns
-	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); negative or >= 1: all
-	MinNode      int     `json:"min_node"`      // a node needs more rows than this of either sign to be split; 5; negative: 0
+	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn per node; 0: see fewColumns; negative: all
+	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); < 0 or >= 1: all
+	MinNode      int     `json:"min_node"`      // a node with no more rows of one sign is not split; 5; negative: 0
 	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to find the split of a greater node; 0: all rows
 }
 
@@ -145,7 +145,8 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 // Fit learns the bit z, one of -1 and +1 for each row. The weights are those of the rows before the first round, in
 // any scale; nil means equal ones. It returns the hash function, its output for every row (+1 or -1; lent until the
 // next call) and the share of rows where that is not z. Seed and bit choose the random draws.
-func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (model.Function, []int8, float64, error) {
+func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64,
+	bit int) (model.Function, []int8, float64, error) {
 	if len(z) != t.n || weight != nil && len(weight) != t.n {
 		panic("boost: Fit needs one sign and one weight for each row")
 	}

@@ -326,14 +326,16 @@ func TestTreeEqualsGrowingNodeByNode(t *testing.T) {
 		if b.o.TrimMass > 0 {
 			rows = slowTrim(rows, b.o.TrimMass)
 		}
-		s := slowTree{b, 7, 3 << 9, make([]uint32, len(b.tree.bin)), make([]uint8, len(b.tree.bin)), make([]bool, 1<<b.o.Depth)}
+		s := slowTree{b, 7, 3 << 9, make([]uint32, len(b.tree.bin)), make([]uint8, len(b.tree.bin)),
+			make([]bool, 1<<b.o.Depth)}
 		for i := range s.bin {
 			s.bin[i] = noBin
 		}
 		s.grow(0, 0, rows)
 		for i := range s.bin {
 			if s.bin[i] != b.tree.bin[i] || s.bin[i] != noBin && s.feature[i] != b.tree.feature[i] {
-				t.Fatalf("turn %d, node %d: column %d bin %d, want %d %d", turn, i, b.tree.feature[i], b.tree.bin[i], s.feature[i], s.bin[i])
+				t.Fatalf("turn %d, node %d: column %d bin %d, want %d %d", turn, i, b.tree.feature[i], b.tree.bin[i], s.feature[i],
+					s.bin[i])
 			}
 		}
 		for i, plus := range s.leaf {
@@ -497,7 +499,8 @@ func TestStep(t *testing.T) {
 		w, right, wrong := treeWeight(c.vRight, c.vWrong, c.n)
 		for _, p := range [][2]float64{{w, c.w}, {right, c.right}, {wrong, c.wrong}} {
 			if math.Abs(p[0]-p[1]) > 1e-9*p[1] {
-				t.Errorf("step(%v, %v, %d) = %v %v %v, want %v %v %v", c.vRight, c.vWrong, c.n, w, right, wrong, c.w, c.right, c.wrong)
+				t.Errorf("step(%v, %v, %d) = %v %v %v, want %v %v %v", c.vRight, c.vWrong, c.n, w, right, wrong, c.w, c.right,
+					c.wrong)
 			}
 		}
 	}

@@ -213,7 +213,8 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 		return vectors.Quantizer{}, fmt.Errorf("a model of kind %s cannot be grown", t.Grow.Encoder.Kind())
 	}
 	if old.Dim() != d.Dim() {
-		return vectors.Quantizer{}, fmt.Errorf("the model to grow takes vectors of %d dimensions, the data have %d", old.Dim(), d.Dim())
+		return vectors.Quantizer{}, fmt.Errorf("the model to grow takes vectors of %d dimensions, the data have %d",
+			old.Dim(), d.Dim())
 	}
 	return old.Quantizer, nil
 }

@@ -118,7 +118,8 @@ func (o Options) check(n, codeBits int) error {
 		limit /= uint64(f)
 	}
 	if limit == 0 {
-		return fmt.Errorf("the losses of %d rows with %d bits and pair weights %d and %d pass 2^62; use smaller weights or fewer rows",
+		return fmt.Errorf("the losses of %d rows with %d bits and pair weights %d and %d pass 2^62; use smaller weights or "+
+			"fewer rows",
 			n, codeBits, o.SimilarWeight, o.DissimilarWeight)
 	}
 	return nil

@@ -177,7 +177,8 @@ func (q *grouped) histogram(ctx context.Context) ([]int64, error) {
 }
 
 // count adds up the histograms that f makes for 0 to n-1.
-func (q *grouped) count(ctx context.Context, n int, f func(near func(int32) []int32, i int, h []int64)) ([]int64, error) {
+func (q *grouped) count(ctx context.Context, n int,
+	f func(near func(int32) []int32, i int, h []int64)) ([]int64, error) {
 	size := max(64, n/256)
 	parts := make([][]int64, (n+size-1)/size)
 	err := par.Blocks(ctx, q.threads, n, size, func(b, lo, hi int) {

@@ -126,7 +126,8 @@ func refine(ctx context.Context, p problem, w weights, z []int8, low float64, x 
 
 // smallestEigenvector finds the smallest eigenvalue of a symmetric operator and its eigenvector, by Lanczos with full
 // orthogonalisation, started again from the best vector so far.
-func smallestEigenvector(n int, rng *rand.Rand, apply func(x, y []float64) error) (x []float64, low float64, err error) {
+func smallestEigenvector(n int, rng *rand.Rand,
+	apply func(x, y []float64) error) (x []float64, low float64, err error) {
 	const steps, rounds, tolerance = 30, 10, 1e-6
 	x = make([]float64, n)
 	for i := range x {

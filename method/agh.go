@@ -59,7 +59,8 @@ func (m agh) withDefaults() (agh, error) {
 	case m.Layers != 1 && m.Layers != 2:
 		return m, fmt.Errorf("an anchor graph of %d layers: give 1 or 2", m.Layers)
 	case m.Anchors < 1 || m.Anchors > 1<<13 || m.Nearest < 1 || m.Rows < 1 || m.Steps < 1:
-		return m, fmt.Errorf("the %d nearest of %d anchors from %d rows in %d steps: give positive numbers, and at most %d anchors", m.Nearest, m.Anchors, m.Rows, m.Steps, 1<<13)
+		return m, fmt.Errorf("the %d nearest of %d anchors from %d rows in %d steps: give positive numbers, and at most "+
+			"%d anchors", m.Nearest, m.Anchors, m.Rows, m.Steps, 1<<13)
 	case !(m.Width >= 0 && m.Width <= math.MaxFloat32):
 		return m, fmt.Errorf("an anchor graph of width %v: give a positive number, or 0 to have it found", m.Width)
 	}
@@ -102,7 +103,8 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		above, below := z.thresholds(w.RawRowView(k))
 		curves.Curves = append(curves.Curves, fold(k, above, below))
 	}
-	return model.Compose(solve.AxisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight}, curves), nil
+	return model.Compose(solve.AxisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight},
+		curves), nil
 }
 
 // fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing
@@ -123,7 +125,8 @@ func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, e
 	if err != nil {
 		return nil, err
 	}
-	anchors, _, err := linalg.KMeans(ctx, sample, min(m.Anchors, sample.Rows), linalg.KMeansOptions{Steps: m.Steps, Seed: m.Seed, Threads: m.Threads})
+	anchors, _, err := linalg.KMeans(ctx, sample, min(m.Anchors, sample.Rows),
+		linalg.KMeansOptions{Steps: m.Steps, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +241,8 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 		sigma = append(sigma, s)
 	}
 	if len(sigma) < k {
-		return nil, nil, fmt.Errorf("the anchor graph has %d eigenvectors to take bits from, and %d are needed: use more anchors, or more of them for each row", len(sigma), k)
+		return nil, nil, fmt.Errorf("the anchor graph has %d eigenvectors to take bits from, and %d are needed: use more "+
+			"anchors, or more of them for each row", len(sigma), k)
 	}
 	return w, sigma, nil
 }
@@ -254,7 +258,8 @@ func topOf(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int
 		if 2*want >= n {
 			return linalg.AllEigenvectors(m)
 		}
-		e, err := linalg.TopEigenvectors(ctx, n, want, linalg.MatrixProduct(m, threads), linalg.TopOptions{Seed: seed, Threads: threads})
+		e, err := linalg.TopEigenvectors(ctx, n, want, linalg.MatrixProduct(m, threads),
+			linalg.TopOptions{Seed: seed, Threads: threads})
 		if err != nil {
 			return nil, nil, err
 		}

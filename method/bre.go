@@ -89,7 +89,8 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	// The points are drawn from a pool, so that the kernel values of one that several bits have are kept once.
 	pool := min(l.Rows, m.Bits*m.Points)
 	if n := float64(l.Rows); n*float64(pool) > solve.MaxWeights || n*n*m.Share > solve.MaxWeights/4 {
-		return nil, fmt.Errorf("%d rows, each paired with a share of %v, with %d points for each of %d bits do not fit in memory: take fewer rows",
+		return nil, fmt.Errorf("%d rows, each paired with a share of %v, with %d points for each of %d bits do not fit in "+
+			"memory: take fewer rows",
 			l.Rows, m.Share, m.Points, m.Bits)
 	}
 	x, err := solve.ReadRows(ctx, l.Source, l.Rows)
@@ -101,7 +102,8 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	if m.Gaussian {
-		kernel, err := solve.GaussianKernel(ctx, x, x.Rows, solve.KernelOptions{Anchors: pool, Seed: m.Seed, Threads: m.Threads})
+		kernel, err := solve.GaussianKernel(ctx, x, x.Rows,
+			solve.KernelOptions{Anchors: pool, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +134,8 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	p := &model.Projection{Mean: mean, Weight: make([]float32, m.Bits*x.Cols), Threshold: make([]float32, m.Bits)}
-	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(m.Bits, x.Cols, p.Weight), linalg.View(w), linalg.View(points)); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(m.Bits, x.Cols, p.Weight), linalg.View(w),
+		linalg.View(points)); err != nil {
 		return nil, err
 	}
 	return solve.Checked(p)

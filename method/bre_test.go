@@ -120,7 +120,8 @@ func TestBREStepIsTheBestInterval(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.f != best || reconstructionByDefinition(r, pairs) != best {
-				t.Fatalf("seed %d, weight %d of bit %d: from %d to %d (by definition %d), the best interval has %d", seed, q, b, start, r.f, reconstructionByDefinition(r, pairs), best)
+				t.Fatalf("seed %d, weight %d of bit %d: from %d to %d (by definition %d), the best interval has %d", seed, q, b,
+					start, r.f, reconstructionByDefinition(r, pairs), best)
 			}
 			if r.f < start {
 				moved++

@@ -50,7 +50,7 @@ type ccaITQ struct {
 	Seed        uint64  // of the rows and the first rotation
 	Ridge       float64 // λ; 0 means min(d/n, (1500/n)²) of n rows; raised where single precision needs it
 	TargetRidge float64 // μ; 0 means 1 for tags and 1e-4 for classes
-	Rows        int     // to learn from, at most, drawn at random; 0 means all, or 16,384 for vectors of more dimensions than that
+	Rows        int     // to learn from, at most, drawn at random; 0 means all, but 16,384 of wider vectors
 	Steps       int     // of the rotation; 0 means 50
 	Threads     int     // 0 for all cores
 }
@@ -120,15 +120,18 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 		return nil, err
 	}
 	// The scale of the rows is the same for all columns: without it the signs are the same.
-	return solve.Checked(&model.Projection{Mean: standard.Mean, Weight: solve.RotatedRows(r, directions), Threshold: make([]float32, m.Bits)})
+	return solve.Checked(&model.Projection{Mean: standard.Mean, Weight: solve.RotatedRows(r, directions),
+		Threshold: make([]float32, m.Bits)})
 }
 
 // correlations returns the directions wρ, one per row, and ρ, the greatest first, for standardised rows and their
 // classes or tags: as many as there are bits, but no more than classes, tags or columns.
-func (m ccaITQ) correlations(ctx context.Context, x vectors.Source, y solve.Targets) (w *mat.Dense, rho []float64, err error) {
+func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
+	y solve.Targets) (w *mat.Dense, rho []float64, err error) {
 	n, d, c := y.Rows(), x.Dim(), y.Classes
 	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > solve.MaxWeights {
-		return nil, nil, fmt.Errorf("correlations of %d rows of %d dimensions with %d classes or tags: at most %d rows or dimensions and %d classes or tags fit in memory",
+		return nil, nil, fmt.Errorf("correlations of %d rows of %d dimensions with %d classes or tags: at most %d rows or "+
+			"dimensions and %d classes or tags fit in memory",
 			n, d, c, maxSide, maxTargets)
 	}
 	solve := m.columns
@@ -167,7 +170,8 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source, y solve.Targ
 		}
 	}
 	k := min(m.Bits, c, d)
-	e, err := linalg.TopEigenvectors(ctx, c, k, linalg.MatrixProduct(t, m.Threads), linalg.TopOptions{Seed: m.Seed, Threads: m.Threads})
+	e, err := linalg.TopEigenvectors(ctx, c, k, linalg.MatrixProduct(t, m.Threads),
+		linalg.TopOptions{Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -247,7 +251,8 @@ func (m ccaITQ) rows(ctx context.Context, src vectors.Source, y solve.Targets) (
 	}
 	g := linalg.NewGram(n, m.Threads)
 	for lo := 0; lo < d; lo += linalg.GramRows {
-		if err := g.Add(ctx, gemm.View{Rows: min(linalg.GramRows, d-lo), Cols: n, RowStep: 1, ColStep: d, Data: x.Data[lo:]}); err != nil {
+		if err := g.Add(ctx, gemm.View{Rows: min(linalg.GramRows, d-lo), Cols: n, RowStep: 1, ColStep: d,
+			Data: x.Data[lo:]}); err != nil {
 			return nil, nil, err
 		}
 	}

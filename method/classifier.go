@@ -49,7 +49,8 @@ func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 	case !(m.Penalty > 0 && m.Penalty <= math.MaxFloat32):
 		return nil, fmt.Errorf("a penalty of %v: give a positive number", m.Penalty)
 	case m.Steps < 1 || !(m.Enough > 0 && m.Enough < 1):
-		return nil, fmt.Errorf("%d steps until the gradient is at %v of what it was: give positive numbers, the second below 1", m.Steps, m.Enough)
+		return nil, fmt.Errorf("%d steps until the gradient is at %v of what it was: give positive numbers, the second "+
+			"below 1", m.Steps, m.Enough)
 	}
 	l, err := solve.DrawLabelled(x, -1, 0)
 	if err != nil {
@@ -106,5 +107,6 @@ func (m classifier) fit(ctx context.Context, l *solve.Labelled, y solve.Targets)
 	if err != nil {
 		return nil, err
 	}
-	return solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Penalty: m.Penalty, Enough: m.Enough, Steps: m.Steps, Threads: m.Threads})
+	return solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Penalty: m.Penalty, Enough: m.Enough, Steps: m.Steps,
+		Threads: m.Threads})
 }

@@ -38,7 +38,8 @@ func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, 
 		return nil, err
 	}
 	if bits > d {
-		return nil, fmt.Errorf("%d bits of vectors with %d dimensions: rotated principal components give at most one bit per dimension", bits, d)
+		return nil, fmt.Errorf("%d bits of vectors with %d dimensions: rotated principal components give at most one bit "+
+			"per dimension", bits, d)
 	}
 	front, _, err := solve.Principal(ctx, x, bits, m.Seed, m.Threads)
 	if err != nil {
@@ -52,5 +53,6 @@ func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, 
 	if err != nil {
 		return nil, err
 	}
-	return &model.Projection{Mean: front.Mean, Weight: solve.RotatedRows(r, front.Weight), Threshold: make([]float32, bits)}, nil
+	return &model.Projection{Mean: front.Mean, Weight: solve.RotatedRows(r, front.Weight),
+		Threshold: make([]float32, bits)}, nil
 }

@@ -61,7 +61,8 @@ func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := solve.GaussianKernel(ctx, x, x.Rows, solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
+	kernel, err := solve.GaussianKernel(ctx, x, x.Rows,
+		solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,8 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 		}
 	}
 	if !(top > 0) {
-		return nil, nil, errors.New("no dimension of the data has an eigenfunction to take bits from: are the rows equal, or σ too small?")
+		return nil, nil, errors.New("no dimension of the data has an eigenfunction to take bits from: are the rows equal, " +
+			"or σ too small?")
 	}
 	for i := range all {
 		all[i].weight /= top
@@ -144,7 +145,8 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 		c := dims[b.dim][b.order-1].curve
 		c.Column = 0
 		values := vectors.Matrix{Rows: y.Rows, Cols: 1, Data: make([]float32, y.Rows)}
-		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values, vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
+		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values,
+			vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
 		threshold[k] = linalg.Kth(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
 		c.Column = place[b.dim]
 		curves.Curves = append(curves.Curves, c)

@@ -102,7 +102,8 @@ func TestEigenfunctionsAgainstDense(t *testing.T) {
 }
 
 func TestMDSHBits(t *testing.T) {
-	for _, m := range []mdsh{{Bits: 10, Sigma: 0.6}, {Bits: 50, Sigma: 1.5}} { // enough functions, and too few for one cut each
+	// Enough functions, and too few for one cut each.
+	for _, m := range []mdsh{{Bits: 10, Sigma: 0.6}, {Bits: 50, Sigma: 1.5}} {
 		testMDSHBits(t, m)
 	}
 	if _, _, err := (mdsh{Sigma: -1}).fit(context.Background(), methodtest.NormalRows(9, 50, 6)); err == nil {
@@ -171,7 +172,8 @@ func TestMDSHCuts(t *testing.T) {
 		list = append(list, b.cut)
 	}
 	third, quarter := 1.0/3, 0.25
-	if want := []float64{0.5, 0.5, third, third, 2 * third, 2 * third, quarter, quarter, 0.75, 0.75, 0.2}; !slices.Equal(list, want) {
+	if want := []float64{0.5, 0.5, third, third, 2 * third, 2 * third, quarter, quarter, 0.75, 0.75,
+		0.2}; !slices.Equal(list, want) {
 		t.Errorf("cuts %v, want %v", list, want)
 	}
 }

@@ -44,7 +44,8 @@ func (m pca) Train(ctx context.Context, d *supervision.Data) (*model.Model, erro
 // Reduce returns the map to the given number of principal components (no more than there are dimensions), and the
 // reduced rows in memory with all that the source says of them. An encoder of the reduced rows becomes one of the rows
 // themselves by model.Compose.
-func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64, threads int) (*model.Affine, vectors.Table, error) {
+func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64,
+	threads int) (*model.Affine, vectors.Table, error) {
 	if dims < 1 {
 		return nil, vectors.Table{}, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
 	}

@@ -26,7 +26,8 @@ func TestReduce(t *testing.T) {
 	if outer.Fingerprint(8) != model.Compose(inner, front).Fingerprint(8) {
 		t.Error("the wrapper and its parts differ")
 	}
-	if e, err := learnFrom(context.Background(), pca{dims: 50, then: plain{lsh{Bits: 3}}}, x); err != nil || e.Dim() != 20 {
+	if e, err := learnFrom(context.Background(), pca{dims: 50, then: plain{lsh{Bits: 3}}}, x); err != nil ||
+		e.Dim() != 20 {
 		t.Errorf("more components than dimensions: %v", err)
 	}
 	if _, err := learnFrom(context.Background(), pca{dims: -1, then: plain{lsh{}}}, x); err == nil {

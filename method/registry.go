@@ -28,7 +28,8 @@ type Description struct {
 func Methods() []Description { return slices.Clone(methods) }
 
 var methods = []Description{
-	{Name: FastHash, Title: "FastHash", Supervised: true, Prefix: true, Source: "Lin, Shen, Shi, van den Hengel and Suter, CVPR 2014",
+	{Name: FastHash, Title: "FastHash", Supervised: true, Prefix: true,
+		Source: "Lin, Shen, Shi, van den Hengel and Suter, CVPR 2014",
 		make: func(o Options) Method {
 			o.FastHash.Bits, o.FastHash.Seed, o.FastHash.Threads = o.Bits, o.Seed, o.Threads
 			o.FastHash.Similar.HeldOut = o.HoldOut
@@ -36,8 +37,9 @@ var methods = []Description{
 		}},
 	{Name: "lsh", Title: "LSH", Prefix: true, Source: "Charikar, STOC 2002",
 		make: func(o Options) Method { return plain{lsh{Bits: o.Bits, Seed: o.Seed, Centre: true}} }},
-	{Name: "sign", Title: "Sign", AnyBits: true, Prefix: true, Source: "binary quantisation: the sign of every centred column",
-		make: func(Options) Method { return plain{sign{}} }},
+	{Name: "sign", Title: "Sign", AnyBits: true, Prefix: true,
+		Source: "binary quantisation: the sign of every centred column",
+		make:   func(Options) Method { return plain{sign{}} }},
 	{Name: "pca-itq", Title: "PCA-ITQ", Source: "Gong and Lazebnik, CVPR 2011",
 		make: func(o Options) Method { return plain{pcaITQ{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads}} }},
 	{Name: "agh", Title: "AGH, one layer", Source: "Liu, Wang, Kumar and Chang, ICML 2011",
@@ -56,12 +58,14 @@ var methods = []Description{
 		make: func(o Options) Method {
 			return plain{ksh{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads}}
 		}},
-	{Name: "tsh", Title: "TSH", Supervised: true, Source: "Lin, Shen, Suter and van den Hengel, ICCV 2013: spectral, linear SVM",
-		make: func(o Options) Method { return plain{o.tsh(tshLinear)} }},
+	{Name: "tsh", Title: "TSH", Supervised: true,
+		Source: "Lin, Shen, Suter and van den Hengel, ICCV 2013: spectral, linear SVM",
+		make:   func(o Options) Method { return plain{o.tsh(tshLinear)} }},
 	{Name: "tsh-kernel", Title: "TSH kernel", Supervised: true, Source: "TSH with a linear SVM of Gaussian features",
 		make: func(o Options) Method { return plain{o.tsh(tshKernel)} }},
-	{Name: "tsh-budgeted", Title: "TSH budgeted", Supervised: true, Source: "TSH with kernel SVMs on a budget (Wang, Crammer and Vucetic, JMLR 2012)",
-		make: func(o Options) Method { return plain{o.tsh(tshBudgeted)} }},
+	{Name: "tsh-budgeted", Title: "TSH budgeted", Supervised: true,
+		Source: "TSH with kernel SVMs on a budget (Wang, Crammer and Vucetic, JMLR 2012)",
+		make:   func(o Options) Method { return plain{o.tsh(tshBudgeted)} }},
 	{Name: "tsh-trees", Title: "TSH trees", Supervised: true, Source: "TSH with boosted trees",
 		make: func(o Options) Method { return plain{o.tsh(tshTrees)} }},
 	{Name: "bre", Title: "BREs", Supervised: true, Source: "Kulis and Darrell, NIPS 2009",
@@ -92,10 +96,12 @@ var methods = []Description{
 		make: func(o Options) Method {
 			return plain{sdh{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads, Fast: true}}
 		}},
-	{Name: "classifier", Title: "Classifier", Supervised: true, Prefix: true, Source: "hashed scores of logistic regression (Sablayrolles et al., ICASSP 2017)",
-		make: func(o Options) Method { return plain{classifier{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads}} }},
-	{Name: "classifier-onehot", Title: "Classifier, one-hot", Supervised: true, AnyBits: true, Source: "the answer of logistic regression (Sablayrolles et al., ICASSP 2017)",
-		make: func(o Options) Method { return plain{classifier{OneHot: true, Threads: o.Threads}} }},
+	{Name: "classifier", Title: "Classifier", Supervised: true, Prefix: true,
+		Source: "hashed scores of logistic regression (Sablayrolles et al., ICASSP 2017)",
+		make:   func(o Options) Method { return plain{classifier{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads}} }},
+	{Name: "classifier-onehot", Title: "Classifier, one-hot", Supervised: true, AnyBits: true,
+		Source: "the answer of logistic regression (Sablayrolles et al., ICASSP 2017)",
+		make:   func(o Options) Method { return plain{classifier{OneHot: true, Threads: o.Threads}} }},
 }
 
 // Names lists the names of all methods.

@@ -71,7 +71,8 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if !ok {
 		return nil, errors.New("there are only pairs of rows; this method learns from classes or tags")
 	}
-	kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows, solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
+	kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows,
+		solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}

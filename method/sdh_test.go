@@ -89,7 +89,8 @@ func mustDiscrete(t *testing.T, src vectors.Source, m sdh) *discrete {
 // zero.
 func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	ctx := context.Background()
-	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 150, 6, 4), "tags": methodtest.Tagged(5, 150, 6, 4)} {
+	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 150, 6, 4),
+		"tags": methodtest.Tagged(5, 150, 6, 4)} {
 		for _, fast := range []bool{false, true} {
 			m := sdh{Bits: 12, Anchors: 15, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
 			d := mustDiscrete(t, src, m)

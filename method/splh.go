@@ -65,7 +65,8 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 		return nil, err
 	}
 	if !(m.Eta > 0 && m.Eta <= 1e6) || !(m.Step > 0 && m.Step <= 1e6) {
-		return nil, fmt.Errorf("a weight of the labels of %v and a step of %v: give positive numbers up to 1e6", m.Eta, m.Step)
+		return nil, fmt.Errorf("a weight of the labels of %v and a step of %v: give positive numbers up to 1e6", m.Eta,
+			m.Step)
 	}
 	l, err := solve.DrawLabelled(src, m.Labelled, m.Seed)
 	if err != nil {
@@ -152,7 +153,8 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 	// Sixteen vectors at a time cost the matrix product hardly more than one, and single precision carries no finer
 	// tolerance.
 	d := f.xl.Cols
-	e, err := linalg.TopEigenvectors(ctx, d, 1, times, linalg.TopOptions{Tolerance: 1e-4, Block: 16, Products: 2000, Seed: seed, Threads: f.threads})
+	e, err := linalg.TopEigenvectors(ctx, d, 1, times,
+		linalg.TopOptions{Tolerance: 1e-4, Block: 16, Products: 2000, Seed: seed, Threads: f.threads})
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +164,8 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 		f.deflate(w)
 	}
 	p := make([]float32, f.xl.Rows)
-	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(len(p), 1, p), linalg.View(f.xl), gemm.RowMajor(d, 1, linalg.Float32s(w))); err != nil {
+	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(len(p), 1, p), linalg.View(f.xl),
+		gemm.RowMajor(d, 1, linalg.Float32s(w))); err != nil {
 		return nil, err
 	}
 	square := 0.0

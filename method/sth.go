@@ -2,7 +2,7 @@
 // "STHs").
 //
 //	W       links of every row with its k nearest ones, by the cosine, of the same class     graph.go
-//	v       the r vectors of least λ in (D - W) v = λ D v                                    but for the one of equal values
+//	v       the r vectors of least λ in (D - W) v = λ D v                                 but for the one of equal values
 //	z       +1 where v is above its median, else -1                                          balanced bits
 //	bit     a linear support vector machine that learns z                                    package svm
 //
@@ -69,7 +69,8 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	var maps []model.Map
 	seen := l.Source
 	if m.Anchors != 0 {
-		kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows, solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
+		kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows,
+			solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}

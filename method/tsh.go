@@ -2,7 +2,7 @@
 // 2013).
 //
 //	Step 1   all bits of the training rows, one after the other, from the affinity alone      package inference
-//	Step 2   a binary classifier for each bit                                                 packages svm and boost, budget.go
+//	Step 2   a binary classifier for each bit                                                 packages svm, boost
 //
 // The loop is Algorithm 3 of FastHash with another order, so package fasthash runs it; this file chooses the features
 // and names the defaults of the released code:
@@ -90,9 +90,11 @@ func (m tsh) withDefaults() (tsh, error) {
 	m.Rows = cmp.Or(m.Rows, -1)
 	switch {
 	case !slices.Contains([]tshLearner{tshLinear, tshKernel, tshBudgeted, tshTrees}, m.Learner):
-		return m, fmt.Errorf("unknown learner %q; the learners are %q, %q, %q and %q", m.Learner, tshLinear, tshKernel, tshBudgeted, tshTrees)
+		return m, fmt.Errorf("unknown learner %q; the learners are %q, %q, %q and %q", m.Learner, tshLinear, tshKernel,
+			tshBudgeted, tshTrees)
 	case m.Similar < 0 || m.Dissimilar < 0 || (m.Similar > 0) != (m.Dissimilar > 0):
-		return m, fmt.Errorf("%d similar and %d dissimilar rows for each row: give two positive numbers, or none", m.Similar, m.Dissimilar)
+		return m, fmt.Errorf("%d similar and %d dissimilar rows for each row: give two positive numbers, or none", m.Similar,
+			m.Dissimilar)
 	case m.Learner == tshBudgeted && m.Order != fasthash.TSH:
 		return m, fmt.Errorf("the %s learner fits all bits at once: it knows the order %q only", tshBudgeted, fasthash.TSH)
 	}
@@ -124,7 +126,8 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	}
 	d, maps := l.Data, []model.Map(nil)
 	if m.Learner == tshKernel {
-		kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows, solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
+		kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows,
+			solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +218,8 @@ func (m tsh) budgeted(ctx context.Context, l *solve.Labelled, y affinity.Matrix)
 
 // infer is Step 1: all bits, each given those before it.
 func (m tsh) infer(ctx context.Context, y affinity.Matrix) ([][]int8, error) {
-	step1, err := inference.New(y, m.Bits, inference.Options{Method: m.Inference, Loss: m.Loss, Length: m.Bits, Threads: m.Threads}, m.Seed)
+	step1, err := inference.New(y, m.Bits, inference.Options{Method: m.Inference, Loss: m.Loss, Length: m.Bits,
+		Threads: m.Threads}, m.Seed)
 	if err != nil {
 		return nil, err
 	}

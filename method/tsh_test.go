@@ -51,9 +51,10 @@ func TestTSHIsTheTrainer(t *testing.T) {
 		{tsh{Similar: 20, Dissimilar: 30}, fasthash.Options{
 			Order: fasthash.TSH, Learner: fasthash.Linear, Inference: inference.Options{Method: inference.Spectral},
 		}, sampled},
-		{tsh{Inference: inference.BlockGC, Learner: tshTrees, Trees: boost.Options{Rounds: 5}, Order: fasthash.Stagewise}, fasthash.Options{
-			Trees: boost.Options{Rounds: 5},
-		}, y},
+		{tsh{Inference: inference.BlockGC, Learner: tshTrees, Trees: boost.Options{Rounds: 5}, Order: fasthash.Stagewise},
+			fasthash.Options{
+				Trees: boost.Options{Rounds: 5},
+			}, y},
 		{tsh{Loss: inference.Hinge, Linear: svm.Options{C: 2}}, fasthash.Options{
 			Order: fasthash.TSH, Learner: fasthash.Linear, Linear: svm.Options{C: 2},
 			Inference: inference.Options{Method: inference.Spectral, Loss: inference.Hinge},
@@ -86,7 +87,8 @@ func TestTSHRefusals(t *testing.T) {
 		"2 similar and 0":  {Similar: 2},
 		"codes of -5 bits": {Bits: -5},
 	} {
-		if _, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}

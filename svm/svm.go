@@ -32,7 +32,7 @@ import (
 // Options say how to learn. The zero value of a field means its default.
 type Options struct {
 	C          float64 `json:"c"`          // cost of a loss against the length of w; 1e6 / rows
-	Tolerance  float64 `json:"tolerance"`  // stop when |g| has fallen to this share, times the share of the rarer sign; 0.01
+	Tolerance  float64 `json:"tolerance"`  // share of |g| to stop at, times the share of the rarer sign; 0.01
 	Iterations int     `json:"iterations"` // Newton steps at most; 50
 }
 
@@ -106,7 +106,8 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 // Fit learns the bit z, one of -1 and +1 for each row. It returns the hash function, its output for every row (+1 or
 // -1; lent until the next call) and the share of rows where that is not z. Weights, seed and bit are ignored: the
 // released code gives weights to trees only, and nothing is random here.
-func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64, _ int) (model.Function, []int8, float64, error) {
+func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
+	_ int) (model.Function, []int8, float64, error) {
 	if len(z) != len(t.z) {
 		panic("svm: Fit needs one sign for each row")
 	}

@@ -233,7 +233,8 @@ func TestConstantBits(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
-	for _, o := range []Options{{C: -1}, {C: math.NaN()}, {C: math.Inf(1)}, {Tolerance: -1}, {Tolerance: 1}, {Iterations: -1}} {
+	for _, o := range []Options{{C: -1}, {C: math.NaN()}, {C: math.Inf(1)}, {Tolerance: -1}, {Tolerance: 1},
+		{Iterations: -1}} {
 		if _, err := New(x, o, 1); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
@@ -309,13 +310,15 @@ func TestPackedProducts(t *testing.T) {
 			}
 		}
 		v, got, want := normal(dim+1), make([]float64, len(rows)), make([]float64, len(rows))
-		if err := errors.Join(p.multiply(context.Background(), rows, v, want), q.multiply(context.Background(), rows, v, got)); err != nil {
+		if err := errors.Join(p.multiply(context.Background(), rows, v, want),
+			q.multiply(context.Background(), rows, v, got)); err != nil {
 			t.Fatal(err)
 		}
 		check("product", got, want)
 		a := normal(len(rows))
 		got, want = make([]float64, dim+1), make([]float64, dim+1)
-		if err := errors.Join(p.combine(context.Background(), rows, a, want, nil), q.combine(context.Background(), rows, a, got)); err != nil {
+		if err := errors.Join(p.combine(context.Background(), rows, a, want, nil),
+			q.combine(context.Background(), rows, a, got)); err != nil {
 			t.Fatal(err)
 		}
 		check("sum", got, want)

@@ -88,7 +88,8 @@ func CheckRows(rows, counted int) error {
 	case rows > counted:
 		return fmt.Errorf("the data have more than the %d rows seen before: did a file change while it was read?", counted)
 	case rows < counted:
-		return fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", rows, counted)
+		return fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", rows,
+			counted)
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ func TestGreatest(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := e.Values(nil)[n-1]
-		if v := mat.NewVecDense(n, x); math.Abs(value-want) > 1e-6*math.Abs(want) || math.Abs(mat.Inner(v, a, v)-want) > 1e-6*math.Abs(want) {
+		if v := mat.NewVecDense(n, x); math.Abs(value-want) > 1e-6*math.Abs(want) ||
+			math.Abs(mat.Inner(v, a, v)-want) > 1e-6*math.Abs(want) {
 			t.Errorf("n = %d: value %v, quotient %v, want %v", n, value, mat.Inner(v, a, v), want)
 		}
 	}

@@ -26,7 +26,8 @@ const (
 // TopEigenvector returns the greatest eigenvalue and its eigenvector, of length 1. The residual |Ax - λx| is at most
 // tolerance times λ, unless eigenvalues are so close together that as many products as allowed cannot part them: then x
 // is a mixture, which is as good for all that is asked of it.
-func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64, apply func(x, y []float64) error) ([]float64, float64, error) {
+func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
+	apply func(x, y []float64) error) ([]float64, float64, error) {
 	rng := rand.New(rand.NewPCG(seed, 'K'))
 	x := make([]float64, n)
 	for i := range x {

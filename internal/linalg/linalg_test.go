@@ -155,7 +155,8 @@ func TestTopStops(t *testing.T) {
 		dst.Apply(func(i, j int, _ float64) float64 { return v.At(i, j)*float64(j%7) + 1e-4*rng.NormFloat64() }, dst)
 		return nil
 	}
-	if e, err := TopEigenvectors(background, 300, 2, noisy, TopOptions{Products: 200}); err != nil || e.Products > 260 || math.Abs(e.Values[0]-6) > 0.01 {
+	if e, err := TopEigenvectors(background, 300, 2, noisy, TopOptions{Products: 200}); err != nil || e.Products > 260 ||
+		math.Abs(e.Values[0]-6) > 0.01 {
 		t.Errorf("noise: %+v, %v", e, err)
 	}
 }
@@ -200,7 +201,8 @@ func eye(n int) *mat.Dense {
 
 func TestOrthonormalise(t *testing.T) {
 	v := mat.NewDense(2, 3, []float64{1, 1, 0, 1, 0, 0})
-	if !orthonormalise(v) || math.Abs(Dot(v.RawRowView(0), v.RawRowView(1))) > 1e-15 || math.Abs(v.At(0, 0)-math.Sqrt(0.5)) > 1e-15 {
+	if !orthonormalise(v) || math.Abs(Dot(v.RawRowView(0), v.RawRowView(1))) > 1e-15 ||
+		math.Abs(v.At(0, 0)-math.Sqrt(0.5)) > 1e-15 {
 		t.Errorf("%v", v)
 	}
 	if orthonormalise(mat.NewDense(2, 3, []float64{1, 2, 3, 2, 4, 6})) {
@@ -324,7 +326,8 @@ func TestKMeans(t *testing.T) {
 		t.Error("threads change the centres")
 	}
 	same := vectors.Matrix{Rows: 10, Cols: 2, Data: make([]float32, 20)}
-	if c, _, err := KMeans(background, same, 10, KMeansOptions{}); err != nil || slices.ContainsFunc(c.Data, func(v float32) bool { return v != 0 }) {
+	c, _, err := KMeans(background, same, 10, KMeansOptions{})
+	if err != nil || slices.ContainsFunc(c.Data, func(v float32) bool { return v != 0 }) {
 		t.Errorf("equal rows: %v, %v", c.Data, err)
 	}
 	if _, _, err := KMeans(background, same, 11, KMeansOptions{}); err == nil {

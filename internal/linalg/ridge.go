@@ -39,7 +39,8 @@ type ridge struct {
 func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64) (*ridge, float64, error) {
 	n := a.Rows
 	panels := (n + ridgePanel - 1) / ridgePanel
-	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), scratch: make([]float32, n*ridgePanel), threads: threads}
+	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), scratch: make([]float32, n*ridgePanel),
+		threads: threads}
 	if err := r.mirror(ctx, true); err != nil {
 		return nil, 0, err
 	}

@@ -181,7 +181,8 @@ func cutSparse(t *testing.T, s *Sparse, g graph) []bool {
 func cutHamming(t *testing.T, h *Hamming, c codes, g graph) []bool {
 	t.Helper()
 	sink := make([]bool, len(g.excess))
-	if err := h.Cut(context.Background(), Coded{c.code, c.words, c.mass, c.scale}, slices.Clone(g.excess), sink); err != nil {
+	if err := h.Cut(context.Background(), Coded{c.code, c.words, c.mass, c.scale}, slices.Clone(g.excess),
+		sink); err != nil {
 		t.Fatal(err)
 	}
 	return sink

@@ -59,13 +59,15 @@ func TestExpBelow(t *testing.T) {
 	if worst > 5e-16 { // two units in the last place
 		t.Errorf("off by %g", worst)
 	}
-	for x, want := range map[float64]float64{0: 1, math.Copysign(0, -1): 1, -1000: 0, math.Inf(-1): 0, -math.MaxFloat64: 0, -1e-300: 1} {
+	for x, want := range map[float64]float64{0: 1, math.Copysign(0, -1): 1, -1000: 0, math.Inf(-1): 0,
+		-math.MaxFloat64: 0, -1e-300: 1} {
 		if got := ExpBelowZero(x); got != want {
 			t.Errorf("exp %g = %g", x, got)
 		}
 	}
 	// Fixed for ever, on every machine.
-	for x, want := range map[float64]uint64{-0.1: 0x3fecf46d99d52b3a, -1: 0x3fd78b56362cef38, -17.25: 0x3e614f49dbc5078c, -100: 0x36ea8c1f14e2af5d} {
+	for x, want := range map[float64]uint64{-0.1: 0x3fecf46d99d52b3a, -1: 0x3fd78b56362cef38, -17.25: 0x3e614f49dbc5078c,
+		-100: 0x36ea8c1f14e2af5d} {
 		if got := math.Float64bits(ExpBelowZero(x)); got != want {
 			t.Errorf("exp %g = %#x, want %#x", x, got, want)
 		}
@@ -75,7 +77,8 @@ func TestExpBelow(t *testing.T) {
 func TestLn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	check := func(x float64) {
-		if got, want := PreciseLn(x), math.Log(x); math.Abs(got-want) > 1e-14*max(1, math.Abs(want)) || math.Abs(got-want) > 1e-14*math.Abs(want)+1e-300 {
+		if got, want := PreciseLn(x), math.Log(x); math.Abs(got-want) > 1e-14*max(1, math.Abs(want)) ||
+			math.Abs(got-want) > 1e-14*math.Abs(want)+1e-300 {
 			t.Errorf("ln %v = %v, want %v", x, got, want)
 		}
 	}

@@ -119,7 +119,8 @@ func nearestLinks(own, k int, rows []int32, cosine []float32) []link {
 }
 
 // products calls use with the products of some of the given rows with all of them, for all of them in turn.
-func products(ctx context.Context, x vectors.Matrix, rows []int32, threads int, use func(lo, hi int, product []float32)) error {
+func products(ctx context.Context, x vectors.Matrix, rows []int32, threads int,
+	use func(lo, hi int, product []float32)) error {
 	const block = 48
 	right := new(gemm.Right)
 	right.Reset(x.Cols, len(rows))
@@ -141,7 +142,8 @@ func products(ctx context.Context, x vectors.Matrix, rows []int32, threads int, 
 		}
 		out := make([]float32, (hi-lo)*len(rows))
 		// One thread, and a context that never ends: no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, len(rows), out), gemm.RowMajor(hi-lo, x.Cols, left), right)
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, len(rows), out), gemm.RowMajor(hi-lo, x.Cols, left),
+			right)
 		use(lo, hi, out)
 	})
 }

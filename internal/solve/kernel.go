@@ -48,7 +48,8 @@ type KernelOptions struct {
 func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOptions) (*model.Kernel, error) {
 	width := o.Width
 	if math.IsNaN(width) || width < 0 || width > math.MaxFloat32 {
-		return nil, fmt.Errorf("a kernel of width %v: give a positive number, or 0 for twice the mean squared distance", width)
+		return nil, fmt.Errorf("a kernel of width %v: give a positive number, or 0 for twice the mean squared distance",
+			width)
 	}
 	keep := make([]bool, rows)
 	for _, i := range Draw(rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A'))) {

@@ -54,7 +54,8 @@ func TestLabelledRows(t *testing.T) {
 	}
 	pairs := []supervision.Pair{{A: 3, B: 7, Y: 1}, {A: 7, B: 11, Y: -1}, {A: 20, B: 3, Y: -1}}
 	l := mustLabelled(t, methodtest.WithPairs(x, pairs), -1)
-	if l.Rows != 4 || l.Labels != nil || l.Y.At(0, 1) != 1 || l.Y.At(1, 2) != -1 || l.Y.At(3, 0) != -1 || l.Y.At(2, 3) != 0 {
+	if l.Rows != 4 || l.Labels != nil || l.Y.At(0, 1) != 1 || l.Y.At(1, 2) != -1 || l.Y.At(3, 0) != -1 ||
+		l.Y.At(2, 3) != 0 {
 		t.Errorf("pairs of rows 3, 7, 11 and 20 became others: %d rows", l.Rows)
 	}
 	for want, src := range map[string]vectors.Source{

@@ -67,7 +67,8 @@ func (f *logistic) definition(w []float64) float64 {
 func TestLogisticEqualsTheDefinition(t *testing.T) {
 	ctx := context.Background()
 	// More rows and columns than one block of each, and more tags than one panel.
-	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 300, 270, 3), "tags": methodtest.Tagged(5, 120, 20, 12)} {
+	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 300, 270, 3),
+		"tags": methodtest.Tagged(5, 120, 20, 12)} {
 		f := mustLogistic(t, src, 0.05)
 		rng := rand.New(rand.NewPCG(1, 1))
 		w, g := make([]float64, f.variables()), make([]float64, f.variables())

@@ -38,7 +38,8 @@ func TestPrincipalComponents(t *testing.T) {
 				product += float64(y.Row(i)[k]) * float64(y.Row(i)[(k+1)%9]) / float64(y.Rows)
 			}
 			if math.Abs(variance/want[k]-1) > 1e-3 || math.Abs(values[k]/want[k]-1) > 1e-3 {
-				t.Errorf("%d dimensions: component %d has variance %g, is said to have %g, want %g", d, k, variance, values[k], want[k])
+				t.Errorf("%d dimensions: component %d has variance %g, is said to have %g, want %g", d, k, variance, values[k],
+					want[k])
 			}
 			if math.Abs(product) > 1e-3*want[0] {
 				t.Errorf("%d dimensions: components %d and %d have covariance %g", d, k, (k+1)%9, product)

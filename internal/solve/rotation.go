@@ -14,7 +14,8 @@ import (
 // RotateToCorners is ITQ of an embedding V, of at most as many columns as bits: it returns the first rows of R, as many
 // as V has columns, and the loss Q of every step. Where V has fewer columns than there are bits the missing ones are
 // zeros.
-func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64, threads int) (*mat.Dense, []float64, error) {
+func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64,
+	threads int) (*mat.Dense, []float64, error) {
 	if v.Cols > bits || steps < 1 {
 		panic("solve: a rotation of more columns than bits, or in no steps")
 	}

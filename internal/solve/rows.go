@@ -20,7 +20,8 @@ const MaxValues = 1 << 30
 // ReadRows reads a source of the given number of rows into memory.
 func ReadRows(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, error) {
 	if int64(rows)*int64(x.Dim()) > MaxValues {
-		return vectors.Matrix{}, fmt.Errorf("%d rows of %d values do not fit into memory: learn from fewer rows", rows, x.Dim())
+		return vectors.Matrix{}, fmt.Errorf("%d rows of %d values do not fit into memory: learn from fewer rows", rows,
+			x.Dim())
 	}
 	m := vectors.Matrix{Cols: x.Dim(), Data: make([]float32, 0, rows*x.Dim())}
 	for c, err := range x.Chunks(ctx) {
@@ -92,7 +93,8 @@ func countRows(ctx context.Context, x vectors.Source) (int, error) {
 // ReadThrough reads a source of the given number of rows through a map.
 func ReadThrough(ctx context.Context, x vectors.Source, rows, threads int, m model.Map) (vectors.Matrix, error) {
 	if rows > MaxValues/m.Out() {
-		return vectors.Matrix{}, fmt.Errorf("%d features of %d rows do not fit into memory: learn from fewer rows or with fewer anchors", m.Out(), rows)
+		return vectors.Matrix{}, fmt.Errorf("%d features of %d rows do not fit into memory: learn from fewer rows or "+
+			"with fewer anchors", m.Out(), rows)
 	}
 	out := vectors.Matrix{Rows: rows, Cols: m.Out(), Data: make([]float32, rows*m.Out())}
 	n := 0
@@ -109,7 +111,8 @@ func ReadThrough(ctx context.Context, x vectors.Source, rows, threads int, m mod
 
 // eachThrough takes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows for
 // all cores.
-func eachThrough(ctx context.Context, x vectors.Source, threads int, m model.Map, f func(first int, y vectors.Matrix)) error {
+func eachThrough(ctx context.Context, x vectors.Source, threads int, m model.Map,
+	f func(first int, y vectors.Matrix)) error {
 	for b, err := range linalg.Blocks(ctx, x, 1024) {
 		if err != nil {
 			return err
