@@ -78,16 +78,16 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 	down := (c.Rows + blockRows - 1) / blockRows
 	across := (c.Cols + blockCols - 1) / blockCols
 	return par.For(ctx, threads, down*across, func(turn int) {
-		i, j := turn/across*blockRows, turn%across*blockCols
-		block(c, a, b, i, min(i+blockRows, c.Rows), j, min(j+blockCols, c.Cols))
+		block(c, a, b, turn/across*blockRows, turn%across*blockCols)
 	})
 }
 
 // lefts holds blocks of A that are not in use.
 var lefts = sync.Pool{New: func() any { return new(Left) }}
 
-// block computes rows i0 to i1 and columns j0 to j1 of c.
-func block(c, a View, b *Right, i0, i1, j0, j1 int) {
+// block computes the block of c that begins at row i0 and column j0.
+func block(c, a View, b *Right, i0, j0 int) {
+	i1, j1 := min(i0+blockRows, c.Rows), min(j0+blockCols, c.Cols)
 	left := lefts.Get().(*Left)
 	defer lefts.Put(left)
 	var tile [tileRows * tileCols]float32
