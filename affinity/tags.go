@@ -69,12 +69,12 @@ func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 		t.unit[i] = u
 	}
 	t.first, t.rows = groupRows(t.unit, int(units))
-	t.invert()
+	t.invertTags()
 	return t, nil
 }
 
-// invert builds the list of units per tag.
-func (t *Tags) invert() {
+// invertTags builds the list of units per tag.
+func (t *Tags) invertTags() {
 	t.names = slices.Compact(slices.Sorted(slices.Values(t.tag)))
 	t.from = make([]int, len(t.names)+1)
 	for pass := range 2 {

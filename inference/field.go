@@ -27,10 +27,10 @@ type field interface {
 	reset(ctx context.Context) error
 	// at is the field of a group of one row, without its own term.
 	value(g int32) int64
-	// outside writes the fields from outside a block of the given groups; own holds the sums over the block.
-	outside(groups []int32, own *sums[int64], u []int64)
-	// moved is called when the signs of these groups, ascending, have been turned.
-	moved(groups []int32)
+	// outsideFields writes the fields from outside a block of the given groups; own holds the sums over the block.
+	outsideFields(groups []int32, own *sums[int64], u []int64)
+	// noteFlips is called when the signs of these groups, ascending, have been turned.
+	noteFlips(groups []int32)
 }
 
 // linearField is the field of KSH and BRE.
@@ -78,7 +78,7 @@ func (f *linearField) value(g int32) int64 {
 	return v + w.near*int64(q.z[g])
 }
 
-func (f *linearField) outside(groups []int32, own *sums[int64], u []int64) {
+func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64) {
 	q, w := f.q, &f.q.w
 	// c.(far V - far V_B), and for tags also -(near - far) V_B: in all far V - factor V_B.
 	factor, shift := w.far, int64(0)
@@ -106,7 +106,7 @@ func (f *linearField) outside(groups []int32, own *sums[int64], u []int64) {
 	}
 }
 
-func (f *linearField) moved(groups []int32) {
+func (f *linearField) noteFlips(groups []int32) {
 	q := f.q
 	for i := 0; i < len(groups); {
 		unit, change := q.owner[groups[i]], int64(0)

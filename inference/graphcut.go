@@ -84,7 +84,7 @@ func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
 		}
 	}
 	c.u = append(c.u[:0], make([]int64, len(c.groups))...)
-	q.f.outside(c.groups, &c.own, c.u)
+	q.f.outsideFields(c.groups, &c.own, c.u)
 	if err := q.minimise(ctx); err != nil {
 		return false, err
 	}
@@ -96,7 +96,7 @@ func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
 		}
 	}
 	if len(c.moved) > 0 {
-		q.f.moved(c.moved)
+		q.f.noteFlips(c.moved)
 	}
 	return len(c.moved) > 0, nil
 }

@@ -123,7 +123,7 @@ func (q *grouped) field(v int) int64 { return q.f.value(int32(v)) }
 
 func (q *grouped) flip(v int) {
 	q.z[v] = -q.z[v]
-	q.f.moved([]int32{int32(v)})
+	q.f.noteFlips([]int32{int32(v)})
 }
 
 func (q *grouped) rowSigns(z []int8) {

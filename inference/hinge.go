@@ -29,7 +29,7 @@ func (f *tableField) reset(ctx context.Context) error {
 
 func (f *tableField) value(g int32) int64 { return f.f[g] + f.q.w.near*int64(f.q.z[g]) }
 
-func (f *tableField) outside(groups []int32, own *sums[int64], u []int64) {
+func (f *tableField) outsideFields(groups []int32, own *sums[int64], u []int64) {
 	q, w := f.q, &f.q.w
 	f.product.load(own, q.p, w.near, len(groups))
 	for i, g := range groups {
@@ -37,7 +37,7 @@ func (f *tableField) outside(groups []int32, own *sums[int64], u []int64) {
 	}
 }
 
-func (f *tableField) moved(groups []int32) {
+func (f *tableField) noteFlips(groups []int32) {
 	q := f.q
 	f.x = f.x[:0]
 	for _, g := range groups {

@@ -142,7 +142,7 @@ func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, e
 			if i%1024 == 0 && ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			sum += math.Sqrt(float64(linalg.Kth(d.Row(i), near-1)))
+			sum += math.Sqrt(float64(linalg.KthSmallest(d.Row(i), near-1)))
 		}
 		width = max(sum/float64(d.Rows)*(sum/float64(d.Rows)), math.SmallestNonzeroFloat32) // 0 when all rows are equal
 	}
@@ -166,7 +166,7 @@ func sharesOf(ctx context.Context, src vectors.Source, near int) (*shares, error
 			return nil, err
 		}
 		if len(z.at)+c.X.Rows*near > solve.MaxValues {
-			return nil, errors.New("the anchor graph of so many rows does not fit into memory: learn from fewer rows")
+			return nil, errors.New("the anchor graph of all rows does not fit into memory: learn from fewer rows")
 		}
 		for i := range c.X.Rows {
 			n := len(z.at)
@@ -225,7 +225,7 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 			}
 		}
 	}
-	values, vectors, err := topOf(ctx, m, k, seed, threads)
+	values, vectors, err := topBelowOne(ctx, m, k, seed, threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -247,9 +247,9 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 	return w, sigma, nil
 }
 
-// topOf returns at least the first k eigenvectors below mostSigma of a matrix, if it has so many: as those above are
-// not known in number, all of a small matrix, and twice as many each time of a large one.
-func topOf(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int) ([]float64, *mat.Dense, error) {
+// topBelowOne returns at least the first k eigenvectors below mostSigma of a matrix, if there are as many: as those
+// above are not known in number, all of a small matrix, and twice as many each time of a large one.
+func topBelowOne(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int) ([]float64, *mat.Dense, error) {
 	n := m.SymmetricDim()
 	if n <= solve.SmallSide {
 		return linalg.AllEigenvectors(m)

@@ -122,11 +122,12 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		solve.ScaleToUnit(x.Row(i))
 	}
 	points := vectors.Matrix{Rows: pool, Cols: x.Cols, Data: make([]float32, 0, pool*x.Cols)}
-	for _, i := range solve.Draw(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
+	for _, i := range solve.DrawDistinct(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
 		points.Data = append(points.Data, x.Row(i)...)
 	}
 	k := vectors.Matrix{Rows: x.Rows, Cols: pool, Data: make([]float32, x.Rows*pool)}
-	if err := gemm.Mul(ctx, m.Threads, linalg.View(k), linalg.View(x), linalg.View(points).T()); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, linalg.MatrixView(k), linalg.MatrixView(x),
+		linalg.MatrixView(points).T()); err != nil {
 		return nil, err
 	}
 	w, err := m.weights(ctx, k, pairs)
@@ -134,8 +135,8 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	p := &model.Projection{Mean: mean, Weight: make([]float32, m.Bits*x.Cols), Threshold: make([]float32, m.Bits)}
-	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(m.Bits, x.Cols, p.Weight), linalg.View(w),
-		linalg.View(points)); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(m.Bits, x.Cols, p.Weight), linalg.MatrixView(w),
+		linalg.MatrixView(points)); err != nil {
 		return nil, err
 	}
 	return solve.Checked(p)
@@ -316,11 +317,11 @@ func (r *reconstruction) step(ctx context.Context, b, q int) error {
 	score, z := r.score[b*r.n:(b+1)*r.n], r.z[b*r.n:(b+1)*r.n]
 	q += b * r.points
 	col := int(r.column[q])
-	r.flips(score, z, col)
-	if err := r.changes(ctx, z); err != nil {
+	r.findFlips(score, z, col)
+	if err := r.findChanges(ctx, z); err != nil {
 		return err
 	}
-	t, found := r.best(r.w[q])
+	t, found := r.bestInterval(r.w[q])
 	if !found {
 		return nil
 	}
@@ -344,8 +345,8 @@ func (r *reconstruction) step(ctx context.Context, b, q int) error {
 	return nil
 }
 
-// flips finds where each row flips, and sorts.
-func (r *reconstruction) flips(score []float64, z []int8, col int) {
+// findFlips finds where each row flips, and sorts.
+func (r *reconstruction) findFlips(score []float64, z []int8, col int) {
 	r.order = r.order[:0]
 	for i, s := range score {
 		r.rank[i] = math.MaxInt32 // never, where the kernel is 0
@@ -364,8 +365,8 @@ func (r *reconstruction) flips(score []float64, z []int8, col int) {
 	}
 }
 
-// changes finds what each flip does to 2 r^2 f, those before it being done.
-func (r *reconstruction) changes(ctx context.Context, z []int8) error {
+// findChanges finds what each flip does to 2 r^2 f, those before it being done.
+func (r *reconstruction) findChanges(ctx context.Context, z []int8) error {
 	return par.Blocks(ctx, r.threads, r.n, rowBlock, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			own, sum := r.rank[i], int64(0)
@@ -384,9 +385,9 @@ func (r *reconstruction) changes(ctx context.Context, z []int8) error {
 // narrow is the width, as a share of its ends and the weight, up to which an interval may be the error of floats.
 const narrow = 1e-9
 
-// best returns the middle of the interval of t with the least f, and whether that is below the present one. The weight
-// is w at t = 0.
-func (r *reconstruction) best(w float64) (t float64, found bool) {
+// bestInterval returns the middle of the interval of t with the least f, and whether that is below the present one. The
+// weight is w at t = 0.
+func (r *reconstruction) bestInterval(w float64) (t float64, found bool) {
 	now, f := int64(0), int64(0) // f less that before all flips
 	for _, i := range r.order {
 		if r.t[i] < 0 {

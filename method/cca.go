@@ -134,9 +134,9 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
 			"dimensions and %d classes or tags fit in memory",
 			n, d, c, maxSide, maxTargets)
 	}
-	solve := m.columns
+	solve := m.solveByColumns
 	if n <= d {
-		solve = m.rows
+		solve = m.solveByRows
 	}
 	z, cross, err := solve(ctx, x, y)
 	if err != nil {
@@ -208,8 +208,9 @@ func covariance(t solve.Targets, ridge float64) []float64 {
 	return cov
 }
 
-// columns returns Z = Cxx^-1 Cxy and Cxy, both with a row for each class or tag, from the d x d matrix Cxx.
-func (m ccaITQ) columns(ctx context.Context, x vectors.Source, y solve.Targets) (z, cross *mat.Dense, err error) {
+// solveByColumns returns Z = Cxx^-1 Cxy and Cxy, both with a row for each class or tag, from the d x d matrix Cxx.
+func (m ccaITQ) solveByColumns(ctx context.Context, x vectors.Source,
+	y solve.Targets) (z, cross *mat.Dense, err error) {
 	d, c := x.Dim(), y.Classes
 	g := linalg.NewGram(d, m.Threads)
 	cross = mat.NewDense(c, d, nil)
@@ -217,7 +218,7 @@ func (m ccaITQ) columns(ctx context.Context, x vectors.Source, y solve.Targets) 
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := g.Add(ctx, linalg.View(b.X)); err != nil {
+		if err := g.Add(ctx, linalg.MatrixView(b.X)); err != nil {
 			return nil, nil, err
 		}
 		addByTarget(cross, y, b)
@@ -242,8 +243,8 @@ func (m ccaITQ) columns(ctx context.Context, x vectors.Source, y solve.Targets) 
 	return z, cross, nil
 }
 
-// rows is columns from the n x n matrix XX'.
-func (m ccaITQ) rows(ctx context.Context, src vectors.Source, y solve.Targets) (z, cross *mat.Dense, err error) {
+// solveByRows is columns from the n x n matrix XX'.
+func (m ccaITQ) solveByRows(ctx context.Context, src vectors.Source, y solve.Targets) (z, cross *mat.Dense, err error) {
 	n, d, c := y.Rows(), src.Dim(), y.Classes
 	x, err := solve.ReadRows(ctx, src, n)
 	if err != nil {
@@ -281,7 +282,8 @@ func (m ccaITQ) rows(ctx context.Context, src vectors.Source, y solve.Targets) (
 		return nil, nil, err
 	}
 	product := make([]float32, c*d)
-	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(c, d, product), linalg.View(right).T(), linalg.View(x)); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(c, d, product), linalg.MatrixView(right).T(),
+		linalg.MatrixView(x)); err != nil {
 		return nil, nil, err
 	}
 	z = mat.NewDense(c, d, nil)

@@ -41,7 +41,7 @@ func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, 
 		return nil, fmt.Errorf("%d bits of vectors with %d dimensions: rotated principal components give at most one bit "+
 			"per dimension", bits, d)
 	}
-	front, _, err := solve.Principal(ctx, x, bits, m.Seed, m.Threads)
+	front, _, err := solve.PrincipalComponents(ctx, x, bits, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}

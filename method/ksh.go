@@ -80,7 +80,7 @@ func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	}
 	p := &model.Projection{Threshold: make([]float32, m.Bits)}
 	for b := range m.Bits {
-		a, err := f.bit(ctx, m.Steps, m.Seed+uint64(b))
+		a, err := f.nextBit(ctx, m.Steps, m.Seed+uint64(b))
 		if err != nil {
 			return nil, fmt.Errorf("bit %d: %w", b+1, err)
 		}
@@ -103,8 +103,8 @@ func newKSHFit(ctx context.Context, k solve.Features, s0 *solve.Likeness, bits i
 	return &kshFit{k, residue{s0: s0, r: float64(bits)}, factor}, err
 }
 
-// start returns the top generalised eigenvector a of K'SK and K'K, with |Ka|² = l.
-func (f *kshFit) start(ctx context.Context, seed uint64) ([]float64, error) {
+// startVector returns the top generalised eigenvector a of K'SK and K'K, with |Ka|² = l.
+func (f *kshFit) startVector(ctx context.Context, seed uint64) ([]float64, error) {
 	y, sy := make([]float64, f.K.Rows), make([]float64, f.K.Rows)
 	a, _, err := linalg.TopEigenvector(ctx, f.K.Cols, seed, 1e-4, func(v, out []float64) error {
 		copy(out, v)
@@ -132,9 +132,9 @@ func (f *kshFit) start(ctx context.Context, seed uint64) ([]float64, error) {
 	return a, nil
 }
 
-// bit finds a for the next bit and takes its output into the residue.
-func (f *kshFit) bit(ctx context.Context, steps int, seed uint64) ([]float64, error) {
-	a, err := f.start(ctx, seed)
+// nextBit finds a for the next bit and takes its output into the residue.
+func (f *kshFit) nextBit(ctx context.Context, steps int, seed uint64) ([]float64, error) {
+	a, err := f.startVector(ctx, seed)
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 				t.Fatal("no eigenvectors")
 			}
 			top := e.Values(nil)[m-1]
-			a, err := f.start(ctx, uint64(b))
+			a, err := f.startVector(ctx, uint64(b))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 				return mat.Inner(y, s, y)
 			}
 			spectral := signs(&ka)
-			if _, err := f.bit(ctx, 500, uint64(b)); err != nil {
+			if _, err := f.nextBit(ctx, 500, uint64(b)); err != nil {
 				t.Fatal(err)
 			}
 			if kept := signs(mat.NewVecDense(n, f.residue.y[b])); kept < spectral {
@@ -169,7 +169,7 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 func TestKSHGradient(t *testing.T) {
 	ctx := context.Background()
 	f, _ := mustFit(t, methodtest.Classed(5, 150, 6, 4), 20, 8)
-	a, err := f.start(ctx, 1)
+	a, err := f.startVector(ctx, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

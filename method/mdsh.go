@@ -90,7 +90,7 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, nil, err
 	}
-	front, _, err := solve.Principal(ctx, x, m.Dims, m.Seed, m.Threads)
+	front, _, err := solve.PrincipalComponents(ctx, x, m.Dims, m.Seed, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +147,7 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 		values := vectors.Matrix{Rows: y.Rows, Cols: 1, Data: make([]float32, y.Rows)}
 		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values,
 			vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
-		threshold[k] = linalg.Kth(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
+		threshold[k] = linalg.KthSmallest(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
 		c.Column = place[b.dim]
 		curves.Curves = append(curves.Curves, c)
 	}
@@ -174,7 +174,7 @@ func cuts(all []mdshBit, bits int) []mdshBit {
 	var chosen []mdshBit
 	for parts := 2; ; parts++ {
 		for i := 1; i < parts; i++ {
-			if divides(i, parts) {
+			if isReducible(i, parts) {
 				continue
 			}
 			for _, b := range all[:n] {
@@ -188,8 +188,8 @@ func cuts(all []mdshBit, bits int) []mdshBit {
 	}
 }
 
-// divides tells whether i/n can be written with smaller numbers.
-func divides(i, n int) bool {
+// isReducible tells whether i/n can be written with smaller numbers.
+func isReducible(i, n int) bool {
 	for n != 0 {
 		i, n = n, i%n
 	}
@@ -208,7 +208,7 @@ func neighbourDistance(ctx context.Context, y vectors.Matrix, seed uint64, threa
 	}
 	sum := 0.0
 	for i := range d.Rows {
-		sum += math.Sqrt(float64(linalg.Kth(d.Row(i), min(mdshNeighbour, d.Cols-1)))) // the nearest is the row itself
+		sum += math.Sqrt(float64(linalg.KthSmallest(d.Row(i), min(mdshNeighbour, d.Cols-1)))) // the nearest is the row itself
 	}
 	return sum / float64(d.Rows), nil
 }
@@ -224,7 +224,7 @@ type eigenfunction struct {
 func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 	n := len(v)
 	bins := min(n/10, mdshBins)
-	lo, hi := linalg.Kth(v, int(mdshClip*float64(n))), linalg.Kth(v, n-1-int(mdshClip*float64(n)))
+	lo, hi := linalg.KthSmallest(v, int(mdshClip*float64(n))), linalg.KthSmallest(v, n-1-int(mdshClip*float64(n)))
 	if bins < 3 || !(lo < hi) || !(sigma > 0) {
 		return nil, nil
 	}

@@ -117,7 +117,7 @@ func testMDSHBits(t *testing.T, m mdsh) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front, _, err := solve.Principal(context.Background(), x, 6, 0, 1)
+	front, _, err := solve.PrincipalComponents(context.Background(), x, 6, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

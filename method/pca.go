@@ -49,7 +49,7 @@ func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64,
 	if dims < 1 {
 		return nil, vectors.Table{}, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
 	}
-	front, variances, err := solve.Principal(ctx, x, min(dims, x.Dim()), seed, threads)
+	front, variances, err := solve.PrincipalComponents(ctx, x, min(dims, x.Dim()), seed, threads)
 	if err != nil {
 		return nil, vectors.Table{}, err
 	}

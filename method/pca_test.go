@@ -66,7 +66,7 @@ func TestITQEncodesTheRotation(t *testing.T) {
 	x := methodtest.NormalRows(3, 500, 10)
 	m := pcaITQ{Bits: 7, Steps: 9, Seed: 4}
 	e := train(t, m, x)
-	front, _, err := solve.Principal(context.Background(), x, 7, 4, 1)
+	front, _, err := solve.PrincipalComponents(context.Background(), x, 7, 4, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

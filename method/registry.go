@@ -16,7 +16,7 @@ const FastHash = "fasthash"
 type Description struct {
 	Name       string // as people type it
 	Title      string // as tables print it
-	Supervised bool   // learns from classes or tags
+	Supervised bool   // learns from supervision
 	AnyBits    bool   // the data decide the number of bits
 	Prefix     bool   // fewer bits are the first of more, so one training serves all lengths
 	Source     string // where it was published
@@ -24,9 +24,7 @@ type Description struct {
 	make func(o Options) Method
 }
 
-// Methods describes all methods, in the order of tables: without learning, unsupervised, supervised.
-func Methods() []Description { return slices.Clone(methods) }
-
+// methods is all methods, in the order of tables: FastHash, without learning, unsupervised, supervised.
 var methods = []Description{
 	{Name: FastHash, Title: "FastHash", Supervised: true, Prefix: true,
 		Source: "Lin, Shen, Shi, van den Hengel and Suter, CVPR 2014",

@@ -130,7 +130,7 @@ func newDiscrete(ctx context.Context, m sdh, k solve.Features, y solve.Targets) 
 	for i := range d.b.Data {
 		d.b.Data[i] = float32(2*int(rng.Uint64()>>63) - 1)
 	}
-	gram, err := linalg.Cross(ctx, k.Threads, k.K, k.K)
+	gram, err := linalg.TransposeProduct(ctx, k.Threads, k.K, k.K)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func newDiscrete(ctx context.Context, m sdh, k solve.Features, y solve.Targets) 
 // regress fits P and the bias to B, and computes F(X).
 func (d *discrete) regress(ctx context.Context) error {
 	m, r := d.K.Cols, d.b.Cols
-	p, err := linalg.Cross(ctx, d.Threads, d.K, d.b)
+	p, err := linalg.TransposeProduct(ctx, d.Threads, d.K, d.b)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,8 @@ func (d *discrete) regress(ctx context.Context) error {
 	for i, v := range d.b.Data {
 		d.bias[i%r] += float64(v) / float64(d.b.Rows)
 	}
-	if err := gemm.Mul(ctx, d.Threads, linalg.View(d.f), linalg.View(d.K), linalg.View(d.p)); err != nil {
+	if err := gemm.Mul(ctx, d.Threads, linalg.MatrixView(d.f), linalg.MatrixView(d.K),
+		linalg.MatrixView(d.p)); err != nil {
 		return err
 	}
 	for i := range d.f.Data {
@@ -195,7 +196,7 @@ func (d *discrete) sums() []float64 {
 // classifier returns W', one row of r weights for each class or tag.
 func (d *discrete) classifier(ctx context.Context) ([]float64, error) {
 	r := d.b.Cols
-	bb, err := linalg.Cross(ctx, d.Threads, d.b, d.b)
+	bb, err := linalg.TransposeProduct(ctx, d.Threads, d.b, d.b)
 	if err != nil {
 		return nil, err
 	}

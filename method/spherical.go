@@ -67,7 +67,7 @@ func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encode
 		if mean, spread := s.quality(); step == m.Steps || mean <= overlapMean && spread <= overlapSpread {
 			break
 		}
-		s.push()
+		s.movePivots()
 	}
 	p := solve.AxisSigns(m.Bits, make([]float32, m.Bits))
 	for k, square := range s.radius { // [-|x - p|^2 >= -r^2]
@@ -118,7 +118,7 @@ func (s *spheres) measure(ctx context.Context) error {
 		for i := range column {
 			column[i] = d.Data[i*r+k]
 		}
-		s.radius[k] = linalg.Kth(slices.Clone(column), max(n/2-1, 0))
+		s.radius[k] = linalg.KthSmallest(slices.Clone(column), max(n/2-1, 0))
 		clear(s.inside[k])
 		for i, v := range column {
 			if v <= s.radius[k] {
@@ -156,8 +156,8 @@ func (s *spheres) quality() (mean, spread float64) {
 	return off / pairs / quarter, math.Sqrt(max(0, square/pairs-sum/pairs*(sum/pairs))) / quarter
 }
 
-// push moves the pivots by the forces on them, all at once.
-func (s *spheres) push() {
+// movePivots moves the pivots by the forces on them, all at once.
+func (s *spheres) movePivots() {
 	r, quarter := s.pivots.Rows, float64(s.x.Rows)/4
 	force := make([]float64, len(s.pivots.Data))
 	for i := range r {

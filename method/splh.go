@@ -80,19 +80,19 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 		return nil, err
 	}
 	f := &splhFit{threads: m.Threads, eta: m.Eta, step: m.Step}
-	if err := f.unlabelled(ctx, model.Through(src, m.Threads, standard), m.Seed); err != nil {
+	if err := f.setUnlabelled(ctx, model.Through(src, m.Threads, standard), m.Seed); err != nil {
 		return nil, err
 	}
 	xl, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, standard)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.labelled(ctx, xl, l.Y); err != nil {
+	if err := f.setLabelled(ctx, xl, l.Y); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Mean: standard.Mean, Threshold: make([]float32, m.Bits)}
 	for b := range m.Bits {
-		w, err := f.bit(ctx, m.Seed+uint64(b))
+		w, err := f.nextBit(ctx, m.Seed+uint64(b))
 		if err != nil {
 			return nil, fmt.Errorf("bit %d: %w", b+1, err)
 		}
@@ -115,8 +115,8 @@ type splhFit struct {
 	x vectors.Matrix // the rows as they were, where it is not
 }
 
-// unlabelled sets the rows of a centred source.
-func (f *splhFit) unlabelled(ctx context.Context, src vectors.Source, seed uint64) (err error) {
+// setUnlabelled sets the rows of a centred source.
+func (f *splhFit) setUnlabelled(ctx context.Context, src vectors.Source, seed uint64) (err error) {
 	if d := src.Dim(); d <= splhSide {
 		f.c, _, err = linalg.Covariance(ctx, src, nil, f.threads)
 	} else {
@@ -125,8 +125,8 @@ func (f *splhFit) unlabelled(ctx context.Context, src vectors.Source, seed uint6
 	return err
 }
 
-// labelled sets X_l and S.
-func (f *splhFit) labelled(ctx context.Context, xl vectors.Matrix, y affinity.Matrix) error {
+// setLabelled sets X_l and S.
+func (f *splhFit) setLabelled(ctx context.Context, xl vectors.Matrix, y affinity.Matrix) error {
 	n := xl.Rows
 	f.xl = xl
 	f.s = vectors.Matrix{Rows: n, Cols: n, Data: make([]float32, n*n)}
@@ -140,11 +140,11 @@ func (f *splhFit) labelled(ctx context.Context, xl vectors.Matrix, y affinity.Ma
 	})
 }
 
-// bit finds the next w, and takes it into X and its mistakes into S.
-func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
+// nextBit finds the next w, and takes it into X and its mistakes into S.
+func (f *splhFit) nextBit(ctx context.Context, seed uint64) ([]float64, error) {
 	times := f.times
 	if f.c != nil {
-		m, err := f.form(ctx)
+		m, err := f.formMatrix(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +164,7 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 		f.deflate(w)
 	}
 	p := make([]float32, f.xl.Rows)
-	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(len(p), 1, p), linalg.View(f.xl),
+	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(len(p), 1, p), linalg.MatrixView(f.xl),
 		gemm.RowMajor(d, 1, linalg.Float32s(w))); err != nil {
 		return nil, err
 	}
@@ -188,15 +188,15 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 	})
 }
 
-// form forms M. The products of the labelled rows are in single precision.
-func (f *splhFit) form(ctx context.Context) (*mat.SymDense, error) {
+// formMatrix forms M. The products of the labelled rows are in single precision.
+func (f *splhFit) formMatrix(ctx context.Context) (*mat.SymDense, error) {
 	d := f.xl.Cols
 	sxl := gemm.RowMajor(f.xl.Rows, d, make([]float32, len(f.xl.Data)))
-	if err := gemm.Mul(ctx, f.threads, sxl, linalg.View(f.s), linalg.View(f.xl)); err != nil {
+	if err := gemm.Mul(ctx, f.threads, sxl, linalg.MatrixView(f.s), linalg.MatrixView(f.xl)); err != nil {
 		return nil, err
 	}
 	part := make([]float32, d*d)
-	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(d, d, part), linalg.View(f.xl).T(), sxl); err != nil {
+	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(d, d, part), linalg.MatrixView(f.xl).T(), sxl); err != nil {
 		return nil, err
 	}
 	m := mat.NewSymDense(d, nil)
@@ -231,11 +231,11 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 		}
 		deflated = append(deflated, linalg.Float32s(row)...)
 	}
-	all, err := f.around(ctx, f.x, nil, gemm.RowMajor(k, d, deflated))
+	all, err := f.sandwich(ctx, f.x, nil, gemm.RowMajor(k, d, deflated))
 	if err != nil {
 		return err
 	}
-	labels, err := f.around(ctx, f.xl, &f.s, gemm.RowMajor(k, d, plain))
+	labels, err := f.sandwich(ctx, f.xl, &f.s, gemm.RowMajor(k, d, plain))
 	if err != nil {
 		return err
 	}
@@ -253,19 +253,19 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 	})
 }
 
-// around returns X'SX v', or X'X v' without S, with a column for each row of v.
-func (f *splhFit) around(ctx context.Context, x vectors.Matrix, s *vectors.Matrix, v gemm.View) ([]float32, error) {
+// sandwich returns X'SX v', or X'X v' without S, with a column for each row of v.
+func (f *splhFit) sandwich(ctx context.Context, x vectors.Matrix, s *vectors.Matrix, v gemm.View) ([]float32, error) {
 	xv := gemm.RowMajor(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
-	if err := gemm.Mul(ctx, f.threads, xv, linalg.View(x), v.T()); err != nil {
+	if err := gemm.Mul(ctx, f.threads, xv, linalg.MatrixView(x), v.T()); err != nil {
 		return nil, err
 	}
 	if s != nil {
 		sxv := gemm.RowMajor(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
-		if err := gemm.Mul(ctx, f.threads, sxv, linalg.View(*s), xv); err != nil {
+		if err := gemm.Mul(ctx, f.threads, sxv, linalg.MatrixView(*s), xv); err != nil {
 			return nil, err
 		}
 		xv = sxv
 	}
 	out := make([]float32, x.Cols*v.Rows)
-	return out, gemm.Mul(ctx, f.threads, gemm.RowMajor(x.Cols, v.Rows, out), linalg.View(x).T(), xv)
+	return out, gemm.Mul(ctx, f.threads, gemm.RowMajor(x.Cols, v.Rows, out), linalg.MatrixView(x).T(), xv)
 }

@@ -85,11 +85,11 @@ func TestSPLHAgainstDense(t *testing.T) {
 	for _, formed := range []bool{true, false} {
 		f := &splhFit{eta: 0.2, step: 0.7, threads: 2}
 		if f.x = x; formed {
-			if err := f.unlabelled(context.Background(), x, 1); err != nil {
+			if err := f.setUnlabelled(context.Background(), x, 1); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := f.labelled(context.Background(), x.Slice(0, labelled), y); err != nil {
+		if err := f.setLabelled(context.Background(), x.Slice(0, labelled), y); err != nil {
 			t.Fatal(err)
 		}
 		want := &splhByDefinition{x: denseOf(x), xl: denseOf(x.Slice(0, labelled)), s: denseOf(f.s), eta: 0.2, step: 0.7}
@@ -103,7 +103,7 @@ func TestSPLHAgainstDense(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := f.bit(context.Background(), uint64(bit))
+			w, err := f.nextBit(context.Background(), uint64(bit))
 			if err != nil {
 				t.Fatal(err)
 			}

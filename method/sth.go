@@ -118,7 +118,7 @@ func (m sth) bits(ctx context.Context, l *solve.Labelled) ([][]int8, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := g.Smoothest(ctx, m.Bits, m.Seed, m.Threads)
+	v, _, err := g.SmoothestVectors(ctx, m.Bits, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func (m tsh) options() fasthash.Options {
 func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64, threads int) (float64, error) {
 	const among, some, near = 5000, 1000, 50
 	keep := make([]bool, rows)
-	for _, i := range solve.Draw(rows, among, rand.New(rand.NewPCG(seed, 'N'))) {
+	for _, i := range solve.DrawDistinct(rows, among, rand.New(rand.NewPCG(seed, 'N'))) {
 		keep[i] = true
 	}
 	pool, err := solve.ReadRows(ctx, vectors.Select(x, keep), min(rows, among))

@@ -45,7 +45,8 @@ func (m Matrix) Slice(lo, hi int) Matrix {
 // checkLength reports a matrix with more or fewer values than its size says.
 func (m Matrix) checkLength() error {
 	if n := len(m.Data); m.Rows < 0 || m.Cols < 0 || n != m.Rows*m.Cols {
-		return fmt.Errorf("a matrix of %d rows and %d columns has %d values instead of %d: the values end in row %d, column %d",
+		return fmt.Errorf("a matrix of %d rows and %d columns has %d values instead of %d: the values end in row %d, "+
+			"column %d",
 			m.Rows, m.Cols, n, m.Rows*m.Cols, n/max(m.Cols, 1), n%max(m.Cols, 1))
 	}
 	return nil

@@ -1,13 +1,15 @@
 // Package linalg is the linear algebra of the trainers: eigenvectors, rotations, clusters, and products with the rows
 // of a source. Vectors are rows: k vectors of n values are a k x n matrix, which is also how encoders keep them.
 //
-//	Symmetric          all eigenvectors of a matrix in memory
-//	Top                the first few of an operator that is only known by its products
-//	Greatest           the first alone
-//	Cholesky           the factor of a positive matrix, and solving with it
-//	Orthonormalise, Polar, RandomRotation
+//	AllEigenvectors      those of a matrix in memory
+//	TopEigenvectors      the first few of an operator that is only known by its products
+//	TopEigenvector       the first alone
+//	Cholesky             the factor of a positive matrix, and solving with it
+//	Gram                 X'X in single precision, and ridge systems with it
+//	TransposeProduct     X'Y, summed in double precision
+//	PolarFactor, RandomRotation
 //	Covariance, CovarianceProduct, Blocks   of the rows of a source
-//	KMeans
+//	KMeans, KthSmallest
 //
 // Results are functions of the arguments, for any number of threads. They may differ between kinds of machine, so they
 // are for training and never for encoding.
@@ -72,13 +74,13 @@ func AllEigenvectors(a *mat.SymDense) (values []float64, vectors *mat.Dense, err
 		for i := range n {
 			row[i] = v.At(i, n-1-k)
 		}
-		upright(row)
+		fixSign(row)
 	}
 	return values, vectors, nil
 }
 
-// upright turns a vector so that its greatest value, the first of equal ones, is positive.
-func upright(v []float64) {
+// fixSign turns a vector so that its greatest value, the first of equal ones, is positive.
+func fixSign(v []float64) {
 	at := 0
 	for i, x := range v {
 		if math.Abs(x) > math.Abs(v[at])*(1+1e-9) {
@@ -92,7 +94,7 @@ func upright(v []float64) {
 	}
 }
 
-// TopOptions are the options of Top.
+// TopOptions are the options of TopEigenvectors.
 type TopOptions struct {
 	Tolerance float64 // residual |A v - λ v| of every vector as a share of the greatest |λ|; 0 means 1e-8
 	Block     int     // vectors of one product; 0 means k, at most 64
@@ -101,7 +103,7 @@ type TopOptions struct {
 	Threads   int     // 0 means all cores; never changes the result
 }
 
-// Eigen is the result of Top.
+// Eigen is the result of TopEigenvectors.
 type Eigen struct {
 	Values   []float64  // the greatest first
 	Vectors  *mat.Dense // one per row, of length 1, its greatest value positive
@@ -162,7 +164,7 @@ func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOption
 		e.Products = s.products
 		if e.Residual <= o.Tolerance || s.products >= o.Products {
 			for i := range k {
-				upright(e.Vectors.RawRowView(i))
+				fixSign(e.Vectors.RawRowView(i))
 			}
 			return e, nil
 		}
@@ -170,7 +172,8 @@ func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOption
 	}
 }
 
-// topOfAll is Top for a matrix that is hardly larger than the basis would be: it is made by its products with the axes.
+// topOfAll is TopEigenvectors for a matrix that is hardly larger than the basis would be: it is made by its products
+// with the axes.
 func topOfAll(ctx context.Context, n, k int, product Product) (*Eigen, error) {
 	axes, a := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
 	for i := range n {
@@ -192,7 +195,7 @@ func topOfAll(ctx context.Context, n, k int, product Product) (*Eigen, error) {
 	return &Eigen{Values: values[:k:k], Vectors: mat.DenseCopyOf(vectors.Slice(0, k, 0, n)), Products: n}, nil
 }
 
-// subspace is the basis of Top: the first size rows of v, orthonormal, and of av, their products.
+// subspace is the basis of TopEigenvectors: the first size rows of v, orthonormal, and of av, their products.
 type subspace struct {
 	n, most, size int
 	v, av         *mat.Dense

@@ -2,7 +2,7 @@
 //
 // The operator A is projected on the span of x, Ax, A²x, ..., where it is tridiagonal; the top eigenvector of that
 // small matrix, mapped back, nears the one of A. When the span is as large as allowed it is built again from the best
-// vector. Unlike the method for many eigenvectors (Top) all of the span serves the one that is wanted.
+// vector. Unlike the method for many eigenvectors (TopEigenvectors) all of the span serves the one that is wanted.
 //
 //	step    one product with A, and O(n · steps) to keep the basis orthogonal
 

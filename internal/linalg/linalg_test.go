@@ -175,7 +175,7 @@ func TestPolar(t *testing.T) {
 		p.Mul(r.T(), a)
 		return mat.Trace(&p)
 	}
-	r, err := Polar(a)
+	r, err := PolarFactor(a)
 	if err != nil {
 		t.Fatal(err)
 	}

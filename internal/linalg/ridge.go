@@ -86,8 +86,8 @@ func (r *ridge) mirror(ctx context.Context, up bool) error {
 	})
 }
 
-// part is rows lo to hi and columns left to right of the matrix.
-func (r *ridge) part(lo, hi, left, right int) gemm.View {
+// view is rows lo to hi and columns left to right of the matrix.
+func (r *ridge) view(lo, hi, left, right int) gemm.View {
 	n := r.a.Rows
 	return gemm.View{Rows: hi - lo, Cols: right - left, RowStep: n, ColStep: 1, Data: r.a.Data[lo*n+left:]}
 }
@@ -99,19 +99,19 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 		hi := min(lo+ridgePanel, n)
 		for k := 0; k < lo; k += ridgeDepth {
 			to := min(k+ridgeDepth, lo)
-			if err := r.subtract(ctx, r.part(lo, n, lo, hi), r.part(lo, n, k, to), r.part(lo, hi, k, to).T(), true); err != nil {
+			if err := r.subtract(ctx, r.view(lo, n, lo, hi), r.view(lo, n, k, to), r.view(lo, hi, k, to).T(), true); err != nil {
 				return false, err
 			}
 		}
-		inverse := r.block(lo)
-		if !r.small(lo, hi, inverse) {
+		inverse := r.inverseBlock(lo)
+		if !r.factorBlock(lo, hi, inverse) {
 			return false, ctx.Err()
 		}
 		if hi == n {
 			break
 		}
 		below := gemm.RowMajor(n-hi, hi-lo, r.scratch)
-		if err := gemm.Mul(ctx, r.threads, below, r.part(hi, n, lo, hi), inverse.T()); err != nil {
+		if err := gemm.Mul(ctx, r.threads, below, r.view(hi, n, lo, hi), inverse.T()); err != nil {
 			return false, err
 		}
 		for i := hi; i < n; i++ {
@@ -121,8 +121,8 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 	return true, nil
 }
 
-// block is the inverse of the diagonal block from row lo on.
-func (r *ridge) block(lo int) gemm.View {
+// inverseBlock is the inverse of the diagonal block from row lo on.
+func (r *ridge) inverseBlock(lo int) gemm.View {
 	w := min(ridgePanel, r.a.Rows-lo)
 	return gemm.RowMajor(w, w, r.inverse[lo*ridgePanel:])
 }
@@ -150,8 +150,8 @@ func (r *ridge) subtract(ctx context.Context, c, a, b gemm.View, lower bool) err
 	})
 }
 
-// small factors the diagonal block of rows lo to hi and inverts the factor.
-func (r *ridge) small(lo, hi int, inverse gemm.View) bool {
+// factorBlock factors the diagonal block of rows lo to hi and inverts the factor.
+func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
 	w := hi - lo
 	l := make([]float64, w*w)
 	for i := range w {
@@ -193,7 +193,7 @@ func (r *ridge) small(lo, hi int, inverse gemm.View) bool {
 // solve overwrites B by Z.
 func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 	n := r.a.Rows
-	rows := func(lo, hi int) gemm.View { return View(b.Slice(lo, hi)) }
+	rows := func(lo, hi int) gemm.View { return MatrixView(b.Slice(lo, hi)) }
 	apply := func(lo, hi int, inverse gemm.View) error {
 		copied := append([]float32(nil), b.Slice(lo, hi).Data...)
 		return gemm.Mul(ctx, r.threads, rows(lo, hi), inverse, gemm.RowMajor(hi-lo, b.Cols, copied))
@@ -202,11 +202,11 @@ func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 		hi := min(lo+ridgePanel, n)
 		for k := 0; k < lo; k += ridgeDepth {
 			to := min(k+ridgeDepth, lo)
-			if err := r.subtract(ctx, rows(lo, hi), r.part(lo, hi, k, to), rows(k, to), false); err != nil {
+			if err := r.subtract(ctx, rows(lo, hi), r.view(lo, hi, k, to), rows(k, to), false); err != nil {
 				return err
 			}
 		}
-		if err := apply(lo, hi, r.block(lo)); err != nil {
+		if err := apply(lo, hi, r.inverseBlock(lo)); err != nil {
 			return err
 		}
 	}
@@ -214,11 +214,11 @@ func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 		hi := min(lo+ridgePanel, n)
 		for k := hi; k < n; k += ridgeDepth {
 			to := min(k+ridgeDepth, n)
-			if err := r.subtract(ctx, rows(lo, hi), r.part(k, to, lo, hi).T(), rows(k, to), false); err != nil {
+			if err := r.subtract(ctx, rows(lo, hi), r.view(k, to, lo, hi).T(), rows(k, to), false); err != nil {
 				return err
 			}
 		}
-		if err := apply(lo, hi, r.block(lo).T()); err != nil {
+		if err := apply(lo, hi, r.inverseBlock(lo).T()); err != nil {
 			return err
 		}
 	}

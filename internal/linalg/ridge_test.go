@@ -20,7 +20,7 @@ func TestRidgeSolves(t *testing.T) {
 		for _, lambda := range []float64{1, 1e-3} {
 			g := NewGram(n, 2)
 			for lo := 0; lo < x.Rows; lo += 100 {
-				if err := g.Add(context.Background(), View(x.Slice(lo, min(lo+100, x.Rows)))); err != nil {
+				if err := g.Add(context.Background(), MatrixView(x.Slice(lo, min(lo+100, x.Rows)))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -74,7 +74,7 @@ func TestRidgeIsRaised(t *testing.T) {
 		copy(x.Row(i)[150:], x.Row(i)[:150])
 	}
 	g := NewGram(300, 2)
-	if err := g.Add(context.Background(), View(x)); err != nil {
+	if err := g.Add(context.Background(), MatrixView(x)); err != nil {
 		t.Fatal(err)
 	}
 	r, lambda, err := newRidge(context.Background(), 2, g.sum, 1e-12)

@@ -47,9 +47,9 @@ func RandomRotation(n int, seed uint64) *mat.Dense {
 	}
 }
 
-// Polar returns the orthogonal matrix R that makes trace(R' A) greatest, for a square A: U V' of A = U S V'
+// PolarFactor returns the orthogonal matrix R that makes trace(R' A) greatest, for a square A: U V' of A = U S V'
 // (Schönemann, Psychometrika 1966).
-func Polar(a *mat.Dense) (*mat.Dense, error) {
+func PolarFactor(a *mat.Dense) (*mat.Dense, error) {
 	var s mat.SVD
 	if !s.Factorize(a, mat.SVDFull) {
 		return nil, errors.New("the rotation nearest to a matrix was not found: are all its values finite?")

@@ -14,8 +14,8 @@ import (
 // of a kernel method stands on: with 3,000 anchors 128 rows are too many.
 const crossRows = 32
 
-// Cross returns X'Y in double precision, row after row, for matrices with equally many rows.
-func Cross(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, error) {
+// TransposeProduct returns X'Y in double precision, row after row, for matrices with equally many rows.
+func TransposeProduct(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, error) {
 	if x.Rows != y.Rows {
 		panic("linalg: the product of matrices with different numbers of rows")
 	}
@@ -28,7 +28,7 @@ func Cross(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, er
 			hi := min(lo+crossRows, x.Rows)
 			left := gemm.View{Rows: to - from, Cols: hi - lo, RowStep: 1, ColStep: x.Cols, Data: x.Data[lo*x.Cols+from:]}
 			// One thread, and a context that never ends: no error.
-			_ = gemm.Mul(context.Background(), 1, part, left, View(y.Slice(lo, hi)))
+			_ = gemm.Mul(context.Background(), 1, part, left, MatrixView(y.Slice(lo, hi)))
 			for i, v := range part.Data {
 				sum[i] += float64(v)
 			}
@@ -49,8 +49,8 @@ func Float32s(x []float64) []float32 {
 	return out
 }
 
-// View is a matrix as package gemm takes it.
-func View(x vectors.Matrix) gemm.View { return gemm.RowMajor(x.Rows, x.Cols, x.Data) }
+// MatrixView is a matrix as package gemm takes it.
+func MatrixView(x vectors.Matrix) gemm.View { return gemm.RowMajor(x.Rows, x.Cols, x.Data) }
 
 // Dot32 is the product of two vectors, summed in double precision.
 func Dot32(a, b []float32) float64 {
@@ -61,8 +61,8 @@ func Dot32(a, b []float32) float64 {
 	return sum
 }
 
-// Kth returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
-func Kth(v []float32, k int) float32 {
+// KthSmallest returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
+func KthSmallest(v []float32, k int) float32 {
 	lo, hi := 0, len(v)-1
 	for lo < hi {
 		pivot := v[lo+(hi-lo)/2]

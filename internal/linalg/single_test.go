@@ -19,7 +19,7 @@ func TestKth(t *testing.T) {
 		}
 		sorted := slices.Sorted(slices.Values(v))
 		for k := range n {
-			if got := Kth(slices.Clone(v), k); got != sorted[k] {
+			if got := KthSmallest(slices.Clone(v), k); got != sorted[k] {
 				t.Fatalf("place %d of %v is %v", k, v, got)
 			}
 		}
@@ -33,7 +33,7 @@ func TestCross(t *testing.T) {
 		for i := range x.Data {
 			x.Data[i] = float32(rng.NormFloat64())
 		}
-		a, err := Cross(context.Background(), 2, x, x)
+		a, err := TransposeProduct(context.Background(), 2, x, x)
 		if err != nil {
 			t.Fatal(err)
 		}

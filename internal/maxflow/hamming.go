@@ -114,17 +114,17 @@ func (c *Hamming) capacity(g, h int32) int64 {
 
 func (c *Hamming) row(set []uint64, g int32) []uint64 { return set[int(g)*c.stride:][:c.stride] }
 
-func has(row []uint64, h int32) bool { return row[h>>6]>>(h&63)&1 != 0 }
-func flip(row []uint64, h int32)     { row[h>>6] ^= 1 << (h & 63) }
+func contains(row []uint64, h int32) bool { return row[h>>6]>>(h&63)&1 != 0 }
+func toggle(row []uint64, h int32)        { row[h>>6] ^= 1 << (h & 63) }
 
-// open makes the arcs of g easy to find; shut undoes it.
-func (c *Hamming) open(g int32) {
+// openArcs makes the arcs of g easy to find; closeArcs undoes it.
+func (c *Hamming) openArcs(g int32) {
 	for i, a := range c.arcs[g] {
 		c.at[a.to] = int32(i + 1)
 	}
 }
 
-func (c *Hamming) shut(g int32) {
+func (c *Hamming) closeArcs(g int32) {
 	for _, a := range c.arcs[g] {
 		c.at[a.to] = 0
 	}
@@ -141,7 +141,7 @@ func (c *Hamming) measure() {
 	for g := range int32(n) {
 		c.label[g], c.cursor[g] = unreached, math.MaxInt32
 		if c.excess[g] < 0 {
-			c.settle(g, 0)
+			c.putOnShelf(g, 0)
 			c.queue = append(c.queue, g)
 			c.unseen[g>>6] &^= 1 << (g & 63)
 		} else {
@@ -150,7 +150,7 @@ func (c *Hamming) measure() {
 	}
 	for next := 0; next < len(c.queue) && len(c.queue) < n; next++ {
 		g := c.queue[next]
-		c.open(g)
+		c.openArcs(g)
 		for w, full := range c.row(c.in, g) {
 			for set := c.unseen[w] &^ full; set != 0; set &= set - 1 {
 				h := int32(w<<6 + bits.TrailingZeros64(set))
@@ -158,24 +158,24 @@ func (c *Hamming) measure() {
 					continue
 				}
 				c.unseen[w] &^= 1 << (h & 63)
-				c.settle(h, c.label[g]+1)
+				c.putOnShelf(h, c.label[g]+1)
 				c.queue = append(c.queue, h)
 				if c.excess[h] > 0 {
 					c.active = append(c.active, h)
 				}
 			}
 		}
-		c.shut(g)
+		c.closeArcs(g)
 	}
 }
 
-// settle puts node g on shelf l; leave takes it off its shelf.
-func (c *Hamming) settle(g, l int32) {
+// putOnShelf puts node g on shelf l; takeOffShelf takes it off its shelf.
+func (c *Hamming) putOnShelf(g, l int32) {
 	c.label[g], c.place[g] = l, int32(len(c.shelf[l]))
 	c.shelf[l] = append(c.shelf[l], g)
 }
 
-func (c *Hamming) leave(g int32) {
+func (c *Hamming) takeOffShelf(g int32) {
 	s := c.shelf[c.label[g]]
 	last := s[len(s)-1]
 	s[c.place[g]], c.place[last] = last, c.place[g]
@@ -190,7 +190,7 @@ func (c *Hamming) discharge(g int32) {
 	}
 	// Backwards, because a sink that is full leaves its shelf and the last one takes its place. A node that joins the
 	// shelf below g meanwhile gets nothing from g: the arc to it was saturated before, or g's label would be too high.
-	c.open(g)
+	c.openArcs(g)
 	below := c.shelf[l-1]
 	i := min(int(c.cursor[g]), len(below)-1)
 	for ; i >= 0; i-- {
@@ -203,14 +203,14 @@ func (c *Hamming) discharge(g int32) {
 	if c.excess[g] > 0 {
 		c.raise(g)
 	}
-	c.shut(g)
+	c.closeArcs(g)
 }
 
 // push sends what it can from g, which is open, to h. A sink takes no more than it lacks, so that shelf 0 holds
 // sinks only.
 func (c *Hamming) push(g, h int32) {
 	out, in := c.row(c.out, g), c.row(c.in, g)
-	if has(out, h) {
+	if contains(out, h) {
 		return
 	}
 	x := c.excess[g]
@@ -227,15 +227,15 @@ func (c *Hamming) push(g, h int32) {
 	} else {
 		both := 2 * c.capacity(g, h)
 		rest := both / 2
-		if has(in, h) { // what h sent can come back
+		if contains(in, h) { // what h sent can come back
 			rest = both
-			flip(in, h)
-			flip(c.row(c.out, h), g)
+			toggle(in, h)
+			toggle(c.row(c.out, h), g)
 		}
 		if x >= rest {
 			x = rest
-			flip(out, h)
-			flip(c.row(c.in, h), g)
+			toggle(out, h)
+			toggle(c.row(c.in, h), g)
 		} else {
 			i, j := int32(len(c.arcs[g])), int32(len(c.arcs[h]))
 			c.arcs[g] = append(c.arcs[g], arc{h, j, rest - x})
@@ -249,8 +249,8 @@ func (c *Hamming) push(g, h int32) {
 	}
 	c.excess[h] += x
 	if c.label[h] == 0 && c.excess[h] == 0 {
-		c.leave(h)
-		c.settle(h, 1)
+		c.takeOffShelf(h)
+		c.putOnShelf(h, 1)
 	}
 }
 
@@ -258,7 +258,7 @@ func (c *Hamming) push(g, h int32) {
 func (c *Hamming) raise(g int32) {
 	c.raises++
 	l := c.label[g]
-	c.leave(g)
+	c.takeOffShelf(g)
 	c.label[g], c.cursor[g] = unreached, math.MaxInt32
 	if len(c.shelf[l]) == 0 { // the gap: nobody above has a way down
 		for l++; int(l) < len(c.label) && len(c.shelf[l]) > 0; l++ {
@@ -272,8 +272,8 @@ func (c *Hamming) raise(g int32) {
 	out := c.row(c.out, g)
 	for ; int(l) < len(c.label)-1; l++ {
 		for _, h := range c.shelf[l] {
-			if a := c.at[h]; a == 0 && !has(out, h) || a != 0 && c.arcs[g][a-1].rest > 0 {
-				c.settle(g, l+1)
+			if a := c.at[h]; a == 0 && !contains(out, h) || a != 0 && c.arcs[g][a-1].rest > 0 {
+				c.putOnShelf(g, l+1)
 				c.active = append(c.active, g)
 				return
 			}

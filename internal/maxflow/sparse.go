@@ -51,15 +51,15 @@ func (c *Sparse) Cut(ctx context.Context, excess []int64, sink []bool) error {
 	c.label = append(c.label[:0], make([]int32, n)...)
 	c.count = append(c.count[:0], make([]int32, n+1)...)
 	c.cursor = append(c.cursor[:0], c.first[:n]...)
-	c.pair()
+	c.pairArcs()
 	return c.cut(ctx, c, sink)
 }
 
 func (c *Sparse) sinks() int { return int(c.count[0]) }
 
-// pair finds the opposite of every arc. Arcs are ascending, so the arcs into a node come up in the order in which
+// pairArcs finds the opposite of every arc. Arcs are ascending, so the arcs into a node come up in the order in which
 // their opposites stand at it.
-func (c *Sparse) pair() {
+func (c *Sparse) pairArcs() {
 	n := len(c.first) - 1
 	c.back = append(c.back[:0], make([]int32, len(c.to))...)
 	next := c.cursor

@@ -46,7 +46,7 @@ func descend(ctx context.Context, f smooth, w []float64, tolerance float64, step
 		if length <= enough {
 			return at, step, nil
 		}
-		direct(d, g, pairs)
+		setDirection(d, g, pairs)
 		promise := linalg.Dot(d, g)
 		size := 1.0
 		if len(pairs) == 0 {
@@ -96,8 +96,8 @@ type stepPair struct {
 	sy   float64
 }
 
-// direct sets d = -H g.
-func direct(d, g []float64, pairs []stepPair) {
+// setDirection sets d = -H g.
+func setDirection(d, g []float64, pairs []stepPair) {
 	for i, v := range g {
 		d[i] = -v
 	}

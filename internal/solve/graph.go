@@ -39,7 +39,7 @@ func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 	case *affinity.Classes:
 		for u := range int32(y.Units()) {
 			rows := y.Rows(u)
-			err := products(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
+			err := eachProduct(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
 				for i := lo; i < hi; i++ {
 					near[rows[i]] = nearestLinks(int(rows[i]), k, rows, cosine[(i-lo)*len(rows):])
 				}
@@ -53,7 +53,7 @@ func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 		for i := range rows {
 			rows[i] = int32(i)
 		}
-		err := products(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
+		err := eachProduct(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
 			similarUnits := y.SimilarUnits()
 			var similar []int32
 			var theirs []float32
@@ -118,8 +118,8 @@ func nearestLinks(own, k int, rows []int32, cosine []float32) []link {
 	return best
 }
 
-// products calls use with the products of some of the given rows with all of them, for all of them in turn.
-func products(ctx context.Context, x vectors.Matrix, rows []int32, threads int,
+// eachProduct calls use with the products of some of the given rows with all of them, for all of them in turn.
+func eachProduct(ctx context.Context, x vectors.Matrix, rows []int32, threads int,
 	use func(lo, hi int, product []float32)) error {
 	const block = 48
 	right := new(gemm.Right)
@@ -184,12 +184,12 @@ func (g *Graph) degrees() []float64 {
 	return sum
 }
 
-// Smoothest returns the k vectors v, one per row, with the least λ in (D - W) v = λ D v, D being the degrees, and λ,
-// the least first; but for the vector of equal values, which always has λ = 0.
+// SmoothestVectors returns the k vectors v, one per row, with the least λ in (D - W) v = λ D v, D being the degrees,
+// and λ, the least first; but for the vector of equal values, which always has λ = 0.
 //
 // With u = D^1/2 v it is D^-1/2 W D^-1/2 u = (1 - λ) u. Taking the known u = D^1/2 1 out of that matrix leaves the
 // others as they are.
-func (g *Graph) Smoothest(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
+func (g *Graph) SmoothestVectors(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	degree := g.degrees()
 	n := len(degree)
 	root, known := make([]float64, n), make([]float64, n)

@@ -117,7 +117,7 @@ func TestGraphAgainstDense(t *testing.T) {
 		if math.Abs(values[0]) > 1e-5 {
 			t.Fatalf("%s: the least λ is %v", name, values[0])
 		}
-		v, lambda, err := g.Smoothest(context.Background(), vectors, 3, 2)
+		v, lambda, err := g.SmoothestVectors(context.Background(), vectors, 3, 2)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,7 +52,7 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 			width)
 	}
 	keep := make([]bool, rows)
-	for _, i := range Draw(rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A'))) {
+	for _, i := range DrawDistinct(rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A'))) {
 		keep[i] = true
 	}
 	a, err := ReadRows(ctx, vectors.Select(x, keep), min(o.Anchors, rows))
@@ -141,7 +141,7 @@ func (f Features) TransposeTimes(ctx context.Context, y, a []float64) error {
 func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
 	m := f.K.Cols
 	for {
-		gram, err := linalg.Cross(ctx, f.Threads, f.K, f.K)
+		gram, err := linalg.TransposeProduct(ctx, f.Threads, f.K, f.K)
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func DrawLabelled(d *supervision.Data, want int, seed uint64) (*Labelled, error)
 		if want < 0 {
 			want = len(rows)
 		}
-		for _, k := range Draw(len(rows), want, rand.New(rand.NewPCG(seed, 'L'))) {
+		for _, k := range DrawDistinct(len(rows), want, rand.New(rand.NewPCG(seed, 'L'))) {
 			keep[rows[k]] = true
 		}
 		part = used.Only(keep)

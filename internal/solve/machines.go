@@ -118,7 +118,7 @@ func (s *budgetSVM) step(i int32, k []float32) {
 	}
 	if len(s.row) < s.budget {
 		s.row, s.c, s.k = append(s.row, 0), append(s.c, 0), append(s.k, make([]float32, s.budget))
-		s.put(len(s.row)-1, i, z, k)
+		s.setVector(len(s.row)-1, i, z, k)
 		return
 	}
 	p := 0
@@ -147,11 +147,11 @@ func (s *budgetSVM) step(i int32, k []float32) {
 		s.c[q] += s.c[p] * float64(s.k[p][q])
 	}
 	s.slot[s.row[p]] = -1
-	s.put(p, i, z, k)
+	s.setVector(p, i, z, k)
 }
 
-// put makes row i support vector p.
-func (s *budgetSVM) put(p int, i int32, c float64, k []float32) {
+// setVector makes row i support vector p.
+func (s *budgetSVM) setVector(p int, i int32, c float64, k []float32) {
 	s.row[p], s.c[p], s.slot[i] = i, c, int32(p)
 	for q, r := range s.row {
 		s.k[p][q], s.k[q][p] = k[r], k[r]

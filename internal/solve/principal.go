@@ -13,8 +13,8 @@ import (
 // smallSide is the greatest number of dimensions whose covariance is formed.
 const SmallSide = 512
 
-// Principal returns the map to the first k principal components, and their variances.
-func Principal(ctx context.Context, x vectors.Source, k int, seed uint64,
+// PrincipalComponents returns the map to the first k principal components, and their variances.
+func PrincipalComponents(ctx context.Context, x vectors.Source, k int, seed uint64,
 	threads int) (*model.Affine, []float64, error) {
 	d := x.Dim()
 	if err := CheckSize(max(k, 1), d); err != nil {

@@ -15,7 +15,7 @@ func TestPrincipalComponents(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range []int{40, SmallSide + 60} {
 		x := methodtest.NormalRows(1, 400, d)
-		front, values, err := Principal(ctx, x, 9, 1, 2)
+		front, values, err := PrincipalComponents(ctx, x, 9, 1, 2)
 		if err != nil {
 			t.Fatal(err)
 		}

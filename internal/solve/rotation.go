@@ -63,7 +63,7 @@ func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 			}
 		}
 		history = append(history, loss)
-		if r, err = linalg.Polar(vb); err != nil {
+		if r, err = linalg.PolarFactor(vb); err != nil {
 			return nil, nil, err
 		}
 	}

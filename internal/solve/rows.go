@@ -36,8 +36,8 @@ func ReadRows(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, 
 	return m, vectors.CheckRows(m.Rows, rows)
 }
 
-// Draw returns want different numbers below n, or all when there are no more, in the order they are drawn.
-func Draw(n, want int, rng *rand.Rand) []int {
+// DrawDistinct returns want different numbers below n, or all when there are no more, in the order they are drawn.
+func DrawDistinct(n, want int, rng *rand.Rand) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i
@@ -64,7 +64,7 @@ func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (v
 		return ReadRows(ctx, x, n)
 	}
 	keep := make([]bool, n)
-	for _, i := range Draw(n, want, rand.New(rand.NewPCG(seed, 'S'))) {
+	for _, i := range DrawDistinct(n, want, rand.New(rand.NewPCG(seed, 'S'))) {
 		keep[i] = true
 	}
 	return ReadRows(ctx, vectors.Select(x, keep), want)

@@ -88,7 +88,7 @@ func Standardise(ctx context.Context, x vectors.Source, square float64) (*model.
 	for j := range scale {
 		scale[j] = float32(math.Sqrt(square / have))
 	}
-	return scaled(mean, scale)
+	return scaleMap(mean, scale)
 }
 
 // StandardiseColumns is the map that subtracts the mean of the rows from each and gives all columns the same variance,
@@ -113,11 +113,11 @@ func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, e
 			scale[j] = float32(1 / math.Sqrt(v*float64(used)))
 		}
 	}
-	return scaled(mean, scale)
+	return scaleMap(mean, scale)
 }
 
-// scaled is the map (x - mean) scale, column by column.
-func scaled(mean []float64, scale []float32) (*model.Affine, error) {
+// scaleMap is the map (x - mean) scale, column by column.
+func scaleMap(mean []float64, scale []float32) (*model.Affine, error) {
 	m := &model.Affine{Weight: vectors.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: linalg.Float32s(mean), Scale: scale}
 	return m, m.Check()
 }
