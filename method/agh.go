@@ -46,21 +46,22 @@ type agh struct {
 	Anchors int     // m; 0 means 300; never more than rows
 	Nearest int     // s; 0 means 2
 	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means the squared mean distance to the s-th nearest anchor
-	Rows    int     // for the anchors, at most, drawn at random; 0 means 10,000
-	Steps   int     // of k-means; 0 means 10
 	Seed    uint64  // of the sample and the first anchors
 	Threads int     // 0 for all cores
 }
 
+// aghSample is the most rows that the anchors are found from, drawn at random.
+const aghSample = 10_000
+
 func (m agh) withDefaults() (agh, error) {
 	m.Bits, m.Layers, m.Anchors = cmp.Or(m.Bits, 64), cmp.Or(m.Layers, 1), cmp.Or(m.Anchors, 300)
-	m.Nearest, m.Rows, m.Steps = cmp.Or(m.Nearest, 2), cmp.Or(m.Rows, 10_000), cmp.Or(m.Steps, 10)
+	m.Nearest = cmp.Or(m.Nearest, 2)
 	switch {
 	case m.Layers != 1 && m.Layers != 2:
 		return m, fmt.Errorf("an anchor graph of %d layers: give 1 or 2", m.Layers)
-	case m.Anchors < 1 || m.Anchors > 1<<13 || m.Nearest < 1 || m.Rows < 1 || m.Steps < 1:
-		return m, fmt.Errorf("the %d nearest of %d anchors from %d rows in %d steps: give positive numbers, and at most "+
-			"%d anchors", m.Nearest, m.Anchors, m.Rows, m.Steps, 1<<13)
+	case m.Anchors < 1 || m.Anchors > 1<<13 || m.Nearest < 1:
+		return m, fmt.Errorf("the %d nearest of %d anchors: give positive numbers, and at most %d anchors",
+			m.Nearest, m.Anchors, 1<<13)
 	case !(m.Width >= 0 && m.Width <= math.MaxFloat32):
 		return m, fmt.Errorf("an anchor graph of width %v: give a positive number, or 0 to have it found", m.Width)
 	}
@@ -121,12 +122,12 @@ func fold(column int, above, below float64) model.Curve {
 
 // graph finds anchors and width.
 func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
-	sample, err := solve.SampleRows(ctx, x, m.Rows, m.Seed)
+	sample, err := solve.SampleRows(ctx, x, aghSample, m.Seed)
 	if err != nil {
 		return nil, err
 	}
 	anchors, _, err := linalg.KMeans(ctx, sample, min(m.Anchors, sample.Rows),
-		linalg.KMeansOptions{Steps: m.Steps, Seed: m.Seed, Threads: m.Threads})
+		linalg.KMeansOptions{Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}

@@ -32,11 +32,9 @@ import (
 type classifier struct {
 	OneHot  bool    // a bit for each class or tag instead of hashed shares
 	Bits    int     // of the hashed code; 0 means 64
-	Scores  bool    // hash the scores themselves instead of the shares
 	Seed    uint64  // of the hashed code
 	Penalty float64 // λ of |W|² over standardised columns, for the mean loss of a row; 0 means 0.001
 	Steps   int     // of the descent, at most; 0 means 200
-	Enough  float64 // the descent ends when the gradient has fallen to this share; 0 means 0.001
 	Threads int     // 0 for all cores
 }
 
@@ -44,13 +42,11 @@ func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Penalty = cmp.Or(m.Penalty, 1e-3)
 	m.Steps = cmp.Or(m.Steps, 200)
-	m.Enough = cmp.Or(m.Enough, 1e-3)
 	switch {
 	case !(m.Penalty > 0 && m.Penalty <= math.MaxFloat32):
 		return nil, fmt.Errorf("a penalty of %v: give a positive number", m.Penalty)
-	case m.Steps < 1 || !(m.Enough > 0 && m.Enough < 1):
-		return nil, fmt.Errorf("%d steps until the gradient is at %v of what it was: give positive numbers, the second "+
-			"below 1", m.Steps, m.Enough)
+	case m.Steps < 1:
+		return nil, fmt.Errorf("%d steps of the descent: give a positive number", m.Steps)
 	}
 	l, err := solve.DrawLabelled(x, -1, 0)
 	if err != nil {
@@ -87,9 +83,7 @@ func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 		}
 		return model.Compose(p, maps...), nil
 	}
-	if !m.Scores {
-		maps = append(maps, &model.Winner{Cols: y.Classes, Soft: true})
-	}
+	maps = append(maps, &model.Winner{Cols: y.Classes, Soft: true})
 	hashed, err := lsh{Bits: m.Bits, Seed: m.Seed, Centre: true}.learn(ctx, x.With(model.Through(x, m.Threads, maps...)))
 	if err != nil {
 		return nil, err
@@ -107,6 +101,6 @@ func (m classifier) fit(ctx context.Context, l *solve.Labelled, y solve.Targets)
 	if err != nil {
 		return nil, err
 	}
-	return solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Penalty: m.Penalty, Enough: m.Enough, Steps: m.Steps,
+	return solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Penalty: m.Penalty, Enough: 1e-3, Steps: m.Steps,
 		Threads: m.Threads})
 }

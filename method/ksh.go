@@ -45,15 +45,16 @@ type ksh struct {
 	Anchors int     // m, drawn from all rows; 0 means 300 (the paper of FastHash: 3000)
 	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means twice the mean squared distance
 	Rows    int     // l, to learn from, at most, drawn at random; 0 means 5000, negative all
-	Steps   int     // of the polish, at most; 0 means 500; negative: none
 	Threads int     // 0 for all cores
 }
+
+// kshSteps is the most steps of the polish of a bit.
+const kshSteps = 500
 
 func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Anchors = cmp.Or(m.Anchors, 300)
 	m.Rows = cmp.Or(m.Rows, 5000)
-	m.Steps = cmp.Or(m.Steps, 500)
 	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	}
 	p := &model.Projection{Threshold: make([]float32, m.Bits)}
 	for b := range m.Bits {
-		a, err := f.nextBit(ctx, m.Steps, m.Seed+uint64(b))
+		a, err := f.nextBit(ctx, kshSteps, m.Seed+uint64(b))
 		if err != nil {
 			return nil, fmt.Errorf("bit %d: %w", b+1, err)
 		}

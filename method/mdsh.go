@@ -44,7 +44,6 @@ import (
 type mdsh struct {
 	Bits    int     // r; 0 means 64
 	Sigma   float64 // σ; 0 means the mean distance of a row to its 50th neighbour, among 1,000
-	Dims    int     // principal components to look at; 0 means 256; never more than the vectors have
 	Seed    uint64  // of the rows that tell σ
 	Threads int     // 0 for all cores
 }
@@ -58,14 +57,15 @@ type mdshBit struct {
 }
 
 const (
-	mdshBins      = 50
-	mdshClip      = 0.025 // share of the rows outside of the histogram, on either side
-	mdshPrior     = 0.1   // added to every bin
-	mdshResolved  = 0.999 // least greatest λ of a dimension that its bins resolve
-	mdshConstant  = 1e-10 // λ of the constant function
-	mdshLeast     = 0.1   // weight of a function that is worth a bit
-	mdshNeighbour = 50
-	mdshSample    = 1000
+	mdshComponents = 256 // principal components to look at, at most
+	mdshBins       = 50
+	mdshClip       = 0.025 // share of the rows outside of the histogram, on either side
+	mdshPrior      = 0.1   // added to every bin
+	mdshResolved   = 0.999 // least greatest λ of a dimension that its bins resolve
+	mdshConstant   = 1e-10 // λ of the constant function
+	mdshLeast      = 0.1   // weight of a function that is worth a bit
+	mdshNeighbour  = 50
+	mdshSample     = 1000
 )
 
 // Train implements Method.
@@ -83,14 +83,15 @@ func (m mdsh) Train(ctx context.Context, d *supervision.Data) (*model.Model, err
 
 // fit is Train that returns what each bit looks at.
 func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
-	m.Bits, m.Dims = cmp.Or(m.Bits, 64), min(cmp.Or(m.Dims, 256), x.Dim())
-	if m.Dims < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
-		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", m.Dims, m.Sigma)
+	m.Bits = cmp.Or(m.Bits, 64)
+	components := min(mdshComponents, x.Dim())
+	if components < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
+		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", components, m.Sigma)
 	}
 	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, nil, err
 	}
-	front, _, err := solve.PrincipalComponents(ctx, x, m.Dims, m.Seed, m.Threads)
+	front, _, err := solve.PrincipalComponents(ctx, x, components, m.Seed, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,9 +105,9 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 			return nil, nil, err
 		}
 	}
-	dims := make([][]eigenfunction, m.Dims)
-	errs := make([]error, m.Dims)
-	err = par.For(ctx, m.Threads, m.Dims, func(j int) { dims[j], errs[j] = eigenfunctions(column(y, j), m.Sigma) })
+	dims := make([][]eigenfunction, components)
+	errs := make([]error, components)
+	err = par.For(ctx, m.Threads, components, func(j int) { dims[j], errs[j] = eigenfunctions(column(y, j), m.Sigma) })
 	if err = errors.Join(append(errs, err)...); err != nil {
 		return nil, nil, err
 	}

@@ -39,16 +39,16 @@ type sdh struct {
 	Bits    int     // r; 0 means 64
 	Seed    uint64  // of the anchors, the rows and the first codes
 	Anchors int     // m; 0 means 1000
-	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means twice the mean squared distance
 	Rows    int     // to learn from, at most, drawn at random; 0 means all
-	Lambda  float64 // λ, penalty of the classifier; 0 means 1
 	Nu      float64 // ν, weight of the features; 0 means 1e-5
 	Delta   float64 // δ, penalty of the regression; 0 means 0.01
-	Rounds  int     // 0 means 5
 	Passes  int     // of DCC in a round, at most; 0 means 10
 	Fast    bool    // FSDH: the classes predict the codes, which takes no passes
 	Threads int     // 0 for all cores
 }
+
+// sdhRounds is the number of rounds.
+const sdhRounds = 5
 
 // learn alternates between the regression and the choice of the codes.
 func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
@@ -59,7 +59,6 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	m.Bits = cmp.Or(m.Bits, 64)
 	m.Anchors = cmp.Or(m.Anchors, 1000)
 	m.Rows = cmp.Or(m.Rows, -1)
-	m.Rounds = cmp.Or(m.Rounds, 5)
 	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		return nil, errors.New("there are only pairs of rows; this method learns from classes or tags")
 	}
 	kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows,
-		solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
+		solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +83,7 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	for round := range m.Rounds {
+	for round := range sdhRounds {
 		if err := d.regress(ctx); err != nil {
 			return nil, fmt.Errorf("round %d: %w", round+1, err)
 		}
@@ -115,10 +114,10 @@ type discrete struct {
 }
 
 func newDiscrete(ctx context.Context, m sdh, k solve.Features, y solve.Targets) (*discrete, error) {
-	d := &discrete{Features: k, y: y, lambda: cmp.Or(m.Lambda, 1), nu: cmp.Or(m.Nu, 1e-5)}
+	d := &discrete{Features: k, y: y, lambda: 1, nu: cmp.Or(m.Nu, 1e-5)}
 	delta := cmp.Or(m.Delta, 0.01)
-	if !(d.lambda > 0 && d.nu > 0 && delta > 0) {
-		return nil, fmt.Errorf("weights %v, %v and %v of the objective: give positive numbers", d.lambda, d.nu, delta)
+	if !(d.nu > 0 && delta > 0) {
+		return nil, fmt.Errorf("weights %v and %v of the objective: give positive numbers", d.nu, delta)
 	}
 	if int64(m.Bits)*int64(y.Classes) > solve.MaxWeights {
 		return nil, fmt.Errorf("%d bits and %d classes or tags are too many", m.Bits, y.Classes)

@@ -14,21 +14,17 @@ import (
 )
 
 // sign takes the sign of every column.
-type sign struct {
-	Uncentred bool // compare with 0 instead of the mean of the training rows
-}
+type sign struct{}
 
-func (m sign) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (sign) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	dim := x.Dim()
 	if err := solve.CheckSize(dim, dim); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, dim*dim), Threshold: make([]float32, dim)}
-	if !m.Uncentred {
-		var err error
-		if p.Mean, err = solve.Mean(ctx, x); err != nil {
-			return nil, err
-		}
+	var err error
+	if p.Mean, err = solve.Mean(ctx, x); err != nil {
+		return nil, err
 	}
 	for j := range dim {
 		p.Weight[j*dim+j] = 1

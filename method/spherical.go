@@ -38,24 +38,26 @@ import (
 // spherical learns spheres. It keeps the sample in memory.
 type spherical struct {
 	Bits    int    // r; 0 means 64
-	Rows    int    // N, to learn from, at most, drawn at random; 0 means 20,000
 	Steps   int    // turns at most; 0 means 100
 	Seed    uint64 // of the sample and the first spheres
 	Threads int    // 0 for all cores
 }
 
+// sphereSample is N at most, the rows to learn from, drawn at random.
+const sphereSample = 20_000
+
 // When the overlaps are good: their mean distance from N/4 and their standard deviation, as shares of N/4.
 const overlapMean, overlapSpread = 0.10, 0.15
 
 func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Bits, m.Rows, m.Steps = cmp.Or(m.Bits, 64), cmp.Or(m.Rows, 20_000), cmp.Or(m.Steps, 100)
-	if m.Rows < 1 || m.Steps < 1 {
-		return nil, fmt.Errorf("spheres from %d rows in %d steps: give positive numbers", m.Rows, m.Steps)
+	m.Bits, m.Steps = cmp.Or(m.Bits, 64), cmp.Or(m.Steps, 100)
+	if m.Steps < 1 {
+		return nil, fmt.Errorf("spheres in %d steps: give a positive number", m.Steps)
 	}
 	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, err
 	}
-	sample, err := solve.SampleRows(ctx, x, m.Rows, m.Seed)
+	sample, err := solve.SampleRows(ctx, x, sphereSample, m.Seed)
 	if err != nil {
 		return nil, err
 	}

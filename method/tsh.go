@@ -53,7 +53,6 @@ type tsh struct {
 	Anchors    int              // of the kernel, or support vectors of a bit; 0 means 500
 	Width      float64          // of the kernel exp(-|x - a|² / width); 0: see above
 	Linear     svm.Options      // of the linear SVM
-	Lambda     float64          // λ of the budgeted SVM; 0 means 0.5 · rows / 1e6
 	Epochs     int              // of the budgeted SVM; 0 means 10
 	Trees      boost.Options    // of the trees
 	Threads    int              // 0 for all cores
@@ -213,7 +212,7 @@ func (m tsh) budgeted(ctx context.Context, l *solve.Labelled, y affinity.Matrix)
 		return nil, err
 	}
 	return solve.FitBudgeted(ctx, kernel, z, solve.BudgetOptions{
-		Vectors: m.Anchors, Lambda: m.Lambda, Epochs: m.Epochs, Seed: m.Seed, Threads: m.Threads})
+		Vectors: m.Anchors, Epochs: m.Epochs, Seed: m.Seed, Threads: m.Threads})
 }
 
 // infer is Step 1: all bits, each given those before it.

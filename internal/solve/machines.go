@@ -33,7 +33,6 @@ import (
 // BudgetOptions are the options of the budgeted kernel SVM.
 type BudgetOptions struct {
 	Vectors int     // support vectors of a bit
-	Lambda  float64 // λ; 0 means 0.5 · rows / 1e6
 	Epochs  int     // 0 means 10
 	Seed    uint64  // of the order of the rows
 	Threads int     // 0 for all cores
@@ -42,9 +41,9 @@ type BudgetOptions struct {
 // FitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from.
 func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, o BudgetOptions) (model.Encoder, error) {
 	x := kernel.Anchors
-	lambda, epochs := cmp.Or(o.Lambda, 0.5*float64(x.Rows)/1e6), cmp.Or(o.Epochs, 10)
-	if !(lambda > 0 && lambda < math.MaxFloat32) || epochs < 1 {
-		return nil, fmt.Errorf("a penalty of %v and %d epochs: give positive numbers", lambda, epochs)
+	lambda, epochs := 0.5*float64(x.Rows)/1e6, cmp.Or(o.Epochs, 10)
+	if epochs < 1 {
+		return nil, fmt.Errorf("%d epochs: give a positive number", epochs)
 	}
 	machines := make([]*budgetSVM, len(z))
 	for b := range machines {
