@@ -41,21 +41,17 @@ import (
 
 // agh learns eigenvectors of an anchor graph. It keeps a sample of the rows in memory, and 8 s bytes for every row.
 type agh struct {
-	Bits    int     // r; 0 means 64
+	Options         // Anchors: m; 0 means 300; never more than rows
 	Layers  int     // 1 or 2; 0 means 1
-	Anchors int     // m; 0 means 300; never more than rows
 	Nearest int     // s; 0 means 2
 	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means the squared mean distance to the s-th nearest anchor
-	Seed    uint64  // of the sample and the first anchors
-	Threads int     // 0 for all cores
 }
 
 // aghSample is the most rows that the anchors are found from, drawn at random.
 const aghSample = 10_000
 
 func (m agh) withDefaults() (agh, error) {
-	m.Bits, m.Layers, m.Anchors = cmp.Or(m.Bits, 64), cmp.Or(m.Layers, 1), cmp.Or(m.Anchors, 300)
-	m.Nearest = cmp.Or(m.Nearest, 2)
+	m.Layers, m.Anchors, m.Nearest = cmp.Or(m.Layers, 1), cmp.Or(m.Anchors, 300), cmp.Or(m.Nearest, 2)
 	switch {
 	case m.Layers != 1 && m.Layers != 2:
 		return m, fmt.Errorf("an anchor graph of %d layers: give 1 or 2", m.Layers)

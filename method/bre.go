@@ -46,19 +46,15 @@ import (
 // bre learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory,
 // with 4 bytes for each row and point and 28 for each pair.
 type bre struct {
-	Bits     int     // 0 means 64
-	Seed     uint64  // of the rows, the points, the pairs and the steps
+	Options          // Rows: to learn from, at most, drawn at random; 0 means 5000, negative all
 	Points   int     // s, of each bit; 0 means 50
 	Gaussian bool    // κ(a, x) = exp(-|a - x|^2 / mean of the same), less its mean over x, instead of the product
 	Share    float64 // of the rows that each row is paired with; 0 means 0.05; of known pairs all are taken
-	Rows     int     // to learn from, at most, drawn at random; 0 means 5000, negative all
 	Sweeps   int     // at most; 0 means 100
-	Threads  int     // 0 for all cores
 }
 
 // withDefaults fills in the defaults and validates the options.
 func (m bre) withDefaults() (bre, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
 	m.Points = cmp.Or(m.Points, 50)
 	m.Share = cmp.Or(m.Share, 0.05)
 	m.Rows = cmp.Or(m.Rows, 5000)

@@ -6,7 +6,7 @@
 //
 //	Cxy Cyy^-1 Cyx w = ρ² Cxx w,      Cxx = X'X / (n-1) + λI,  Cxy = X'Y / (n-1),  Cyy = Y'Y / (n-1) + μI.
 //
-// The embedding is Xw ρ for the greatest ρ, and the code is the sign of its ITQ rotation (itq.go). There are no more
+// The embedding is Xw ρ for the greatest ρ, and the code is the sign of its ITQ rotation. There are no more
 // correlations than classes or tags, c, so with Cyy = L L' it is all in the c x c matrix T = L^-1 Cyx Cxx^-1 Cxy L'^-1:
 // its eigenvectors v have the values ρ², and wρ = Cxx^-1 Cxy L'^-1 v, without a division. Where there are more bits
 // than correlations, the rotation spreads them over all bits; the directions that are left have ρ = 0 and add nothing.
@@ -46,13 +46,10 @@ import (
 
 // ccaITQ learns rotated canonical correlations with classes or tags.
 type ccaITQ struct {
-	Bits        int     // 0 means 64
-	Seed        uint64  // of the rows and the first rotation
+	Options             // Rows: to learn from, at most, drawn at random; 0 means all, but 16,384 of wider vectors
 	Ridge       float64 // λ; 0 means min(d/n, (1500/n)²) of n rows; raised where single precision needs it
 	TargetRidge float64 // μ; 0 means 1 for tags and 1e-4 for classes
-	Rows        int     // to learn from, at most, drawn at random; 0 means all, but 16,384 of wider vectors
 	Steps       int     // of the rotation; 0 means 50
-	Threads     int     // 0 for all cores
 }
 
 const (
@@ -61,7 +58,6 @@ const (
 )
 
 func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
 	m.Steps = cmp.Or(m.Steps, 50)
 	d := src.Dim()
 	if err := solve.CheckSize(m.Bits, d); err != nil {

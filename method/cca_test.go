@@ -121,7 +121,8 @@ func TestCorrelationsAreThoseOfADenseSolve(t *testing.T) {
 		}
 		y := randomTargets(4, x, c.classes, c.several)
 		want := correlationsByDefinition(t, x, y, c.lambda, c.mu)
-		w, rho, err := ccaITQ{Bits: 64, Ridge: c.lambda, TargetRidge: c.mu, Threads: 2}.correlations(context.Background(), x,
+		w, rho, err := ccaITQ{Options: Options{Bits: 64, Threads: 2}, Ridge: c.lambda,
+			TargetRidge: c.mu}.correlations(context.Background(), x,
 			y)
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,7 @@
 // ICASSP 2017): what every supervised method must be compared with, because where the classes of the queries are those
 // of the training rows, a good classifier is a good code.
 //
-//	scores    s(x) = W x + b, by logistic regression (logistic.go); for tags one question each
+//	scores    s(x) = W x + b, by logistic regression (solve.FitLogistic); for tags one question each
 //	one-hot   bit c = [c is the greatest score]; for tags bit c = [s_c >= 0]
 //	hashed    bit k = [w_k · (p(x) - mean) >= 0],   p_c = exp(s_c) / Σ exp(s), w_k ~ N(0, I) as in lsh.go
 //
@@ -10,7 +10,7 @@
 // shares are those of the odds.
 //
 //	columns   two passes over the rows, a byte for each value kept
-//	descend   limited-memory BFGS (descent.go), two products with the columns a step
+//	descend   limited-memory BFGS, two products with the columns a step
 //	mean      one more pass, for the hashed code
 
 package method
@@ -30,16 +30,13 @@ import (
 
 // classifier learns a linear classifier from classes or tags and uses its answer as a code.
 type classifier struct {
+	Options
 	OneHot  bool    // a bit for each class or tag instead of hashed shares
-	Bits    int     // of the hashed code; 0 means 64
-	Seed    uint64  // of the hashed code
 	Penalty float64 // λ of |W|² over standardised columns, for the mean loss of a row; 0 means 0.001
 	Steps   int     // of the descent, at most; 0 means 200
-	Threads int     // 0 for all cores
 }
 
 func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
 	m.Penalty = cmp.Or(m.Penalty, 1e-3)
 	m.Steps = cmp.Or(m.Steps, 200)
 	switch {
@@ -84,7 +81,7 @@ func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 		return model.Compose(p, maps...), nil
 	}
 	maps = append(maps, &model.Winner{Cols: y.Classes, Soft: true})
-	hashed, err := lsh{Bits: m.Bits, Seed: m.Seed, Centre: true}.learn(ctx, x.With(model.Through(x, m.Threads, maps...)))
+	hashed, err := lsh{Options: m.Options, Centre: true}.learn(ctx, x.With(model.Through(x, m.Threads, maps...)))
 	if err != nil {
 		return nil, err
 	}

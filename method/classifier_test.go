@@ -52,11 +52,11 @@ func TestOneHot(t *testing.T) {
 func TestClassifierBitsArePrefixes(t *testing.T) {
 	ctx := context.Background()
 	src := methodtest.Classed(5, 200, 6, 4)
-	long, err := learnFrom(ctx, classifier{Bits: 40, Seed: 3}, src)
+	long, err := learnFrom(ctx, classifier{Options: Options{Bits: 40, Seed: 3}}, src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, err := learnFrom(ctx, classifier{Bits: 24, Seed: 3}, src)
+	short, err := learnFrom(ctx, classifier{Options: Options{Bits: 24, Seed: 3}}, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,10 +77,10 @@ func TestSupervisedRefusals(t *testing.T) {
 		{"only pairs", sdh{Fast: true}, pairs},
 		{"penalty of -1", classifier{Penalty: -1}, classes},
 		{"-1 steps", classifier{Steps: -1}, classes},
-		{"-1 bits", classifier{Bits: -1}, classes},
-		{"-1 bits", ksh{Bits: -1}, classes},
-		{"weights", ksh{Bits: 4096, Anchors: 1 << 20}, classes},
-		{"-7 anchors", ksh{Anchors: -7}, classes},
+		{"-1 bits", classifier{Options: Options{Bits: -1}}, classes},
+		{"-1 bits", ksh{Options: Options{Bits: -1}}, classes},
+		{"weights", ksh{Options: Options{Bits: 4096, Anchors: 1 << 20}}, classes},
+		{"-7 anchors", ksh{Options: Options{Anchors: -7}}, classes},
 		{"width NaN", ksh{Width: math.NaN()}, classes},
 		{"passes", sdh{Passes: -1}, classes},
 		{"positive numbers", sdh{Nu: -1}, classes},
@@ -89,7 +89,7 @@ func TestSupervisedRefusals(t *testing.T) {
 			t.Errorf("%T: error %v, want one with %q", c.m, err, c.want)
 		}
 	}
-	if _, err := learnFrom(context.Background(), ksh{Bits: 8, Anchors: 10}, pairs); err != nil {
+	if _, err := learnFrom(context.Background(), ksh{Options: Options{Bits: 8, Anchors: 10}}, pairs); err != nil {
 		t.Errorf("KSH from pairs: %v", err)
 	}
 }

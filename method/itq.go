@@ -26,14 +26,12 @@ import (
 
 // pcaITQ learns rotated principal components.
 type pcaITQ struct {
-	Bits    int    // r; 0 means 64
-	Steps   int    // of the rotation; 0 means 50
-	Seed    uint64 // of the first rotation
-	Threads int    // 0 for all cores
+	Options
+	Steps int // of the rotation; 0 means 50
 }
 
 func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	bits, steps, d := cmp.Or(m.Bits, 64), cmp.Or(m.Steps, 50), x.Dim()
+	bits, steps, d := m.Bits, cmp.Or(m.Steps, 50), x.Dim()
 	if err := solve.CheckSize(bits, d); err != nil {
 		return nil, err
 	}

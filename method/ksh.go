@@ -1,7 +1,7 @@
 // Kernel-based supervised hashing (Liu, Wang, Ji, Jiang and Chang: Supervised Hashing with Kernels, CVPR 2012).
 //
-//	h(x) = sign(a · k(x))      k: centred Gaussian similarities with m anchors (rbf.go)
-//	minimise |Σ_b y_b y_b' - r S_0|²      y_b = sign(K a_b) over l rows, r bits, S_0 as in likeness.go
+//	h(x) = sign(a · k(x))      k: centred Gaussian similarities with m anchors (solve.GaussianKernel)
+//	minimise |Σ_b y_b y_b' - r S_0|²      y_b = sign(K a_b) over l rows, r bits, S_0: solve.Likeness
 //
 // greedily: with the residue S = r S_0 - Σ_p y_p y_p' of the bits before it, bit b maximises y'Sy.
 //
@@ -40,19 +40,17 @@ import (
 // ksh learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn
 // from and anchor, and 8 for each pair of anchors.
 type ksh struct {
-	Bits    int     // r; 0 means 64
-	Seed    uint64  // of the anchors and the rows
-	Anchors int     // m, drawn from all rows; 0 means 300 (the paper of FastHash: 3000)
-	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means twice the mean squared distance
-	Rows    int     // l, to learn from, at most, drawn at random; 0 means 5000, negative all
-	Threads int     // 0 for all cores
+	// Anchors are m, drawn from all rows: 0 means 300 (the paper of FastHash: 3000).
+	// Rows are l, to learn from, at most, drawn at random: 0 means 5000, negative all.
+	Options
+
+	Width float64 // of the kernel exp(-|x - a|² / width); 0 means twice the mean squared distance
 }
 
 // kshSteps is the most steps of the polish of a bit.
 const kshSteps = 500
 
 func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
 	m.Anchors = cmp.Or(m.Anchors, 300)
 	m.Rows = cmp.Or(m.Rows, 5000)
 	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {

@@ -13,7 +13,6 @@
 package method
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
 
@@ -24,13 +23,12 @@ import (
 
 // lsh draws random hyperplanes.
 type lsh struct {
-	Bits   int    // 0 means 64
-	Seed   uint64 // of the planes
-	Centre bool   // subtract the mean of the training rows first; recommended
+	Options
+	Centre bool // subtract the mean of the training rows first; recommended
 }
 
 func (m lsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	bits, dim := cmp.Or(m.Bits, 64), x.Dim()
+	bits, dim := m.Bits, x.Dim()
 	if err := solve.CheckSize(bits, dim); err != nil {
 		return nil, err
 	}

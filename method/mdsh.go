@@ -42,10 +42,8 @@ import (
 
 // mdsh learns eigenfunctions of single principal components. It keeps the reduced rows in memory.
 type mdsh struct {
-	Bits    int     // r; 0 means 64
-	Sigma   float64 // σ; 0 means the mean distance of a row to its 50th neighbour, among 1,000
-	Seed    uint64  // of the rows that tell σ
-	Threads int     // 0 for all cores
+	Options
+	Sigma float64 // σ; 0 means the mean distance of a row to its 50th neighbour, among 1,000
 }
 
 // mdshBit is what a bit looks at.
@@ -83,7 +81,6 @@ func (m mdsh) Train(ctx context.Context, d *supervision.Data) (*model.Model, err
 
 // fit is Train that returns what each bit looks at.
 func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
 	components := min(mdshComponents, x.Dim())
 	if components < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
 		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", components, m.Sigma)

@@ -103,7 +103,7 @@ func TestEigenfunctionsAgainstDense(t *testing.T) {
 
 func TestMDSHBits(t *testing.T) {
 	// Enough functions, and too few for one cut each.
-	for _, m := range []mdsh{{Bits: 10, Sigma: 0.6}, {Bits: 50, Sigma: 1.5}} {
+	for _, m := range []mdsh{{Options: Options{Bits: 10}, Sigma: 0.6}, {Options: Options{Bits: 50}, Sigma: 1.5}} {
 		testMDSHBits(t, m)
 	}
 	if _, _, err := (mdsh{Sigma: -1}).fit(context.Background(), methodtest.NormalRows(9, 50, 6)); err == nil {

@@ -64,7 +64,7 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 		t.Errorf("MAP of random codes %.3f, LSH %.3f, centred LSH %.3f, sign %.3f", floor.MAP, a, b, c)
 	}
 	// For vectors at an angle θ the share of different bits is about θ/π.
-	e := train(t, lsh{Bits: 4000, Seed: 3}, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}})
+	e := train(t, lsh{Options: Options{Bits: 4000, Seed: 3}}, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}})
 	pair := encode(e, vectors.Matrix{Rows: 2, Cols: 2, Data: []float32{1, 0, 1, 1}})
 	if share := float64(hamming.Distance(pair.Row(0), pair.Row(1))) / 4000; math.Abs(share-0.25) > 0.03 {
 		t.Errorf("vectors at 45 degrees differ in %.3f of the bits", share)
@@ -73,17 +73,18 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 
 func TestSeedDecides(t *testing.T) {
 	x, _ := methodtest.ClusterMatrix(1, 50, 5, 3)
-	long := train(t, lsh{Bits: 40, Seed: 9, Centre: true}, x)
-	short := train(t, lsh{Bits: 24, Seed: 9, Centre: true}, x)
+	long := train(t, lsh{Options: Options{Bits: 40, Seed: 9}, Centre: true}, x)
+	short := train(t, lsh{Options: Options{Bits: 24, Seed: 9}, Centre: true}, x)
 	if !reflect.DeepEqual(short.Weight, long.Weight[:24*5]) || !slices.Equal(short.Mean, long.Mean) {
 		t.Error("fewer bits are not a prefix of more")
 	}
-	if other := train(t, lsh{Bits: 24, Seed: 10, Centre: true}, x); slices.Equal(other.Weight, short.Weight) {
+	if other := train(t, lsh{Options: Options{Bits: 24, Seed: 10}, Centre: true}, x); slices.Equal(other.Weight,
+		short.Weight) {
 		t.Error("another seed gives the same planes")
 	}
 	// Fixed for ever, on every machine.
 	want := []float32{0.2501747, -0.2675783, 1.0848004, -1.7451057, 0.05433414}
-	if got := train(t, lsh{Bits: 1, Seed: 9}, x).Weight; !slices.Equal(got, want) {
+	if got := train(t, lsh{Options: Options{Bits: 1, Seed: 9}}, x).Weight; !slices.Equal(got, want) {
 		t.Errorf("first plane %v, want %v", got, want)
 	}
 }
@@ -122,12 +123,12 @@ func TestRefusals(t *testing.T) {
 		x    vectors.Source
 		want string
 	}{
-		"negative bits":  {lsh{Bits: -1}, x, "-1 bits"},
-		"many bits":      {lsh{Bits: hamming.MaxBits + 1}, x, "outside of 1"},
+		"negative bits":  {lsh{Options: Options{Bits: -1}}, x, "-1 bits"},
+		"many bits":      {lsh{Options: Options{Bits: hamming.MaxBits + 1}}, x, "outside of 1"},
 		"no rows":        {lsh{Centre: true}, empty, "no rows"},
 		"no rows, sign":  {sign{}, empty, "no rows"},
 		"no dimensions":  {lsh{}, vectors.Matrix{}, "0 dimensions"},
-		"wide vectors":   {lsh{Bits: 4096}, vectors.Matrix{Cols: 1 << 20}, "weights"},
+		"wide vectors":   {lsh{Options: Options{Bits: 4096}}, vectors.Matrix{Cols: 1 << 20}, "weights"},
 		"too wide, sign": {sign{}, vectors.Matrix{Cols: hamming.MaxBits + 1}, "bits"},
 	} {
 		if _, err := learnFrom(context.Background(), c.m, c.x); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -150,6 +151,12 @@ func learnFrom(ctx context.Context, m any, src vectors.Source) (model.Encoder, e
 	if err != nil {
 		return nil, err
 	}
+	full := reflect.New(reflect.TypeOf(m)).Elem()
+	full.Set(reflect.ValueOf(m))
+	if bits := full.FieldByName("Bits"); bits.IsValid() && bits.Int() == 0 {
+		bits.SetInt(64) // as New does
+	}
+	m = full.Interface()
 	if l, ok := m.(learner); ok {
 		return l.learn(ctx, d)
 	}

@@ -34,72 +34,52 @@ var methods = []Description{
 			return fasthash.Method{Options: o.FastHash, Run: o.Run}
 		}},
 	{Name: "lsh", Title: "LSH", Prefix: true, Source: "Charikar, STOC 2002",
-		make: func(o Options) Method { return plain{lsh{Bits: o.Bits, Seed: o.Seed, Centre: true}} }},
+		make: func(o Options) Method { return plain{lsh{Options: o, Centre: true}} }},
 	{Name: "sign", Title: "Sign", AnyBits: true, Prefix: true,
 		Source: "binary quantisation: the sign of every centred column",
 		make:   func(Options) Method { return plain{sign{}} }},
 	{Name: "pca-itq", Title: "PCA-ITQ", Source: "Gong and Lazebnik, CVPR 2011",
-		make: func(o Options) Method { return plain{pcaITQ{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads}} }},
+		make: func(o Options) Method { return plain{pcaITQ{Options: o}} }},
 	{Name: "agh", Title: "AGH, one layer", Source: "Liu, Wang, Kumar and Chang, ICML 2011",
-		make: func(o Options) Method {
-			return plain{agh{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads, Anchors: o.Anchors}}
-		}},
+		make: func(o Options) Method { return plain{agh{Options: o}} }},
 	{Name: "agh2", Title: "AGH, two layers", Source: "Liu, Wang, Kumar and Chang, ICML 2011",
-		make: func(o Options) Method {
-			return plain{agh{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads, Anchors: o.Anchors, Layers: 2}}
-		}},
+		make: func(o Options) Method { return plain{agh{Options: o, Layers: 2}} }},
 	{Name: "spherical", Title: "Spherical hashing", Source: "Heo, Lee, He, Chang and Yoon, CVPR 2012",
-		make: func(o Options) Method { return plain{spherical{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads}} }},
+		make: func(o Options) Method { return plain{spherical{Options: o}} }},
 	{Name: "mdsh", Title: "MDSH", Source: "Weiss, Fergus and Torralba, ECCV 2012",
-		make: func(o Options) Method { return mdsh{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads} }},
+		make: func(o Options) Method { return mdsh{Options: o} }},
 	{Name: "ksh", Title: "KSH", Supervised: true, Source: "Liu, Wang, Ji, Jiang and Chang, CVPR 2012",
-		make: func(o Options) Method {
-			return plain{ksh{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads}}
-		}},
+		make: func(o Options) Method { return plain{ksh{Options: o}} }},
 	{Name: "tsh", Title: "TSH", Supervised: true,
 		Source: "Lin, Shen, Suter and van den Hengel, ICCV 2013: spectral, linear SVM",
-		make:   func(o Options) Method { return plain{o.tsh(tshLinear)} }},
+		make:   func(o Options) Method { return plain{tsh{Options: o, Learner: tshLinear}} }},
 	{Name: "tsh-kernel", Title: "TSH kernel", Supervised: true, Source: "TSH with a linear SVM of Gaussian features",
-		make: func(o Options) Method { return plain{o.tsh(tshKernel)} }},
+		make: func(o Options) Method { return plain{tsh{Options: o, Learner: tshKernel}} }},
 	{Name: "tsh-budgeted", Title: "TSH budgeted", Supervised: true,
 		Source: "TSH with kernel SVMs on a budget (Wang, Crammer and Vucetic, JMLR 2012)",
-		make:   func(o Options) Method { return plain{o.tsh(tshBudgeted)} }},
+		make:   func(o Options) Method { return plain{tsh{Options: o, Learner: tshBudgeted}} }},
 	{Name: "tsh-trees", Title: "TSH trees", Supervised: true, Source: "TSH with boosted trees",
-		make: func(o Options) Method { return plain{o.tsh(tshTrees)} }},
+		make: func(o Options) Method { return plain{tsh{Options: o, Learner: tshTrees}} }},
 	{Name: "bre", Title: "BREs", Supervised: true, Source: "Kulis and Darrell, NIPS 2009",
-		make: func(o Options) Method {
-			return plain{bre{Bits: o.Bits, Seed: o.Seed, Rows: o.Rows, Threads: o.Threads}}
-		}},
+		make: func(o Options) Method { return plain{bre{Options: o}} }},
 	{Name: "splh", Title: "SPLH", Supervised: true, Prefix: true, Source: "Wang, Kumar and Chang, ICML 2010",
-		make: func(o Options) Method {
-			return plain{splh{Bits: o.Bits, Seed: o.Seed, Labelled: o.Rows, Threads: o.Threads}}
-		}},
+		make: func(o Options) Method { return plain{splh{Options: o}} }},
 	{Name: "sth", Title: "STHs", Supervised: true, Source: "Zhang, Wang, Cai and Lu, SIGIR 2010",
-		make: func(o Options) Method {
-			return plain{sth{Bits: o.Bits, Seed: o.Seed, Rows: o.Rows, Threads: o.Threads}}
-		}},
+		make: func(o Options) Method { return plain{sth{Options: o}} }},
 	{Name: "sth-kernel", Title: "STHs kernel", Supervised: true, Source: "STHs with linear SVMs of Gaussian features",
-		make: func(o Options) Method {
-			return plain{sth{Bits: o.Bits, Seed: o.Seed, Anchors: cmp.Or(o.Anchors, 1000), Rows: o.Rows, Threads: o.Threads}}
-		}},
+		make: func(o Options) Method { return plain{sth{Options: o, Kernel: true}} }},
 	{Name: "cca-itq", Title: "CCA+ITQ", Supervised: true, Source: "Gong and Lazebnik, CVPR 2011",
-		make: func(o Options) Method {
-			return plain{ccaITQ{Bits: o.Bits, Seed: o.Seed, Rows: o.Rows, Threads: o.Threads}}
-		}},
+		make: func(o Options) Method { return plain{ccaITQ{Options: o}} }},
 	{Name: "sdh", Title: "SDH", Supervised: true, Source: "Shen, Shen, Liu and Shen, CVPR 2015",
-		make: func(o Options) Method {
-			return plain{sdh{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads}}
-		}},
+		make: func(o Options) Method { return plain{sdh{Options: o}} }},
 	{Name: "fsdh", Title: "FSDH", Supervised: true, Source: "Gui, Liu, Sun, Tao and Tan, TPAMI 2018",
-		make: func(o Options) Method {
-			return plain{sdh{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads, Fast: true}}
-		}},
+		make: func(o Options) Method { return plain{sdh{Options: o, Fast: true}} }},
 	{Name: "classifier", Title: "Classifier", Supervised: true, Prefix: true,
 		Source: "hashed scores of logistic regression (Sablayrolles et al., ICASSP 2017)",
-		make:   func(o Options) Method { return plain{classifier{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads}} }},
+		make:   func(o Options) Method { return plain{classifier{Options: o}} }},
 	{Name: "classifier-onehot", Title: "Classifier, one-hot", Supervised: true, AnyBits: true,
 		Source: "the answer of logistic regression (Sablayrolles et al., ICASSP 2017)",
-		make:   func(o Options) Method { return plain{classifier{OneHot: true, Threads: o.Threads}} }},
+		make:   func(o Options) Method { return plain{classifier{Options: o, OneHot: true}} }},
 }
 
 // Names lists the names of all methods.

@@ -2,8 +2,8 @@
 //
 //	minimise |Y - B W|² + λ|W|² + ν (|B - F(X)|² + δ|P|²)    over B in {-1, +1}^(n x r), W, P
 //
-// with Y the classes or tags of the rows as zeros and ones, and F(x) = P k(x) + bias of Gaussian features (rbf.go): the
-// codes must be good for a linear classifier and near to what the features can say.
+// with Y the classes or tags of the rows as zeros and ones, and F(x) = P k(x) + bias of Gaussian features
+// (solve.GaussianKernel): the codes must be good for a linear classifier and near to what the features can say.
 //
 //	round                                              5
 //		W   = (B'B + λ)^-1 B'Y                         O(n·r²)
@@ -36,15 +36,11 @@ import (
 // sdh learns supervised discrete codes from classes or tags, and those of FSDH. It keeps 4 bytes for each row and
 // anchor.
 type sdh struct {
-	Bits    int     // r; 0 means 64
-	Seed    uint64  // of the anchors, the rows and the first codes
-	Anchors int     // m; 0 means 1000
-	Rows    int     // to learn from, at most, drawn at random; 0 means all
+	Options         // Anchors: m; 0 means 1000. Rows: to learn from, at most, drawn at random; 0 means all
 	Nu      float64 // ν, weight of the features; 0 means 1e-5
 	Delta   float64 // δ, penalty of the regression; 0 means 0.01
 	Passes  int     // of DCC in a round, at most; 0 means 10
 	Fast    bool    // FSDH: the classes predict the codes, which takes no passes
-	Threads int     // 0 for all cores
 }
 
 // sdhRounds is the number of rounds.
@@ -56,7 +52,6 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if m.Passes < 1 {
 		return nil, fmt.Errorf("%d passes over the bits: give a positive number", m.Passes)
 	}
-	m.Bits = cmp.Or(m.Bits, 64)
 	m.Anchors = cmp.Or(m.Anchors, 1000)
 	m.Rows = cmp.Or(m.Rows, -1)
 	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {

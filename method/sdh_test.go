@@ -92,7 +92,7 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 150, 6, 4),
 		"tags": methodtest.Tagged(5, 150, 6, 4)} {
 		for _, fast := range []bool{false, true} {
-			m := sdh{Bits: 12, Anchors: 15, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
+			m := sdh{Options: Options{Bits: 12, Anchors: 15}, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
 			d := mustDiscrete(t, src, m)
 			loss, fit, step := d.classifyLoss, d.classifier, func() error { return d.classify(ctx, 10) }
 			if fast {
@@ -145,7 +145,7 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 func TestDiscreteCodesAreLocallyBest(t *testing.T) {
 	ctx := context.Background()
 	for _, fast := range []bool{false, true} {
-		d := mustDiscrete(t, methodtest.Classed(5, 60, 6, 4), sdh{Bits: 8, Anchors: 15, Nu: 0.3})
+		d := mustDiscrete(t, methodtest.Classed(5, 60, 6, 4), sdh{Options: Options{Bits: 8, Anchors: 15}, Nu: 0.3})
 		if err := d.regress(ctx); err != nil {
 			t.Fatal(err)
 		}

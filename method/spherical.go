@@ -37,10 +37,8 @@ import (
 
 // spherical learns spheres. It keeps the sample in memory.
 type spherical struct {
-	Bits    int    // r; 0 means 64
-	Steps   int    // turns at most; 0 means 100
-	Seed    uint64 // of the sample and the first spheres
-	Threads int    // 0 for all cores
+	Options
+	Steps int // turns at most; 0 means 100
 }
 
 // sphereSample is N at most, the rows to learn from, drawn at random.
@@ -50,7 +48,7 @@ const sphereSample = 20_000
 const overlapMean, overlapSpread = 0.10, 0.15
 
 func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Bits, m.Steps = cmp.Or(m.Bits, 64), cmp.Or(m.Steps, 100)
+	m.Steps = cmp.Or(m.Steps, 100)
 	if m.Steps < 1 {
 		return nil, fmt.Errorf("spheres in %d steps: give a positive number", m.Steps)
 	}

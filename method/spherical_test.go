@@ -13,7 +13,7 @@ import (
 func TestSphericalTargets(t *testing.T) {
 	const n, r = 1000, 12
 	x := methodtest.NormalRows(8, n, 10)
-	e, err := learnFrom(context.Background(), spherical{Bits: r, Seed: 2}, x)
+	e, err := learnFrom(context.Background(), spherical{Options: Options{Bits: r, Seed: 2}}, x)
 	if err != nil {
 		t.Fatal(err)
 	}

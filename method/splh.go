@@ -41,12 +41,9 @@ import (
 // memory with 4 bytes for each two of them; of vectors with more than 1024 dimensions also all rows, or 1 GB of them
 // drawn at random.
 type splh struct {
-	Bits     int     // 0 means 64
-	Seed     uint64  // of the rows
-	Eta      float64 // η; 0 means 0.2
-	Step     float64 // α; 0 means 0.05
-	Labelled int     // L, at most, drawn at random; 0 means 2000, negative all
-	Threads  int     // 0 for all cores
+	Options         // Rows: L, at most, drawn at random; 0 means 2000, negative all
+	Eta     float64 // η; 0 means 0.2
+	Step    float64 // α; 0 means 0.05
 }
 
 // splhSide is the number of dimensions up to which M is formed.
@@ -56,10 +53,9 @@ const splhSide = 1024
 const maxLabelled = 1 << 14
 
 func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
 	m.Eta = cmp.Or(m.Eta, 0.2)
 	m.Step = cmp.Or(m.Step, 0.05)
-	m.Labelled = cmp.Or(m.Labelled, 2000)
+	m.Rows = cmp.Or(m.Rows, 2000)
 	d := src.Dim()
 	if err := solve.CheckSize(m.Bits, d); err != nil {
 		return nil, err
@@ -68,7 +64,7 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 		return nil, fmt.Errorf("a weight of the labels of %v and a step of %v: give positive numbers up to 1e6", m.Eta,
 			m.Step)
 	}
-	l, err := solve.DrawLabelled(src, m.Labelled, m.Seed)
+	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 // Self-taught hashing, supervised (Zhang, Wang, Cai, Lu: Self-Taught Hashing for Fast Similarity Search, SIGIR 2010;
 // "STHs").
 //
-//	W       links of every row with its k nearest ones, by the cosine, of the same class     graph.go
+//	W       links of every row with its k nearest ones, by the cosine, of the same class     solve
 //	v       the r vectors of least λ in (D - W) v = λ D v                                 but for the one of equal values
 //	z       +1 where v is above its median, else -1                                          balanced bits
 //	bit     a linear support vector machine that learns z                                    package svm
@@ -10,7 +10,7 @@
 // first vectors of the iteration: they part classes, whole ones, as equal values go to one side of the median together.
 // All later bits only part the rows within a class, which is why the method is weak with few classes.
 //
-// With Anchors the support vector machines see Gaussian features (rbf.go) instead of the vectors.
+// With Kernel the support vector machines see Gaussian features (solve.GaussianKernel) instead of the vectors.
 //
 //	graph        n²d / classes; n²d with tags
 //	vectors      some hundred products with W, n k r each, and n r² for each restart
@@ -35,17 +35,16 @@ import (
 // sth learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single
 // precision while it looks for neighbours, and then as bytes.
 type sth struct {
-	Bits       int     // r; 0 means 64
-	Seed       uint64  // of the rows and the first vectors
+	// Rows to learn from, at most, drawn at random: 0 means 5000, negative all.
+	// Anchors of the Gaussian features: 0 means 1000.
+	Options
+
+	Kernel     bool    // machines of Gaussian features, not of the vectors
 	Neighbours int     // k; 0 means 25
-	Rows       int     // to learn from, at most, drawn at random; 0 means 5000, negative all
 	C          float64 // cost of the support vector machines; 0 means 1
-	Anchors    int     // of the Gaussian features; 0 means none: linear machines
-	Threads    int     // 0 for all cores
 }
 
 func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
 	m.Neighbours = cmp.Or(m.Neighbours, 25)
 	m.Rows = cmp.Or(m.Rows, 5000)
 	m.C = cmp.Or(m.C, 1)
@@ -68,9 +67,9 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	}
 	var maps []model.Map
 	seen := l.Source
-	if m.Anchors != 0 {
+	if m.Kernel {
 		kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows,
-			solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
+			solve.KernelOptions{Anchors: cmp.Or(m.Anchors, 1000), Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 // The first bits part whole classes: the graph has no link between them.
 func TestSTHFirstBitsPartClasses(t *testing.T) {
 	x, class := methodtest.ClusterMatrix(1, 400, 12, 5)
-	m := sth{Bits: 8, Neighbours: 10, Threads: 2}
+	m := sth{Options: Options{Bits: 8, Threads: 2}, Neighbours: 10}
 	src := vectors.WithLabels(x, labelsOf(class))
 	l := mustLabelled(t, src)
 	z, err := m.bits(context.Background(), l)
@@ -35,7 +35,7 @@ func TestSTHFirstBitsPartClasses(t *testing.T) {
 		}
 	}
 	for _, anchors := range []int{0, 40} {
-		m.Anchors = anchors
+		m.Anchors, m.Kernel = anchors, anchors > 0
 		e, err := learnFrom(context.Background(), m, src)
 		if err != nil {
 			t.Fatal(err)

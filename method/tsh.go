@@ -9,7 +9,7 @@
 //
 //	linear     a linear SVM of the columns                                     C = 1e6 / rows
 //	kernel     a linear SVM of Gaussian similarities with 500 random rows      the same
-//	budgeted   a kernel SVM with at most 500 support vectors for each bit      budget.go
+//	budgeted   a kernel SVM with at most 500 support vectors for each bit      solve
 //	trees      boosted trees: TSH with the functions of FastHash
 //
 // All pairs count unless pairs are sampled as the released code does: with classes and tags that is faster, and it is
@@ -41,21 +41,20 @@ import (
 // tsh learns in two steps from classes, tags or pairs. It keeps a byte for each value of the rows; with kernels also 4
 // bytes for each row and anchor.
 type tsh struct {
-	Bits       int              // 0 means 64
-	Seed       uint64           // of everything that is drawn
+	// Rows to learn from, at most, drawn at random: 0 means all, or 5000 if budgeted; negative all.
+	// Anchors of the kernel, or support vectors of a bit: 0 means 500.
+	Options
+
 	Inference  inference.Method // of Step 1; "" means spectral
 	Loss       inference.Loss   // "" means KSH
 	Learner    tshLearner       // of Step 2; "" means linear
 	Order      fasthash.Order   // "" means that of TSH
 	Similar    int              // similar rows drawn for each row (released code: 100); 0: all pairs count
 	Dissimilar int              // dissimilar rows drawn for each row (released code: 100); both or neither
-	Rows       int              // to learn from, at most, drawn at random; 0 means all, or 5000 if budgeted; negative all
-	Anchors    int              // of the kernel, or support vectors of a bit; 0 means 500
 	Width      float64          // of the kernel exp(-|x - a|² / width); 0: see above
 	Linear     svm.Options      // of the linear SVM
 	Epochs     int              // of the budgeted SVM; 0 means 10
 	Trees      boost.Options    // of the trees
-	Threads    int              // 0 for all cores
 }
 
 // tshLearner names what Step 2 fits.
@@ -69,16 +68,8 @@ const (
 	tshTrees    tshLearner = "trees"
 )
 
-// tsh is TSH with the given learner and the common options.
-func (o Options) tsh(learner tshLearner) tsh {
-	return tsh{
-		Bits: o.Bits, Seed: o.Seed, Learner: learner, Rows: o.Rows, Anchors: o.Anchors, Threads: o.Threads,
-	}
-}
-
 // withDefaults fills in the defaults and validates the options.
 func (m tsh) withDefaults() (tsh, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
 	m.Inference = cmp.Or(m.Inference, inference.Spectral)
 	m.Learner = cmp.Or(m.Learner, tshLinear)
 	m.Order = cmp.Or(m.Order, fasthash.TSH)

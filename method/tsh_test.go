@@ -18,7 +18,7 @@ import (
 	"hashgrove/vectors"
 )
 
-// TSH is Algorithm 3 in another order: the functions must be those that package hashgrove learns from the same columns,
+// TSH is Algorithm 3 in another order: the functions must be those that package fasthash learns from the same columns,
 // with sampled pairs.
 func TestTSHIsTheTrainer(t *testing.T) {
 	ctx := context.Background()
@@ -79,13 +79,13 @@ func TestTSHRefusals(t *testing.T) {
 	for want, m := range map[string]tsh{
 		"unknown learner":  {Learner: "magic"},
 		"all bits at once": {Learner: tshBudgeted, Order: fasthash.Stagewise},
-		"-3 anchors":       {Learner: tshKernel, Anchors: -3},
+		"-3 anchors":       {Learner: tshKernel, Options: Options{Anchors: -3}},
 		"width -1":         {Learner: tshKernel, Width: -1},
 		"kernel of width":  {Learner: tshBudgeted, Width: -1},
 		"-2 epochs":        {Learner: tshBudgeted, Epochs: -2},
 		"method \"magic\"": {Inference: "magic"},
 		"2 similar and 0":  {Similar: 2},
-		"codes of -5 bits": {Bits: -5},
+		"codes of -5 bits": {Options: Options{Bits: -5}},
 	} {
 		if _, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3)); err == nil ||
 			!strings.Contains(err.Error(), want) {
