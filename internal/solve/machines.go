@@ -32,10 +32,10 @@ import (
 
 // BudgetOptions are the options of the budgeted kernel SVM.
 type BudgetOptions struct {
-	Vectors int     // support vectors of a bit
-	Epochs  int     // 0 means 10
-	Seed    uint64  // of the order of the rows
-	Threads int     // 0 for all cores
+	Vectors int    // support vectors of a bit
+	Epochs  int    // 0 means 10
+	Seed    uint64 // of the order of the rows
+	Threads int    // 0 for all cores
 }
 
 // FitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from.
