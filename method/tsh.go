@@ -153,11 +153,7 @@ func (m tsh) options() fasthash.Options {
 // neighbourWidth is the mean squared distance of a row from its 50 nearest, estimated for 1,000 rows among 5,000.
 func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64, threads int) (float64, error) {
 	const among, some, near = 5000, 1000, 50
-	keep := make([]bool, rows)
-	for _, i := range solve.DrawDistinct(rows, among, rand.New(rand.NewPCG(seed, 'N'))) {
-		keep[i] = true
-	}
-	pool, err := solve.ReadRows(ctx, vectors.Select(x, keep), min(rows, among))
+	pool, err := solve.DrawRows(ctx, x, rows, among, rand.New(rand.NewPCG(seed, 'N')))
 	if err != nil {
 		return 0, err
 	}

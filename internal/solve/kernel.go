@@ -51,11 +51,7 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 		return nil, fmt.Errorf("a kernel of width %v: give a positive number, or 0 for twice the mean squared distance",
 			width)
 	}
-	keep := make([]bool, rows)
-	for _, i := range DrawDistinct(rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A'))) {
-		keep[i] = true
-	}
-	a, err := ReadRows(ctx, vectors.Select(x, keep), min(o.Anchors, rows))
+	a, err := DrawRows(ctx, x, rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A')))
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"hashgrove/vectors"
 )
 
-// smallSide is the greatest number of dimensions whose covariance is formed.
+// SmallSide is the greatest number of dimensions whose covariance is formed.
 const SmallSide = 512
 
 // PrincipalComponents returns the map to the first k principal components, and their variances.

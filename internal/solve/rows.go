@@ -14,7 +14,7 @@ import (
 	"hashgrove/vectors"
 )
 
-// maxValues bounds the values that a method keeps in memory: 4 GB of float32.
+// MaxValues bounds the values that a method keeps in memory: 4 GB of float32.
 const MaxValues = 1 << 30
 
 // ReadRows reads a source of the given number of rows into memory.
@@ -63,11 +63,17 @@ func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (v
 	if want >= n {
 		return ReadRows(ctx, x, n)
 	}
-	keep := make([]bool, n)
-	for _, i := range DrawDistinct(n, want, rand.New(rand.NewPCG(seed, 'S'))) {
+	return DrawRows(ctx, x, n, want, rand.New(rand.NewPCG(seed, 'S')))
+}
+
+// DrawRows reads want rows of a source of the given number of rows, drawn at random but in order, or all when there are
+// no more.
+func DrawRows(ctx context.Context, x vectors.Source, rows, want int, rng *rand.Rand) (vectors.Matrix, error) {
+	keep := make([]bool, rows)
+	for _, i := range DrawDistinct(rows, want, rng) {
 		keep[i] = true
 	}
-	return ReadRows(ctx, vectors.Select(x, keep), want)
+	return ReadRows(ctx, vectors.Select(x, keep), min(want, rows))
 }
 
 // countRows reads a source for the number of its rows.

@@ -18,7 +18,7 @@ import (
 	"hashgrove/model"
 )
 
-// maxWeights bounds the weights of a projection: 1 GB of float32.
+// MaxWeights bounds the weights of a projection: 1 GB of float32.
 const MaxWeights = 1 << 28
 
 // CheckSize reports a projection that is too large to make.
