@@ -18,11 +18,12 @@ import (
 // pipeline is the order of the packages: each may import those before it, never those after it.
 var pipeline = []string{
 	"hashgrove/internal/par", "hashgrove/internal/section", "hashgrove/internal/maxflow", "hashgrove/internal/gemm",
+	"hashgrove/internal/portable",
 	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/picture",
 	"hashgrove/picture/gallery", "hashgrove/dataset", "hashgrove/internal/linalg", "hashgrove/internal/fashion",
 	"hashgrove/feature", "hashgrove/feature/dictionary", "hashgrove/inference",
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/store", "hashgrove/eval",
-	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/method",
+	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/internal/solve", "hashgrove/method",
 	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/internal/trial", "hashgrove/compare",
 	"hashgrove/internal/machine", "hashgrove/paper",
 	"hashgrove", "hashgrove/cmd/hashgrove",

@@ -20,8 +20,8 @@ type Matrix interface {
 // DefaultShared is the number of tags that similar rows share at least, where nobody says otherwise.
 const DefaultShared = 2
 
-// Defined lists all defined pairs of a matrix, by looking at each of the n² once.
-func Defined(m Matrix) (*Pairs, error) {
+// ListPairs lists all defined pairs of a matrix, by looking at each of the n² once.
+func ListPairs(m Matrix) (*Pairs, error) {
 	b := newBuilder(m.Len())
 	for i := range m.Len() {
 		for j := range i {

@@ -78,8 +78,8 @@ func randomTags(t *testing.T, r *rand.Rand, n, minShared int) *Tags {
 	for i := range n {
 		for j := range n {
 			shared := 0
-			for _, v := range m.Row(i) {
-				if slices.Contains(m.Row(j), v) {
+			for _, v := range m.row(i) {
+				if slices.Contains(m.row(j), v) {
 					shared++
 				}
 			}
@@ -91,7 +91,7 @@ func randomTags(t *testing.T, r *rand.Rand, n, minShared int) *Tags {
 				want = 0
 			}
 			if m.At(i, j) != want {
-				t.Fatalf("tags %v and %v: %d", m.Row(i), m.Row(j), m.At(i, j))
+				t.Fatalf("tags %v and %v: %d", m.row(i), m.row(j), m.At(i, j))
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func TestCounts(t *testing.T) {
 			if ws, wd := countByLooking(m); s != ws || d != wd {
 				t.Errorf("%T: %d and %d pairs, want %d and %d", m, s, d, ws, wd)
 			}
-			all, err := Defined(m)
+			all, err := ListPairs(m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,11 +153,11 @@ func TestUnitsAreAlike(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 20 {
 		m := randomTags(t, r, 40, 2)
-		f := m.Finder()
+		similar := m.SimilarUnits()
 		rows := 0
 		for u := range int32(m.Units()) {
 			rows += len(m.Rows(u))
-			near := slices.Clone(f.Similar(u))
+			near := slices.Clone(similar(u))
 			if !slices.IsSorted(near) || !slices.Contains(near, u) {
 				t.Fatalf("unit %d has the similar units %v", u, near)
 			}
@@ -210,7 +210,8 @@ func TestSample(t *testing.T) {
 					t.Fatalf("%T: %d and %d pairs", m, s, d)
 				}
 				again, err := Sample(source, similar, dissimilar, uint64(turn))
-				if err != nil || !slices.Equal(again.similar.to, p.similar.to) || !slices.Equal(again.dissimilar.to, p.dissimilar.to) {
+				if err != nil || !slices.Equal(again.similar.to, p.similar.to) ||
+					!slices.Equal(again.dissimilar.to, p.dissimilar.to) {
 					t.Fatalf("%T: the same seed gives other pairs; error %v", m, err)
 				}
 				c, isClasses := source.(*Classes)
@@ -293,7 +294,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	var p *PairError
+	var p *pairError
 	if !errors.As(clash, &p) || p.At != 3 || p.Also != 2 {
 		t.Errorf("clash is %+v", p)
 	}

@@ -29,12 +29,12 @@ func ByClass(class []int32) (*Classes, error) {
 		k, _ := slices.BinarySearch(names, v)
 		c.class[i] = int32(k)
 	}
-	c.first, c.rows = group(c.class, len(names))
+	c.first, c.rows = groupRows(c.class, len(names))
 	return c, nil
 }
 
-// group sorts row numbers by the unit they belong to: unit u has rows[first[u]:first[u+1]], ascending.
-func group(unit []int32, units int) (first, rows []int32) {
+// groupRows sorts row numbers by the unit they belong to: unit u has rows[first[u]:first[u+1]], ascending.
+func groupRows(unit []int32, units int) (first, rows []int32) {
 	first, rows = make([]int32, units+1), make([]int32, len(unit))
 	for _, u := range unit {
 		first[u+1]++
@@ -76,9 +76,9 @@ func (c *Classes) Rows(u int32) []int32 { return c.rows[c.first[u]:c.first[u+1]]
 // Counts returns the number of unordered pairs of each kind.
 func (c *Classes) Counts() (similar, dissimilar int64) {
 	for u := range c.Units() {
-		similar += choose2(len(c.Rows(int32(u))))
+		similar += pairsAmong(len(c.Rows(int32(u))))
 	}
-	return similar, choose2(c.Len()) - similar
+	return similar, pairsAmong(c.Len()) - similar
 }
 
-func choose2(n int) int64 { return int64(n) * int64(n-1) / 2 }
+func pairsAmong(n int) int64 { return int64(n) * int64(n-1) / 2 }

@@ -27,20 +27,20 @@ type lists struct {
 
 func (l lists) row(i int) []int32 { return l.to[l.start[i]:l.start[i+1]] }
 
-// PairError is a pair that cannot be used.
-type PairError struct {
+// pairError is a pair that cannot be used.
+type pairError struct {
 	At   int // position in the list, counted from 0
 	Also int // position of the pair that contradicts it, or -1
 	Why  string
 }
 
-func (e *PairError) Error() string { return e.Why }
+func (e *pairError) Error() string { return e.Why }
 
 // FromPairs makes an affinity of n rows from a list of pairs; each holds in both directions, and may be repeated.
-// A pair that cannot be used gives a *PairError.
+// A pair that cannot be used is an error that says which.
 func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	bad := func(at, also int, format string, args ...any) error {
-		return &PairError{at, also, fmt.Sprintf(format, args...)}
+		return &pairError{at, also, fmt.Sprintf(format, args...)}
 	}
 	type entry struct {
 		a, b int32
@@ -63,11 +63,13 @@ func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	slices.SortFunc(all, func(x, y entry) int {
 		return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b), cmp.Compare(x.at, y.at))
 	})
-	var clash *PairError
+	var clash *pairError
 	for i := 1; i < len(all); i++ {
 		p, q := all[i-1], all[i]
 		if p.a == q.a && p.b == q.b && p.y != q.y && (clash == nil || q.at < clash.At) {
-			clash = &PairError{q.at, p.at, fmt.Sprintf("pair %d contradicts pair %d: are rows %d and %d similar or not? keep one of them", q.at, p.at, q.a, q.b)}
+			clash = &pairError{q.at, p.at,
+				fmt.Sprintf("pair %d contradicts pair %d: are rows %d and %d similar or not? keep one of them", q.at, p.at, q.a,
+					q.b)}
 		}
 	}
 	if clash != nil {

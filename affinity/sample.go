@@ -21,7 +21,7 @@ func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	case *Classes:
 		s.units(m, func(u int32) []int32 { return []int32{u} }, similar, dissimilar)
 	case *Tags:
-		s.units(m, m.Finder().Similar, similar, dissimilar)
+		s.units(m, m.SimilarUnits(), similar, dissimilar)
 	case *Pairs:
 		for i := range n {
 			s.draw(i, m.Similar(i), similar, 1)

@@ -32,8 +32,8 @@ type Tags struct {
 	holders []int32
 }
 
-// ByTags makes rows similar when they share at least minShared tags (2 when it is 0), all others dissimilar.
-// Row i has the tags tag[start[i]:start[i+1]], ascending and without repetition.
+// ByTags makes rows similar when they share at least minShared tags (DefaultShared when it is 0), all others
+// dissimilar. Row i has the tags tag[start[i]:start[i+1]], ascending and without repetition.
 func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 	n := len(start) - 1
 	if n < 1 {
@@ -42,7 +42,7 @@ func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 	if minShared < 0 {
 		return nil, fmt.Errorf("rows cannot be similar from %d shared tags on; give 1 or more", minShared)
 	}
-	t := &Tags{start: start, tag: tag, minShared: cmp.Or(minShared, 2), unit: make([]int32, n)}
+	t := &Tags{start: start, tag: tag, minShared: cmp.Or(minShared, DefaultShared), unit: make([]int32, n)}
 	if start[0] != 0 || start[n] != len(tag) {
 		panic("affinity: the starts do not cover the tags")
 	}
@@ -50,7 +50,7 @@ func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 	units := int32(0)
 	var key []byte
 	for i := range n {
-		row := t.Row(i)
+		row := t.row(i)
 		key = key[:0]
 		for k, v := range row {
 			if v < 0 || k > 0 && v <= row[k-1] {
@@ -68,13 +68,13 @@ func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 		}
 		t.unit[i] = u
 	}
-	t.first, t.rows = group(t.unit, int(units))
-	t.invert()
+	t.first, t.rows = groupRows(t.unit, int(units))
+	t.invertTags()
 	return t, nil
 }
 
-// invert builds the list of units per tag.
-func (t *Tags) invert() {
+// invertTags builds the list of units per tag.
+func (t *Tags) invertTags() {
 	t.names = slices.Compact(slices.Sorted(slices.Values(t.tag)))
 	t.from = make([]int, len(t.names)+1)
 	for pass := range 2 {
@@ -101,7 +101,7 @@ func (t *Tags) invert() {
 
 // tags lends the tags of unit u when it can be similar to somebody, else nil.
 func (t *Tags) tags(u int32) []int32 {
-	row := t.Row(int(t.Rows(u)[0]))
+	row := t.row(int(t.Rows(u)[0]))
 	if len(row) < t.minShared {
 		return nil
 	}
@@ -111,15 +111,15 @@ func (t *Tags) tags(u int32) []int32 {
 // Len is the number of rows.
 func (t *Tags) Len() int { return len(t.unit) }
 
-// Row lends the tags of row i.
-func (t *Tags) Row(i int) []int32 { return t.tag[t.start[i]:t.start[i+1]] }
+// row lends the tags of row i.
+func (t *Tags) row(i int) []int32 { return t.tag[t.start[i]:t.start[i+1]] }
 
 // At implements Matrix.
 func (t *Tags) At(i, j int) int {
 	if i == j {
 		return 0
 	}
-	a, b := t.Row(i), t.Row(j)
+	a, b := t.row(i), t.row(j)
 	shared := 0
 	for len(a) > 0 && len(b) > 0 {
 		switch {
@@ -147,25 +147,28 @@ func (t *Tags) Unit(i int) int32 { return t.unit[i] }
 // Rows lends the rows of unit u, ascending.
 func (t *Tags) Rows(u int32) []int32 { return t.rows[t.first[u]:t.first[u+1]] }
 
-// Finder finds similar units. Each goroutine needs its own.
-type Finder struct {
+// finder finds similar units.
+type finder struct {
 	t      *Tags
 	shared []int32 // tags shared with the unit asked for
 	found  []int32
 }
 
-// Finder returns a new Finder.
-func (t *Tags) Finder() *Finder { return &Finder{t: t, shared: make([]int32, t.Units())} }
+func (t *Tags) finder() *finder { return &finder{t: t, shared: make([]int32, t.Units())} }
 
-// Similar lends the units whose rows are similar to those of u, ascending, u itself included, until the next call.
-func (f *Finder) Similar(u int32) []int32 {
-	found := f.find(u)
-	slices.Sort(found)
-	return found
+// SimilarUnits returns a function for one goroutine that lends the units whose rows are similar to those of u,
+// ascending, u itself included, until the next call.
+func (t *Tags) SimilarUnits() func(u int32) []int32 {
+	f := t.finder()
+	return func(u int32) []int32 {
+		found := f.find(u)
+		slices.Sort(found)
+		return found
+	}
 }
 
-// find is Similar in any order, u first.
-func (f *Finder) find(u int32) []int32 {
+// find lists the similar units in any order, u first.
+func (f *finder) find(u int32) []int32 {
 	f.found = append(f.found[:0], u)
 	for _, v := range f.t.tags(u) {
 		k, _ := slices.BinarySearch(f.t.names, v)
@@ -189,10 +192,10 @@ func (f *Finder) find(u int32) []int32 {
 func (t *Tags) Counts() (similar, dissimilar int64) {
 	var ordered atomic.Int64 // pairs of units, each twice
 	_ = par.Blocks(context.Background(), 0, t.Units(), 256, func(_, lo, hi int) {
-		f, sum := t.Finder(), int64(0)
+		f, sum := t.finder(), int64(0)
 		for u := int32(lo); u < int32(hi); u++ {
 			size := len(t.Rows(u))
-			sum += 2 * choose2(size)
+			sum += 2 * pairsAmong(size)
 			for _, o := range f.find(u)[1:] {
 				sum += int64(size) * int64(t.first[o+1]-t.first[o])
 			}
@@ -200,5 +203,5 @@ func (t *Tags) Counts() (similar, dissimilar int64) {
 		ordered.Add(sum)
 	})
 	similar = ordered.Load() / 2
-	return similar, choose2(t.Len()) - similar
+	return similar, pairsAmong(t.Len()) - similar
 }

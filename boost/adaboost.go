@@ -8,7 +8,6 @@
 //	split.go      the best column and bin of a node
 //	draw.go       LazyBoost columns and FastH-N rows of a node
 //	predict.go    what a tree and an ensemble say of the training rows
-//	logarithm.go  the same logarithm on every machine
 package boost
 
 import (
@@ -19,12 +18,13 @@ import (
 	"math"
 
 	"hashgrove/internal/par"
+	"hashgrove/internal/portable"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
-// Discrete AdaBoost (Freund and Schapire, 1997) as the released FastHash code uses it for the exponential loss of
-// Step 2 (Lin et al., CVPR 2014, eq:opt_step2). With T_q(x) in {-1, +1} the tree of round q and u_i the weight of row i,
+// Discrete AdaBoost (Freund and Schapire, 1997) as the released FastHash code uses it for the exponential loss of Step
+// 2 (Lin et al., CVPR 2014, eq:opt_step2). With T_q(x) in {-1, +1} the tree of round q and u_i the weight of row i,
 //
 //	V+ = sum of u_i over T_q(x_i) = z_i,   V- = sum of the other u_i,
 //	w_q = ln(V+ / V-) / 2,                 u_i *= exp(-w_q z_i T_q(x_i)).
@@ -45,14 +45,15 @@ import (
 type Options struct {
 	Rounds       int     `json:"rounds"`        // trees at most; 200
 	Depth        int     `json:"depth"`         // levels of splits, 1 to 8; 4
-	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn for every node; 0: see fewColumns; negative: all columns
-	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); negative or >= 1: all
-	MinNode      int     `json:"min_node"`      // a node with so few rows of one sign is not split; 5; negative: 0
+	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn per node; 0: see fewColumns; negative: all
+	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); < 0 or >= 1: all
+	MinNode      int     `json:"min_node"`      // a node with no more rows of one sign is not split; 5; negative: 0
 	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to find the split of a greater node; 0: all rows
 }
 
 // Up to fewColumns usable columns all are candidates by default, and lazyColumns are drawn from more. When all are
-// candidates histograms are shared between nodes and trees, so that 500 cost no more than 200 that every node draws anew.
+// candidates histograms are shared between nodes and trees, so that 500 cost no more than 200 that every node draws
+// anew.
 const fewColumns, lazyColumns = 512, 200
 
 // maxRounds bounds the memory that the outputs of all trees take: maxRounds/8 bytes for each row.
@@ -62,7 +63,7 @@ const maxRounds = 10_000
 // fewer of the light rows are trimmed.
 const maxRows = 1 << 28
 
-// WithDefaults fills in the defaults and refuses what cannot be.
+// WithDefaults fills in the defaults and validates the options.
 func (o Options) WithDefaults() (Options, error) {
 	o.Rounds = cmp.Or(o.Rounds, 200)
 	o.Depth = cmp.Or(o.Depth, 4)
@@ -144,11 +145,12 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 // Fit learns the bit z, one of -1 and +1 for each row. The weights are those of the rows before the first round, in
 // any scale; nil means equal ones. It returns the hash function, its output for every row (+1 or -1; lent until the
 // next call) and the share of rows where that is not z. Seed and bit choose the random draws.
-func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (model.Function, []int8, float64, error) {
+func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64,
+	bit int) (model.Function, []int8, float64, error) {
 	if len(z) != t.n || weight != nil && len(weight) != t.n {
 		panic("boost: Fit needs one sign and one weight for each row")
 	}
-	if err := t.start(z, weight); err != nil {
+	if err := t.setProblem(z, weight); err != nil {
 		return nil, nil, 0, err
 	}
 	e := &model.Ensemble{Depth: t.o.Depth}
@@ -166,33 +168,33 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 		if ctx.Err() != nil {
 			return nil, nil, 0, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
 		}
-		t.weigh(last, right, wrong)
+		t.updateMasses(last, right, wrong)
 		t.trim()
 		t.grow(seed, stream(q))
-		last = t.saidBy(len(w))
+		last = t.answersOf(len(w))
 		vRight, vWrong := t.predict(last)
 		var wq float64
-		if wq, right, wrong = step(vRight, vWrong, t.n); wq == 0 {
+		if wq, right, wrong = treeWeight(vRight, vWrong, t.n); wq == 0 {
 			continue
 		}
 		keep(wq)
-		if vWrong == 0 && !t.tree.split() {
+		if vWrong == 0 && !t.tree.isSplit() {
 			break
 		}
 	}
 	if len(w) == 0 { // no round has changed the weights: the first tree grows again, and is kept
 		t.trim()
 		t.grow(seed, stream(0))
-		t.predict(t.saidBy(0))
+		t.predict(t.answersOf(0))
 		keep(0)
 	}
-	e.Weight = scaled(w)
+	e.Weight = integerWeights(w)
 	mistakes := t.vote(e.Weight)
 	return e, t.output, float64(mistakes) / float64(t.n), nil
 }
 
-// start sets z and the weights before the first round.
-func (t *Trainer) start(z []int8, weight []float64) error {
+// setProblem sets z and the weights before the first round.
+func (t *Trainer) setProblem(z []int8, weight []float64) error {
 	clear(t.z)
 	for i, v := range z {
 		switch v {
@@ -235,17 +237,17 @@ func (t *Trainer) start(z []int8, weight []float64) error {
 // swell bounds the sum of the weights, in parts of n.
 const swell = 4
 
-// step returns the weight of a tree, and the factors for the weights of the n rows that it gets right and wrong.
-func step(vRight, vWrong float64, n int) (w, right, wrong float64) {
+// treeWeight returns the weight of a tree, and the factors for the weights of the n rows that it gets right and wrong.
+func treeWeight(vRight, vWrong float64, n int) (w, right, wrong float64) {
 	const eps = 0x1p-52
 	switch {
 	case vWrong > eps && vRight <= vWrong:
 		return 0, 1, 1
 	case vWrong > eps:
-		w = ln(vRight/vWrong) / 2
+		w = portable.PreciseLn(vRight/vWrong) / 2
 		right, wrong = 1, vRight/vWrong
 	default:
-		w = ln(float64(n)) + ln(1e8)
+		w = portable.PreciseLn(float64(n)) + portable.PreciseLn(1e8)
 		right, wrong = 1, float64(n)*1e8*float64(n)*1e8
 	}
 	if sum := vRight + float64(vWrong*wrong); sum > swell*float64(n) {
@@ -255,8 +257,8 @@ func step(vRight, vWrong float64, n int) (w, right, wrong float64) {
 	return w, right, wrong
 }
 
-// scaled turns tree weights into integers whose sum is below 2^31, each at least 1.
-func scaled(w []float64) []int32 {
+// integerWeights turns tree weights into integers whose sum is below 2^31, each at least 1.
+func integerWeights(w []float64) []int32 {
 	sum := 0.0
 	for _, v := range w {
 		sum += v

@@ -105,8 +105,8 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
-// BenchmarkTally is the limit of BenchmarkFit: the loop over four columns alone, with all rows in order and everything in
-// the first caches, so that only the additions count.
+// BenchmarkTally is the limit of BenchmarkFit: the loop over four columns alone, with all rows in order and everything
+// in the first caches, so that only the additions count.
 func BenchmarkTally(b *testing.B) {
 	const rows, turns = 4096, 64
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -120,7 +120,7 @@ func BenchmarkTally(b *testing.B) {
 	for b.Loop() {
 		began := time.Now()
 		for range turns {
-			tally(&h, items, x.Column(0), x.Column(1), x.Column(2), x.Column(3))
+			countFour(&h, items, x.Column(0), x.Column(1), x.Column(2), x.Column(3))
 		}
 		best = min(best, time.Since(began))
 	}

@@ -47,7 +47,8 @@ func sayOf(e *model.Ensemble, q int, x *vectors.Columns, i int) int8 {
 
 // fit fits and checks what must hold of every result: the function is sound, the output is what it says, and the error
 // is where that differs from z.
-func fit(t testing.TB, b *Trainer, z []int8, weight []float64, seed uint64, bit int) (*model.Ensemble, []int8, float64) {
+func fit(t testing.TB, b *Trainer, z []int8, weight []float64, seed uint64,
+	bit int) (*model.Ensemble, []int8, float64) {
 	t.Helper()
 	f, output, miss, err := b.Fit(context.Background(), z, weight, seed, bit)
 	if err != nil {
@@ -96,7 +97,8 @@ func TestEveryDepthLearns(t *testing.T) {
 func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	x, z, weight := hills(rng, predictBlock+siftBlock+77, 11)
-	for _, o := range []Options{{Rounds: 6, NodeFeatures: 5}, {Rounds: 6, NodeFeatures: -1, NodeRows: 500, Depth: 6, TrimMass: 0.9}} {
+	for _, o := range []Options{{Rounds: 6, NodeFeatures: 5},
+		{Rounds: 6, NodeFeatures: -1, NodeRows: 500, Depth: 6, TrimMass: 0.9}} {
 		var first *model.Ensemble
 		var said []int8
 		for _, threads := range []int{1, 2, 7} {
@@ -165,7 +167,8 @@ func TestConstantBits(t *testing.T) {
 		for i := range z {
 			z[i] = sign
 		}
-		if e, output, miss := fit(t, newTrainer(t, x, Options{}, 1), z, nil, 1, 0); miss != 0 || output[0] != sign || e.Trees() != 1 {
+		if e, output, miss := fit(t, newTrainer(t, x, Options{}, 1), z, nil, 1, 0); miss != 0 || output[0] != sign ||
+			e.Trees() != 1 {
 			t.Errorf("z = %d: error %v with %d trees", sign, miss, e.Trees())
 		}
 	}
@@ -186,7 +189,8 @@ func TestConstantBits(t *testing.T) {
 		t.Errorf("five of a sign: error %v", miss)
 	}
 	// A tree without mistakes does not end the rounds.
-	if e, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 5, MinNode: 4}, 1), z, nil, 1, 0); miss != 0 || e.Trees() != 5 {
+	if e, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 5, MinNode: 4}, 1), z, nil, 1, 0); miss != 0 ||
+		e.Trees() != 5 {
 		t.Errorf("five of a sign, and four too few: error %v with %d trees", miss, e.Trees())
 	}
 }
@@ -205,8 +209,8 @@ func TestEveryRoundDrawsAnew(t *testing.T) {
 func TestScoreZeroIsPlus(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
 	b := newTrainer(t, x, Options{}, 1)
-	copy(b.saidBy(0), []uint64{0b001})
-	copy(b.saidBy(1), []uint64{0b011})
+	copy(b.answersOf(0), []uint64{0b001})
+	copy(b.answersOf(1), []uint64{0b011})
 	b.vote([]int32{9, 9})
 	if want := []int8{1, 1, -1}; !slices.Equal(b.output, want) {
 		t.Errorf("output %v, want %v", b.output, want)
@@ -265,7 +269,8 @@ func TestFewRowsPerNodeStillLearn(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
-	for _, o := range []Options{{Rounds: -1}, {Rounds: maxRounds + 1}, {Depth: 9}, {Depth: -1}, {NodeRows: -1}, {TrimMass: math.NaN()}} {
+	for _, o := range []Options{{Rounds: -1}, {Rounds: maxRounds + 1}, {Depth: 9}, {Depth: -1}, {NodeRows: -1},
+		{TrimMass: math.NaN()}} {
 		if _, err := New(x, o, 1); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
@@ -322,7 +327,8 @@ func FuzzFit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, n uint16, dim, depth, columns uint8, minNode int8, nodeRows uint16) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		x, z, weight := problem(rng, 1+int(n%300), 1+int(dim%16))
-		o := Options{Rounds: 5, Depth: 1 + int(depth%8), NodeFeatures: int(columns), MinNode: int(minNode), NodeRows: int(nodeRows)}
+		o := Options{Rounds: 5, Depth: 1 + int(depth%8), NodeFeatures: int(columns), MinNode: int(minNode),
+			NodeRows: int(nodeRows)}
 		a, output, _ := fit(t, newTrainer(t, x, o, 1), z, weight, seed, 3)
 		b, other, _ := fit(t, newTrainer(t, x, o, 3), z, weight, seed, 3)
 		if !reflect.DeepEqual(a, b) || !slices.Equal(output, other) {

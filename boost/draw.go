@@ -47,22 +47,22 @@ func (d *draws) columns(from, out []uint32) {
 	}
 }
 
-// sample fills out with rows drawn with probability proportional to their mass (FastH-N: Lin et al., CVPR 2014, "weighted
-// sampling"). It lays the masses end to end and picks at equal steps from a random start, so that a row with k steps of
-// mass is drawn k times or once more or less. A drawn row counts as one unit of mass. It returns the signed sum of these
-// units.
+// sample fills out with rows drawn with probability proportional to their mass (FastH-N: Lin et al., CVPR 2014,
+// "weighted sampling"). It lays the masses end to end and picks at equal steps from a random start, so that a row with
+// k steps of mass is drawn k times or once more or less. A drawn row counts as one unit of mass. It returns the signed
+// sum of these units.
 func (d *draws) sample(items, out []item) (sum int64) {
 	total := uint64(0)
 	for _, v := range items {
-		total += heft(v)
+		total += absoluteMass(v)
 	}
 	// In units of 1/k of a mass all picks are whole numbers. The greatest is below totalMass * maxRows.
 	k := uint64(len(out))
-	pick, end, i := d.rng.Uint64N(total), k*heft(items[0]), 0
+	pick, end, i := d.rng.Uint64N(total), k*absoluteMass(items[0]), 0
 	for j := range out {
 		for pick >= end {
 			i++
-			end += k * heft(items[i])
+			end += k * absoluteMass(items[i])
 		}
 		unit := items[i].mass()>>31*2 + 1 // z_i
 		out[j] = newItem(int(items[i].row()), unit)
@@ -72,8 +72,8 @@ func (d *draws) sample(items, out []item) (sum int64) {
 	return sum
 }
 
-// heft is the mass of an item without its sign.
-func heft(v item) uint64 {
+// absoluteMass is the mass of an item without its sign.
+func absoluteMass(v item) uint64 {
 	m := int64(v.mass())
 	return uint64(max(m, -m))
 }

@@ -11,7 +11,7 @@ import (
 // One complete decision tree (Lin et al., CVPR 2014, Step 2), grown breadth first as in the released code.
 //
 //	for each level
-//		open      every node that may be split draws its columns, and its rows (FastH-N)
+//		openNodes every node that may be split draws its columns, and its rows (FastH-N)
 //		search    histograms and best splits: histogram.go, split.go       nearly all the time
 //		divide    the rows of each node between its children               O(rows)
 //
@@ -24,9 +24,9 @@ type node struct {
 	at     int   // its number in heap order
 	lo, hi int   // its rows
 	sum    int64 // their signed mass
-	plus   int   // how many have z = +1
+	plus   int   // the number with z = +1
 	slot   int   // of its histograms
-	open   bool  // it is to be split
+	open   bool  // whether it is to be split
 
 	// What it needs to be split.
 	columns []uint32    // candidates, rising
@@ -44,8 +44,8 @@ type tree struct {
 	leaf    []uint64
 }
 
-// split tells whether any node is split.
-func (t *tree) split() bool { return t.bin[0] != noBin }
+// isSplit tells whether any node is split.
+func (t *tree) isSplit() bool { return t.bin[0] != noBin }
 
 // noBin sends every row left. No real split has it, as something lies to its right.
 const noBin = vectors.Bins - 1
@@ -103,17 +103,17 @@ func (t *Trainer) grow(seed, id uint64) {
 	t.level = append(t.level[:0], t.root)
 	from := 0
 	for depth := range t.o.Depth {
-		t.open(depth, from, seed, id)
+		t.openNodes(depth, from, seed, id)
 		t.search()
 		t.divide(depth, from)
 		t.level, t.next = t.next, t.level
 		from = 1 - from
 	}
 	for i := range t.level {
-		t.close(&t.level[i], t.o.Depth)
+		t.setLeaves(&t.level[i], t.o.Depth)
 	}
 	// Splits that do nothing test the root's column, so that they make the model read no other.
-	if !t.tree.split() {
+	if !t.tree.isSplit() {
 		t.tree.feature[0] = 0
 	}
 	for i, b := range t.tree.bin {
@@ -123,8 +123,8 @@ func (t *Trainer) grow(seed, id uint64) {
 	}
 }
 
-// close gives all leaves below a node its sign.
-func (t *Trainer) close(v *node, depth int) {
+// setLeaves gives all leaves below a node its sign.
+func (t *Trainer) setLeaves(v *node, depth int) {
 	if v.sum < 0 {
 		return
 	}
@@ -135,8 +135,8 @@ func (t *Trainer) close(v *node, depth int) {
 	}
 }
 
-// open makes the draws of the nodes of the level that may be split, and plans the passes over their rows.
-func (t *Trainer) open(depth, from int, seed, id uint64) {
+// openNodes makes the draws of the nodes of the level that may be split, and plans the passes over their rows.
+func (t *Trainer) openNodes(depth, from int, seed, id uint64) {
 	least := max(t.o.MinNode, 0)
 	drawn := len(t.columns) >> (t.o.Depth - 1)
 	groups := len(t.groups) >> (t.o.Depth - 1)
@@ -167,14 +167,14 @@ func (t *Trainer) open(depth, from int, seed, id uint64) {
 func (t *Trainer) divide(depth, from int) {
 	_ = par.For(context.Background(), t.threads, len(t.level), func(i int) {
 		if v := &t.level[i]; v.open {
-			v.groups[0], v.open = t.settle(v)
+			v.groups[0], v.open = t.finalSplit(v)
 		}
 	})
 	open := 0
 	for i := range t.level {
 		v := t.level[i]
 		if !v.open {
-			t.close(&v, depth)
+			t.setLeaves(&v, depth)
 			continue
 		}
 		t.tree.feature[v.at], t.tree.bin[v.at] = v.groups[0].feature, v.groups[0].bin

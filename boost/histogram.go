@@ -7,16 +7,17 @@ import (
 	"hashgrove/vectors"
 )
 
-// Histograms: the signed mass of a node's rows in each bin of a column. Filling them is nearly all the time of training.
+// Histograms: the signed mass of a node's rows in each bin of a column. Filling them is nearly all the time of
+// training.
 //
 //	for each group of candidate columns
 //		for each pass                        over the rows of a node, for itself and perhaps its sibling
 //			for every four columns
-//				tally                        adds the mass of each row to its bin, in four columns side by side
+//				countFour                    adds the mass of each row to its bin, in four columns side by side
 //				consider                     looks for the best split: split.go
 //
-// An addition loads a bin, and loads and stores a sum: the machine makes at best one in a cycle, and this loop needs 1.3
-// (Zen 4; assembly with more columns or rows side by side gains 6 %). In a node with few rows whole cache lines are
+// An addition loads a bin, and loads and stores a sum: the machine makes at best one in a cycle, and this loop needs
+// 1.3 (Zen 4; assembly with more columns or rows side by side gains 6 %). In a node with few rows whole cache lines are
 // fetched for a few bytes of each, and memory sets the pace. So the candidates of a node are in rising order and all
 // nodes go over the columns together: a column that several nodes have drawn is still near.
 //
@@ -144,22 +145,22 @@ const groupColumns = 8
 func (t *Trainer) search() {
 	groups := len(t.groups) >> (t.o.Depth - 1)
 	_ = par.For(context.Background(), t.threads, len(t.passes)*groups, func(i int) {
-		t.fill(t.passes[i%len(t.passes)], i/len(t.passes))
+		t.fillGroup(t.passes[i%len(t.passes)], i/len(t.passes))
 	})
 	for i := range t.level {
 		if v := &t.level[i]; v.open {
-			v.pick()
+			v.keepBest()
 		}
 	}
 }
 
-// fill makes the histograms of one group of columns and searches them for splits.
-func (t *Trainer) fill(p pass, group int) {
+// fillGroup makes the histograms of one group of columns and searches them for splits.
+func (t *Trainer) fillGroup(p pass, group int) {
 	v, w := p.node, p.sibling
-	best := none(v.chosen)
+	best := unsplit(v.chosen)
 	var bestOfSibling split
 	if w != nil {
-		bestOfSibling = none(w.chosen)
+		bestOfSibling = unsplit(w.chosen)
 	}
 	last := min((group+1)*groupColumns, len(v.columns))
 	for k := group * groupColumns; k < last; k += 4 {
@@ -170,7 +171,7 @@ func (t *Trainer) fill(p pass, group int) {
 			c[i] = t.x.Column(int(four[min(i, len(four)-1)]))
 		}
 		var h [4]histogram
-		tally(&h, p.items, c[0], c[1], c[2], c[3])
+		countFour(&h, p.items, c[0], c[1], c[2], c[3])
 		for i, f := range four {
 			if v.kept != nil {
 				if v.at == 0 { // the root: these are changes
@@ -200,12 +201,12 @@ func (t *Trainer) fill(p pass, group int) {
 	}
 }
 
-// tally sets h to the histograms of four columns of one length. The sums grow in a local array: through a pointer, every
-// row would load it once more to see that it is not nil, which costs 15 %. It is not inlined, as registers are scarce in
-// the caller.
+// countFour sets h to the histograms of four columns of one length. The sums grow in a local array: through a pointer,
+// every row would load it once more to see that it is not nil, which costs 15 %. It is not inlined, as registers are
+// scarce in the caller.
 //
 //go:noinline
-func tally(h *[4]histogram, items []item, c0, c1, c2, c3 []uint8) {
+func countFour(h *[4]histogram, items []item, c0, c1, c2, c3 []uint8) {
 	// One length for all spares three of the four bounds checks.
 	c1, c2, c3 = c1[:len(c0)], c2[:len(c0)], c3[:len(c0)]
 	var sums [4]histogram

@@ -9,8 +9,8 @@ import (
 
 // What trees say of all training rows, also of those that were trimmed. An answer is one bit per row.
 
-// saidBy returns the memory for the answers of the q-th tree that is kept.
-func (t *Trainer) saidBy(q int) []uint64 {
+// answersOf returns the memory for the answers of the q-th tree that is kept.
+func (t *Trainer) answersOf(q int) []uint64 {
 	if q == len(t.said) {
 		t.said = append(t.said, make([]uint64, len(t.z)))
 	}

@@ -9,15 +9,15 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Weight trimming (Friedman, Hastie and Tibshirani, 2000; Lin et al., CVPR 2014, Step 2): a tree sees the shortest run of
-// rows, from the heaviest down, that holds more than the share TrimMass of the weight. Of equal weights the first rows
-// are kept.
+// Weight trimming (Friedman, Hastie and Tibshirani, 2000; Lin et al., CVPR 2014, Step 2): a tree sees the shortest run
+// of rows, from the heaviest down, that holds more than the share TrimMass of the weight. Of equal weights the first
+// rows are kept.
 //
 // The weights become integers first, the masses, in all less than 2^31. From then on all sums are exact, so their order
 // is free and any number of threads grows the same tree. A row that is kept is one item: z_i mass_i and i.
 //
-//	weigh    masses of all rows, summed by magnitude                                         O(n)
-//	trim     down the magnitudes to the one where the share is reached; sort only that one   O(n)
+//	updateMasses    masses of all rows, summed by magnitude                                         O(n)
+//	trim            down the magnitudes to the one where the share is reached; sort only that one   O(n)
 
 // totalMass bounds the sum of all masses, and so every sum of signed masses: both fit an int32.
 const totalMass = math.MaxInt32
@@ -55,8 +55,8 @@ func newSift(n int) sift {
 	return sift{blocks: make([][magnitudes]int64, blocks), parts: make([]node, blocks)}
 }
 
-// weigh multiplies the weights of the rows that the last tree got right or wrong and sets the masses.
-func (t *Trainer) weigh(last []uint64, right, wrong float64) {
+// updateMasses multiplies the weights of the rows that the last tree got right or wrong and sets the masses.
+func (t *Trainer) updateMasses(last []uint64, right, wrong float64) {
 	scale := float64(totalMass-1-t.n) / (swell * float64(t.n)) // rounding adds at most 1 to each mass
 	_ = par.Blocks(context.Background(), t.threads, t.n, siftBlock, func(b, lo, hi int) {
 		sums := &t.blocks[b]

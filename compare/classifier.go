@@ -42,9 +42,16 @@ type classifierCodes struct {
 // trainClassifier trains a classifier on a part of the base: its one-hot code, and its hashed code of the longest
 // length.
 func (s *stage) trainClassifier(ctx context.Context, p *Part) (c classifierCodes, err error) {
-	c.answerSeconds = trial.Seconds(func() {
-		c.answer, err = method.Classifier{OneHot: true, Threads: s.o.Threads}.Train(ctx, p.Data)
-	})
+	o := method.Options{Bits: s.o.Bits[len(s.o.Bits)-1], Seed: s.o.Seed, Threads: s.o.Threads}
+	classifier, err := method.New(oneHot, o)
+	if err != nil {
+		return c, err
+	}
+	planes, err := method.New("lsh", o)
+	if err != nil {
+		return c, err
+	}
+	c.answerSeconds = trial.Seconds(func() { c.answer, err = classifier.Train(ctx, p.Data) })
 	if err != nil {
 		return c, err
 	}
@@ -54,8 +61,7 @@ func (s *stage) trainClassifier(ctx context.Context, p *Part) (c classifierCodes
 	}
 	scores := mapped.Maps[0]
 	c.scoresSeconds = c.answerSeconds + trial.Seconds(func() {
-		lsh := method.LSH{Bits: s.o.Bits[len(s.o.Bits)-1], Seed: s.o.Seed, Centre: true}
-		c.scores, err = lsh.Train(ctx, p.With(model.Through(p.X, s.o.Threads, scores)))
+		c.scores, err = planes.Train(ctx, p.With(model.Through(p.X, s.o.Threads, scores)))
 	})
 	if err == nil {
 		c.scores.Encoder = model.Compose(c.scores.Encoder, scores)

@@ -35,9 +35,8 @@ func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Pa
 	if err != nil {
 		return nil, err
 	}
-	if table.X.Rows != d.Rows {
-		return nil, fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?",
-			table.X.Rows, d.Rows)
+	if err := vectors.CheckRows(table.X.Rows, d.Rows); err != nil {
+		return nil, err
 	}
 	if d.Labels != nil {
 		d.Tags, table.Tags = nil, nil

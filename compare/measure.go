@@ -125,9 +125,9 @@ func searchTime(codes trial.Codes) float64 {
 // distance alike. A search with one query at a time takes longer.
 func floatSearchTime(ctx context.Context, queries, base vectors.Matrix) (float64, error) {
 	n := min(16, queries.Rows)
-	q := gemm.Of(n, queries.Cols, queries.Data[:n*queries.Cols])
-	c := gemm.Of(base.Rows, n, make([]float32, base.Rows*n))
+	q := gemm.RowMajor(n, queries.Cols, queries.Data[:n*queries.Cols])
+	c := gemm.RowMajor(base.Rows, n, make([]float32, base.Rows*n))
 	var err error
-	took := trial.Fastest(func() { err = gemm.Mul(ctx, 1, c, gemm.Of(base.Rows, base.Cols, base.Data), q.T()) })
+	took := trial.Fastest(func() { err = gemm.Mul(ctx, 1, c, gemm.RowMajor(base.Rows, base.Cols, base.Data), q.T()) })
 	return took * 1e6 / float64(n), err
 }

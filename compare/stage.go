@@ -79,7 +79,7 @@ func (s *stage) applyPCA(ctx context.Context) error {
 	var pca *model.Affine
 	var err error
 	s.pca.train = trial.Seconds(func() {
-		pca, _, err = method.PCA{Dims: s.o.PCA, Seed: s.o.Seed, Threads: s.o.Threads}.Reduce(ctx, s.data.Base.X)
+		pca, _, err = method.Reduce(ctx, s.data.Base.X, s.o.PCA, s.o.Seed, s.o.Threads)
 	})
 	if err != nil {
 		return fmt.Errorf("principal components: %w", err)

@@ -119,7 +119,7 @@ func (c *checkpoint) save(bit int, f model.Function, stat model.BitStat) error {
 
 // load returns the bits from the given one on, up to the first that is missing or damaged. Damaged ones and those
 // after them are removed and counted: they are learned again. Bits of another run are an error.
-func (c *checkpoint) load(dim, from, to int) (functions []model.Function, stats []model.BitStat, dropped int, err error) {
+func (c *checkpoint) load(dim, from, to int) (done []model.Function, stats []model.BitStat, dropped int, err error) {
 	for bit := from; bit <= to; bit++ {
 		f, stat, err := c.read(bit, dim)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, section.ErrDamaged) || errors.Is(err, section.ErrKind) {
@@ -128,16 +128,16 @@ func (c *checkpoint) load(dim, from, to int) (functions []model.Function, stats 
 		if err != nil {
 			return nil, nil, 0, err
 		}
-		functions, stats = append(functions, f), append(stats, stat)
+		done, stats = append(done, f), append(stats, stat)
 	}
 	bits, _, err := c.files()
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	stale := slices.DeleteFunc(bits, func(name string) bool {
-		return name >= filepath.Base(c.path(from)) && name < filepath.Base(c.path(from+len(functions)))
+		return name >= filepath.Base(c.path(from)) && name < filepath.Base(c.path(from+len(done)))
 	})
-	return functions, stats, len(stale), c.remove(stale)
+	return done, stats, len(stale), c.remove(stale)
 }
 
 // read reads the file of one bit.

@@ -1,5 +1,5 @@
-// Package fasthash learns binary codes with FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing with
-// Decision Trees for High-Dimensional Data, CVPR 2014). This file is its Algorithm 3 (alg:main):
+// Package fasthash learns binary codes with FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing
+// with Decision Trees for High-Dimensional Data, CVPR 2014). This file is its Algorithm 3 (alg:main):
 //
 //	for each bit k = 1..m
 //		Step 1   z_k = the bit that best respects Y, given the bits so far     package inference
@@ -55,7 +55,8 @@ type Options struct {
 	Threads int `json:"-"` // workers; 0 means all cores; never changes the model
 }
 
-// Similarity tells how the affinity is made from the supervision. Sampling is chosen by the user, the rest is filled in.
+// Similarity tells how the affinity is made from the supervision. Sampling is chosen by the user, the rest is filled
+// in.
 type Similarity struct {
 	From             string   `json:"from"` // classes, tags or pairs
 	MinShared        int      `json:"min_shared,omitempty"`
@@ -138,16 +139,16 @@ func (t Options) WithDefaults() (Options, error) {
 
 // Functions learns hash functions for the columns x under the affinity y: Algorithm 3 alone.
 func (t Options) Functions(ctx context.Context, x *vectors.Columns, y affinity.Matrix) ([]model.Function, error) {
-	return t.learn(ctx, x, y, loop{})
-}
-
-// learn runs Algorithm 3. It returns all functions, those of run.done first. When each returns errStop the functions up
-// to that bit are the result.
-func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matrix, run loop) ([]model.Function, error) {
 	t, err := t.WithDefaults()
 	if err != nil {
 		return nil, err
 	}
+	return t.learn(ctx, x, y, loop{})
+}
+
+// learn runs Algorithm 3 with options that are filled in. It returns all functions, those of run.done first. When each
+// returns errStop the functions up to that bit are the result.
+func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matrix, run loop) ([]model.Function, error) {
 	if y.Len() != x.Rows {
 		return nil, fmt.Errorf("%d vectors, but supervision for %d", x.Rows, y.Len())
 	}

@@ -46,6 +46,15 @@ func blobs(t *testing.T, rows, cols int, seed uint64) (*vectors.Columns, []int32
 	return x, class
 }
 
+// learn fills in the defaults and runs Algorithm 3.
+func learn(ctx context.Context, o Options, x *vectors.Columns, y affinity.Matrix, run loop) ([]model.Function, error) {
+	o, err := o.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return o.learn(ctx, x, y, run)
+}
+
 func classes(t *testing.T, class []int32) affinity.Matrix {
 	t.Helper()
 	y, err := affinity.ByClass(class)
@@ -95,7 +104,7 @@ func TestTrainEveryCombination(t *testing.T) {
 								Bits: 4, Seed: 9, Order: order, Learner: learner, Trees: few, Threads: threads,
 								Inference: inference.Options{Method: method, Loss: loss},
 							}
-							f, err := trainer.learn(context.Background(), x, y, loop{each: func(b Bit) error { last = b; return nil }})
+							f, err := learn(context.Background(), trainer, x, y, loop{each: func(b Bit) error { last = b; return nil }})
 							if err != nil || len(f) != 4 || last.Bit != 4 {
 								t.Fatalf("%s %s %s %s %s: %d functions, %v", order, learner, method, loss, name, len(f), err)
 							}
@@ -121,12 +130,12 @@ func TestTrainGoesOnFromAnyBit(t *testing.T) {
 	y := classes(t, class)
 	trainer := Options{Bits: 7, Trees: boost.Options{Rounds: 10}}
 	ctx := context.Background()
-	whole, err := trainer.learn(ctx, x, y, loop{})
+	whole, err := learn(ctx, trainer, x, y, loop{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k := range 7 {
-		rest, err := trainer.learn(ctx, x, y, loop{done: whole[:k]})
+		rest, err := learn(ctx, trainer, x, y, loop{done: whole[:k]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +145,7 @@ func TestTrainGoesOnFromAnyBit(t *testing.T) {
 	}
 	short := trainer
 	short.Bits = 3
-	prefix, err := short.learn(ctx, x, y, loop{})
+	prefix, err := learn(ctx, short, x, y, loop{})
 	if err != nil || !bytes.Equal(canonical(prefix), canonical(whole[:3])) {
 		t.Errorf("three bits are not the first three of seven: %v", err)
 	}
@@ -153,18 +162,18 @@ func TestTrainRefuses(t *testing.T) {
 		"depth":   {Trees: boost.Options{Depth: 9}},
 		"loss":    {Inference: inference.Options{Loss: "soft"}},
 	} {
-		if _, err := trainer.learn(ctx, x, y, loop{}); err == nil {
+		if _, err := learn(ctx, trainer, x, y, loop{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := (Options{}).learn(ctx, x, classes(t, class[:40]), loop{}); err == nil {
+	if _, err := learn(ctx, Options{}, x, classes(t, class[:40]), loop{}); err == nil {
 		t.Error("supervision for fewer rows was taken")
 	}
 	stop := errors.New("full")
-	if _, err := (Options{}).learn(ctx, x, y, loop{each: func(Bit) error { return stop }}); !errors.Is(err, stop) {
+	if _, err := learn(ctx, Options{}, x, y, loop{each: func(Bit) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("the error of Each is lost: %v", err)
 	}
-	f, err := (Options{}).learn(ctx, x, y, loop{each: func(Bit) error { return errStop }})
+	f, err := learn(ctx, Options{}, x, y, loop{each: func(Bit) error { return errStop }})
 	if err != nil || len(f) != 1 {
 		t.Errorf("errStop: %d functions, %v", len(f), err)
 	}
@@ -175,7 +184,7 @@ func TestTrainIsCancelledWithinASecond(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	_, err := (Options{Bits: 4096}).learn(ctx, x, classes(t, class), loop{})
+	_, err := learn(ctx, Options{Bits: 4096}, x, classes(t, class), loop{})
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 1200*time.Millisecond {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}

@@ -55,26 +55,27 @@ var ErrCheckpoint = errors.New("an unfinished training is in the way")
 // defaultValidation is the share of rows that patience holds out.
 const defaultValidation = 0.1
 
-// Train learns a model from the data. When ctx ends, the checkpoint holds every finished bit, and a later run can resume.
+// Train learns a model from the data. When ctx ends, the checkpoint holds every finished bit, and a later run can
+// resume.
 func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
 	t := &training{Method: m, began: time.Now()}
 	if err := t.prepare(ctx, d); err != nil {
 		return nil, err
 	}
-	done, stats, err := t.start(ctx)
+	done, stats, err := t.doneBits(ctx)
 	if err != nil {
 		return nil, err
 	}
 	functions := done
 	if t.stalled() {
 		t.stop() // the run that made the checkpoint had come to this end
-	} else if functions, err = t.learn(ctx, t.x, t.y, loop{done: done, each: t.each(ctx, &stats)}); err != nil {
+	} else if functions, err = t.learn(ctx, t.x, t.y, loop{done: done, each: t.afterBit(ctx, &stats)}); err != nil {
 		return nil, err
 	}
 	if t.stalled() {
 		functions, stats = functions[:t.watch.best], stats[:t.watch.best]
 	}
-	info := model.Info{Method: m.name(), Version: model.Version, Bits: stats, Runs: t.runs(len(functions))}
+	info := model.Info{Method: m.methodName(), Version: model.Version, Bits: stats, Runs: t.runs(len(functions))}
 	if d.Labels != nil {
 		info.Classes = d.Labels.Names
 	}
@@ -93,8 +94,8 @@ func (m Method) Finish() error {
 	return removeCheckpoint(m.Checkpoint)
 }
 
-// name is what the model calls its method: with its own order and learners, FastHash is Two-Step Hashing.
-func (m Method) name() string {
+// methodName is what the model calls its method: with its own order and learners, FastHash is Two-Step Hashing.
+func (m Method) methodName() string {
 	switch {
 	case m.Order != TSH:
 		return "fasthash"
@@ -212,14 +213,15 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 		return vectors.Quantizer{}, fmt.Errorf("a model of kind %s cannot be grown", t.Grow.Encoder.Kind())
 	}
 	if old.Dim() != d.Dim() {
-		return vectors.Quantizer{}, fmt.Errorf("the model to grow takes vectors of %d dimensions, the data have %d", old.Dim(), d.Dim())
+		return vectors.Quantizer{}, fmt.Errorf("the model to grow takes vectors of %d dimensions, the data have %d",
+			old.Dim(), d.Dim())
 	}
 	return old.Quantizer, nil
 }
 
-// start collects the bits that are learned already, those of the model to grow and those of the checkpoint.
-func (t *training) start(ctx context.Context) (done []model.Function, stats []model.BitStat, err error) {
-	if done, stats, err = t.grown(); err != nil {
+// doneBits collects the bits that are learned already, those of the model to grow and those of the checkpoint.
+func (t *training) doneBits(ctx context.Context) (done []model.Function, stats []model.BitStat, err error) {
+	if done, stats, err = t.grownBits(); err != nil {
 		return nil, nil, err
 	}
 	if t.Checkpoint != "" {
@@ -239,8 +241,8 @@ func (t *training) start(ctx context.Context) (done []model.Function, stats []mo
 	return done, stats, err
 }
 
-// each is what happens after every bit: it is validated, kept and reported, and may be the last.
-func (t *training) each(ctx context.Context, stats *[]model.BitStat) func(Bit) error {
+// afterBit is what happens after every bit: it is validated, kept and reported, and may be the last.
+func (t *training) afterBit(ctx context.Context, stats *[]model.BitStat) func(Bit) error {
 	return func(bit Bit) (err error) {
 		if t.watch != nil {
 			if bit.Stat.Validation, err = t.watch.add(ctx, bit); err != nil {
@@ -280,8 +282,8 @@ func (t *training) stop() error {
 	return errStop
 }
 
-// grown returns the bits of the model to grow.
-func (t *training) grown() ([]model.Function, []model.BitStat, error) {
+// grownBits returns the bits of the model to grow.
+func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
 	if t.Grow == nil {
 		return nil, nil, nil
 	}

@@ -147,7 +147,7 @@ func (c *Codebook) checkOptions() error {
 
 // prepare lays the words out for the product.
 func (c *Codebook) prepare() {
-	c.right = gemm.PackRight(gemm.Of(c.Words(), c.patchDim(), c.Filters).T())
+	c.right = gemm.PackRight(gemm.RowMajor(c.Words(), c.patchDim(), c.Filters).T())
 	c.up, c.down = make([][16]float32, c.right.Panels()), make([][16]float32, c.right.Panels())
 	for i, b := range c.Bias {
 		c.up[i/16][i%16], c.down[i/16][i%16] = b-c.Threshold, b+c.Threshold

@@ -16,6 +16,8 @@
 
 package feature
 
+import "hashgrove/internal/portable"
+
 // fft is the plan of a transform: what to compute depends on n and the wanted outputs only.
 type fft struct {
 	n      int
@@ -91,7 +93,7 @@ func (s *stage) plan(n int, outputs []int) {
 		o = (o%n + n) % n
 		s.start = append(s.start, int32(o-o%size+o%s.m)) // before the last stage there are several blocks
 		for r := 1; r < s.p; r++ {
-			re, im := cis(r*(o%size), size)
+			re, im := portable.Cis(r*(o%size), size)
 			s.w = append(s.w, float32(re), float32(im))
 		}
 	}
@@ -135,7 +137,7 @@ func turns(k, n int) *[6]vector {
 	}
 	w := new([6]vector)
 	for r := 1; r < 4; r++ {
-		re, im := cis(r*k, n)
+		re, im := portable.Cis(r*k, n)
 		for l := range lanes {
 			w[2*r-2][l], w[2*r-1][l] = float32(re), float32(im)
 		}

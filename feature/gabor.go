@@ -1,6 +1,10 @@
 package feature
 
-import "math"
+import (
+	"math"
+
+	"hashgrove/internal/portable"
+)
 
 // negligible is what of G counts as zero: below it a float32 sum does not notice.
 const negligible = 1e-8
@@ -93,13 +97,13 @@ func transfer(fx, fy float64, n, i, j, orientations int) float64 {
 	for range i {
 		scale /= 1.85
 	}
-	t := atan2(fy, fx) + math.Pi*float64(j)/float64(orientations)
+	t := portable.Atan2(fy, fx) + math.Pi*float64(j)/float64(orientations)
 	if t > math.Pi {
 		t -= 2 * math.Pi
 	}
 	radial := math.Sqrt(fx*fx+fy*fy)/float64(n)/scale - 1
 	spread := 16 * float64(orientations*orientations) / (32 * 32)
-	return exp(-float64(3.5*radial*radial) - float64(2*math.Pi*spread*t*t))
+	return portable.Exp(-float64(3.5*radial*radial) - float64(2*math.Pi*spread*t*t))
 }
 
 func (g *gabor) scratch() *gistScratch {

@@ -27,6 +27,7 @@ import (
 	"sync"
 
 	"hashgrove/internal/par"
+	"hashgrove/internal/portable"
 	"hashgrove/picture"
 	"hashgrove/vectors"
 )
@@ -193,7 +194,7 @@ func logarithms(dst []vector, lane int, p picture.Picture) {
 	}
 	var table [3*255 + 1]float32 // all zero for a picture of one colour
 	for v := 1; v <= most-least; v++ {
-		table[v] = float32(ln(1 + 255*float64(v)/float64(most-least)))
+		table[v] = float32(portable.Ln(1 + 255*float64(v)/float64(most-least)))
 	}
 	for i := range dst {
 		dst[i][lane] = table[grey(i)-least]

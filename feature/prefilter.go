@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"hashgrove/internal/gemm"
+	"hashgrove/internal/portable"
 )
 
 // The prefilter of GIST evens out brightness and contrast (Torralba's LMgist): with I the logarithm of the picture,
@@ -34,8 +35,8 @@ func newPrefilter(size int) *prefilter {
 	for d := range response {
 		sum := 0.0
 		for k := -n / 2; k < n/2; k++ {
-			cos, _ := cis(k*d, n)
-			gain := exp(-float64(k*k) * math.Ln2 / (cutoff * cutoff))
+			cos, _ := portable.Cis(k*d, n)
+			gain := portable.Exp(-float64(k*k) * math.Ln2 / (cutoff * cutoff))
 			sum += float64(gain * cos)
 		}
 		response[d] = float32(sum / float64(n))

@@ -36,7 +36,7 @@ func Blocks(y affinity.Matrix, seed uint64) [][]int32 {
 	case *affinity.Pairs:
 		return pairBlocks(y, seed)
 	}
-	pairs, err := affinity.Defined(y)
+	pairs, err := affinity.ListPairs(y)
 	if err != nil { // no pair is defined: everybody fits with everybody
 		all := make([]int32, y.Len())
 		for i := range all {

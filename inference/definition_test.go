@@ -86,8 +86,8 @@ func energy(w [][]int64, z []int8) int64 {
 	return sum
 }
 
-// smallestByTrying tries every labelling of a block. It returns the least energy, and of the best labellings what all have
-// at +1.
+// smallestByTrying tries every labelling of a block. It returns the least energy, and of the best labellings what all
+// have at +1.
 func smallestByTrying(w [][]int64, z []int8, block []int32) (int64, []int8) {
 	best, side := int64(math.MaxInt64), 0
 	try := slices.Clone(z)
@@ -162,7 +162,7 @@ func grid(t *testing.T, n, turns int, method Method, f func(t *testing.T, r *ran
 							r := rand.New(rand.NewPCG(uint64(turn), 7))
 							y := kinds(t, r, n)[kind]
 							f(t, r, y, Options{Method: method, Loss: loss, Length: length,
-								SimilarWeight: factor[0], DissimilarWeight: factor[1], Threads: 1 + turn%2, NoMerge: turn%3 == 2})
+								SimilarWeight: factor[0], DissimilarWeight: factor[1], Threads: 1 + turn%2, noMerge: turn%3 == 2})
 						}
 					})
 				}

@@ -24,13 +24,13 @@ import (
 // field keeps the fields of all groups while signs change.
 type field interface {
 	// start is called when all signs are +1.
-	start(ctx context.Context) error
+	reset(ctx context.Context) error
 	// at is the field of a group of one row, without its own term.
-	at(g int32) int64
-	// outside writes the fields from outside a block of the given groups; own holds the sums over the block.
-	outside(groups []int32, own *sums[int64], u []int64)
-	// moved is called when the signs of these groups, ascending, have been turned.
-	moved(groups []int32)
+	value(g int32) int64
+	// outsideFields writes the fields from outside a block of the given groups; own holds the sums over the block.
+	outsideFields(groups []int32, own *sums[int64], u []int64)
+	// noteFlips is called when the signs of these groups, ascending, have been turned.
+	noteFlips(groups []int32)
 }
 
 // linearField is the field of KSH and BRE.
@@ -47,7 +47,7 @@ type linearField struct {
 	part    sums[int64]
 }
 
-func (f *linearField) start(ctx context.Context) error {
+func (f *linearField) reset(ctx context.Context) error {
 	q := f.q
 	f.all.reset(q.p)
 	for g, m := range q.size {
@@ -68,7 +68,7 @@ func (f *linearField) start(ctx context.Context) error {
 	return nil
 }
 
-func (f *linearField) at(g int32) int64 {
+func (f *linearField) value(g int32) int64 {
 	q, w := f.q, &f.q.w
 	f.product.load(&f.all, q.p, w.far, 1)
 	v := w.far*w.farShift*f.all.s + f.product.dot(q.bits(g)) + (w.near*w.nearShift-w.far*w.farShift)*f.t[q.owner[g]]
@@ -78,7 +78,7 @@ func (f *linearField) at(g int32) int64 {
 	return v + w.near*int64(q.z[g])
 }
 
-func (f *linearField) outside(groups []int32, own *sums[int64], u []int64) {
+func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64) {
 	q, w := f.q, &f.q.w
 	// c.(far V - far V_B), and for tags also -(near - far) V_B: in all far V - factor V_B.
 	factor, shift := w.far, int64(0)
@@ -106,7 +106,7 @@ func (f *linearField) outside(groups []int32, own *sums[int64], u []int64) {
 	}
 }
 
-func (f *linearField) moved(groups []int32) {
+func (f *linearField) noteFlips(groups []int32) {
 	q := f.q
 	for i := 0; i < len(groups); {
 		unit, change := q.owner[groups[i]], int64(0)
@@ -191,8 +191,8 @@ func nearDots[T number](ctx context.Context, q *grouped, x, dots []T) error {
 	})
 }
 
-// rowDots keeps for every row the sum of c_i.c_j over the rows j similar to it, itself included: Q when all signs are +1.
-// A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than distances.
+// rowDots keeps for every row the sum of c_i.c_j over the rows j similar to it, itself included: Q when all signs are
+// +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than distances.
 type rowDots struct {
 	bits int     // that are in
 	sum  []int64 // by place

@@ -6,8 +6,8 @@ package inference
 //
 //	sum over i of u_i z_i + sum over i < j of v_ij z_i z_j       over z in {-1, +1}^|B|.
 //
-// No pair in a block is dissimilar, so v_ij <= 0 (Proposition 1, pro:p1), the function is submodular, and its minimum is
-// a cut. Of several minima the one with the fewest +1 is taken, so that equal rows get equal signs.
+// No pair in a block is dissimilar, so v_ij <= 0 (Proposition 1, pro:p1), the function is submodular, and its minimum
+// is a cut. Of several minima the one with the fewest +1 is taken, so that equal rows get equal signs.
 //
 //	sweep                     twice by default
 //		shuffle the blocks
@@ -17,8 +17,8 @@ package inference
 //			maxflow           decides the rest
 //
 // Rise: from all -1, every variable rises whose rise lowers the energy, until none does. Returns diminish, so what
-// rises is +1 in every minimum. Fall: from all +1, every variable falls whose fall does not raise the energy; what falls
-// is -1 in the smallest minimum. The energy of a block, and so of the bit, never rises.
+// rises is +1 in every minimum. Fall: from all +1, every variable falls whose fall does not raise the energy; what
+// falls is -1 in the smallest minimum. The energy of a block, and so of the bit, never rises.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ import (
 )
 
 func graphCut(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error {
-	if err := p.start(ctx); err != nil {
+	if err := p.reset(ctx); err != nil {
 		return err
 	}
 	changes := 0
@@ -84,7 +84,7 @@ func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
 		}
 	}
 	c.u = append(c.u[:0], make([]int64, len(c.groups))...)
-	q.f.outside(c.groups, &c.own, c.u)
+	q.f.outsideFields(c.groups, &c.own, c.u)
 	if err := q.minimise(ctx); err != nil {
 		return false, err
 	}
@@ -96,7 +96,7 @@ func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
 		}
 	}
 	if len(c.moved) > 0 {
-		q.f.moved(c.moved)
+		q.f.noteFlips(c.moved)
 	}
 	return len(c.moved) > 0, nil
 }
@@ -110,15 +110,15 @@ func (q *grouped) minimise(ctx context.Context) error {
 		c.open = append(c.open, int32(i))
 	}
 	c.set.reset(q.p)
-	c.turn(q, -1)
-	c.pass(q, +1)
-	c.turn(q, +2)
-	c.pass(q, -1)
+	c.changeSums(q, -1)
+	c.decide(q, +1)
+	c.changeSums(q, +2)
+	c.decide(q, -1)
 	if len(c.open) == 0 {
 		return nil
 	}
 	// The rest, under the field of what is decided: a cut in which the sink side is +1.
-	c.turn(q, -1)
+	c.changeSums(q, -1)
 	n := len(c.open)
 	c.code, c.mass, c.excess = c.code[:0], c.mass[:0], c.excess[:0]
 	c.sink = append(c.sink[:0], make([]bool, n)...)
@@ -129,7 +129,8 @@ func (q *grouped) minimise(ctx context.Context) error {
 		c.mass = append(c.mass, q.size[g])
 		c.excess = append(c.excess, q.size[g]*(c.u[i]+q.w.near*q.w.nearShift*c.set.s+c.product.dot(q.bits(g))))
 	}
-	if err := c.flow.Cut(ctx, c.code, q.words, c.mass, q.w.near, c.excess, c.sink); err != nil {
+	graph := maxflow.Coded{Code: c.code, Words: q.words, Mass: c.mass, Scale: q.w.near}
+	if err := c.flow.Cut(ctx, graph, c.excess, c.sink); err != nil {
 		return err
 	}
 	for k, i := range c.open {
@@ -141,16 +142,17 @@ func (q *grouped) minimise(ctx context.Context) error {
 	return nil
 }
 
-// turn changes the sign of all undecided groups in the sums.
-func (c *cutter) turn(q *grouped, by int64) {
+// changeSums changes the sign of all undecided groups in the sums.
+func (c *cutter) changeSums(q *grouped, by int64) {
 	for _, i := range c.open {
 		g := c.groups[i]
 		c.set.add(q.bits(g), by*q.size[g])
 	}
 }
 
-// pass decides what goes to the given sign, while all undecided groups have the opposite one: +1 is the rise, -1 the fall.
-func (c *cutter) pass(q *grouped, sign int64) {
+// decide decides what goes to the given sign, while all undecided groups have the opposite one: +1 is the rise, -1 the
+// fall.
+func (c *cutter) decide(q *grouped, sign int64) {
 	w := &q.w
 	for moved := true; moved && len(c.open) > 0; {
 		moved = false

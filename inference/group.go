@@ -2,11 +2,11 @@ package inference
 
 // Groups: rows that no loss can tell apart are one variable.
 //
-// A unit is a set of rows that are alike in Y and similar to each other: a class, or the rows with the same tags. Rows of a
-// unit with the same bits so far have the same pair weights, to all others and among themselves. The function that a
-// block minimises is submodular and so has one smallest minimiser; swapping two such rows leaves the function as it is,
-// hence also this minimiser: it gives them the same sign. A group is a unit's rows with one code; its mass is
-// their number. Merging is exact.
+// A unit is a set of rows that are alike in Y and similar to each other: a class, or the rows with the same tags. Rows
+// of a unit with the same bits so far have the same pair weights, to all others and among themselves. The function that
+// a block minimises is submodular and so has one smallest minimiser; swapping two such rows leaves the function as it
+// is, hence also this minimiser: it gives them the same sign. A group is a unit's rows with one code; its mass is their
+// number. Merging is exact.
 //
 // Rows stand in the order of their units and groups in the order of theirs, so a unit has a run of both. A new
 // bit splits groups, in O(n).
@@ -56,7 +56,8 @@ type grouped struct {
 }
 
 func newGrouped(y units, tags *affinity.Tags, o Options, seed uint64) *grouped {
-	q := &grouped{threads: o.Threads, merge: !o.NoMerge && o.Method != ICM, near: newNeighbours(tags, o.Threads, maxStored)}
+	q := &grouped{threads: o.Threads, merge: !o.noMerge && o.Method != ICM,
+		near: newNeighbours(tags, o.Threads, maxStored)}
 	n := y.Len()
 	q.order = make([]int32, 0, n)
 	q.from = make([]int32, y.Units()+1)
@@ -95,7 +96,7 @@ func newGrouped(y units, tags *affinity.Tags, o Options, seed uint64) *grouped {
 	}
 	q.pairs[0] = (q.pairs[0] - int64(n)) / 2
 	q.pairs[1] = int64(n)*int64(n-1)/2 - q.pairs[0]
-	if o.Loss.linear() {
+	if o.Loss.isLinear() {
 		q.f = &linearField{q: q, apart: tags != nil || o.Method == ICM}
 		q.gram = newGram(q, tags == nil)
 	} else {
@@ -108,30 +109,30 @@ func (q *grouped) mass() []int64 { return q.size }
 func (q *grouped) signs() []int8 { return q.z }
 func (q *grouped) blocks() int   { return len(q.sets) }
 
-func (q *grouped) begin(w weights) { q.w = w }
+func (q *grouped) setWeights(w weights) { q.w = w }
 
-func (q *grouped) start(ctx context.Context) error {
+func (q *grouped) reset(ctx context.Context) error {
 	q.z = append(q.z[:0], make([]int8, len(q.size))...)
 	for g := range q.z {
 		q.z[g] = 1
 	}
-	return q.f.start(ctx)
+	return q.f.reset(ctx)
 }
 
-func (q *grouped) field(v int) int64 { return q.f.at(int32(v)) }
+func (q *grouped) field(v int) int64 { return q.f.value(int32(v)) }
 
 func (q *grouped) flip(v int) {
 	q.z[v] = -q.z[v]
-	q.f.moved([]int32{int32(v)})
+	q.f.noteFlips([]int32{int32(v)})
 }
 
-func (q *grouped) rows(z []int8) {
+func (q *grouped) rowSigns(z []int8) {
 	for i, g := range q.group {
 		z[q.order[i]] = q.z[g]
 	}
 }
 
-func (q *grouped) spread(y, rows []float64) {
+func (q *grouped) rowValues(y, rows []float64) {
 	for i, g := range q.group {
 		rows[q.order[i]] = y[g]
 	}
@@ -191,8 +192,9 @@ func (q *grouped) push(h []int8) {
 	q.p++
 }
 
-// each runs f over runs of groups on several cores, or at once when the work is small. work is in steps of about a nanosecond.
-func (q *grouped) each(ctx context.Context, work int, f func(lo, hi int)) error {
+// eachRun runs f over runs of groups on several cores, or at once when the work is small. work is in steps of about a
+// nanosecond.
+func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) error {
 	const size = 512
 	threads := q.threads
 	if work < 1<<17 {

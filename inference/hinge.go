@@ -1,8 +1,8 @@
 package inference
 
 // Fields of the hinge, for classes and tags. Its dissimilar weights are not linear in the distance, so there are no
-// sums to use: the fields of all groups are kept, and a flip costs one popcount and one look-up for each group. All groups
-// count as dissimilar first, those of the own unit as similar; then those of other similar units are put right.
+// sums to use: the fields of all groups are kept, and a flip costs one popcount and one look-up for each group. All
+// groups count as dissimilar first, those of the own unit as similar; then those of other similar units are put right.
 //
 // Cost of a bit: G² popcounts for G groups, and G for each flip.
 
@@ -21,15 +21,15 @@ type tableField struct {
 	x       []int64
 }
 
-func (f *tableField) start(ctx context.Context) error {
+func (f *tableField) reset(ctx context.Context) error {
 	q := f.q
 	f.f = append(f.f[:0], make([]int64, len(q.size))...)
-	return tableProduct(ctx, q, q.w, q.all(), q.size, f.f)
+	return tableProduct(ctx, q, q.w, q.allGroups(), q.size, f.f)
 }
 
-func (f *tableField) at(g int32) int64 { return f.f[g] + f.q.w.near*int64(f.q.z[g]) }
+func (f *tableField) value(g int32) int64 { return f.f[g] + f.q.w.near*int64(f.q.z[g]) }
 
-func (f *tableField) outside(groups []int32, own *sums[int64], u []int64) {
+func (f *tableField) outsideFields(groups []int32, own *sums[int64], u []int64) {
 	q, w := f.q, &f.q.w
 	f.product.load(own, q.p, w.near, len(groups))
 	for i, g := range groups {
@@ -37,7 +37,7 @@ func (f *tableField) outside(groups []int32, own *sums[int64], u []int64) {
 	}
 }
 
-func (f *tableField) moved(groups []int32) {
+func (f *tableField) noteFlips(groups []int32) {
 	q := f.q
 	f.x = f.x[:0]
 	for _, g := range groups {
@@ -46,7 +46,8 @@ func (f *tableField) moved(groups []int32) {
 	_ = tableProduct(context.Background(), q, q.w, groups, f.x, f.f)
 }
 
-// tableProduct adds to the fields y of all groups what the given groups, ascending, bring: w x, with x by place in the list.
+// tableProduct adds to the fields y of all groups what the given groups, ascending, bring: w x, with x by place in the
+// list.
 func tableProduct[T number](ctx context.Context, q *grouped, w weights, groups []int32, x, y []T) error {
 	sim, dis := make([]T, len(w.sim)), make([]T, len(w.dis))
 	for d := range sim {
@@ -57,7 +58,7 @@ func tableProduct[T number](ctx context.Context, q *grouped, w weights, groups [
 		code = append(code, q.bits(g)...)
 	}
 	// All groups as dissimilar, but those of the own unit as similar.
-	err := q.each(ctx, len(q.size)*len(groups)*max(q.words, 1), func(lo, hi int) {
+	err := q.eachRun(ctx, len(q.size)*len(groups)*max(q.words, 1), func(lo, hi int) {
 		for g := lo; g < hi; g++ {
 			own := q.bits(int32(g))
 			unit := q.owner[g]

@@ -9,7 +9,7 @@ import (
 )
 
 func icm(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error {
-	if err := p.start(ctx); err != nil {
+	if err := p.reset(ctx); err != nil {
 		return err
 	}
 	z := p.signs()

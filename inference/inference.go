@@ -59,12 +59,13 @@ type Options struct {
 	// Length is the loss length of every bit, as in TSH. 0 means that bit k has the loss length k.
 	Length int `json:"length,omitempty"`
 
-	Threads int  `json:"-"` // 0 means all cores
-	NoMerge bool `json:"-"` // every row its own variable: the same result, slower
+	Threads int `json:"-"` // 0 means all cores
+
+	noMerge bool // every row its own variable: the same result, slower; for tests
 }
 
-// Balanced returns the options with weights that make the similar and the dissimilar pairs of y count alike: whole numbers up to 1000.
-// The released code draws as many of either instead.
+// Balanced returns the options with weights that make the similar and the dissimilar pairs of y count alike: whole
+// numbers up to 1000. The released code draws as many of either instead.
 func (o Options) Balanced(y affinity.Matrix) Options {
 	similar, dissimilar := y.Counts()
 	o.SimilarWeight, o.DissimilarWeight = 1, 1
@@ -76,7 +77,7 @@ func (o Options) Balanced(y affinity.Matrix) Options {
 	return o
 }
 
-// WithDefaults fills in the defaults and refuses what cannot be.
+// WithDefaults fills in the defaults and validates the options.
 func (o Options) WithDefaults() (Options, error) {
 	o.Method = cmp.Or(o.Method, BlockGC)
 	o.Loss = cmp.Or(o.Loss, KSH)
@@ -96,7 +97,7 @@ func (o Options) WithDefaults() (Options, error) {
 	return o, nil
 }
 
-// check refuses sizes that cannot be.
+// check validates the number of rows and bits.
 func (o Options) check(n, codeBits int) error {
 	switch {
 	case n < 2:
@@ -117,7 +118,8 @@ func (o Options) check(n, codeBits int) error {
 		limit /= uint64(f)
 	}
 	if limit == 0 {
-		return fmt.Errorf("the losses of %d rows with %d bits and pair weights %d and %d pass 2^62; use smaller weights or fewer rows",
+		return fmt.Errorf("the losses of %d rows with %d bits and pair weights %d and %d pass 2^62; use smaller weights or "+
+			"fewer rows",
 			n, codeBits, o.SimilarWeight, o.DissimilarWeight)
 	}
 	return nil
@@ -134,19 +136,19 @@ type Inference struct {
 	done int // bits pushed
 }
 
-// problem is the minimisation of one bit over a set of variables: groups of rows, or rows. Each has a mass, the number of
-// its rows, and a sign.
+// problem is the minimisation of one bit over a set of variables: groups of rows, or rows. Each has a mass, the number
+// of its rows, and a sign.
 type problem interface {
 	// mass lends the number of rows of every variable, signs their z.
 	mass() []int64
 	signs() []int8
-	// rows writes the sign of every row, spread the value of every row.
-	rows(z []int8)
-	spread(y, rows []float64)
+	// rowSigns writes the sign of every row, rowValues the value that its variable has in y.
+	rowSigns(z []int8)
+	rowValues(y, rows []float64)
 
-	// begin sets the pair weights. start makes all signs +1 and the fields right.
-	begin(w weights)
-	start(ctx context.Context) error
+	// setWeights sets the pair weights. reset makes all signs +1 and the fields right.
+	setWeights(w weights)
+	reset(ctx context.Context) error
 	// field is the sum of w z over all rows but one of variable v, as that one sees them. flip turns the sign of v.
 	field(v int) int64
 	flip(v int)
@@ -184,7 +186,7 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 	default:
 		pairs, ok := y.(*affinity.Pairs)
 		if !ok {
-			if pairs, err = affinity.Defined(y); err != nil {
+			if pairs, err = affinity.ListPairs(y); err != nil {
 				return nil, err
 			}
 		}
@@ -192,9 +194,6 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 	}
 	return p, nil
 }
-
-// Bits is the number of bits pushed so far.
-func (p *Inference) Bits() int { return p.done }
 
 // length is the loss length of bit k.
 func (p *Inference) length(k int) int {
@@ -217,7 +216,7 @@ func (p *Inference) Infer(ctx context.Context) ([]int8, error) {
 		return nil, fmt.Errorf("all %d bits have been inferred", p.bits)
 	}
 	rng := rand.New(rand.NewPCG(p.seed, stream|uint64(k)))
-	p.p.begin(p.weights(1))
+	p.p.setWeights(p.weights(1))
 	var err error
 	switch p.opt.Method {
 	case BlockGC:
@@ -230,7 +229,7 @@ func (p *Inference) Infer(ctx context.Context) ([]int8, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bit %d: %w", k, err)
 	}
-	p.p.rows(p.z)
+	p.p.rowSigns(p.z)
 	return p.z, nil
 }
 
@@ -276,7 +275,7 @@ func (p *Inference) RowWeights(ctx context.Context, dst []float64) error {
 	if err := p.p.totals(ctx, p.weights(-1), y); err != nil {
 		return err
 	}
-	p.p.spread(y, dst)
+	p.p.rowValues(y, dst)
 	sum := 0.0
 	for _, v := range dst {
 		sum += v

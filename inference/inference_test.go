@@ -37,8 +37,8 @@ func TestBlocksAreSolvedAsIfByTrying(t *testing.T) {
 	grid(t, 11, 8, BlockGC, func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options) {
 		inf, s := pushSome(t, r, y, o, []int{0, 1, 3, 9, 66}[r.IntN(5)])
 		w, p := s.matrix(), inf.p
-		p.begin(inf.weights(1))
-		if err := p.start(ctx); err != nil {
+		p.setWeights(inf.weights(1))
+		if err := p.reset(ctx); err != nil {
 			t.Fatal(err)
 		}
 		blocks := rowBlocks(p)
@@ -50,7 +50,7 @@ func TestBlocksAreSolvedAsIfByTrying(t *testing.T) {
 				}
 			}
 			b := r.IntN(p.blocks())
-			p.rows(z)
+			p.rowSigns(z)
 			_, want := smallestByTrying(w, z, blocks[b])
 			moved, err := p.solve(ctx, b)
 			if err != nil {
@@ -59,7 +59,7 @@ func TestBlocksAreSolvedAsIfByTrying(t *testing.T) {
 			if moved == slices.Equal(z, want) {
 				t.Errorf("block %v: moved is %v", blocks[b], moved)
 			}
-			p.rows(z)
+			p.rowSigns(z)
 			if !slices.Equal(z, want) {
 				t.Fatalf("block %v: got %v with energy %d, want %v with %d", blocks[b], z, energy(w, z), want, energy(w, want))
 			}
@@ -83,8 +83,8 @@ func TestFieldsAreSumsOverPairs(t *testing.T) {
 	grid(t, 14, 4, ICM, func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options) {
 		inf, s := pushSome(t, r, y, o, []int{0, 1, 7, 65}[r.IntN(4)])
 		w, p := s.matrix(), inf.p
-		p.begin(inf.weights(1))
-		if err := p.start(ctx); err != nil {
+		p.setWeights(inf.weights(1))
+		if err := p.reset(ctx); err != nil {
 			t.Fatal(err)
 		}
 		z := make([]int8, y.Len())
@@ -97,7 +97,7 @@ func TestFieldsAreSumsOverPairs(t *testing.T) {
 		}
 		for range 20 {
 			p.flip(r.IntN(len(row)))
-			p.rows(z)
+			p.rowSigns(z)
 			for v, i := range row {
 				want := int64(0)
 				for j := range z {
@@ -123,8 +123,8 @@ func TestProductsAndRowWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, got, weights := make([]float64, y.Len()), make([]float64, y.Len()), make([]float64, y.Len())
-		p.spread(x, rows)
-		p.spread(prod, got)
+		p.rowValues(x, rows)
+		p.rowValues(prod, got)
 		if err := inf.RowWeights(ctx, weights); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestICMFollowsItsDefinition(t *testing.T) {
 		for i := range want {
 			want[i] = 1
 		}
-		rng := rand.New(rand.NewPCG(inf.seed, stream|uint64(inf.Bits()+1)))
+		rng := rand.New(rand.NewPCG(inf.seed, stream|uint64(inf.done+1)))
 		for range 2 {
 			for _, v := range rng.Perm(len(want)) {
 				i := int32(v)
@@ -208,12 +208,12 @@ func TestEnergyNeverRises(t *testing.T) {
 	grid(t, 40, 1, BlockGC, func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options) {
 		inf, s := pushSome(t, r, y, o, 5)
 		w, p := s.matrix(), inf.p
-		p.begin(inf.weights(1))
-		if err := p.start(ctx); err != nil {
+		p.setWeights(inf.weights(1))
+		if err := p.reset(ctx); err != nil {
 			t.Fatal(err)
 		}
 		z := make([]int8, y.Len())
-		p.rows(z)
+		p.rowSigns(z)
 		before := energy(w, z)
 		for range 3 {
 			for b := range p.blocks() {
@@ -221,7 +221,7 @@ func TestEnergyNeverRises(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.rows(z)
+				p.rowSigns(z)
 				after := energy(w, z)
 				if after > before || !moved && after != before {
 					t.Fatalf("block %d: energy from %d to %d, moved %v", b, before, after, moved)
@@ -277,7 +277,7 @@ func TestResultIsTheSameForAnyThreadsAndMerging(t *testing.T) {
 				if !slices.Equal(want, two) || !slices.Equal(want, seven) {
 					t.Errorf("%s %s %s: the result depends on threads", kind, loss, method)
 				}
-				o.NoMerge = true
+				o.noMerge = true
 				if got, _ := train(t, y, bits, o, 0.1); method == BlockGC && !slices.Equal(want, got) {
 					t.Errorf("%s %s: the result depends on merging", kind, loss)
 				}
@@ -323,13 +323,13 @@ func TestResumedRunGivesTheSameBit(t *testing.T) {
 	if got, err := again.Infer(ctx); err != nil || !slices.Equal(got, z[250:]) {
 		t.Errorf("bit 6 differs after resuming; error %v", err)
 	}
-	if again.Bits() != 5 {
-		t.Errorf("%d bits", again.Bits())
+	if again.done != 5 {
+		t.Errorf("%d bits", again.done)
 	}
 }
 
-// Labels like those of CIFAR-10. The paper reports 0.4158 for 50,000 rows with 100 similar and 100 dissimilar rows each,
-// 15 and 15 of 1,000 rows leave about as many pairs of both kinds.
+// Labels like those of CIFAR-10. The paper reports 0.4158 for 50,000 rows with 100 similar and 100 dissimilar rows
+// each, 15 and 15 of 1,000 rows leave about as many pairs of both kinds.
 func TestObjectiveOfTenClasses(t *testing.T) {
 	class := make([]int32, 1000)
 	for i := range class {
@@ -477,7 +477,7 @@ func TestSmallestEigenvector(t *testing.T) {
 				a[j][i] = a[i][j]
 			}
 		}
-		x, low, err := smallest(n, r, func(x, y []float64) error {
+		x, low, err := smallestEigenvector(n, r, func(x, y []float64) error {
 			for i := range y {
 				y[i] = dot(a[i], x)
 			}

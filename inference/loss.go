@@ -31,11 +31,11 @@ const (
 	Hinge Loss = "hinge"
 )
 
-// linear reports whether the dissimilar weights are linear in d.
-func (l Loss) linear() bool { return l != Hinge }
+// isLinear reports whether the dissimilar weights are linear in d.
+func (l Loss) isLinear() bool { return l != Hinge }
 
-// at is L(d) with loss length length.
-func (l Loss) at(d, length int, similar bool) float64 {
+// value is L(d) with loss length length.
+func (l Loss) value(d, length int, similar bool) float64 {
 	x, k := float64(d), float64(length)
 	switch {
 	case similar && l == KSH:

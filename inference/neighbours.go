@@ -29,9 +29,9 @@ func newNeighbours(tags *affinity.Tags, threads int, most int64) *neighbours {
 	units := tags.Units()
 	lists := make([][]int32, units)
 	_ = par.Blocks(context.Background(), threads, units, size, func(_, lo, hi int) {
-		f := tags.Finder()
+		similar := tags.SimilarUnits()
 		for u := lo; u < hi && total.Load() <= most; u++ {
-			found := f.Similar(int32(u))
+			found := similar(int32(u))
 			lists[u] = append([]int32(nil), found...)
 			total.Add(int64(len(found)))
 		}
@@ -54,7 +54,7 @@ func (s *neighbours) reader() func(u int32) []int32 {
 	case s.list != nil:
 		return func(u int32) []int32 { return s.list[s.first[u]:s.first[u+1]] }
 	case s.tags != nil:
-		return s.tags.Finder().Similar
+		return s.tags.SimilarUnits()
 	}
 	own := make([]int32, 1)
 	return func(u int32) []int32 {

@@ -59,7 +59,7 @@ func (g *gram) push(q *grouped, h []int8) {
 			all := 0
 			for u := range g.spans[1:] {
 				from, to := int(g.spans[u]), int(g.spans[u+1])
-				v := to - from - 2*differ(column, other, from, to)
+				v := to - from - 2*countDifferent(column, other, from, to)
 				all += v
 				part[b].same += float64(v) * float64(v)
 			}
@@ -80,8 +80,8 @@ func (g *gram) push(q *grouped, h []int8) {
 	}
 }
 
-// differ counts the places in [from, to) where two bit sets differ.
-func differ(a, b []uint64, from, to int) int {
+// countDifferent counts the places in [from, to) where two bit sets differ.
+func countDifferent(a, b []uint64, from, to int) int {
 	if from >= to {
 		return 0
 	}
@@ -97,8 +97,8 @@ func differ(a, b []uint64, from, to int) int {
 	return d
 }
 
-// pairs takes each row with itself out of the sums over n rows and p bits, and counts every other pair once.
-func (m moments) pairs(n, p int) moments {
+// ofPairs takes each row with itself out of the sums over n rows and p bits, and counts every other pair once.
+func (m moments) ofPairs(n, p int) moments {
 	own := float64(n) * float64(p)
 	return moments{(m.first - own) / 2, (m.second - float64(own*float64(p))) / 2}
 }
@@ -128,9 +128,9 @@ func (q *grouped) losses(ctx context.Context, l Loss, length int) (similar, diss
 	}
 	n := len(q.order)
 	s, d := float64(q.pairs[0]), float64(q.pairs[1])
-	all := q.gram.all.pairs(n, q.p)
+	all := q.gram.all.ofPairs(n, q.p)
 	if q.near.tags == nil {
-		same := q.gram.same.pairs(n, q.p)
+		same := q.gram.same.ofPairs(n, q.p)
 		rest := moments{all.first - same.first, all.second - same.second}
 		return scale * same.quadratic(p, -1, s), scale * rest.quadratic(2*k-p, 1, d), nil
 	}
@@ -142,7 +142,7 @@ func (q *grouped) losses(ctx context.Context, l Loss, length int) (similar, diss
 func (l Loss) sum(histogram []int64, length int, similar bool) float64 {
 	sum := 0.0
 	for d, c := range histogram {
-		sum += float64(float64(c) * l.at(d, length, similar))
+		sum += float64(float64(c) * l.value(d, length, similar))
 	}
 	return sum
 }
@@ -177,7 +177,8 @@ func (q *grouped) histogram(ctx context.Context) ([]int64, error) {
 }
 
 // count adds up the histograms that f makes for 0 to n-1.
-func (q *grouped) count(ctx context.Context, n int, f func(near func(int32) []int32, i int, h []int64)) ([]int64, error) {
+func (q *grouped) count(ctx context.Context, n int,
+	f func(near func(int32) []int32, i int, h []int64)) ([]int64, error) {
 	size := max(64, n/256)
 	parts := make([][]int64, (n+size-1)/size)
 	err := par.Blocks(ctx, q.threads, n, size, func(b, lo, hi int) {

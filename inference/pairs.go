@@ -2,10 +2,10 @@ package inference
 
 // Step 1 over explicit pairs: lists of neighbours with their distances.
 //
-// Every row is a variable. For each neighbour in the list of a row the distance over the bits so far is kept, two bytes, and
-// brought up to date by a new bit. Fields are sums over lists. A block is solved as in graphcut.go: the two monotone
-// passes, here with a list of rows whose field has changed, then a sparse cut over what is left. Pairs about which
-// nothing is known have no weight and no arc.
+// Every row is a variable. For each neighbour in the list of a row the distance over the bits so far is kept, two
+// bytes, and brought up to date by a new bit. Fields are sums over lists. A block is solved as in graphcut.go: the two
+// monotone passes, here with a list of rows whose field has changed, then a sparse cut over what is left. Pairs about
+// which nothing is known have no weight and no arc.
 //
 // Cost of a bit: a few steps per list entry and sweep, plus the cuts.
 
@@ -74,14 +74,14 @@ func newListed(y *affinity.Pairs, o Options, seed uint64) *listed {
 
 func (q *listed) mass() []int64                       { return q.ones }
 func (q *listed) signs() []int8                       { return q.z }
-func (q *listed) rows(z []int8)                       { copy(z, q.z) }
-func (q *listed) spread(y, rows []float64)            { copy(rows, y) }
-func (q *listed) begin(w weights)                     { q.w = w }
+func (q *listed) rowSigns(z []int8)                   { copy(z, q.z) }
+func (q *listed) rowValues(y, rows []float64)         { copy(rows, y) }
+func (q *listed) setWeights(w weights)                { q.w = w }
 func (q *listed) blocks() int                         { return len(q.sets) }
 func (q *listed) flip(v int)                          { q.z[v] = -q.z[v] }
 func (q *listed) counts() (similar, dissimilar int64) { return q.y.Counts() }
 
-func (q *listed) start(context.Context) error {
+func (q *listed) reset(context.Context) error {
 	q.z = append(q.z[:0], make([]int8, len(q.ones))...)
 	for i := range q.z {
 		q.z[i] = 1
@@ -142,10 +142,10 @@ func (q *listed) solve(ctx context.Context, b int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	q.pass(block, +1)
-	q.turn(block, +2)
-	q.pass(block, -1)
-	q.turn(block, -1)
+	q.decide(block, +1)
+	q.changeFields(block, +2)
+	q.decide(block, -1)
+	q.changeFields(block, -1)
 	if err := q.cut(ctx, block); err != nil {
 		return false, err
 	}
@@ -157,17 +157,17 @@ func (q *listed) solve(ctx context.Context, b int) (bool, error) {
 	return moved, nil
 }
 
-// turn changes the sign of all undecided rows as the others see them.
-func (q *listed) turn(block []int32, by int64) {
+// changeFields changes the sign of all undecided rows as the others see them.
+func (q *listed) changeFields(block []int32, by int64) {
 	for k, i := range block {
 		if q.sign[k] == 0 {
-			q.tell(i, by)
+			q.updateFields(i, by)
 		}
 	}
 }
 
-// tell adds to the fields of the rows of the block what they get when z of row i grows.
-func (q *listed) tell(i int32, by int64) {
+// updateFields adds to the fields of the rows of the block what they get when z of row i grows.
+func (q *listed) updateFields(i int32, by int64) {
 	d := q.near.distances(int(i))
 	for k, j := range q.near.row(int(i)) {
 		if to := q.place[j]; to >= 0 {
@@ -176,9 +176,9 @@ func (q *listed) tell(i int32, by int64) {
 	}
 }
 
-// pass decides what goes to the given sign, while all undecided rows have the opposite one: +1 is the rise, -1 the fall.
-// The order does not matter: what can move once can always move.
-func (q *listed) pass(block []int32, sign int64) {
+// decide decides what goes to the given sign, while all undecided rows have the opposite one: +1 is the rise, -1 the
+// fall. The order does not matter: what can move once can always move.
+func (q *listed) decide(block []int32, sign int64) {
 	moves := func(k int32) bool {
 		return q.sign[k] == 0 && (sign > 0 && q.u[k] < 0 || sign < 0 && q.u[k] >= 0)
 	}
@@ -195,7 +195,7 @@ func (q *listed) pass(block []int32, sign int64) {
 			continue
 		}
 		q.sign[k] = int8(sign)
-		q.tell(block[k], 2*sign)
+		q.updateFields(block[k], 2*sign)
 		for _, j := range q.near.row(int(block[k])) {
 			if to := q.place[j]; to >= 0 && moves(to) {
 				q.queue = append(q.queue, to)

@@ -12,8 +12,8 @@ import (
 	"hashgrove/internal/maxflow"
 )
 
-// plain is Block GraphCut as the paper describes it: one variable per row, fields by a loop over all pairs, all pairs of
-// a block as edges of one cut. KSH over classes, up to 64 bits.
+// plain is Block GraphCut as the paper describes it: one variable per row, fields by a loop over all pairs, all pairs
+// of a block as edges of one cut. KSH over classes, up to 64 bits.
 type plain struct {
 	class  []int32
 	blocks [][]int32
@@ -124,8 +124,8 @@ func TestPlainMethodGivesTheSameBits(t *testing.T) {
 	}
 }
 
-// BenchmarkStep1 infers the bits of 10 classes with 10 % wrong feedback, by our Block GraphCut and by the plain one, in the
-// same run. At 50,000 rows the plain method has 12 million pairs in every block and does 4 of the 64 bits.
+// BenchmarkStep1 infers the bits of 10 classes with 10 % wrong feedback, by our Block GraphCut and by the plain one, in
+// the same run. At 50,000 rows the plain method has 12 million pairs in every block and does 4 of the 64 bits.
 func BenchmarkStep1(b *testing.B) {
 	for _, c := range []struct{ rows, bits, every int }{{2000, 24, 1}, {50_000, 64, 21}} {
 		b.Run(fmt.Sprintf("rows=%d/bits=%d", c.rows, c.bits), func(b *testing.B) {

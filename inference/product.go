@@ -17,7 +17,7 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 	var err error
 	if q.gram == nil { // the hinge
 		clear(y)
-		err = tableProduct(ctx, q, w, q.all(), scaled, y)
+		err = tableProduct(ctx, q, w, q.allGroups(), scaled, y)
 	} else {
 		t, dots := make([]float64, len(q.from)-1), make([]float64, len(x))
 		err = nearSums(ctx, q, scaled, t)
@@ -25,7 +25,7 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 			err = nearDots(ctx, q, scaled, dots)
 		}
 		if err == nil {
-			err = linearProduct(ctx, q, w, scaled, t, dots, y)
+			err = linearProduct(ctx, q, w, linearTerms[float64]{scaled, t, dots}, y)
 		}
 	}
 	for g := range y {
@@ -39,11 +39,11 @@ func (q *grouped) totals(ctx context.Context, w weights, y []float64) error {
 	sum := make([]int64, len(y))
 	var err error
 	if q.gram == nil {
-		err = tableProduct(ctx, q, w, q.all(), q.size, sum)
+		err = tableProduct(ctx, q, w, q.allGroups(), q.size, sum)
 	} else {
 		dots := make([]int64, len(y))
 		if err = q.inner.groups(ctx, q, dots); err == nil {
-			err = linearProduct(ctx, q, w, q.size, q.alike, dots, sum)
+			err = linearProduct(ctx, q, w, linearTerms[int64]{q.size, q.alike, dots}, sum)
 		}
 	}
 	for g, v := range sum {
@@ -52,8 +52,8 @@ func (q *grouped) totals(ctx context.Context, w weights, y []float64) error {
 	return err
 }
 
-// all lists all groups.
-func (q *grouped) all() []int32 {
+// allGroups lists all groups.
+func (q *grouped) allGroups() []int32 {
 	all := make([]int32, len(q.size))
 	for g := range all {
 		all[g] = int32(g)
@@ -61,9 +61,13 @@ func (q *grouped) all() []int32 {
 	return all
 }
 
-// linearProduct writes the fields y for linear weights: x is summed over the rows of a group, t is T and dots is Q.
-func linearProduct[T number](ctx context.Context, q *grouped, w weights, x, t, dots, y []T) error {
+// linearTerms is what fields with linear weights are made of: x summed over the rows of each group, T and Q.
+type linearTerms[T number] struct{ x, t, dots []T }
+
+// linearProduct writes the fields y for linear weights.
+func linearProduct[T number](ctx context.Context, q *grouped, w weights, of linearTerms[T], y []T) error {
 	const size = 2048
+	x := of.x
 	parts := make([]sums[T], (len(x)+size-1)/size)
 	err := par.Blocks(ctx, q.threads, len(x), size, func(b, lo, hi int) {
 		parts[b].reset(q.p)
@@ -75,15 +79,15 @@ func linearProduct[T number](ctx context.Context, q *grouped, w weights, x, t, d
 		return err
 	}
 	for b := range parts[1:] {
-		parts[0].plus(&parts[b+1])
+		parts[0].addSums(&parts[b+1])
 	}
 	var all dotter[T]
 	all.load(&parts[0], q.p, T(w.far), len(x))
 	base := T(w.far*w.farShift) * parts[0].s
 	shift := T(w.near*w.nearShift - w.far*w.farShift)
-	return q.each(ctx, len(x)*(q.p+8)/8, func(lo, hi int) {
+	return q.eachRun(ctx, len(x)*(q.p+8)/8, func(lo, hi int) {
 		for g := lo; g < hi; g++ {
-			y[g] = base + all.dot(q.bits(int32(g))) + T(shift*t[q.owner[g]]) + T(T(w.near-w.far)*dots[g])
+			y[g] = base + all.dot(q.bits(int32(g))) + T(shift*of.t[q.owner[g]]) + T(T(w.near-w.far)*of.dots[g])
 		}
 	})
 }

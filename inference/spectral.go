@@ -7,12 +7,12 @@ package inference
 //	minimise x'Wx over the box        projected gradient from z, at most 30 steps with exact line search
 //	z = sign(x)                       if that is better
 //
-// Vectors are constant over the rows of a group: on a vector that sums to 0 within a group W is positive, and its smallest
-// eigenvalue is negative because its trace is 0. With x scaled by the roots of the masses the operator stays symmetric.
-// Floats decide signs here, so every sum has a fixed order and no product is fused with a sum.
+// Vectors are constant over the rows of a group: on a vector that sums to 0 within a group W is positive, and its
+// smallest eigenvalue is negative because its trace is 0. With x scaled by the roots of the masses the operator stays
+// symmetric. Floats decide signs here, so every sum has a fixed order and no product is fused with a sum.
 //
-// Cost: 30 products with W for each round of Lanczos, and at most 10 rounds: eigenvalues close to the smallest make it slow, but
-// then their vectors are as good.
+// Cost: 30 products with W for each round of Lanczos, and at most 10 rounds: eigenvalues close to the smallest make it
+// slow, but then their vectors are as good.
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 )
 
 func spectral(ctx context.Context, p problem, w weights, rng *rand.Rand) error {
-	if err := p.start(ctx); err != nil {
+	if err := p.reset(ctx); err != nil {
 		return err
 	}
 	mass, z := p.mass(), p.signs()
@@ -30,7 +30,7 @@ func spectral(ctx context.Context, p problem, w weights, rng *rand.Rand) error {
 	for i, m := range mass {
 		root[i] = math.Sqrt(float64(m))
 	}
-	x, low, err := smallest(n, rng, func(x, y []float64) error {
+	x, low, err := smallestEigenvector(n, rng, func(x, y []float64) error {
 		for i, v := range x {
 			scaled[i] = v / root[i]
 		}
@@ -59,7 +59,7 @@ func spectral(ctx context.Context, p problem, w weights, rng *rand.Rand) error {
 	if err := p.product(ctx, w, x, y); err != nil {
 		return err
 	}
-	if weighted(mass, x, y) < energy {
+	if weightedDot(mass, x, y) < energy {
 		copy(z, better)
 	}
 	return nil
@@ -75,8 +75,8 @@ func signs(x []float64, z []int8) {
 	}
 }
 
-// weighted is the sum of m x y.
-func weighted(mass []int64, x, y []float64) float64 {
+// weightedDot is the sum of m x y.
+func weightedDot(mass []int64, x, y []float64) float64 {
 	sum := 0.0
 	for i, m := range mass {
 		sum += float64(float64(m) * float64(x[i]*y[i]))
@@ -96,7 +96,7 @@ func refine(ctx context.Context, p problem, w weights, z []int8, low float64, x 
 	if err := p.product(ctx, w, x, g); err != nil {
 		return 0, err
 	}
-	energy := weighted(mass, x, g)
+	energy := weightedDot(mass, x, g)
 	if !(low < 0) { // no pair has a weight
 		return energy, nil
 	}
@@ -105,7 +105,7 @@ func refine(ctx context.Context, p problem, w weights, z []int8, low float64, x 
 		for i, v := range x {
 			d[i] = min(1, max(-1, v-float64(step*g[i]))) - v
 		}
-		slope := weighted(mass, d, g)
+		slope := weightedDot(mass, d, g)
 		if !(slope < 0) {
 			break
 		}
@@ -113,7 +113,7 @@ func refine(ctx context.Context, p problem, w weights, z []int8, low float64, x 
 			return 0, err
 		}
 		a := 1.0
-		if bend := weighted(mass, d, wd); bend > 0 {
+		if bend := weightedDot(mass, d, wd); bend > 0 {
 			a = min(1, -slope/bend)
 		}
 		for i := range x {
@@ -124,15 +124,16 @@ func refine(ctx context.Context, p problem, w weights, z []int8, low float64, x 
 	return energy, nil
 }
 
-// smallest finds the smallest eigenvalue of a symmetric operator and its eigenvector, by Lanczos with full
+// smallestEigenvector finds the smallest eigenvalue of a symmetric operator and its eigenvector, by Lanczos with full
 // orthogonalisation, started again from the best vector so far.
-func smallest(n int, rng *rand.Rand, apply func(x, y []float64) error) (x []float64, low float64, err error) {
+func smallestEigenvector(n int, rng *rand.Rand,
+	apply func(x, y []float64) error) (x []float64, low float64, err error) {
 	const steps, rounds, tolerance = 30, 10, 1e-6
 	x = make([]float64, n)
 	for i := range x {
 		x[i] = rng.Float64() - 0.5
 	}
-	scale(x, 1/math.Sqrt(dot(x, x)))
+	scaleBy(x, 1/math.Sqrt(dot(x, x)))
 	basis := make([][]float64, 0, steps)
 	for range rounds {
 		basis = append(basis[:0], x)
@@ -146,7 +147,7 @@ func smallest(n int, rng *rand.Rand, apply func(x, y []float64) error) (x []floa
 			diagonal = append(diagonal, dot(v, y))
 			for range 2 { // once more, for what rounding has left
 				for _, b := range basis {
-					subtract(y, b, dot(b, y))
+					subtractScaled(y, b, dot(b, y))
 				}
 			}
 			norm := math.Sqrt(dot(y, y))
@@ -154,22 +155,22 @@ func smallest(n int, rng *rand.Rand, apply func(x, y []float64) error) (x []floa
 			if len(basis) == min(steps, n) || norm <= tolerance*math.Abs(diagonal[0]) {
 				break
 			}
-			scale(y, 1/norm)
+			scaleBy(y, 1/norm)
 			basis = append(basis, y)
 		}
 		var s []float64
 		low, s = tridiagonal(diagonal, beside)
 		x = make([]float64, n)
 		for k, b := range basis {
-			subtract(x, b, -s[k])
+			subtractScaled(x, b, -s[k])
 		}
-		scale(x, 1/math.Sqrt(dot(x, x)))
+		scaleBy(x, 1/math.Sqrt(dot(x, x)))
 		if beside[len(beside)-1]*math.Abs(s[len(s)-1]) <= tolerance*math.Abs(low) {
 			break
 		}
 	}
 	if x[0] < 0 { // both x and -x will do
-		scale(x, -1)
+		scaleBy(x, -1)
 	}
 	return x, low, nil
 }
@@ -249,14 +250,14 @@ func dot(x, y []float64) float64 {
 	return sum
 }
 
-func scale(x []float64, by float64) {
+func scaleBy(x []float64, by float64) {
 	for i := range x {
 		x[i] *= by
 	}
 }
 
-// subtract takes by times b from x.
-func subtract(x, b []float64, by float64) {
+// subtractScaled takes by times b from x.
+func subtractScaled(x, b []float64, by float64) {
 	for i, v := range b {
 		x[i] -= float64(by * v)
 	}

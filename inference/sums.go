@@ -29,8 +29,8 @@ func (a *sums[T]) add(code []uint64, x T) {
 	}
 }
 
-// plus adds other sums.
-func (a *sums[T]) plus(b *sums[T]) {
+// addSums adds other sums.
+func (a *sums[T]) addSums(b *sums[T]) {
 	a.s += b.s
 	for i, v := range b.set {
 		a.set[i] += v

@@ -1,11 +1,12 @@
 // Anchor graph hashing (Liu, Wang, Kumar and Chang: Hashing with Graphs, ICML 2011).
 //
-// Neighbours are near through anchors: with Z the shares of the s nearest of m anchors, a row for each vector, the graph is
-// A = Z Λ^-1 Z', Λ = diag(Z'1), and its eigenvectors follow from a small matrix:
+// Neighbours are near through anchors: with Z the shares of the s nearest of m anchors, a row for each vector, the
+// graph is A = Z Λ^-1 Z', Λ = diag(Z'1), and its eigenvectors follow from a small matrix:
 //
 //	M = Λ^-1/2 Z'Z Λ^-1/2,   M v = σ v,   y = √n Z Λ^-1/2 v σ^-1/2 = Z w,   A y = σ y
 //
-// One layer:  bit k = [y_k >= 0], for the r greatest σ below 1: those at 1 tell only which part of the graph a row is in.
+// One layer:  bit k = [y_k >= 0], for the r greatest σ below 1: those at 1 tell only which part of the graph a row is
+// in.
 //
 // Two layers: r/2 eigenvectors, each with a second bit that parts both of its sides again, at b+ and b-:
 //
@@ -32,46 +33,38 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// AGH learns eigenvectors of an anchor graph. It keeps a sample of the rows in memory, and 8 s bytes for every row.
-type AGH struct {
-	Bits    int     // r; 0 means 64
+// agh learns eigenvectors of an anchor graph. It keeps a sample of the rows in memory, and 8 s bytes for every row.
+type agh struct {
+	Options         // Anchors: m; 0 means 300; never more than rows
 	Layers  int     // 1 or 2; 0 means 1
-	Anchors int     // m; 0 means 300; never more than rows
 	Nearest int     // s; 0 means 2
 	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means the squared mean distance to the s-th nearest anchor
-	Rows    int     // for the anchors, at most, drawn at random; 0 means 10,000
-	Steps   int     // of k-means; 0 means 10
-	Seed    uint64  // of the sample and the first anchors
-	Threads int     // 0 for all cores
 }
 
-var _ Method = AGH{}
+// aghSample is the most rows that the anchors are found from, drawn at random.
+const aghSample = 10_000
 
-func (m AGH) withDefaults() (AGH, error) {
-	m.Bits, m.Layers, m.Anchors = cmp.Or(m.Bits, 64), cmp.Or(m.Layers, 1), cmp.Or(m.Anchors, 300)
-	m.Nearest, m.Rows, m.Steps = cmp.Or(m.Nearest, 2), cmp.Or(m.Rows, 10_000), cmp.Or(m.Steps, 10)
+func (m agh) withDefaults() (agh, error) {
+	m.Layers, m.Anchors, m.Nearest = cmp.Or(m.Layers, 1), cmp.Or(m.Anchors, 300), cmp.Or(m.Nearest, 2)
 	switch {
 	case m.Layers != 1 && m.Layers != 2:
 		return m, fmt.Errorf("an anchor graph of %d layers: give 1 or 2", m.Layers)
-	case m.Anchors < 1 || m.Anchors > 1<<13 || m.Nearest < 1 || m.Rows < 1 || m.Steps < 1:
-		return m, fmt.Errorf("the %d nearest of %d anchors from %d rows in %d steps: give positive numbers, and at most %d anchors", m.Nearest, m.Anchors, m.Rows, m.Steps, 1<<13)
+	case m.Anchors < 1 || m.Anchors > 1<<13 || m.Nearest < 1:
+		return m, fmt.Errorf("the %d nearest of %d anchors: give positive numbers, and at most %d anchors",
+			m.Nearest, m.Anchors, 1<<13)
 	case !(m.Width >= 0 && m.Width <= math.MaxFloat32):
 		return m, fmt.Errorf("an anchor graph of width %v: give a positive number, or 0 to have it found", m.Width)
 	}
-	return m, checkSize(m.Bits, 1)
+	return m, solve.CheckSize(m.Bits, 1)
 }
 
-// Train implements Method.
-func (m AGH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m AGH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m, err := m.withDefaults()
 	if err != nil {
 		return nil, err
@@ -107,20 +100,12 @@ func (m AGH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		above, below := z.thresholds(w.RawRowView(k))
 		curves.Curves = append(curves.Curves, fold(k, above, below))
 	}
-	return model.Compose(axes(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight}, curves), nil
+	return model.Compose(solve.AxisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight},
+		curves), nil
 }
 
-// axes is the encoder of one bit per value, [x_k >= threshold_k].
-func axes(bits int, threshold []float32) *model.Projection {
-	p := &model.Projection{Weight: make([]float32, bits*bits), Threshold: threshold}
-	for k := range bits {
-		p.Weight[k*bits+k] = 1
-	}
-	return p
-}
-
-// fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing off
-// that side: all of it is beyond.
+// fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing
+// off that side: all of it is beyond.
 func fold(column int, above, below float64) model.Curve {
 	b, a := float32(min(below, 0)), float32(max(above, 0))
 	middle := b/2 + a/2
@@ -132,12 +117,13 @@ func fold(column int, above, below float64) model.Curve {
 }
 
 // graph finds anchors and width.
-func (m AGH) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
-	sample, err := sampleRows(ctx, x, m.Rows, m.Seed)
+func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
+	sample, err := solve.SampleRows(ctx, x, aghSample, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	anchors, _, err := linalg.KMeans(ctx, sample, min(m.Anchors, sample.Rows), linalg.KMeansOptions{Steps: m.Steps, Seed: m.Seed, Threads: m.Threads})
+	anchors, _, err := linalg.KMeans(ctx, sample, min(m.Anchors, sample.Rows),
+		linalg.KMeansOptions{Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +139,7 @@ func (m AGH) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, e
 			if i%1024 == 0 && ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			sum += math.Sqrt(float64(kth(d.Row(i), near-1)))
+			sum += math.Sqrt(float64(linalg.KthSmallest(d.Row(i), near-1)))
 		}
 		width = max(sum/float64(d.Rows)*(sum/float64(d.Rows)), math.SmallestNonzeroFloat32) // 0 when all rows are equal
 	}
@@ -176,8 +162,8 @@ func sharesOf(ctx context.Context, src vectors.Source, near int) (*shares, error
 		if err != nil {
 			return nil, err
 		}
-		if len(z.at)+c.X.Rows*near > maxValues {
-			return nil, errors.New("the anchor graph of so many rows does not fit into memory: learn from fewer rows")
+		if len(z.at)+c.X.Rows*near > solve.MaxValues {
+			return nil, errors.New("the anchor graph of all rows does not fit into memory: learn from fewer rows")
 		}
 		for i := range c.X.Rows {
 			n := len(z.at)
@@ -236,7 +222,7 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 			}
 		}
 	}
-	values, vectors, err := topOf(ctx, m, k, seed, threads)
+	values, vectors, err := topBelowOne(ctx, m, k, seed, threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -252,23 +238,25 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 		sigma = append(sigma, s)
 	}
 	if len(sigma) < k {
-		return nil, nil, fmt.Errorf("the anchor graph has %d eigenvectors to take bits from, and %d are needed: use more anchors, or more of them for each row", len(sigma), k)
+		return nil, nil, fmt.Errorf("the anchor graph has %d eigenvectors to take bits from, and %d are needed: use more "+
+			"anchors, or more of them for each row", len(sigma), k)
 	}
 	return w, sigma, nil
 }
 
-// topOf returns at least the first k eigenvectors below mostSigma of a matrix, if it has so many: as those above are not
-// known in number, all of a small matrix, and twice as many each time of a large one.
-func topOf(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int) ([]float64, *mat.Dense, error) {
+// topBelowOne returns at least the first k eigenvectors below mostSigma of a matrix, if there are as many: as those
+// above are not known in number, all of a small matrix, and twice as many each time of a large one.
+func topBelowOne(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int) ([]float64, *mat.Dense, error) {
 	n := m.SymmetricDim()
-	if n <= smallSide {
-		return linalg.Symmetric(m)
+	if n <= solve.SmallSide {
+		return linalg.AllEigenvectors(m)
 	}
 	for want := k + 8; ; want *= 2 {
 		if 2*want >= n {
-			return linalg.Symmetric(m)
+			return linalg.AllEigenvectors(m)
 		}
-		e, err := linalg.Top(ctx, n, want, linalg.Matrix(m, threads), linalg.TopOptions{Seed: seed, Threads: threads})
+		e, err := linalg.TopEigenvectors(ctx, n, want, linalg.MatrixProduct(m, threads),
+			linalg.TopOptions{Seed: seed, Threads: threads})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -7,12 +7,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
 // anchored trains the parts of AGH on rows that hang together.
-func anchored(t *testing.T, m AGH, x vectors.Matrix) (*model.AnchorGraph, *shares) {
+func anchored(t *testing.T, m agh, x vectors.Matrix) (*model.AnchorGraph, *shares) {
 	t.Helper()
 	m, err := m.withDefaults()
 	if err != nil {
@@ -52,8 +53,8 @@ func (z *shares) dense() (dense, a *mat.Dense) {
 }
 
 func TestAnchorGraphEquations(t *testing.T) {
-	x := normal(5, 300, 4)
-	_, z := anchored(t, AGH{Anchors: 40, Nearest: 4, Seed: 1}, x)
+	x := methodtest.NormalRows(5, 300, 4)
+	_, z := anchored(t, agh{Options: Options{Bits: 64, Anchors: 40, Seed: 1}, Nearest: 4}, x)
 	dense, a := z.dense()
 	for i := range z.rows {
 		sum, count := 0.0, 0
@@ -94,8 +95,8 @@ func TestAnchorGraphEquations(t *testing.T) {
 
 // The second layer's thresholds halve the rows, as sums, and no other such pair cuts the graph less.
 func TestAGHThresholds(t *testing.T) {
-	x := normal(6, 250, 3)
-	_, z := anchored(t, AGH{Anchors: 30, Nearest: 3, Seed: 1}, x)
+	x := methodtest.NormalRows(6, 250, 3)
+	_, z := anchored(t, agh{Options: Options{Bits: 64, Anchors: 30, Seed: 1}, Nearest: 3}, x)
 	dense, a := z.dense()
 	w, _, err := z.eigenvectors(context.Background(), 5, 1, 1)
 	if err != nil {
@@ -138,9 +139,9 @@ func TestAGHThresholds(t *testing.T) {
 
 // Both layers encode what the equations say.
 func TestAGHBits(t *testing.T) {
-	x := normal(7, 400, 5)
+	x := methodtest.NormalRows(7, 400, 5)
 	const bits = 7 // four vectors, and a second bit for three of them
-	m := AGH{Bits: bits, Layers: 2, Anchors: 50, Nearest: 3, Seed: 3}
+	m := agh{Options: Options{Bits: bits, Anchors: 50, Seed: 3}, Layers: 2, Nearest: 3}
 	e, err := learnFrom(context.Background(), m, x)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +187,8 @@ func TestAGHBits(t *testing.T) {
 	if ones < 300 || ones > 900 {
 		t.Errorf("%d of 1200 second bits are set", ones)
 	}
-	for _, m := range []AGH{{Layers: 3}, {Anchors: -1}, {Nearest: -1}, {Width: -1}, {Bits: 64, Anchors: 20}} {
+	for _, m := range []agh{{Layers: 3}, {Options: Options{Anchors: -1}}, {Nearest: -1}, {Width: -1},
+		{Options: Options{Bits: 64, Anchors: 20}}} {
 		if _, err := learnFrom(context.Background(), m, x); err == nil {
 			t.Errorf("%+v was not refused", m)
 		}

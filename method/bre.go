@@ -4,8 +4,9 @@
 //	h_b(x) = [Σ_q W_bq κ(x_bq, x) >= 0]            each bit b has s random training points x_bq of its own
 //	f      = Σ over the pairs (i, j) of N of (d_ij - H_ij / r)^2 / 2
 //
-// with d_ij = 0 for similar and 1 for dissimilar rows and H the Hamming distance of r bits; N pairs every row with a random
-// share of the others. All is done with 2 r^2 f = Σ e_ij^2, e_ij = H_ij - r d_ij, which is an integer, so no sum drifts.
+// with d_ij = 0 for similar and 1 for dissimilar rows and H the Hamming distance of r bits; N pairs every row with a
+// random share of the others. All is done with 2 r^2 f = Σ e_ij^2, e_ij = H_ij - r d_ij, which is an integer, so no sum
+// drifts.
 //
 //	sweep                                                    until f stands still
 //		for each bit b                                       step
@@ -15,9 +16,9 @@
 //			f between each two of them                       |N|: the flip of i changes the terms of its pairs only
 //			W_bq to the middle of the best interval          |N|
 //
-// With e_ij counted without bit b, the term of a pair where bit b differs is (e + 1)^2 instead of e^2: as a function of bit b,
-// f is a constant plus 2e + 1 for each such pair. What a flip changes depends on the order of the flips only, so all cores
-// take part.
+// With e_ij counted without bit b, the term of a pair where bit b differs is (e + 1)^2 instead of e^2: as a function of
+// bit b, f is a constant plus 2e + 1 for each such pair. What a flip changes depends on the order of the flips only, so
+// all cores take part.
 //
 // The linear kernel is taken of centred rows of length 1. The sum collapses to one vector, w_b = Σ_q W_bq x_bq, and the
 // length of a row does not change the sign of w_b · x: a projection of the centred row is left.
@@ -34,28 +35,26 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/internal/gemm"
+	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// BRE learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory, with 4
-// bytes for each row and point and 28 for each pair.
-type BRE struct {
-	Bits     int     // 0 means 64
-	Seed     uint64  // of the rows, the points, the pairs and the steps
+// bre learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory,
+// with 4 bytes for each row and point and 28 for each pair.
+type bre struct {
+	Options          // Rows: to learn from, at most, drawn at random; 0 means 5000, negative all
 	Points   int     // s, of each bit; 0 means 50
 	Gaussian bool    // κ(a, x) = exp(-|a - x|^2 / mean of the same), less its mean over x, instead of the product
 	Share    float64 // of the rows that each row is paired with; 0 means 0.05; of known pairs all are taken
-	Rows     int     // to learn from, at most, drawn at random; 0 means 5000, negative all
 	Sweeps   int     // at most; 0 means 100
-	Threads  int     // 0 for all cores
 }
 
-// withDefaults fills in the defaults and refuses what cannot be.
-func (m BRE) withDefaults() (BRE, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
+// withDefaults fills in the defaults and validates the options.
+func (m bre) withDefaults() (bre, error) {
 	m.Points = cmp.Or(m.Points, 50)
 	m.Share = cmp.Or(m.Share, 0.05)
 	m.Rows = cmp.Or(m.Rows, 5000)
@@ -71,39 +70,36 @@ func (m BRE) withDefaults() (BRE, error) {
 	return m, nil
 }
 
-// Train implements Method.
-func (m BRE) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m BRE) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
+func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m, err := m.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSize(m.Bits, src.Dim()); err != nil {
+	if err := solve.CheckSize(m.Bits, src.Dim()); err != nil {
 		return nil, err
 	}
-	l, err := labelledRows(src, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
 	// The points are drawn from a pool, so that the kernel values of one that several bits have are kept once.
-	pool := min(l.rows, m.Bits*m.Points)
-	if n := float64(l.rows); n*float64(pool) > maxWeights || n*n*m.Share > maxWeights/4 {
-		return nil, fmt.Errorf("%d rows, each paired with a share of %v, with %d points for each of %d bits do not fit in memory: take fewer rows",
-			l.rows, m.Share, m.Points, m.Bits)
+	pool := min(l.Rows, m.Bits*m.Points)
+	if n := float64(l.Rows); n*float64(pool) > solve.MaxWeights || n*n*m.Share > solve.MaxWeights/4 {
+		return nil, fmt.Errorf("%d rows, each paired with a share of %v, with %d points for each of %d bits do not fit in "+
+			"memory: take fewer rows",
+			l.Rows, m.Share, m.Points, m.Bits)
 	}
-	x, err := rowsOf(ctx, l.x, l.rows)
+	x, err := solve.ReadRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := m.pairs(ctx, l.y)
+	pairs, err := m.pairs(ctx, l.Y)
 	if err != nil {
 		return nil, err
 	}
 	if m.Gaussian {
-		kernel, err := rbfKernel(ctx, x, x.Rows, pool, 0, m.Seed, m.Threads)
+		kernel, err := solve.GaussianKernel(ctx, x, x.Rows,
+			solve.KernelOptions{Anchors: pool, Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
@@ -115,18 +111,19 @@ func (m BRE) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		if err != nil {
 			return nil, err
 		}
-		return whole(model.Compose(&model.Projection{Weight: w.Data, Threshold: make([]float32, m.Bits)}, kernel))
+		return solve.Checked(model.Compose(&model.Projection{Weight: w.Data, Threshold: make([]float32, m.Bits)}, kernel))
 	}
-	mean := centreRows(x)
+	mean := solve.CentreRows(x)
 	for i := range x.Rows {
-		unitLength(x.Row(i))
+		solve.ScaleToUnit(x.Row(i))
 	}
 	points := vectors.Matrix{Rows: pool, Cols: x.Cols, Data: make([]float32, 0, pool*x.Cols)}
-	for _, i := range draw(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
+	for _, i := range solve.DrawDistinct(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
 		points.Data = append(points.Data, x.Row(i)...)
 	}
 	k := vectors.Matrix{Rows: x.Rows, Cols: pool, Data: make([]float32, x.Rows*pool)}
-	if err := gemm.Mul(ctx, m.Threads, viewOf(k), viewOf(x), viewOf(points).T()); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, linalg.MatrixView(k), linalg.MatrixView(x),
+		linalg.MatrixView(points).T()); err != nil {
 		return nil, err
 	}
 	w, err := m.weights(ctx, k, pairs)
@@ -134,14 +131,16 @@ func (m BRE) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	p := &model.Projection{Mean: mean, Weight: make([]float32, m.Bits*x.Cols), Threshold: make([]float32, m.Bits)}
-	if err := gemm.Mul(ctx, m.Threads, gemm.Of(m.Bits, x.Cols, p.Weight), viewOf(w), viewOf(points)); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(m.Bits, x.Cols, p.Weight), linalg.MatrixView(w),
+		linalg.MatrixView(points)); err != nil {
 		return nil, err
 	}
-	return whole(p)
+	return solve.Checked(p)
 }
 
-// weights returns W, a row for each bit and a column for each of k, the greatest of each row 1: its scale does not matter.
-func (m BRE) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pair) (vectors.Matrix, error) {
+// weights returns W, a row for each bit and a column for each of k, the greatest of each row 1: its scale does not
+// matter.
+func (m bre) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pair) (vectors.Matrix, error) {
 	w := vectors.Matrix{Rows: m.Bits, Cols: k.Cols, Data: make([]float32, m.Bits*k.Cols)}
 	r, err := newReconstruction(ctx, m, k, pairs)
 	if err == nil {
@@ -166,7 +165,7 @@ func (m BRE) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pai
 }
 
 // pairs draws N. Of a list of known pairs all are taken, once.
-func (m BRE) pairs(ctx context.Context, y affinity.Matrix) ([]affinity.Pair, error) {
+func (m bre) pairs(ctx context.Context, y affinity.Matrix) ([]affinity.Pair, error) {
 	var list []affinity.Pair
 	n := y.Len()
 	for i := range n {
@@ -226,7 +225,7 @@ type reconstruction struct {
 	sums   []int64   // of blocks of rows
 }
 
-func newReconstruction(ctx context.Context, m BRE, k vectors.Matrix, pairs []affinity.Pair) (*reconstruction, error) {
+func newReconstruction(ctx context.Context, m bre, k vectors.Matrix, pairs []affinity.Pair) (*reconstruction, error) {
 	n := k.Rows
 	r := &reconstruction{
 		n: n, bits: m.Bits, points: m.Points, threads: m.Threads, seed: m.Seed, k: k,
@@ -240,7 +239,7 @@ func newReconstruction(ctx context.Context, m BRE, k vectors.Matrix, pairs []aff
 		rng := rand.New(rand.NewPCG(m.Seed, 'W'<<32|uint64(b)))
 		w, column := r.w[b*m.Points:(b+1)*m.Points], r.column[b*m.Points:(b+1)*m.Points]
 		for q := range w {
-			w[q] = 0.001 * float64(gaussian(rng))
+			w[q] = 0.001 * float64(solve.Gaussian(rng))
 			column[q] = int32(rng.IntN(k.Cols))
 		}
 		for i := range n {
@@ -314,11 +313,11 @@ func (r *reconstruction) step(ctx context.Context, b, q int) error {
 	score, z := r.score[b*r.n:(b+1)*r.n], r.z[b*r.n:(b+1)*r.n]
 	q += b * r.points
 	col := int(r.column[q])
-	r.flips(score, z, col)
-	if err := r.changes(ctx, z); err != nil {
+	r.findFlips(score, z, col)
+	if err := r.findChanges(ctx, z); err != nil {
 		return err
 	}
-	t, found := r.best(r.w[q])
+	t, found := r.bestInterval(r.w[q])
 	if !found {
 		return nil
 	}
@@ -342,8 +341,8 @@ func (r *reconstruction) step(ctx context.Context, b, q int) error {
 	return nil
 }
 
-// flips finds where each row flips, and sorts.
-func (r *reconstruction) flips(score []float64, z []int8, col int) {
+// findFlips finds where each row flips, and sorts.
+func (r *reconstruction) findFlips(score []float64, z []int8, col int) {
 	r.order = r.order[:0]
 	for i, s := range score {
 		r.rank[i] = math.MaxInt32 // never, where the kernel is 0
@@ -362,8 +361,8 @@ func (r *reconstruction) flips(score []float64, z []int8, col int) {
 	}
 }
 
-// changes finds what each flip does to 2 r^2 f, those before it being done.
-func (r *reconstruction) changes(ctx context.Context, z []int8) error {
+// findChanges finds what each flip does to 2 r^2 f, those before it being done.
+func (r *reconstruction) findChanges(ctx context.Context, z []int8) error {
 	return par.Blocks(ctx, r.threads, r.n, rowBlock, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			own, sum := r.rank[i], int64(0)
@@ -382,9 +381,9 @@ func (r *reconstruction) changes(ctx context.Context, z []int8) error {
 // narrow is the width, as a share of its ends and the weight, up to which an interval may be the error of floats.
 const narrow = 1e-9
 
-// best returns the middle of the interval of t with the least f, and whether that is below the present one. The weight
-// is w at t = 0.
-func (r *reconstruction) best(w float64) (t float64, found bool) {
+// bestInterval returns the middle of the interval of t with the least f, and whether that is below the present one. The
+// weight is w at t = 0.
+func (r *reconstruction) bestInterval(w float64) (t float64, found bool) {
 	now, f := int64(0), int64(0) // f less that before all flips
 	for _, i := range r.order {
 		if r.t[i] < 0 {

@@ -10,6 +10,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/eval"
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -59,7 +60,8 @@ func errorOfCodes(code [][]bool, pairs []affinity.Pair) int64 {
 // randomReconstruction is a small problem with rows that are equal and rows that have no kernel value.
 func randomReconstruction(seed uint64) (*reconstruction, []affinity.Pair) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	n, m := 20+rng.IntN(30), BRE{Bits: 1 + rng.IntN(9), Points: 1 + rng.IntN(4), Seed: seed, Share: 0.3, Threads: 2}
+	n, m := 20+rng.IntN(30), bre{Options: Options{Bits: 1 + rng.IntN(9), Seed: seed, Threads: 2}, Points: 1 + rng.IntN(4),
+		Share: 0.3}
 	k := vectors.Matrix{Rows: n, Cols: 7, Data: make([]float32, n*7)}
 	for i := range k.Data {
 		if rng.IntN(8) > 0 {
@@ -119,7 +121,8 @@ func TestBREStepIsTheBestInterval(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.f != best || reconstructionByDefinition(r, pairs) != best {
-				t.Fatalf("seed %d, weight %d of bit %d: from %d to %d (by definition %d), the best interval has %d", seed, q, b, start, r.f, reconstructionByDefinition(r, pairs), best)
+				t.Fatalf("seed %d, weight %d of bit %d: from %d to %d (by definition %d), the best interval has %d", seed, q, b,
+					start, r.f, reconstructionByDefinition(r, pairs), best)
 			}
 			if r.f < start {
 				moved++
@@ -153,11 +156,11 @@ func TestBREDescendsAlikeOnAnyThreads(t *testing.T) {
 
 // The encoder must give the codes that the descent judged, and those must be good.
 func TestBRECodes(t *testing.T) {
-	x, class := clusters(1, 250, 12, 5)
-	q, qc := clusters(2, 60, 12, 5)
+	x, class := methodtest.ClusterMatrix(1, 250, 12, 5)
+	q, qc := methodtest.ClusterMatrix(2, 60, 12, 5)
 	src := vectors.WithLabels(x, labelsOf(class))
 	for _, gaussian := range []bool{false, true} {
-		m := BRE{Bits: 16, Sweeps: 15, Gaussian: gaussian, Seed: 4}
+		m := bre{Options: Options{Bits: 16, Seed: 4}, Sweeps: 15, Gaussian: gaussian}
 		e, err := learnFrom(context.Background(), m, src)
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +191,7 @@ func TestBRECodes(t *testing.T) {
 			t.Errorf("gaussian %v: error of the codes %.4f after one sweep, %.4f after fifteen", gaussian, f[0], f[1])
 		}
 		got := judge(t, encode(e, q), encode(e, x), eval.ByClass(qc, class)).MAP
-		lsh := train(t, LSH{Bits: 16, Centre: true}, x)
+		lsh := train(t, lsh{Options: Options{Bits: 16}, Centre: true}, x)
 		plain := judge(t, encode(lsh, q), encode(lsh, x), eval.ByClass(qc, class)).MAP
 		if math.IsNaN(got) || got < plain+0.02 {
 			t.Errorf("gaussian %v: MAP %.3f, of random planes %.3f", gaussian, got, plain)

@@ -1,27 +1,28 @@
 // Canonical correlation analysis with iterative quantisation (Gong and Lazebnik: Iterative Quantization: A Procrustean
 // Approach to Learning Binary Codes, CVPR 2011, section 4; "CCA-ITQ").
 //
-// With X the centred vectors, scaled so that their columns have variance 1 in the mean, and Y the centred classes or tags (1
-// where a row has one), the directions w and u that make the correlation ρ of Xw and Yu greatest are those of
+// With X the centred vectors, scaled so that their columns have variance 1 in the mean, and Y the centred classes or
+// tags (1 where a row has one), the directions w and u that make the correlation ρ of Xw and Yu greatest are those of
 //
 //	Cxy Cyy^-1 Cyx w = ρ² Cxx w,      Cxx = X'X / (n-1) + λI,  Cxy = X'Y / (n-1),  Cyy = Y'Y / (n-1) + μI.
 //
-// The embedding is Xw ρ for the greatest ρ, and the code is the sign of its ITQ rotation (itq.go). There are no more correlations
-// than classes or tags, c, so with Cyy = L L' it is all in the c x c matrix T = L^-1 Cyx Cxx^-1 Cxy L'^-1: its eigenvectors v have
-// the values ρ², and wρ = Cxx^-1 Cxy L'^-1 v, without a division. Where there are more bits than correlations, the rotation spreads
-// them over all bits; the directions that are left have ρ = 0 and add nothing.
+// The embedding is Xw ρ for the greatest ρ, and the code is the sign of its ITQ rotation. There are no more
+// correlations than classes or tags, c, so with Cyy = L L' it is all in the c x c matrix T = L^-1 Cyx Cxx^-1 Cxy L'^-1:
+// its eigenvectors v have the values ρ², and wρ = Cxx^-1 Cxy L'^-1 v, without a division. Where there are more bits
+// than correlations, the rotation spreads them over all bits; the directions that are left have ρ = 0 and add nothing.
 //
-// The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000 need to
-// what 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and without μ the
-// rare ones count as much. Both were chosen on validation parts (docs/results/tuning.md).
+// The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000
+// need to what 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and
+// without μ the rare ones count as much. Both were chosen on validation parts (docs/results/tuning.md).
 //
 //	Cxx, Cxy     one pass over the rows           n d² / 2 products in blocks; 4 d² bytes whatever n
 //	Z            Cxx Z = Cxy                      d³/6 and d² c products
 //	T, v         c x c                            c² d
 //	embedding    one more pass                    n d r
 //
-// With fewer rows than columns the n x n matrix XX' takes the place of Cxx: Cxx^-1 X' = X' (XX' / (n-1) + λI)^-1. Conjugate
-// gradients would need no matrix but hundreds of passes over the rows, for the ridge is far below the greatest variances.
+// With fewer rows than columns the n x n matrix XX' takes the place of Cxx: Cxx^-1 X' = X' (XX' / (n-1) + λI)^-1.
+// Conjugate gradients would need no matrix but hundreds of passes over the rows, for the ridge is far below the
+// greatest variances.
 
 package method
 
@@ -37,20 +38,18 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// CCAITQ learns rotated canonical correlations with classes or tags.
-type CCAITQ struct {
-	Bits        int     // 0 means 64
-	Seed        uint64  // of the rows and the first rotation
+// ccaITQ learns rotated canonical correlations with classes or tags.
+type ccaITQ struct {
+	Options             // Rows: to learn from, at most, drawn at random; 0 means all, but 16,384 of wider vectors
 	Ridge       float64 // λ; 0 means min(d/n, (1500/n)²) of n rows; raised where single precision needs it
 	TargetRidge float64 // μ; 0 means 1 for tags and 1e-4 for classes
-	Rows        int     // to learn from, at most, drawn at random; 0 means all, or 16,384 for vectors of more dimensions than that
 	Steps       int     // of the rotation; 0 means 50
-	Threads     int     // 0 for all cores
 }
 
 const (
@@ -58,16 +57,10 @@ const (
 	maxTargets = 1 << 12 // classes or tags of CCAITQ
 )
 
-// Train implements Method.
-func (m CCAITQ) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m CCAITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
+func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m.Steps = cmp.Or(m.Steps, 50)
 	d := src.Dim()
-	if err := checkSize(m.Bits, d); err != nil {
+	if err := solve.CheckSize(m.Bits, d); err != nil {
 		return nil, err
 	}
 	for _, ridge := range []float64{m.Ridge, m.TargetRidge} {
@@ -84,25 +77,25 @@ func (m CCAITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 			m.Rows = maxSide
 		}
 	}
-	l, err := labelledRows(src, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	y, ok := l.targets()
+	y, ok := l.Targets()
 	if !ok {
 		return nil, errors.New("correlations are with classes or tags, and the data have only pairs: name labels or tags")
 	}
-	n := float64(l.rows)
+	n := float64(l.Rows)
 	m.Ridge = cmp.Or(m.Ridge, min(float64(d)/n, 1500*1500/(n*n)))
-	if y.several {
+	if y.Several {
 		m.TargetRidge = cmp.Or(m.TargetRidge, 1)
 	}
 	m.TargetRidge = cmp.Or(m.TargetRidge, 1e-4)
-	standard, err := standardised(ctx, l.x, float64(d))
+	standard, err := solve.Standardise(ctx, l.Source, float64(d))
 	if err != nil {
 		return nil, err
 	}
-	x := model.Through(l.x, m.Threads, standard)
+	x := model.Through(l.Source, m.Threads, standard)
 	w, _, err := m.correlations(ctx, x, y)
 	if err != nil {
 		return nil, err
@@ -114,39 +107,43 @@ func (m CCAITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 			directions.Data[i*d+j] = float32(v)
 		}
 	}
-	v, err := featuresOf(ctx, x, l.rows, m.Threads, &model.Affine{Weight: directions})
+	v, err := solve.ReadThrough(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := rotateToCorners(ctx, v, m.Bits, m.Steps, m.Seed, m.Threads)
+	r, _, err := solve.RotateToCorners(ctx, v, m.Bits, m.Steps, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
 	// The scale of the rows is the same for all columns: without it the signs are the same.
-	return whole(&model.Projection{Mean: standard.Mean, Weight: rotated(r, directions), Threshold: make([]float32, m.Bits)})
+	return solve.Checked(&model.Projection{Mean: standard.Mean, Weight: solve.RotatedRows(r, directions),
+		Threshold: make([]float32, m.Bits)})
 }
 
-// correlations returns the directions wρ, one per row, and ρ, the greatest first, for standardised rows and their classes or
-// tags: as many as there are bits, but no more than classes, tags or columns.
-func (m CCAITQ) correlations(ctx context.Context, x vectors.Source, y targets) (w *mat.Dense, rho []float64, err error) {
-	n, d, c := y.rows(), x.Dim(), y.classes
-	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > maxWeights {
-		return nil, nil, fmt.Errorf("correlations of %d rows of %d dimensions with %d classes or tags: at most %d rows or dimensions and %d classes or tags fit in memory",
+// correlations returns the directions wρ, one per row, and ρ, the greatest first, for standardised rows and their
+// classes or tags: as many as there are bits, but no more than classes, tags or columns.
+func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
+	y solve.Targets) (w *mat.Dense, rho []float64, err error) {
+	n, d, c := y.Rows(), x.Dim(), y.Classes
+	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > solve.MaxWeights {
+		return nil, nil, fmt.Errorf("correlations of %d rows of %d dimensions with %d classes or tags: at most %d rows or "+
+			"dimensions and %d classes or tags fit in memory",
 			n, d, c, maxSide, maxTargets)
 	}
-	solve := m.columns
+	solve := m.solveByColumns
 	if n <= d {
-		solve = m.rows
+		solve = m.solveByRows
 	}
 	z, cross, err := solve(ctx, x, y)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := linalg.NewCholesky(ctx, y.covariance(m.TargetRidge), c, m.Threads)
+	l, err := linalg.NewCholesky(ctx, covariance(y, m.TargetRidge), c, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
-	// T = L^-1 P L'^-1 with P = Cyx Z, which is symmetric but for rounding: first the columns of P, then those of (L^-1 P)'.
+	// T = L^-1 P L'^-1 with P = Cyx Z, which is symmetric but for rounding: first the columns of P, then those of (L^-1
+	// P)'.
 	half := mat.NewDense(c, c, nil)
 	err = par.For(ctx, m.Threads, c, func(s int) {
 		row := half.RawRowView(s)
@@ -169,7 +166,8 @@ func (m CCAITQ) correlations(ctx context.Context, x vectors.Source, y targets) (
 		}
 	}
 	k := min(m.Bits, c, d)
-	e, err := linalg.Top(ctx, c, k, linalg.Matrix(t, m.Threads), linalg.TopOptions{Seed: m.Seed, Threads: m.Threads})
+	e, err := linalg.TopEigenvectors(ctx, c, k, linalg.MatrixProduct(t, m.Threads),
+		linalg.TopOptions{Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,13 +185,12 @@ func (m CCAITQ) correlations(ctx context.Context, x vectors.Source, y targets) (
 }
 
 // covariance is Cyy, row after row.
-func (t targets) covariance(ridge float64) []float64 {
-	c, n := t.classes, float64(t.rows())
-	cov, count := make([]float64, c*c), make([]float64, c)
-	for i := range t.rows() {
-		for _, a := range t.row(i) {
-			count[a]++
-			for _, b := range t.row(i) {
+func covariance(t solve.Targets, ridge float64) []float64 {
+	c, n := t.Classes, float64(t.Rows())
+	cov, count := make([]float64, c*c), t.Counts()
+	for i := range t.Rows() {
+		for _, a := range t.Row(i) {
+			for _, b := range t.Row(i) {
 				cov[int(a)*c+int(b)]++
 			}
 		}
@@ -207,21 +204,22 @@ func (t targets) covariance(ridge float64) []float64 {
 	return cov
 }
 
-// columns returns Z = Cxx^-1 Cxy and Cxy, both with a row for each class or tag, from the d x d matrix Cxx.
-func (m CCAITQ) columns(ctx context.Context, x vectors.Source, y targets) (z, cross *mat.Dense, err error) {
-	d, c := x.Dim(), y.classes
-	g := newGram(d, m.Threads)
+// solveByColumns returns Z = Cxx^-1 Cxy and Cxy, both with a row for each class or tag, from the d x d matrix Cxx.
+func (m ccaITQ) solveByColumns(ctx context.Context, x vectors.Source,
+	y solve.Targets) (z, cross *mat.Dense, err error) {
+	d, c := x.Dim(), y.Classes
+	g := linalg.NewGram(d, m.Threads)
 	cross = mat.NewDense(c, d, nil)
-	for b, err := range linalg.Blocks(ctx, x, gramRows) {
+	for b, err := range linalg.Blocks(ctx, x, linalg.GramRows) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := g.add(ctx, viewOf(b.X)); err != nil {
+		if err := g.Add(ctx, linalg.MatrixView(b.X)); err != nil {
 			return nil, nil, err
 		}
-		y.addTo(cross, b)
+		addByTarget(cross, y, b)
 	}
-	share := 1 / float64(max(y.rows()-1, 1))
+	share := 1 / float64(max(y.Rows()-1, 1))
 	cross.Scale(share, cross)
 	right := vectors.Matrix{Rows: d, Cols: c, Data: make([]float32, d*c)}
 	for t := range c {
@@ -229,7 +227,7 @@ func (m CCAITQ) columns(ctx context.Context, x vectors.Source, y targets) (z, cr
 			right.Data[j*c+t] = float32(v)
 		}
 	}
-	if err := g.solve(ctx, share, m.Ridge, right); err != nil {
+	if err := g.Solve(ctx, share, m.Ridge, right); err != nil {
 		return nil, nil, err
 	}
 	z = mat.NewDense(c, d, nil)
@@ -241,48 +239,47 @@ func (m CCAITQ) columns(ctx context.Context, x vectors.Source, y targets) (z, cr
 	return z, cross, nil
 }
 
-// rows is columns from the n x n matrix XX'.
-func (m CCAITQ) rows(ctx context.Context, src vectors.Source, y targets) (z, cross *mat.Dense, err error) {
-	n, d, c := y.rows(), src.Dim(), y.classes
-	x, err := rowsOf(ctx, src, n)
+// solveByRows is columns from the n x n matrix XX'.
+func (m ccaITQ) solveByRows(ctx context.Context, src vectors.Source, y solve.Targets) (z, cross *mat.Dense, err error) {
+	n, d, c := y.Rows(), src.Dim(), y.Classes
+	x, err := solve.ReadRows(ctx, src, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	g := newGram(n, m.Threads)
-	for lo := 0; lo < d; lo += gramRows {
-		if err := g.add(ctx, gemm.View{Rows: min(gramRows, d-lo), Cols: n, RowStep: 1, ColStep: d, Data: x.Data[lo:]}); err != nil {
+	g := linalg.NewGram(n, m.Threads)
+	for lo := 0; lo < d; lo += linalg.GramRows {
+		if err := g.Add(ctx, gemm.View{Rows: min(linalg.GramRows, d-lo), Cols: n, RowStep: 1, ColStep: d,
+			Data: x.Data[lo:]}); err != nil {
 			return nil, nil, err
 		}
 	}
 	cross = mat.NewDense(c, d, nil)
-	for b, err := range linalg.Blocks(ctx, x, gramRows) {
+	for b, err := range linalg.Blocks(ctx, x, linalg.GramRows) {
 		if err != nil {
 			return nil, nil, err
 		}
-		y.addTo(cross, b)
+		addByTarget(cross, y, b)
 	}
 	share := 1 / float64(max(n-1, 1))
 	cross.Scale(share, cross)
 	// X' takes equal values to 0, so Y need not be centred but for the digits: the solution would hold its mean over λ.
-	count := make([]float64, c)
-	for _, t := range y.of {
-		count[t]++
-	}
+	count := y.Counts()
 	right := vectors.Matrix{Rows: n, Cols: c, Data: make([]float32, n*c)}
 	for i := range n {
 		row := right.Row(i)
 		for t, k := range count {
 			row[t] = float32(-k / float64(n) * share)
 		}
-		for _, t := range y.row(i) {
+		for _, t := range y.Row(i) {
 			row[t] += float32(share)
 		}
 	}
-	if err := g.solve(ctx, share, m.Ridge, right); err != nil {
+	if err := g.Solve(ctx, share, m.Ridge, right); err != nil {
 		return nil, nil, err
 	}
 	product := make([]float32, c*d)
-	if err := gemm.Mul(ctx, m.Threads, gemm.Of(c, d, product), viewOf(right).T(), viewOf(x)); err != nil {
+	if err := gemm.Mul(ctx, m.Threads, gemm.RowMajor(c, d, product), linalg.MatrixView(right).T(),
+		linalg.MatrixView(x)); err != nil {
 		return nil, nil, err
 	}
 	z = mat.NewDense(c, d, nil)
@@ -292,23 +289,10 @@ func (m CCAITQ) rows(ctx context.Context, src vectors.Source, y targets) (z, cro
 	return z, cross, nil
 }
 
-// solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
-func (g *gram) solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
-	for i := range g.sum.Data {
-		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
-	}
-	g.part = nil
-	r, _, err := newRidge(ctx, g.threads, g.sum, lambda)
-	if err != nil {
-		return err
-	}
-	return r.solve(ctx, b)
-}
-
-// addTo adds every row of a chunk to the rows of sum that belong to its classes or tags.
-func (t targets) addTo(sum *mat.Dense, c vectors.Chunk) {
+// addByTarget adds every row of a chunk to the rows of sum that belong to its classes or tags.
+func addByTarget(sum *mat.Dense, t solve.Targets, c vectors.Chunk) {
 	for i := range c.X.Rows {
-		for _, k := range t.row(c.First + i) {
+		for _, k := range t.Row(c.First + i) {
 			row := sum.RawRowView(int(k))
 			for j, v := range c.X.Row(i) {
 				row[j] += float64(v)

@@ -8,19 +8,21 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/vectors"
 )
 
 // correlationsByDefinition solves Cxy Cyy^-1 Cyx w = ρ² Cxx w with dense matrices in double precision, and returns ρ.
-func correlationsByDefinition(t *testing.T, x vectors.Matrix, y targets, lambda, mu float64) []float64 {
+func correlationsByDefinition(t *testing.T, x vectors.Matrix, y solve.Targets, lambda, mu float64) []float64 {
 	t.Helper()
-	n, d, c := x.Rows, x.Cols, y.classes
+	n, d, c := x.Rows, x.Cols, y.Classes
 	xs, ys := mat.NewDense(n, d, nil), mat.NewDense(n, c, nil)
 	for i := range n {
 		for j, v := range x.Row(i) {
 			xs.Set(i, j, float64(v))
 		}
-		for _, k := range y.row(i) {
+		for _, k := range y.Row(i) {
 			ys.Set(i, int(k), 1)
 		}
 	}
@@ -74,13 +76,13 @@ func sortedDown(v []float64) []float64 {
 }
 
 // randomTargets draws a class, or some tags, for each row, which the first columns of x tell roughly.
-func randomTargets(seed uint64, x vectors.Matrix, classes int, several bool) targets {
+func randomTargets(seed uint64, x vectors.Matrix, classes int, several bool) solve.Targets {
 	rng := rand.New(rand.NewPCG(seed, 6))
-	y := targets{classes: classes, start: []int{0}, several: several}
+	y := solve.Targets{Classes: classes, Start: []int{0}, Several: several}
 	for i := range x.Rows {
 		for k := range classes {
 			if several && float64(x.Row(i)[k])+rng.NormFloat64() > 1 {
-				y.of = append(y.of, int32(k))
+				y.Of = append(y.Of, int32(k))
 			}
 		}
 		if !several {
@@ -93,9 +95,9 @@ func randomTargets(seed uint64, x vectors.Matrix, classes int, several bool) tar
 			if rng.IntN(4) == 0 {
 				best = rng.IntN(classes)
 			}
-			y.of = append(y.of, int32(best))
+			y.Of = append(y.Of, int32(best))
 		}
-		y.start = append(y.start, len(y.of))
+		y.Start = append(y.Start, len(y.Of))
 	}
 	return y
 }
@@ -112,14 +114,16 @@ func TestCorrelationsAreThoseOfADenseSolve(t *testing.T) {
 		{"more columns than rows", 60, 90, 4, false, 0.1, 1e-4},
 		{"more tags than columns", 300, 8, 8, true, 1e-4, 0.1},
 	} {
-		x := randomRows(3, c.rows, c.cols)
-		mean := centreRows(x)
+		x := methodtest.RandomRows(3, c.rows, c.cols)
+		mean := solve.CentreRows(x)
 		if len(mean) != c.cols {
 			t.Fatal("wrong mean")
 		}
 		y := randomTargets(4, x, c.classes, c.several)
 		want := correlationsByDefinition(t, x, y, c.lambda, c.mu)
-		w, rho, err := CCAITQ{Bits: 64, Ridge: c.lambda, TargetRidge: c.mu, Threads: 2}.correlations(context.Background(), x, y)
+		w, rho, err := ccaITQ{Options: Options{Bits: 64, Threads: 2}, Ridge: c.lambda,
+			TargetRidge: c.mu}.correlations(context.Background(), x,
+			y)
 		if err != nil {
 			t.Fatal(err)
 		}

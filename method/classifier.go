@@ -1,16 +1,16 @@
 // A classifier's answer as a code (Sablayrolles, Douze, Usunier and Jegou: How should we evaluate supervised hashing?,
-// ICASSP 2017): what every supervised method must be compared with, because where the classes of the queries are those of
-// the training rows, a good classifier is a good code.
+// ICASSP 2017): what every supervised method must be compared with, because where the classes of the queries are those
+// of the training rows, a good classifier is a good code.
 //
-//	scores    s(x) = W x + b, by logistic regression (logistic.go); for tags one question each
+//	scores    s(x) = W x + b, by logistic regression (solve.FitLogistic); for tags one question each
 //	one-hot   bit c = [c is the greatest score]; for tags bit c = [s_c >= 0]
 //	hashed    bit k = [w_k · (p(x) - mean) >= 0],   p_c = exp(s_c) / Σ exp(s), w_k ~ N(0, I) as in lsh.go
 //
-// Hashing the shares p instead of the scores matters: scores differ most where a class is far off anyway. Of tags the shares
-// are those of the odds.
+// Hashing the shares p instead of the scores matters: scores differ most where a class is far off anyway. Of tags the
+// shares are those of the odds.
 //
 //	columns   two passes over the rows, a byte for each value kept
-//	descend   limited-memory BFGS (descent.go), two products with the columns a step
+//	descend   limited-memory BFGS, two products with the columns a step
 //	mean      one more pass, for the hashed code
 
 package method
@@ -22,57 +22,45 @@ import (
 	"fmt"
 	"math"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// Classifier learns a linear classifier from classes or tags and uses its answer as a code.
-type Classifier struct {
+// classifier learns a linear classifier from classes or tags and uses its answer as a code.
+type classifier struct {
+	Options
 	OneHot  bool    // a bit for each class or tag instead of hashed shares
-	Bits    int     // of the hashed code; 0 means 64
-	Scores  bool    // hash the scores themselves instead of the shares
-	Seed    uint64  // of the hashed code
 	Penalty float64 // λ of |W|² over standardised columns, for the mean loss of a row; 0 means 0.001
 	Steps   int     // of the descent, at most; 0 means 200
-	Enough  float64 // the descent ends when the gradient has fallen to this share; 0 means 0.001
-	Threads int     // 0 for all cores
 }
 
-var _ Method = Classifier{}
-
-// Train implements Method.
-func (m Classifier) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m Classifier) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
+func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m.Penalty = cmp.Or(m.Penalty, 1e-3)
 	m.Steps = cmp.Or(m.Steps, 200)
-	m.Enough = cmp.Or(m.Enough, 1e-3)
 	switch {
 	case !(m.Penalty > 0 && m.Penalty <= math.MaxFloat32):
 		return nil, fmt.Errorf("a penalty of %v: give a positive number", m.Penalty)
-	case m.Steps < 1 || !(m.Enough > 0 && m.Enough < 1):
-		return nil, fmt.Errorf("%d steps until the gradient is at %v of what it was: give positive numbers, the second below 1", m.Steps, m.Enough)
+	case m.Steps < 1:
+		return nil, fmt.Errorf("%d steps of the descent: give a positive number", m.Steps)
 	}
-	l, err := labelledRows(x, -1, 0)
+	l, err := solve.DrawLabelled(x, -1, 0)
 	if err != nil {
 		return nil, err
 	}
-	y, ok := l.targets()
+	y, ok := l.Targets()
 	if !ok {
 		return nil, errors.New("there are only pairs of rows; a classifier learns from classes or tags")
 	}
 	if m.OneHot {
-		m.Bits = y.classes
+		m.Bits = y.Classes
 	}
-	if err := checkSize(m.Bits, y.classes); err != nil {
+	if err := solve.CheckSize(m.Bits, y.Classes); err != nil {
 		return nil, err
 	}
-	if err := checkSize(1, x.Dim()*y.classes); err != nil {
-		return nil, fmt.Errorf("a classifier of %d classes: %w", y.classes, err)
+	if err := solve.CheckSize(1, x.Dim()*y.Classes); err != nil {
+		return nil, fmt.Errorf("a classifier of %d classes: %w", y.Classes, err)
 	}
 	scores, err := m.fit(ctx, l, y)
 	if err != nil {
@@ -80,22 +68,20 @@ func (m Classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 	}
 	maps := []model.Map{scores}
 	if m.OneHot {
-		p := &model.Projection{Weight: make([]float32, y.classes*y.classes), Threshold: make([]float32, y.classes)}
-		for c := range y.classes {
-			p.Weight[c*y.classes+c] = 1
+		p := &model.Projection{Weight: make([]float32, y.Classes*y.Classes), Threshold: make([]float32, y.Classes)}
+		for c := range y.Classes {
+			p.Weight[c*y.Classes+c] = 1
 		}
-		if !y.several {
-			maps = append(maps, &model.Winner{Cols: y.classes})
+		if !y.Several {
+			maps = append(maps, &model.Winner{Cols: y.Classes})
 			for c := range p.Threshold {
 				p.Threshold[c] = 0.5
 			}
 		}
 		return model.Compose(p, maps...), nil
 	}
-	if !m.Scores {
-		maps = append(maps, &model.Winner{Cols: y.classes, Soft: true})
-	}
-	hashed, err := LSH{Bits: m.Bits, Seed: m.Seed, Centre: true}.learn(ctx, x.With(model.Through(x, m.Threads, maps...)))
+	maps = append(maps, &model.Winner{Cols: y.Classes, Soft: true})
+	hashed, err := lsh{Options: m.Options, Centre: true}.learn(ctx, x.With(model.Through(x, m.Threads, maps...)))
 	if err != nil {
 		return nil, err
 	}
@@ -103,40 +89,15 @@ func (m Classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 }
 
 // fit learns the scores as a map of raw values.
-func (m Classifier) fit(ctx context.Context, l *labelled, y targets) (*model.Affine, error) {
-	q, err := l.all.Quantizer(ctx)
+func (m classifier) fit(ctx context.Context, l *solve.Labelled, y solve.Targets) (*model.Affine, error) {
+	q, err := l.Quantizer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	columns, err := vectors.Quantize(ctx, l.x, l.rows, q, m.Threads)
+	columns, err := vectors.Quantize(ctx, l.Source, l.Rows, q, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	f, err := newLogistic(ctx, columns, y, m.Penalty, m.Threads)
-	if err != nil {
-		return nil, err
-	}
-	w := make([]float64, f.variables())
-	if _, _, err := descend(ctx, f, w, m.Enough, m.Steps); err != nil {
-		return nil, err
-	}
-	return f.affine(w), nil
-}
-
-// affine is the scores at w as a map of raw values: a bin is nearly (x - lo) · perUnit, so
-// (bin - mean) scale = (x - (lo + mean / perUnit)) · perUnit · scale.
-func (f *logistic) affine(w []float64) *model.Affine {
-	dim, classes := f.x.Dim(), f.y.classes
-	a := &model.Affine{
-		Weight: vectors.Matrix{Rows: classes, Cols: dim, Data: make([]float32, classes*dim)},
-		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: singles(w[dim*classes:]),
-	}
-	for j := range dim {
-		lo, hi := float64(f.x.Lo[j]), float64(f.x.Hi[j])
-		perUnit := (vectors.Bins - 1) / (hi - lo)
-		a.Mean[j] = float32(lo + f.mean[j]/perUnit)
-		a.Scale[j] = float32(min(perUnit*f.scale[j], math.MaxFloat32))
-	}
-	copy(a.Weight.Data, singles(w[:dim*classes]))
-	return a
+	return solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Penalty: m.Penalty, Enough: 1e-3, Steps: m.Steps,
+		Threads: m.Threads})
 }

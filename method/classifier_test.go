@@ -7,41 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/model"
+	"hashgrove/internal/methodtest"
 	"hashgrove/vectors"
 )
 
-// The map of raw values must give the scores that were learned from bins; of whole numbers up to 255 bins are the values.
-func TestScoresOfRawValues(t *testing.T) {
-	ctx := context.Background()
-	x, class := clusters(5, 150, 6, 3)
-	for i, v := range x.Data {
-		x.Data[i] = float32(math.Floor(float64(v)))
-	}
-	f := mustLogistic(t, vectors.WithLabels(x, names(class)), 0.01)
-	w := make([]float64, f.variables())
-	if _, _, err := descend(ctx, f, w, 1e-3, 100); err != nil {
-		t.Fatal(err)
-	}
-	f.w = w
-	if err := f.scores(ctx); err != nil {
-		t.Fatal(err)
-	}
-	got, err := model.Transform(ctx, 1, x, f.affine(w))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range got.Data {
-		if math.Abs(float64(v-f.score[i])) > 1e-4 {
-			t.Fatalf("score %d is %v, from bins %v", i, v, f.score[i])
-		}
-	}
-}
-
 func TestOneHot(t *testing.T) {
 	ctx := context.Background()
-	x, class := clusters(5, 300, 24, 4)
-	e, err := learnFrom(ctx, Classifier{OneHot: true}, vectors.WithLabels(x, names(class)))
+	x, class := methodtest.ClusterMatrix(5, 300, 24, 4)
+	e, err := learnFrom(ctx, classifier{OneHot: true}, vectors.WithLabels(x, methodtest.ClassNames(class)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,13 +31,13 @@ func TestOneHot(t *testing.T) {
 		t.Errorf("%d bits, %d wrong", e.Bits(), wrong)
 	}
 	// Of tags every bit is an answer of its own.
-	src := withTags(5, 300, 24, 4).(tagged)
-	if e, err = learnFrom(ctx, Classifier{OneHot: true}, src); err != nil {
+	src := methodtest.Tagged(5, 300, 24, 4)
+	if e, err = learnFrom(ctx, classifier{OneHot: true}, src); err != nil {
 		t.Fatal(err)
 	}
-	codes = encode(e, src.Matrix)
+	codes = encode(e, src.X)
 	wrong = 0
-	for i, tags := range src.tags {
+	for i, tags := range src.Tags {
 		for b := range 4 {
 			if codes.Bit(i, b) != slices.Contains(tags, "a"+string(rune('0'+b))) {
 				wrong++
@@ -78,12 +51,12 @@ func TestOneHot(t *testing.T) {
 
 func TestClassifierBitsArePrefixes(t *testing.T) {
 	ctx := context.Background()
-	src := classed(5, 200, 6, 4)
-	long, err := learnFrom(ctx, Classifier{Bits: 40, Seed: 3}, src)
+	src := methodtest.Classed(5, 200, 6, 4)
+	long, err := learnFrom(ctx, classifier{Options: Options{Bits: 40, Seed: 3}}, src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, err := learnFrom(ctx, Classifier{Bits: 24, Seed: 3}, src)
+	short, err := learnFrom(ctx, classifier{Options: Options{Bits: 24, Seed: 3}}, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,30 +66,30 @@ func TestClassifierBitsArePrefixes(t *testing.T) {
 }
 
 func TestSupervisedRefusals(t *testing.T) {
-	pairs, classes := withPairs(1, 40, 5, 3, 100), classed(1, 40, 5, 3)
+	pairs, classes := methodtest.Paired(1, 40, 5, 3, 100), methodtest.Classed(1, 40, 5, 3)
 	for _, c := range []struct {
 		want string
-		m    Method
+		m    any
 		x    vectors.Source
 	}{
-		{"only pairs", Classifier{}, pairs},
-		{"only pairs", SDH{}, pairs},
-		{"only pairs", FSDH{}, pairs},
-		{"penalty of -1", Classifier{Penalty: -1}, classes},
-		{"-1 steps", Classifier{Steps: -1}, classes},
-		{"-1 bits", Classifier{Bits: -1}, classes},
-		{"-1 bits", KSH{Bits: -1}, classes},
-		{"weights", KSH{Bits: 4096, Anchors: 1 << 20}, classes},
-		{"-7 anchors", KSH{Anchors: -7}, classes},
-		{"width NaN", KSH{Width: math.NaN()}, classes},
-		{"passes", SDH{Passes: -1}, classes},
-		{"positive numbers", SDH{Nu: -1}, classes},
+		{"only pairs", classifier{}, pairs},
+		{"only pairs", sdh{}, pairs},
+		{"only pairs", sdh{Fast: true}, pairs},
+		{"penalty of -1", classifier{Penalty: -1}, classes},
+		{"-1 steps", classifier{Steps: -1}, classes},
+		{"-1 bits", classifier{Options: Options{Bits: -1}}, classes},
+		{"-1 bits", ksh{Options: Options{Bits: -1}}, classes},
+		{"weights", ksh{Options: Options{Bits: 4096, Anchors: 1 << 20}}, classes},
+		{"-7 anchors", ksh{Options: Options{Anchors: -7}}, classes},
+		{"width NaN", ksh{Width: math.NaN()}, classes},
+		{"passes", sdh{Passes: -1}, classes},
+		{"positive numbers", sdh{Nu: -1}, classes},
 	} {
 		if _, err := learnFrom(context.Background(), c.m, c.x); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: error %v, want one with %q", c.m, err, c.want)
 		}
 	}
-	if _, err := learnFrom(context.Background(), KSH{Bits: 8, Anchors: 10}, pairs); err != nil {
+	if _, err := learnFrom(context.Background(), ksh{Options: Options{Bits: 8, Anchors: 10}}, pairs); err != nil {
 		t.Errorf("KSH from pairs: %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 // Kernel-based supervised hashing (Liu, Wang, Ji, Jiang and Chang: Supervised Hashing with Kernels, CVPR 2012).
 //
-//	h(x) = sign(a · k(x))      k: centred Gaussian similarities with m anchors (rbf.go)
-//	minimise |Σ_b y_b y_b' - r S_0|²      y_b = sign(K a_b) over l rows, r bits, S_0 as in likeness.go
+//	h(x) = sign(a · k(x))      k: centred Gaussian similarities with m anchors (solve.GaussianKernel)
+//	minimise |Σ_b y_b y_b' - r S_0|²      y_b = sign(K a_b) over l rows, r bits, S_0: solve.Likeness
 //
 // greedily: with the residue S = r S_0 - Σ_p y_p y_p' of the bits before it, bit b maximises y'Sy.
 //
@@ -13,12 +13,12 @@
 //		choose          the polished a if its y'Sy is greater
 //		residue         S <- S - y y'
 //
-// Neither S nor K'SK is formed. S costs O(l) for classes and O(b·l) for the bits so far. Lanczos works on L^-1 K'SK L^-T,
-// whose rank is at most that of S: with C classes it ends after C + b steps. A step of either loop reads K once or twice,
-// which is all the time there is.
+// Neither S nor K'SK is formed. S costs O(l) for classes and O(b·l) for the bits so far. Lanczos works on L^-1 K'SK
+// L^-T, whose rank is at most that of S: with C classes it ends after C + b steps. A step of either loop reads K once
+// or twice, which is all the time there is.
 //
-// The ridge, 1e-6 of the mean diagonal or as much as single precision needs, is there because centred features of nearly as
-// many anchors as rows have nearly dependent columns.
+// The ridge, 1e-6 of the mean diagonal or as much as single precision needs, is there because centred features of
+// nearly as many anchors as rows have nearly dependent columns.
 
 package method
 
@@ -27,67 +27,59 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
-	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/floats"
 
 	"hashgrove/internal/linalg"
-	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
-	"hashgrove/vectors"
 )
 
-// KSH learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn from
-// and anchor, and 8 for each pair of anchors.
-type KSH struct {
-	Bits    int     // r; 0 means 64
-	Seed    uint64  // of the anchors and the rows
-	Anchors int     // m, drawn from all rows; 0 means 300 (the paper of FastHash: 3000)
-	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means twice the mean squared distance
-	Rows    int     // l, to learn from, at most, drawn at random; 0 means 5000, negative all
-	Steps   int     // of the polish, at most; 0 means 500; negative: none
-	Threads int     // 0 for all cores
+// ksh learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn
+// from and anchor, and 8 for each pair of anchors.
+type ksh struct {
+	// Anchors are m, drawn from all rows: 0 means 300 (the paper of FastHash: 3000).
+	// Rows are l, to learn from, at most, drawn at random: 0 means 5000, negative all.
+	Options
+
+	Width float64 // of the kernel exp(-|x - a|² / width); 0 means twice the mean squared distance
 }
 
-var _ Method = KSH{}
+// kshSteps is the most steps of the polish of a bit.
+const kshSteps = 500
 
-// Train implements Method.
-func (m KSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m KSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
+func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m.Anchors = cmp.Or(m.Anchors, 300)
 	m.Rows = cmp.Or(m.Rows, 5000)
-	m.Steps = cmp.Or(m.Steps, 500)
-	if err := checkAnchors(m.Bits, m.Anchors); err != nil {
+	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
-	l, err := labelledRows(x, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := rbfKernel(ctx, x, l.all.Rows, m.Anchors, m.Width, m.Seed, m.Threads)
+	kernel, err := solve.GaussianKernel(ctx, x, x.Rows,
+		solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
-	k, err := featuresOf(ctx, l.x, l.rows, m.Threads, kernel)
+	k, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
 	if err != nil {
 		return nil, err
 	}
-	s0, err := newLikeness(ctx, l.y, m.Threads)
+	s0, err := solve.NewLikeness(ctx, l.Y, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	f, err := newKSHFit(ctx, features{k, m.Threads}, s0, m.Bits)
+	f, err := newKSHFit(ctx, solve.Features{K: k, Threads: m.Threads}, s0, m.Bits)
 	if err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Threshold: make([]float32, m.Bits)}
 	for b := range m.Bits {
-		a, err := f.bit(ctx, m.Steps, m.Seed+uint64(b))
+		a, err := f.nextBit(ctx, kshSteps, m.Seed+uint64(b))
 		if err != nil {
 			return nil, fmt.Errorf("bit %d: %w", b+1, err)
 		}
@@ -100,28 +92,28 @@ func (m KSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 
 // kshFit is the state of the loop over bits.
 type kshFit struct {
-	features
+	solve.Features
 	residue
 	factor *linalg.Cholesky // L
 }
 
-func newKSHFit(ctx context.Context, k features, s0 *likeness, bits int) (*kshFit, error) {
-	factor, err := k.ridgeFactor(ctx, 1e-6)
+func newKSHFit(ctx context.Context, k solve.Features, s0 *solve.Likeness, bits int) (*kshFit, error) {
+	factor, err := k.RidgeFactor(ctx, 1e-6)
 	return &kshFit{k, residue{s0: s0, r: float64(bits)}, factor}, err
 }
 
-// start returns the top generalised eigenvector a of K'SK and K'K, with |Ka|² = l.
-func (f *kshFit) start(ctx context.Context, seed uint64) ([]float64, error) {
-	y, sy := make([]float64, f.k.Rows), make([]float64, f.k.Rows)
-	a, _, err := linalg.Greatest(ctx, f.k.Cols, seed, 1e-4, func(v, out []float64) error {
+// startVector returns the top generalised eigenvector a of K'SK and K'K, with |Ka|² = l.
+func (f *kshFit) startVector(ctx context.Context, seed uint64) ([]float64, error) {
+	y, sy := make([]float64, f.K.Rows), make([]float64, f.K.Rows)
+	a, _, err := linalg.TopEigenvector(ctx, f.K.Cols, seed, 1e-4, func(v, out []float64) error {
 		copy(out, v)
 		f.factor.Backward(out)
-		err := f.forward(ctx, out, y)
+		err := f.Times(ctx, out, y)
 		if err == nil {
 			err = f.residue.times(ctx, y, sy)
 		}
 		if err == nil {
-			err = f.backward(ctx, sy, out)
+			err = f.TransposeTimes(ctx, sy, out)
 		}
 		f.factor.Forward(out)
 		return err
@@ -130,25 +122,25 @@ func (f *kshFit) start(ctx context.Context, seed uint64) ([]float64, error) {
 		return nil, err
 	}
 	f.factor.Backward(a)
-	if err := f.forward(ctx, a, y); err != nil {
+	if err := f.Times(ctx, a, y); err != nil {
 		return nil, err
 	}
-	if length := norm(y); length > 0 {
+	if length := linalg.Norm(y); length > 0 {
 		floats.Scale(math.Sqrt(float64(len(y)))/length, a)
 	}
 	return a, nil
 }
 
-// bit finds a for the next bit and takes its output into the residue.
-func (f *kshFit) bit(ctx context.Context, steps int, seed uint64) ([]float64, error) {
-	a, err := f.start(ctx, seed)
+// nextBit finds a for the next bit and takes its output into the residue.
+func (f *kshFit) nextBit(ctx context.Context, steps int, seed uint64) ([]float64, error) {
+	a, err := f.startVector(ctx, seed)
 	if err != nil {
 		return nil, err
 	}
-	n := f.k.Rows
+	n := f.K.Rows
 	y, sy := make([]float64, n), make([]float64, n)
 	quality := func(a []float64, y []float64) (float64, error) { // y'Sy of y = sign(Ka)
-		if err := f.forward(ctx, a, y); err != nil {
+		if err := f.Times(ctx, a, y); err != nil {
 			return 0, err
 		}
 		for i, v := range y {
@@ -184,11 +176,11 @@ func (f *kshFit) bit(ctx context.Context, steps int, seed uint64) ([]float64, er
 
 // polish goes down from a along the gradient of g, with momentum, until the change of g is small.
 func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64, error) {
-	n, m := f.k.Rows, f.k.Cols
-	last, now, v, d := clone(a), clone(a), make([]float64, m), make([]float64, m)
+	n, m := f.K.Rows, f.K.Cols
+	last, now, v, d := slices.Clone(a), slices.Clone(a), make([]float64, m), make([]float64, m)
 	kLast, kNow := make([]float64, n), make([]float64, n) // K times the same
 	kv, kd, y, sy := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	if err := f.forward(ctx, now, kNow); err != nil {
+	if err := f.Times(ctx, now, kNow); err != nil {
 		return nil, err
 	}
 	copy(kLast, kNow)
@@ -221,7 +213,7 @@ func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64,
 		if err := f.gradient(ctx, y, sy, d); err != nil {
 			return nil, err
 		}
-		if err := f.forward(ctx, d, kd); err != nil {
+		if err := f.Times(ctx, d, kd); err != nil {
 			return nil, err
 		}
 		// The step 1/beta is halved until g falls as much as the slope at v promises at least.
@@ -269,21 +261,19 @@ func (f *kshFit) gradient(ctx context.Context, y, sy, d []float64) error {
 	for i, v := range y {
 		sy[i] *= v*v - 1
 	}
-	return f.backward(ctx, sy, d)
+	return f.TransposeTimes(ctx, sy, d)
 }
-
-func clone(x []float64) []float64 { return append([]float64(nil), x...) }
 
 // residue is S = r S_0 - Σ y y' as an operator.
 type residue struct {
-	s0 *likeness
+	s0 *solve.Likeness
 	r  float64
 	y  [][]float64 // the bits so far, +1 or -1
 }
 
 // times sets out = S x.
 func (s *residue) times(ctx context.Context, x, out []float64) error {
-	if err := s.s0.times(ctx, x, out); err != nil {
+	if err := s.s0.Times(ctx, x, out); err != nil {
 		return err
 	}
 	for i := range out {
@@ -293,53 +283,4 @@ func (s *residue) times(ctx context.Context, x, out []float64) error {
 		linalg.Axpy(-linalg.Dot(y, x), y, out)
 	}
 	return nil
-}
-
-// features is K, with products on several cores.
-type features struct {
-	k       vectors.Matrix
-	threads int
-}
-
-// forwardRows is the number of rows of one turn. The sums of backward depend on it, so it is fixed.
-const forwardRows = 128
-
-// forward sets y = K a.
-func (f features) forward(ctx context.Context, a, y []float64) error {
-	single := singles(a)
-	return par.Blocks(ctx, f.threads, f.k.Rows, forwardRows, func(_, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			y[i] = blas32.DDot(vector32(f.k.Row(i)), vector32(single))
-		}
-	})
-}
-
-// backward sets a = K' y.
-func (f features) backward(ctx context.Context, y, a []float64) error {
-	single := singles(y)
-	parts := make([][]float32, (f.k.Rows+forwardRows-1)/forwardRows)
-	err := par.Blocks(ctx, f.threads, f.k.Rows, forwardRows, func(b, lo, hi int) {
-		parts[b] = make([]float32, f.k.Cols)
-		for i := lo; i < hi; i++ {
-			blas32.Axpy(single[i], vector32(f.k.Row(i)), vector32(parts[b]))
-		}
-	})
-	clear(a)
-	for _, p := range parts {
-		for j, v := range p {
-			a[j] += float64(v)
-		}
-	}
-	return err
-}
-
-func vector32(x []float32) blas32.Vector { return blas32.Vector{N: len(x), Inc: 1, Data: x} }
-
-// singles rounds to single precision.
-func singles(x []float64) []float32 {
-	out := make([]float32, len(x))
-	for i, v := range x {
-		out[i] = float32(v)
-	}
-	return out
 }

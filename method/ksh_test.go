@@ -4,28 +4,23 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/vectors"
 )
 
-// sources is one source of each kind of supervision.
-func sources(rows int) map[string]vectors.Source {
-	return map[string]vectors.Source{
-		"classes": classed(5, rows, 6, 4),
-		"tags":    withTags(5, rows, 6, 4),
-		"pairs":   withPairs(5, rows, 6, 4, 6*rows),
-	}
-}
-
 // denseS is the definition of r S_0 - Σ y y'.
-func denseS(l *labelled, r float64, ys [][]float64) *mat.SymDense {
-	s := mat.NewSymDense(l.rows, nil)
-	for i := range l.rows {
-		for j := i; j < l.rows; j++ {
-			v := r * float64(l.y.At(i, j))
+func denseS(l *solve.Labelled, r float64, ys [][]float64) *mat.SymDense {
+	s := mat.NewSymDense(l.Rows, nil)
+	for i := range l.Rows {
+		for j := i; j < l.Rows; j++ {
+			v := r * float64(l.Y.At(i, j))
 			if i == j {
 				v = r
 			}
@@ -38,9 +33,9 @@ func denseS(l *labelled, r float64, ys [][]float64) *mat.SymDense {
 	return s
 }
 
-func mustLikeness(t *testing.T, l *labelled) *likeness {
+func mustLikeness(t *testing.T, l *solve.Labelled) *solve.Likeness {
 	t.Helper()
-	s, err := newLikeness(context.Background(), l.y, 2)
+	s, err := solve.NewLikeness(context.Background(), l.Y, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,12 +43,12 @@ func mustLikeness(t *testing.T, l *labelled) *likeness {
 }
 
 func TestResidueEqualsTheMatrix(t *testing.T) {
-	for name, src := range sources(70) {
-		l := mustLabelled(t, src, -1)
+	for name, src := range methodtest.Sources(70) {
+		l := mustLabelled(t, src)
 		rng := rand.New(rand.NewPCG(1, 1))
 		s := residue{s0: mustLikeness(t, l), r: 5}
 		for range 4 {
-			x, y := make([]float64, l.rows), make([]float64, l.rows)
+			x, y := make([]float64, l.Rows), make([]float64, l.Rows)
 			for i := range x {
 				x[i] = rng.NormFloat64()
 			}
@@ -61,13 +56,13 @@ func TestResidueEqualsTheMatrix(t *testing.T) {
 				t.Fatal(err)
 			}
 			var want mat.VecDense
-			want.MulVec(denseS(l, 5, s.y), mat.NewVecDense(l.rows, x))
+			want.MulVec(denseS(l, 5, s.y), mat.NewVecDense(l.Rows, x))
 			for i, v := range y {
 				if math.Abs(v-want.AtVec(i)) > 1e-9 {
 					t.Fatalf("%s, %d bits: row %d is %v, want %v", name, len(s.y), i, v, want.AtVec(i))
 				}
 			}
-			bit := make([]float64, l.rows)
+			bit := make([]float64, l.Rows)
 			for i := range bit {
 				bit[i] = float64(2*rng.IntN(2) - 1)
 			}
@@ -76,19 +71,19 @@ func TestResidueEqualsTheMatrix(t *testing.T) {
 	}
 }
 
-func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *labelled) {
+func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *solve.Labelled) {
 	t.Helper()
 	ctx := context.Background()
-	l := mustLabelled(t, src, -1)
-	kernel, err := rbfKernel(ctx, l.x, l.rows, anchors, 0, 1, 2)
+	l := mustLabelled(t, src)
+	kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows, solve.KernelOptions{Anchors: anchors, Seed: 1, Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := featuresOf(ctx, l.x, l.rows, 2, kernel)
+	k, err := solve.ReadThrough(ctx, l.Source, l.Rows, 2, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := newKSHFit(ctx, features{k, 2}, mustLikeness(t, l), bits)
+	f, err := newKSHFit(ctx, solve.Features{K: k, Threads: 2}, mustLikeness(t, l), bits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +94,11 @@ func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *lab
 // least as good as its sign.
 func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 	ctx := context.Background()
-	for name, src := range sources(150) {
+	for name, src := range methodtest.Sources(150) {
 		f, l := mustFit(t, src, 20, 8)
-		n, m := f.k.Rows, f.k.Cols
+		n, m := f.K.Rows, f.K.Cols
 		k := mat.NewDense(n, m, nil)
-		for i, v := range f.k.Data {
+		for i, v := range f.K.Data {
 			k.Set(i/m, i%m, float64(v))
 		}
 		lower := mat.NewTriDense(m, mat.Lower, nil)
@@ -134,7 +129,7 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 				t.Fatal("no eigenvectors")
 			}
 			top := e.Values(nil)[m-1]
-			a, err := f.start(ctx, uint64(b))
+			a, err := f.startVector(ctx, uint64(b))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +156,7 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 				return mat.Inner(y, s, y)
 			}
 			spectral := signs(&ka)
-			if _, err := f.bit(ctx, 500, uint64(b)); err != nil {
+			if _, err := f.nextBit(ctx, 500, uint64(b)); err != nil {
 				t.Fatal(err)
 			}
 			if kept := signs(mat.NewVecDense(n, f.residue.y[b])); kept < spectral {
@@ -173,17 +168,17 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 
 func TestKSHGradient(t *testing.T) {
 	ctx := context.Background()
-	f, _ := mustFit(t, classed(5, 150, 6, 4), 20, 8)
-	a, err := f.start(ctx, 1)
+	f, _ := mustFit(t, methodtest.Classed(5, 150, 6, 4), 20, 8)
+	a, err := f.startVector(ctx, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, m := f.k.Rows, f.k.Cols
+	n, m := f.K.Rows, f.K.Cols
 	y, sy, d := make([]float64, n), make([]float64, n), make([]float64, m)
 	g := func(a []float64) float64 { // in double precision all the way
 		for i := range y {
 			y[i] = 0
-			for j, v := range f.k.Row(i) {
+			for j, v := range f.K.Row(i) {
 				y[i] += float64(v) * a[j]
 			}
 		}
@@ -199,11 +194,11 @@ func TestKSHGradient(t *testing.T) {
 	}
 	for j := range m {
 		const h = 1e-5
-		b := clone(a)
+		b := slices.Clone(a)
 		b[j] += h
 		up := g(b)
 		b[j] -= 2 * h
-		if slope := (up - g(b)) / (2 * h); math.Abs(slope-d[j]) > 1e-4*norm(d) {
+		if slope := (up - g(b)) / (2 * h); math.Abs(slope-d[j]) > 1e-4*linalg.Norm(d) {
 			t.Errorf("slope %d is %v, by differences %v", j, d[j], slope)
 		}
 	}
@@ -213,24 +208,5 @@ func TestKSHGradient(t *testing.T) {
 	}
 	if after := g(polished); !(after < before) {
 		t.Errorf("g went from %v to %v", before, after)
-	}
-}
-
-func TestMeanDistance(t *testing.T) {
-	ctx := context.Background()
-	x, _ := clusters(1, 90, 5, 3)
-	a := x.Slice(10, 30)
-	want := 0.0
-	for i := range x.Rows {
-		for q := range a.Rows {
-			for j, v := range x.Row(i) {
-				d := float64(v) - float64(a.Row(q)[j])
-				want += d * d / float64(x.Rows*a.Rows)
-			}
-		}
-	}
-	got, err := meanDistance(ctx, x, a)
-	if err != nil || math.Abs(got-want) > 1e-9*want {
-		t.Errorf("mean squared distance %v, want %v, error %v", got, want, err)
 	}
 }

@@ -13,35 +13,29 @@
 package method
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
 
-// LSH draws random hyperplanes.
-type LSH struct {
-	Bits   int    // 0 means 64
-	Seed   uint64 // of the planes
-	Centre bool   // subtract the mean of the training rows first; recommended
+// lsh draws random hyperplanes.
+type lsh struct {
+	Options
+	Centre bool // subtract the mean of the training rows first; recommended
 }
 
-// Train implements Method.
-func (m LSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m LSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	bits, dim := cmp.Or(m.Bits, 64), x.Dim()
-	if err := checkSize(bits, dim); err != nil {
+func (m lsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+	bits, dim := m.Bits, x.Dim()
+	if err := solve.CheckSize(bits, dim); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, bits*dim), Threshold: make([]float32, bits)}
 	if m.Centre {
 		var err error
-		if p.Mean, err = mean(ctx, x); err != nil {
+		if p.Mean, err = solve.Mean(ctx, x); err != nil {
 			return nil, err
 		}
 	}
@@ -51,19 +45,8 @@ func (m LSH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		}
 		rng := rand.New(rand.NewPCG(m.Seed, uint64(b)))
 		for j := range dim {
-			p.Weight[b*dim+j] = gaussian(rng)
+			p.Weight[b*dim+j] = solve.Gaussian(rng)
 		}
 	}
 	return p, nil
-}
-
-// gaussian draws a number of mean 0 and variance 1 that is normal for all that hyperplanes need: the sum of twelve
-// uniform numbers less 6, of kurtosis 2.9 and never beyond 6. The usual exact methods take a logarithm, whose last
-// digit differs between machines; this is integer arithmetic and one rounding.
-func gaussian(rng *rand.Rand) float32 {
-	sum := int64(-6 << 32)
-	for range 12 {
-		sum += int64(rng.Uint32())
-	}
-	return float32(float64(sum) / (1 << 32))
 }

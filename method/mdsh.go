@@ -1,7 +1,8 @@
 // Multidimensional spectral hashing (Weiss, Fergus and Torralba, ECCV 2012).
 //
-// The affinity exp(-|x - y|^2 / 2σ²) is a product over dimensions, so on independent dimensions its eigenfunctions are products
-// of functions of single ones, and those of single dimensions, ordered by eigenvalue, are enough. On principal components:
+// The affinity exp(-|x - y|^2 / 2σ²) is a product over dimensions, so on independent dimensions its eigenfunctions are
+// products of functions of single ones, and those of single dimensions, ordered by eigenvalue, are enough. On principal
+// components:
 //
 //	for each dimension
 //		histogram   p, of up to 50 bins between the percentiles 2.5 and 97.5, plus 0.1, to sum one
@@ -11,11 +12,12 @@
 //	take the functions of the r greatest weights, threshold each at the median of its values
 //	bit = [g(x) >= threshold],   g linear between the centres, and going on so beyond
 //
-// A dimension none of whose λ comes near 1 is too wide for its bins and left out. If fewer than r functions have a weight of
-// at least 0.1, they are cut again at the thirds of their values, then at the quarters, and so on.
+// A dimension none of whose λ comes near 1 is too wide for its bins and left out. If fewer than r functions have a
+// weight of at least 0.1, they are cut again at the thirds of their values, then at the quarters, and so on.
 //
-// Plain Hamming distance ranks the codes. The paper ranks by a weighted one, prod over dimensions of (1 + sum over its bits of
-// weight · agreement) - 1: Fit tells the weights, a group being a dimension, and eval.RetrievalWeighted ranks by them.
+// Plain Hamming distance ranks the codes. The paper ranks by a weighted one, prod over dimensions of (1 + sum over its
+// bits of weight · agreement) - 1: Fit tells the weights, a group being a dimension, and eval.RetrievalWeighted ranks
+// by them.
 
 package method
 
@@ -32,21 +34,17 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// MDSH learns eigenfunctions of single principal components. It keeps the reduced rows in memory.
-type MDSH struct {
-	Bits    int     // r; 0 means 64
-	Sigma   float64 // σ; 0 means the mean distance of a row to its 50th neighbour, among 1,000
-	Dims    int     // principal components to look at; 0 means 256; never more than the vectors have
-	Seed    uint64  // of the rows that tell σ
-	Threads int     // 0 for all cores
+// mdsh learns eigenfunctions of single principal components. It keeps the reduced rows in memory.
+type mdsh struct {
+	Options
+	Sigma float64 // σ; 0 means the mean distance of a row to its 50th neighbour, among 1,000
 }
-
-var _ Method = MDSH{}
 
 // mdshBit is what a bit looks at.
 type mdshBit struct {
@@ -57,23 +55,24 @@ type mdshBit struct {
 }
 
 const (
-	mdshBins      = 50
-	mdshClip      = 0.025 // share of the rows outside of the histogram, on either side
-	mdshPrior     = 0.1   // added to every bin
-	mdshResolved  = 0.999 // least greatest λ of a dimension that its bins resolve
-	mdshConstant  = 1e-10 // λ of the constant function
-	mdshLeast     = 0.1   // weight of a function that is worth a bit
-	mdshNeighbour = 50
-	mdshSample    = 1000
+	mdshComponents = 256 // principal components to look at, at most
+	mdshBins       = 50
+	mdshClip       = 0.025 // share of the rows outside of the histogram, on either side
+	mdshPrior      = 0.1   // added to every bin
+	mdshResolved   = 0.999 // least greatest λ of a dimension that its bins resolve
+	mdshConstant   = 1e-10 // λ of the constant function
+	mdshLeast      = 0.1   // weight of a function that is worth a bit
+	mdshNeighbour  = 50
+	mdshSample     = 1000
 )
 
 // Train implements Method.
-func (m MDSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+func (m mdsh) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
 	e, bits, err := m.fit(ctx, d)
-	made, err := trained(e, err)
 	if err != nil {
 		return nil, err
 	}
+	made := &model.Model{Encoder: e}
 	for _, b := range bits {
 		made.Info.Weights = append(made.Info.Weights, hamming.BitWeight{Group: b.dim, Weight: b.weight})
 	}
@@ -81,15 +80,15 @@ func (m MDSH) Train(ctx context.Context, d *supervision.Data) (*model.Model, err
 }
 
 // fit is Train that returns what each bit looks at.
-func (m MDSH) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
-	m.Bits, m.Dims = cmp.Or(m.Bits, 64), min(cmp.Or(m.Dims, 256), x.Dim())
-	if m.Dims < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
-		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", m.Dims, m.Sigma)
+func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
+	components := min(mdshComponents, x.Dim())
+	if components < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
+		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", components, m.Sigma)
 	}
-	if err := checkSize(m.Bits, x.Dim()); err != nil {
+	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, nil, err
 	}
-	front, _, err := principal(ctx, x, m.Dims, m.Seed, m.Threads)
+	front, _, err := solve.PrincipalComponents(ctx, x, components, m.Seed, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,9 +102,9 @@ func (m MDSH) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 			return nil, nil, err
 		}
 	}
-	dims := make([][]eigenfunction, m.Dims)
-	errs := make([]error, m.Dims)
-	err = par.For(ctx, m.Threads, m.Dims, func(j int) { dims[j], errs[j] = eigenfunctions(column(y, j), m.Sigma) })
+	dims := make([][]eigenfunction, components)
+	errs := make([]error, components)
+	err = par.For(ctx, m.Threads, components, func(j int) { dims[j], errs[j] = eigenfunctions(column(y, j), m.Sigma) })
 	if err = errors.Join(append(errs, err)...); err != nil {
 		return nil, nil, err
 	}
@@ -118,7 +117,8 @@ func (m MDSH) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 		}
 	}
 	if !(top > 0) {
-		return nil, nil, errors.New("no dimension of the data has an eigenfunction to take bits from: are the rows equal, or σ too small?")
+		return nil, nil, errors.New("no dimension of the data has an eigenfunction to take bits from: are the rows equal, " +
+			"or σ too small?")
 	}
 	for i := range all {
 		all[i].weight /= top
@@ -143,13 +143,14 @@ func (m MDSH) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 		c := dims[b.dim][b.order-1].curve
 		c.Column = 0
 		values := vectors.Matrix{Rows: y.Rows, Cols: 1, Data: make([]float32, y.Rows)}
-		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values, vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
-		threshold[k] = kth(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
+		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values,
+			vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
+		threshold[k] = linalg.KthSmallest(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
 		c.Column = place[b.dim]
 		curves.Curves = append(curves.Curves, c)
 	}
 	curves.Cols = used.Weight.Rows
-	return model.Compose(axes(m.Bits, threshold), used, curves), chosen, nil
+	return model.Compose(solve.AxisSigns(m.Bits, threshold), used, curves), chosen, nil
 }
 
 // column copies a column.
@@ -161,8 +162,8 @@ func column(x vectors.Matrix, j int) []float32 {
 	return c
 }
 
-// cuts chooses the bits from functions in falling order of weight: at medians, and again at thirds, quarters and so on when
-// too few have a weight that counts. A cut at the same share is not made twice.
+// cuts chooses the bits from functions in falling order of weight: at medians, and again at thirds, quarters and so on
+// when too few have a weight that counts. A cut at the same share is not made twice.
 func cuts(all []mdshBit, bits int) []mdshBit {
 	n := 1 // the first has the greatest weight, whatever it is
 	for n < len(all) && n < bits && all[n].weight >= mdshLeast {
@@ -171,7 +172,7 @@ func cuts(all []mdshBit, bits int) []mdshBit {
 	var chosen []mdshBit
 	for parts := 2; ; parts++ {
 		for i := 1; i < parts; i++ {
-			if divides(i, parts) {
+			if isReducible(i, parts) {
 				continue
 			}
 			for _, b := range all[:n] {
@@ -185,8 +186,8 @@ func cuts(all []mdshBit, bits int) []mdshBit {
 	}
 }
 
-// divides tells whether i/n can be written with smaller numbers.
-func divides(i, n int) bool {
+// isReducible tells whether i/n can be written with smaller numbers.
+func isReducible(i, n int) bool {
 	for n != 0 {
 		i, n = n, i%n
 	}
@@ -195,7 +196,7 @@ func divides(i, n int) bool {
 
 // neighbourDistance is the default of σ.
 func neighbourDistance(ctx context.Context, y vectors.Matrix, seed uint64, threads int) (float64, error) {
-	sample, err := sampleRows(ctx, y, mdshSample, seed)
+	sample, err := solve.SampleRows(ctx, y, mdshSample, seed)
 	if err != nil {
 		return 0, err
 	}
@@ -205,7 +206,7 @@ func neighbourDistance(ctx context.Context, y vectors.Matrix, seed uint64, threa
 	}
 	sum := 0.0
 	for i := range d.Rows {
-		sum += math.Sqrt(float64(kth(d.Row(i), min(mdshNeighbour, d.Cols-1)))) // the nearest is the row itself
+		sum += math.Sqrt(float64(linalg.KthSmallest(d.Row(i), min(mdshNeighbour, d.Cols-1)))) // the nearest is the row itself
 	}
 	return sum / float64(d.Rows), nil
 }
@@ -216,12 +217,12 @@ type eigenfunction struct {
 	lambda float64
 }
 
-// eigenfunctions solves for the functions of one dimension, the least λ first, without the constant one. It returns none for a
-// dimension that is flat or too wide for its bins. It changes the order of v.
+// eigenfunctions solves for the functions of one dimension, the least λ first, without the constant one. It returns
+// none for a dimension that is flat or too wide for its bins. It changes the order of v.
 func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 	n := len(v)
 	bins := min(n/10, mdshBins)
-	lo, hi := kth(v, int(mdshClip*float64(n))), kth(v, n-1-int(mdshClip*float64(n)))
+	lo, hi := linalg.KthSmallest(v, int(mdshClip*float64(n))), linalg.KthSmallest(v, n-1-int(mdshClip*float64(n)))
 	if bins < 3 || !(lo < hi) || !(sigma > 0) {
 		return nil, nil
 	}
@@ -245,7 +246,7 @@ func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 			l.SetSym(i, j, l.At(i, j)/math.Sqrt(pd[i]*pd[j]))
 		}
 	}
-	values, vectors, err := linalg.Symmetric(l)
+	values, vectors, err := linalg.AllEigenvectors(l)
 	if err != nil || values[0] < mdshResolved {
 		return nil, err
 	}

@@ -9,11 +9,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 )
 
-// The functions solve L g = λ P D g with the matrices as they are written, and the λ are those of a dense solver that knows
-// nothing of symmetry.
+// The functions solve L g = λ P D g with the matrices as they are written, and the λ are those of a dense solver that
+// knows nothing of symmetry.
 func TestEigenfunctionsAgainstDense(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	v := make([]float32, 2000)
@@ -100,21 +102,22 @@ func TestEigenfunctionsAgainstDense(t *testing.T) {
 }
 
 func TestMDSHBits(t *testing.T) {
-	for _, m := range []MDSH{{Bits: 10, Sigma: 0.6}, {Bits: 50, Sigma: 1.5}} { // enough functions, and too few for one cut each
+	// Enough functions, and too few for one cut each.
+	for _, m := range []mdsh{{Options: Options{Bits: 10}, Sigma: 0.6}, {Options: Options{Bits: 50}, Sigma: 1.5}} {
 		testMDSHBits(t, m)
 	}
-	if _, _, err := (MDSH{Sigma: -1}).fit(context.Background(), normal(9, 50, 6)); err == nil {
+	if _, _, err := (mdsh{Sigma: -1}).fit(context.Background(), methodtest.NormalRows(9, 50, 6)); err == nil {
 		t.Error("σ = -1")
 	}
 }
 
-func testMDSHBits(t *testing.T, m MDSH) {
-	x := normal(9, 1500, 6)
+func testMDSHBits(t *testing.T, m mdsh) {
+	x := methodtest.NormalRows(9, 1500, 6)
 	e, bits, err := m.fit(context.Background(), x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	front, _, err := principal(context.Background(), x, 6, 0, 1)
+	front, _, err := solve.PrincipalComponents(context.Background(), x, 6, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +172,8 @@ func TestMDSHCuts(t *testing.T) {
 		list = append(list, b.cut)
 	}
 	third, quarter := 1.0/3, 0.25
-	if want := []float64{0.5, 0.5, third, third, 2 * third, 2 * third, quarter, quarter, 0.75, 0.75, 0.2}; !slices.Equal(list, want) {
+	if want := []float64{0.5, 0.5, third, third, 2 * third, 2 * third, quarter, quarter, 0.75, 0.75,
+		0.2}; !slices.Equal(list, want) {
 		t.Errorf("cuts %v, want %v", list, want)
 	}
 }

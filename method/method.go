@@ -4,8 +4,8 @@
 //	Names, Describe, New   the methods by name
 //	Train                  the named method on labelled rows -> model
 //
-// Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which leaves
-// one of the encoders of package model. What several of them solve on the way is in internal/solve.
+// Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which
+// leaves one of the encoders of package model. What several of them solve on the way is in internal/solve.
 package method
 
 import (
@@ -17,7 +17,6 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/fasthash"
-	"hashgrove/hamming"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
@@ -103,24 +102,19 @@ func (o Options) describe(name string, m *model.Model, d *supervision.Data) erro
 	return nil
 }
 
-// trained is the model of an encoder.
-func trained(e model.Encoder, err error) (*model.Model, error) {
+// learner is a method of which the model keeps the encoder alone.
+type learner interface {
+	learn(ctx context.Context, d *supervision.Data) (model.Encoder, error)
+}
+
+// plain makes a Method of a learner.
+type plain struct{ learner }
+
+// Train implements Method.
+func (m plain) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	e, err := m.learn(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	return &model.Model{Encoder: e}, nil
-}
-
-// maxWeights bounds the weights of a projection: 1 GB of float32.
-const maxWeights = 1 << 28
-
-// checkSize reports a projection that is too large to make.
-func checkSize(bits, dim int) error {
-	if bits < 1 || bits > hamming.MaxBits {
-		return fmt.Errorf("codes of %d bits are outside of 1 to %d", bits, hamming.MaxBits)
-	}
-	if dim < 1 || dim > maxWeights/bits {
-		return fmt.Errorf("%d bits of vectors with %d dimensions: a projection has 1 to %d weights", bits, dim, maxWeights)
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,30 +11,13 @@ import (
 
 	"hashgrove/eval"
 	"hashgrove/hamming"
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
-	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// clusters draws non-negative vectors around one centre for each class.
-func clusters(seed uint64, rows, cols, classes int) (vectors.Matrix, []int32) {
-	centre, rng := rand.New(rand.NewPCG(7, 7)), rand.New(rand.NewPCG(seed, 1))
-	c := make([]float32, classes*cols)
-	for i := range c {
-		c[i] = 20 + 4*centre.Float32()
-	}
-	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
-	class := make([]int32, rows)
-	for i := range rows {
-		class[i] = int32(rng.IntN(classes))
-		for j := range cols {
-			x.Data[i*cols+j] = c[int(class[i])*cols+j] + 2*rng.Float32()
-		}
-	}
-	return x, class
-}
-
-func train(t *testing.T, m Method, x vectors.Source) *model.Projection {
+func train(t *testing.T, m any, x vectors.Source) *model.Projection {
 	t.Helper()
 	e, err := learnFrom(context.Background(), m, x)
 	if err != nil {
@@ -64,14 +46,14 @@ func judge(t *testing.T, queries, base hamming.Codes, truth eval.Truth) *eval.Re
 
 // The order that every comparison should show: nothing known, plain planes, centred planes.
 func TestMethodsAgainstTheFloor(t *testing.T) {
-	x, xc := clusters(1, 1500, 24, 8)
-	q, qc := clusters(2, 60, 24, 8)
+	x, xc := methodtest.ClusterMatrix(1, 1500, 24, 8)
+	q, qc := methodtest.ClusterMatrix(2, 60, 24, 8)
 	truth := eval.ByClass(qc, xc)
 	floor := judge(t, RandomCodes(q.Rows, 64, 1), RandomCodes(x.Rows, 64, 2), truth)
 	if math.Abs(floor.MAP-floor.Prior) > 0.015 {
 		t.Errorf("random codes have MAP %.3f, prior %.3f", floor.MAP, floor.Prior)
 	}
-	plain, centred, sign := train(t, LSH{}, x), train(t, LSH{Centre: true}, x), train(t, Sign{}, x)
+	plain, centred, sign := train(t, lsh{}, x), train(t, lsh{Centre: true}, x), train(t, sign{}, x)
 	if plain.Bits() != 64 || plain.Dim() != 24 || sign.Bits() != 24 || plain.Mean != nil {
 		t.Errorf("%d and %d bits, mean %v", plain.Bits(), sign.Bits(), plain.Mean)
 	}
@@ -82,7 +64,7 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 		t.Errorf("MAP of random codes %.3f, LSH %.3f, centred LSH %.3f, sign %.3f", floor.MAP, a, b, c)
 	}
 	// For vectors at an angle θ the share of different bits is about θ/π.
-	e := train(t, LSH{Bits: 4000, Seed: 3}, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}})
+	e := train(t, lsh{Options: Options{Bits: 4000, Seed: 3}}, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}})
 	pair := encode(e, vectors.Matrix{Rows: 2, Cols: 2, Data: []float32{1, 0, 1, 1}})
 	if share := float64(hamming.Distance(pair.Row(0), pair.Row(1))) / 4000; math.Abs(share-0.25) > 0.03 {
 		t.Errorf("vectors at 45 degrees differ in %.3f of the bits", share)
@@ -90,43 +72,20 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 }
 
 func TestSeedDecides(t *testing.T) {
-	x, _ := clusters(1, 50, 5, 3)
-	long := train(t, LSH{Bits: 40, Seed: 9, Centre: true}, x)
-	short := train(t, LSH{Bits: 24, Seed: 9, Centre: true}, x)
+	x, _ := methodtest.ClusterMatrix(1, 50, 5, 3)
+	long := train(t, lsh{Options: Options{Bits: 40, Seed: 9}, Centre: true}, x)
+	short := train(t, lsh{Options: Options{Bits: 24, Seed: 9}, Centre: true}, x)
 	if !reflect.DeepEqual(short.Weight, long.Weight[:24*5]) || !slices.Equal(short.Mean, long.Mean) {
 		t.Error("fewer bits are not a prefix of more")
 	}
-	if other := train(t, LSH{Bits: 24, Seed: 10, Centre: true}, x); slices.Equal(other.Weight, short.Weight) {
+	if other := train(t, lsh{Options: Options{Bits: 24, Seed: 10}, Centre: true}, x); slices.Equal(other.Weight,
+		short.Weight) {
 		t.Error("another seed gives the same planes")
 	}
 	// Fixed for ever, on every machine.
 	want := []float32{0.2501747, -0.2675783, 1.0848004, -1.7451057, 0.05433414}
-	if got := train(t, LSH{Bits: 1, Seed: 9}, x).Weight; !slices.Equal(got, want) {
+	if got := train(t, lsh{Options: Options{Bits: 1, Seed: 9}}, x).Weight; !slices.Equal(got, want) {
 		t.Errorf("first plane %v, want %v", got, want)
-	}
-}
-
-func TestMean(t *testing.T) {
-	x := vectors.Matrix{Rows: 20_000, Cols: 2, Data: make([]float32, 40_000)} // several chunks
-	for i := range x.Rows {
-		x.Data[2*i], x.Data[2*i+1] = float32(i), -math.MaxFloat32
-	}
-	m, err := mean(context.Background(), x)
-	if err != nil || m[0] != 9999.5 || m[1] != -math.MaxFloat32 {
-		t.Errorf("mean %v, error %v", m, err)
-	}
-}
-
-func TestGaussianMoments(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	const n = 200_000
-	var m1, m2, m4 float64
-	for range n {
-		v := float64(gaussian(rng))
-		m1, m2, m4 = m1+v/n, m2+v*v/n, m4+v*v*v*v/n
-	}
-	if math.Abs(m1) > 0.01 || math.Abs(m2-1) > 0.02 || math.Abs(m4-2.9) > 0.1 {
-		t.Errorf("moments %.3f, %.3f, %.3f", m1, m2, m4)
 	}
 }
 
@@ -157,20 +116,20 @@ func TestRandomCodes(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	x, _ := clusters(1, 10, 5, 2)
+	x, _ := methodtest.ClusterMatrix(1, 10, 5, 2)
 	empty := vectors.Matrix{Cols: 5}
 	for name, c := range map[string]struct {
-		m    Method
+		m    any
 		x    vectors.Source
 		want string
 	}{
-		"negative bits":  {LSH{Bits: -1}, x, "-1 bits"},
-		"many bits":      {LSH{Bits: hamming.MaxBits + 1}, x, "outside of 1"},
-		"no rows":        {LSH{Centre: true}, empty, "no rows"},
-		"no rows, sign":  {Sign{}, empty, "no rows"},
-		"no dimensions":  {LSH{}, vectors.Matrix{}, "0 dimensions"},
-		"wide vectors":   {LSH{Bits: 4096}, vectors.Matrix{Cols: 1 << 20}, "weights"},
-		"too wide, sign": {Sign{}, vectors.Matrix{Cols: hamming.MaxBits + 1}, "bits"},
+		"negative bits":  {lsh{Options: Options{Bits: -1}}, x, "-1 bits"},
+		"many bits":      {lsh{Options: Options{Bits: hamming.MaxBits + 1}}, x, "outside of 1"},
+		"no rows":        {lsh{Centre: true}, empty, "no rows"},
+		"no rows, sign":  {sign{}, empty, "no rows"},
+		"no dimensions":  {lsh{}, vectors.Matrix{}, "0 dimensions"},
+		"wide vectors":   {lsh{Options: Options{Bits: 4096}}, vectors.Matrix{Cols: 1 << 20}, "weights"},
+		"too wide, sign": {sign{}, vectors.Matrix{Cols: hamming.MaxBits + 1}, "bits"},
 	} {
 		if _, err := learnFrom(context.Background(), c.m, c.x); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v", name, err)
@@ -179,42 +138,45 @@ func TestRefusals(t *testing.T) {
 	stop := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(stop)
-	for _, m := range []Method{LSH{}, LSH{Centre: true}, Sign{}} {
+	for _, m := range []any{lsh{}, lsh{Centre: true}, sign{}} {
 		if _, err := learnFrom(ctx, m, x); !errors.Is(err, stop) {
 			t.Errorf("%T cancelled: error %v", m, err)
 		}
 	}
 }
 
-// paired is rows with pairs of them.
-type paired struct {
-	vectors.Source
-	pairs []supervision.Pair
-}
-
-func withPairsOf(x vectors.Source, pairs []supervision.Pair) vectors.Source { return paired{x, pairs} }
-
-// dataOf is what methods learn from.
-func dataOf(src vectors.Source) (*supervision.Data, error) {
-	if m, ok := src.(vectors.Matrix); ok && m.Rows == 0 {
-		return &supervision.Data{Source: m}, nil
-	}
-	d, err := supervision.Scan(context.Background(), src, supervision.ScanOptions{})
-	if p, ok := src.(paired); ok && err == nil {
-		err = d.SetPairs(p.pairs)
-	}
-	return d, err
-}
-
-// learnFrom trains a method and returns its encoder.
-func learnFrom(ctx context.Context, m Method, src vectors.Source) (model.Encoder, error) {
-	d, err := dataOf(src)
+// learnFrom trains a Method or a learner and returns its encoder.
+func learnFrom(ctx context.Context, m any, src vectors.Source) (model.Encoder, error) {
+	d, err := methodtest.Data(src)
 	if err != nil {
 		return nil, err
 	}
-	made, err := m.Train(ctx, d)
+	full := reflect.New(reflect.TypeOf(m)).Elem()
+	full.Set(reflect.ValueOf(m))
+	if bits := full.FieldByName("Bits"); bits.IsValid() && bits.Int() == 0 {
+		bits.SetInt(64) // as New does
+	}
+	m = full.Interface()
+	if l, ok := m.(learner); ok {
+		return l.learn(ctx, d)
+	}
+	made, err := m.(Method).Train(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	return made.Encoder, nil
+}
+
+// mustLabelled is all rows of a source as supervised methods take them.
+func mustLabelled(t *testing.T, x vectors.Source) *solve.Labelled {
+	t.Helper()
+	d, err := methodtest.Data(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := solve.DrawLabelled(d, -1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

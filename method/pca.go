@@ -10,38 +10,30 @@
 package method
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
-	"gonum.org/v1/gonum/mat"
-
-	"hashgrove/internal/linalg"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// PCA reduces the vectors to their principal components before another method learns from them.
-type PCA struct {
-	Dims    int    // k; 0 means 500; never more than the vectors have
-	Then    Method // learns from what is left
-	Seed    uint64 // of the first vectors of the iteration
-	Threads int    // 0 for all cores
+// pca reduces the vectors to their principal components before another method learns from them.
+type pca struct {
+	dims    int    // k; never more than the vectors have
+	then    Method // learns from what is left
+	seed    uint64 // of the first vectors of the iteration
+	threads int    // 0 for all cores
 }
 
-var _ Method = PCA{}
-
 // Train implements Method.
-func (m PCA) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	if m.Then == nil {
-		panic("method: PCA before no method")
-	}
-	front, y, err := m.Reduce(ctx, d)
+func (m pca) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	front, y, err := Reduce(ctx, d, m.dims, m.seed, m.threads)
 	if err != nil {
 		return nil, err
 	}
-	made, err := m.Then.Train(ctx, d.With(y))
+	made, err := m.then.Train(ctx, d.With(y))
 	if err != nil {
 		return nil, err
 	}
@@ -49,69 +41,25 @@ func (m PCA) Train(ctx context.Context, d *supervision.Data) (*model.Model, erro
 	return made, nil
 }
 
-// Reduce returns the map to principal components and the reduced rows, in memory, with all that the source tells of them.
-// It is for trainers that are no Method: what they make of the reduced rows goes behind the map with model.Compose.
-func (m PCA) Reduce(ctx context.Context, x vectors.Source) (*model.Affine, vectors.Source, error) {
-	dims := cmp.Or(m.Dims, 500)
+// Reduce returns the map to the given number of principal components (no more than there are dimensions), and the
+// reduced rows in memory with all that the source says of them. An encoder of the reduced rows becomes one of the rows
+// themselves by model.Compose.
+func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64,
+	threads int) (*model.Affine, vectors.Table, error) {
 	if dims < 1 {
-		return nil, nil, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
+		return nil, vectors.Table{}, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
 	}
-	front, variances, err := principal(ctx, x, min(dims, x.Dim()), m.Seed, m.Threads)
+	front, variances, err := solve.PrincipalComponents(ctx, x, min(dims, x.Dim()), seed, threads)
 	if err != nil {
-		return nil, nil, err
+		return nil, vectors.Table{}, err
 	}
-	// Where the rows do not span all components, the rest hold the rounding of single precision: methods that scale columns
-	// must not take it for something to learn from.
+	// Where the rows do not span all components, the rest hold the rounding of single precision: methods that scale
+	// columns must not take it for something to learn from.
 	for i := range front.Weight.Rows {
 		if variances[i] <= 1e-7*variances[0] {
 			clear(front.Weight.Row(i))
 		}
 	}
-	y, err := vectors.Read(ctx, model.Through(x, m.Threads, front))
+	y, err := vectors.Read(ctx, model.Through(x, threads, front))
 	return front, y, err
-}
-
-// smallSide is the greatest number of dimensions whose covariance is formed.
-const smallSide = 512
-
-// principal returns the map to the first k principal components, and their variances.
-func principal(ctx context.Context, x vectors.Source, k int, seed uint64, threads int) (*model.Affine, []float64, error) {
-	d := x.Dim()
-	if err := checkSize(max(k, 1), d); err != nil {
-		return nil, nil, err
-	}
-	centre, err := mean(ctx, x)
-	if err != nil {
-		return nil, nil, err
-	}
-	var values []float64
-	var basis *mat.Dense
-	if d <= smallSide {
-		c, _, err := linalg.Covariance(ctx, x, centre, threads)
-		if err != nil {
-			return nil, nil, err
-		}
-		if values, basis, err = linalg.Symmetric(c); err != nil {
-			return nil, nil, err
-		}
-	} else {
-		rows, err := countRows(ctx, x)
-		if err != nil {
-			return nil, nil, err
-		}
-		// Single precision carries no finer tolerance, and components a little mixed with their neighbours serve as well.
-		e, err := linalg.Top(ctx, d, k, linalg.CovarianceProduct(x, centre, rows, threads),
-			linalg.TopOptions{Tolerance: 1e-4, Products: 8*k + 400, Seed: seed, Threads: threads})
-		if err != nil {
-			return nil, nil, err
-		}
-		values, basis = e.Values, e.Vectors
-	}
-	w := vectors.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
-	for i := range k {
-		for j, v := range basis.RawRowView(i) {
-			w.Data[i*d+j] = float32(v)
-		}
-	}
-	return &model.Affine{Weight: w, Mean: centre}, values[:k], nil
 }

@@ -16,7 +16,7 @@ const FastHash = "fasthash"
 type Description struct {
 	Name       string // as people type it
 	Title      string // as tables print it
-	Supervised bool   // learns from classes or tags
+	Supervised bool   // learns from supervision
 	AnyBits    bool   // the data decide the number of bits
 	Prefix     bool   // fewer bits are the first of more, so one training serves all lengths
 	Source     string // where it was published
@@ -24,78 +24,62 @@ type Description struct {
 	make func(o Options) Method
 }
 
-// Methods describes all methods, in the order of tables: without learning, unsupervised, supervised.
-func Methods() []Description { return slices.Clone(methods) }
-
+// methods is all methods, in the order of tables: FastHash, without learning, unsupervised, supervised.
 var methods = []Description{
-	{Name: FastHash, Title: "FastHash", Supervised: true, Prefix: true, Source: "Lin, Shen, Shi, van den Hengel and Suter, CVPR 2014",
+	{Name: FastHash, Title: "FastHash", Supervised: true, Prefix: true,
+		Source: "Lin, Shen, Shi, van den Hengel and Suter, CVPR 2014",
 		make: func(o Options) Method {
 			o.FastHash.Bits, o.FastHash.Seed, o.FastHash.Threads = o.Bits, o.Seed, o.Threads
 			o.FastHash.Similar.HeldOut = o.HoldOut
 			return fasthash.Method{Options: o.FastHash, Run: o.Run}
 		}},
 	{Name: "lsh", Title: "LSH", Prefix: true, Source: "Charikar, STOC 2002",
-		make: func(o Options) Method { return LSH{Bits: o.Bits, Seed: o.Seed, Centre: true} }},
-	{Name: "sign", Title: "Sign", AnyBits: true, Prefix: true, Source: "binary quantisation: the sign of every centred column",
-		make: func(Options) Method { return Sign{} }},
+		make: func(o Options) Method { return plain{lsh{Options: o, Centre: true}} }},
+	{Name: "sign", Title: "Sign", AnyBits: true, Prefix: true,
+		Source: "binary quantisation: the sign of every centred column",
+		make:   func(Options) Method { return plain{sign{}} }},
 	{Name: "pca-itq", Title: "PCA-ITQ", Source: "Gong and Lazebnik, CVPR 2011",
-		make: func(o Options) Method { return PCAITQ{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads} }},
+		make: func(o Options) Method { return plain{pcaITQ{Options: o}} }},
 	{Name: "agh", Title: "AGH, one layer", Source: "Liu, Wang, Kumar and Chang, ICML 2011",
-		make: func(o Options) Method {
-			return AGH{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads, Anchors: o.Anchors}
-		}},
+		make: func(o Options) Method { return plain{agh{Options: o}} }},
 	{Name: "agh2", Title: "AGH, two layers", Source: "Liu, Wang, Kumar and Chang, ICML 2011",
-		make: func(o Options) Method {
-			return AGH{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads, Anchors: o.Anchors, Layers: 2}
-		}},
+		make: func(o Options) Method { return plain{agh{Options: o, Layers: 2}} }},
 	{Name: "spherical", Title: "Spherical hashing", Source: "Heo, Lee, He, Chang and Yoon, CVPR 2012",
-		make: func(o Options) Method { return Spherical{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads} }},
+		make: func(o Options) Method { return plain{spherical{Options: o}} }},
 	{Name: "mdsh", Title: "MDSH", Source: "Weiss, Fergus and Torralba, ECCV 2012",
-		make: func(o Options) Method { return MDSH{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads} }},
+		make: func(o Options) Method { return mdsh{Options: o} }},
 	{Name: "ksh", Title: "KSH", Supervised: true, Source: "Liu, Wang, Ji, Jiang and Chang, CVPR 2012",
-		make: func(o Options) Method {
-			return KSH{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads}
-		}},
-	{Name: "tsh", Title: "TSH", Supervised: true, Source: "Lin, Shen, Suter and van den Hengel, ICCV 2013: spectral, linear SVM",
-		make: func(o Options) Method { return o.tsh(TSHLinear) }},
+		make: func(o Options) Method { return plain{ksh{Options: o}} }},
+	{Name: "tsh", Title: "TSH", Supervised: true,
+		Source: "Lin, Shen, Suter and van den Hengel, ICCV 2013: spectral, linear SVM",
+		make:   func(o Options) Method { return plain{tsh{Options: o, Learner: tshLinear}} }},
 	{Name: "tsh-kernel", Title: "TSH kernel", Supervised: true, Source: "TSH with a linear SVM of Gaussian features",
-		make: func(o Options) Method { return o.tsh(TSHKernel) }},
-	{Name: "tsh-budgeted", Title: "TSH budgeted", Supervised: true, Source: "TSH with kernel SVMs on a budget (Wang, Crammer and Vucetic, JMLR 2012)",
-		make: func(o Options) Method { return o.tsh(TSHBudgeted) }},
+		make: func(o Options) Method { return plain{tsh{Options: o, Learner: tshKernel}} }},
+	{Name: "tsh-budgeted", Title: "TSH budgeted", Supervised: true,
+		Source: "TSH with kernel SVMs on a budget (Wang, Crammer and Vucetic, JMLR 2012)",
+		make:   func(o Options) Method { return plain{tsh{Options: o, Learner: tshBudgeted}} }},
 	{Name: "tsh-trees", Title: "TSH trees", Supervised: true, Source: "TSH with boosted trees",
-		make: func(o Options) Method { return o.tsh(TSHTrees) }},
+		make: func(o Options) Method { return plain{tsh{Options: o, Learner: tshTrees}} }},
 	{Name: "bre", Title: "BREs", Supervised: true, Source: "Kulis and Darrell, NIPS 2009",
-		make: func(o Options) Method {
-			return BRE{Bits: o.Bits, Seed: o.Seed, Rows: o.Rows, Threads: o.Threads}
-		}},
+		make: func(o Options) Method { return plain{bre{Options: o}} }},
 	{Name: "splh", Title: "SPLH", Supervised: true, Prefix: true, Source: "Wang, Kumar and Chang, ICML 2010",
-		make: func(o Options) Method {
-			return SPLH{Bits: o.Bits, Seed: o.Seed, Labelled: o.Rows, Threads: o.Threads}
-		}},
+		make: func(o Options) Method { return plain{splh{Options: o}} }},
 	{Name: "sth", Title: "STHs", Supervised: true, Source: "Zhang, Wang, Cai and Lu, SIGIR 2010",
-		make: func(o Options) Method {
-			return STH{Bits: o.Bits, Seed: o.Seed, Rows: o.Rows, Threads: o.Threads}
-		}},
+		make: func(o Options) Method { return plain{sth{Options: o}} }},
 	{Name: "sth-kernel", Title: "STHs kernel", Supervised: true, Source: "STHs with linear SVMs of Gaussian features",
-		make: func(o Options) Method {
-			return STH{Bits: o.Bits, Seed: o.Seed, Anchors: cmp.Or(o.Anchors, 1000), Rows: o.Rows, Threads: o.Threads}
-		}},
+		make: func(o Options) Method { return plain{sth{Options: o, Kernel: true}} }},
 	{Name: "cca-itq", Title: "CCA+ITQ", Supervised: true, Source: "Gong and Lazebnik, CVPR 2011",
-		make: func(o Options) Method {
-			return CCAITQ{Bits: o.Bits, Seed: o.Seed, Rows: o.Rows, Threads: o.Threads}
-		}},
+		make: func(o Options) Method { return plain{ccaITQ{Options: o}} }},
 	{Name: "sdh", Title: "SDH", Supervised: true, Source: "Shen, Shen, Liu and Shen, CVPR 2015",
-		make: func(o Options) Method {
-			return SDH{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads}
-		}},
+		make: func(o Options) Method { return plain{sdh{Options: o}} }},
 	{Name: "fsdh", Title: "FSDH", Supervised: true, Source: "Gui, Liu, Sun, Tao and Tan, TPAMI 2018",
-		make: func(o Options) Method {
-			return FSDH{Bits: o.Bits, Seed: o.Seed, Anchors: o.Anchors, Rows: o.Rows, Threads: o.Threads}
-		}},
-	{Name: "classifier", Title: "Classifier", Supervised: true, Prefix: true, Source: "hashed scores of logistic regression (Sablayrolles et al., ICASSP 2017)",
-		make: func(o Options) Method { return Classifier{Bits: o.Bits, Seed: o.Seed, Threads: o.Threads} }},
-	{Name: "classifier-onehot", Title: "Classifier, one-hot", Supervised: true, AnyBits: true, Source: "the answer of logistic regression (Sablayrolles et al., ICASSP 2017)",
-		make: func(o Options) Method { return Classifier{OneHot: true, Threads: o.Threads} }},
+		make: func(o Options) Method { return plain{sdh{Options: o, Fast: true}} }},
+	{Name: "classifier", Title: "Classifier", Supervised: true, Prefix: true,
+		Source: "hashed scores of logistic regression (Sablayrolles et al., ICASSP 2017)",
+		make:   func(o Options) Method { return plain{classifier{Options: o}} }},
+	{Name: "classifier-onehot", Title: "Classifier, one-hot", Supervised: true, AnyBits: true,
+		Source: "the answer of logistic regression (Sablayrolles et al., ICASSP 2017)",
+		make:   func(o Options) Method { return plain{classifier{Options: o, OneHot: true}} }},
 }
 
 // Names lists the names of all methods.
@@ -125,7 +109,7 @@ func New(name string, o Options) (Method, error) {
 	o = o.withDefaults()
 	m := d.make(o)
 	if o.PCA != 0 {
-		m = PCA{Dims: o.PCA, Then: m, Seed: o.Seed, Threads: o.Threads}
+		m = pca{dims: o.PCA, then: m, seed: o.Seed, threads: o.Threads}
 	}
 	return m, nil
 }

@@ -2,8 +2,8 @@
 //
 //	minimise |Y - B W|² + λ|W|² + ν (|B - F(X)|² + δ|P|²)    over B in {-1, +1}^(n x r), W, P
 //
-// with Y the classes or tags of the rows as zeros and ones, and F(x) = P k(x) + bias of Gaussian features (rbf.go): the
-// codes must be good for a linear classifier and near to what the features can say.
+// with Y the classes or tags of the rows as zeros and ones, and F(x) = P k(x) + bias of Gaussian features
+// (solve.GaussianKernel): the codes must be good for a linear classifier and near to what the features can say.
 //
 //	round                                              5
 //		W   = (B'B + λ)^-1 B'Y                         O(n·r²)
@@ -27,75 +27,66 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// SDH learns supervised discrete codes from classes or tags. It keeps 4 bytes for each row and anchor.
-type SDH struct {
-	Bits    int     // r; 0 means 64
-	Seed    uint64  // of the anchors, the rows and the first codes
-	Anchors int     // m; 0 means 1000
-	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means twice the mean squared distance
-	Rows    int     // to learn from, at most, drawn at random; 0 means all
-	Lambda  float64 // λ, penalty of the classifier; 0 means 1
+// sdh learns supervised discrete codes from classes or tags, and those of FSDH. It keeps 4 bytes for each row and
+// anchor.
+type sdh struct {
+	Options         // Anchors: m; 0 means 1000. Rows: to learn from, at most, drawn at random; 0 means all
 	Nu      float64 // ν, weight of the features; 0 means 1e-5
 	Delta   float64 // δ, penalty of the regression; 0 means 0.01
-	Rounds  int     // 0 means 5
 	Passes  int     // of DCC in a round, at most; 0 means 10
-	Threads int     // 0 for all cores
+	Fast    bool    // FSDH: the classes predict the codes, which takes no passes
 }
 
-var _ Method = SDH{}
+// sdhRounds is the number of rounds.
+const sdhRounds = 5
 
-// Train implements Method.
-func (m SDH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m SDH) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	passes := cmp.Or(m.Passes, 10)
-	if passes < 1 {
-		return nil, fmt.Errorf("%d passes over the bits: give a positive number", passes)
+// learn alternates between the regression and the choice of the codes.
+func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+	m.Passes = cmp.Or(m.Passes, 10)
+	if m.Passes < 1 {
+		return nil, fmt.Errorf("%d passes over the bits: give a positive number", m.Passes)
 	}
-	return m.train(ctx, x, func(ctx context.Context, d *discrete) error { return d.classify(ctx, passes) })
-}
-
-// train alternates between the regression and a step that chooses the codes.
-func (m SDH) train(ctx context.Context, x *supervision.Data, choose func(context.Context, *discrete) error) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
 	m.Anchors = cmp.Or(m.Anchors, 1000)
 	m.Rows = cmp.Or(m.Rows, -1)
-	m.Rounds = cmp.Or(m.Rounds, 5)
-	if err := checkAnchors(m.Bits, m.Anchors); err != nil {
+	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
-	l, err := labelledRows(x, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	y, ok := l.targets()
+	y, ok := l.Targets()
 	if !ok {
 		return nil, errors.New("there are only pairs of rows; this method learns from classes or tags")
 	}
-	kernel, err := rbfKernel(ctx, l.x, l.rows, m.Anchors, m.Width, m.Seed, m.Threads)
+	kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows,
+		solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
-	k, err := featuresOf(ctx, l.x, l.rows, m.Threads, kernel)
+	k, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDiscrete(ctx, m, features{k, m.Threads}, y)
+	d, err := newDiscrete(ctx, m, solve.Features{K: k, Threads: m.Threads}, y)
 	if err != nil {
 		return nil, err
 	}
-	for round := range m.Rounds {
+	for round := range sdhRounds {
 		if err := d.regress(ctx); err != nil {
 			return nil, fmt.Errorf("round %d: %w", round+1, err)
 		}
-		if err := choose(ctx, d); err != nil {
+		choose := d.generate // FSDH
+		if !m.Fast {
+			choose = func(ctx context.Context) error { return d.classify(ctx, m.Passes) }
+		}
+		if err := choose(ctx); err != nil {
 			return nil, fmt.Errorf("round %d: %w", round+1, err)
 		}
 	}
@@ -107,8 +98,8 @@ func (m SDH) train(ctx context.Context, x *supervision.Data, choose func(context
 
 // discrete is the state of SDH and FSDH: the codes B and the regression F.
 type discrete struct {
-	features
-	y          targets
+	solve.Features
+	y          solve.Targets
 	lambda, nu float64
 	factor     *linalg.Cholesky // of K'K + δ
 	b          vectors.Matrix   // B, n x r, +1 or -1
@@ -117,49 +108,50 @@ type discrete struct {
 	bias       []float64
 }
 
-func newDiscrete(ctx context.Context, m SDH, k features, y targets) (*discrete, error) {
-	d := &discrete{features: k, y: y, lambda: cmp.Or(m.Lambda, 1), nu: cmp.Or(m.Nu, 1e-5)}
+func newDiscrete(ctx context.Context, m sdh, k solve.Features, y solve.Targets) (*discrete, error) {
+	d := &discrete{Features: k, y: y, lambda: 1, nu: cmp.Or(m.Nu, 1e-5)}
 	delta := cmp.Or(m.Delta, 0.01)
-	if !(d.lambda > 0 && d.nu > 0 && delta > 0) {
-		return nil, fmt.Errorf("weights %v, %v and %v of the objective: give positive numbers", d.lambda, d.nu, delta)
+	if !(d.nu > 0 && delta > 0) {
+		return nil, fmt.Errorf("weights %v and %v of the objective: give positive numbers", d.nu, delta)
 	}
-	if int64(m.Bits)*int64(y.classes) > maxWeights {
-		return nil, fmt.Errorf("%d bits and %d classes or tags are too many", m.Bits, y.classes)
+	if int64(m.Bits)*int64(y.Classes) > solve.MaxWeights {
+		return nil, fmt.Errorf("%d bits and %d classes or tags are too many", m.Bits, y.Classes)
 	}
-	n, r := k.k.Rows, m.Bits
+	n, r := k.K.Rows, m.Bits
 	d.b = vectors.Matrix{Rows: n, Cols: r, Data: make([]float32, n*r)}
 	d.f = vectors.Matrix{Rows: n, Cols: r, Data: make([]float32, n*r)}
 	rng := rand.New(rand.NewPCG(m.Seed, 'B'))
 	for i := range d.b.Data {
 		d.b.Data[i] = float32(2*int(rng.Uint64()>>63) - 1)
 	}
-	gram, err := cross(ctx, k.threads, k.k, k.k)
+	gram, err := linalg.TransposeProduct(ctx, k.Threads, k.K, k.K)
 	if err != nil {
 		return nil, err
 	}
-	for q := range k.k.Cols {
-		gram[q*k.k.Cols+q] += delta
+	for q := range k.K.Cols {
+		gram[q*k.K.Cols+q] += delta
 	}
-	d.factor, err = linalg.NewCholesky(ctx, gram, k.k.Cols, k.threads)
+	d.factor, err = linalg.NewCholesky(ctx, gram, k.K.Cols, k.Threads)
 	return d, err
 }
 
 // regress fits P and the bias to B, and computes F(X).
 func (d *discrete) regress(ctx context.Context) error {
-	m, r := d.k.Cols, d.b.Cols
-	p, err := cross(ctx, d.threads, d.k, d.b)
+	m, r := d.K.Cols, d.b.Cols
+	p, err := linalg.TransposeProduct(ctx, d.Threads, d.K, d.b)
 	if err != nil {
 		return err
 	}
 	if err := d.factor.Solve(ctx, p, r); err != nil {
 		return err
 	}
-	d.p = vectors.Matrix{Rows: m, Cols: r, Data: singles(p)}
+	d.p = vectors.Matrix{Rows: m, Cols: r, Data: linalg.Float32s(p)}
 	d.bias = make([]float64, r)
 	for i, v := range d.b.Data {
 		d.bias[i%r] += float64(v) / float64(d.b.Rows)
 	}
-	if err := gemm.Mul(ctx, d.threads, viewOf(d.f), viewOf(d.k), viewOf(d.p)); err != nil {
+	if err := gemm.Mul(ctx, d.Threads, linalg.MatrixView(d.f), linalg.MatrixView(d.K),
+		linalg.MatrixView(d.p)); err != nil {
 		return err
 	}
 	for i := range d.f.Data {
@@ -184,9 +176,9 @@ func (d *discrete) projection() *model.Projection {
 // sums is Y'B: of each class or tag the sum of the codes that have it, one row each.
 func (d *discrete) sums() []float64 {
 	r := d.b.Cols
-	s := make([]float64, d.y.classes*r)
+	s := make([]float64, d.y.Classes*r)
 	for i := range d.b.Rows {
-		for _, c := range d.y.row(i) {
+		for _, c := range d.y.Row(i) {
 			for l, v := range d.b.Row(i) {
 				s[int(c)*r+l] += float64(v)
 			}
@@ -198,19 +190,19 @@ func (d *discrete) sums() []float64 {
 // classifier returns W', one row of r weights for each class or tag.
 func (d *discrete) classifier(ctx context.Context) ([]float64, error) {
 	r := d.b.Cols
-	bb, err := cross(ctx, d.threads, d.b, d.b)
+	bb, err := linalg.TransposeProduct(ctx, d.Threads, d.b, d.b)
 	if err != nil {
 		return nil, err
 	}
 	for l := range r {
 		bb[l*r+l] += d.lambda
 	}
-	factor, err := linalg.NewCholesky(ctx, bb, r, d.threads)
+	factor, err := linalg.NewCholesky(ctx, bb, r, d.Threads)
 	if err != nil {
 		return nil, err
 	}
 	w := d.sums()
-	for c := range d.y.classes { // one column of W at a time
+	for c := range d.y.Classes { // one column of W at a time
 		factor.Forward(w[c*r : (c+1)*r])
 		factor.Backward(w[c*r : (c+1)*r])
 	}
@@ -225,20 +217,20 @@ func (d *discrete) classify(ctx context.Context, passes int) error {
 	}
 	r := d.b.Cols
 	m := make([]float64, r*r)
-	for c := range d.y.classes {
+	for c := range d.y.Classes {
 		row := w[c*r : (c+1)*r]
 		for l, v := range row {
 			linalg.Axpy(v, row, m[l*r:(l+1)*r])
 		}
 	}
-	return par.Blocks(ctx, d.threads, d.b.Rows, 64, func(_, lo, hi int) {
+	return par.Blocks(ctx, d.Threads, d.b.Rows, 64, func(_, lo, hi int) {
 		q, t := make([]float64, r), make([]float64, r) // t = M b
 		for i := lo; i < hi; i++ {
 			b := d.b.Row(i)
 			for l, v := range d.f.Row(i) {
 				q[l] = d.nu * float64(v)
 			}
-			for _, c := range d.y.row(i) {
+			for _, c := range d.y.Row(i) {
 				linalg.Axpy(1, w[int(c)*r:int(c+1)*r], q)
 			}
 			clear(t)

@@ -3,19 +3,22 @@ package method
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
 	"hashgrove/vectors"
 )
 
-// discreteLoss is the definition of both objectives, without the term of W, for the codes B: the best P for them is d.p.
+// discreteLoss is the definition of both objectives, without the term of W, for the codes B: the best P for them is
+// d.p.
 func (d *discrete) regressionLoss(delta float64) float64 {
 	loss := 0.0
 	for i := range d.b.Rows {
 		for l, b := range d.b.Row(i) {
 			f := d.bias[l]
-			for q, k := range d.k.Row(i) {
+			for q, k := range d.K.Row(i) {
 				f += float64(k) * float64(d.p.Row(q)[l])
 			}
 			loss += d.nu * (float64(b) - f) * (float64(b) - f)
@@ -29,8 +32,8 @@ func (d *discrete) regressionLoss(delta float64) float64 {
 
 // onehot is Y.
 func (d *discrete) onehot(i int) []float64 {
-	y := make([]float64, d.y.classes)
-	for _, c := range d.y.row(i) {
+	y := make([]float64, d.y.Classes)
+	for _, c := range d.y.Row(i) {
 		y[c] = 1
 	}
 	return y
@@ -67,27 +70,29 @@ func (d *discrete) generateLoss(w []float64) float64 {
 	return loss
 }
 
-func mustDiscrete(t *testing.T, src vectors.Source, m SDH) *discrete {
+func mustDiscrete(t *testing.T, src vectors.Source, m sdh) *discrete {
 	t.Helper()
 	ctx := context.Background()
 	f, l := mustFit(t, src, m.Anchors, m.Bits)
-	y, ok := l.targets()
+	y, ok := l.Targets()
 	if !ok {
 		t.Fatal("no targets")
 	}
-	d, err := newDiscrete(ctx, m, f.features, y)
+	d, err := newDiscrete(ctx, m, f.Features, y)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-// Every half step minimises over its variables, so neither objective ever rises; and W and P are where the slope is zero.
+// Every half step minimises over its variables, so neither objective ever rises; and W and P are where the slope is
+// zero.
 func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	ctx := context.Background()
-	for name, src := range map[string]vectors.Source{"classes": classed(5, 150, 6, 4), "tags": withTags(5, 150, 6, 4)} {
+	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 150, 6, 4),
+		"tags": methodtest.Tagged(5, 150, 6, 4)} {
 		for _, fast := range []bool{false, true} {
-			m := SDH{Bits: 12, Anchors: 15, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
+			m := sdh{Options: Options{Bits: 12, Anchors: 15}, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
 			d := mustDiscrete(t, src, m)
 			loss, fit, step := d.classifyLoss, d.classifier, func() error { return d.classify(ctx, 10) }
 			if fast {
@@ -113,7 +118,7 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 				check("W and P", w)
 				for _, at := range []int{0, len(w) / 2, len(w) - 1} {
 					for _, h := range []float64{-1e-3, 1e-3} {
-						moved := clone(w)
+						moved := slices.Clone(w)
 						moved[at] += h
 						if loss(moved) < loss(w) {
 							t.Errorf("%s, fast %v: W is not the best", name, fast)
@@ -135,11 +140,12 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	}
 }
 
-// After enough passes no single flip of a bit of SDH lowers the objective; those of FSDH are the best of all codes at once.
+// After enough passes no single flip of a bit of SDH lowers the objective; those of FSDH are the best of all codes at
+// once.
 func TestDiscreteCodesAreLocallyBest(t *testing.T) {
 	ctx := context.Background()
 	for _, fast := range []bool{false, true} {
-		d := mustDiscrete(t, classed(5, 60, 6, 4), SDH{Bits: 8, Anchors: 15, Nu: 0.3})
+		d := mustDiscrete(t, methodtest.Classed(5, 60, 6, 4), sdh{Options: Options{Bits: 8, Anchors: 15}, Nu: 0.3})
 		if err := d.regress(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -8,31 +8,23 @@ package method
 import (
 	"context"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
 
-// Sign takes the sign of every column.
-type Sign struct {
-	Uncentred bool // compare with 0 instead of the mean of the training rows
-}
+// sign takes the sign of every column.
+type sign struct{}
 
-// Train implements Method.
-func (m Sign) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m Sign) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+func (sign) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	dim := x.Dim()
-	if err := checkSize(dim, dim); err != nil {
+	if err := solve.CheckSize(dim, dim); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, dim*dim), Threshold: make([]float32, dim)}
-	if !m.Uncentred {
-		var err error
-		if p.Mean, err = mean(ctx, x); err != nil {
-			return nil, err
-		}
+	var err error
+	if p.Mean, err = solve.Mean(ctx, x); err != nil {
+		return nil, err
 	}
 	for j := range dim {
 		p.Weight[j*dim+j] = 1

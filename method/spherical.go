@@ -2,8 +2,8 @@
 //
 //	bit k = [|x - p_k| <= r_k]
 //
-// Every sphere holds half of the rows, and every two share a quarter, as nearly as can be: then bits are balanced, and two of
-// them independent.
+// Every sphere holds half of the rows, and every two share a quarter, as nearly as can be: then bits are balanced, and
+// two of them independent.
 //
 //	sample      up to 20,000 rows, N in all
 //	start       p_k = the mean of five rows drawn at random
@@ -13,7 +13,8 @@
 //		stop        if mean |O_ij - N/4| <= 0.10 N/4 and std O_ij <= 0.15 N/4
 //		forces      p_i += (1/r) sum over j of 1/2 (O_ij - N/4)/(N/4) (p_i - p_j)        O(r^2 dim)
 //
-// Spheres that share too much push each other away, others attract each other. The authors' code has no bound on the turns.
+// Spheres that share too much push each other away, others attract each other. The authors' code has no bound on the
+// turns.
 
 package method
 
@@ -26,40 +27,35 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// Spherical learns spheres. It keeps the sample in memory.
-type Spherical struct {
-	Bits    int    // r; 0 means 64
-	Rows    int    // N, to learn from, at most, drawn at random; 0 means 20,000
-	Steps   int    // turns at most; 0 means 100
-	Seed    uint64 // of the sample and the first spheres
-	Threads int    // 0 for all cores
+// spherical learns spheres. It keeps the sample in memory.
+type spherical struct {
+	Options
+	Steps int // turns at most; 0 means 100
 }
 
-var _ Method = Spherical{}
+// sphereSample is N at most, the rows to learn from, drawn at random.
+const sphereSample = 20_000
 
 // When the overlaps are good: their mean distance from N/4 and their standard deviation, as shares of N/4.
 const overlapMean, overlapSpread = 0.10, 0.15
 
-// Train implements Method.
-func (m Spherical) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m Spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Bits, m.Rows, m.Steps = cmp.Or(m.Bits, 64), cmp.Or(m.Rows, 20_000), cmp.Or(m.Steps, 100)
-	if m.Rows < 1 || m.Steps < 1 {
-		return nil, fmt.Errorf("spheres from %d rows in %d steps: give positive numbers", m.Rows, m.Steps)
+func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+	m.Steps = cmp.Or(m.Steps, 100)
+	if m.Steps < 1 {
+		return nil, fmt.Errorf("spheres in %d steps: give a positive number", m.Steps)
 	}
-	if err := checkSize(m.Bits, x.Dim()); err != nil {
+	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, err
 	}
-	sample, err := sampleRows(ctx, x, m.Rows, m.Seed)
+	sample, err := solve.SampleRows(ctx, x, sphereSample, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +67,9 @@ func (m Spherical) learn(ctx context.Context, x *supervision.Data) (model.Encode
 		if mean, spread := s.quality(); step == m.Steps || mean <= overlapMean && spread <= overlapSpread {
 			break
 		}
-		s.push()
+		s.movePivots()
 	}
-	p := axes(m.Bits, make([]float32, m.Bits))
+	p := solve.AxisSigns(m.Bits, make([]float32, m.Bits))
 	for k, square := range s.radius { // [-|x - p|^2 >= -r^2]
 		p.Weight[k*m.Bits+k], p.Threshold[k] = -1, -square
 	}
@@ -122,7 +118,7 @@ func (s *spheres) measure(ctx context.Context) error {
 		for i := range column {
 			column[i] = d.Data[i*r+k]
 		}
-		s.radius[k] = kth(slices.Clone(column), max(n/2-1, 0))
+		s.radius[k] = linalg.KthSmallest(slices.Clone(column), max(n/2-1, 0))
 		clear(s.inside[k])
 		for i, v := range column {
 			if v <= s.radius[k] {
@@ -160,8 +156,8 @@ func (s *spheres) quality() (mean, spread float64) {
 	return off / pairs / quarter, math.Sqrt(max(0, square/pairs-sum/pairs*(sum/pairs))) / quarter
 }
 
-// push moves the pivots by the forces on them, all at once.
-func (s *spheres) push() {
+// movePivots moves the pivots by the forces on them, all at once.
+func (s *spheres) movePivots() {
 	r, quarter := s.pivots.Rows, float64(s.x.Rows)/4
 	force := make([]float64, len(s.pivots.Data))
 	for i := range r {
@@ -180,35 +176,4 @@ func (s *spheres) push() {
 	for i, f := range force {
 		s.pivots.Data[i] = float32(float64(s.pivots.Data[i]) + f)
 	}
-}
-
-// kth returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
-func kth(v []float32, k int) float32 {
-	lo, hi := 0, len(v)-1
-	for lo < hi {
-		pivot := v[lo+(hi-lo)/2]
-		i, j := lo, hi
-		for i <= j {
-			for v[i] < pivot {
-				i++
-			}
-			for v[j] > pivot {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return v[k]
-		}
-	}
-	return v[k]
 }

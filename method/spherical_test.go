@@ -3,18 +3,17 @@ package method
 import (
 	"context"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 )
 
 // Every sphere holds half of the rows and every two about a quarter.
 func TestSphericalTargets(t *testing.T) {
 	const n, r = 1000, 12
-	x := normal(8, n, 10)
-	e, err := learnFrom(context.Background(), Spherical{Bits: r, Seed: 2}, x)
+	x := methodtest.NormalRows(8, n, 10)
+	e, err := learnFrom(context.Background(), spherical{Options: Options{Bits: r, Seed: 2}}, x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,23 +65,7 @@ func TestSphericalTargets(t *testing.T) {
 	if mean, spread := s.quality(); mean <= overlapMean && spread <= overlapSpread {
 		t.Error("the first spheres are good already")
 	}
-	if _, err := learnFrom(context.Background(), Spherical{Steps: -1}, x); err == nil {
+	if _, err := learnFrom(context.Background(), spherical{Steps: -1}, x); err == nil {
 		t.Error("-1 steps")
-	}
-}
-
-func TestKth(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	for n := 1; n < 60; n++ {
-		v := make([]float32, n)
-		for i := range v {
-			v[i] = float32(rng.IntN(n))
-		}
-		sorted := slices.Sorted(slices.Values(v))
-		for k := range n {
-			if got := kth(slices.Clone(v), k); got != sorted[k] {
-				t.Fatalf("place %d of %v is %v", k, v, got)
-			}
-		}
 	}
 }

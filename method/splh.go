@@ -1,8 +1,8 @@
-// Sequential projection learning for hashing (Wang, Kumar, Chang: Sequential Projection Learning for Hashing with Compact
-// Codes, ICML 2010; "SPLH", with the labelled and the unlabelled term).
+// Sequential projection learning for hashing (Wang, Kumar, Chang: Sequential Projection Learning for Hashing with
+// Compact Codes, ICML 2010; "SPLH", with the labelled and the unlabelled term).
 //
-// X are all rows, centred, X_l the L labelled ones of them, S the L x L matrix of +1 for similar, -1 for dissimilar rows and 0 on
-// the diagonal. Bit k is the sign of w_k'x, with w_k the top eigenvector of
+// X are all rows, centred, X_l the L labelled ones of them, S the L x L matrix of +1 for similar, -1 for dissimilar
+// rows and 0 on the diagonal. Bit k is the sign of w_k'x, with w_k the top eigenvector of
 //
 //	M_k = X'X / n + η X_l' S X_l / L.
 //
@@ -12,10 +12,10 @@
 //		                                 p = X_l w
 //		X       -= X w w'                                       as projections in front of X'X
 //
-// X_l is not deflated. In the paper D = p p': it has the scale of squared values, which S has not, and that scale falls from bit to
-// bit, so late bits would teach the next ones nothing. Here every bit counts alike. The columns get one variance, so that codes do
-// not depend on the units of measurement. Both were chosen on a validation part, as the step was (docs/results/tuning.md). Up to 1024
-// dimensions M is formed, beyond that it is only multiplied with.
+// X_l is not deflated. In the paper D = p p': it has the scale of squared values, which S has not, and that scale falls
+// from bit to bit, so late bits would teach the next ones nothing. Here every bit counts alike. The columns get one
+// variance, so that codes do not depend on the units of measurement. Both were chosen on a validation part, as the step
+// was (docs/results/tuning.md). Up to 1024 dimensions M is formed, beyond that it is only multiplied with.
 
 package method
 
@@ -31,20 +31,19 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// SPLH learns sequential projections from all rows, and classes, tags or pairs of some. It keeps the labelled rows in memory with 4
-// bytes for each two of them; of vectors with more than 1024 dimensions also all rows, or 1 GB of them drawn at random.
-type SPLH struct {
-	Bits     int     // 0 means 64
-	Seed     uint64  // of the rows
-	Eta      float64 // η; 0 means 0.2
-	Step     float64 // α; 0 means 0.05
-	Labelled int     // L, at most, drawn at random; 0 means 2000, negative all
-	Threads  int     // 0 for all cores
+// splh learns sequential projections from all rows, and classes, tags or pairs of some. It keeps the labelled rows in
+// memory with 4 bytes for each two of them; of vectors with more than 1024 dimensions also all rows, or 1 GB of them
+// drawn at random.
+type splh struct {
+	Options         // Rows: L, at most, drawn at random; 0 means 2000, negative all
+	Eta     float64 // η; 0 means 0.2
+	Step    float64 // α; 0 means 0.05
 }
 
 // splhSide is the number of dimensions up to which M is formed.
@@ -53,48 +52,43 @@ const splhSide = 1024
 // maxLabelled bounds S: 1 GB.
 const maxLabelled = 1 << 14
 
-// Train implements Method.
-func (m SPLH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m SPLH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
+func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m.Eta = cmp.Or(m.Eta, 0.2)
 	m.Step = cmp.Or(m.Step, 0.05)
-	m.Labelled = cmp.Or(m.Labelled, 2000)
+	m.Rows = cmp.Or(m.Rows, 2000)
 	d := src.Dim()
-	if err := checkSize(m.Bits, d); err != nil {
+	if err := solve.CheckSize(m.Bits, d); err != nil {
 		return nil, err
 	}
 	if !(m.Eta > 0 && m.Eta <= 1e6) || !(m.Step > 0 && m.Step <= 1e6) {
-		return nil, fmt.Errorf("a weight of the labels of %v and a step of %v: give positive numbers up to 1e6", m.Eta, m.Step)
+		return nil, fmt.Errorf("a weight of the labels of %v and a step of %v: give positive numbers up to 1e6", m.Eta,
+			m.Step)
 	}
-	l, err := labelledRows(src, m.Labelled, m.Seed)
+	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	if l.rows > maxLabelled {
-		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.rows, maxLabelled)
+	if l.Rows > maxLabelled {
+		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.Rows, maxLabelled)
 	}
-	standard, err := evened(ctx, src)
+	standard, err := solve.StandardiseColumns(ctx, src)
 	if err != nil {
 		return nil, err
 	}
 	f := &splhFit{threads: m.Threads, eta: m.Eta, step: m.Step}
-	if err := f.unlabelled(ctx, model.Through(src, m.Threads, standard), m.Seed); err != nil {
+	if err := f.setUnlabelled(ctx, model.Through(src, m.Threads, standard), m.Seed); err != nil {
 		return nil, err
 	}
-	xl, err := featuresOf(ctx, l.x, l.rows, m.Threads, standard)
+	xl, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, standard)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.labelled(ctx, xl, l.y); err != nil {
+	if err := f.setLabelled(ctx, xl, l.Y); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Mean: standard.Mean, Threshold: make([]float32, m.Bits)}
 	for b := range m.Bits {
-		w, err := f.bit(ctx, m.Seed+uint64(b))
+		w, err := f.nextBit(ctx, m.Seed+uint64(b))
 		if err != nil {
 			return nil, fmt.Errorf("bit %d: %w", b+1, err)
 		}
@@ -102,10 +96,11 @@ func (m SPLH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 			p.Weight = append(p.Weight, float32(v*float64(standard.Scale[j])))
 		}
 	}
-	return whole(p)
+	return solve.Checked(p)
 }
 
-// splhFit is the state of the loop over bits. Where the rows have few dimensions M is formed, else only multiplied with.
+// splhFit is the state of the loop over bits. Where the rows have few dimensions M is formed, else only multiplied
+// with.
 type splhFit struct {
 	eta, step float64
 	threads   int
@@ -116,18 +111,18 @@ type splhFit struct {
 	x vectors.Matrix // the rows as they were, where it is not
 }
 
-// unlabelled sets the rows of a centred source.
-func (f *splhFit) unlabelled(ctx context.Context, src vectors.Source, seed uint64) (err error) {
+// setUnlabelled sets the rows of a centred source.
+func (f *splhFit) setUnlabelled(ctx context.Context, src vectors.Source, seed uint64) (err error) {
 	if d := src.Dim(); d <= splhSide {
 		f.c, _, err = linalg.Covariance(ctx, src, nil, f.threads)
 	} else {
-		f.x, err = sampleRows(ctx, src, maxWeights/d, seed)
+		f.x, err = solve.SampleRows(ctx, src, solve.MaxWeights/d, seed)
 	}
 	return err
 }
 
-// labelled sets X_l and S.
-func (f *splhFit) labelled(ctx context.Context, xl vectors.Matrix, y affinity.Matrix) error {
+// setLabelled sets X_l and S.
+func (f *splhFit) setLabelled(ctx context.Context, xl vectors.Matrix, y affinity.Matrix) error {
 	n := xl.Rows
 	f.xl = xl
 	f.s = vectors.Matrix{Rows: n, Cols: n, Data: make([]float32, n*n)}
@@ -141,19 +136,21 @@ func (f *splhFit) labelled(ctx context.Context, xl vectors.Matrix, y affinity.Ma
 	})
 }
 
-// bit finds the next w, and takes it into X and its mistakes into S.
-func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
+// nextBit finds the next w, and takes it into X and its mistakes into S.
+func (f *splhFit) nextBit(ctx context.Context, seed uint64) ([]float64, error) {
 	times := f.times
 	if f.c != nil {
-		m, err := f.form(ctx)
+		m, err := f.formMatrix(ctx)
 		if err != nil {
 			return nil, err
 		}
-		times = linalg.Matrix(m, f.threads)
+		times = linalg.MatrixProduct(m, f.threads)
 	}
-	// Sixteen vectors at a time cost the matrix product hardly more than one, and single precision carries no finer tolerance.
+	// Sixteen vectors at a time cost the matrix product hardly more than one, and single precision carries no finer
+	// tolerance.
 	d := f.xl.Cols
-	e, err := linalg.Top(ctx, d, 1, times, linalg.TopOptions{Tolerance: 1e-4, Block: 16, Products: 2000, Seed: seed, Threads: f.threads})
+	e, err := linalg.TopEigenvectors(ctx, d, 1, times,
+		linalg.TopOptions{Tolerance: 1e-4, Block: 16, Products: 2000, Seed: seed, Threads: f.threads})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +160,8 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 		f.deflate(w)
 	}
 	p := make([]float32, f.xl.Rows)
-	if err := gemm.Mul(ctx, f.threads, gemm.Of(len(p), 1, p), viewOf(f.xl), gemm.Of(d, 1, singles(w))); err != nil {
+	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(len(p), 1, p), linalg.MatrixView(f.xl),
+		gemm.RowMajor(d, 1, linalg.Float32s(w))); err != nil {
 		return nil, err
 	}
 	square := 0.0
@@ -186,15 +184,15 @@ func (f *splhFit) bit(ctx context.Context, seed uint64) ([]float64, error) {
 	})
 }
 
-// form forms M. The products of the labelled rows are in single precision.
-func (f *splhFit) form(ctx context.Context) (*mat.SymDense, error) {
+// formMatrix forms M. The products of the labelled rows are in single precision.
+func (f *splhFit) formMatrix(ctx context.Context) (*mat.SymDense, error) {
 	d := f.xl.Cols
-	sxl := gemm.Of(f.xl.Rows, d, make([]float32, len(f.xl.Data)))
-	if err := gemm.Mul(ctx, f.threads, sxl, viewOf(f.s), viewOf(f.xl)); err != nil {
+	sxl := gemm.RowMajor(f.xl.Rows, d, make([]float32, len(f.xl.Data)))
+	if err := gemm.Mul(ctx, f.threads, sxl, linalg.MatrixView(f.s), linalg.MatrixView(f.xl)); err != nil {
 		return nil, err
 	}
 	part := make([]float32, d*d)
-	if err := gemm.Mul(ctx, f.threads, gemm.Of(d, d, part), viewOf(f.xl).T(), sxl); err != nil {
+	if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(d, d, part), linalg.MatrixView(f.xl).T(), sxl); err != nil {
 		return nil, err
 	}
 	m := mat.NewSymDense(d, nil)
@@ -222,18 +220,18 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 	plain, deflated := make([]float32, 0, k*d), make([]float32, 0, k*d)
 	for r := range k {
 		row := slices.Clone(v.RawRowView(r))
-		plain = append(plain, singles(row)...)
+		plain = append(plain, linalg.Float32s(row)...)
 		// The rows are X (I - w_1 w_1') (I - w_2 w_2') ... : the last projection meets v first.
 		for b := len(f.w) - 1; b >= 0; b-- {
 			linalg.Axpy(-linalg.Dot(f.w[b], row), f.w[b], row)
 		}
-		deflated = append(deflated, singles(row)...)
+		deflated = append(deflated, linalg.Float32s(row)...)
 	}
-	all, err := f.around(ctx, f.x, nil, gemm.Of(k, d, deflated))
+	all, err := f.sandwich(ctx, f.x, nil, gemm.RowMajor(k, d, deflated))
 	if err != nil {
 		return err
 	}
-	labels, err := f.around(ctx, f.xl, &f.s, gemm.Of(k, d, plain))
+	labels, err := f.sandwich(ctx, f.xl, &f.s, gemm.RowMajor(k, d, plain))
 	if err != nil {
 		return err
 	}
@@ -251,19 +249,19 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 	})
 }
 
-// around returns X'SX v', or X'X v' without S, with a column for each row of v.
-func (f *splhFit) around(ctx context.Context, x vectors.Matrix, s *vectors.Matrix, v gemm.View) ([]float32, error) {
-	xv := gemm.Of(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
-	if err := gemm.Mul(ctx, f.threads, xv, viewOf(x), v.T()); err != nil {
+// sandwich returns X'SX v', or X'X v' without S, with a column for each row of v.
+func (f *splhFit) sandwich(ctx context.Context, x vectors.Matrix, s *vectors.Matrix, v gemm.View) ([]float32, error) {
+	xv := gemm.RowMajor(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
+	if err := gemm.Mul(ctx, f.threads, xv, linalg.MatrixView(x), v.T()); err != nil {
 		return nil, err
 	}
 	if s != nil {
-		sxv := gemm.Of(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
-		if err := gemm.Mul(ctx, f.threads, sxv, viewOf(*s), xv); err != nil {
+		sxv := gemm.RowMajor(x.Rows, v.Rows, make([]float32, x.Rows*v.Rows))
+		if err := gemm.Mul(ctx, f.threads, sxv, linalg.MatrixView(*s), xv); err != nil {
 			return nil, err
 		}
 		xv = sxv
 	}
 	out := make([]float32, x.Cols*v.Rows)
-	return out, gemm.Mul(ctx, f.threads, gemm.Of(x.Cols, v.Rows, out), viewOf(x).T(), xv)
+	return out, gemm.Mul(ctx, f.threads, gemm.RowMajor(x.Cols, v.Rows, out), linalg.MatrixView(x).T(), xv)
 }

@@ -12,6 +12,8 @@ import (
 	"hashgrove/affinity"
 	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -70,8 +72,8 @@ func denseOf(x vectors.Matrix) *mat.Dense {
 
 func TestSPLHAgainstDense(t *testing.T) {
 	const n, d, labelled = 90, 14, 40
-	x := randomRows(8, n, d)
-	centreRows(x)
+	x := methodtest.RandomRows(8, n, d)
+	solve.CentreRows(x)
 	class := make([]int32, labelled)
 	for i := range class {
 		class[i] = int32(i % 3)
@@ -83,11 +85,11 @@ func TestSPLHAgainstDense(t *testing.T) {
 	for _, formed := range []bool{true, false} {
 		f := &splhFit{eta: 0.2, step: 0.7, threads: 2}
 		if f.x = x; formed {
-			if err := f.unlabelled(context.Background(), x, 1); err != nil {
+			if err := f.setUnlabelled(context.Background(), x, 1); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := f.labelled(context.Background(), x.Slice(0, labelled), y); err != nil {
+		if err := f.setLabelled(context.Background(), x.Slice(0, labelled), y); err != nil {
 			t.Fatal(err)
 		}
 		want := &splhByDefinition{x: denseOf(x), xl: denseOf(x.Slice(0, labelled)), s: denseOf(f.s), eta: 0.2, step: 0.7}
@@ -97,11 +99,11 @@ func TestSPLHAgainstDense(t *testing.T) {
 		changed := 0.0
 		for bit := range 8 {
 			m := want.m()
-			values, vectors, err := linalg.Symmetric(m)
+			values, vectors, err := linalg.AllEigenvectors(m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := f.bit(context.Background(), uint64(bit))
+			w, err := f.nextBit(context.Background(), uint64(bit))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,16 +132,17 @@ func TestSPLHAgainstDense(t *testing.T) {
 }
 
 func TestSPLHFewerBitsAreAPrefix(t *testing.T) {
-	x, class := clusters(1, 300, 10, 4)
+	x, class := methodtest.ClusterMatrix(1, 300, 10, 4)
 	src := vectors.WithLabels(x, labelsOf(class))
-	long, short := train(t, SPLH{Bits: 9, Seed: 2}, src), train(t, SPLH{Bits: 4, Seed: 2}, src)
+	long, short := train(t, splh{Options: Options{Bits: 9, Seed: 2}}, src), train(t,
+		splh{Options: Options{Bits: 4, Seed: 2}}, src)
 	if !slices.Equal(long.Weight[:4*10], short.Weight) || !slices.Equal(long.Mean, short.Mean) {
 		t.Error("fewer bits are not the first of more")
 	}
 }
 
 func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
-	x, class := clusters(1, 30, 5, 3)
+	x, class := methodtest.ClusterMatrix(1, 30, 5, 3)
 	src := vectors.WithLabels(x, labelsOf(class))
 	var pairs []supervision.Pair
 	for i := range int32(29) {
@@ -150,29 +153,29 @@ func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 		huge.Data[i] = math.MaxFloat32 * float32(1-2*(i%2))
 	}
 	for name, c := range map[string]struct {
-		m    Method
+		m    any
 		x    vectors.Source
 		want string
 	}{
-		"bits of BRE":          {BRE{Bits: -1}, src, "-1 bits"},
-		"points":               {BRE{Points: -1}, src, "-1 points"},
-		"share":                {BRE{Share: 1.5}, src, "share of 1.5"},
-		"sweeps":               {BRE{Sweeps: -1}, src, "-1 sweeps"},
-		"bits of SPLH":         {SPLH{Bits: -1}, src, "-1 bits"},
-		"eta":                  {SPLH{Eta: math.NaN()}, src, "NaN"},
-		"step":                 {SPLH{Step: -1}, src, "step of -1"},
-		"bits of STH":          {STH{Bits: -1}, src, "-1 bits"},
-		"neighbours":           {STH{Neighbours: -1}, src, "-1 neighbours"},
-		"as many bits as rows": {STH{Bits: 30}, src, "fewer bits than rows"},
-		"cost":                 {STH{Bits: 4, C: -1}, src, "cost C of -1"},
-		"bits of CCA":          {CCAITQ{Bits: -1}, src, "-1 bits"},
-		"ridge":                {CCAITQ{Ridge: -1}, src, "ridge of -1"},
-		"ridge of the classes": {CCAITQ{TargetRidge: math.NaN()}, src, "ridge of NaN"},
-		"rotation":             {CCAITQ{Steps: -1}, src, "-1 steps"},
-		"CCA with pairs":       {CCAITQ{}, withPairsOf(x, pairs), "only pairs"},
-		"huge values, CCA":     {CCAITQ{}, vectors.WithLabels(huge, labelsOf(class)), ""},
-		"huge values, BRE":     {BRE{Bits: 4}, vectors.WithLabels(huge, labelsOf(class)), ""},
-		"huge values, SPLH":    {SPLH{Bits: 4}, vectors.WithLabels(huge, labelsOf(class)), ""},
+		"bits of BRE":          {bre{Options: Options{Bits: -1}}, src, "-1 bits"},
+		"points":               {bre{Points: -1}, src, "-1 points"},
+		"share":                {bre{Share: 1.5}, src, "share of 1.5"},
+		"sweeps":               {bre{Sweeps: -1}, src, "-1 sweeps"},
+		"bits of SPLH":         {splh{Options: Options{Bits: -1}}, src, "-1 bits"},
+		"eta":                  {splh{Eta: math.NaN()}, src, "NaN"},
+		"step":                 {splh{Step: -1}, src, "step of -1"},
+		"bits of STH":          {sth{Options: Options{Bits: -1}}, src, "-1 bits"},
+		"neighbours":           {sth{Neighbours: -1}, src, "-1 neighbours"},
+		"as many bits as rows": {sth{Options: Options{Bits: 30}}, src, "fewer bits than rows"},
+		"cost":                 {sth{Options: Options{Bits: 4}, C: -1}, src, "cost C of -1"},
+		"bits of CCA":          {ccaITQ{Options: Options{Bits: -1}}, src, "-1 bits"},
+		"ridge":                {ccaITQ{Ridge: -1}, src, "ridge of -1"},
+		"ridge of the classes": {ccaITQ{TargetRidge: math.NaN()}, src, "ridge of NaN"},
+		"rotation":             {ccaITQ{Steps: -1}, src, "-1 steps"},
+		"CCA with pairs":       {ccaITQ{}, methodtest.WithPairs(x, pairs), "only pairs"},
+		"huge values, CCA":     {ccaITQ{}, vectors.WithLabels(huge, labelsOf(class)), ""},
+		"huge values, BRE":     {bre{Options: Options{Bits: 4}}, vectors.WithLabels(huge, labelsOf(class)), ""},
+		"huge values, SPLH":    {splh{Options: Options{Bits: 4}}, vectors.WithLabels(huge, labelsOf(class)), ""},
 	} {
 		e, err := learnFrom(context.Background(), c.m, c.x)
 		if c.want == "" && err == nil {
@@ -187,8 +190,9 @@ func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 		}
 	}
 	// Pairs teach the others.
-	for _, m := range []Method{BRE{Bits: 4, Sweeps: 2}, SPLH{Bits: 4}, STH{Bits: 4}} {
-		if e, err := learnFrom(context.Background(), m, withPairsOf(x, pairs)); err != nil || e.Bits() != 4 {
+	for _, m := range []any{bre{Options: Options{Bits: 4}, Sweeps: 2}, splh{Options: Options{Bits: 4}},
+		sth{Options: Options{Bits: 4}}} {
+		if e, err := learnFrom(context.Background(), m, methodtest.WithPairs(x, pairs)); err != nil || e.Bits() != 4 {
 			t.Errorf("%T with pairs: %v", m, err)
 		}
 	}
@@ -196,12 +200,12 @@ func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
 
 // Units of measurement make no difference.
 func TestSPLHUnits(t *testing.T) {
-	x, class := clusters(1, 300, 10, 4)
+	x, class := methodtest.ClusterMatrix(1, 300, 10, 4)
 	other := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
 	for i := range other.Data {
 		other.Data[i] *= float32(int(1) << (i % x.Cols % 5)) // powers of two: nothing is rounded
 	}
-	m := SPLH{Bits: 6, Seed: 2}
+	m := splh{Options: Options{Bits: 6, Seed: 2}}
 	a := train(t, m, vectors.WithLabels(x, labelsOf(class)))
 	b := train(t, m, vectors.WithLabels(other, labelsOf(class)))
 	ca, cb := codesOf(t, a, x), codesOf(t, b, other)

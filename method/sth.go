@@ -1,15 +1,16 @@
-// Self-taught hashing, supervised (Zhang, Wang, Cai, Lu: Self-Taught Hashing for Fast Similarity Search, SIGIR 2010; "STHs").
+// Self-taught hashing, supervised (Zhang, Wang, Cai, Lu: Self-Taught Hashing for Fast Similarity Search, SIGIR 2010;
+// "STHs").
 //
-//	W       links of every row with its k nearest ones, by the cosine, of the same class     graph.go
-//	v       the r vectors of least λ in (D - W) v = λ D v                                    but for the one of equal values
+//	W       links of every row with its k nearest ones, by the cosine, of the same class     solve
+//	v       the r vectors of least λ in (D - W) v = λ D v                                 but for the one of equal values
 //	z       +1 where v is above its median, else -1                                          balanced bits
 //	bit     a linear support vector machine that learns z                                    package svm
 //
-// Rows of different classes are never linked, so the first vectors are mixtures of the classes, drawn at random by the first vectors
-// of the iteration: they part classes, whole ones, as equal values go to one side of the median together. All later bits only part the
-// rows within a class, which is why the method is weak with few classes.
+// Rows of different classes are never linked, so the first vectors are mixtures of the classes, drawn at random by the
+// first vectors of the iteration: they part classes, whole ones, as equal values go to one side of the median together.
+// All later bits only part the rows within a class, which is why the method is weak with few classes.
 //
-// With Anchors the support vector machines see Gaussian features (rbf.go) instead of the vectors.
+// With Kernel the support vector machines see Gaussian features (solve.GaussianKernel) instead of the vectors.
 //
 //	graph        n²d / classes; n²d with tags
 //	vectors      some hundred products with W, n k r each, and n r² for each restart
@@ -24,59 +25,55 @@ import (
 	"math"
 	"slices"
 
+	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/svm"
 	"hashgrove/vectors"
 )
 
-// STH learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single precision while
-// it looks for neighbours, and then as bytes.
-type STH struct {
-	Bits       int     // r; 0 means 64
-	Seed       uint64  // of the rows and the first vectors
+// sth learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single
+// precision while it looks for neighbours, and then as bytes.
+type sth struct {
+	// Rows to learn from, at most, drawn at random: 0 means 5000, negative all.
+	// Anchors of the Gaussian features: 0 means 1000.
+	Options
+
+	Kernel     bool    // machines of Gaussian features, not of the vectors
 	Neighbours int     // k; 0 means 25
-	Rows       int     // to learn from, at most, drawn at random; 0 means 5000, negative all
 	C          float64 // cost of the support vector machines; 0 means 1
-	Anchors    int     // of the Gaussian features; 0 means none: linear machines
-	Threads    int     // 0 for all cores
 }
 
-// Train implements Method.
-func (m STH) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	return trained(m.learn(ctx, d))
-}
-
-func (m STH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
-	m.Bits = cmp.Or(m.Bits, 64)
+func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m.Neighbours = cmp.Or(m.Neighbours, 25)
 	m.Rows = cmp.Or(m.Rows, 5000)
 	m.C = cmp.Or(m.C, 1)
-	if err := checkSize(m.Bits, src.Dim()); err != nil {
+	if err := solve.CheckSize(m.Bits, src.Dim()); err != nil {
 		return nil, err
 	}
 	if m.Neighbours < 1 {
 		return nil, fmt.Errorf("%d neighbours: give a positive number", m.Neighbours)
 	}
-	l, err := labelledRows(src, m.Rows, m.Seed)
+	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	if l.rows <= m.Bits {
-		return nil, fmt.Errorf("%d rows for %d bits: self-taught codes have fewer bits than rows", l.rows, m.Bits)
+	if l.Rows <= m.Bits {
+		return nil, fmt.Errorf("%d rows for %d bits: self-taught codes have fewer bits than rows", l.Rows, m.Bits)
 	}
 	z, err := m.bits(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	var maps []model.Map
-	seen := l.x
-	if m.Anchors != 0 {
-		kernel, err := rbfKernel(ctx, l.x, l.rows, m.Anchors, 0, m.Seed, m.Threads)
+	seen := l.Source
+	if m.Kernel {
+		kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows,
+			solve.KernelOptions{Anchors: cmp.Or(m.Anchors, 1000), Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
-		maps, seen = append(maps, kernel), model.Through(l.x, m.Threads, kernel)
+		maps, seen = append(maps, kernel), model.Through(l.Source, m.Threads, kernel)
 	}
 	ranges, err := vectors.RangesOf(ctx, seen)
 	if err != nil {
@@ -86,11 +83,12 @@ func (m STH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	if err != nil {
 		return nil, err
 	}
-	columns, err := vectors.Quantize(ctx, seen, l.rows, q, m.Threads)
+	columns, err := vectors.Quantize(ctx, seen, l.Rows, q, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	// The tolerance is that of liblinear's -s 1. A finer one takes three times as long on wide vectors and changes few codes.
+	// The tolerance is that of liblinear's -s 1. A finer one takes three times as long on wide vectors and changes few
+	// codes.
 	machine, err := svm.New(columns, svm.Options{C: m.C, Tolerance: 0.1}, m.Threads)
 	if err != nil {
 		return nil, err
@@ -107,19 +105,19 @@ func (m STH) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 }
 
 // bits returns z, a row for each bit.
-func (m STH) bits(ctx context.Context, l *labelled) ([][]int8, error) {
-	x, err := rowsOf(ctx, l.x, l.rows)
+func (m sth) bits(ctx context.Context, l *solve.Labelled) ([][]int8, error) {
+	x, err := solve.ReadRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
 	for i := range x.Rows {
-		unitLength(x.Row(i))
+		solve.ScaleToUnit(x.Row(i))
 	}
-	g, err := similarNeighbours(ctx, x, l.y, m.Neighbours, m.Threads)
+	g, err := solve.SimilarNeighbours(ctx, x, l.Y, m.Neighbours, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := g.smoothest(ctx, m.Bits, m.Seed, m.Threads)
+	v, _, err := g.SmoothestVectors(ctx, m.Bits, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +128,8 @@ func (m STH) bits(ctx context.Context, l *labelled) ([][]int8, error) {
 	return z, nil
 }
 
-// aboveMedian returns +1 where v is above its median and else -1. Values that differ by rounding alone are equal, and go to the side
-// that leaves the two more equal.
+// aboveMedian returns +1 where v is above its median and else -1. Values that differ by rounding alone are equal, and
+// go to the side that leaves the two more equal.
 func aboveMedian(v []float64) []int8 {
 	sorted := slices.Clone(v)
 	slices.Sort(sorted)

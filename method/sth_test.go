@@ -2,21 +2,20 @@ package method
 
 import (
 	"context"
+	"slices"
 	"testing"
 
+	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
 // The first bits part whole classes: the graph has no link between them.
 func TestSTHFirstBitsPartClasses(t *testing.T) {
-	x, class := clusters(1, 400, 12, 5)
-	m := STH{Bits: 8, Neighbours: 10, Threads: 2}
+	x, class := methodtest.ClusterMatrix(1, 400, 12, 5)
+	m := sth{Options: Options{Bits: 8, Threads: 2}, Neighbours: 10}
 	src := vectors.WithLabels(x, labelsOf(class))
-	l, err := labelledFrom(src, -1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := mustLabelled(t, src)
 	z, err := m.bits(context.Background(), l)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +35,7 @@ func TestSTHFirstBitsPartClasses(t *testing.T) {
 		}
 	}
 	for _, anchors := range []int{0, 40} {
-		m.Anchors = anchors
+		m.Anchors, m.Kernel = anchors, anchors > 0
 		e, err := learnFrom(context.Background(), m, src)
 		if err != nil {
 			t.Fatal(err)
@@ -55,6 +54,24 @@ func TestSTHFirstBitsPartClasses(t *testing.T) {
 		}
 		if wrong > 4*400/50 {
 			t.Errorf("%d anchors: %d of 1600 bits are not learned", anchors, wrong)
+		}
+	}
+}
+
+func TestAboveMedian(t *testing.T) {
+	for _, c := range []struct {
+		v    []float64
+		want []int8
+	}{
+		{[]float64{3, 1, 2, 4}, []int8{1, -1, -1, 1}},
+		{[]float64{1, 2, 3}, []int8{-1, -1, 1}},
+		{[]float64{5, 5, 5, 1}, []int8{1, 1, 1, -1}},
+		{[]float64{1, 1, 1, 5}, []int8{-1, -1, -1, 1}},
+		{[]float64{1, 1 + 1e-9, 1 - 1e-9, 2, 2 + 1e-9, 0}, []int8{-1, -1, -1, 1, 1, -1}},
+		{[]float64{0, 0}, []int8{-1, -1}},
+	} {
+		if got := aboveMedian(c.v); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v instead of %v", c.v, got, c.want)
 		}
 	}
 }

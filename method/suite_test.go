@@ -8,9 +8,10 @@ import (
 
 // TestEveryMethod runs the suite on all methods by name, and on one encoder of each type behind PCA.
 func TestEveryMethod(t *testing.T) {
-	// Classes that lie apart are parts of the anchor graph of their own, and AGH leaves out the vectors that tell them apart.
+	// Classes that lie apart are parts of the anchor graph of their own, and AGH leaves out the vectors that tell them
+	// apart.
 	gain := map[string]float64{"agh": 0.15}
-	for _, d := range Methods() {
+	for _, d := range methods {
 		for _, pca := range []int{0, 18} {
 			name := d.Name
 			if pca > 0 {
@@ -36,7 +37,7 @@ func TestEveryMethod(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range Methods() {
+	for _, d := range methods {
 		if d.Name == "" || d.Title == "" || d.Source == "" || seen[d.Name] {
 			t.Errorf("%+v", d)
 		}
@@ -45,7 +46,7 @@ func TestNames(t *testing.T) {
 	if _, err := New("magic", Options{}); err == nil {
 		t.Error("there is a method named magic")
 	}
-	if len(Names()) != len(Methods()) {
+	if len(Names()) != len(methods) {
 		t.Error("not every method has a name")
 	}
 }

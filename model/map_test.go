@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/portable"
 	"hashgrove/vectors"
 )
 
@@ -103,7 +104,7 @@ func slowMap(m Map, x []float32) []float32 {
 	case *Kernel:
 		for q, d := range slowDistances(x, m.Anchors) {
 			if m.Width > 0 {
-				d = expBelow(-d / float64(m.Width))
+				d = portable.ExpBelowZero(-d / float64(m.Width))
 			}
 			if m.Mean != nil {
 				d -= float64(m.Mean[q])
@@ -128,10 +129,10 @@ func slowMap(m Map, x []float32) []float32 {
 		y = make([]float32, len(d))
 		sum := 0.0
 		for _, q := range order[:m.Nearest] {
-			sum += expBelow((d[order[0]] - d[q]) / float64(m.Width))
+			sum += portable.ExpBelowZero((d[order[0]] - d[q]) / float64(m.Width))
 		}
 		for _, q := range order[:m.Nearest] {
-			y[q] = float32(expBelow((d[order[0]]-d[q])/float64(m.Width)) / sum)
+			y[q] = float32(portable.ExpBelowZero((d[order[0]]-d[q])/float64(m.Width)) / sum)
 		}
 	case *Curves:
 		for _, c := range m.Curves {
@@ -151,10 +152,10 @@ func slowMap(m Map, x []float32) []float32 {
 		}
 		sum := 0.0
 		for _, v := range x {
-			sum += expBelow(float64(v) - float64(top))
+			sum += portable.ExpBelowZero(float64(v) - float64(top))
 		}
 		for k, v := range x {
-			y[k] = settle(expBelow(float64(v)-float64(top)) / sum)
+			y[k] = settle(portable.ExpBelowZero(float64(v)-float64(top)) / sum)
 		}
 	}
 	return y
@@ -277,32 +278,6 @@ func TestKernelIsAccurate(t *testing.T) {
 			if got := float64(y.Row(i)[q]); math.Abs(got/want-1) > 1e-6 {
 				t.Fatalf("squared distance %g, want %g", got, want)
 			}
-		}
-	}
-}
-
-func TestExpBelow(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 8))
-	worst := 0.0
-	for i := range 200_000 {
-		x := -104 * rng.Float64()
-		if i%2 == 0 {
-			x = -rng.ExpFloat64()
-		}
-		worst = max(worst, math.Abs(expBelow(x)/math.Exp(x)-1))
-	}
-	if worst > 5e-16 { // two units in the last place
-		t.Errorf("off by %g", worst)
-	}
-	for x, want := range map[float64]float64{0: 1, math.Copysign(0, -1): 1, -1000: 0, math.Inf(-1): 0, -math.MaxFloat64: 0, -1e-300: 1} {
-		if got := expBelow(x); got != want {
-			t.Errorf("exp %g = %g", x, got)
-		}
-	}
-	// Fixed for ever, on every machine.
-	for x, want := range map[float64]uint64{-0.1: 0x3fecf46d99d52b3a, -1: 0x3fd78b56362cef38, -17.25: 0x3e614f49dbc5078c, -100: 0x36ea8c1f14e2af5d} {
-		if got := math.Float64bits(expBelow(x)); got != want {
-			t.Errorf("exp %g = %#x, want %#x", x, got, want)
 		}
 	}
 }

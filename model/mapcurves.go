@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"hashgrove/internal/portable"
 	"hashgrove/vectors"
 )
 
@@ -131,7 +132,7 @@ func (m *Winner) Apply(dst, x vectors.Matrix) {
 		}
 		sum := 0.0
 		for k, v := range from {
-			share[k] = expBelow(float64(v) - float64(top))
+			share[k] = portable.ExpBelowZero(float64(v) - float64(top))
 			sum += share[k]
 		}
 		for k, v := range share {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"hashgrove/internal/portable"
 	"hashgrove/vectors"
 )
 
@@ -59,7 +60,7 @@ func (m *Kernel) Apply(dst, x vectors.Matrix) {
 	width := float64(m.Width)
 	for i, v := range m.ready.distances(x) {
 		if width > 0 {
-			v = expBelow(-v / width)
+			v = portable.ExpBelowZero(-v / width)
 		}
 		if m.Mean != nil {
 			v -= float64(m.Mean[i%len(m.Mean)])
@@ -134,7 +135,7 @@ func (m *AnchorGraph) Apply(dst, x vectors.Matrix) {
 		// The nearest has the share 1 before they are made to sum to one, so the sum is never zero.
 		sum := 0.0
 		for k, q := range near {
-			share[k] = expBelow((row[near[0]] - row[q]) / float64(m.Width))
+			share[k] = portable.ExpBelowZero((row[near[0]] - row[q]) / float64(m.Width))
 			sum += share[k]
 		}
 		out := dst.Row(i)

@@ -44,7 +44,7 @@ func (f *factor) times(x vectors.Matrix) []float64 {
 		lo := p * partCols
 		a := gemm.View{Rows: x.Rows, Cols: min(partCols, f.cols-lo), RowStep: f.cols, ColStep: 1, Data: x.Data[lo:]}
 		// One thread, and a context that never ends: no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.Of(x.Rows, f.rows, c), a, right)
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(x.Rows, f.rows, c), a, right)
 		for i, v := range c {
 			sums[i] += float64(v)
 		}
@@ -118,24 +118,3 @@ func (n *anchors) distances(x vectors.Matrix) []float64 {
 	}
 	return d
 }
-
-// expBelow is e^x for x <= 0, with the same bits on every machine. With x = k ln 2 + r, |r| < 0.35, it is 2^k times the
-// Taylor series of r. Below the range of float32 it is zero.
-func expBelow(x float64) float64 {
-	// ln 2 in two parts; a small integer times the first is exact.
-	const high, low = 0x1.62e42feep-1, 0x1.a39ef35793c76p-33
-	if !(x > -104) {
-		return 0
-	}
-	k := math.Floor(float64(x*(1/math.Ln2)) + 0.5)
-	r := x - float64(k*high) - float64(k*low)
-	sum := expTerms[0]
-	for _, c := range expTerms[1:] {
-		sum = float64(sum*r) + c
-	}
-	return sum * math.Float64frombits(uint64(1023+int64(k))<<52)
-}
-
-// expTerms is 1/13!, 1/12!, ..., 1/1!, 1/0!.
-var expTerms = [...]float64{1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
-	1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1}

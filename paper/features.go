@@ -220,7 +220,7 @@ func (lab *Lab) reduce(ctx context.Context, m material, name string, dims int) (
 	}
 	took, err := value(lab, name, k, func() (seconds [2]float64, err error) {
 		began := time.Now()
-		front, reduced, err := method.PCA{Dims: dims, Seed: lab.Seed, Threads: lab.Threads}.Reduce(ctx, m.base)
+		front, reduced, err := method.Reduce(ctx, m.base, dims, lab.Seed, lab.Threads)
 		if err != nil {
 			return seconds, err
 		}

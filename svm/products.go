@@ -7,8 +7,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// Products of the matrix X, whose rows are x_i = (bins / 255, 1), with vectors, for a list of rows. X is never made: four
-// columns of bytes are read at a time. Every entry of a result is one sum, in the order of columns or rows.
+// Products of the matrix X, whose rows are x_i = (bins / 255, 1), with vectors, for a list of rows. X is never made:
+// four columns of bytes are read at a time. Every entry of a result is one sum, in the order of columns or rows.
 
 // rowBlock is the number of rows in one turn.
 const rowBlock = 1024
@@ -30,7 +30,7 @@ func (p products) multiply(ctx context.Context, rows []uint32, v, out []float64)
 			out[k] = v[dim]
 		}
 		for j := 0; j < dim; j += 4 {
-			c0, c1, c2, c3 := p.four(j)
+			c0, c1, c2, c3 := p.fourColumns(j)
 			var f [4]float64
 			for i := range min(4, dim-j) {
 				f[i] = v[j+i] * unit
@@ -45,7 +45,8 @@ func (p products) multiply(ctx context.Context, rows []uint32, v, out []float64)
 	})
 }
 
-// combine sets out to the sum of v[k] x_i over the k-th row i, and squares, unless nil, to that of x_i^2, entry by entry.
+// combine sets out to the sum of v[k] x_i over the k-th row i, and squares, unless nil, to that of x_i^2, entry by
+// entry.
 func (p products) combine(ctx context.Context, rows []uint32, v, out, squares []float64) error {
 	v = v[:len(rows)]
 	dim := p.x.Dim()
@@ -57,7 +58,7 @@ func (p products) combine(ctx context.Context, rows []uint32, v, out, squares []
 		squares[dim] = float64(len(rows))
 	}
 	return par.Blocks(ctx, p.threads, dim, 4, func(_, lo, hi int) {
-		c0, c1, c2, c3 := p.four(lo)
+		c0, c1, c2, c3 := p.fourColumns(lo)
 		var s0, s1, s2, s3 float64
 		for k, r := range rows {
 			a := v[k]
@@ -88,8 +89,9 @@ func (p products) combine(ctx context.Context, rows []uint32, v, out, squares []
 	})
 }
 
-// four lends column j and the next three. Where there are no more the last stands in: its factor is 0, or its sum unused.
-func (p products) four(j int) (c0, c1, c2, c3 []uint8) {
+// fourColumns lends column j and the next three. Where there are no more the last stands in: its factor is 0, or its
+// sum unused.
+func (p products) fourColumns(j int) (c0, c1, c2, c3 []uint8) {
 	last := p.x.Dim() - 1
 	c0, c1, c2, c3 = p.x.Column(j), p.x.Column(min(j+1, last)), p.x.Column(min(j+2, last)), p.x.Column(min(j+3, last))
 	// One length for all spares three of four bounds checks.

@@ -7,9 +7,9 @@ import (
 	"hashgrove/vectors"
 )
 
-// The conjugate gradients take hundreds of products with H for a bit, and a direction need not be exact. So they have a copy
-// of the bins row by row, and single precision: a product is one pass over the rows of I that runs as fast as bytes become
-// floats. Sums of sums are in double precision. Results do not depend on the number of threads.
+// The conjugate gradients take hundreds of products with H for a bit, and a direction need not be exact. So they have a
+// copy of the bins row by row, and single precision: a product is one pass over the rows of I that runs as fast as
+// bytes become floats. Sums of sums are in double precision. Results do not depend on the number of threads.
 
 // packed is the bins, row by row.
 type packed struct {
@@ -30,8 +30,10 @@ const (
 func pack(ctx context.Context, x *vectors.Columns, threads int) (*packed, error) {
 	dim := x.Dim()
 	width := (dim + turn - 1) / turn * turn
-	p := &packed{dim: dim, width: width, threads: threads, data: make([]uint8, x.Rows*width), v: make([]float32, width), sums: make([]float32, width)}
-	return p, par.Blocks(ctx, threads, x.Rows, 64, func(_, lo, hi int) { // rows of a block stay in the cache while columns go by
+	p := &packed{dim: dim, width: width, threads: threads, data: make([]uint8, x.Rows*width), v: make([]float32, width),
+		sums: make([]float32, width)}
+	// The rows of a block stay in the cache while the columns go by.
+	return p, par.Blocks(ctx, threads, x.Rows, 64, func(_, lo, hi int) {
 		for j := range dim {
 			at := lo*width + j
 			for _, bin := range x.Column(j)[lo:hi] {

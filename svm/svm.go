@@ -13,8 +13,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// L2-regularised L2-loss linear SVM in the primal (Keerthi and DeCoste, 2005; Lin, Weng and Keerthi, 2008; what liblinear
-// does with -s 2 -B 1). With x_i = (bins / 255, 1),
+// L2-regularised L2-loss linear SVM in the primal (Keerthi and DeCoste, 2005; Lin, Weng and Keerthi, 2008; what
+// liblinear does with -s 2 -B 1). With x_i = (bins / 255, 1),
 //
 //	f(w) = w.w/2 + C sum over i of max(0, 1 - z_i w.x_i)^2.
 //
@@ -26,18 +26,18 @@ import (
 //		direction     H s = -g roughly, by conjugate gradients           two passes over the rows of I each
 //		line          halve the step until f falls enough                one pass over all rows in all
 //
-// No matrix of floats is made: gradient and line read the columns as they are (products.go), the conjugate gradients a copy row by
-// row (rows.go). Each product sums in a fixed order, so the number of threads does not matter.
+// No matrix of floats is made: gradient and line read the columns as they are (products.go), the conjugate gradients a
+// copy row by row (rows.go). Each product sums in a fixed order, so the number of threads does not matter.
 
 // Options say how to learn. The zero value of a field means its default.
 type Options struct {
 	C          float64 `json:"c"`          // cost of a loss against the length of w; 1e6 / rows
-	Tolerance  float64 `json:"tolerance"`  // stop when |g| has fallen to this share, times the share of the rarer sign; 0.01
+	Tolerance  float64 `json:"tolerance"`  // share of |g| to stop at, times the share of the rarer sign; 0.01
 	Iterations int     `json:"iterations"` // Newton steps at most; 50
 }
 
-// WithDefaults fills in the defaults for the given number of rows and refuses what cannot be.
-func (o Options) WithDefaults(rows int) (Options, error) {
+// withDefaults fills in the defaults for the given number of rows and validates the options.
+func (o Options) withDefaults(rows int) (Options, error) {
 	if o.C == 0 {
 		o.C = 1e6 / float64(max(rows, 1))
 	}
@@ -81,7 +81,7 @@ type Trainer struct {
 
 // New prepares to learn from x, which it keeps and never changes.
 func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
-	o, err := o.WithDefaults(x.Rows)
+	o, err := o.withDefaults(x.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -103,10 +103,11 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	return t, nil
 }
 
-// Fit learns the bit z, one of -1 and +1 for each row. It returns the hash function, its output for every row (+1 or -1;
-// lent until the next call) and the share of rows where that is not z. Weights, seed and bit are ignored: the released
-// code gives weights to trees only, and nothing is random here.
-func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64, _ int) (model.Function, []int8, float64, error) {
+// Fit learns the bit z, one of -1 and +1 for each row. It returns the hash function, its output for every row (+1 or
+// -1; lent until the next call) and the share of rows where that is not z. Weights, seed and bit are ignored: the
+// released code gives weights to trees only, and nothing is random here.
+func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
+	_ int) (model.Function, []int8, float64, error) {
 	if len(z) != len(t.z) {
 		panic("svm: Fit needs one sign for each row")
 	}
@@ -147,13 +148,13 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64, _ in
 		if err != nil {
 			return nil, nil, 0, fmt.Errorf("step %d of Newton's method: %w", step+1, err)
 		}
-		next, ok := t.line(f)
+		next, ok := t.lineSearch(f)
 		if !ok { // the floats cannot tell a better place
 			break
 		}
 		f = next
 	}
-	h, err := rounded(t.w)
+	h, err := roundedPlane(t.w)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -226,8 +227,9 @@ func (t *Trainer) direction(ctx context.Context) error {
 	return nil
 }
 
-// line goes from w along s as far as f falls by a hundredth of what the slope promises, halving from the whole step.
-func (t *Trainer) line(f float64) (float64, bool) {
+// lineSearch goes from w along s as far as f falls by a hundredth of what the slope promises, halving from the whole
+// step.
+func (t *Trainer) lineSearch(f float64) (float64, bool) {
 	promise := dot(t.g, t.s)
 	for a := 1.0; a > 1e-10; a /= 2 {
 		next := t.objective(a)
@@ -245,8 +247,8 @@ func (t *Trainer) line(f float64) (float64, bool) {
 	return f, false
 }
 
-// rounded scales w to integers over bins: weights below 2^30, a bias below 2^60.
-func rounded(w []float64) (*model.Linear, error) {
+// roundedPlane scales w to integers over bins: weights below 2^30, a bias below 2^60.
+func roundedPlane(w []float64) (*model.Linear, error) {
 	dim := len(w) - 1
 	top := 0.0
 	for _, v := range w[:dim] {

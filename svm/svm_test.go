@@ -162,7 +162,7 @@ func TestObjectiveIsTheLeast(t *testing.T) {
 // The hyperplane over bins must be w, up to rounding and scale.
 func TestRoundingKeepsTheDirection(t *testing.T) {
 	w := []float64{3, -1.5, 1e-7, 0.25}
-	h, err := rounded(w)
+	h, err := roundedPlane(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,13 +176,13 @@ func TestRoundingKeepsTheDirection(t *testing.T) {
 		t.Errorf("rounded to %+v", h)
 	}
 	for _, w := range [][]float64{{0, 0}, {0, -1}, {1e-300, 1}, {1, 1e300}, {0, 1e-300}} {
-		h, err := rounded(w)
+		h, err := roundedPlane(w)
 		if err != nil || h.Check(1) != nil || (h.Bias >= 0) != (w[1] >= 0) {
 			t.Errorf("%v rounded to %+v, %v", w, h, err)
 		}
 	}
 	for _, w := range [][]float64{{math.NaN(), 1}, {1, math.Inf(1)}} {
-		if _, err := rounded(w); err == nil {
+		if _, err := roundedPlane(w); err == nil {
 			t.Errorf("%v was rounded", w)
 		}
 	}
@@ -233,7 +233,8 @@ func TestConstantBits(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
-	for _, o := range []Options{{C: -1}, {C: math.NaN()}, {C: math.Inf(1)}, {Tolerance: -1}, {Tolerance: 1}, {Iterations: -1}} {
+	for _, o := range []Options{{C: -1}, {C: math.NaN()}, {C: math.Inf(1)}, {Tolerance: -1}, {Tolerance: 1},
+		{Iterations: -1}} {
 		if _, err := New(x, o, 1); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
@@ -309,13 +310,15 @@ func TestPackedProducts(t *testing.T) {
 			}
 		}
 		v, got, want := normal(dim+1), make([]float64, len(rows)), make([]float64, len(rows))
-		if err := errors.Join(p.multiply(context.Background(), rows, v, want), q.multiply(context.Background(), rows, v, got)); err != nil {
+		if err := errors.Join(p.multiply(context.Background(), rows, v, want),
+			q.multiply(context.Background(), rows, v, got)); err != nil {
 			t.Fatal(err)
 		}
 		check("product", got, want)
 		a := normal(len(rows))
 		got, want = make([]float64, dim+1), make([]float64, dim+1)
-		if err := errors.Join(p.combine(context.Background(), rows, a, want, nil), q.combine(context.Background(), rows, a, got)); err != nil {
+		if err := errors.Join(p.combine(context.Background(), rows, a, want, nil),
+			q.combine(context.Background(), rows, a, got)); err != nil {
 			t.Fatal(err)
 		}
 		check("sum", got, want)

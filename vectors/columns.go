@@ -59,14 +59,11 @@ func Quantize(ctx context.Context, src Source, rows int, q Quantizer, threads in
 			return nil, err
 		}
 		if n += chunk.X.Rows; n > rows {
-			return nil, fmt.Errorf("the data have more than the %d rows seen before: did a file change while it was read?", rows)
+			break
 		}
 		if err := c.Set(ctx, threads, chunk.First, chunk.X); err != nil {
 			return nil, err
 		}
 	}
-	if n != rows {
-		return nil, fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", n, rows)
-	}
-	return c, nil
+	return c, CheckRows(n, rows)
 }

@@ -17,8 +17,8 @@ import (
 // ones read what was kept. It is for rows that cost much more to make than to read, as the features of pictures do.
 //
 // Values stay in memory up to a limit and go to a temporary file beyond it; ids, labels and tags stay in memory. A pass
-// that ends early leaves nothing behind. Rows that the source drops after the first pass, because an earlier row has the
-// same id, are dropped from what was kept too.
+// that ends early leaves nothing behind. Rows that the source drops after the first pass, because an earlier row has
+// the same id, are dropped from what was kept too.
 type Kept struct {
 	src   Source
 	limit int64 // bytes of values in memory

@@ -45,7 +45,8 @@ func (m Matrix) Slice(lo, hi int) Matrix {
 // checkLength reports a matrix with more or fewer values than its size says.
 func (m Matrix) checkLength() error {
 	if n := len(m.Data); m.Rows < 0 || m.Cols < 0 || n != m.Rows*m.Cols {
-		return fmt.Errorf("a matrix of %d rows and %d columns has %d values instead of %d: the values end in row %d, column %d",
+		return fmt.Errorf("a matrix of %d rows and %d columns has %d values instead of %d: the values end in row %d, "+
+			"column %d",
 			m.Rows, m.Cols, n, m.Rows*m.Cols, n/max(m.Cols, 1), n%max(m.Cols, 1))
 	}
 	return nil
@@ -80,6 +81,18 @@ type Source interface {
 	Dim() int
 	// Chunks yields all rows in order. After an error nothing more is yielded.
 	Chunks(ctx context.Context) iter.Seq2[Chunk, error]
+}
+
+// CheckRows reports a source that has not as many rows as it had when they were counted.
+func CheckRows(rows, counted int) error {
+	switch {
+	case rows > counted:
+		return fmt.Errorf("the data have more than the %d rows seen before: did a file change while it was read?", counted)
+	case rows < counted:
+		return fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", rows,
+			counted)
+	}
+	return nil
 }
 
 // Find looks for a source of kind T behind sources that are made from others, which have an Unwrap method.
@@ -127,9 +140,6 @@ func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 // The source must have exactly len(keep) rows.
 func Select(src Source, keep []bool) Source { return selection{src, keep} }
 
-// changed is what data of another length than before suggest.
-const changed = "did a file change while it was read?"
-
 type selection struct {
 	src  Source
 	keep []bool
@@ -142,22 +152,21 @@ func (s selection) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 		var out Chunk
 		seen := 0
 		for c, err := range s.src.Chunks(ctx) {
-			if err == nil && c.First+c.X.Rows > len(s.keep) {
-				err = fmt.Errorf("the data have more than the %d rows seen before: "+changed, len(s.keep))
-			}
 			if err != nil {
 				yield(Chunk{}, err)
 				return
 			}
-			seen = c.First + c.X.Rows
+			if seen = c.First + c.X.Rows; seen > len(s.keep) {
+				break
+			}
 			out.First += out.X.Rows
 			c.Only(s.keep[c.First:seen], &out)
 			if out.X.Rows > 0 && !yield(out, nil) {
 				return
 			}
 		}
-		if seen != len(s.keep) {
-			yield(Chunk{}, fmt.Errorf("the data have %d rows, not the %d seen before: "+changed, seen, len(s.keep)))
+		if err := CheckRows(seen, len(s.keep)); err != nil {
+			yield(Chunk{}, err)
 		}
 	}
 }

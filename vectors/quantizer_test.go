@@ -9,7 +9,8 @@ import (
 
 // TestEdgeAgreesWithBin is the promise of Edge at every bin, exactly on the edge and one float32 beside it.
 func TestEdgeAgreesWithBin(t *testing.T) {
-	ranges := [][2]float32{{0, 255}, {-1, 1}, {-3.4e38, 3.4e38}, {1e-45, 3e-45}, {5, 5.0000005}, {-1e-3, 7e9}, {1e38, 1.1e38}}
+	ranges := [][2]float32{{0, 255}, {-1, 1}, {-3.4e38, 3.4e38}, {1e-45, 3e-45}, {5, 5.0000005}, {-1e-3, 7e9},
+		{1e38, 1.1e38}}
 	for _, r := range ranges {
 		s := Quantizer{Lo: r[:1], Hi: r[1:]}.Scale(0)
 		for b := range 255 {
@@ -38,7 +39,8 @@ func TestBinRisesAndSaturates(t *testing.T) {
 	for _, c := range []struct {
 		x    float32
 		want uint8
-	}{{-2, 0}, {3, 255}, {float32(math.Inf(-1)), 0}, {float32(math.Inf(1)), 255}, {math.MaxFloat32, 255}, {float32(math.NaN()), 0}} {
+	}{{-2, 0}, {3, 255}, {float32(math.Inf(-1)), 0}, {float32(math.Inf(1)), 255}, {math.MaxFloat32,
+		255}, {float32(math.NaN()), 0}} {
 		if got := s.Bin(c.x); got != c.want {
 			t.Errorf("Bin(%v) = %d, want %d", c.x, got, c.want)
 		}
@@ -69,7 +71,8 @@ func TestQuantizerOfBytesIsTheIdentity(t *testing.T) {
 }
 
 func TestQuantizerWidensEveryRange(t *testing.T) {
-	for _, values := range [][]float32{{3.5, 3.5}, {0, 0.5}, {math.MaxFloat32, -math.MaxFloat32}, {math.MaxFloat32, math.MaxFloat32},
+	for _, values := range [][]float32{{3.5, 3.5}, {0, 0.5}, {math.MaxFloat32, -math.MaxFloat32},
+		{math.MaxFloat32, math.MaxFloat32},
 		{1e-45, 0}, {-0.25, 1e9}, {math.SmallestNonzeroFloat32, math.SmallestNonzeroFloat32}} {
 		r := NewRanges(1)
 		r.Add(Matrix{Rows: 2, Cols: 1, Data: values})

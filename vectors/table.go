@@ -39,8 +39,8 @@ func (t Table) CheckLengths() error {
 	return t.X.checkLength()
 }
 
-// MaxValues is the number of values that Read keeps in memory at most: 16 GB of float32.
-const MaxValues = 1 << 32
+// maxValues is the number of values that Read keeps in memory at most: 16 GB of float32.
+const maxValues = 1 << 32
 
 // Read reads all of a source into memory.
 func Read(ctx context.Context, src Source) (Table, error) {
@@ -49,7 +49,7 @@ func Read(ctx context.Context, src Source) (Table, error) {
 		if err != nil {
 			return Table{}, err
 		}
-		if len(all.X.Data)+len(c.X.Data) > MaxValues {
+		if len(all.X.Data)+len(c.X.Data) > maxValues {
 			return Table{}, fmt.Errorf("more than %d rows of %d values do not fit in memory: take fewer rows or reduce them to "+
 				"fewer dimensions", all.X.Rows, all.X.Cols)
 		}

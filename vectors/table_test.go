@@ -23,7 +23,8 @@ func (c *counted) Dropped() []int { return c.dropped }
 func (c *counted) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		c.passes++
-		lent := Chunk{X: Matrix{Cols: 2, Data: make([]float32, 6)}, IDs: make([]string, 3), Labels: make([]string, 3), Tags: make([][]string, 3), Places: make([]int, 3)}
+		lent := Chunk{X: Matrix{Cols: 2, Data: make([]float32, 6)}, IDs: make([]string, 3), Labels: make([]string, 3),
+			Tags: make([][]string, 3), Places: make([]int, 3)}
 		tags := make([]string, 3)
 		for lo := 0; lo < c.rows; lo += 3 {
 			n := min(3, c.rows-lo)
@@ -69,7 +70,8 @@ func (c *counted) want(t *testing.T, less ...int) Table {
 func TestTableIsWhatWasRead(t *testing.T) {
 	src := &counted{rows: 7}
 	table := src.want(t)
-	if table.X.Rows != 7 || table.IDs[6] != "id6" || table.Labels[5] != "label1" || table.Tags[4][0] != "tag4" || table.X.Row(3)[0] != 3 {
+	if table.X.Rows != 7 || table.IDs[6] != "id6" || table.Labels[5] != "label1" || table.Tags[4][0] != "tag4" ||
+		table.X.Row(3)[0] != 3 {
 		t.Errorf("%+v", table)
 	}
 	again, err := Read(t.Context(), table)
@@ -124,7 +126,8 @@ func TestKeptRowsAreMadeOnce(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	t.Setenv("TMPDIR", "/nowhere/at/all")
-	if _, err := Read(t.Context(), Keep(&counted{rows: 10}, 0)); err == nil || !strings.HasPrefix(err.Error(), "no room to keep vectors") {
+	if _, err := Read(t.Context(), Keep(&counted{rows: 10}, 0)); err == nil ||
+		!strings.HasPrefix(err.Error(), "no room to keep vectors") {
 		t.Errorf("without a folder for temporary files: %v", err)
 	}
 }

@@ -77,7 +77,7 @@ func fold(d, mean, p []float32) (filters, bias []float32) {
 	words := len(d) / dim
 	filters, bias = make([]float32, words*dim), make([]float32, words)
 	// P is symmetric: rows serve as columns.
-	_ = gemm.Mul(context.Background(), 1, gemm.Of(words, dim, filters), gemm.Of(words, dim, d), gemm.Of(dim, dim, p))
+	_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(words, dim, filters), gemm.RowMajor(words, dim, d), gemm.RowMajor(dim, dim, p))
 	for i := range bias {
 		sum := 0.0
 		for k, v := range filters[i*dim:][:dim] {
@@ -101,7 +101,7 @@ const patchesPerBlock = 8192
 func whitened(ctx context.Context, x vectors.Matrix, mean, p []float32, threads int) (*samples, error) {
 	s := &samples{n: x.Rows, dim: x.Cols}
 	s.Reset(x.Cols, x.Rows)
-	right := gemm.PackRight(gemm.Of(x.Cols, x.Cols, p))
+	right := gemm.PackRight(gemm.RowMajor(x.Cols, x.Cols, p))
 	err := par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
 		rows := make([]float32, (hi-lo)*x.Cols)
 		out := make([]float32, len(rows))
@@ -110,7 +110,7 @@ func whitened(ctx context.Context, x vectors.Matrix, mean, p []float32, threads 
 				rows[(i-lo)*x.Cols+j] = v - mean[j]
 			}
 		}
-		_ = gemm.MulRight(context.Background(), 1, gemm.Of(hi-lo, x.Cols, out), gemm.Of(hi-lo, x.Cols, rows), right)
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, x.Cols, out), gemm.RowMajor(hi-lo, x.Cols, rows), right)
 		for i := lo; i < hi; i++ {
 			panel := s.Panel(i / 16)
 			for k, v := range out[(i-lo)*x.Cols:][:x.Cols] {

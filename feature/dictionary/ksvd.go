@@ -38,8 +38,8 @@ func (s *ksvd) step(ctx context.Context, d []float32, x *samples, iteration, thr
 	var left gemm.Left
 	pack(&left, d, x.dim)
 	gram := make([]float32, words*words)
-	all := gemm.Of(words, x.dim, d)
-	if err := gemm.Mul(ctx, threads, gemm.Of(words, words, gram), all, all.T()); err != nil {
+	all := gemm.RowMajor(words, x.dim, d)
+	if err := gemm.Mul(ctx, threads, gemm.RowMajor(words, words, gram), all, all.T()); err != nil {
 		return err
 	}
 	err := par.Blocks(ctx, threads, x.n, 1024, func(_, lo, hi int) {

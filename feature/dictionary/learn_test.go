@@ -15,7 +15,7 @@ import (
 
 // samplesOf lays out rows as samples.
 func samplesOf(x vectors.Matrix) *samples {
-	return &samples{*gemm.PackRight(gemm.Of(x.Rows, x.Cols, x.Data).T()), x.Rows, x.Cols}
+	return &samples{*gemm.PackRight(gemm.RowMajor(x.Rows, x.Cols, x.Data).T()), x.Rows, x.Cols}
 }
 
 // noise is a picture of random pixels.
@@ -190,8 +190,8 @@ func TestPursuitIsOrthogonal(t *testing.T) {
 		}
 	}
 	gram := make([]float32, words*words)
-	all := gemm.Of(words, dim, d)
-	if err := gemm.Mul(context.Background(), 1, gemm.Of(words, words, gram), all, all.T()); err != nil {
+	all := gemm.RowMajor(words, dim, d)
+	if err := gemm.Mul(context.Background(), 1, gemm.RowMajor(words, words, gram), all, all.T()); err != nil {
 		t.Fatal(err)
 	}
 	p := pursuit{gram: gram, words: words, a: make([]float32, words), now: make([]float32, words)}

@@ -50,9 +50,9 @@ func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads i
 				centred[(i-lo)*d+j] = v - mean[j]
 			}
 		}
-		c := gemm.Of(hi-lo, d, centred)
+		c := gemm.RowMajor(hi-lo, d, centred)
 		// One thread, and a context that never ends: no error.
-		_ = gemm.Mul(context.Background(), 1, gemm.Of(d, d, products[b*d*d:]), c.T(), c)
+		_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(d, d, products[b*d*d:]), c.T(), c)
 	})
 	if err != nil {
 		return nil, nil, err

@@ -23,7 +23,7 @@ func BenchmarkMul(b *testing.B) {
 	}
 	b.Run("code=hashgrove", func(b *testing.B) {
 		for b.Loop() {
-			if err := Mul(context.Background(), 1, Of(n, n, z), Of(n, n, x), Of(n, n, y)); err != nil {
+			if err := Mul(context.Background(), 1, RowMajor(n, n, z), RowMajor(n, n, x), RowMajor(n, n, y)); err != nil {
 				b.Fatal(err)
 			}
 		}

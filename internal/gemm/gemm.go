@@ -5,7 +5,8 @@
 //	c_ij = fma(a_ik, b_kj, c_ij)   for k = 0, 1, 2, ...
 //
 // Nothing else is promised, and nothing else happens: blocks, threads and kernels change the speed and no bit of the
-// result, on any machine. Where the machine has no such instruction, Go computes the same value slowly (fma.go, round.go).
+// result, on any machine. Where the machine has no such instruction, Go computes the same value slowly (fma.go,
+// round.go).
 //
 // The blocking is the one of Goto and van de Geijn (ACM TOMS 2008):
 //
@@ -43,8 +44,8 @@ type View struct {
 	Data             []float32
 }
 
-// Of is the view of a matrix stored row after row.
-func Of(rows, cols int, data []float32) View {
+// RowMajor is the view of a matrix stored row after row.
+func RowMajor(rows, cols int, data []float32) View {
 	if len(data) < rows*cols {
 		panic(fmt.Sprintf("gemm: %d values for %d x %d", len(data), rows, cols))
 	}
@@ -77,16 +78,16 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 	down := (c.Rows + blockRows - 1) / blockRows
 	across := (c.Cols + blockCols - 1) / blockCols
 	return par.For(ctx, threads, down*across, func(turn int) {
-		i, j := turn/across*blockRows, turn%across*blockCols
-		block(c, a, b, i, min(i+blockRows, c.Rows), j, min(j+blockCols, c.Cols))
+		block(c, a, b, turn/across*blockRows, turn%across*blockCols)
 	})
 }
 
 // lefts holds blocks of A that are not in use.
 var lefts = sync.Pool{New: func() any { return new(Left) }}
 
-// block computes rows i0 to i1 and columns j0 to j1 of c.
-func block(c, a View, b *Right, i0, i1, j0, j1 int) {
+// block computes the block of c that begins at row i0 and column j0.
+func block(c, a View, b *Right, i0, j0 int) {
+	i1, j1 := min(i0+blockRows, c.Rows), min(j0+blockCols, c.Cols)
 	left := lefts.Get().(*Left)
 	defer lefts.Put(left)
 	var tile [tileRows * tileCols]float32

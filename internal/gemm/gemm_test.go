@@ -88,10 +88,10 @@ func TestMulIsTheDefinition(t *testing.T) {
 		{0, 0, 0}, {0, 3, 2}, {2, 0, 5}, {3, 2, 0}, {1, 1, 1}, {5, 7, 9}, {6, 8, 16}, {7, 9, 17}, {12, 4, 32}, {13, 31, 33},
 		{1, 300, 1}, {6, 256, 16}, {7, 257, 15}, {119, 5, 31}, {120, 3, 8}, {121, 63, 47}, {3, 2, 1040}, {245, 515, 18},
 	} {
-		a, b := Of(s[0], s[1], random(rng, s[0]*s[1])), Of(s[1], s[2], random(rng, s[1]*s[2]))
+		a, b := RowMajor(s[0], s[1], random(rng, s[0]*s[1])), RowMajor(s[1], s[2], random(rng, s[1]*s[2]))
 		check(t, a, b)
-		check(t, Of(s[1], s[0], a.Data).T(), b)
-		check(t, a, Of(s[2], s[1], b.Data).T())
+		check(t, RowMajor(s[1], s[0], a.Data).T(), b)
+		check(t, a, RowMajor(s[2], s[1], b.Data).T())
 	}
 }
 
@@ -127,7 +127,7 @@ func FuzzMul(f *testing.F) {
 			return v
 		}
 		rows, depth, cols := int(m), int(k), int(n)
-		check(t, Of(rows, depth, values(rows*depth)), Of(depth, cols, values(depth*cols)))
+		check(t, RowMajor(rows, depth, values(rows*depth)), RowMajor(depth, cols, values(depth*cols)))
 	})
 }
 
@@ -188,8 +188,8 @@ func FuzzFMA(f *testing.F) {
 func TestMulStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	v := Of(300, 300, make([]float32, 300*300))
-	if err := Mul(ctx, 2, Of(300, 300, make([]float32, 300*300)), v, v); err == nil {
+	v := RowMajor(300, 300, make([]float32, 300*300))
+	if err := Mul(ctx, 2, RowMajor(300, 300, make([]float32, 300*300)), v, v); err == nil {
 		t.Error("no error")
 	}
 }
@@ -200,13 +200,13 @@ func TestMulRefusesOtherSizes(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	v := Of(3, 4, make([]float32, 12))
+	v := RowMajor(3, 4, make([]float32, 12))
 	_ = Mul(context.Background(), 1, v, v, v)
 }
 
 func ExampleMul() {
-	a := Of(2, 3, []float32{1, 2, 3, 4, 5, 6})
-	c := Of(2, 2, make([]float32, 4))
+	a := RowMajor(2, 3, []float32{1, 2, 3, 4, 5, 6})
+	c := RowMajor(2, 2, make([]float32, 4))
 	if err := Mul(context.Background(), 1, c, a, a.T()); err != nil {
 		panic(err)
 	}

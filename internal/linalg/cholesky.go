@@ -29,7 +29,8 @@ type Cholesky struct {
 const choleskySide = 64
 
 // ErrNotPositive says that a matrix has no factor.
-var ErrNotPositive = errors.New("a matrix is not positive definite: are columns copies of each other? a greater penalty helps")
+var ErrNotPositive = errors.New("a matrix is not positive definite: are columns copies of each other? " +
+	"a greater penalty helps")
 
 // NewCholesky factorises the n x n matrix a, of which it uses the lower half, and keeps its memory.
 func NewCholesky(ctx context.Context, a []float64, n, threads int) (*Cholesky, error) {
@@ -65,7 +66,8 @@ func NewCholesky(ctx context.Context, a []float64, n, threads int) (*Cholesky, e
 			from, to = hi+from, hi+to
 			for at := hi; at < to; at += choleskySide {
 				end := min(at+choleskySide, to)
-				blas64.Gemm(blas.NoTrans, blas.Trans, -1, c.block(from, to, lo, hi), c.block(at, end, lo, hi), 1, c.block(from, to, at, end))
+				blas64.Gemm(blas.NoTrans, blas.Trans, -1, c.block(from, to, lo, hi), c.block(at, end, lo, hi), 1,
+					c.block(from, to, at, end))
 			}
 		})
 		if err != nil {

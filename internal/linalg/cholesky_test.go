@@ -74,7 +74,7 @@ func TestGreatest(t *testing.T) {
 		if !e.Factorize(a, false) {
 			t.Fatal("no eigenvalues")
 		}
-		x, value, err := Greatest(ctx, n, 3, 1e-8, func(x, y []float64) error {
+		x, value, err := TopEigenvector(ctx, n, 3, 1e-8, func(x, y []float64) error {
 			mat.NewVecDense(n, y).MulVec(a, mat.NewVecDense(n, x))
 			return nil
 		})
@@ -82,13 +82,14 @@ func TestGreatest(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := e.Values(nil)[n-1]
-		if v := mat.NewVecDense(n, x); math.Abs(value-want) > 1e-6*math.Abs(want) || math.Abs(mat.Inner(v, a, v)-want) > 1e-6*math.Abs(want) {
+		if v := mat.NewVecDense(n, x); math.Abs(value-want) > 1e-6*math.Abs(want) ||
+			math.Abs(mat.Inner(v, a, v)-want) > 1e-6*math.Abs(want) {
 			t.Errorf("n = %d: value %v, quotient %v, want %v", n, value, mat.Inner(v, a, v), want)
 		}
 	}
 	// Of a matrix of small rank the method ends early.
 	products := 0
-	if _, value, err := Greatest(ctx, 500, 1, 1e-6, func(x, y []float64) error {
+	if _, value, err := TopEigenvector(ctx, 500, 1, 1e-6, func(x, y []float64) error {
 		products++
 		clear(y)
 		y[3], y[7] = 5*x[3], 2*x[7]

@@ -1,13 +1,15 @@
-// Package linalg is the linear algebra of the trainers: eigenvectors, rotations, clusters, and products with the rows of a
-// source. Vectors are rows: k vectors of n values are a k x n matrix, which is also how encoders keep them.
+// Package linalg is the linear algebra of the trainers: eigenvectors, rotations, clusters, and products with the rows
+// of a source. Vectors are rows: k vectors of n values are a k x n matrix, which is also how encoders keep them.
 //
-//	Symmetric          all eigenvectors of a matrix in memory
-//	Top                the first few of an operator that is only known by its products
-//	Greatest           the first alone
-//	Cholesky           the factor of a positive matrix, and solving with it
-//	Orthonormalise, Polar, RandomRotation
+//	AllEigenvectors      those of a matrix in memory
+//	TopEigenvectors      the first few of an operator that is only known by its products
+//	TopEigenvector       the first alone
+//	Cholesky             the factor of a positive matrix, and solving with it
+//	Gram                 X'X in single precision, and ridge systems with it
+//	TransposeProduct     X'Y, summed in double precision
+//	PolarFactor, RandomRotation
 //	Covariance, CovarianceProduct, Blocks   of the rows of a source
-//	KMeans
+//	KMeans, KthSmallest
 //
 // Results are functions of the arguments, for any number of threads. They may differ between kinds of machine, so they
 // are for training and never for encoding.
@@ -27,12 +29,13 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Product sets every row of dst to A times that row of v, for a symmetric n x n matrix A. Both have n columns and equally
-// many rows; dst holds anything before.
+// Product sets every row of dst to A times that row of v, for a symmetric n x n matrix A. Both have n columns and
+// equally many rows; dst holds anything before.
 type Product func(ctx context.Context, dst, v *mat.Dense) error
 
-// Matrix is the product with a matrix in memory, on the given number of threads (0 for all cores). It keeps a copy.
-func Matrix(a *mat.SymDense, threads int) Product {
+// MatrixProduct is the product with a matrix in memory, on the given number of threads (0 for all cores). It keeps a
+// copy.
+func MatrixProduct(a *mat.SymDense, threads int) Product {
 	full := mat.DenseCopyOf(a)
 	n := a.SymmetricDim()
 	return func(ctx context.Context, dst, v *mat.Dense) error {
@@ -53,9 +56,9 @@ func Dot(a, b []float64) float64 { return floats.Dot(a, b) }
 // Axpy adds f times x to y.
 func Axpy(f float64, x, y []float64) { floats.AddScaled(y, f, x) }
 
-// Symmetric returns all eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per row. The
-// greatest value of each vector is positive.
-func Symmetric(a *mat.SymDense) (values []float64, vectors *mat.Dense, err error) {
+// AllEigenvectors returns all eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per
+// row. The greatest value of each vector is positive.
+func AllEigenvectors(a *mat.SymDense) (values []float64, vectors *mat.Dense, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(a, true) {
 		return nil, nil, errors.New("the eigenvectors of a matrix were not found: are all its values finite?")
@@ -71,13 +74,13 @@ func Symmetric(a *mat.SymDense) (values []float64, vectors *mat.Dense, err error
 		for i := range n {
 			row[i] = v.At(i, n-1-k)
 		}
-		upright(row)
+		fixSign(row)
 	}
 	return values, vectors, nil
 }
 
-// upright turns a vector so that its greatest value, the first of equal ones, is positive.
-func upright(v []float64) {
+// fixSign turns a vector so that its greatest value, the first of equal ones, is positive.
+func fixSign(v []float64) {
 	at := 0
 	for i, x := range v {
 		if math.Abs(x) > math.Abs(v[at])*(1+1e-9) {
@@ -91,7 +94,7 @@ func upright(v []float64) {
 	}
 }
 
-// TopOptions are the options of Top.
+// TopOptions are the options of TopEigenvectors.
 type TopOptions struct {
 	Tolerance float64 // residual |A v - λ v| of every vector as a share of the greatest |λ|; 0 means 1e-8
 	Block     int     // vectors of one product; 0 means k, at most 64
@@ -100,7 +103,7 @@ type TopOptions struct {
 	Threads   int     // 0 means all cores; never changes the result
 }
 
-// Eigen is the result of Top.
+// Eigen is the result of TopEigenvectors.
 type Eigen struct {
 	Values   []float64  // the greatest first
 	Vectors  *mat.Dense // one per row, of length 1, its greatest value positive
@@ -108,7 +111,8 @@ type Eigen struct {
 	Products int        // vectors that were multiplied
 }
 
-// Top returns the k greatest eigenvalues of a symmetric n x n matrix, and their eigenvectors, from products alone.
+// TopEigenvectors returns the k greatest eigenvalues of a symmetric n x n matrix, and their eigenvectors, from products
+// alone.
 //
 // It is the block form of Lanczos' method with thick restarts (Wu and Simon, SIAM J. Matrix Anal. Appl. 2000), kept
 // simple as Davidson's: a basis V and its product A V are stored,
@@ -117,9 +121,9 @@ type Eigen struct {
 //		add to V the residuals of the vectors that are not good enough, orthonormalised        one product
 //		when V is full: solve V'AV s = λ s, and keep the best of V s                           Rayleigh and Ritz
 //
-// The memory is that of 4 k vectors and 8 blocks, the time that of the products and O(n k^2) a restart. It ends when all
-// residuals are below the tolerance, or after as many products as allowed: look at Residual where it matters.
-func Top(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, error) {
+// The memory is that of 4 k vectors and 8 blocks, the time that of the products and O(n k^2) a restart. It ends when
+// all residuals are below the tolerance, or after as many products as allowed: look at Residual where it matters.
+func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, error) {
 	if k < 1 || k > n {
 		return nil, fmt.Errorf("%d eigenvectors of a matrix of %d rows", k, n)
 	}
@@ -160,7 +164,7 @@ func Top(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, 
 		e.Products = s.products
 		if e.Residual <= o.Tolerance || s.products >= o.Products {
 			for i := range k {
-				upright(e.Vectors.RawRowView(i))
+				fixSign(e.Vectors.RawRowView(i))
 			}
 			return e, nil
 		}
@@ -168,7 +172,8 @@ func Top(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, 
 	}
 }
 
-// topOfAll is Top for a matrix that is hardly larger than the basis would be: it is made by its products with the axes.
+// topOfAll is TopEigenvectors for a matrix that is hardly larger than the basis would be: it is made by its products
+// with the axes.
 func topOfAll(ctx context.Context, n, k int, product Product) (*Eigen, error) {
 	axes, a := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
 	for i := range n {
@@ -183,14 +188,14 @@ func topOfAll(ctx context.Context, n, k int, product Product) (*Eigen, error) {
 			h.SetSym(i, j, (a.At(i, j)+a.At(j, i))/2)
 		}
 	}
-	values, vectors, err := Symmetric(h)
+	values, vectors, err := AllEigenvectors(h)
 	if err != nil {
 		return nil, err
 	}
 	return &Eigen{Values: values[:k:k], Vectors: mat.DenseCopyOf(vectors.Slice(0, k, 0, n)), Products: n}, nil
 }
 
-// subspace is the basis of Top: the first size rows of v, orthonormal, and of av, their products.
+// subspace is the basis of TopEigenvectors: the first size rows of v, orthonormal, and of av, their products.
 type subspace struct {
 	n, most, size int
 	v, av         *mat.Dense
@@ -222,12 +227,12 @@ func (s *subspace) expand(ctx context.Context, next *mat.Dense, rng *rand.Rand) 
 	return nil
 }
 
-// orthonormalise makes row orthogonal to the first basis rows, twice because once loses digits, and of length 1. One that
-// lies among them is drawn anew.
+// orthonormalise makes row orthogonal to the first basis rows, twice because once loses digits, and of length 1. One
+// that lies among them is drawn anew.
 func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64, rng *rand.Rand) error {
 	f := make([]float64, basis)
 	for {
-		before := math.Sqrt(Dot(row, row))
+		before := Norm(row)
 		for range 2 {
 			err := par.Blocks(ctx, s.threads, basis, 32, func(_, lo, hi int) {
 				for i := lo; i < hi; i++ {
@@ -246,7 +251,7 @@ func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64,
 				return err
 			}
 		}
-		after := math.Sqrt(Dot(row, row))
+		after := Norm(row)
 		if after > 1e-12*before && after > 0 {
 			for j := range row {
 				row[j] /= after
@@ -265,8 +270,8 @@ func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64,
 	}
 }
 
-// rayleighRitz makes the best vectors of the basis the new basis, and returns the first k, with the residuals of up to b
-// of them that are worst.
+// rayleighRitz makes the best vectors of the basis the new basis, and returns the first k, with the residuals of up to
+// b of them that are worst.
 func (s *subspace) rayleighRitz(ctx context.Context, k, b int) (*Eigen, *mat.Dense, error) {
 	h := mat.NewSymDense(s.size, nil)
 	err := par.For(ctx, s.threads, s.size, func(i int) {
@@ -277,7 +282,7 @@ func (s *subspace) rayleighRitz(ctx context.Context, k, b int) (*Eigen, *mat.Den
 	if err != nil {
 		return nil, nil, err
 	}
-	values, t, err := Symmetric(h)
+	values, t, err := AllEigenvectors(h)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -303,7 +308,7 @@ func (s *subspace) rayleighRitz(ctx context.Context, k, b int) (*Eigen, *mat.Den
 		row := r.RawRowView(i)
 		copy(row, s.av.RawRowView(i))
 		Axpy(-values[i], s.v.RawRowView(i), row)
-		list[i] = residual{i, math.Sqrt(Dot(row, row)) / scale}
+		list[i] = residual{i, Norm(row) / scale}
 		e.Residual = max(e.Residual, list[i].size)
 	}
 	slices.SortStableFunc(list, func(x, y residual) int {
@@ -337,3 +342,6 @@ func (s *subspace) rotate(ctx context.Context, m, t *mat.Dense, keep int) error 
 		}
 	})
 }
+
+// Norm is the length of a vector.
+func Norm(x []float64) float64 { return math.Sqrt(Dot(x, x)) }

@@ -27,7 +27,8 @@ type KMeansOptions struct {
 }
 
 // KMeans returns k centres of the rows of x, and the centre of every row. Where rows are equal, so may be centres.
-func KMeans(ctx context.Context, x vectors.Matrix, k int, o KMeansOptions) (centres vectors.Matrix, assigned []int32, err error) {
+func KMeans(ctx context.Context, x vectors.Matrix, k int,
+	o KMeansOptions) (centres vectors.Matrix, assigned []int32, err error) {
 	if k < 1 || k > x.Rows {
 		return centres, nil, fmt.Errorf("%d centres of %d rows: give from 1 centre to one per row", k, x.Rows)
 	}
@@ -61,19 +62,21 @@ func KMeans(ctx context.Context, x vectors.Matrix, k int, o KMeansOptions) (cent
 
 // assign finds the nearest centre of every row, the first of equal ones, and its distance, and returns whether any row
 // has another one than before.
-func assign(ctx context.Context, x, centres vectors.Matrix, assigned []int32, distance []float64, threads int) (moved bool, err error) {
+func assign(ctx context.Context, x, centres vectors.Matrix, assigned []int32, distance []float64,
+	threads int) (moved bool, err error) {
 	const block = 240
 	d, k := x.Cols, centres.Rows
 	half := make([]float64, k) // |c|^2 / 2
 	for q := range half {
 		half[q] = square(centres.Row(q)) / 2
 	}
-	right := gemm.PackRight(gemm.Of(k, d, centres.Data).T())
+	right := gemm.PackRight(gemm.RowMajor(k, d, centres.Data).T())
 	changed := make([]bool, (x.Rows+block-1)/block)
 	err = par.Blocks(ctx, threads, x.Rows, block, func(b, lo, hi int) {
 		p := make([]float32, (hi-lo)*k)
 		// One thread, and a context that never ends: no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.Of(hi-lo, k, p), gemm.Of(hi-lo, d, x.Data[lo*d:hi*d]), right)
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, k, p), gemm.RowMajor(hi-lo, d, x.Data[lo*d:hi*d]),
+			right)
 		for i := lo; i < hi; i++ {
 			best, least := int32(0), 0.0
 			for q, v := range p[(i-lo)*k : (i-lo+1)*k] {

@@ -76,7 +76,7 @@ func TestSymmetricAndTop(t *testing.T) {
 		a := spectrum(3, values)
 		want := slices.Sorted(slices.Values(values))
 		slices.Reverse(want)
-		all, vectors, err := Symmetric(a)
+		all, vectors, err := AllEigenvectors(a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestSymmetricAndTop(t *testing.T) {
 				continue
 			}
 			for _, block := range []int{0, 1, 5} {
-				e, err := Top(background, len(values), k, Matrix(a, 2), TopOptions{Block: block, Seed: 4})
+				e, err := TopEigenvectors(background, len(values), k, MatrixProduct(a, 2), TopOptions{Block: block, Seed: 4})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -115,11 +115,11 @@ func TestTopIsTheSameForAnyThreads(t *testing.T) {
 		values[i] = 1 / float64(i+1)
 	}
 	a := spectrum(1, values)
-	first, err := Top(background, 150, 7, Matrix(a, 1), TopOptions{Threads: 1})
+	first, err := TopEigenvectors(background, 150, 7, MatrixProduct(a, 1), TopOptions{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := Top(background, 150, 7, Matrix(a, 3), TopOptions{Threads: 3})
+	second, err := TopEigenvectors(background, 150, 7, MatrixProduct(a, 3), TopOptions{Threads: 3})
 	if err != nil || !mat.Equal(first.Vectors, second.Vectors) || !slices.Equal(first.Values, second.Values) {
 		t.Errorf("threads change the vectors (%v)", err)
 	}
@@ -130,11 +130,11 @@ func TestTopStops(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(background)
 	calls := 0
-	_, err := Top(ctx, 100, 2, func(ctx context.Context, dst, v *mat.Dense) error {
+	_, err := TopEigenvectors(ctx, 100, 2, func(ctx context.Context, dst, v *mat.Dense) error {
 		if calls++; calls == 3 {
 			cancel(enough)
 		}
-		return Matrix(a, 1)(ctx, dst, v)
+		return MatrixProduct(a, 1)(ctx, dst, v)
 	}, TopOptions{})
 	if !errors.Is(err, enough) {
 		t.Error(err)
@@ -143,10 +143,10 @@ func TestTopStops(t *testing.T) {
 		dst.Apply(func(int, int, float64) float64 { return math.NaN() }, dst)
 		return nil
 	}
-	if _, err := Top(background, 100, 2, nan, TopOptions{}); err == nil {
+	if _, err := TopEigenvectors(background, 100, 2, nan, TopOptions{}); err == nil {
 		t.Error("a product that is no number gave eigenvectors")
 	}
-	if _, err := Top(background, 3, 4, nan, TopOptions{}); err == nil {
+	if _, err := TopEigenvectors(background, 3, 4, nan, TopOptions{}); err == nil {
 		t.Error("four eigenvectors of a matrix of three rows")
 	}
 	// A product with noise never meets a fine tolerance: the number of products is bounded all the same.
@@ -155,7 +155,8 @@ func TestTopStops(t *testing.T) {
 		dst.Apply(func(i, j int, _ float64) float64 { return v.At(i, j)*float64(j%7) + 1e-4*rng.NormFloat64() }, dst)
 		return nil
 	}
-	if e, err := Top(background, 300, 2, noisy, TopOptions{Products: 200}); err != nil || e.Products > 260 || math.Abs(e.Values[0]-6) > 0.01 {
+	if e, err := TopEigenvectors(background, 300, 2, noisy, TopOptions{Products: 200}); err != nil || e.Products > 260 ||
+		math.Abs(e.Values[0]-6) > 0.01 {
 		t.Errorf("noise: %+v, %v", e, err)
 	}
 }
@@ -174,7 +175,7 @@ func TestPolar(t *testing.T) {
 		p.Mul(r.T(), a)
 		return mat.Trace(&p)
 	}
-	r, err := Polar(a)
+	r, err := PolarFactor(a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,10 +201,11 @@ func eye(n int) *mat.Dense {
 
 func TestOrthonormalise(t *testing.T) {
 	v := mat.NewDense(2, 3, []float64{1, 1, 0, 1, 0, 0})
-	if !Orthonormalise(v) || math.Abs(Dot(v.RawRowView(0), v.RawRowView(1))) > 1e-15 || math.Abs(v.At(0, 0)-math.Sqrt(0.5)) > 1e-15 {
+	if !orthonormalise(v) || math.Abs(Dot(v.RawRowView(0), v.RawRowView(1))) > 1e-15 ||
+		math.Abs(v.At(0, 0)-math.Sqrt(0.5)) > 1e-15 {
 		t.Errorf("%v", v)
 	}
-	if Orthonormalise(mat.NewDense(2, 3, []float64{1, 2, 3, 2, 4, 6})) {
+	if orthonormalise(mat.NewDense(2, 3, []float64{1, 2, 3, 2, 4, 6})) {
 		t.Error("rows on one line were orthonormalised")
 	}
 }
@@ -324,7 +326,8 @@ func TestKMeans(t *testing.T) {
 		t.Error("threads change the centres")
 	}
 	same := vectors.Matrix{Rows: 10, Cols: 2, Data: make([]float32, 20)}
-	if c, _, err := KMeans(background, same, 10, KMeansOptions{}); err != nil || slices.ContainsFunc(c.Data, func(v float32) bool { return v != 0 }) {
+	c, _, err := KMeans(background, same, 10, KMeansOptions{})
+	if err != nil || slices.ContainsFunc(c.Data, func(v float32) bool { return v != 0 }) {
 		t.Errorf("equal rows: %v, %v", c.Data, err)
 	}
 	if _, _, err := KMeans(background, same, 11, KMeansOptions{}); err == nil {

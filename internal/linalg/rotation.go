@@ -2,25 +2,24 @@ package linalg
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// Orthonormalise makes the rows of v orthogonal and of length 1, each from itself and those before it (Gram and Schmidt,
-// twice). It returns false, with v half done, when a row depends on those before it.
-func Orthonormalise(v *mat.Dense) bool {
+// orthonormalise makes the rows of v orthogonal and of length 1, each from itself and those before it (Gram and
+// Schmidt, twice). It returns false, with v half done, when a row depends on those before it.
+func orthonormalise(v *mat.Dense) bool {
 	rows, _ := v.Dims()
 	for i := range rows {
 		row := v.RawRowView(i)
-		before := math.Sqrt(Dot(row, row))
+		before := Norm(row)
 		for range 2 {
 			for j := range i {
 				Axpy(-Dot(v.RawRowView(j), row), v.RawRowView(j), row)
 			}
 		}
-		after := math.Sqrt(Dot(row, row))
+		after := Norm(row)
 		if !(after > 1e-10*before) {
 			return false
 		}
@@ -42,15 +41,15 @@ func RandomRotation(n int, seed uint64) *mat.Dense {
 				row[j] = rng.NormFloat64()
 			}
 		}
-		if Orthonormalise(v) {
+		if orthonormalise(v) {
 			return v
 		}
 	}
 }
 
-// Polar returns the orthogonal matrix R that makes trace(R' A) greatest, for a square A: U V' of A = U S V' (Schönemann,
-// Psychometrika 1966).
-func Polar(a *mat.Dense) (*mat.Dense, error) {
+// PolarFactor returns the orthogonal matrix R that makes trace(R' A) greatest, for a square A: U V' of A = U S V'
+// (Schönemann, Psychometrika 1966).
+func PolarFactor(a *mat.Dense) (*mat.Dense, error) {
 	var s mat.SVD
 	if !s.Factorize(a, mat.SVDFull) {
 		return nil, errors.New("the rotation nearest to a matrix was not found: are all its values finite?")

@@ -17,8 +17,8 @@ import (
 // blockRows is the number of rows whose products are summed in single precision.
 const blockRows = 1024
 
-// Blocks yields the rows of a source in matrices of the given number of rows, the last of fewer, with the number of their
-// first row. They are lent until the next.
+// Blocks yields the rows of a source in matrices of the given number of rows, the last of fewer, with the number of
+// their first row. They are lent until the next.
 func Blocks(ctx context.Context, src vectors.Source, rows int) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		if x, ok := src.(vectors.Matrix); ok { // no need to copy
@@ -95,7 +95,7 @@ func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads
 			return nil, 0, err
 		}
 		x := centred(buf, b.X, mean)
-		v := gemm.Of(x.Rows, d, x.Data)
+		v := gemm.RowMajor(x.Rows, d, x.Data)
 		right := gemm.PackRight(v)
 		err := par.Blocks(ctx, threads, d, side, func(t, lo, hi int) {
 			if parts[t] == nil {
@@ -104,7 +104,7 @@ func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads
 			left := v.T()
 			left.Rows, left.Data = hi-lo, left.Data[lo:]
 			// One thread, and a context that never ends: no error.
-			_ = gemm.MulRight(context.Background(), 1, gemm.Of(hi-lo, d, parts[t]), left, right)
+			_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, d, parts[t]), left, right)
 			for i := lo; i < hi; i++ {
 				sum := raw.Data[i*raw.Stride : i*raw.Stride+d]
 				for j, p := range parts[t][(i-lo)*d+i : (i-lo+1)*d] {
@@ -123,8 +123,8 @@ func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads
 	return c, rows, nil
 }
 
-// CovarianceProduct is the product with the mean of (x - mean)(x - mean)' over the given number of rows of a source, each
-// of weight 1/rows. Every product reads the source once. The mean may be nil for zeros.
+// CovarianceProduct is the product with the mean of (x - mean)(x - mean)' over the given number of rows of a source,
+// each of weight 1/rows. Every product reads the source once. The mean may be nil for zeros.
 func CovarianceProduct(src vectors.Source, mean []float32, rows, threads int) Product {
 	d := src.Dim()
 	return func(ctx context.Context, dst, v *mat.Dense) error {
@@ -136,7 +136,7 @@ func CovarianceProduct(src vectors.Source, mean []float32, rows, threads int) Pr
 			}
 		}
 		dst.Zero()
-		right := gemm.PackRight(gemm.Of(k, d, v32).T())
+		right := gemm.PackRight(gemm.RowMajor(k, d, v32).T())
 		scores, sums := make([]float32, blockRows*k), make([]float32, k*d)
 		buf := make([]float32, 0, blockRows*d)
 		for b, err := range Blocks(ctx, src, blockRows) {
@@ -144,11 +144,11 @@ func CovarianceProduct(src vectors.Source, mean []float32, rows, threads int) Pr
 				return err
 			}
 			x := centred(buf, b.X, mean)
-			xv, s := gemm.Of(x.Rows, d, x.Data), gemm.Of(x.Rows, k, scores)
+			xv, s := gemm.RowMajor(x.Rows, d, x.Data), gemm.RowMajor(x.Rows, k, scores)
 			if err := gemm.MulRight(ctx, threads, s, xv, right); err != nil {
 				return err
 			}
-			if err := gemm.Mul(ctx, threads, gemm.Of(k, d, sums), s.T(), xv); err != nil {
+			if err := gemm.Mul(ctx, threads, gemm.RowMajor(k, d, sums), s.T(), xv); err != nil {
 				return err
 			}
 			err := par.For(ctx, threads, k, func(i int) {

@@ -181,7 +181,8 @@ func cutSparse(t *testing.T, s *Sparse, g graph) []bool {
 func cutHamming(t *testing.T, h *Hamming, c codes, g graph) []bool {
 	t.Helper()
 	sink := make([]bool, len(g.excess))
-	if err := h.Cut(context.Background(), c.code, c.words, c.mass, c.scale, slices.Clone(g.excess), sink); err != nil {
+	if err := h.Cut(context.Background(), Coded{c.code, c.words, c.mass, c.scale}, slices.Clone(g.excess),
+		sink); err != nil {
 		t.Fatal(err)
 	}
 	return sink
@@ -258,7 +259,7 @@ func TestCutStopsWhenCancelled(t *testing.T) {
 	cancel(stop)
 	sink := make([]bool, 2)
 	var h Hamming
-	if err := h.Cut(ctx, []uint64{1, 2}, 1, []int64{1, 1}, 1, []int64{3, -3}, sink); !errors.Is(err, stop) {
+	if err := h.Cut(ctx, Coded{[]uint64{1, 2}, 1, []int64{1, 1}, 1}, []int64{3, -3}, sink); !errors.Is(err, stop) {
 		t.Errorf("Hamming: error %v", err)
 	}
 	var s Sparse
@@ -294,7 +295,7 @@ func BenchmarkHamming(b *testing.B) {
 			var h Hamming
 			sink := make([]bool, n)
 			for b.Loop() {
-				if err := h.Cut(context.Background(), code, 1, mass, 1, slices.Clone(excess), sink); err != nil {
+				if err := h.Cut(context.Background(), Coded{code, 1, mass, 1}, slices.Clone(excess), sink); err != nil {
 					b.Fatal(err)
 				}
 			}

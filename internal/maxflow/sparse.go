@@ -9,9 +9,7 @@ package maxflow
 //
 // Labels are measured anew after n raises; a label that nobody has cuts off all labels above it (the gap heuristic).
 
-import (
-	"context"
-)
+import "context"
 
 // Sparse finds minimum cuts of graphs with explicit edges. The zero value is ready; it keeps its memory for the next
 // graph. Start, then for every node Add of all its arcs in ascending order and Close, then Cut.
@@ -21,14 +19,9 @@ type Sparse struct {
 	back  []int32 // the place of the opposite arc
 	rest  []int64 // what the arc can still carry
 
-	excess []int64
-	label  []int32
+	preflow
 	count  []int32 // nodes of each label
 	cursor []int   // of each node: the arcs before are done with
-	raises int
-
-	wave, active []int32
-	queue        []int32
 }
 
 // Start begins a graph.
@@ -58,31 +51,15 @@ func (c *Sparse) Cut(ctx context.Context, excess []int64, sink []bool) error {
 	c.label = append(c.label[:0], make([]int32, n)...)
 	c.count = append(c.count[:0], make([]int32, n+1)...)
 	c.cursor = append(c.cursor[:0], c.first[:n]...)
-	c.pair()
-	c.measure()
-	for len(c.active) > 0 && c.count[0] > 0 {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		c.wave, c.active = c.active, c.wave[:0]
-		for _, g := range c.wave {
-			c.discharge(g)
-		}
-		if c.raises >= n {
-			c.measure()
-		}
-	}
-	c.measure()
-	for g := range sink {
-		sink[g] = c.label[g] != unreached
-	}
-	c.excess = nil
-	return nil
+	c.pairArcs()
+	return c.cut(ctx, c, sink)
 }
 
-// pair finds the opposite of every arc. Arcs are ascending, so the arcs into a node come up in the order in which
+func (c *Sparse) sinks() int { return int(c.count[0]) }
+
+// pairArcs finds the opposite of every arc. Arcs are ascending, so the arcs into a node come up in the order in which
 // their opposites stand at it.
-func (c *Sparse) pair() {
+func (c *Sparse) pairArcs() {
 	n := len(c.first) - 1
 	c.back = append(c.back[:0], make([]int32, len(c.to))...)
 	next := c.cursor

@@ -204,7 +204,8 @@ func (c Case) checkCancel(t *testing.T) {
 		var at time.Time
 		timer := time.AfterFunc(after, func() { at = time.Now(); cancel(enough) })
 		_, err := learnFrom(ctx, c.New(bits, 7, 1), Clusters(1, 20_000))
-		if took := time.Since(at); !timer.Stop() && took > 3*time.Second { // the promise is one, but other work may share the machine
+		if took := time.Since(at); !timer.Stop() &&
+			took > 3*time.Second { // one is promised; other work may share the machine
 			t.Errorf("it took %v to stop", took)
 		}
 		if err != nil && !errors.Is(err, enough) {
@@ -226,7 +227,8 @@ func (c Case) checkOddData(t *testing.T) {
 	for i := range flat.X.Rows {
 		copy(flat.X.Row(i)[1:], make([]float32, dim-1)) // one column says everything
 	}
-	for name, x := range map[string]Rows{"one row": Clusters(1, 1), "three rows": Clusters(1, 3), "equal rows": equal, "one column": flat} {
+	for name, x := range map[string]Rows{"one row": Clusters(1, 1), "three rows": Clusters(1, 3), "equal rows": equal,
+		"one column": flat} {
 		e, err := learnFrom(context.Background(), c.New(bits, 7, 1), x)
 		if err != nil {
 			continue
@@ -250,7 +252,8 @@ func (c Case) checkGain(t *testing.T, e model.Encoder, x Rows) {
 		}
 		return codes
 	}
-	r, err := eval.Retrieval(context.Background(), encode(q.X), encode(x.X), eval.ByClass(q.Class, x.Class), eval.Options{})
+	r, err := eval.Retrieval(context.Background(), encode(q.X), encode(x.X), eval.ByClass(q.Class, x.Class),
+		eval.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,15 +1,15 @@
-// Ridge systems, (A + λI) Z = B, for a symmetric A in single precision that may be large: 11,200 columns are 500 MB. Cholesky
-// by panels of columns, so that nearly all work is matrix products:
+// Ridge systems, (A + λI) Z = B, for a symmetric A in single precision that may be large: 11,200 columns are 500 MB.
+// Cholesky by panels of columns, so that nearly all work is matrix products:
 //
 //	for each panel J of columns, from the left
 //		A_J -= L_left L_left'     rows from J on       product by product over 512 columns, which keeps sums short
 //		L_JJ                      the small factor     in double precision
 //		L_J  = A_J L_JJ'^-1       rows below J
 //
-// A ridge below the error of single precision can leave a pivot that is not positive. Then the ridge is raised tenfold, and
-// all begins anew from a copy of A in the other triangle.
+// A ridge below the error of single precision can leave a pivot that is not positive. Then the ridge is raised tenfold,
+// and all begins anew from a copy of A in the other triangle.
 
-package method
+package linalg
 
 import (
 	"context"
@@ -34,12 +34,13 @@ type ridge struct {
 	threads int
 }
 
-// newRidge factors A + λI, and returns the λ that it took. The lower triangle of A must be filled in. It keeps A and overwrites
-// it.
+// newRidge factors A + λI, and returns the λ that it took. The lower triangle of A must be filled in. It keeps A and
+// overwrites it.
 func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64) (*ridge, float64, error) {
 	n := a.Rows
 	panels := (n + ridgePanel - 1) / ridgePanel
-	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), scratch: make([]float32, n*ridgePanel), threads: threads}
+	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), scratch: make([]float32, n*ridgePanel),
+		threads: threads}
 	if err := r.mirror(ctx, true); err != nil {
 		return nil, 0, err
 	}
@@ -85,8 +86,8 @@ func (r *ridge) mirror(ctx context.Context, up bool) error {
 	})
 }
 
-// part is rows lo to hi and columns left to right of the matrix.
-func (r *ridge) part(lo, hi, left, right int) gemm.View {
+// view is rows lo to hi and columns left to right of the matrix.
+func (r *ridge) view(lo, hi, left, right int) gemm.View {
 	n := r.a.Rows
 	return gemm.View{Rows: hi - lo, Cols: right - left, RowStep: n, ColStep: 1, Data: r.a.Data[lo*n+left:]}
 }
@@ -98,19 +99,19 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 		hi := min(lo+ridgePanel, n)
 		for k := 0; k < lo; k += ridgeDepth {
 			to := min(k+ridgeDepth, lo)
-			if err := r.subtract(ctx, r.part(lo, n, lo, hi), r.part(lo, n, k, to), r.part(lo, hi, k, to).T(), true); err != nil {
+			if err := r.subtract(ctx, r.view(lo, n, lo, hi), r.view(lo, n, k, to), r.view(lo, hi, k, to).T(), true); err != nil {
 				return false, err
 			}
 		}
-		inverse := r.block(lo)
-		if !r.small(lo, hi, inverse) {
+		inverse := r.inverseBlock(lo)
+		if !r.factorBlock(lo, hi, inverse) {
 			return false, ctx.Err()
 		}
 		if hi == n {
 			break
 		}
-		below := gemm.Of(n-hi, hi-lo, r.scratch)
-		if err := gemm.Mul(ctx, r.threads, below, r.part(hi, n, lo, hi), inverse.T()); err != nil {
+		below := gemm.RowMajor(n-hi, hi-lo, r.scratch)
+		if err := gemm.Mul(ctx, r.threads, below, r.view(hi, n, lo, hi), inverse.T()); err != nil {
 			return false, err
 		}
 		for i := hi; i < n; i++ {
@@ -120,10 +121,10 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 	return true, nil
 }
 
-// block is the inverse of the diagonal block from row lo on.
-func (r *ridge) block(lo int) gemm.View {
+// inverseBlock is the inverse of the diagonal block from row lo on.
+func (r *ridge) inverseBlock(lo int) gemm.View {
 	w := min(ridgePanel, r.a.Rows-lo)
-	return gemm.Of(w, w, r.inverse[lo*ridgePanel:])
+	return gemm.RowMajor(w, w, r.inverse[lo*ridgePanel:])
 }
 
 // subtract sets c -= a b, or only its lower triangle.
@@ -131,7 +132,7 @@ func (r *ridge) subtract(ctx context.Context, c, a, b gemm.View, lower bool) err
 	if len(r.scratch) < c.Rows*c.Cols {
 		r.scratch = make([]float32, c.Rows*c.Cols)
 	}
-	product := gemm.Of(c.Rows, c.Cols, r.scratch)
+	product := gemm.RowMajor(c.Rows, c.Cols, r.scratch)
 	if err := gemm.Mul(ctx, r.threads, product, a, b); err != nil {
 		return err
 	}
@@ -149,8 +150,8 @@ func (r *ridge) subtract(ctx context.Context, c, a, b gemm.View, lower bool) err
 	})
 }
 
-// small factors the diagonal block of rows lo to hi and inverts the factor.
-func (r *ridge) small(lo, hi int, inverse gemm.View) bool {
+// factorBlock factors the diagonal block of rows lo to hi and inverts the factor.
+func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
 	w := hi - lo
 	l := make([]float64, w*w)
 	for i := range w {
@@ -192,20 +193,20 @@ func (r *ridge) small(lo, hi int, inverse gemm.View) bool {
 // solve overwrites B by Z.
 func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 	n := r.a.Rows
-	rows := func(lo, hi int) gemm.View { return viewOf(b.Slice(lo, hi)) }
+	rows := func(lo, hi int) gemm.View { return MatrixView(b.Slice(lo, hi)) }
 	apply := func(lo, hi int, inverse gemm.View) error {
 		copied := append([]float32(nil), b.Slice(lo, hi).Data...)
-		return gemm.Mul(ctx, r.threads, rows(lo, hi), inverse, gemm.Of(hi-lo, b.Cols, copied))
+		return gemm.Mul(ctx, r.threads, rows(lo, hi), inverse, gemm.RowMajor(hi-lo, b.Cols, copied))
 	}
 	for lo := 0; lo < n; lo += ridgePanel {
 		hi := min(lo+ridgePanel, n)
 		for k := 0; k < lo; k += ridgeDepth {
 			to := min(k+ridgeDepth, lo)
-			if err := r.subtract(ctx, rows(lo, hi), r.part(lo, hi, k, to), rows(k, to), false); err != nil {
+			if err := r.subtract(ctx, rows(lo, hi), r.view(lo, hi, k, to), rows(k, to), false); err != nil {
 				return err
 			}
 		}
-		if err := apply(lo, hi, r.block(lo)); err != nil {
+		if err := apply(lo, hi, r.inverseBlock(lo)); err != nil {
 			return err
 		}
 	}
@@ -213,11 +214,11 @@ func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 		hi := min(lo+ridgePanel, n)
 		for k := hi; k < n; k += ridgeDepth {
 			to := min(k+ridgeDepth, n)
-			if err := r.subtract(ctx, rows(lo, hi), r.part(k, to, lo, hi).T(), rows(k, to), false); err != nil {
+			if err := r.subtract(ctx, rows(lo, hi), r.view(k, to, lo, hi).T(), rows(k, to), false); err != nil {
 				return err
 			}
 		}
-		if err := apply(lo, hi, r.block(lo).T()); err != nil {
+		if err := apply(lo, hi, r.inverseBlock(lo).T()); err != nil {
 			return err
 		}
 	}

@@ -1,13 +1,30 @@
-package method
+package linalg
 
 import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"hashgrove/vectors"
 )
+
+func TestKth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for n := 1; n < 60; n++ {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = float32(rng.IntN(n))
+		}
+		sorted := slices.Sorted(slices.Values(v))
+		for k := range n {
+			if got := KthSmallest(slices.Clone(v), k); got != sorted[k] {
+				t.Fatalf("place %d of %v is %v", k, v, got)
+			}
+		}
+	}
+}
 
 func TestCross(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -16,7 +33,7 @@ func TestCross(t *testing.T) {
 		for i := range x.Data {
 			x.Data[i] = float32(rng.NormFloat64())
 		}
-		a, err := cross(context.Background(), 2, x, x)
+		a, err := TransposeProduct(context.Background(), 2, x, x)
 		if err != nil {
 			t.Fatal(err)
 		}

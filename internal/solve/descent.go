@@ -10,17 +10,16 @@
 //
 // Of a convex function s·y is never negative, so halving is enough: no search for a slope.
 
-package method
+package solve
 
 import (
 	"context"
-	"math"
 
 	"hashgrove/internal/linalg"
 )
 
-// smooth is a convex function to minimise. value moves to w and returns f there; gradient writes that of the place moved
-// to last.
+// smooth is a convex function to minimise. value moves to w and returns f there; gradient writes that of the place
+// moved to last.
 type smooth interface {
 	value(ctx context.Context, w []float64) (float64, error)
 	gradient(ctx context.Context, g []float64) error
@@ -41,13 +40,13 @@ func descend(ctx context.Context, f smooth, w []float64, tolerance float64, step
 	if err != nil {
 		return 0, 0, err
 	}
-	enough := tolerance * norm(g)
+	enough := tolerance * linalg.Norm(g)
 	for step := range steps {
-		length := norm(g)
+		length := linalg.Norm(g)
 		if length <= enough {
 			return at, step, nil
 		}
-		direct(d, g, pairs)
+		setDirection(d, g, pairs)
 		promise := linalg.Dot(d, g)
 		size := 1.0
 		if len(pairs) == 0 {
@@ -97,8 +96,8 @@ type stepPair struct {
 	sy   float64
 }
 
-// direct sets d = -H g.
-func direct(d, g []float64, pairs []stepPair) {
+// setDirection sets d = -H g.
+func setDirection(d, g []float64, pairs []stepPair) {
 	for i, v := range g {
 		d[i] = -v
 	}
@@ -118,5 +117,3 @@ func direct(d, g []float64, pairs []stepPair) {
 		linalg.Axpy(a[k]-linalg.Dot(p.y, d)/p.sy, p.s, d)
 	}
 }
-
-func norm(x []float64) float64 { return math.Sqrt(linalg.Dot(x, x)) }

@@ -1,12 +1,15 @@
-package method
+package solve
 
 import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
+	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
@@ -14,15 +17,15 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 	t.Helper()
 	ctx := context.Background()
 	l := mustLabelled(t, src, -1)
-	q, err := l.all.Quantizer(ctx)
+	q, err := l.Data.Quantizer(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := vectors.Quantize(ctx, l.x, l.rows, q, 1)
+	x, err := vectors.Quantize(ctx, l.Source, l.Rows, q, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, ok := l.targets()
+	y, ok := l.Targets()
 	if !ok {
 		t.Fatal("no targets")
 	}
@@ -35,7 +38,7 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 
 // definition is f(W, b) as it is written, in double precision.
 func (f *logistic) definition(w []float64) float64 {
-	dim, classes := f.x.Dim(), f.y.classes
+	dim, classes := f.x.Dim(), f.y.Classes
 	loss := 0.0
 	for i := range f.x.Rows {
 		s := make([]float64, classes)
@@ -46,14 +49,14 @@ func (f *logistic) definition(w []float64) float64 {
 				s[c] += w[c*dim+j] * (float64(f.x.Column(j)[i]) - f.mean[j]) * f.scale[j]
 			}
 			all += math.Exp(s[c])
-			if f.y.several {
+			if f.y.Several {
 				loss += math.Log(1 + math.Exp(s[c]))
 			}
 		}
-		if !f.y.several {
+		if !f.y.Several {
 			loss += math.Log(all)
 		}
-		for _, c := range f.y.row(i) {
+		for _, c := range f.y.Row(i) {
 			loss -= s[c]
 		}
 	}
@@ -64,7 +67,8 @@ func (f *logistic) definition(w []float64) float64 {
 func TestLogisticEqualsTheDefinition(t *testing.T) {
 	ctx := context.Background()
 	// More rows and columns than one block of each, and more tags than one panel.
-	for name, src := range map[string]vectors.Source{"classes": classed(5, 300, 270, 3), "tags": withTags(5, 120, 20, 12)} {
+	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 300, 270, 3),
+		"tags": methodtest.Tagged(5, 120, 20, 12)} {
 		f := mustLogistic(t, src, 0.05)
 		rng := rand.New(rand.NewPCG(1, 1))
 		w, g := make([]float64, f.variables()), make([]float64, f.variables())
@@ -84,7 +88,7 @@ func TestLogisticEqualsTheDefinition(t *testing.T) {
 		for range 10 {
 			j := rng.IntN(len(w))
 			const h = 1e-4
-			up, down := clone(w), clone(w)
+			up, down := slices.Clone(w), slices.Clone(w)
 			up[j] += h
 			down[j] -= h
 			if want := (f.definition(up) - f.definition(down)) / (2 * h); math.Abs(g[j]-want) > 1e-5*(1+math.Abs(want)) {
@@ -97,7 +101,7 @@ func TestLogisticEqualsTheDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, last := clone(w), make([]float64, len(w))
+		first, last := slices.Clone(w), make([]float64, len(w))
 		clear(first)
 		if _, err = f.value(ctx, first); err == nil {
 			err = f.gradient(ctx, first)
@@ -111,11 +115,11 @@ func TestLogisticEqualsTheDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if norm(last) > 1e-4*norm(first) || steps == 500 {
-			t.Errorf("%s: the slope fell from %v to %v in %d steps", name, norm(first), norm(last), steps)
+		if linalg.Norm(last) > 1e-4*linalg.Norm(first) || steps == 500 {
+			t.Errorf("%s: the slope fell from %v to %v in %d steps", name, linalg.Norm(first), linalg.Norm(last), steps)
 		}
 		for range 3 {
-			near := clone(w)
+			near := slices.Clone(w)
 			for j := range near {
 				near[j] += 0.01 * rng.NormFloat64()
 			}
@@ -130,7 +134,7 @@ func TestLogisticEqualsTheDefinition(t *testing.T) {
 type quadratic struct{ curve, target, w []float64 }
 
 func (q *quadratic) value(_ context.Context, w []float64) (float64, error) {
-	q.w = clone(w)
+	q.w = slices.Clone(w)
 	f := 0.0
 	for i, v := range w {
 		f += q.curve[i] * (v - q.target[i]) * (v - q.target[i]) / 2
@@ -158,6 +162,34 @@ func TestDescend(t *testing.T) {
 	for i, v := range w {
 		if math.Abs(v-q.target[i]) > 1e-3 {
 			t.Errorf("value %d is %v", i, v)
+		}
+	}
+}
+
+// The map of raw values must give the scores that were learned from bins; of whole numbers up to 255 bins are the
+// values.
+func TestScoresOfRawValues(t *testing.T) {
+	ctx := context.Background()
+	x, class := methodtest.ClusterMatrix(5, 150, 6, 3)
+	for i, v := range x.Data {
+		x.Data[i] = float32(math.Floor(float64(v)))
+	}
+	f := mustLogistic(t, vectors.WithLabels(x, methodtest.ClassNames(class)), 0.01)
+	w := make([]float64, f.variables())
+	if _, _, err := descend(ctx, f, w, 1e-3, 100); err != nil {
+		t.Fatal(err)
+	}
+	f.w = w
+	if err := f.scores(ctx); err != nil {
+		t.Fatal(err)
+	}
+	got, err := model.Transform(ctx, 1, x, f.affine(w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got.Data {
+		if math.Abs(float64(v-f.score[i])) > 1e-4 {
+			t.Fatalf("score %d is %v, from bins %v", i, v, f.score[i])
 		}
 	}
 }

@@ -1,11 +1,11 @@
-// The similarity matrix of KSH as an operator: S_0 with +1 for similar rows and on the diagonal, -1 for dissimilar rows and
-// 0 where nothing is known. It is never formed.
+// The similarity matrix of KSH as an operator: S_0 with +1 for similar rows and on the diagonal, -1 for dissimilar rows
+// and 0 where nothing is known. It is never formed.
 //
 //	classes   S_0 x = 2 (sum of x over the class) - (sum of x)                 O(n)
 //	tags      S_0 x = 2 (sum of x over all similar sets of tags) - (sum of x)  O(n + pairs of similar sets)
 //	pairs     S_0 x = x + (sum over similar rows) - (sum over dissimilar)      O(n + pairs)
 
-package method
+package solve
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"hashgrove/internal/par"
 )
 
-// likeness is S_0. Rows of one unit are similar to the same rows, each other included.
-type likeness struct {
+// Likeness is S_0. Rows of one unit are similar to the same rows, each other included.
+type Likeness struct {
 	unit    []int32 // of each row; nil for pairs
 	units   int
 	start   []int // units similar to unit u: near[start[u]:start[u+1]], u among them; nil for classes, where it is u alone
@@ -29,8 +29,9 @@ type likeness struct {
 // maxNear bounds the lists of similar units: 1 GB.
 const maxNear = 1 << 28
 
-func newLikeness(ctx context.Context, y affinity.Matrix, threads int) (*likeness, error) {
-	s := &likeness{threads: threads}
+// NewLikeness prepares the products with an affinity.
+func NewLikeness(ctx context.Context, y affinity.Matrix, threads int) (*Likeness, error) {
+	s := &Likeness{threads: threads}
 	switch y := y.(type) {
 	case *affinity.Classes:
 		s.units = y.Units()
@@ -38,13 +39,13 @@ func newLikeness(ctx context.Context, y affinity.Matrix, threads int) (*likeness
 	case *affinity.Tags:
 		s.units = y.Units()
 		s.unit = units(y)
-		f := y.Finder()
+		similar := y.SimilarUnits()
 		s.start = []int{0}
 		for u := range int32(s.units) {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			s.near = append(s.near, f.Similar(u)...)
+			s.near = append(s.near, similar(u)...)
 			s.start = append(s.start, len(s.near))
 			if len(s.near) > maxNear {
 				return nil, errors.New("too many sets of tags are similar to each other: learn from fewer rows")
@@ -70,8 +71,8 @@ func units(y interface {
 	return list
 }
 
-// times sets y = S_0 x.
-func (s *likeness) times(ctx context.Context, x, y []float64) error {
+// Times sets y = S_0 x.
+func (s *Likeness) Times(ctx context.Context, x, y []float64) error {
 	const block = 512
 	if s.pairs != nil {
 		return par.Blocks(ctx, s.threads, len(x), block, func(_, lo, hi int) {

@@ -1,50 +1,26 @@
-package method
+package linalg
 
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/methodtest"
 	"hashgrove/vectors"
 )
-
-// randomRows draws rows whose columns depend on each other: each is a mixture of few.
-func randomRows(seed uint64, rows, cols int) vectors.Matrix {
-	rng := rand.New(rand.NewPCG(seed, 5))
-	few := min(cols, 20)
-	mix := make([]float64, few*cols)
-	for i := range mix {
-		mix[i] = rng.NormFloat64()
-	}
-	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
-	for i := range rows {
-		row := x.Row(i)
-		for j := range row {
-			row[j] = float32(0.3 * rng.NormFloat64())
-		}
-		for k := range few {
-			f := rng.NormFloat64() / float64(k+1)
-			for j := range row {
-				row[j] += float32(f * mix[k*cols+j])
-			}
-		}
-	}
-	return x
-}
 
 // One panel, whole panels, and panels that do not fit.
 func TestRidgeSolves(t *testing.T) {
 	for _, n := range []int{1, 5, ridgePanel, 2*ridgePanel + 9} {
-		x := randomRows(uint64(n), n+50, n)
-		b := randomRows(9, n, 3)
+		x := methodtest.RandomRows(uint64(n), n+50, n)
+		b := methodtest.RandomRows(9, n, 3)
 		for _, lambda := range []float64{1, 1e-3} {
-			g := newGram(n, 2)
+			g := NewGram(n, 2)
 			for lo := 0; lo < x.Rows; lo += 100 {
-				if err := g.add(context.Background(), viewOf(x.Slice(lo, min(lo+100, x.Rows)))); err != nil {
+				if err := g.Add(context.Background(), MatrixView(x.Slice(lo, min(lo+100, x.Rows)))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -93,19 +69,19 @@ func TestRidgeSolves(t *testing.T) {
 
 // Copies of columns have no inverse without a ridge; the ridge is raised until there is one.
 func TestRidgeIsRaised(t *testing.T) {
-	x := randomRows(1, 200, 300)
+	x := methodtest.RandomRows(1, 200, 300)
 	for i := range x.Rows {
 		copy(x.Row(i)[150:], x.Row(i)[:150])
 	}
-	g := newGram(300, 2)
-	if err := g.add(context.Background(), viewOf(x)); err != nil {
+	g := NewGram(300, 2)
+	if err := g.Add(context.Background(), MatrixView(x)); err != nil {
 		t.Fatal(err)
 	}
 	r, lambda, err := newRidge(context.Background(), 2, g.sum, 1e-12)
 	if err != nil || lambda <= 1e-12 || lambda > 1 {
 		t.Fatalf("ridge %v, error %v", lambda, err)
 	}
-	b := randomRows(2, 300, 1)
+	b := methodtest.RandomRows(2, 300, 1)
 	if err := r.solve(context.Background(), b); err != nil || !isFinite(b.Data) {
 		t.Errorf("solution %v, error %v", b.Data[:3], err)
 	}

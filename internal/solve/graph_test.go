@@ -1,4 +1,4 @@
-package method
+package solve
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/methodtest"
 	"hashgrove/vectors"
 )
 
@@ -24,7 +25,7 @@ func neighboursByDefinition(x vectors.Matrix, y affinity.Matrix, k int) *mat.Sym
 		for j := range x.Rows {
 			if y.At(i, j) == 1 {
 				others = append(others, j)
-				cosine[j] = dot32(x.Row(i), x.Row(j))
+				cosine[j] = linalg.Dot32(x.Row(i), x.Row(j))
 			}
 		}
 		slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(cosine[b], cosine[a]) })
@@ -73,12 +74,12 @@ func affinities(t *testing.T, n int) map[string]affinity.Matrix {
 
 func TestGraphAgainstDense(t *testing.T) {
 	const n, d, k, vectors = 130, 9, 6, 12
-	x := randomRows(2, n, d)
+	x := methodtest.RandomRows(2, n, d)
 	for i := range n {
-		unitLength(x.Row(i))
+		ScaleToUnit(x.Row(i))
 	}
 	for name, y := range affinities(t, n) {
-		g, err := similarNeighbours(context.Background(), x, y, k, 2)
+		g, err := SimilarNeighbours(context.Background(), x, y, k, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,7 @@ func TestGraphAgainstDense(t *testing.T) {
 				l.SetSym(i, j, v/math.Sqrt(degree[i]*degree[j]))
 			}
 		}
-		values, _, err := linalg.Symmetric(l)
+		values, _, err := linalg.AllEigenvectors(l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +117,7 @@ func TestGraphAgainstDense(t *testing.T) {
 		if math.Abs(values[0]) > 1e-5 {
 			t.Fatalf("%s: the least λ is %v", name, values[0])
 		}
-		v, lambda, err := g.smoothest(context.Background(), vectors, 3, 2)
+		v, lambda, err := g.SmoothestVectors(context.Background(), vectors, 3, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,24 +149,6 @@ func TestGraphAgainstDense(t *testing.T) {
 					t.Errorf("%s: vectors %d and %d have the product %v", name, b, c, product)
 				}
 			}
-		}
-	}
-}
-
-func TestAboveMedian(t *testing.T) {
-	for _, c := range []struct {
-		v    []float64
-		want []int8
-	}{
-		{[]float64{3, 1, 2, 4}, []int8{1, -1, -1, 1}},
-		{[]float64{1, 2, 3}, []int8{-1, -1, 1}},
-		{[]float64{5, 5, 5, 1}, []int8{1, 1, 1, -1}},
-		{[]float64{1, 1, 1, 5}, []int8{-1, -1, -1, 1}},
-		{[]float64{1, 1 + 1e-9, 1 - 1e-9, 2, 2 + 1e-9, 0}, []int8{-1, -1, -1, 1, 1, -1}},
-		{[]float64{0, 0}, []int8{-1, -1}},
-	} {
-		if got := aboveMedian(c.v); !slices.Equal(got, c.want) {
-			t.Errorf("%v: %v instead of %v", c.v, got, c.want)
 		}
 	}
 }

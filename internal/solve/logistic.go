@@ -14,7 +14,7 @@
 // The columns stay bytes: 50,000 x 11,200 values take 560 MB. A turn standardises a few of them into the layout of the
 // single-precision kernel; its sums over 256 terms are added up in double precision, in a fixed order.
 
-package method
+package solve
 
 import (
 	"context"
@@ -23,13 +23,14 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
 // logistic is f for the columns x.
 type logistic struct {
 	x       *vectors.Columns
-	y       targets
+	y       Targets
 	penalty float64 // λ
 	threads int
 
@@ -41,43 +42,36 @@ type logistic struct {
 	factor      []gemm.Right
 }
 
-// targets is one or more numbers below classes for each row.
-type targets struct {
-	classes int
-	start   []int // row i has of[start[i]:start[i+1]]
-	of      []int32
-	several bool // any number of them: each is a question of its own
-}
-
-func (t targets) row(i int) []int32 { return t.of[t.start[i]:t.start[i+1]] }
-
-// rows is the number of rows.
-func (t targets) rows() int { return len(t.start) - 1 }
-
-// targets is what the labels or tags of the rows say; labels come first.
-func (l *labelled) targets() (targets, bool) {
-	switch {
-	case l.labels != nil:
-		t := targets{classes: len(l.labels.Names), start: make([]int, l.rows+1), of: l.labels.Class}
-		for i := range t.start {
-			t.start[i] = i
-		}
-		return t, true
-	case l.tags != nil:
-		return targets{len(l.tags.Names), l.tags.Start, l.tags.Tag, true}, true
-	}
-	return targets{}, false
-}
-
 const (
 	logisticSide  = 96  // rows of a turn of scores, columns of a turn of gradient: whole tiles of the kernel
 	logisticDepth = 256 // terms of a sum in single precision
 )
 
-func newLogistic(ctx context.Context, x *vectors.Columns, y targets, penalty float64, threads int) (*logistic, error) {
+// LogisticOptions are the options of logistic regression.
+type LogisticOptions struct {
+	Penalty float64 // λ
+	Enough  float64 // the descent ends when the gradient has fallen to this share
+	Steps   int     // of the descent, at most
+	Threads int     // 0 for all cores
+}
+
+// FitLogistic learns the scores of y as a map of the values that were quantised.
+func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, o LogisticOptions) (*model.Affine, error) {
+	f, err := newLogistic(ctx, x, y, o.Penalty, o.Threads)
+	if err != nil {
+		return nil, err
+	}
+	w := make([]float64, f.variables())
+	if _, _, err := descend(ctx, f, w, o.Enough, o.Steps); err != nil {
+		return nil, err
+	}
+	return f.affine(w), nil
+}
+
+func newLogistic(ctx context.Context, x *vectors.Columns, y Targets, penalty float64, threads int) (*logistic, error) {
 	f := &logistic{
 		x: x, y: y, penalty: penalty, threads: threads,
-		mean: make([]float64, x.Dim()), scale: make([]float64, x.Dim()), score: make([]float32, x.Rows*y.classes),
+		mean: make([]float64, x.Dim()), scale: make([]float64, x.Dim()), score: make([]float32, x.Rows*y.Classes),
 	}
 	err := par.For(ctx, threads, x.Dim(), func(j int) {
 		var sum, squares uint64
@@ -91,12 +85,12 @@ func newLogistic(ctx context.Context, x *vectors.Columns, y targets, penalty flo
 			f.scale[j] = 1 / math.Sqrt(v)
 		}
 	})
-	f.mean32, f.scale32 = singles(f.mean), singles(f.scale)
+	f.mean32, f.scale32 = linalg.Float32s(f.mean), linalg.Float32s(f.scale)
 	return f, err
 }
 
 // variables is the number of entries of W and b.
-func (f *logistic) variables() int { return (f.x.Dim() + 1) * f.y.classes }
+func (f *logistic) variables() int { return (f.x.Dim() + 1) * f.y.Classes }
 
 // value implements smooth.
 func (f *logistic) value(ctx context.Context, w []float64) (float64, error) {
@@ -108,13 +102,13 @@ func (f *logistic) value(ctx context.Context, w []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	weights := w[:f.x.Dim()*f.y.classes]
+	weights := w[:f.x.Dim()*f.y.Classes]
 	return loss/float64(f.x.Rows) + f.penalty/2*linalg.Dot(weights, weights), nil
 }
 
 // scores sets score = X W' + b.
 func (f *logistic) scores(ctx context.Context) error {
-	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.classes
+	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.Classes
 	f.pack(dim, func(j, c int) float32 { return float32(f.w[c*dim+j]) })
 	return par.Blocks(ctx, f.threads, n, logisticSide, func(_, lo, hi int) {
 		var left gemm.Left
@@ -156,8 +150,8 @@ func (f *logistic) pack(depth int, at func(k, c int) float32) {
 		first := p * logisticDepth
 		k := min(logisticDepth, depth-first)
 		r := &f.factor[p]
-		r.Reset(k, f.y.classes)
-		for c := range f.y.classes {
+		r.Reset(k, f.y.Classes)
+		for c := range f.y.Classes {
 			panel := r.Panel(c / gemm.StripCols)
 			for i := range k {
 				panel[i*gemm.StripCols+c%gemm.StripCols] = at(first+i, c)
@@ -168,7 +162,7 @@ func (f *logistic) pack(depth int, at func(k, c int) float32) {
 
 // add adds the product of left, which has the given number of rows, and part p of the right factor to sum.
 func (f *logistic) add(sum []float64, left *gemm.Left, rows, p int) {
-	classes := f.y.classes
+	classes := f.y.Classes
 	strip := make([]float32, left.StripRows()*gemm.StripCols)
 	for q := range f.factor[p].Panels() {
 		left.Strip(strip, &f.factor[p], q)
@@ -185,20 +179,20 @@ func (f *logistic) add(sum []float64, left *gemm.Left, rows, p int) {
 // residues turns scores into residues and returns the sum of the losses.
 func (f *logistic) residues(ctx context.Context) (float64, error) {
 	const block = 1024
-	classes := f.y.classes
+	classes := f.y.Classes
 	loss := make([]float64, (f.x.Rows+block-1)/block)
 	err := par.Blocks(ctx, f.threads, f.x.Rows, block, func(b, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			s := f.score[i*classes : (i+1)*classes]
-			for _, c := range f.y.row(i) {
+			for _, c := range f.y.Row(i) {
 				loss[b] -= float64(s[c])
 			}
-			if f.y.several {
+			if f.y.Several {
 				loss[b] += sigmoids(s)
 			} else {
 				loss[b] += softmax(s)
 			}
-			for _, c := range f.y.row(i) {
+			for _, c := range f.y.Row(i) {
 				s[c]--
 			}
 		}
@@ -243,7 +237,7 @@ func sigmoids(s []float32) float64 {
 
 // gradient implements smooth.
 func (f *logistic) gradient(ctx context.Context, g []float64) error {
-	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.classes
+	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.Classes
 	f.pack(n, func(i, c int) float32 { return f.score[i*classes+c] })
 	err := par.Blocks(ctx, f.threads, dim, logisticSide, func(_, lo, hi int) {
 		var left gemm.Left
@@ -273,4 +267,22 @@ func (f *logistic) gradient(ctx context.Context, g []float64) error {
 		bias[i%classes] += float64(r) / float64(n)
 	}
 	return err
+}
+
+// affine is the scores at w as a map of raw values: a bin is nearly (x - lo) · perUnit, so
+// (bin - mean) scale = (x - (lo + mean / perUnit)) · perUnit · scale.
+func (f *logistic) affine(w []float64) *model.Affine {
+	dim, classes := f.x.Dim(), f.y.Classes
+	a := &model.Affine{
+		Weight: vectors.Matrix{Rows: classes, Cols: dim, Data: make([]float32, classes*dim)},
+		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: linalg.Float32s(w[dim*classes:]),
+	}
+	for j := range dim {
+		lo, hi := float64(f.x.Lo[j]), float64(f.x.Hi[j])
+		perUnit := (vectors.Bins - 1) / (hi - lo)
+		a.Mean[j] = float32(lo + f.mean[j]/perUnit)
+		a.Scale[j] = float32(min(perUnit*f.scale[j], math.MaxFloat32))
+	}
+	copy(a.Weight.Data, linalg.Float32s(w[:dim*classes]))
+	return a
 }

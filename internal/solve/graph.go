@@ -1,4 +1,4 @@
-package method
+package solve
 
 import (
 	"cmp"
@@ -16,9 +16,9 @@ import (
 	"hashgrove/vectors"
 )
 
-// graph is a symmetric matrix of weights, of which few are not zero: row i has weight[p] at to[p] for p from start[i] to
-// start[i+1].
-type graph struct {
+// Graph is a symmetric matrix of weights, of which few are not zero: row i has weight[p] at to[p] for p from start[i]
+// to start[i+1].
+type Graph struct {
 	start  []int
 	to     []int32
 	weight []float32
@@ -27,19 +27,19 @@ type graph struct {
 // leastWeight stands for smaller weights, and for the degree of a row without neighbours, so that no degree is zero.
 const leastWeight = 0.01
 
-// similarNeighbours links every row with the k rows most like it, by the cosine, among those similar to it, and they with it.
-// The rows must have length 1. Of equally near rows the first ones count.
+// SimilarNeighbours links every row with the k rows most like it, by the cosine, among those similar to it, and they
+// with it. The rows must have length 1. Of equally near rows the first ones count.
 //
 //	classes   the products of all rows of each class             n²d / classes
 //	tags      the products of all rows, those not similar unused  n²d
 //	pairs     the products of the pairs
-func similarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix, k, threads int) (*graph, error) {
+func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix, k, threads int) (*Graph, error) {
 	near := make([][]link, x.Rows)
 	switch y := y.(type) {
 	case *affinity.Classes:
 		for u := range int32(y.Units()) {
 			rows := y.Rows(u)
-			err := products(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
+			err := eachProduct(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
 				for i := lo; i < hi; i++ {
 					near[rows[i]] = nearestLinks(int(rows[i]), k, rows, cosine[(i-lo)*len(rows):])
 				}
@@ -53,13 +53,13 @@ func similarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 		for i := range rows {
 			rows[i] = int32(i)
 		}
-		err := products(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
-			finder := y.Finder()
+		err := eachProduct(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
+			similarUnits := y.SimilarUnits()
 			var similar []int32
 			var theirs []float32
 			for i := lo; i < hi; i++ {
 				similar, theirs = similar[:0], theirs[:0]
-				for _, u := range finder.Similar(y.Unit(i)) {
+				for _, u := range similarUnits(y.Unit(i)) {
 					similar = append(similar, y.Rows(u)...)
 				}
 				slices.Sort(similar)
@@ -76,7 +76,7 @@ func similarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 		err := par.For(ctx, threads, x.Rows, func(i int) {
 			var theirs []float32
 			for _, j := range y.Similar(i) {
-				theirs = append(theirs, float32(dot32(x.Row(i), x.Row(int(j)))))
+				theirs = append(theirs, float32(linalg.Dot32(x.Row(i), x.Row(int(j)))))
 			}
 			near[i] = nearestLinks(i, k, y.Similar(i), theirs)
 		})
@@ -118,8 +118,9 @@ func nearestLinks(own, k int, rows []int32, cosine []float32) []link {
 	return best
 }
 
-// products calls use with the products of some of the given rows with all of them, for all of them in turn.
-func products(ctx context.Context, x vectors.Matrix, rows []int32, threads int, use func(lo, hi int, product []float32)) error {
+// eachProduct calls use with the products of some of the given rows with all of them, for all of them in turn.
+func eachProduct(ctx context.Context, x vectors.Matrix, rows []int32, threads int,
+	use func(lo, hi int, product []float32)) error {
 	const block = 48
 	right := new(gemm.Right)
 	right.Reset(x.Cols, len(rows))
@@ -141,13 +142,14 @@ func products(ctx context.Context, x vectors.Matrix, rows []int32, threads int, 
 		}
 		out := make([]float32, (hi-lo)*len(rows))
 		// One thread, and a context that never ends: no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.Of(hi-lo, len(rows), out), gemm.Of(hi-lo, x.Cols, left), right)
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, len(rows), out), gemm.RowMajor(hi-lo, x.Cols, left),
+			right)
 		use(lo, hi, out)
 	})
 }
 
 // newGraph makes links symmetric: both ends have them.
-func newGraph(near [][]link) *graph {
+func newGraph(near [][]link) *Graph {
 	all := make([][]link, len(near))
 	for i, list := range near {
 		for _, l := range list {
@@ -155,7 +157,7 @@ func newGraph(near [][]link) *graph {
 			all[l.to] = append(all[l.to], link{int32(i), l.weight})
 		}
 	}
-	g := &graph{start: make([]int, 1, len(near)+1)}
+	g := &Graph{start: make([]int, 1, len(near)+1)}
 	for _, list := range all {
 		slices.SortFunc(list, func(a, b link) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(b.weight, a.weight)) })
 		for p, l := range list {
@@ -169,7 +171,7 @@ func newGraph(near [][]link) *graph {
 }
 
 // degrees is the sum of the weights of every row.
-func (g *graph) degrees() []float64 {
+func (g *Graph) degrees() []float64 {
 	sum := make([]float64, len(g.start)-1)
 	for i := range sum {
 		for _, w := range g.weight[g.start[i]:g.start[i+1]] {
@@ -182,11 +184,12 @@ func (g *graph) degrees() []float64 {
 	return sum
 }
 
-// smoothest returns the k vectors v, one per row, with the least λ in (D - W) v = λ D v, D being the degrees, and λ, the
-// least first; but for the vector of equal values, which always has λ = 0.
+// SmoothestVectors returns the k vectors v, one per row, with the least λ in (D - W) v = λ D v, D being the degrees,
+// and λ, the least first; but for the vector of equal values, which always has λ = 0.
 //
-// With u = D^1/2 v it is D^-1/2 W D^-1/2 u = (1 - λ) u. Taking the known u = D^1/2 1 out of that matrix leaves the others as they are.
-func (g *graph) smoothest(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
+// With u = D^1/2 v it is D^-1/2 W D^-1/2 u = (1 - λ) u. Taking the known u = D^1/2 1 out of that matrix leaves the
+// others as they are.
+func (g *Graph) SmoothestVectors(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	degree := g.degrees()
 	n := len(degree)
 	root, known := make([]float64, n), make([]float64, n)
@@ -219,7 +222,7 @@ func (g *graph) smoothest(ctx context.Context, k int, seed uint64, threads int) 
 			}
 		})
 	}
-	e, err := linalg.Top(ctx, n, k, times, linalg.TopOptions{Tolerance: 1e-6, Seed: seed, Threads: threads})
+	e, err := linalg.TopEigenvectors(ctx, n, k, times, linalg.TopOptions{Tolerance: 1e-6, Seed: seed, Threads: threads})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -232,13 +235,4 @@ func (g *graph) smoothest(ctx context.Context, k int, seed uint64, threads int) 
 		}
 	}
 	return e.Vectors, lambda, nil
-}
-
-// dot32 is the product of two vectors, summed in double precision.
-func dot32(a, b []float32) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += float64(v) * float64(b[i])
-	}
-	return sum
 }
