@@ -249,6 +249,11 @@ func (h *hitReport) field(name, query string, rank int) string {
 	if !ok {
 		return ""
 	}
+	return valueText(v)
+}
+
+// valueText is the value of an attribute as people write it.
+func valueText(v index.Value) string {
 	if text, ok := v.Text(); ok {
 		return text
 	}

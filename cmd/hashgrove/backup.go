@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,16 +9,6 @@ import (
 	"hashgrove/model"
 	"hashgrove/store"
 )
-
-// one is the check of a verb that takes one argument.
-func one(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("%s needs %s and nothing else; see \"hashgrove help %s\"", verb(cmd), what, verb(cmd))
-		}
-		return nil
-	}
-}
 
 // copyReport is what backup, restore and migrate print with --json.
 type copyReport struct {
@@ -35,14 +24,14 @@ func (a *app) backup() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "backup INDEX -o FILE",
-		Short: "Copy an index to a file that was checked",
+		Short: "Copy an index to a file and check the copy",
 		Long: `Write a copy of an index as it is now, check it, and only then give it its name. A backup is itself an
 index: it can be searched, verified and restored. An existing file is left alone.`,
-		Example: `  hashgrove backup items.hgi -o items.backup`,
-		Args:    one("an index"),
+		Example: `  hashgrove index backup items.hgi -o items.backup`,
+		Args:    exactlyOne("an index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
-				return usagef("backup needs -o FILE, the file to write")
+				return usagef("%s needs -o FILE, the file to write", verb(cmd))
 			}
 			began := time.Now()
 			s, err := a.openToRead(cmd.Context(), args[0])
@@ -57,7 +46,8 @@ index: it can be searched, verified and restored. An existing file is left alone
 			return a.printCopy("backup", output, r, began)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the file to write")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` to write")
+	groupFlags(cmd.Flags(), "Output")
 	return cmd
 }
 
@@ -65,14 +55,14 @@ func (a *app) restore() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "restore FILE -o INDEX",
-		Short: "Make an index of a backup",
+		Short: "Make an index from a backup",
 		Long: `Check a backup and copy it to a new index, all or nothing. An existing file is left alone: remove it, or
 restore under another name. Nothing but the new file is written.`,
-		Example: `  hashgrove restore items.backup -o again.hgi`,
-		Args:    one("a backup"),
+		Example: `  hashgrove index restore items.backup -o again.hgi`,
+		Args:    exactlyOne("a backup"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
-				return usagef("restore needs -o INDEX, the index to make")
+				return usagef("%s needs -o INDEX, the index to make", verb(cmd))
 			}
 			began := time.Now()
 			r, err := store.Restore(cmd.Context(), args[0], output)
@@ -82,19 +72,16 @@ restore under another name. Nothing but the new file is written.`,
 			return a.printCopy("index", output, r, began)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the index to make")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `INDEX` to make")
+	groupFlags(cmd.Flags(), "Output")
 	return cmd
 }
 
 // printCopy tells what is in a file that was just written.
 func (a *app) printCopy(what, path string, v store.Report, began time.Time) error {
 	r := copyReport{path, v.Items, v.Bits, v.Fingerprint.String(), v.FileBytes, time.Since(began).Seconds()}
-	if a.json {
-		return a.printJSON(r)
-	}
-	fmt.Fprintf(a.out, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s\n",
+	return a.printLine(r, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s",
 		path, what, r.Items, r.Bits, r.Fingerprint, size(int(r.FileBytes)), r.Seconds)
-	return nil
 }
 
 type migrateCommand struct {
@@ -107,19 +94,20 @@ type migrateCommand struct {
 func (a *app) migrate() *cobra.Command {
 	c := &migrateCommand{app: a}
 	cmd := &cobra.Command{
-		Use:   "migrate INDEX --model MODEL --vectors DATA",
-		Short: "Encode the items of an index anew, with another model",
+		Use:   "migrate INDEX -m MODEL --vectors DATA",
+		Short: "Encode the items of an index again, with another model",
 		Long: `Encode the items of an index with another model from their vectors or pictures, by id, or by row where
 the data have no ids. Every item needs its vector; vectors of other ids are ignored. Labels, tags and attributes stay.
 The new index takes the place of the old one in one step: after an error or a kill the old one is as it was.`,
-		Example: `  hashgrove migrate again.hgi --model longer.hgm --vectors items.csv --vectors new.csv --label category --id sku`,
-		Args:    one("an index"),
+		Example: `  hashgrove index migrate again.hgi -m longer.hgm --vectors items.csv --vectors new.csv --label category --id-column sku`,
+		Args:    exactlyOne("an index"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
+	f.StringVarP(&c.model, "model", "m", "", "the new `MODEL`")
+	f.StringArrayVar(&c.vectors, "vectors", nil, "`DATA` with the vectors or pictures of the items; may be repeated")
+	groupFlags(f, "Migration")
 	c.data.bind(f, "")
-	f.StringVarP(&c.model, "model", "m", "", "the new model")
-	f.StringArrayVar(&c.vectors, "vectors", nil, "vectors or pictures of the items; may be repeated")
 	return cmd
 }
 
@@ -136,7 +124,7 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	tick, end := c.counted("encoding")
+	tick, end := c.countingProgress("encoding")
 	r, err := store.Migrate(ctx, path, m, src, tick)
 	end()
 	if err != nil {
@@ -146,4 +134,32 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 		c.note("dropped %d bad rows, the first: %v", bad, first[0])
 	}
 	return c.printCopy("index", path, r, began)
+}
+
+func (a *app) indexCompact() *cobra.Command {
+	return &cobra.Command{
+		Use:     "compact INDEX",
+		Short:   "Pack an index tightly after many changes",
+		Long:    `Write the items tightly into a new file, which takes the place of the old one in one step.`,
+		Example: `  hashgrove index compact items.hgi`,
+		Args:    exactlyOne("an index"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			began := time.Now()
+			s, err := a.openToWrite(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { err = closeStore(s, err) }()
+			before := s.Info().FileBytes
+			if err := s.Compact(cmd.Context()); err != nil {
+				return err
+			}
+			r, err := a.report(cmd.Context(), s, began)
+			if err != nil {
+				return err
+			}
+			return a.printLine(r, "%s: %d items, %s on disk before, %s now",
+				args[0], r.Items, size(int(before)), size(int(r.FileBytes)))
+		},
+	}
 }

@@ -70,9 +70,9 @@ The forms of the result, for --to:
   csv       a line for each method and length
   markdown  table and advice
   bench     Go benchmark lines, for benchstat`,
-		Example: `  hashgrove compare items.csv --label category --id sku --methods fasthash,lsh --bits 8,16` +
+		Example: `  hashgrove compare items.csv --label category --id-column sku --methods fasthash,lsh --bits 8,16` +
 			` --rounds 20 --work lab --report items.html
-  hashgrove compare items.csv --label category --id sku --queries new.csv --methods fasthash,lsh --bits 8,16` +
+  hashgrove compare items.csv --label category --id-column sku --queries new.csv --methods fasthash,lsh --bits 8,16` +
 			` --rounds 20 --work lab --to markdown`,
 		Args: atLeast(1, "data to compare on"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,31 +80,38 @@ The forms of the result, for --to:
 			return c.run(cmd.Context(), args)
 		},
 	}
+	c.bind(cmd.Flags())
+	return cmd
+}
+
+// bind adds the flags of compare.
+func (c *compareCommand) bind(f *pflag.FlagSet) {
 	home, err := os.UserCacheDir()
 	if err != nil {
 		home = os.TempDir()
 	}
-	f, o := cmd.Flags(), &c.options
-	c.data.bind(f, "")
-	f.StringArrayVar(&c.queryPaths, "queries", nil,
-		"data to search with, instead of a share of the rows; may be given several times")
-	c.queries.bind(f, "queries-")
-	f.Float64Var(&c.share, "share", 0, "share of the rows that become queries; 0 means a tenth, at most 2000 rows")
-	f.IntVar(&c.minShared, "min-shared", 2, "number of tags that similar rows have in common")
+	o := &c.options
+	f.StringSliceVar(&o.Methods, "methods", compare.Quick, "`METHODS` to compare, or all")
+	f.IntSliceVar(&o.Bits, "bits", []int{16, 32, 64, 128}, "code lengths in `BITS`")
+	f.StringArrayVar(&c.queryPaths, "queries", nil, "`DATA` to search with, instead of a share of the rows; may be repeated")
+	f.Float64Var(&c.share, "share", 0, "`SHARE` of the rows that become queries; 0 means a tenth, at most 2000 rows")
 	f.StringVar(&c.features, "features", "",
-		"make these features of pictures first: gist320, gist512, pixels, or a file that features --save wrote")
-	f.StringSliceVar(&o.Methods, "methods", compare.Quick, "the methods, or all")
-	f.IntSliceVar(&o.Bits, "bits", []int{16, 32, 64, 128}, "the code lengths")
-	f.IntVar(&o.PCA, "pca", 0, "number of principal components to reduce the vectors to before every method; 0 "+
-		"means no PCA")
-	f.IntVar(&o.Unseen, "unseen", 0, "classes kept out of a second training; 0 means a quarter of them, negative none")
-	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 200, "boosted trees per bit of FastHash")
-	f.IntVar(&o.FastHash.Trees.Depth, "depth", 4, "depth of the trees of FastHash, 1 to 8")
-	f.StringVar(&o.Work, "work", filepath.Join(home, "hashgrove", "compare"), "folder that keeps finished methods")
+		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
+	groupFlags(f, "Comparison")
+	f.StringVar(&c.to, "to", "text", "`FORM` of the result: text, json, csv, markdown or bench")
+	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write: the same with plots, classes and searches")
+	f.StringVar(&o.Work, "work", filepath.Join(home, "hashgrove", "compare"), "`FOLDER` that keeps finished methods")
 	f.BoolVar(&o.Restart, "restart", false, "measure again what that folder holds already")
-	f.StringVar(&c.to, "to", "text", "form of the result: text, json, csv, markdown or bench")
-	f.StringVar(&c.reportFile, "report", "", "HTML file to write: the same with plots, classes and searches")
-	return cmd
+	groupFlags(f, "Output")
+	c.data.bind(f, "")
+	f.IntVar(&c.minShared, "min-shared", 2, "`NUMBER` of common tags from which two rows are similar")
+	groupFlags(f, "Similarity")
+	c.queries.bind(f, "queries-")
+	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit of FastHash")
+	f.IntVar(&o.FastHash.Trees.Depth, "depth", 4, "`DEPTH` of the trees of FastHash, 1 to 8")
+	f.IntVar(&o.PCA, "pca", 0, "`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
+	f.IntVar(&o.Unseen, "unseen", 0, "`NUMBER` of classes kept out of a second training; 0 means a quarter of them, negative none")
+	groupFlags(f, "Training")
 }
 
 // commandLine is the command as a person would type it again.

@@ -27,25 +27,48 @@ type dataFlags struct {
 }
 
 // bind adds the flags; prefix is "" or, where a verb takes two data sets, "base-" or "queries-".
-func (d *dataFlags) bind(flags *pflag.FlagSet, prefix string) {
-	d.flags = flags
-	of := ""
+func (d *dataFlags) bind(f *pflag.FlagSet, prefix string) {
+	what := ""
 	if prefix != "" {
-		of = " of the " + prefix[:len(prefix)-1]
+		what = " of the " + prefix[:len(prefix)-1]
 	}
-	flags.StringVar(&d.format, prefix+"format", "", "file format"+of+": "+dataset.FormatNames()+"; default by content and name")
-	flags.StringVar(&d.vector, prefix+"vector", "", "column or key with the vectors"+of)
-	flags.StringVar(&d.label, prefix+"label", "", "column or key with the class"+of)
-	flags.StringArrayVar(&d.labels, prefix+"labels", nil, "file with the classes"+of+", one per row, or for pictures lines file,label; may be given several times")
-	flags.StringVar(&d.tags, prefix+"tags", "", "column, key or file with the tags"+of+"; for pictures also lines file,tag;tag")
-	flags.StringVar(&d.id, prefix+"id", "", "column or key with the ids"+of)
-	flags.StringArrayVar(&d.ids, prefix+"ids", nil, "file with the ids"+of+", one per row; names of pictures say which picture the lines of the other files are of")
+	d.bindRows(f, prefix, what, true)
+	addAlias(f, prefix+"id-column", prefix+"id")
 	if prefix == "" {
-		flags.BoolVar(&d.skipBad, "skip-bad", false, "drop rows and pictures that cannot be used, and say how many")
-		flags.IntVar(&d.size, "size", 0, "side in pixels that pictures are resized to; default as the model says, else 32, and for CIFAR and IDX their own size")
-		flags.StringVar(&d.fit, "fit", "crop", "how pictures become squares. crop: the central square; squash: the whole picture, distorted; default as the model says")
-		flags.BoolVar(&d.grey, "grey", false, "make pictures grey; default as the model says")
+		d.bindPictures(f, "Data")
 	}
+	groupFlags(f, "Data"+what)
+}
+
+// bindRows adds the flags that say where vectors, ids and classes are; files adds those for classes and tags that are
+// not columns.
+func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) {
+	d.flags = f
+	f.StringVar(&d.label, prefix+"label", "", "`COLUMN` or key with the class"+what)
+	if files {
+		f.StringArrayVar(&d.labels, prefix+"labels", nil, "`FILE` with the classes"+what+
+			", one per row, or for pictures lines file,label; may be repeated")
+		f.StringVar(&d.tags, prefix+"tags", "", "`COLUMN`, key or file with the tags"+what+
+			"; for pictures also lines file,tag;tag")
+	}
+	f.StringVar(&d.id, prefix+"id-column", "", "`COLUMN` or key with the ids"+what)
+	f.StringArrayVar(&d.ids, prefix+"ids", nil, "`FILE` with the ids"+what+
+		", one per row; with names of pictures, it says which picture each line of the other files is about")
+	f.StringVar(&d.vector, prefix+"vector", "", "`COLUMN` or key with the vectors"+what)
+	f.StringVar(&d.format, prefix+"format", "", "file `FORMAT`"+what+": "+dataset.FormatNames()+
+		"; default by content and name")
+}
+
+// bindPictures adds the flags about bad rows, in a group of the help that begins before, and about pictures.
+func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
+	f.BoolVar(&d.skipBad, "skip-bad", false, "drop rows and pictures that cannot be used, and say how many")
+	groupFlags(f, group)
+	f.IntVar(&d.size, "size", 0, "side in `PIXELS` that pictures are resized to; default as the model says, else 32, "+
+		"and for CIFAR and IDX their own size")
+	f.StringVar(&d.fit, "fit", "crop", "`HOW` pictures become squares: crop for the central square, squash for the "+
+		"whole picture, distorted; default as the model says")
+	f.BoolVar(&d.grey, "grey", false, "make pictures grey; default as the model says")
+	groupFlags(f, "Pictures")
 }
 
 // or fills in what d leaves open from both, the flags without a prefix.
@@ -137,6 +160,7 @@ type similarity struct {
 }
 
 func (s *similarity) bind(flags *pflag.FlagSet) {
-	flags.IntVar(&s.minShared, "min-shared", 2, "rows with at least so many common tags are similar")
-	flags.StringVar(&s.pairs, "pairs", "", "file of lines a,b,similar|dissimilar|unknown, by id or by row number from 0")
+	flags.IntVar(&s.minShared, "min-shared", 2, "`NUMBER` of common tags from which two rows are similar")
+	flags.StringVar(&s.pairs, "pairs", "", "`FILE` of lines a,b,similar|dissimilar|unknown, by id or by row number from 0")
+	groupFlags(flags, "Similarity")
 }

@@ -58,13 +58,16 @@ func (a *app) demo() *cobra.Command {
 		Short: "Learn codes for pictures of clothes and compare them, in under a minute",
 		Long: `Learn codes for 6,000 pictures of clothes that are inside this program (Fashion-MNIST), compare them with
 simple codes and with the plain pixels, search with one picture, and write the report of the comparison.
---save keeps pictures, model and report, to try the other verbs on.`,
-		Example: `  hashgrove demo --bits 4 --save shop`,
-		Args:    none,
+-o keeps pictures, model and report, to try the other verbs on.`,
+		Example: `  hashgrove demo --bits 4 -o shop`,
+		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().IntVar(&c.bits, "bits", 64, "code length")
-	cmd.Flags().StringVar(&c.save, "save", "", "folder to write the pictures, the model and the report to")
+	f := cmd.Flags()
+	f.StringVarP(&c.save, "output", "o", "", "`FOLDER` to write the pictures, the model and the report to")
+	addAlias(f, "output", "save")
+	f.IntVar(&c.bits, "bits", 64, "code length in `BITS`")
+	groupFlags(f, "Demo")
 	return cmd
 }
 
@@ -170,7 +173,7 @@ func (c *demoCommand) addMethods(r *compare.Result) {
 	c.report.Advice = r.Advice
 }
 
-// keep chooses where the report goes, and with --save writes pictures and model beside it.
+// keep chooses where the report goes, and with -o writes pictures and model beside it.
 func (c *demoCommand) keep() error {
 	folder := c.save
 	if folder == "" {
@@ -234,7 +237,7 @@ of %d, and of the 100 nearest codes %.0f %% show the same kind of clothes.
 	}
 	fmt.Fprintf(c.out, `
 Try next:
-  hashgrove demo --save shop                                    keep pictures and model
+  hashgrove demo -o shop                                        keep pictures and model
   hashgrove info shop/demo.hgm                                  what is in the model
   hashgrove inspect %s
   hashgrove compare YOURS.npy --labels CLASSES.txt              which codes suit your own vectors

@@ -23,7 +23,7 @@ type encodeCommand struct {
 func (a *app) encode() *cobra.Command {
 	c := &encodeCommand{app: a}
 	cmd := &cobra.Command{
-		Use:   "encode -m MODEL DATA... -o CODES",
+		Use:   "encode DATA... -m MODEL -o CODES",
 		Short: "Turn vectors into codes",
 		Long: `Turn vectors into codes, row by row in bounded memory. The form of the output follows its name, or --to:
   hgc   code file with ids, checksums and the model's fingerprint
@@ -31,18 +31,19 @@ func (a *app) encode() *cobra.Command {
   raw   the packed bytes alone (.bin)
   hex   one line of hexadecimal digits per row (.hex, .txt)
   csv   lines id,code with hexadecimal codes`,
-		Example: `  hashgrove encode -m items.hgm items.csv --label category -o items.hgc
-  hashgrove encode -m items.hgm vectors.npy -o codes.npy
-  hashgrove encode -m items.hgm vectors.npy --prefix 8 --to hex -o -`,
+		Example: `  hashgrove encode items.csv --label category -m items.hgm -o items.hgc
+  hashgrove encode vectors.npy -m items.hgm -o codes.npy
+  hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -`,
 		Args: atLeast(1, "data to encode"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
+	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes")
+	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the codes; - means standard output")
+	f.StringVar(&c.format, "to", "", "`FORM` of the output: hgc, npy, raw, hex or csv; default by the name of the output")
+	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of first bits of each code; 0 means all")
+	groupFlags(f, "Output")
 	c.data.bind(f, "")
-	f.StringVarP(&c.model, "model", "m", "", "the model file")
-	f.StringVarP(&c.output, "output", "o", "", "where the codes go; - means standard output")
-	f.StringVar(&c.format, "to", "", "form of the output: hgc, npy, raw, hex or csv; default by the name of the output")
-	f.IntVar(&c.prefix, "prefix", 0, "keep only the first bits of each code; 0 means all")
 	return cmd
 }
 

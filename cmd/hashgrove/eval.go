@@ -45,23 +45,26 @@ Some methods weigh the bits (MDSH): --ranking weighted ranks as their authors do
 are ranked by Hamming distance then too.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
   hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category --json`,
-		Args: none,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&c.model, "model", "m", "", "the model file")
-	f.StringArrayVar(&c.basePaths, "base", nil, "data to search in; may be given several times")
-	f.StringArrayVar(&c.queryPaths, "queries", nil, "data to search with; may be given several times")
+	f.StringVarP(&c.model, "model", "m", "", "the `MODEL` to measure")
+	f.StringArrayVar(&c.basePaths, "base", nil, "`DATA` to search in; may be repeated")
+	f.StringArrayVar(&c.queryPaths, "queries", nil, "`DATA` to search with; may be repeated")
+	f.IntVar(&c.prefix, "prefix", 0, "use only this `NUMBER` of first bits of each code; 0 means all")
+	f.StringVar(&c.ranking, "ranking", "hamming",
+		"`DISTANCE` that ranks the base: hamming, or weighted where the model has weights for its bits")
+	groupFlags(f, "Evaluation")
+	f.IntSliceVar(&c.precisionAt, "precision-at", nil, "ranks `K` of precision@K; default 1,10,100,1000")
+	f.IntVar(&c.cut, "cut", 10000, "`LENGTH` of the lists in the paper's convention")
+	f.BoolVar(&c.curve, "curves", false, "print the precision-recall curve and the precision of the first 2000")
+	groupFlags(f, "Output")
 	c.both.bind(f, "")
+	c.similar.bind(f)
 	c.base.bind(f, "base-")
 	c.queries.bind(f, "queries-")
-	c.similar.bind(f)
-	f.Lookup("pairs").Usage = "file of lines query,base,similar|dissimilar|unknown, by id or by row number from 0"
-	f.IntVar(&c.prefix, "prefix", 0, "judge the first bits of each code only; 0 means all")
-	f.IntSliceVar(&c.precisionAt, "precision-at", nil, "ranks K of precision@K; default 1,10,100,1000")
-	f.IntVar(&c.cut, "cut", 10000, "length of the lists in the paper's convention")
-	f.StringVar(&c.ranking, "ranking", "hamming", "what the base is ranked by: hamming, or weighted where the model has weights of its bits")
-	f.BoolVar(&c.curve, "curves", false, "print the precision-recall curve and the precision of the first 2000")
+	f.Lookup("pairs").Usage = "`FILE` of lines query,base,similar|dissimilar|unknown, by id or by row number from 0"
 	return cmd
 }
 

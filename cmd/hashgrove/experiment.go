@@ -63,11 +63,12 @@ pictures. Figures are written as SVG beside the file that --output names.`,
 		home = os.TempDir()
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.data, "data", filepath.Join(home, "hashgrove"), "folder with the data sets")
-	f.StringVar(&c.cache, "cache", filepath.Join(home, "hashgrove", "experiments"), "folder for the stages")
-	f.StringVarP(&c.output, "output", "o", "", "Markdown file for the table, besides standard output")
-	f.StringSliceVar(&c.methods, "methods", nil, "run these methods alone, or none")
-	f.BoolVar(&c.short, "short", false, "a small version in seconds")
+	f.StringVarP(&c.output, "output", "o", "", "Markdown `FILE` for the table, in addition to standard output")
+	f.StringVar(&c.data, "data", filepath.Join(home, "hashgrove"), "`FOLDER` with the data sets")
+	f.StringVar(&c.cache, "cache", filepath.Join(home, "hashgrove", "experiments"), "`FOLDER` for finished stages")
+	f.StringSliceVar(&c.methods, "methods", nil, "run only these `METHODS`, or none")
+	f.BoolVar(&c.short, "short", false, "run a small version in seconds")
+	groupFlags(f, "Experiment")
 	return cmd
 }
 

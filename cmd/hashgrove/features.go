@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hashgrove/dataset"
 	"hashgrove/feature"
@@ -46,28 +47,37 @@ codebook in it, for --use on other pictures and for "hashgrove train --features"
 		Args: atLeast(1, "pictures"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	f := cmd.Flags()
-	c.data.bind(f, "")
-	f.StringVarP(&c.output, "output", "o", "", "the NumPy file to write")
-	f.StringVar(&c.kind, "kind", "", "gist, codebook or pixels")
-	f.StringVar(&c.use, "use", "", "an extractor that was saved before, in place of --kind")
-	f.StringVar(&c.save, "save", "", "file to keep the extractor in")
-	f.StringVar(&c.typ, "type", string(dataset.Float32), "type of the values: float32, float16 or uint8 (256 bins)")
-	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4}, "gist: orientations of each scale, the finest first")
-	f.IntVar(&c.blocks, "blocks", 4, "gist: blocks along each side")
-	f.BoolVar(&c.mirror, "mirror", false, "write the vectors of all mirror images too, after those of the pictures: twice the rows to learn from")
-	l := &c.options
-	f.IntVar(&l.Words, "words", 800, "codebook: words of the dictionary")
-	f.IntVar(&l.Patch, "patch", 6, "codebook: side of a patch in pixels")
-	f.IntVar(&l.Stride, "stride", 1, "codebook: pixels from one patch to the next")
-	f.IntVar(&l.Levels, "levels", 3, "codebook: levels of the pooling pyramid")
-	f.Float64Var(&l.Threshold, "threshold", 0.25, "codebook: responses below it count as nothing; negative means none")
-	f.StringVar(&c.sides, "sides", "positive", "codebook: positive, absolute or split responses")
-	f.StringVar(&c.pool, "pool", "sum", "codebook: sum or max over a cell")
-	f.IntVar(&l.Patches, "patches", 0, "codebook: random patches to learn from; 0 means 400,000, or 100,000 with --non-zeros")
-	f.IntVar(&l.Iterations, "iterations", 50, "codebook: iterations of learning")
-	f.IntVar(&l.Sparsity, "non-zeros", 1, "codebook: words per patch while learning; 1 is OMP-1, more is K-SVD")
+	c.bind(cmd.Flags())
 	return cmd
+}
+
+// bind adds the flags of features.
+func (c *featuresCommand) bind(f *pflag.FlagSet) {
+	f.StringVarP(&c.output, "output", "o", "", "the NumPy `FILE` to write")
+	f.StringVar(&c.kind, "kind", "", "`KIND` of features: gist, codebook or pixels")
+	f.StringVar(&c.save, "save", "", "`FILE` to keep the extractor in")
+	f.StringVar(&c.use, "use", "", "use the extractor in this `FILE`, which --save wrote, instead of --kind")
+	f.StringVar(&c.typ, "type", string(dataset.Float32), "`TYPE` of the values: float32, float16 or uint8 (256 bins)")
+	f.BoolVar(&c.mirror, "mirror", false,
+		"also write the vectors of all mirror images, after those of the pictures: twice the rows to learn from")
+	groupFlags(f, "Output")
+	c.data.bind(f, "")
+	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4}, "`NUMBERS` of orientations of each scale, the finest first")
+	f.IntVar(&c.blocks, "blocks", 4, "`NUMBER` of blocks along each side")
+	groupFlags(f, "GIST")
+	l := &c.options
+	f.IntVar(&l.Words, "words", 800, "`NUMBER` of words in the codebook")
+	f.IntVar(&l.Patch, "patch", 6, "side of a patch in `PIXELS`")
+	f.IntVar(&l.Stride, "stride", 1, "distance between patches in `PIXELS`")
+	f.IntVar(&l.Levels, "levels", 3, "`NUMBER` of levels of the pooling pyramid")
+	f.Float64Var(&l.Threshold, "threshold", 0.25, "responses below this `VALUE` count as zero; negative means none does")
+	f.StringVar(&c.sides, "sides", "positive", "`RESPONSES` that count: positive, absolute or split")
+	f.StringVar(&c.pool, "pool", "sum", "`FUNCTION` that pools a cell: sum or max")
+	f.IntVar(&l.Patches, "patches", 0,
+		"`NUMBER` of random patches to learn from; 0 means 400,000, or 100,000 with --non-zeros")
+	f.IntVar(&l.Iterations, "iterations", 50, "`NUMBER` of learning iterations")
+	f.IntVar(&l.Sparsity, "non-zeros", 1, "`NUMBER` of words per patch while learning; 1 is OMP-1, more is K-SVD")
+	groupFlags(f, "Codebook")
 }
 
 func (c *featuresCommand) run(ctx context.Context, args []string) error {

@@ -22,7 +22,7 @@ func indexReported(t *testing.T, line string) indexReport {
 // TestIndexSession goes through the life of an index; every command is a process of its own to the store.
 func TestIndexSession(t *testing.T) {
 	indexed(t)
-	o := try(t, shellWords("index build again.hgi items.csv --label category --id sku --model m.hgm")...)
+	o := try(t, shellWords("index build items.csv --label category --id-column sku -m m.hgm -o again.hgi")...)
 	if o.code != 0 || !strings.Contains(o.err, "400 items of 16 bits will take about ") || !strings.Contains(o.out, "again.hgi: 400 items of 16 bits, ") {
 		t.Errorf("index build: exit %d\n%s%s", o.code, o.err, o.out)
 	}
@@ -52,8 +52,8 @@ func TestIndexSession(t *testing.T) {
 		line                  string
 		deleted, missing, now int
 	}{
-		{"index delete items.hgi --ids new-0,new-0,nobody", 1, 1, 479},
-		{"index delete items.hgi --ids-file gone.txt", 2, 1, 477},
+		{"index delete items.hgi --id new-0,new-0,nobody", 1, 1, 479},
+		{"index delete items.hgi --ids gone.txt", 2, 1, 477},
 		{`index delete items.hgi --where 'colour = "red" or id = "new-5"'`, 2, 0, 475},
 		{`index delete items.hgi --where 'colour = "red"'`, 0, 0, 475},
 		{"index delete items.hgi --ids nobody --where ' '", 0, 1, 475},
@@ -143,7 +143,8 @@ func TestIndexMistakes(t *testing.T) {
 		want string
 	}{
 		{"index paint", 2, `index has no verb "paint"`},
-		{"index build x.hgi", 2, "index build needs an index to make and data"},
+		{"index build x.hgi", 2, "index build needs data, and -o INDEX"},
+		{"index build -o x.hgi", 2, "index build needs data, and -o INDEX"},
 		{"index build x.hgi new.csv", 2, "vectors need a model"},
 		{"index build items.hgi new.csv --model m.hgm", 1, "items.hgi: file already exists"},
 		{"index build x.hgi nowhere.csv --model m.hgm", 1, "nowhere.csv"},
@@ -165,12 +166,17 @@ func TestIndexMistakes(t *testing.T) {
 		{"index add damaged.hgi new.csv", 1, "damaged.hgi"},
 		{"index add items.hgi narrow.csv", 1, "vectors of 3 dimensions, but the model takes 12"},
 		{"index add items.hgi other.hgc", 1, "other.hgc: codes of model "},
-		{"index add rows.hgi vectors.npy", 1, "vectors.npy: its rows have no ids, so they go by their numbers, and rows.hgi has an item 0 already"},
+		{"index add rows.hgi vectors.npy", 1, "vectors.npy: its rows have no ids, so they are identified by their numbers, and rows.hgi has an item 0 already"},
 		{"index add codes.hgi narrow.csv", 2, "codes.hgi has none: it was built from codes"},
-		{"index delete items.hgi", 2, "one of --ids, --ids-file and --where"},
-		{"index delete items.hgi --ids a --where 'has f0'", 2, "one of --ids, --ids-file and --where"},
+		{"index delete items.hgi", 2, "one of --id, --ids and --where"},
+		{"index delete items.hgi --id a --where 'has f0'", 2, "one of --id, --ids and --where"},
 		{"index delete items.hgi a", 2, "--ids"},
-		{"index delete items.hgi --where ' '", 2, "one of --ids, --ids-file and --where"},
+		{"index delete items.hgi --ids 'a\"b'", 2, "there is no file of that name"},
+		{"index get items.hgi", 2, "index get needs --id or --ids"},
+		{"index get items.hgi --id nobody", 1, `no item has the id "nobody"`},
+		{"index get items.hgi --ids nowhere.txt", 1, "nowhere.txt: no such file"},
+		{"index get --id a", 2, "index get needs one index"},
+		{"index delete items.hgi --where ' '", 2, "one of --id, --ids and --where"},
 		{"index delete items.hgi --where 'f0 >'", 2, "--where: filter, column 5: found the end"},
 		{"index delete items.hgi --ids-file nowhere.txt", 1, "nowhere.txt"},
 		{"index delete nowhere.hgi --ids a", 1, "nowhere.hgi"},

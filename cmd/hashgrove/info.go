@@ -145,7 +145,7 @@ func readModel(path string) (*fileReport, error) {
 
 // checkIndex checks all of an index. The first problem is the error; others are printed before it.
 func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) {
-	tick, end := a.counted("checking")
+	tick, end := a.countingProgress("checking")
 	v, err := store.Verify(ctx, path, tick)
 	end()
 	if err != nil {

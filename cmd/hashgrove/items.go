@@ -26,13 +26,14 @@ type itemFlags struct {
 
 // attributesHelp is what every verb that takes attributes says about them.
 const attributesHelp = `--attributes names a table with a header (CSV, TSV), JSON lines or a Parquet file with more about the items, for
-filters and answers: matched by id if it has a column id, or the one that --id names, and otherwise row by row.
+filters and answers: matched by id if it has a column id, or the one that --id-column names, and otherwise row by row.
 Its columns label and tags fill in where the data have none. Text files may be compressed (gzip, zstd).`
 
 func (i *itemFlags) bind(f *pflag.FlagSet) {
 	i.data.bind(f, "")
-	f.StringVar(&i.attributes, "attributes", "", "CSV, TSV, JSONL or Parquet file with attributes of the items, by id or by row")
-	f.StringSliceVar(&i.columns, "attribute-columns", nil, "columns or keys to take from --attributes; default all")
+	f.StringVar(&i.attributes, "attributes", "", "CSV, TSV, JSONL or Parquet `FILE` with attributes of the items, by id or by row")
+	f.StringSliceVar(&i.columns, "attribute-columns", nil, "`COLUMNS` or keys to take from --attributes; default all")
+	groupFlags(f, "Attributes")
 }
 
 // itemSource is items on their way into an index: rows that a model encodes, or code files.

@@ -16,16 +16,31 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"hashgrove/supervision"
+	"hashgrove"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:])
-	stop()
-	os.Exit(code)
+	os.Exit(run(untilSignal(context.Background()), os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
+}
+
+// signalError is why a context ended that a signal ended.
+type signalError struct{ syscall.Signal }
+
+func (e signalError) Error() string { return e.Signal.String() }
+func (e signalError) Unwrap() error { return context.Canceled }
+
+// untilSignal returns a context that the first interrupt or SIGTERM ends. A second one kills the process.
+func untilSignal(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		cancel(signalError{s.(syscall.Signal)})
+	}()
+	return ctx
 }
 
 // app is what all verbs share.
@@ -46,7 +61,14 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// run executes one command line and returns the exit status: 0 done, 1 failed, 2 wrong usage.
+// Exit statuses; after a signal it is that of a shell, 128 and the number of the signal.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+	exitSignal = 128
+)
+
+// run executes one command line and returns the exit status.
 func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) int {
 	a := &app{in: in, out: out, err: errOut}
 	root := a.root()
@@ -58,26 +80,24 @@ func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string
 	if err == nil {
 		return 0
 	}
-	var usage usageError
-	switch {
-	case errors.As(err, &usage):
+	if !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(errOut, "hashgrove: %s\n", message(err))
-		return 2
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(errOut, "hashgrove: interrupted")
-		var advice adviceError
-		if errors.As(err, &advice) {
-			fmt.Fprintf(errOut, "hashgrove: %s\n", advice.advice)
+		if _, ok := errors.AsType[usageError](err); ok {
+			return exitUsage
 		}
-	case errors.Is(err, supervision.ErrNone):
-		fmt.Fprintf(errOut, "hashgrove: %v; name them with --label, --labels, --tags or --pairs\n", err)
-	default:
-		fmt.Fprintf(errOut, "hashgrove: %s\n", message(err))
+		return exitFailed
 	}
-	return 1
+	fmt.Fprintln(errOut, "hashgrove: interrupted")
+	if e, ok := errors.AsType[adviceError](err); ok {
+		fmt.Fprintf(errOut, "hashgrove: %s\n", e.advice)
+	}
+	if e, ok := errors.AsType[signalError](context.Cause(ctx)); ok {
+		return exitSignal + int(e.Signal)
+	}
+	return exitFailed
 }
 
-// adviceError carries a sentence that tells how to go on.
+// adviceError carries a sentence that says how to continue.
 type adviceError struct {
 	error
 	advice string
@@ -85,57 +105,85 @@ type adviceError struct {
 
 func (e adviceError) Unwrap() error { return e.error }
 
+// Groups of verbs in the help.
+const (
+	groupStart  = "start"
+	groupLearn  = "learn"
+	groupSearch = "search"
+	groupFiles  = "files"
+)
+
 func (a *app) root() *cobra.Command {
+	cobra.EnableCommandSorting = false // the most used verbs come first
 	root := &cobra.Command{
-		Use:   "hashgrove",
+		Use:   "hashgrove VERB",
 		Short: "Learn short binary codes from labelled vectors with boosted trees (FastHash)",
 		Long: `Hashgrove learns short binary codes from labelled vectors with boosted decision trees
-(FastHash, Lin et al., CVPR 2014), encodes new vectors, and judges the result honestly.
+(FastHash, Lin et al., CVPR 2014), encodes new vectors, searches, and measures how good the codes are.
 
 Results go to standard output, progress and messages to standard error. Every flag can also be
 set in the environment, for instance HASHGROVE_THREADS=1.
-Exit status: 0 done, 1 failed, 2 wrong usage.`,
+Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C), 143 after SIGTERM.`,
+		Version:       hashgrove.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no verb %q; \"hashgrove help\" lists the verbs", args[0])
+				return unknownVerb(cmd, args[0])
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return fromEnvironment(cmd.Flags())
-		},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return setFromEnvironment(cmd.Flags()) },
 	}
+	root.SetVersionTemplate("hashgrove {{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version")
 	flags := root.PersistentFlags()
-	flags.IntVar(&a.threads, "threads", 0, "worker threads; 0 means all cores; results never depend on it")
-	flags.Uint64Var(&a.seed, "seed", 1, "seed of everything random")
+	flags.SortFlags = false
+	flags.IntVar(&a.threads, "threads", 0, "`NUMBER` of worker threads, 0 for all cores; it never changes a result")
+	flags.Uint64Var(&a.seed, "seed", 1, "`SEED` of everything random")
 	flags.BoolVar(&a.json, "json", false, "print the result as JSON")
-	flags.BoolVar(&a.quiet, "quiet", false, "no progress and no notes")
+	flags.BoolVar(&a.quiet, "quiet", false, "print no progress and no notes")
+	flags.BoolP("help", "h", false, "print this help")
+	root.SetUsageFunc(printUsage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%s; see \"hashgrove help %s\"", flagMessage(err), verb(cmd))
+		text := flagMessage(err, cmd.Flags())
+		if !strings.HasSuffix(text, "?") {
+			text += fmt.Sprintf("; see %q", strings.TrimSpace("hashgrove help "+verb(cmd)))
+		}
+		return usageError{errors.New(text)}
 	})
-	root.AddCommand(a.demo(), a.inspect(), a.features(), a.experiment(), a.train(), a.encode(), a.eval(), a.compare(), a.index(), a.search(), a.backup(), a.restore(), a.migrate(), a.info(), a.verify(), a.version())
+	root.AddGroup(
+		&cobra.Group{ID: groupStart, Title: "Start here"},
+		&cobra.Group{ID: groupLearn, Title: "Learn and measure"},
+		&cobra.Group{ID: groupSearch, Title: "Search"},
+		&cobra.Group{ID: groupFiles, Title: "Files and help"},
+	)
+	addVerbs(root, groupStart, a.demo(), a.inspect())
+	addVerbs(root, groupLearn, a.train(), a.encode(), a.eval(), a.compare(), a.features(), a.experiment())
+	addVerbs(root, groupSearch, a.index(), a.search())
+	addVerbs(root, groupFiles, a.info(), a.verify(), a.version())
+	root.SetHelpCommand(helpVerb())
+	root.SetCompletionCommandGroupID(groupFiles)
+	for _, old := range []*cobra.Command{a.backup(), a.restore(), a.migrate()} { // verbs of index, by their older names
+		old.Hidden = true
+		root.AddCommand(old)
+	}
 	return root
 }
 
-// fromEnvironment sets every flag that the command line does not name from HASHGROVE_NAME, if that is set.
-func fromEnvironment(flags *pflag.FlagSet) error {
-	var failed error
-	flags.VisitAll(func(f *pflag.Flag) {
-		name := "HASHGROVE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		if value, ok := os.LookupEnv(name); ok && !f.Changed && failed == nil {
-			if err := flags.Set(f.Name, value); err != nil {
-				failed = usagef("%s=%s in the environment: %s", name, value, flagMessage(err))
-			}
-		}
-	})
-	return failed
+// addVerbs adds verbs in a group of the help.
+func addVerbs(root *cobra.Command, group string, verbs ...*cobra.Command) {
+	for _, v := range verbs {
+		v.GroupID = group
+		root.AddCommand(v)
+	}
 }
 
 // verb is what the user calls a command: its words after "hashgrove".
-func verb(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "hashgrove ") }
+func verb(cmd *cobra.Command) string {
+	return strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), "hashgrove"))
+}
 
 // atLeast is the check of a verb that takes n arguments or more.
 func atLeast(n int, what string) cobra.PositionalArgs {
@@ -147,8 +195,18 @@ func atLeast(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// none is the check of a verb that takes no arguments.
-func none(cmd *cobra.Command, args []string) error {
+// exactlyOne is the check of a verb that takes one argument.
+func exactlyOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%s needs %s and nothing else; see \"hashgrove help %s\"", verb(cmd), what, verb(cmd))
+		}
+		return nil
+	}
+}
+
+// noArguments is the check of a verb that takes no arguments.
+func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%s takes no argument, but has %q; see \"hashgrove help %s\"", verb(cmd), args[0], verb(cmd))
 	}
@@ -175,6 +233,20 @@ func (a *app) printJSON(v any) error {
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
+}
+
+// printResult prints a result as JSON with --json, else as text does.
+func (a *app) printResult(v any, text func()) error {
+	if a.json {
+		return a.printJSON(v)
+	}
+	text()
+	return nil
+}
+
+// printLine prints a result as JSON with --json, else as a line.
+func (a *app) printLine(v any, format string, args ...any) error {
+	return a.printResult(v, func() { fmt.Fprintf(a.out, format+"\n", args...) })
 }
 
 // table starts a table on standard output.

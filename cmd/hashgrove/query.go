@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -46,21 +47,7 @@ func (c *searchCommand) queries(ctx context.Context, s *store.Store, args []stri
 	q := &queries{codes: hamming.NewCodes(0, info.Bits)}
 	switch {
 	case len(c.ids) > 0:
-		for _, text := range c.ids {
-			id, err := index.ParseID(text)
-			if err != nil {
-				return nil, usagef("--id: %w", err)
-			}
-			item, ok, err := s.Get(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				return nil, fmt.Errorf("%s: no item has the id %q", info.Path, text)
-			}
-			q.add(text, item.Label, item.Code, nil)
-		}
-		return q, nil
+		return q, c.readItems(ctx, s, q)
 	case len(c.codes) > 0:
 		one := hamming.NewCodes(1, info.Bits)
 		for _, text := range c.codes {
@@ -89,6 +76,39 @@ func (c *searchCommand) queries(ctx context.Context, s *store.Store, args []stri
 			"search with a code file, --id or --code, or build it with --model", info.Path, args[0])
 	}
 	return q, c.readVectors(ctx, q, m, args)
+}
+
+// readItems reads the items that --id names. A text with commas is one id where the index has it, else a list of ids.
+func (c *searchCommand) readItems(ctx context.Context, s *store.Store, q *queries) error {
+	var ids []string
+	for _, text := range c.ids {
+		list := []string{text}
+		id, err := index.ParseID(text)
+		if err != nil {
+			return usagef("--id: %w", err)
+		}
+		if _, ok, err := s.Get(ctx, id); err != nil {
+			return err
+		} else if !ok && strings.Contains(text, ",") {
+			if list, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
+				return usagef("--id: %q is not a list of texts separated by commas", text)
+			}
+		}
+		ids = append(ids, list...)
+	}
+	c.ids = ids
+	for _, text := range ids {
+		id, err := index.ParseID(text)
+		if err != nil {
+			return usagef("--id: %w", err)
+		}
+		item, err := getItem(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		q.add(text, item.Label, item.Code, nil)
+	}
+	return nil
 }
 
 // codeFiles tells whether the arguments are code files; all of them must be, or none.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,10 +23,10 @@ type searchCommand struct {
 	rows       []int
 	ids, codes []string
 
-	k, radius, prefix, shortlist int
-	where, method, rerankBy, to  string
-	rerank, fields               []string
-	margins, explain             bool
+	k, radius, prefix, shortlist  int
+	where, strategy, rerankBy, to string
+	rerank, fields                []string
+	margins, explain              bool
 
 	within bool // a radius was given
 	limit  bool // so was k
@@ -57,71 +56,51 @@ The index is opened for reading only: several searches may run at once, but not 
   hashgrove search items.hgi --id items-7 --radius 2 --where 'label = "boots" and f0 > 1'
   hashgrove search items.hgi --code ffff --json
   hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
-  hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id sku --explain`,
+  hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain`,
 		Args: atLeast(1, "an index and a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.within, c.limit = cmd.Flags().Changed("radius"), cmd.Flags().Changed("k")
 			return c.run(cmd.Context(), args[0], args[1:])
 		},
 	}
-	f := cmd.Flags()
-	bindQueries(f, &c.data)
-	f.IntSliceVar(&c.rows, "row", nil, "search for these rows only, counted from 0; default all")
-	f.StringArrayVar(&c.ids, "id", nil, "search for items like the one with this id; may be repeated")
-	f.StringArrayVar(&c.codes, "code", nil, "search for a code in hexadecimal digits; may be repeated")
-	f.IntVarP(&c.k, "k", "k", 10, "number of items to find; with --radius the most to find, all by default")
-	f.IntVar(&c.radius, "radius", 0, "find all items at this distance or less")
-	f.StringVar(&c.where, "where", "", "find only items that match this filter")
-	f.IntVar(&c.prefix, "prefix", 0, "search by the first bits, and order what is found by all bits; 0 means all")
-	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how sure the query's bits are")
-	f.StringArrayVar(&c.rerank, "rerank", nil, "vectors of the items to order the shortlist by; may be repeated")
-	f.StringVar(&c.rerankBy, "rerank-by", "euclidean",
-		"euclidean or cosine distance, or none to use the vectors for --explain alone")
-	f.IntVar(&c.shortlist, "shortlist", 0,
-		"number of items that --prefix and --rerank look at; default ten times k, and at least 100")
-	bindVectors(f, &c.items)
-	f.StringVar(&c.method, "method", "auto",
-		"search method: auto, scan, tables or list; the answer does not depend on it")
-	f.BoolVar(&c.explain, "explain", false, "tell how the search was done and why the first hit was found")
-	f.StringVar(&c.to, "to", "table", "form of the output: table or csv; --json is another")
-	f.StringSliceVar(&c.fields, "fields", nil,
-		"what to print of the hits: query, rank, id, distance, score, label, tags or names of attributes")
+	c.bind(cmd.Flags())
 	return cmd
 }
 
-// bindQueries adds the flags of data, but the column of ids under another name: --id is an item here.
-func bindQueries(f *pflag.FlagSet, d *dataFlags) {
-	var usual pflag.FlagSet
-	d.bind(&usual, "")
-	usual.VisitAll(func(flag *pflag.Flag) {
-		if flag.Name == "id" {
-			flag.Name = "id-column"
-		}
-		f.AddFlag(flag)
-	})
-	d.flags = f
-}
-
-// bindVectors adds the flags of the vectors of the items: what tells which columns are vectors and ids.
-func bindVectors(f *pflag.FlagSet, d *dataFlags) {
-	var usual pflag.FlagSet
-	d.bind(&usual, "rerank-")
-	for _, name := range []string{"format", "vector", "label", "id", "ids"} {
-		flag := usual.Lookup("rerank-" + name)
-		flag.Usage = strings.ReplaceAll(flag.Usage, "of the rerank", "of --rerank")
-		f.AddFlag(flag)
-	}
-	d.flags = f
+// bind adds the flags of search.
+func (c *searchCommand) bind(f *pflag.FlagSet) {
+	f.IntVarP(&c.k, "k", "k", 10, "`NUMBER` of items to find; with --radius the most to find, all by default")
+	f.IntVar(&c.radius, "radius", 0, "find all items at this `DISTANCE` or less")
+	f.StringVar(&c.where, "where", "", "find only items that match this `FILTER`")
+	f.IntSliceVar(&c.rows, "row", nil, "search only for these `ROWS`, counted from 0; default all")
+	f.StringArrayVar(&c.ids, "id", nil, "search for items like those with these `IDS`, separated by commas; may be repeated")
+	f.StringArrayVar(&c.codes, "code", nil, "search for a `CODE` in hexadecimal digits; may be repeated")
+	groupFlags(f, "Search")
+	f.StringVar(&c.to, "to", "table", "`FORM` of the output: table or csv; --json is another")
+	f.StringSliceVar(&c.fields, "fields", nil,
+		"`FIELDS` of the hits to print: query, rank, id, distance, score, label, tags or names of attributes")
+	f.BoolVar(&c.explain, "explain", false, "show how the search was done and why the first hit was found")
+	groupFlags(f, "Output")
+	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how certain the query's bits are")
+	f.StringArrayVar(&c.rerank, "rerank", nil, "`DATA` with vectors of the items to order the shortlist by; may be repeated")
+	f.StringVar(&c.rerankBy, "rerank-by", "euclidean",
+		"`DISTANCE` for --rerank: euclidean or cosine, or none to use the vectors only for --explain")
+	f.IntVar(&c.shortlist, "shortlist", 0,
+		"`NUMBER` of items that --prefix and --rerank look at; default ten times k, and at least 100")
+	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of first bits and order the result by all bits; 0 means all")
+	c.items.bindRows(f, "rerank-", " of --rerank", false)
+	addAlias(f, "rerank-id-column", "rerank-id")
+	groupFlags(f, "Order of the hits")
+	c.data.bindRows(f, "", " of the queries", true)
+	c.data.bindPictures(f, "Queries")
+	f.StringVar(&c.strategy, "strategy", "auto", "`WAY` to search: auto, scan, tables or list; it never changes the answer")
+	addAlias(f, "strategy", "method")
+	groupFlags(f, "Strategy")
 }
 
 // check finds what is wrong with the command line before anything is opened.
 func (c *searchCommand) check(args []string) error {
-	kinds := 0
-	for _, given := range []bool{len(args) > 0, len(c.ids) > 0, len(c.codes) > 0} {
-		if given {
-			kinds++
-		}
-	}
+	kinds := countTrue(len(args) > 0, len(c.ids) > 0, len(c.codes) > 0)
 	vectors := len(args) > 0
 	switch {
 	case kinds == 0:
@@ -138,8 +117,8 @@ func (c *searchCommand) check(args []string) error {
 		return usagef("--shortlist %d: give a number of items, or 0 for ten times k", c.shortlist)
 	case len(c.rows) > 0 && (!vectors || slices.Min(c.rows) < 0):
 		return usagef("--row is the number of a row in the files to search for, counted from 0")
-	case !slices.Contains([]string{"auto", "scan", "tables", "list"}, c.method):
-		return usagef("--method %s: choose auto, scan, tables or list", c.method)
+	case !slices.Contains([]string{"auto", "scan", "tables", "list"}, c.strategy):
+		return usagef("--strategy %s: choose auto, scan, tables or list", c.strategy)
 	case !slices.Contains([]string{"euclidean", "cosine", "none"}, c.rerankBy):
 		return usagef("--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
 	case c.to != "table" && c.to != "csv":
@@ -174,8 +153,8 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 		Filter: filter, Prefix: c.prefix, Shortlist: c.shortlist, Threads: c.threads, Explain: c.explain,
 		Fingerprint: q.fingerprint,
 	}
-	if c.method != "auto" {
-		o.Method = index.Method(c.method)
+	if c.strategy != "auto" {
+		o.Method = index.Method(c.strategy)
 	}
 	a := &answer{path: path, queries: q}
 	if c.margins || c.explain || len(c.rerank) > 0 {
@@ -211,13 +190,13 @@ func (c *searchCommand) open(ctx context.Context, path string, args []string) (*
 	}
 	info := st.Info()
 	if c.prefix > info.Bits {
-		return nil, nil, closed(st, usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, info.Bits))
+		return nil, nil, closeStore(st, usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, info.Bits))
 	}
 	q, err := c.queries(ctx, st, args)
 	if err != nil {
-		return nil, nil, closed(st, err)
+		return nil, nil, closeStore(st, err)
 	}
-	if len(q.names) < manyQueries && !c.explain && c.method == "auto" {
+	if len(q.names) < manyQueries && !c.explain && c.strategy == "auto" {
 		return st, q, nil
 	}
 	if err := st.Close(); err != nil {

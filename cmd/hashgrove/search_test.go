@@ -424,7 +424,7 @@ func TestSearchMistakes(t *testing.T) {
 		{"search items.hgi --code wxyz", 2, "a code of 16 bits is 4 hexadecimal digits"},
 		{"search items.hgi --id items-3 --where 'label == '", 2, "--where: filter, column 10: found the end"},
 		{"search items.hgi --id items-3 --where 'label boots'", 2, `--where: filter, column 7: found "boots"`},
-		{"search items.hgi --id items-3 --method magic", 2, "--method magic: choose auto, scan, tables or list"},
+		{"search items.hgi --id items-3 --strategy magic", 2, "--strategy magic: choose auto, scan, tables or list"},
 		{"search items.hgi --id items-3 --to xml", 2, "--to xml: choose table or csv"},
 		{"search items.hgi --id items-3 --to csv --explain", 2, "--explain goes with a table or --json"},
 		{"search items.hgi narrow.csv", 1, "narrow.csv: vectors of 3 dimensions, but the model takes 12"},

@@ -53,40 +53,63 @@ searches like any other. Such a training cannot be resumed.`,
 		Args: atLeast(1, "data to learn from"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), cmd.Flags(), args) },
 	}
-	f, o, t := cmd.Flags(), &c.options, &c.options.FastHash
+	c.bind(cmd.Flags())
+	return cmd
+}
+
+// bind adds the flags of train.
+func (c *trainCommand) bind(f *pflag.FlagSet) {
+	o, t := &c.options, &c.options.FastHash
+	f.StringVarP(&c.output, "output", "o", "", "the `MODEL` file to write")
+	f.IntVar(&o.Bits, "bits", 64, "code length in `BITS`")
+	f.StringVar(&c.method, "method", method.FastHash, "hash `METHOD`: "+strings.Join(method.Names(), ", "))
+	f.StringVar(&c.features, "features", "", "turn pictures into these `FEATURES` first: gist320, gist512, pixels, "+
+		"or a file that features --save wrote; the model keeps them")
+	f.BoolVar(&c.mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
+	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to keep out of training; eval then judges them separately")
+	groupFlags(f, "Training")
 	c.data.bind(f, "")
 	c.similar.bind(f)
-	f.StringVarP(&c.output, "output", "o", "", "the model file to write")
-	f.IntVar(&c.options.Bits, "bits", 64, "code length")
-	f.StringVar(&c.grow, "grow", "", "start from the bits of this model and add more")
-	f.StringVar(&c.features, "features", "", "make these features of pictures first: gist320, gist512, pixels, or a file that features --save wrote; the model carries them")
-	f.BoolVar(&c.mirror, "mirror", false, "learn from the mirror images of the pictures too; with --features")
-	c.bindMethod(f)
-	f.BoolVar(&o.Run.Resume, "resume", false, "go on with an interrupted training")
-	f.BoolVar(&o.Run.Restart, "restart", false, "throw an interrupted training away and begin anew")
-	f.DurationVar(&o.Run.TimeLimit, "time-limit", 0, "end in time with fewer bits, for instance 10m")
-	f.IntVar(&o.Run.Patience, "patience", 0, "stop when the validation has not improved for so many bits; 0 means never")
-	f.Float64Var(&t.Similar.Validation, "validation", 0.1, "share of rows held out for --patience")
-	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "classes to keep out of training; eval then judges them apart")
 
-	f.StringVar((*string)(&t.Inference.Method), "inference", string(inference.BlockGC), "Step 1: blockgc, icm or spectral")
-	f.StringVar((*string)(&t.Inference.Loss), "loss", string(inference.KSH), "pair loss: ksh, bre or hinge")
-	f.IntVar(&t.Inference.Sweeps, "sweeps", 2, "sweeps over the blocks per bit")
-	f.StringVar(&c.balance, "balance", "", "weights of similar and dissimilar pairs, as S:D, or auto for equal shares (default auto for tags, else 1:1)")
-	f.IntVar(&t.Similar.SampleSimilar, "sample-similar", 0, "draw so many similar rows per row instead of using all pairs (released code: 100)")
-	f.IntVar(&t.Similar.SampleDissimilar, "sample-dissimilar", 0, "draw so many dissimilar rows per row instead of using all pairs (released code: 100)")
-	f.StringVar((*string)(&t.Order), "order", string(fasthash.Stagewise), "stagewise, or tsh to infer all bits first")
+	f.BoolVar(&o.Run.Resume, "resume", false, "resume an interrupted training")
+	f.BoolVar(&o.Run.Restart, "restart", false, "discard an interrupted training and start again")
+	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
+	f.DurationVar(&o.Run.TimeLimit, "time-limit", 0, "stop after this `TIME`, with fewer bits; for instance 10m")
+	f.IntVar(&o.Run.Patience, "patience", 0, "stop after this `NUMBER` of bits without a better validation; 0 means never")
+	f.Float64Var(&t.Similar.Validation, "validation", 0.1, "`SHARE` of the rows held out for --patience")
+	groupFlags(f, groupFastHash)
 
-	f.StringVar((*string)(&t.Learner), "learner", string(fasthash.Trees), "Step 2: trees or linear (SVM)")
-	f.IntVar(&t.Trees.Rounds, "rounds", 200, "boosted trees per bit")
-	f.IntVar(&t.Trees.Depth, "depth", 4, "depth of the trees, 1 to 8")
-	f.IntVar(&t.Trees.NodeFeatures, "node-features", 0, "candidate columns per tree node (LazyBoost); 0 means 200, or all of up to 512; negative means all")
-	f.Float64Var(&t.Trees.TrimMass, "trim", 0.99, "share of the weight that a tree sees; 1 means all (paper: 0.9)")
-	f.IntVar(&t.Trees.MinNode, "min-node", 5, "a node with so many rows of one sign or fewer is a leaf; negative means none")
-	f.IntVar(&t.Trees.NodeRows, "node-rows", 0, "rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
-	f.BoolVar(&t.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as the paper's text")
-	f.Float64Var(&t.Linear.C, "svm-c", 0, "C of the linear learner; 0 means 1e6 / rows")
-	return cmd
+	f.StringVar((*string)(&t.Inference.Method), "inference", string(inference.BlockGC), "`ALGORITHM`: blockgc, icm or spectral")
+	f.StringVar((*string)(&t.Inference.Loss), "loss", string(inference.KSH), "pair `LOSS`: ksh, bre or hinge")
+	f.IntVar(&t.Inference.Sweeps, "sweeps", 2, "`NUMBER` of sweeps over the blocks per bit")
+	f.StringVar(&c.balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares "+
+		"(default auto for tags, else 1:1)")
+	f.IntVar(&t.Similar.SampleSimilar, "sample-similar", 0,
+		"`NUMBER` of similar rows to sample per row, instead of using all pairs (released code: 100)")
+	f.IntVar(&t.Similar.SampleDissimilar, "sample-dissimilar", 0,
+		"`NUMBER` of dissimilar rows to sample per row, instead of using all pairs (released code: 100)")
+	f.StringVar((*string)(&t.Order), "order", string(fasthash.Stagewise), "`ORDER`: stagewise, or tsh to infer all bits first")
+	groupFlags(f, groupStep1)
+
+	f.StringVar((*string)(&t.Learner), "learner", string(fasthash.Trees), "`LEARNER`: trees or linear (SVM)")
+	f.IntVar(&t.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit")
+	f.IntVar(&t.Trees.Depth, "depth", 4, "`DEPTH` of the trees, 1 to 8")
+	f.IntVar(&t.Trees.NodeFeatures, "node-features", 0,
+		"`NUMBER` of candidate columns per tree node (LazyBoost); 0 means 200, or all of up to 512; negative means all")
+	f.Float64Var(&t.Trees.TrimMass, "trim", 0.99, "`SHARE` of the weight that a tree sees; 1 means all (paper: 0.9)")
+	f.IntVar(&t.Trees.MinNode, "min-node", 5,
+		"a node with this `NUMBER` of rows of one sign or fewer becomes a leaf; negative means none does")
+	f.IntVar(&t.Trees.NodeRows, "node-rows", 0,
+		"`NUMBER` of rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
+	f.BoolVar(&t.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as in the paper's text")
+	f.Float64Var(&t.Linear.C, "svm-c", 0, "`C` of the linear learner; 0 means 1e6 / rows")
+	groupFlags(f, groupStep2)
+
+	f.IntVar(&o.PCA, "pca", 0, "`NUMBER` of principal components to reduce the vectors to first; 0 means no reduction")
+	f.IntVar(&o.Anchors, "anchors", 0,
+		"`NUMBER` of points that kernel methods and anchor graphs compare with; 0 means the method's own default")
+	f.IntVar(&o.Rows, "rows", 0, "largest `NUMBER` of rows to learn from; 0 means the method's own default, negative all")
+	groupFlags(f, groupOthers)
 }
 
 func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []string) error {

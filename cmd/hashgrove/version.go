@@ -16,7 +16,7 @@ func (a *app) version() *cobra.Command {
 		Use:     "version",
 		Short:   "Print version, build and processor features",
 		Example: `  hashgrove version`,
-		Args:    none,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			features := cpuFeatures()
 			if a.json {

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// timing matches what differs between two runs of one command.
+var timing = regexp.MustCompile(`("[a-z_]*(seconds|microseconds|rss)[a-z_]*": |, )[0-9.e+-]+( s|,?)`)
+
+// TestOldSpellings: every older spelling does what the present one does, and says the same.
+func TestOldSpellings(t *testing.T) {
+	for _, c := range []struct{ before, old, now string }{
+		{"", "train items.csv --label category --id sku --bits 4 --rounds 5 -o x --json", "train items.csv --label category --id-column sku --bits 4 --rounds 5 -o x --json"},
+		{"", "inspect items.csv --label category --id sku", "inspect items.csv --label category --id-column sku"},
+		{"", "encode -m m.hgm items.csv --label category --id sku -o x.csv", "encode items.csv -m m.hgm --label category --id-column sku -o x.csv"},
+		{"", "eval -m m.hgm --base items.csv --base-id sku --queries new.csv --queries-id sku --label category", "eval -m m.hgm --base items.csv --base-id-column sku --queries new.csv --queries-id-column sku --label category"},
+		{"", "compare items.csv --label category --id sku --queries new.csv --queries-id sku --methods lsh --bits 8 --unseen -1 --work w --to markdown", "compare items.csv --label category --id-column sku --queries new.csv --queries-id-column sku --methods lsh --bits 8 --unseen -1 --work w --to markdown"},
+		{"", "index build x items.csv --label category --id sku --model m.hgm --json", "index build items.csv --label category --id-column sku -m m.hgm -o x --json"},
+		{"", "index add items.hgi new.csv --label category --id sku --json", "index add items.hgi new.csv --label category --id-column sku --json"},
+		{"", "index delete items.hgi --ids items-3,items-4,nobody --json", "index delete items.hgi --id items-3,items-4,nobody --json"},
+		{"", "index delete items.hgi --ids-file gone.txt --json", "index delete items.hgi --ids gone.txt --json"},
+		{"", "backup items.hgi -o x", "index backup items.hgi -o x"},
+		{"backup items.hgi -o b.hgi", "restore b.hgi -o x", "index restore b.hgi -o x"},
+		{"", "migrate items.hgi --model m.hgm --vectors items.csv --id sku", "index migrate items.hgi -m m.hgm --vectors items.csv --id-column sku"},
+		{"", "search items.hgi new.csv --method scan --to csv", "search items.hgi new.csv --strategy scan --to csv"},
+		{"", "search items.hgi --id items-3 --id items-4 --to csv", "search items.hgi --id items-3,items-4 --to csv"},
+		{"", "search items.hgi new.csv --rerank items.csv --rerank-id sku --to csv", "search items.hgi new.csv --rerank items.csv --rerank-id-column sku --to csv"},
+	} {
+		t.Run(c.old, func(t *testing.T) {
+			var said, left []string
+			for _, line := range []string{c.old, c.now} {
+				indexed(t)
+				write(t, "gone.txt", "items-8\nitems-9\n")
+				if c.before != "" {
+					succeed(t, shellWords(c.before)...)
+				}
+				out := timing.ReplaceAllString(succeed(t, shellWords(line)...), "$1")
+				if strings.HasPrefix(line, "compare") {
+					out, _, _ = strings.Cut(out, "|") // the table has times
+				}
+				said = append(said, out)
+				files := ""
+				for _, name := range []string{"x", "x.csv"} {
+					if _, err := os.Stat(name); err == nil && !strings.HasPrefix(line, "index") {
+						files += string(read(t, name))
+					}
+				}
+				left = append(left, files)
+			}
+			if said[0] != said[1] {
+				t.Errorf("%s says\n%s%s says\n%s", c.old, said[0], c.now, said[1])
+			}
+			if strings.HasPrefix(c.old, "train") && left[0] != left[1] {
+				t.Error("the files differ")
+			}
+		})
+	}
+}
+
+// TestOldSpellingsInTheEnvironment: a flag on the command line wins over the environment, by any of its names.
+func TestOldSpellingsInTheEnvironment(t *testing.T) {
+	indexed(t)
+	t.Setenv("HASHGROVE_METHOD", "nonsense")
+	t.Setenv("HASHGROVE_VERSION", "of the container")
+	if o := try(t, shellWords("search items.hgi new.csv")...); o.code != 2 || !strings.Contains(o.err, "nonsense") {
+		t.Errorf("exit %d, %s", o.code, o.err)
+	}
+	succeed(t, shellWords("search items.hgi new.csv --strategy scan")...)
+	succeed(t)
+}
+
+// TestHelpShowsOneSpelling: the help names each thing once and puts every flag of a verb into a group.
+func TestHelpShowsOneSpelling(t *testing.T) {
+	root := (&app{}).root()
+	for _, cmd := range verbs(root) {
+		usage := cmd.UsageString()
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if groupOf(f) == "" && !f.Hidden && f.Name != "help" {
+				t.Errorf("%s: --%s is in no group", verb(cmd), f.Name)
+			}
+			if shown := strings.Contains(usage, " --"+f.Name+" ") || strings.Contains(usage, " --"+f.Name+"\n"); shown == f.Hidden {
+				t.Errorf("%s: --%s is shown: %v", verb(cmd), f.Name, shown)
+			}
+			if strings.Contains(f.Usage, "so many") || f.Usage == "" && !f.Hidden {
+				t.Errorf("%s: --%s: %s", verb(cmd), f.Name, f.Usage)
+			}
+		})
+	}
+	for _, name := range []string{"backup", "restore", "migrate"} {
+		cmd, _, err := root.Find([]string{name})
+		if err != nil || !cmd.Hidden {
+			t.Errorf("%s: %v, hidden %v", name, err, cmd.Hidden)
+		}
+	}
+	train, _, _ := root.Find([]string{"train"})
+	usage, last := train.UsageString(), 0
+	for _, title := range []string{"Training", "Data", "Pictures", "Similarity", groupFastHash, groupStep1, groupStep2, groupOthers, "Global"} {
+		at := strings.Index(usage, "\n"+title+":\n")
+		if at < last {
+			t.Errorf("%s is at %d, after %d:\n%s", title, at, last, usage)
+		}
+		last = at
+	}
+}
+
+// TestHelpOfEveryVerb: "help VERB" and "VERB --help" are the same and within the width.
+func TestHelpOfEveryVerb(t *testing.T) {
+	all := append(verbs((&app{}).root()), &cobra.Command{Use: "hashgrove"})
+	for _, cmd := range all {
+		words := strings.Fields(verb(cmd))
+		a, b := succeed(t, append([]string{"help"}, words...)...), succeed(t, append(words, "--help")...)
+		if a != b || !strings.Contains(a, "Usage:\n  hashgrove") {
+			t.Errorf("%s: help and --help differ:\n%s\n%s", verb(cmd), a, b)
+		}
+		example := false
+		for line := range strings.Lines(a) {
+			example = strings.HasPrefix(line, "Examples:") || example && strings.HasPrefix(line, "  hashgrove")
+			if len(line) > 121 && !example {
+				t.Errorf("%s: the line is too long: %s", verb(cmd), line)
+			}
+		}
+	}
+}
+
+// TestSuggestions: a mistyped verb, flag or value gets one plain sentence.
+func TestSuggestions(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ line, want string }{
+		{"trian", `there is no verb "trian": did you mean train?`},
+		{"help serch", `there is no verb "serch": did you mean search?`},
+		{"help index bild", `index has no verb "bild": did you mean build?`},
+		{"index bakup", `index has no verb "bakup": did you mean backup?`},
+		{"index zzz", `index has no verb "zzz"; "hashgrove help index" lists the verbs`},
+		{"zzz", `there is no verb "zzz"; "hashgrove help" lists the verbs`},
+		{"train x --lables y", "there is no flag --lables: did you mean --labels?"},
+		{"index build x --atributes y", "there is no flag --atributes: did you mean --attributes?"},
+		{"train x --zzzzzz", `there is no flag --zzzzzz; see "hashgrove help train"`},
+		{"train x -z", `there is no flag -z; see "hashgrove help train"`},
+		{"train x --bits", `--bits needs a value; see "hashgrove help train"`},
+		{"train x -o", `--output needs a value; see "hashgrove help train"`},
+		{"train x --=3", `"--=3" is not the name of a flag; see "hashgrove help train"`},
+		{"train x --time-limit 3", `--time-limit: "3" is not a duration such as 90s, 10m or 2h; see "hashgrove help train"`},
+		{"train x --validation a", `--validation: "a" is not a number; see "hashgrove help train"`},
+		{"train x --mirror=maybe", `--mirror: "maybe" is neither true nor false; see "hashgrove help train"`},
+		{`train x --hold-out 'a"b'`, `--hold-out: "a\"b" is not a list of texts separated by commas; see "hashgrove help train"`},
+		{"search x --row 1,b", `--row: "b" is not a whole number; see "hashgrove help search"`},
+		{"--sed 3", "there is no flag --sed: did you mean --seed?"},
+	} {
+		if o := try(t, shellWords(c.line)...); o.code != 2 || o.err != "hashgrove: "+c.want+"\n" || o.out != "" {
+			t.Errorf("%s: exit %d, %q, want %q", c.line, o.code, o.err, c.want)
+		}
+	}
+	if out := succeed(t, "--version"); !strings.HasPrefix(succeed(t, "version"), out) || strings.Count(out, "\n") != 1 {
+		t.Errorf("--version says %q", out)
+	}
+}
+
+// TestIndexGet: what was put in comes out.
+func TestIndexGet(t *testing.T) {
+	indexed(t)
+	base := items(t, "items.csv")
+	var got []itemReport
+	if err := json.Unmarshal([]byte(succeed(t, shellWords("index get items.hgi --id items-7,items-3 --json")...)), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got[0].ID.String() != "items-7" || got[1].Label != base[3].label {
+		t.Errorf("got %+v", got)
+	}
+	codes := strings.Fields(succeed(t, shellWords("encode -m m.hgm items.csv --label category --id-column sku --to hex -o -")...))
+	if got[0].Code != codes[7] || got[1].Attributes["f0"].String() == "" {
+		t.Errorf("got %+v, want code %s", got, codes[7])
+	}
+	write(t, "two.txt", "items-7\nitems-3\n")
+	out := succeed(t, shellWords("index get items.hgi --ids two.txt")...)
+	for _, want := range []string{"items-7\n  label        " + base[7].label + "\n  f0           ", "code         " + codes[3] + "\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// TestIDWithComma: an id that has a comma is found as before.
+func TestIDWithComma(t *testing.T) {
+	indexed(t)
+	write(t, "odd.csv", strings.Replace(string(read(t, "new.csv")), "new-0,", `"a,b",`, 1))
+	succeed(t, shellWords("index add items.hgi odd.csv --label category --id-column sku")...)
+	if f := searched(t, "items.hgi --id a,b -k 1"); len(f.Results) != 1 || f.Results[0].Query != "a,b" {
+		t.Errorf("found %+v", f)
+	}
+	if out := succeed(t, shellWords(`index get items.hgi --id '"a,b"'`)...); !strings.HasPrefix(out, "a,b\n") {
+		t.Errorf("get says %s", out)
+	}
+}
+
+// TestSignals: a signal ends the command with the status that a shell gives, and the finished bits stay.
+func TestSignals(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals to send")
+	}
+	shop(t)
+	for signal, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		name := strings.ReplaceAll(signal.String(), " ", "-") + ".hgm"
+		cmd := command("train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "4000", "--rounds", "20", "-o", name)
+		var errOut bytes.Buffer
+		cmd.Stderr = &errOut
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range 500 { // until the first bits are safe
+			if bits, _ := filepath.Glob(name + ".ckpt/*.bit"); len(bits) > 0 {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		err := cmd.Wait()
+		exit, ok := err.(*exec.ExitError)
+		if !ok || exit.ExitCode() != status || !strings.Contains(errOut.String(), "hashgrove: interrupted\n") ||
+			!strings.Contains(errOut.String(), "--resume") {
+			t.Errorf("%v: %v, want status %d\n%s", signal, err, status, errOut.String())
+		}
+		succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "4000", "--rounds", "20", "-o", name,
+			"--resume", "--time-limit", "1ms")
+		succeed(t, "verify", name)
+	}
+}

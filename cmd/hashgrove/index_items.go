@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/plain"
+	"hashgrove/store"
+)
+
+// idFlags names items of an index by their ids.
+type idFlags struct {
+	ids   []string
+	files []string
+}
+
+func (i *idFlags) bind(f *pflag.FlagSet) {
+	f.StringSliceVar(&i.ids, "id", nil, "`IDS` of the items, separated by commas; may be repeated")
+	f.StringArrayVar(&i.files, "ids", nil, "`FILE` with an id per line; may be repeated")
+}
+
+// read returns the ids, each once.
+func (i *idFlags) read() ([]index.ID, error) {
+	texts := i.ids
+	for _, path := range i.files {
+		lines, err := readLines(path)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, lines...)
+	}
+	seen := map[index.ID]bool{}
+	var ids []index.ID
+	for _, text := range texts {
+		id, err := index.ParseID(text)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// readLines reads the lines of a text file, but not empty ones.
+func readLines(path string) ([]string, error) {
+	f, err := plain.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var texts []string
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		if text := strings.TrimRight(lines.Text(), "\r"); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return texts, nil
+}
+
+// deleteCommand is index delete.
+type deleteCommand struct {
+	*app
+	items          idFlags
+	idsFile, where string
+}
+
+func (a *app) indexDelete() *cobra.Command {
+	c := &deleteCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "delete INDEX --id A,B | --ids FILE | --where FILTER",
+		Short: "Delete items from an index",
+		Long: `Delete items by id, or all that match a filter; "hashgrove help search" explains filters. Ids that are not
+in the index are counted; they are not an error.`,
+		Example: `  hashgrove index delete items.hgi --id new-0,new-1
+  hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5'`,
+		Args: exactlyOne("one index, with --id, --ids or --where,"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	c.items.bind(f)
+	f.StringVar(&c.where, "where", "", "`FILTER` that the items match")
+	groupFlags(f, "Items")
+	f.StringVar(&c.idsFile, "ids-file", "", "") // an older name of --ids
+	_ = f.MarkHidden("ids-file")                // it exists
+	return cmd
+}
+
+// resolveOldSpellings accepts --ids-file FILE, and --ids with a list of ids where there is no file of that name.
+func (c *deleteCommand) resolveOldSpellings() error {
+	given := c.items.files
+	c.items.files = nil
+	for _, text := range given {
+		if _, err := plain.Stat(text); !errors.Is(err, fs.ErrNotExist) {
+			c.items.files = append(c.items.files, text)
+			continue
+		}
+		list, err := csv.NewReader(strings.NewReader(text)).Read()
+		if err != nil {
+			return usagef("--ids %s: there is no file of that name", text)
+		}
+		c.note("there is no file %s, so --ids is read as a list of ids; --id is the flag for that", text)
+		c.items.ids = append(c.items.ids, list...)
+	}
+	if c.idsFile != "" {
+		c.items.files = append(c.items.files, c.idsFile)
+	}
+	return nil
+}
+
+func (c *deleteCommand) run(ctx context.Context, path string) (err error) {
+	began := time.Now()
+	c.where = strings.TrimSpace(c.where) // an empty filter would let everything through
+	if err := c.resolveOldSpellings(); err != nil {
+		return err
+	}
+	if countTrue(len(c.items.ids) > 0, len(c.items.files) > 0, c.where != "") != 1 {
+		return usagef("index delete needs one of --id, --ids and --where")
+	}
+	filter, err := index.Parse(c.where)
+	if err != nil {
+		return usagef("--where: %w", err)
+	}
+	ids, err := c.items.read()
+	if err != nil {
+		return err
+	}
+	s, err := c.openToWrite(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = closeStore(s, err) }()
+	deleted, missing := 0, 0
+	if c.where != "" {
+		deleted, err = s.DeleteWhere(ctx, filter)
+	} else {
+		deleted, err = s.Delete(ctx, ids...)
+		missing = len(ids) - deleted
+	}
+	if err != nil {
+		return err
+	}
+	r, err := c.report(ctx, s, began)
+	if err != nil {
+		return err
+	}
+	r.Deleted, r.Missing = deleted, missing
+	if missing > 0 && !c.json {
+		c.note("%d of the ids were not there", missing)
+	}
+	return c.printLine(r, "%s: %d items deleted, %d left", path, deleted, r.Items)
+}
+
+// itemReport is an item as index get --json prints it.
+type itemReport struct {
+	ID         index.ID               `json:"id"`
+	Label      string                 `json:"label,omitempty"`
+	Tags       []string               `json:"tags,omitempty"`
+	Attributes map[string]index.Value `json:"attributes,omitempty"`
+	Code       string                 `json:"code"`
+}
+
+func (a *app) indexGet() *cobra.Command {
+	var items idFlags
+	cmd := &cobra.Command{
+		Use:     "get INDEX --id A,B | --ids FILE",
+		Short:   "Print items of an index",
+		Long:    `Print label, tags, attributes and code of items. An id that is not in the index is an error.`,
+		Example: `  hashgrove index get items.hgi --id items-7,items-8`,
+		Args:    exactlyOne("one index, with --id or --ids,"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(items.ids)+len(items.files) == 0 {
+				return usagef("index get needs --id or --ids, the items to print")
+			}
+			ids, err := items.read()
+			if err != nil {
+				return err
+			}
+			s, err := a.openToRead(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			return a.printItems(cmd.Context(), s, ids)
+		},
+	}
+	items.bind(cmd.Flags())
+	groupFlags(cmd.Flags(), "Items")
+	return cmd
+}
+
+// printItems prints items of an index.
+func (a *app) printItems(ctx context.Context, s *store.Store, ids []index.ID) error {
+	var list []itemReport
+	code := hamming.NewCodes(1, s.Info().Bits)
+	for _, id := range ids {
+		item, err := getItem(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		copy(code.Row(0), item.Code)
+		list = append(list, itemReport{
+			item.ID, item.Label, item.Tags, item.Attributes, hex.EncodeToString(code.AppendBytes(nil, 0)),
+		})
+	}
+	return a.printResult(list, func() {
+		for _, item := range list {
+			fmt.Fprintf(a.out, "%s\n", printable(item.ID.String()))
+			line := func(name, value string) {
+				if value != "" {
+					fmt.Fprintf(a.out, "  %-12s %s\n", printable(name), printable(value))
+				}
+			}
+			line("label", item.Label)
+			line("tags", strings.Join(item.Tags, ";"))
+			for _, name := range slices.Sorted(maps.Keys(item.Attributes)) {
+				line(name, valueText(item.Attributes[name]))
+			}
+			line("code", item.Code)
+		}
+	})
+}
+
+// getItem gets one item that must be there.
+func getItem(ctx context.Context, s *store.Store, id index.ID) (index.Item, error) {
+	item, ok, err := s.Get(ctx, id)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s: no item has the id %q", s.Info().Path, id.String())
+	}
+	return item, err
+}
