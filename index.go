@@ -8,6 +8,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/items"
 	"hashgrove/model"
 	"hashgrove/store"
 	"hashgrove/vectors"
@@ -17,12 +18,12 @@ import (
 // were when they began.
 type Index struct {
 	model *model.Model // nil when the file holds none
-	items items
+	items itemStore
 	close func() error
 }
 
-// items is an index in memory or in a file.
-type items interface {
+// itemStore is an index in memory or in a file.
+type itemStore interface {
 	Add(ctx context.Context, b *index.Batch) error
 	Upsert(ctx context.Context, b *index.Batch) error
 	Delete(ctx context.Context, ids ...index.ID) (int, error)
@@ -260,20 +261,8 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 
 // item is what is known about a row, without its code.
 func (d *Data) item(row int, c vectors.Chunk, i int) (item index.Item, err error) {
-	item.ID = index.Int(int64(row))
-	if c.IDs != nil {
-		if item.ID, err = index.ParseID(c.IDs[i]); err != nil {
-			return item, fmt.Errorf("row %d: %w", row, err)
-		}
-	}
-	if c.Labels != nil {
-		item.Label = c.Labels[i]
-	}
-	if c.Tags != nil {
-		item.Tags = append([]string{}, c.Tags[i]...)
-	}
-	if row >= len(d.attributes) {
-		return item, nil
+	if item, err = items.FromRow(c, i, row); err != nil || row >= len(d.attributes) {
+		return item, err
 	}
 	item.Attributes = make(map[string]index.Value, len(d.attributes[row]))
 	for name, v := range d.attributes[row] {

@@ -15,6 +15,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/items"
 	"hashgrove/model"
 	"hashgrove/store"
 )
@@ -23,7 +24,7 @@ import (
 type answer struct {
 	path    string
 	model   *model.Model // nil when the index has none, or it is not needed
-	queries *queries
+	queries *items.Queries
 	items   *store.Selection
 	results []index.Result
 	found   [][]index.Item         // the items of the hits, by query
@@ -106,8 +107,8 @@ func (m *memoryReport) String() string {
 // queryReport collects the answer to one query.
 func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 	r := queryReport{
-		Query: a.queries.names[q], Label: a.queries.labels[q], Hits: []hitReport{},
-		Code: hex.EncodeToString(a.queries.codes.AppendBytes(nil, q)),
+		Query: a.queries.Names[q], Label: a.queries.Labels[q], Hits: []hitReport{},
+		Code: hex.EncodeToString(a.queries.Codes.AppendBytes(nil, q)),
 	}
 	for i, h := range a.results[q].Hits {
 		item := a.found[q][i]
@@ -329,7 +330,7 @@ type reasonReport struct {
 func (a *answer) why(q int) (*matchReport, error) {
 	item := a.found[q][0]
 	id := item.ID
-	r := &matchReport{ID: id, Match: hamming.Compare(a.queries.codes.Row(q), item.Code, a.items.Bits())}
+	r := &matchReport{ID: id, Match: hamming.Compare(a.queries.Codes.Row(q), item.Code, a.items.Bits())}
 	hit, ok := a.vectors[id]
 	if !ok || a.model == nil {
 		return r, nil
@@ -338,7 +339,7 @@ func (a *answer) why(q int) (*matchReport, error) {
 	if !ok {
 		return r, nil
 	}
-	x := a.queries.vectors.Row(q)
+	x := a.queries.Vectors.Row(q)
 	for k := range b.Bits() {
 		reasons, err := model.Reasons(b, k, x, hit, 3)
 		if err != nil {

@@ -120,7 +120,7 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	set, src, err := openFor(m, c.data, c.vectors, c.threads)
+	set, src, err := c.data.openFor(m, c.vectors)
 	if err != nil {
 		return err
 	}
@@ -130,9 +130,7 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if bad, first := set.Bad(); bad > 0 {
-		c.note("dropped %d bad rows, the first: %v", bad, first[0])
-	}
+	c.noteBad(set)
 	return c.printCopy("index", path, r, began)
 }
 

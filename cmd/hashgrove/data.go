@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/dataset"
+	"hashgrove/model"
 	"hashgrove/picture"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -142,15 +143,41 @@ func (d dataFlags) agrees(p picture.Preparation) error {
 	return nil
 }
 
+// openFor opens data that a model is to encode: the set of rows, and the source of the model's vectors.
+func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vectors.Source, error) {
+	set, err := d.open(paths, m.Pictures)
+	if err != nil {
+		return nil, nil, err
+	}
+	threads, err := d.flags.GetInt("threads")
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := m.Source(set, threads)
+	if err != nil {
+		return nil, nil, err
+	}
+	if src.Dim() != m.Encoder.Dim() {
+		return nil, nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d",
+			paths[0], src.Dim(), m.Encoder.Dim())
+	}
+	return set, src, nil
+}
+
+// noteBad says how many rows were dropped, and returns that.
+func (a *app) noteBad(set *dataset.Set) int {
+	bad, first := set.Bad()
+	if bad > 0 {
+		a.note("dropped %d bad rows, the first: %v", bad, first[0])
+	}
+	return bad
+}
+
 // scan reads the data once.
 func (a *app) scan(ctx context.Context, src vectors.Source, digest bool) (*supervision.Data, error) {
 	p := a.start("reading", 0, 0)
 	defer p.end()
-	s, err := supervision.Scan(ctx, src, supervision.ScanOptions{Digest: digest, Progress: p.tick})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return supervision.Scan(ctx, src, supervision.ScanOptions{Digest: digest, Progress: p.tick})
 }
 
 // similarity is what the supervision says about pairs of rows.

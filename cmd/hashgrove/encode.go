@@ -65,7 +65,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if c.prefix > 0 {
 		m = m.Prefix(c.prefix)
 	}
-	set, src, err := openFor(m, c.data, args, c.threads)
+	set, src, err := c.data.openFor(m, args)
 	if err != nil {
 		return err
 	}
@@ -74,10 +74,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	bad, first := set.Bad()
-	if bad > 0 {
-		c.note("dropped %d bad rows, the first: %v", bad, first[0])
-	}
+	bad := c.noteBad(set)
 	took := time.Since(began)
 	r := encodeReport{
 		Codes: c.output, Rows: rows, Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),

@@ -139,7 +139,7 @@ type encoded struct {
 }
 
 func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, paths []string) (*encoded, error) {
-	_, src, err := openFor(m, d, paths, c.threads)
+	_, src, err := d.openFor(m, paths)
 	if err != nil {
 		return nil, err
 	}

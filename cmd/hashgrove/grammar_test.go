@@ -171,7 +171,7 @@ func TestSuggestions(t *testing.T) {
 // TestIndexGet: what was put in comes out.
 func TestIndexGet(t *testing.T) {
 	indexed(t)
-	base := items(t, "items.csv")
+	base := tableItems(t, "items.csv")
 	var got []itemReport
 	if err := json.Unmarshal([]byte(succeed(t, shellWords("index get items.hgi --id items-7,items-3 --json")...)), &got); err != nil {
 		t.Fatal(err)

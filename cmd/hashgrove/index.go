@@ -213,14 +213,14 @@ func (c *addCommand) build(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	n, err := in.count(ctx, c.app)
+	n, err := c.count(ctx, in)
 	if err != nil {
 		return err
 	}
-	estimate := index.Estimate(n, in.bits, 0, 1).Total()
+	estimate := index.Estimate(n, in.Bits, 0, 1).Total()
 	c.note("%d items of %d bits will take about %s of memory, and labels, tags and attributes on top; "+
-		"less when codes are equal", n, in.bits, size(estimate))
-	b, err := in.read(ctx, c.app, n)
+		"less when codes are equal", n, in.Bits, size(estimate))
+	b, bad, err := c.readItems(ctx, in, n)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (c *addCommand) build(ctx context.Context, args []string) (err error) {
 	}
 	x := s.Snapshot()
 	r := &indexReport{
-		Index: path, Items: x.Len(), Added: x.Len(), Bad: in.bad, Bits: x.Bits(), Codes: x.Codes(),
+		Index: path, Items: x.Len(), Added: x.Len(), Bad: bad, Bits: x.Bits(), Codes: x.Codes(),
 		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: memoryOf(x.Memory()),
 		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(),
 	}
@@ -272,19 +272,19 @@ func (c *addCommand) add(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	n, err := in.count(ctx, c.app)
+	n, err := c.count(ctx, in)
 	if err != nil {
 		return err
 	}
 	before := s.Info()
-	b, err := in.read(ctx, c.app, n)
+	b, bad, err := c.readItems(ctx, in, n)
 	if err != nil {
 		return err
 	}
 	if err := before.Fingerprint.Accept(b.Fingerprint); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	if !in.named && !c.upsert {
+	if !in.Named && !c.upsert {
 		_, there, err := s.Get(ctx, index.Int(0))
 		if err != nil {
 			return err
@@ -305,7 +305,7 @@ func (c *addCommand) add(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	r.Added, r.Bad = r.Items-before.Items, in.bad
+	r.Added, r.Bad = r.Items-before.Items, bad
 	r.Replaced = len(b.IDs) - r.Added
 	return c.printLine(r, "%s: %d items added, %d replaced, %d now, %.1f s",
 		path, r.Added, r.Replaced, r.Items, r.Seconds)

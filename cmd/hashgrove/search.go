@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/index"
-	"hashgrove/model"
+	"hashgrove/internal/items"
 	"hashgrove/store"
 )
 
@@ -126,7 +125,7 @@ func (c *searchCommand) check(args []string) error {
 	case c.explain && c.to == "csv" && !c.json:
 		return usagef("--explain goes with a table or --json, not with --to csv")
 	case c.margins && !vectors:
-		return usagef("--margins needs vectors to search for: codes do not tell how sure they are")
+		return usagef("--margins needs vectors to search for: codes do not say how certain they are")
 	case len(c.rerank) > 0 && len(c.codes) > 0:
 		return usagef("--rerank needs a vector to search for, and --code has none")
 	}
@@ -146,12 +145,12 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 		return err
 	}
 	defer st.Close()
-	if err := st.Info().Fingerprint.Accept(q.fingerprint); err != nil {
+	if err := st.Info().Fingerprint.Accept(q.Fingerprint); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	o := index.Options{
 		Filter: filter, Prefix: c.prefix, Shortlist: c.shortlist, Threads: c.threads, Explain: c.explain,
-		Fingerprint: q.fingerprint,
+		Fingerprint: q.Fingerprint,
 	}
 	if c.strategy != "auto" {
 		o.Method = index.Method(c.strategy)
@@ -163,8 +162,11 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 		}
 	}
 	if c.margins {
-		if o.Margins, err = margins(a.model, q); err != nil {
-			return err
+		if q.Vectors.Rows == 0 {
+			return usagef("--margins needs vectors to search for: codes do not say how certain they are")
+		}
+		if o.Margins, err = q.Margins(a.model); err != nil {
+			return fmt.Errorf("--margins: %w", err)
 		}
 	}
 	if a.items, err = c.selectItems(ctx, st, filter); err != nil {
@@ -183,7 +185,7 @@ const manyQueries = 1 << 10
 
 // open opens the index and reads the queries. The items stay on disk unless there are many queries, or the methods of
 // an index in memory are asked for.
-func (c *searchCommand) open(ctx context.Context, path string, args []string) (*store.Store, *queries, error) {
+func (c *searchCommand) open(ctx context.Context, path string, args []string) (*store.Store, *items.Queries, error) {
 	st, err := c.openToRead(ctx, path)
 	if err != nil {
 		return nil, nil, err
@@ -196,7 +198,7 @@ func (c *searchCommand) open(ctx context.Context, path string, args []string) (*
 	if err != nil {
 		return nil, nil, closeStore(st, err)
 	}
-	if len(q.names) < manyQueries && !c.explain && c.strategy == "auto" {
+	if len(q.Names) < manyQueries && !c.explain && c.strategy == "auto" {
 		return st, q, nil
 	}
 	if err := st.Close(); err != nil {
@@ -206,32 +208,14 @@ func (c *searchCommand) open(ctx context.Context, path string, args []string) (*
 	return st, q, err
 }
 
-// margins is the scores of all queries before the sign.
-func margins(m *model.Model, q *queries) ([]float32, error) {
-	if q.vectors.Rows == 0 {
-		return nil, usagef("--margins needs vectors to search for: codes do not tell how sure they are")
-	}
-	b, ok := m.Encoder.(*model.Binned)
-	if !ok {
-		return nil, fmt.Errorf("--margins works with trees and linear functions, not with a model of kind %s",
-			m.Encoder.Kind())
-	}
-	all := make([]float32, 0, len(q.names)*b.Bits())
-	for i := range q.vectors.Rows {
-		one, err := model.Margins(b, q.vectors.Row(i))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one...)
-	}
-	return all, nil
-}
-
 // find searches, orders what is found by float vectors when it should, and gets the items that are left. The vectors of
 // all items may be too many for the memory, so one pass over their file picks those of the shortlist.
 func (c *searchCommand) find(ctx context.Context, o index.Options, a *answer) (err error) {
 	k := c.k
 	if len(c.rerank) > 0 {
+		if a.queries.Vectors.Rows == 0 && len(c.ids) == 0 {
+			return usagef("--rerank needs vectors to search for, and a code file has none")
+		}
 		if o.Shortlist == 0 {
 			o.Shortlist = max(100, 10*min(c.k, index.MaxItems))
 		}
@@ -241,27 +225,29 @@ func (c *searchCommand) find(ctx context.Context, o index.Options, a *answer) (e
 		if c.limit {
 			o.Limit = k
 		}
-		a.results, err = a.items.WithinBatch(ctx, a.queries.codes, c.radius, o)
+		a.results, err = a.items.WithinBatch(ctx, a.queries.Codes, c.radius, o)
 	} else {
-		a.results, err = a.items.SearchBatch(ctx, a.queries.codes, k, o)
-	}
-	if err == nil && len(c.rerank) > 0 {
-		err = c.reorder(ctx, a)
+		a.results, err = a.items.SearchBatch(ctx, a.queries.Codes, k, o)
 	}
 	if err != nil {
 		return err
+	}
+	if len(c.rerank) > 0 {
+		if err := c.reorder(ctx, a); err != nil {
+			return fmt.Errorf("--rerank: %w", err)
+		}
 	}
 	var hits []index.Hit
 	for _, r := range a.results {
 		hits = append(hits, r.Hits...)
 	}
-	items, err := a.items.Items(ctx, hits)
+	found, err := a.items.Items(ctx, hits)
 	if err != nil {
 		return err
 	}
 	for _, r := range a.results {
 		n := len(r.Hits)
-		a.found, items = append(a.found, items[:n]), items[n:]
+		a.found, found = append(a.found, found[:n]), found[n:]
 	}
 	return nil
 }
@@ -280,75 +266,23 @@ func (c *searchCommand) reorder(ctx context.Context, a *answer) (err error) {
 	if a.vectors, err = c.itemVectors(ctx, a.model, needed); err != nil {
 		return err
 	}
-	if err := c.vectorsOfItems(a.queries, a.vectors); err != nil {
-		return err
+	for _, text := range c.ids { // items of the index as queries
+		v, ok := a.vectors[index.Text(text)]
+		if !ok {
+			return fmt.Errorf("there is no vector of the item %q", text)
+		}
+		a.queries.AddVector(v)
 	}
 	most := c.k
 	if c.within && !c.limit {
 		most = math.MaxInt
 	}
-	distance := map[string]func(x, y []float32) float64{"euclidean": euclidean, "cosine": cosine}[c.rerankBy]
+	if distance := items.Distances[c.rerankBy]; distance != nil {
+		return items.Rerank(a.results, a.queries, a.vectors, most, distance)
+	}
 	for q := range a.results {
 		r := &a.results[q]
-		if distance == nil {
-			r.Hits = r.Hits[:min(most, len(r.Hits))]
-			continue
-		}
-		x := a.queries.vectors.Row(q)
-		err := r.Rerank(most, func(h index.Hit) (float64, error) {
-			y, ok := a.vectors[h.ID]
-			if !ok {
-				return 0, fmt.Errorf("--rerank has no vector of the item %q", h.ID.String())
-			}
-			if len(x) != len(y) {
-				return 0, fmt.Errorf("--rerank has vectors of %d dimensions, the query has %d", len(y), len(x))
-			}
-			return distance(x, y), nil
-		})
-		if err != nil {
-			return fmt.Errorf("query %d: cannot rerank: %w", q, err)
-		}
+		r.Hits = r.Hits[:min(most, len(r.Hits))]
 	}
 	return nil
-}
-
-// vectorsOfItems gives the queries that are items of the index their vectors.
-func (c *searchCommand) vectorsOfItems(q *queries, vectors map[index.ID][]float32) error {
-	for _, text := range c.ids {
-		v, ok := vectors[index.Text(text)]
-		if !ok {
-			return fmt.Errorf("--rerank has no vector of the item %q", text)
-		}
-		q.vectors.Data = append(q.vectors.Data, v...)
-		q.vectors.Cols = len(v)
-		q.vectors.Rows++
-	}
-	if q.vectors.Rows == 0 {
-		return usageError{errors.New("--rerank needs vectors to search for, and a code file has none")}
-	}
-	return nil
-}
-
-func euclidean(x, y []float32) float64 {
-	sum := 0.0
-	for j := range x {
-		d := float64(x[j]) - float64(y[j])
-		sum += float64(d * d)
-	}
-	return math.Sqrt(sum)
-}
-
-// cosine is 1 less the cosine of the angle; a vector of zeros is at a right angle to everything.
-func cosine(x, y []float32) float64 {
-	xy, xx, yy := 0.0, 0.0, 0.0
-	for j := range x {
-		a, b := float64(x[j]), float64(y[j])
-		xy += float64(a * b)
-		xx += float64(a * a)
-		yy += float64(b * b)
-	}
-	if xx == 0 || yy == 0 {
-		return 1
-	}
-	return 1 - xy/(math.Sqrt(xx)*math.Sqrt(yy))
 }

@@ -79,8 +79,8 @@ type item struct {
 	vector    []float64
 }
 
-// items reads a table of the shop and its codes in the plainest way.
-func items(t *testing.T, table string) []item {
+// tableItems reads a table of the shop and its codes in the plainest way.
+func tableItems(t *testing.T, table string) []item {
 	t.Helper()
 	codes := strings.Fields(succeed(t, "encode", "-m", "m.hgm", table, "--label", "category", "--id", "sku", "--to", "hex", "-o", "-"))
 	var list []item
@@ -140,7 +140,7 @@ func nearest(base []item, q item, may func(item) bool) []item {
 // TestSearchIsTheDefinition compares every way of searching with a plain one.
 func TestSearchIsTheDefinition(t *testing.T) {
 	indexed(t)
-	base, queries := items(t, "items.csv"), items(t, "new.csv")
+	base, queries := tableItems(t, "items.csv"), tableItems(t, "new.csv")
 	all := func(item) bool { return true }
 	distinct := map[string]bool{}
 	for _, it := range base {
@@ -199,7 +199,7 @@ func TestSearchIsTheDefinition(t *testing.T) {
 // TestRerank orders the shortlist by float vectors.
 func TestRerank(t *testing.T) {
 	indexed(t)
-	base, queries := items(t, "items.csv"), items(t, "new.csv")
+	base, queries := tableItems(t, "items.csv"), tableItems(t, "new.csv")
 	all := func(item) bool { return true }
 	check := func(line string, q item, score func(a, b []float64) float64) {
 		t.Helper()
@@ -290,7 +290,7 @@ func TestMarginsOnlyOrderTies(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	indexed(t)
-	base, queries := items(t, "items.csv"), items(t, "new.csv")
+	base, queries := tableItems(t, "items.csv"), tableItems(t, "new.csv")
 	f := searched(t, "items.hgi new.csv --row 2 --where 'label = \"hats\"' --explain --rerank items.csv --rerank-id sku --rerank-by none")
 	r := f.Results[0]
 	if len(r.Plan) == 0 || r.Plan[0]["method"] == "" || r.Plan[0]["reason"] == "" {
@@ -437,8 +437,8 @@ func TestSearchMistakes(t *testing.T) {
 		{"search items.hgi --id items-3 --margins", 2, "--margins needs vectors"},
 		{"search items.hgi --code ffff --rerank items.csv", 2, "--rerank needs a vector"},
 		{"search items.hgi new.hgc --rerank items.csv --rerank-id sku", 2, "--rerank needs vectors"},
-		{"search items.hgi new.csv --rerank new.csv --rerank-id sku", 1, `--rerank has no vector of the item "items-`},
-		{"search items.hgi new.csv --rerank narrow.csv", 1, "--rerank has no vector of the item"},
+		{"search items.hgi new.csv --rerank new.csv --rerank-id sku", 1, `--rerank: query 0: there is no vector of the item "items-`},
+		{"search items.hgi new.csv --rerank narrow.csv", 1, "--rerank: query 0: there is no vector of the item"},
 		{"search items.hgi new.csv --rerank items.csv --rerank-by taste", 2, "--rerank-by taste"},
 		{"search codes.hgi new.csv", 1, "codes.hgi holds no model to encode new.csv with"},
 		{"search damaged.hgi --id items-3", 1, "damaged.hgi"},

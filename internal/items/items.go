@@ -1,0 +1,216 @@
+// Package items reads what goes into an index and what is searched for in it: rows that a model encodes, or code files.
+package items
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"hashgrove/dataset"
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/plain"
+	"hashgrove/internal/section"
+	"hashgrove/model"
+	"hashgrove/vectors"
+)
+
+// ErrMixed is the error about code files among other files.
+var ErrMixed = errors.New("code files and vectors cannot be mixed: give one or the other")
+
+// AreCodes reports whether the paths are code files; all of them must be, or none.
+func AreCodes(paths []string) (bool, error) {
+	coded := 0
+	for _, path := range paths {
+		// An error is left to whoever reads the file: the path may be a pattern.
+		if kind, ok, _ := section.FileKind(path); ok && kind == section.Codes {
+			coded++
+		}
+	}
+	if coded != 0 && coded != len(paths) {
+		return false, ErrMixed
+	}
+	return coded > 0, nil
+}
+
+// Input is items on their way into an index.
+type Input struct {
+	Bits       int
+	Attributes *dataset.Attributes // nil when there are none
+	Named      bool                // the rows have ids; known after Read
+
+	name  string
+	codes []string // code files
+	model *model.Model
+	src   vectors.Source
+}
+
+// FromRows is the rows of a source of the model's vectors; name is what errors call them.
+func FromRows(m *model.Model, src vectors.Source, name string) *Input {
+	return &Input{Bits: m.Encoder.Bits(), model: m, src: src, name: name}
+}
+
+// FromCodes is the codes in files.
+func FromCodes(paths []string) (*Input, error) {
+	in := &Input{codes: paths, name: paths[0]}
+	f, err := plain.Open(in.name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := hamming.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.name, err)
+	}
+	in.Bits = r.Bits
+	return in, nil
+}
+
+// CountCodes is the number of codes in the files.
+func (in *Input) CountCodes(ctx context.Context) (int, error) {
+	n := 0
+	return n, in.eachChunk(func(codes hamming.Codes, _ []string, _ hamming.Fingerprint) error {
+		n += codes.Len()
+		return ctx.Err()
+	})
+}
+
+// eachChunk reads the code files in bounded memory.
+func (in *Input) eachChunk(take func(codes hamming.Codes, ids []string, f hamming.Fingerprint) error) error {
+	for _, path := range in.codes {
+		if err := in.readCodes(path, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *Input) readCodes(path string, take func(hamming.Codes, []string, hamming.Fingerprint) error) error {
+	f, err := plain.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := hamming.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if r.Bits != in.Bits {
+		return fmt.Errorf("%s: codes of %d bits, but %s has %d", path, r.Bits, in.name, in.Bits)
+	}
+	for {
+		codes, ids, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if err := take(codes, ids, r.Fingerprint); err != nil {
+			return err
+		}
+	}
+}
+
+// Read returns the items, about n of them, in one batch: it is added as a whole or not at all.
+func (in *Input) Read(ctx context.Context, n, threads int, progress func(done int)) (*index.Batch, error) {
+	b := index.NewBatch(in.Bits)
+	b.IDs = make([]index.ID, 0, n)
+	b.Codes.Data = make([]uint64, 0, n*b.Codes.Words)
+	var err error
+	if in.src == nil {
+		first := true
+		err = in.eachChunk(func(codes hamming.Codes, ids []string, f hamming.Fingerprint) error {
+			if !first && f != b.Fingerprint {
+				return fmt.Errorf("codes of the models %v and %v: make an index of each", b.Fingerprint, f)
+			}
+			b.Fingerprint, first = f, false
+			progress(len(b.IDs) + codes.Len())
+			return errors.Join(ctx.Err(), in.append(b, codes, vectors.Chunk{IDs: ids}))
+		})
+	} else {
+		b.Fingerprint = in.model.Fingerprint()
+		err = in.model.EncodeSource(ctx, in.src, threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
+			progress(first + codes.Len())
+			return in.append(b, codes, chunk)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.Attributes != nil {
+		if err := in.Attributes.Check(len(b.IDs)); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// append adds rows to the batch.
+func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk) error {
+	in.Named = in.Named || chunk.IDs != nil
+	for i := range codes.Len() {
+		row := len(b.IDs)
+		it, err := FromRow(chunk, i, row)
+		if err != nil {
+			return fmt.Errorf("%s: %w", in.name, err)
+		}
+		it.Code = codes.Row(i)
+		if in.Attributes != nil {
+			d := in.Attributes.Find(it.ID.String(), row)
+			if it.Label == "" {
+				it.Label = d.Label
+			}
+			if len(it.Tags) == 0 {
+				it.Tags = d.Tags
+			}
+			it.Attributes = attributeValues(d.Attributes)
+		}
+		b.Append(it)
+	}
+	return nil
+}
+
+// FromRow is what a chunk says about its row i, which is the given row of all; where rows have no ids, their numbers are.
+func FromRow(chunk vectors.Chunk, i, row int) (it index.Item, err error) {
+	if it.ID, err = rowID(chunk, i, row); err != nil {
+		return it, err
+	}
+	if chunk.Labels != nil {
+		it.Label = chunk.Labels[i]
+	}
+	if chunk.Tags != nil {
+		it.Tags = slices.Clone(chunk.Tags[i]) // the list is lent
+	}
+	return it, nil
+}
+
+// rowID is the id of a row, or its number where rows have none.
+func rowID(chunk vectors.Chunk, i, row int) (index.ID, error) {
+	if chunk.IDs == nil {
+		return index.Int(int64(row)), nil
+	}
+	id, err := index.ParseID(chunk.IDs[i])
+	if err != nil {
+		return id, fmt.Errorf("row %d: %w", row, err)
+	}
+	return id, nil
+}
+
+// attributeValues makes values of an index from attributes of a file.
+func attributeValues(attributes []dataset.Attribute) map[string]index.Value {
+	if len(attributes) == 0 {
+		return nil
+	}
+	values := make(map[string]index.Value, len(attributes))
+	for _, a := range attributes {
+		if a.IsNumber {
+			values[a.Name] = index.Number(a.Number)
+		} else {
+			values[a.Name] = index.String(a.Text)
+		}
+	}
+	return values
+}

@@ -1,0 +1,225 @@
+package items
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/model"
+	"hashgrove/vectors"
+)
+
+// Queries is what to search for.
+type Queries struct {
+	Names       []string // id or row
+	Labels      []string // "" where unknown
+	Codes       hamming.Codes
+	Vectors     vectors.Matrix      // where they are known and kept
+	Fingerprint hamming.Fingerprint // of the codes; zeros when they are the index's own
+}
+
+// Add appends a query; vector may be nil.
+func (q *Queries) Add(name, label string, code []uint64, vector []float32) {
+	q.Names = append(q.Names, name)
+	q.Labels = append(q.Labels, label)
+	q.Codes.Data = append(q.Codes.Data, code...)
+	if vector != nil {
+		q.AddVector(vector)
+	}
+}
+
+// AddVector appends the vector of the next query that has none.
+func (q *Queries) AddVector(vector []float32) {
+	q.Vectors.Data = append(q.Vectors.Data, vector...)
+	q.Vectors.Cols = len(vector)
+	q.Vectors.Rows++
+}
+
+// ReadCodes appends the given rows of code files, or all of them when rows is empty.
+func (q *Queries) ReadCodes(paths []string, rows []int) error {
+	first := 0
+	for i, path := range paths {
+		t, err := hamming.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if i > 0 && t.Fingerprint != q.Fingerprint {
+			return fmt.Errorf("%s has codes of model %v, %s of model %v: search for one after the other",
+				path, t.Fingerprint, paths[0], q.Fingerprint)
+		}
+		q.Fingerprint = t.Fingerprint
+		if t.Codes.Bits != q.Codes.Bits {
+			return fmt.Errorf("%s: codes of %d bits for an index of %d: encode with the model of the index",
+				path, t.Codes.Bits, q.Codes.Bits)
+		}
+		for r := range t.Codes.Len() {
+			if isWanted(rows, first+r) {
+				q.Add(rowName(t.IDs, r, first+r), "", t.Codes.Row(r), nil)
+			}
+		}
+		first += t.Codes.Len()
+	}
+	return q.check(rows, first)
+}
+
+// errEnough ends a reading when all that is wanted was read.
+var errEnough = errors.New("enough")
+
+// Reading says how rows are read.
+type Reading struct {
+	Rows        []int // only these; empty means all
+	KeepVectors bool
+	Threads     int
+	Progress    func(done int)
+}
+
+// ReadRows encodes rows of a source of the model's vectors and appends them.
+func (q *Queries) ReadRows(ctx context.Context, m *model.Model, src vectors.Source, o Reading) error {
+	q.Fingerprint = m.Fingerprint()
+	read := 0
+	err := m.EncodeSource(ctx, src, o.Threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
+		read = first + codes.Len()
+		o.Progress(read)
+		for i := range codes.Len() {
+			if !isWanted(o.Rows, first+i) {
+				continue
+			}
+			label, vector := "", []float32(nil)
+			if chunk.Labels != nil {
+				label = chunk.Labels[i]
+			}
+			if o.KeepVectors {
+				vector = chunk.X.Row(i)
+			}
+			q.Add(rowName(chunk.IDs, i, first+i), label, codes.Row(i), vector)
+		}
+		if len(o.Rows) > 0 && read > slices.Max(o.Rows) {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return q.check(o.Rows, read)
+}
+
+// check reports a row that was asked for and is not there, and data without rows.
+func (q *Queries) check(rows []int, read int) error {
+	if len(rows) > 0 && slices.Max(rows) >= read {
+		return fmt.Errorf("there is no row %d: the rows are 0 to %d", slices.Max(rows), read-1)
+	}
+	if len(q.Names) == 0 {
+		return errors.New("there are no rows to search for")
+	}
+	return nil
+}
+
+// isWanted reports whether a row is among rows; empty means all.
+func isWanted(rows []int, row int) bool { return len(rows) == 0 || slices.Contains(rows, row) }
+
+func rowName(ids []string, i, row int) string {
+	if ids != nil {
+		return ids[i]
+	}
+	return strconv.Itoa(row)
+}
+
+// Margins is the scores of all queries before the sign, which say how certain their bits are.
+func (q *Queries) Margins(m *model.Model) ([]float32, error) {
+	b, ok := m.Encoder.(*model.Binned)
+	if !ok {
+		return nil, fmt.Errorf("trees and linear functions have margins, but not a model of kind %s", m.Encoder.Kind())
+	}
+	all := make([]float32, 0, q.Vectors.Rows*b.Bits())
+	for i := range q.Vectors.Rows {
+		margins, err := model.Margins(b, q.Vectors.Row(i))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, margins...)
+	}
+	return all, nil
+}
+
+// VectorsByID reads the vectors of some items, by id, or by the number of the row where the data have no ids, in one
+// pass and no more memory than they need.
+func VectorsByID(
+	ctx context.Context, src vectors.Source, ids map[index.ID]bool, progress func(done int),
+) (map[index.ID][]float32, error) {
+	found := make(map[index.ID][]float32, len(ids))
+	for chunk, err := range src.Chunks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range chunk.X.Rows {
+			id, err := rowID(chunk, i, chunk.First+i)
+			if err != nil {
+				return nil, err
+			}
+			if ids[id] {
+				found[id] = slices.Clone(chunk.X.Row(i))
+			}
+		}
+		progress(chunk.First + chunk.X.Rows)
+		if len(found) == len(ids) {
+			break
+		}
+	}
+	return found, nil
+}
+
+// Distances are the float distances that Rerank knows by name.
+var Distances = map[string]func(x, y []float32) float64{"euclidean": euclidean, "cosine": cosine}
+
+// Rerank orders the hits of each query by the distance of their vectors from its own, and keeps at most k of them.
+func Rerank(
+	results []index.Result, q *Queries, of map[index.ID][]float32, k int, distance func(x, y []float32) float64,
+) error {
+	for i := range results {
+		x := q.Vectors.Row(i)
+		err := results[i].Rerank(k, func(h index.Hit) (float64, error) {
+			y, ok := of[h.ID]
+			if !ok {
+				return 0, fmt.Errorf("there is no vector of the item %q", h.ID.String())
+			}
+			if len(x) != len(y) {
+				return 0, fmt.Errorf("the items have vectors of %d dimensions, the query has %d", len(y), len(x))
+			}
+			return distance(x, y), nil
+		})
+		if err != nil {
+			return fmt.Errorf("query %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func euclidean(x, y []float32) float64 {
+	sum := 0.0
+	for j := range x {
+		d := float64(x[j]) - float64(y[j])
+		sum += float64(d * d)
+	}
+	return math.Sqrt(sum)
+}
+
+// cosine is 1 less the cosine of the angle; a vector of zeros is at a right angle to everything.
+func cosine(x, y []float32) float64 {
+	xy, xx, yy := 0.0, 0.0, 0.0
+	for j := range x {
+		a, b := float64(x[j]), float64(y[j])
+		xy += float64(a * b)
+		xx += float64(a * a)
+		yy += float64(b * b)
+	}
+	if xx == 0 || yy == 0 {
+		return 1
+	}
+	return 1 - xy/(math.Sqrt(xx)*math.Sqrt(yy))
+}
