@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/dataset"
+	"hashgrove/internal/cli"
 	"hashgrove/supervision"
 )
 
@@ -104,7 +105,7 @@ func TestSettingFlags(t *testing.T) {
 func TestMessages(t *testing.T) {
 	for want, err := range map[string]error{
 		"x: name one (--vector)":            fmt.Errorf("x: %w", &dataset.SpecError{Field: "Vector", Err: errors.New("name one")}),
-		"row 1; skip bad rows (--skip-bad)": usageError{&dataset.SpecError{Field: "SkipBad", Err: errors.New("row 1; skip bad rows")}},
+		"row 1; skip bad rows (--skip-bad)": cli.UsageError(&dataset.SpecError{Field: "SkipBad", Err: errors.New("row 1; skip bad rows")}),
 		"x: no such file":                   &fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist},
 		"data: " + supervision.ErrNone.Error() + "; name them with --label, --labels, --tags or --pairs": fmt.Errorf("data: %w", supervision.ErrNone),
 	} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove/internal/cli"
 	"hashgrove/model"
 	"hashgrove/store"
 )
@@ -28,10 +29,10 @@ func (a *app) backup() *cobra.Command {
 		Long: `Write a copy of an index as it is now, check it, and only then give it its name. A backup is itself an
 index: it can be searched, verified and restored. An existing file is left alone.`,
 		Example: `  hashgrove index backup items.hgi -o items.backup`,
-		Args:    exactlyOne("an index"),
+		Args:    cli.ExactlyOne("an index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
-				return usagef("%s needs -o FILE, the file to write", verb(cmd))
+				return cli.Usagef("%s needs -o FILE, the file to write", cli.Verb(cmd))
 			}
 			began := time.Now()
 			s, err := a.openToRead(cmd.Context(), args[0])
@@ -47,7 +48,7 @@ index: it can be searched, verified and restored. An existing file is left alone
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` to write")
-	groupFlags(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
@@ -59,10 +60,10 @@ func (a *app) restore() *cobra.Command {
 		Long: `Check a backup and copy it to a new index, all or nothing. An existing file is left alone: remove it, or
 restore under another name. Nothing but the new file is written.`,
 		Example: `  hashgrove index restore items.backup -o again.hgi`,
-		Args:    exactlyOne("a backup"),
+		Args:    cli.ExactlyOne("a backup"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
-				return usagef("%s needs -o INDEX, the index to make", verb(cmd))
+				return cli.Usagef("%s needs -o INDEX, the index to make", cli.Verb(cmd))
 			}
 			began := time.Now()
 			r, err := store.Restore(cmd.Context(), args[0], output)
@@ -73,7 +74,7 @@ restore under another name. Nothing but the new file is written.`,
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the `INDEX` to make")
-	groupFlags(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	return cmd
 }
 
@@ -100,20 +101,20 @@ func (a *app) migrate() *cobra.Command {
 the data have no ids. Every item needs its vector; vectors of other ids are ignored. Labels, tags and attributes stay.
 The new index takes the place of the old one in one step: after an error or a kill the old one is as it was.`,
 		Example: `  hashgrove index migrate again.hgi -m longer.hgm --vectors items.csv --vectors new.csv --label category --id-column sku`,
-		Args:    exactlyOne("an index"),
+		Args:    cli.ExactlyOne("an index"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.model, "model", "m", "", "the new `MODEL`")
 	f.StringArrayVar(&c.vectors, "vectors", nil, "`DATA` with the vectors or pictures of the items; may be repeated")
-	groupFlags(f, "Migration")
+	cli.Group(f, "Migration")
 	c.data.bind(f, "")
 	return cmd
 }
 
 func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if c.model == "" || len(c.vectors) == 0 {
-		return usagef("migrate needs --model MODEL, the new model, and --vectors DATA, the vectors of the items")
+		return cli.Usagef("migrate needs --model MODEL, the new model, and --vectors DATA, the vectors of the items")
 	}
 	began := time.Now()
 	m, err := model.ReadFile(c.model)
@@ -124,7 +125,7 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	tick, end := c.countingProgress("encoding")
+	tick, end := cli.Counting(c.progressWriter(), "encoding")
 	r, err := store.Migrate(ctx, path, m, src, tick)
 	end()
 	if err != nil {
@@ -140,7 +141,7 @@ func (a *app) indexCompact() *cobra.Command {
 		Short:   "Pack an index tightly after many changes",
 		Long:    `Write the items tightly into a new file, which takes the place of the old one in one step.`,
 		Example: `  hashgrove index compact items.hgi`,
-		Args:    exactlyOne("an index"),
+		Args:    cli.ExactlyOne("an index"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			began := time.Now()
 			s, err := a.openToWrite(cmd.Context(), args[0])

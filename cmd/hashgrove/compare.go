@@ -20,6 +20,7 @@ import (
 
 	"hashgrove/compare"
 	"hashgrove/dataset"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/machine"
 	"hashgrove/picture"
 	"hashgrove/report"
@@ -97,21 +98,21 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.Float64Var(&c.share, "share", 0, "`SHARE` of the rows that become queries; 0 means a tenth, at most 2000 rows")
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
-	groupFlags(f, "Comparison")
+	cli.Group(f, "Comparison")
 	f.StringVar(&c.to, "to", "text", "`FORM` of the result: text, json, csv, markdown or bench")
 	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write: the same with plots, classes and searches")
 	f.StringVar(&o.Work, "work", filepath.Join(home, "hashgrove", "compare"), "`FOLDER` that keeps finished methods")
 	f.BoolVar(&o.Restart, "restart", false, "measure again what that folder holds already")
-	groupFlags(f, "Output")
+	cli.Group(f, "Output")
 	c.data.bind(f, "")
 	f.IntVar(&c.minShared, "min-shared", 2, "`NUMBER` of common tags from which two rows are similar")
-	groupFlags(f, "Similarity")
+	cli.Group(f, "Similarity")
 	c.queries.bind(f, "queries-")
 	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit of FastHash")
 	f.IntVar(&o.FastHash.Trees.Depth, "depth", 4, "`DEPTH` of the trees of FastHash, 1 to 8")
 	f.IntVar(&o.PCA, "pca", 0, "`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
 	f.IntVar(&o.Unseen, "unseen", 0, "`NUMBER` of classes kept out of a second training; 0 means a quarter of them, negative none")
-	groupFlags(f, "Training")
+	cli.Group(f, "Training")
 }
 
 // commandLine is the command as a person would type it again.
@@ -145,20 +146,20 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		c.to = "json"
 	}
 	if forms := []string{"text", "json", "csv", "markdown", "bench"}; !slices.Contains(forms, c.to) {
-		return usagef("--to %s is not a form of the result; the forms are %s", c.to, strings.Join(forms, ", "))
+		return cli.Usagef("--to %s is not a form of the result; the forms are %s", c.to, strings.Join(forms, ", "))
 	}
 	if c.minShared < 1 || c.minShared > 255 {
-		return usagef("--min-shared %d: give a number from 1 to 255", c.minShared)
+		return cli.Usagef("--min-shared %d: give a number from 1 to 255", c.minShared)
 	}
 	if len(c.queryPaths) > 0 && c.share != 0 {
-		return usagef("--queries and --share exclude each other: queries are named, or set aside")
+		return cli.Usagef("--queries and --share exclude each other: queries are named, or set aside")
 	}
 	if c.share != 0 && !(c.share > 0 && c.share < 1) {
-		return usagef("--share %v is not a share between 0 and 1", c.share)
+		return cli.Usagef("--share %v is not a share between 0 and 1", c.share)
 	}
 	c.options.Seed, c.options.Threads = c.seed, c.threads
 	if err := c.options.Check(); err != nil {
-		return usageError{err}
+		return cli.UsageError(err)
 	}
 	data, err := c.read(ctx, args)
 	if err != nil {
@@ -192,7 +193,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		if c.features != "" {
 			pictures, ok := set.AsPictures()
 			if !ok {
-				return nil, nil, usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
+				return nil, nil, cli.Usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
 			}
 			kept, _, err := learnable(pictures, c.features, false, c.threads)
 			if err != nil {
@@ -203,8 +204,8 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		}
 		as = picture.PreparationOf(src)
 		p := c.start("reading", 0, 0)
-		defer p.end()
-		part, err := compare.Read(ctx, src, p.tick)
+		defer p.End()
+		part, err := compare.Read(ctx, src, p.Tick)
 		return set, part, err
 	}
 	var err error
@@ -230,24 +231,24 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 
 // comparison runs with progress.
 func (a *app) comparison(ctx context.Context, data *compare.Data, o compare.Options) (*compare.Result, error) {
-	var p *progress
+	var p *cli.Progress
 	o.Progress = func(now compare.Progress) {
 		if p == nil {
 			p = a.start("comparing", now.Total, now.Kept)
 		}
 		if now.Note != "" {
-			p.step(now.Done, now.Note)
+			p.Step(now.Done, now.Note)
 		} else {
-			p.tick(now.Done)
+			p.Tick(now.Done)
 		}
 	}
 	result, err := compare.Run(ctx, data, o)
 	if p != nil {
-		p.end()
+		p.End()
 	}
 	if errors.Is(err, context.Canceled) && o.Work != "" {
-		text := fmt.Sprintf("the finished methods are safe in %s; the same command continues from there", o.Work)
-		return nil, adviceError{err, text}
+		return nil, cli.WithAdvice(err,
+			fmt.Sprintf("the finished methods are safe in %s; the same command continues from there", o.Work))
 	}
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/dataset"
+	"hashgrove/internal/cli"
 	"hashgrove/model"
 	"hashgrove/picture"
 	"hashgrove/supervision"
@@ -34,11 +35,11 @@ func (d *dataFlags) bind(f *pflag.FlagSet, prefix string) {
 		what = " of the " + prefix[:len(prefix)-1]
 	}
 	d.bindRows(f, prefix, what, true)
-	addAlias(f, prefix+"id-column", prefix+"id")
+	cli.AddAlias(f, prefix+"id-column", prefix+"id")
 	if prefix == "" {
 		d.bindPictures(f, "Data")
 	}
-	groupFlags(f, "Data"+what)
+	cli.Group(f, "Data"+what)
 }
 
 // bindRows adds the flags that say where vectors, ids and classes are; files adds those for classes and tags that are
@@ -63,13 +64,13 @@ func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) 
 // bindPictures adds the flags about bad rows, in a group of the help that begins before, and about pictures.
 func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
 	f.BoolVar(&d.skipBad, "skip-bad", false, "drop rows and pictures that cannot be used, and say how many")
-	groupFlags(f, group)
+	cli.Group(f, group)
 	f.IntVar(&d.size, "size", 0, "side in `PIXELS` that pictures are resized to; default as the model says, else 32, "+
 		"and for CIFAR and IDX their own size")
 	f.StringVar(&d.fit, "fit", "crop", "`HOW` pictures become squares: crop for the central square, squash for the "+
 		"whole picture, distorted; default as the model says")
 	f.BoolVar(&d.grey, "grey", false, "make pictures grey; default as the model says")
-	groupFlags(f, "Pictures")
+	cli.Group(f, "Pictures")
 }
 
 // or fills in what d leaves open from both, the flags without a prefix.
@@ -105,10 +106,10 @@ func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, 
 		spec.Fit = "" // vectors are refused where something is asked of pictures
 	}
 	if d.size < 0 || d.size > picture.MaxSize {
-		return nil, usagef("--size %d: give the side of the pictures in pixels, 1 to %d", d.size, picture.MaxSize)
+		return nil, cli.Usagef("--size %d: give the side of the pictures in pixels, 1 to %d", d.size, picture.MaxSize)
 	}
 	if spec.Fit != "" && spec.Fit != "crop" && spec.Fit != "squash" {
-		return nil, usagef("--fit %q: give crop or squash", d.fit)
+		return nil, cli.Usagef("--fit %q: give crop or squash", d.fit)
 	}
 	if as == nil {
 		return dataset.Open(spec)
@@ -176,8 +177,8 @@ func (a *app) noteBad(set *dataset.Set) int {
 // scan reads the data once.
 func (a *app) scan(ctx context.Context, src vectors.Source, digest bool) (*supervision.Data, error) {
 	p := a.start("reading", 0, 0)
-	defer p.end()
-	return supervision.Scan(ctx, src, supervision.ScanOptions{Digest: digest, Progress: p.tick})
+	defer p.End()
+	return supervision.Scan(ctx, src, supervision.ScanOptions{Digest: digest, Progress: p.Tick})
 }
 
 // similarity is what the supervision says about pairs of rows.
@@ -189,5 +190,5 @@ type similarity struct {
 func (s *similarity) bind(flags *pflag.FlagSet) {
 	flags.IntVar(&s.minShared, "min-shared", 2, "`NUMBER` of common tags from which two rows are similar")
 	flags.StringVar(&s.pairs, "pairs", "", "`FILE` of lines a,b,similar|dissimilar|unknown, by id or by row number from 0")
-	groupFlags(flags, "Similarity")
+	cli.Group(flags, "Similarity")
 }

@@ -15,6 +15,7 @@ import (
 	"hashgrove/compare"
 	"hashgrove/eval"
 	"hashgrove/hamming"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/fashion"
 	"hashgrove/internal/machine"
 	"hashgrove/method"
@@ -60,14 +61,14 @@ func (a *app) demo() *cobra.Command {
 simple codes and with the plain pixels, search with one picture, and write the report of the comparison.
 -o keeps pictures, model and report, to try the other verbs on.`,
 		Example: `  hashgrove demo --bits 4 -o shop`,
-		Args:    noArguments,
+		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.save, "output", "o", "", "`FOLDER` to write the pictures, the model and the report to")
-	addAlias(f, "output", "save")
+	cli.AddAlias(f, "output", "save")
 	f.IntVar(&c.bits, "bits", 64, "code length in `BITS`")
-	groupFlags(f, "Demo")
+	cli.Group(f, "Demo")
 	return cmd
 }
 
@@ -90,7 +91,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 		},
 	}
 	if err := o.Check(); err != nil {
-		return usageError{err}
+		return cli.UsageError(err)
 	}
 	result, err := c.comparison(ctx, data, o)
 	if err != nil {

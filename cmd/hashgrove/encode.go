@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/hamming"
+	"hashgrove/internal/cli"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -34,7 +35,7 @@ func (a *app) encode() *cobra.Command {
 		Example: `  hashgrove encode items.csv --label category -m items.hgm -o items.hgc
   hashgrove encode vectors.npy -m items.hgm -o codes.npy
   hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -`,
-		Args: atLeast(1, "data to encode"),
+		Args: cli.AtLeast(1, "data to encode"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -42,14 +43,14 @@ func (a *app) encode() *cobra.Command {
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the codes; - means standard output")
 	f.StringVar(&c.format, "to", "", "`FORM` of the output: hgc, npy, raw, hex or csv; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of first bits of each code; 0 means all")
-	groupFlags(f, "Output")
+	cli.Group(f, "Output")
 	c.data.bind(f, "")
 	return cmd
 }
 
 func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if c.model == "" || c.output == "" {
-		return usagef("encode needs -m MODEL and -o CODES")
+		return cli.Usagef("encode needs -m MODEL and -o CODES")
 	}
 	format, err := c.outputFormat()
 	if err != nil {
@@ -60,7 +61,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.prefix < 0 || c.prefix > m.Encoder.Bits() {
-		return usagef("--prefix %d: the model has %d bits", c.prefix, m.Encoder.Bits())
+		return cli.Usagef("--prefix %d: the model has %d bits", c.prefix, m.Encoder.Bits())
 	}
 	if c.prefix > 0 {
 		m = m.Prefix(c.prefix)
@@ -109,11 +110,11 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 		return hamming.Format(c.format), nil // the writer knows which there are
 	}
 	if c.output == "-" {
-		return "", usagef("codes on standard output need --to hex, csv, raw, npy or hgc")
+		return "", cli.Usagef("codes on standard output need --to hex, csv, raw, npy or hgc")
 	}
 	f, err := hamming.FormatOf(c.output)
 	if err != nil {
-		return "", usageError{err}
+		return "", cli.UsageError(err)
 	}
 	return f, nil
 }
@@ -131,10 +132,10 @@ func (c *encodeCommand) encode(ctx context.Context, m *model.Model, set *dataset
 		return 0, err
 	}
 	p := c.start("encoding", header.Rows, 0)
-	defer p.end()
+	defer p.End()
 	err = m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		rows = first + codes.Len()
-		p.tick(rows)
+		p.Tick(rows)
 		return out.Write(codes, chunk.IDs)
 	})
 	if err != nil {

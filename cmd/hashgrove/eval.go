@@ -12,6 +12,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/eval"
 	"hashgrove/hamming"
+	"hashgrove/internal/cli"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -45,7 +46,7 @@ Some methods weigh the bits (MDSH): --ranking weighted ranks as their authors do
 are ranked by Hamming distance then too.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
   hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category --json`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
@@ -55,11 +56,11 @@ are ranked by Hamming distance then too.`,
 	f.IntVar(&c.prefix, "prefix", 0, "use only this `NUMBER` of first bits of each code; 0 means all")
 	f.StringVar(&c.ranking, "ranking", "hamming",
 		"`DISTANCE` that ranks the base: hamming, or weighted where the model has weights for its bits")
-	groupFlags(f, "Evaluation")
+	cli.Group(f, "Evaluation")
 	f.IntSliceVar(&c.precisionAt, "precision-at", nil, "ranks `K` of precision@K; default 1,10,100,1000")
 	f.IntVar(&c.cut, "cut", 10000, "`LENGTH` of the lists in the paper's convention")
 	f.BoolVar(&c.curve, "curves", false, "print the precision-recall curve and the precision of the first 2000")
-	groupFlags(f, "Output")
+	cli.Group(f, "Output")
 	c.both.bind(f, "")
 	c.similar.bind(f)
 	c.base.bind(f, "base-")
@@ -70,29 +71,29 @@ are ranked by Hamming distance then too.`,
 
 func (c *evalCommand) run(ctx context.Context) error {
 	if c.model == "" || len(c.basePaths) == 0 || len(c.queryPaths) == 0 {
-		return usagef("eval needs -m MODEL, --base DATA and --queries DATA")
+		return cli.Usagef("eval needs -m MODEL, --base DATA and --queries DATA")
 	}
 	if len(c.both.labels) > 0 {
-		return usagef("--labels is ambiguous here: use --base-labels and --queries-labels")
+		return cli.Usagef("--labels is ambiguous here: use --base-labels and --queries-labels")
 	}
 	if c.similar.minShared < 1 || c.similar.minShared > 255 {
-		return usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
+		return cli.Usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
 	}
 	m, err := model.ReadFile(c.model)
 	if err != nil {
 		return err
 	}
 	if c.prefix < 0 || c.prefix > m.Encoder.Bits() {
-		return usagef("--prefix %d: the model has %d bits", c.prefix, m.Encoder.Bits())
+		return cli.Usagef("--prefix %d: the model has %d bits", c.prefix, m.Encoder.Bits())
 	}
 	if c.prefix > 0 {
 		m = m.Prefix(c.prefix)
 	}
 	if c.ranking != "hamming" && c.ranking != "weighted" {
-		return usagef("--ranking %s: choose hamming or weighted", c.ranking)
+		return cli.Usagef("--ranking %s: choose hamming or weighted", c.ranking)
 	}
 	if c.ranking == "weighted" && m.Info.Weights == nil {
-		return usagef("--ranking weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
+		return cli.Usagef("--ranking weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
 	}
 	base, err := c.read(ctx, m, c.base.or(c.both), c.basePaths)
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *evalCommand) run(ctx context.Context) error {
 		return err
 	}
 	p := c.start("judging", queries.Rows, 0)
-	o := eval.Options{K: c.precisionAt, Cut: c.cut, Threads: c.threads, Progress: func(done, _ int) { p.tick(done) }}
+	o := eval.Options{K: c.precisionAt, Cut: c.cut, Threads: c.threads, Progress: func(done, _ int) { p.Tick(done) }}
 	if queries.Labels != nil {
 		o.Classes, o.ClassNames = queries.Labels.Class, queries.Labels.Names
 	}
@@ -117,7 +118,7 @@ func (c *evalCommand) run(ctx context.Context) error {
 	} else {
 		report, err = eval.Retrieval(ctx, queries.codes, base.codes, truth, o)
 	}
-	p.end()
+	p.End()
 	if err != nil {
 		return err
 	}
@@ -157,10 +158,10 @@ func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, pat
 	}
 	e := &encoded{sum, hamming.NewCodes(sum.Rows, m.Encoder.Bits())}
 	p := c.start("encoding", sum.Rows, 0)
-	defer p.end()
+	defer p.End()
 	return e, m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, _ vectors.Chunk) error {
 		copy(e.codes.Data[first*e.codes.Words:], codes.Data)
-		p.tick(first + codes.Len())
+		p.Tick(first + codes.Len())
 		return nil
 	})
 }
@@ -179,7 +180,7 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 	}
 	truth, err := eval.TruthOf(queries.Data, base.Data)
 	if err != nil {
-		return nil, usagef("nothing says which answers are right: give labels or tags for base and queries, or --pairs")
+		return nil, cli.Usagef("nothing says which answers are right: give labels or tags for base and queries, or --pairs")
 	}
 	return truth, nil
 }

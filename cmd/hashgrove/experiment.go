@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove/internal/cli"
 	"hashgrove/internal/section"
 	"hashgrove/paper"
 )
@@ -47,7 +48,7 @@ pictures. Figures are written as SVG beside the file that --output names.`,
 		Example: `  hashgrove experiment cifar10-features --short --cache lab`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("experiment takes one name, but has %q; see \"hashgrove help experiment\"", args)
+				return cli.Usagef("experiment takes one name, but has %q; see \"hashgrove help experiment\"", args)
 			}
 			return nil
 		},
@@ -68,7 +69,7 @@ pictures. Figures are written as SVG beside the file that --output names.`,
 	f.StringVar(&c.cache, "cache", filepath.Join(home, "hashgrove", "experiments"), "`FOLDER` for finished stages")
 	f.StringSliceVar(&c.methods, "methods", nil, "run only these `METHODS`, or none")
 	f.BoolVar(&c.short, "short", false, "run a small version in seconds")
-	groupFlags(f, "Experiment")
+	cli.Group(f, "Experiment")
 	return cmd
 }
 
@@ -96,11 +97,11 @@ func (c *experimentCommand) list() error {
 func (c *experimentCommand) run(ctx context.Context, name string) error {
 	e, err := paper.Find(name)
 	if err != nil {
-		return usageError{err}
+		return cli.UsageError(err)
 	}
 	for _, m := range c.methods {
 		if names := append(paper.Methods(), "none"); !slices.Contains(names, m) {
-			return usagef("there is no method %q; the methods are %s", m, strings.Join(names, ", "))
+			return cli.Usagef("there is no method %q; the methods are %s", m, strings.Join(names, ", "))
 		}
 	}
 	lab := &paper.Lab{

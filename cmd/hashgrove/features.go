@@ -13,6 +13,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/feature"
 	"hashgrove/feature/dictionary"
+	"hashgrove/internal/cli"
 	"hashgrove/picture"
 	"hashgrove/vectors"
 )
@@ -44,7 +45,7 @@ codebook in it, for --use on other pictures and for "hashgrove train --features"
 		Example: `  hashgrove features shop/train-images-idx3-ubyte.gz --size 32 --kind gist -o gist.npy
   hashgrove train gist.npy --labels gist.labels.txt --bits 4 --rounds 5 -o gist.hgm
   hashgrove features shop/query-images-idx3-ubyte.gz --kind codebook --words 20 --patches 2000 --iterations 2 --save words.hgf -o words.npy`,
-		Args: atLeast(1, "pictures"),
+		Args: cli.AtLeast(1, "pictures"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	c.bind(cmd.Flags())
@@ -60,11 +61,11 @@ func (c *featuresCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.typ, "type", string(dataset.Float32), "`TYPE` of the values: float32, float16 or uint8 (256 bins)")
 	f.BoolVar(&c.mirror, "mirror", false,
 		"also write the vectors of all mirror images, after those of the pictures: twice the rows to learn from")
-	groupFlags(f, "Output")
+	cli.Group(f, "Output")
 	c.data.bind(f, "")
 	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4}, "`NUMBERS` of orientations of each scale, the finest first")
 	f.IntVar(&c.blocks, "blocks", 4, "`NUMBER` of blocks along each side")
-	groupFlags(f, "GIST")
+	cli.Group(f, "GIST")
 	l := &c.options
 	f.IntVar(&l.Words, "words", 800, "`NUMBER` of words in the codebook")
 	f.IntVar(&l.Patch, "patch", 6, "side of a patch in `PIXELS`")
@@ -77,15 +78,15 @@ func (c *featuresCommand) bind(f *pflag.FlagSet) {
 		"`NUMBER` of random patches to learn from; 0 means 400,000, or 100,000 with --non-zeros")
 	f.IntVar(&l.Iterations, "iterations", 50, "`NUMBER` of learning iterations")
 	f.IntVar(&l.Sparsity, "non-zeros", 1, "`NUMBER` of words per patch while learning; 1 is OMP-1, more is K-SVD")
-	groupFlags(f, "Codebook")
+	cli.Group(f, "Codebook")
 }
 
 func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	if c.output == "" && c.save == "" {
-		return usagef("features needs -o OUT.npy, the file to write, or --save")
+		return cli.Usagef("features needs -o OUT.npy, the file to write, or --save")
 	}
 	if (c.kind == "") == (c.use == "") {
-		return usagef("features needs either --kind gist, codebook or pixels, or --use FILE")
+		return cli.Usagef("features needs either --kind gist, codebook or pixels, or --use FILE")
 	}
 	set, err := c.data.open(args, nil)
 	if err != nil {
@@ -174,18 +175,18 @@ func (c *featuresCommand) extractor(ctx context.Context, pictures picture.Source
 	case "codebook":
 		return c.learn(ctx, pictures)
 	}
-	return nil, usagef("unknown kind of features %q; choose gist, codebook or pixels", c.kind)
+	return nil, cli.Usagef("unknown kind of features %q; choose gist, codebook or pixels", c.kind)
 }
 
 // learn learns a codebook from the pictures, or from 50,000 of them drawn at random.
 func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (feature.Extractor, error) {
 	sides, ok := map[string]feature.Sides{"positive": feature.Positive, "absolute": feature.Absolute, "split": feature.Split}[c.sides]
 	if !ok {
-		return nil, usagef("--sides %s: choose positive, absolute or split", c.sides)
+		return nil, cli.Usagef("--sides %s: choose positive, absolute or split", c.sides)
 	}
 	pool, ok := map[string]feature.Pool{"sum": feature.SumPool, "max": feature.MaxPool}[c.pool]
 	if !ok {
-		return nil, usagef("--pool %s: choose sum or max", c.pool)
+		return nil, cli.Usagef("--pool %s: choose sum or max", c.pool)
 	}
 	const most = 50_000
 	shape := pictures.Preparation().Shape
@@ -210,15 +211,15 @@ func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (f
 	o := c.options
 	o.Sides, o.Pool, o.Seed = sides, pool, c.seed
 	p := c.start("learning words", o.Iterations, 0)
-	defer p.end()
-	return dictionary.Learn(ctx, o, sample, c.threads, func(done, _ int) { p.tick(done) })
+	defer p.End()
+	return dictionary.Learn(ctx, o, sample, c.threads, func(done, _ int) { p.Tick(done) })
 }
 
 // write streams the vectors to the output, and what is known about the rows to files beside it.
 func (c *featuresCommand) write(ctx context.Context, rows int, src vectors.Source, r *featuresReport) error {
 	p := c.start("extracting", rows, 0)
-	defer p.end()
-	saved, err := dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.tick)
+	defer p.End()
+	saved, err := dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.Tick)
 	if err != nil {
 		return err
 	}

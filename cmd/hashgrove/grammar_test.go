@@ -15,10 +15,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"hashgrove/internal/cli"
 )
 
 // timing matches what differs between two runs of one command.
-var timing = regexp.MustCompile(`("[a-z_]*(seconds|microseconds|rss)[a-z_]*": |, )[0-9.e+-]+( s|,?)`)
+var timing = regexp.MustCompile(`("[a-z_]*(seconds|microseconds|rss)[a-z_]*": |, |about )[0-9.e+-]+( s|s|m\ds|,?)`)
 
 // TestOldSpellings: every older spelling does what the present one does, and says the same.
 func TestOldSpellings(t *testing.T) {
@@ -88,14 +90,14 @@ func TestHelpShowsOneSpelling(t *testing.T) {
 	for _, cmd := range verbs(root) {
 		usage := cmd.UsageString()
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if groupOf(f) == "" && !f.Hidden && f.Name != "help" {
-				t.Errorf("%s: --%s is in no group", verb(cmd), f.Name)
+			if cli.GroupOf(f) == "" && !f.Hidden && f.Name != "help" {
+				t.Errorf("%s: --%s is in no group", cli.Verb(cmd), f.Name)
 			}
 			if shown := strings.Contains(usage, " --"+f.Name+" ") || strings.Contains(usage, " --"+f.Name+"\n"); shown == f.Hidden {
-				t.Errorf("%s: --%s is shown: %v", verb(cmd), f.Name, shown)
+				t.Errorf("%s: --%s is shown: %v", cli.Verb(cmd), f.Name, shown)
 			}
 			if strings.Contains(f.Usage, "so many") || f.Usage == "" && !f.Hidden {
-				t.Errorf("%s: --%s: %s", verb(cmd), f.Name, f.Usage)
+				t.Errorf("%s: --%s: %s", cli.Verb(cmd), f.Name, f.Usage)
 			}
 		})
 	}
@@ -120,16 +122,16 @@ func TestHelpShowsOneSpelling(t *testing.T) {
 func TestHelpOfEveryVerb(t *testing.T) {
 	all := append(verbs((&app{}).root()), &cobra.Command{Use: "hashgrove"})
 	for _, cmd := range all {
-		words := strings.Fields(verb(cmd))
+		words := strings.Fields(cli.Verb(cmd))
 		a, b := succeed(t, append([]string{"help"}, words...)...), succeed(t, append(words, "--help")...)
 		if a != b || !strings.Contains(a, "Usage:\n  hashgrove") {
-			t.Errorf("%s: help and --help differ:\n%s\n%s", verb(cmd), a, b)
+			t.Errorf("%s: help and --help differ:\n%s\n%s", cli.Verb(cmd), a, b)
 		}
 		example := false
 		for line := range strings.Lines(a) {
 			example = strings.HasPrefix(line, "Examples:") || example && strings.HasPrefix(line, "  hashgrove")
 			if len(line) > 121 && !example {
-				t.Errorf("%s: the line is too long: %s", verb(cmd), line)
+				t.Errorf("%s: the line is too long: %s", cli.Verb(cmd), line)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/cli"
 	"hashgrove/model"
 	"hashgrove/store"
 )
@@ -24,7 +25,7 @@ made the codes, so that "hashgrove search" needs nothing else. What a command re
 kill and a power cut. One command may write at a time, and no search runs meanwhile.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknownVerb(cmd, args[0])
+				return cli.UnknownVerb(cmd, args[0])
 			}
 			return nil
 		},
@@ -35,25 +36,9 @@ kill and a power cut. One command may write at a time, and no search runs meanwh
 	return cmd
 }
 
-// countingProgress shows work whose size is known only once it runs; end takes the bar away.
-func (a *app) countingProgress(what string) (tick func(done, total int), end func()) {
-	var p *progress
-	tick = func(done, total int) {
-		if p == nil {
-			p = a.start(what, total, 0)
-		}
-		p.tick(done)
-	}
-	return tick, func() {
-		if p != nil {
-			p.end()
-		}
-	}
-}
-
 // openIndex opens an index for one job, which leaves the items on disk, or for many searches.
 func (a *app) openIndex(ctx context.Context, path string, o store.OpenOptions) (*store.Store, error) {
-	tick, end := a.countingProgress("opening")
+	tick, end := cli.Counting(a.progressWriter(), "opening")
 	defer end()
 	o.Index.Threads, o.Progress = a.threads, tick
 	s, err := store.Open(ctx, path, o)
@@ -68,7 +53,7 @@ func (a *app) openIndex(ctx context.Context, path string, o store.OpenOptions) (
 
 // selectItems reads the items of an index for searches with a filter.
 func (a *app) selectItems(ctx context.Context, s *store.Store, f index.Filter) (*store.Selection, error) {
-	tick, end := a.countingProgress("reading")
+	tick, end := cli.Counting(a.progressWriter(), "reading")
 	defer end()
 	return s.Select(ctx, f, tick)
 }
@@ -117,7 +102,7 @@ identified by their numbers, counted from 0, and pictures by their paths.
 				c.output, args = args[0], args[1:]
 			}
 			if c.output == "" || len(args) == 0 {
-				return usagef("index build needs data, and -o INDEX, the index to make; see \"hashgrove help index build\"")
+				return cli.Usagef("index build needs data, and -o INDEX, the index to make; see \"hashgrove help index build\"")
 			}
 			return c.build(cmd.Context(), args)
 		},
@@ -125,7 +110,7 @@ identified by their numbers, counted from 0, and pictures by their paths.
 	f := cmd.Flags()
 	f.StringVarP(&c.output, "output", "o", "", "the `INDEX` to make")
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes the data; it is copied into the index")
-	groupFlags(f, "Output")
+	cli.Group(f, "Output")
 	c.items.bind(f)
 	return cmd
 }
@@ -141,14 +126,14 @@ items: all of them, or none if one of the ids is in the index already. --upsert 
 ` + attributesHelp,
 		Example: `  hashgrove index add items.hgi new.csv --label category --id-column sku
   hashgrove index add items.hgi new.csv --label category --id-column sku --upsert`,
-		Args: atLeast(2, "an index and data"),
+		Args: cli.AtLeast(2, "an index and data"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.output = args[0]
 			return c.add(cmd.Context(), args[1:])
 		},
 	}
 	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "replace items whose ids are in the index")
-	groupFlags(cmd.Flags(), "Output")
+	cli.Group(cmd.Flags(), "Output")
 	c.items.bind(cmd.Flags())
 	return cmd
 }

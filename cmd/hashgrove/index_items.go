@@ -18,6 +18,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/plain"
 	"hashgrove/store"
 )
@@ -95,13 +96,13 @@ func (a *app) indexDelete() *cobra.Command {
 in the index are counted; they are not an error.`,
 		Example: `  hashgrove index delete items.hgi --id new-0,new-1
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5'`,
-		Args: exactlyOne("one index, with --id, --ids or --where,"),
+		Args: cli.ExactlyOne("one index, with --id, --ids or --where,"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
 	c.items.bind(f)
 	f.StringVar(&c.where, "where", "", "`FILTER` that the items match")
-	groupFlags(f, "Items")
+	cli.Group(f, "Items")
 	f.StringVar(&c.idsFile, "ids-file", "", "") // an older name of --ids
 	_ = f.MarkHidden("ids-file")                // it exists
 	return cmd
@@ -118,7 +119,7 @@ func (c *deleteCommand) resolveOldSpellings() error {
 		}
 		list, err := csv.NewReader(strings.NewReader(text)).Read()
 		if err != nil {
-			return usagef("--ids %s: there is no file of that name", text)
+			return cli.Usagef("--ids %s: there is no file of that name", text)
 		}
 		c.note("there is no file %s, so --ids is read as a list of ids; --id is the flag for that", text)
 		c.items.ids = append(c.items.ids, list...)
@@ -135,12 +136,12 @@ func (c *deleteCommand) run(ctx context.Context, path string) (err error) {
 	if err := c.resolveOldSpellings(); err != nil {
 		return err
 	}
-	if countTrue(len(c.items.ids) > 0, len(c.items.files) > 0, c.where != "") != 1 {
-		return usagef("index delete needs one of --id, --ids and --where")
+	if cli.CountTrue(len(c.items.ids) > 0, len(c.items.files) > 0, c.where != "") != 1 {
+		return cli.Usagef("index delete needs one of --id, --ids and --where")
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
-		return usagef("--where: %w", err)
+		return cli.Usagef("--where: %w", err)
 	}
 	ids, err := c.items.read()
 	if err != nil {
@@ -188,10 +189,10 @@ func (a *app) indexGet() *cobra.Command {
 		Short:   "Print items of an index",
 		Long:    `Print label, tags, attributes and code of items. An id that is not in the index is an error.`,
 		Example: `  hashgrove index get items.hgi --id items-7,items-8`,
-		Args:    exactlyOne("one index, with --id or --ids,"),
+		Args:    cli.ExactlyOne("one index, with --id or --ids,"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(items.ids)+len(items.files) == 0 {
-				return usagef("index get needs --id or --ids, the items to print")
+				return cli.Usagef("index get needs --id or --ids, the items to print")
 			}
 			ids, err := items.read()
 			if err != nil {
@@ -206,7 +207,7 @@ func (a *app) indexGet() *cobra.Command {
 		},
 	}
 	items.bind(cmd.Flags())
-	groupFlags(cmd.Flags(), "Items")
+	cli.Group(cmd.Flags(), "Items")
 	return cmd
 }
 

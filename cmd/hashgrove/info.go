@@ -12,6 +12,7 @@ import (
 
 	"hashgrove/feature"
 	"hashgrove/hamming"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/section"
 	"hashgrove/model"
 	"hashgrove/store"
@@ -22,7 +23,7 @@ func (a *app) info() *cobra.Command {
 		Use:     "info FILE...",
 		Short:   "Tell what is in a model, a code file, an index or a backup",
 		Example: "  hashgrove info items.hgm\n  hashgrove info items.hgc --json\n  hashgrove info items.hgi",
-		Args:    atLeast(1, "a file"),
+		Args:    cli.AtLeast(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, path := range args {
 				if err := a.describe(cmd.Context(), path); err != nil {
@@ -41,7 +42,7 @@ func (a *app) verify() *cobra.Command {
 		Long: `Read the whole file, check every checksum, length and range, and print a line per intact file.
 A damaged file is an error that names the damaged section.`,
 		Example: "  hashgrove verify items.hgm items.hgc items.hgi",
-		Args:    atLeast(1, "a file"),
+		Args:    cli.AtLeast(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var first error
 			for _, path := range args {
@@ -145,7 +146,7 @@ func readModel(path string) (*fileReport, error) {
 
 // checkIndex checks all of an index. The first problem is the error; others are printed before it.
 func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) {
-	tick, end := a.countingProgress("checking")
+	tick, end := cli.Counting(a.progressWriter(), "checking")
 	v, err := store.Verify(ctx, path, tick)
 	end()
 	if err != nil {

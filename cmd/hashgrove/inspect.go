@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/boost"
 	"hashgrove/dataset"
+	"hashgrove/internal/cli"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -29,7 +30,7 @@ an estimate of time and memory for training 64 bits with the default options. Th
 trees grown from the first rows.`,
 		Example: `  hashgrove inspect items.csv --label category
   hashgrove inspect vectors.npy --labels classes.txt --json`,
-		Args: atLeast(1, "data to look at"),
+		Args: cli.AtLeast(1, "data to look at"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	c.data.bind(cmd.Flags(), "")

@@ -7,6 +7,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/index"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
 	"hashgrove/model"
 	"hashgrove/vectors"
@@ -28,7 +29,7 @@ func (i *itemFlags) bind(f *pflag.FlagSet) {
 	i.data.bind(f, "")
 	f.StringVar(&i.attributes, "attributes", "", "CSV, TSV, JSONL or Parquet `FILE` with attributes of the items, by id or by row")
 	f.StringSliceVar(&i.columns, "attribute-columns", nil, "`COLUMNS` or keys to take from --attributes; default all")
-	groupFlags(f, "Attributes")
+	cli.Group(f, "Attributes")
 }
 
 // itemInput is items on their way into an index.
@@ -42,11 +43,11 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 	coded, err := items.AreCodes(paths)
 	switch {
 	case err != nil:
-		return in, usageError{err}
+		return in, cli.UsageError(err)
 	case coded:
 		in.Input, err = items.FromCodes(paths)
 	case m == nil:
-		err = usagef("%s: vectors need a model to encode them, and %s", paths[0], without)
+		err = cli.Usagef("%s: vectors need a model to encode them, and %s", paths[0], without)
 	default:
 		var src vectors.Source
 		if in.set, src, err = i.data.openFor(m, paths); err == nil {
@@ -57,7 +58,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 		return in, err
 	}
 	if len(i.columns) > 0 && i.attributes == "" {
-		return in, usagef("--attribute-columns chooses from a file that --attributes names")
+		return in, cli.Usagef("--attribute-columns chooses from a file that --attributes names")
 	}
 	if i.attributes != "" {
 		in.Attributes, err = dataset.ReadAttributes(i.attributes, i.data.id, i.columns)
@@ -83,8 +84,8 @@ func (a *app) count(ctx context.Context, in itemInput) (int, error) {
 // readItems reads the n items with progress, and returns the number of bad rows that were dropped.
 func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch, int, error) {
 	p := a.start("encoding", n, 0)
-	defer p.end()
-	b, err := in.Read(ctx, n, a.threads, p.tick)
+	defer p.End()
+	b, err := in.Read(ctx, n, a.threads, p.Tick)
 	if err != nil || in.set == nil {
 		return b, 0, err
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"hashgrove/internal/cli"
 )
 
 // outcome is what a command line left.
@@ -154,7 +156,7 @@ func TestHelpExamples(t *testing.T) {
 		}
 	}
 	for _, cmd := range verbs(root) {
-		if name := verb(cmd); !slices.Contains(order, name) {
+		if name := cli.Verb(cmd); !slices.Contains(order, name) {
 			t.Errorf("the examples of %s are not run", name)
 		}
 	}

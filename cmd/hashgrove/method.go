@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"hashgrove/internal/cli"
 	"hashgrove/method"
 )
 
@@ -20,7 +21,7 @@ const (
 // checkMethod refuses flags that mean nothing to the method.
 func (c *trainCommand) checkMethod(flags *pflag.FlagSet) error {
 	if _, ok := method.Describe(c.method); !ok {
-		return usagef("there is no method %q; the methods are %s", c.method,
+		return cli.Usagef("there is no method %q; the methods are %s", c.method,
 			strings.Join(method.Names(), ", "))
 	}
 	foreign := []string{groupFastHash, groupStep1, groupStep2}
@@ -29,12 +30,12 @@ func (c *trainCommand) checkMethod(flags *pflag.FlagSet) error {
 	}
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
-		if err == nil && slices.Contains(foreign, groupOf(f)) {
-			err = usagef("--%s means nothing to the method %s", f.Name, c.method)
+		if err == nil && slices.Contains(foreign, cli.GroupOf(f)) {
+			err = cli.Usagef("--%s means nothing to the method %s", f.Name, c.method)
 		}
 	})
 	if c.options.PCA < 0 || c.options.Anchors < 0 {
-		return usagef("--pca %d and --anchors %d: give positive numbers", c.options.PCA, c.options.Anchors)
+		return cli.Usagef("--pca %d and --anchors %d: give positive numbers", c.options.PCA, c.options.Anchors)
 	}
 	return err
 }

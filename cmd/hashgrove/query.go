@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
 	"hashgrove/model"
 	"hashgrove/picture"
@@ -28,7 +29,7 @@ func (c *searchCommand) queries(ctx context.Context, s *store.Store, args []stri
 	}
 	coded, err := items.AreCodes(args)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cli.UsageError(err)
 	}
 	if coded {
 		err = q.ReadCodes(args, c.rows)
@@ -44,7 +45,7 @@ func (c *searchCommand) readHex(q *items.Queries) error {
 	for _, text := range c.codes {
 		b, err := hex.DecodeString(text)
 		if err != nil || !code.SetBytes(0, b) {
-			return usagef("--code %s: a code of %d bits is %d hexadecimal digits, unused bits 0",
+			return cli.Usagef("--code %s: a code of %d bits is %d hexadecimal digits, unused bits 0",
 				text, code.Bits, 2*code.Bytes())
 		}
 		q.Add(text, "", code.Row(0), nil)
@@ -67,9 +68,9 @@ func (c *searchCommand) readVectors(ctx context.Context, s *store.Store, q *item
 		return err
 	}
 	p := c.start("encoding", max(set.Rows(), 0), 0)
-	defer p.end()
+	defer p.End()
 	err = q.ReadRows(ctx, m, src, items.Reading{
-		Rows: c.rows, KeepVectors: c.margins || len(c.rerank) > 0, Threads: c.threads, Progress: p.tick,
+		Rows: c.rows, KeepVectors: c.margins || len(c.rerank) > 0, Threads: c.threads, Progress: p.Tick,
 	})
 	if err == nil {
 		c.noteBad(set)
@@ -84,13 +85,13 @@ func (c *searchCommand) readIDs(ctx context.Context, s *store.Store, q *items.Qu
 		list := []string{text}
 		id, err := index.ParseID(text)
 		if err != nil {
-			return usagef("--id: %w", err)
+			return cli.Usagef("--id: %w", err)
 		}
 		if _, ok, err := s.Get(ctx, id); err != nil {
 			return err
 		} else if !ok && strings.Contains(text, ",") {
 			if list, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
-				return usagef("--id: %q is not a list of texts separated by commas", text)
+				return cli.Usagef("--id: %q is not a list of texts separated by commas", text)
 			}
 		}
 		ids = append(ids, list...)
@@ -99,7 +100,7 @@ func (c *searchCommand) readIDs(ctx context.Context, s *store.Store, q *items.Qu
 	for _, text := range ids {
 		id, err := index.ParseID(text)
 		if err != nil {
-			return usagef("--id: %w", err)
+			return cli.Usagef("--id: %w", err)
 		}
 		item, err := getItem(ctx, s, id)
 		if err != nil {
@@ -131,6 +132,6 @@ func (c *searchCommand) itemVectors(
 		}
 	}
 	p := c.start("reading vectors", max(set.Rows(), 0), 0)
-	defer p.end()
-	return items.VectorsByID(ctx, src, ids, p.tick)
+	defer p.End()
+	return items.VectorsByID(ctx, src, ids, p.Tick)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/index"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
 	"hashgrove/store"
 )
@@ -56,7 +57,7 @@ The index is opened for reading only: several searches may run at once, but not 
   hashgrove search items.hgi --code ffff --json
   hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
   hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain`,
-		Args: atLeast(1, "an index and a query"),
+		Args: cli.AtLeast(1, "an index and a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.within, c.limit = cmd.Flags().Changed("radius"), cmd.Flags().Changed("k")
 			return c.run(cmd.Context(), args[0], args[1:])
@@ -74,12 +75,12 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.IntSliceVar(&c.rows, "row", nil, "search only for these `ROWS`, counted from 0; default all")
 	f.StringArrayVar(&c.ids, "id", nil, "search for items like those with these `IDS`, separated by commas; may be repeated")
 	f.StringArrayVar(&c.codes, "code", nil, "search for a `CODE` in hexadecimal digits; may be repeated")
-	groupFlags(f, "Search")
+	cli.Group(f, "Search")
 	f.StringVar(&c.to, "to", "table", "`FORM` of the output: table or csv; --json is another")
 	f.StringSliceVar(&c.fields, "fields", nil,
 		"`FIELDS` of the hits to print: query, rank, id, distance, score, label, tags or names of attributes")
 	f.BoolVar(&c.explain, "explain", false, "show how the search was done and why the first hit was found")
-	groupFlags(f, "Output")
+	cli.Group(f, "Output")
 	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how certain the query's bits are")
 	f.StringArrayVar(&c.rerank, "rerank", nil, "`DATA` with vectors of the items to order the shortlist by; may be repeated")
 	f.StringVar(&c.rerankBy, "rerank-by", "euclidean",
@@ -88,46 +89,46 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 		"`NUMBER` of items that --prefix and --rerank look at; default ten times k, and at least 100")
 	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of first bits and order the result by all bits; 0 means all")
 	c.items.bindRows(f, "rerank-", " of --rerank", false)
-	addAlias(f, "rerank-id-column", "rerank-id")
-	groupFlags(f, "Order of the hits")
+	cli.AddAlias(f, "rerank-id-column", "rerank-id")
+	cli.Group(f, "Order of the hits")
 	c.data.bindRows(f, "", " of the queries", true)
 	c.data.bindPictures(f, "Queries")
 	f.StringVar(&c.strategy, "strategy", "auto", "`WAY` to search: auto, scan, tables or list; it never changes the answer")
-	addAlias(f, "strategy", "method")
-	groupFlags(f, "Strategy")
+	cli.AddAlias(f, "strategy", "method")
+	cli.Group(f, "Strategy")
 }
 
 // check finds what is wrong with the command line before anything is opened.
 func (c *searchCommand) check(args []string) error {
-	kinds := countTrue(len(args) > 0, len(c.ids) > 0, len(c.codes) > 0)
+	kinds := cli.CountTrue(len(args) > 0, len(c.ids) > 0, len(c.codes) > 0)
 	vectors := len(args) > 0
 	switch {
 	case kinds == 0:
-		return usagef("search needs something to search for: files, --id or --code")
+		return cli.Usagef("search needs something to search for: files, --id or --code")
 	case kinds > 1:
-		return usagef("search takes files, --id or --code, one of them at a time")
+		return cli.Usagef("search takes files, --id or --code, one of them at a time")
 	case c.k < 1:
-		return usagef("-k %d: ask for 1 item or more", c.k)
+		return cli.Usagef("-k %d: ask for 1 item or more", c.k)
 	case c.within && c.radius < 0:
-		return usagef("--radius %d: a distance is 0 or more", c.radius)
+		return cli.Usagef("--radius %d: a distance is 0 or more", c.radius)
 	case c.prefix < 0:
-		return usagef("--prefix %d: give the number of bits to search by", c.prefix)
+		return cli.Usagef("--prefix %d: give the number of bits to search by", c.prefix)
 	case c.shortlist < 0:
-		return usagef("--shortlist %d: give a number of items, or 0 for ten times k", c.shortlist)
+		return cli.Usagef("--shortlist %d: give a number of items, or 0 for ten times k", c.shortlist)
 	case len(c.rows) > 0 && (!vectors || slices.Min(c.rows) < 0):
-		return usagef("--row is the number of a row in the files to search for, counted from 0")
+		return cli.Usagef("--row is the number of a row in the files to search for, counted from 0")
 	case !slices.Contains([]string{"auto", "scan", "tables", "list"}, c.strategy):
-		return usagef("--strategy %s: choose auto, scan, tables or list", c.strategy)
+		return cli.Usagef("--strategy %s: choose auto, scan, tables or list", c.strategy)
 	case !slices.Contains([]string{"euclidean", "cosine", "none"}, c.rerankBy):
-		return usagef("--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
+		return cli.Usagef("--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
 	case c.to != "table" && c.to != "csv":
-		return usagef("--to %s: choose table or csv", c.to)
+		return cli.Usagef("--to %s: choose table or csv", c.to)
 	case c.explain && c.to == "csv" && !c.json:
-		return usagef("--explain goes with a table or --json, not with --to csv")
+		return cli.Usagef("--explain goes with a table or --json, not with --to csv")
 	case c.margins && !vectors:
-		return usagef("--margins needs vectors to search for: codes do not say how certain they are")
+		return cli.Usagef("--margins needs vectors to search for: codes do not say how certain they are")
 	case len(c.rerank) > 0 && len(c.codes) > 0:
-		return usagef("--rerank needs a vector to search for, and --code has none")
+		return cli.Usagef("--rerank needs a vector to search for, and --code has none")
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
-		return usagef("--where: %w", err)
+		return cli.Usagef("--where: %w", err)
 	}
 	st, q, err := c.open(ctx, path, args)
 	if err != nil {
@@ -163,7 +164,7 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	}
 	if c.margins {
 		if q.Vectors.Rows == 0 {
-			return usagef("--margins needs vectors to search for: codes do not say how certain they are")
+			return cli.Usagef("--margins needs vectors to search for: codes do not say how certain they are")
 		}
 		if o.Margins, err = q.Margins(a.model); err != nil {
 			return fmt.Errorf("--margins: %w", err)
@@ -192,7 +193,7 @@ func (c *searchCommand) open(ctx context.Context, path string, args []string) (*
 	}
 	info := st.Info()
 	if c.prefix > info.Bits {
-		return nil, nil, closeStore(st, usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, info.Bits))
+		return nil, nil, closeStore(st, cli.Usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, info.Bits))
 	}
 	q, err := c.queries(ctx, st, args)
 	if err != nil {
@@ -214,7 +215,7 @@ func (c *searchCommand) find(ctx context.Context, o index.Options, a *answer) (e
 	k := c.k
 	if len(c.rerank) > 0 {
 		if a.queries.Vectors.Rows == 0 && len(c.ids) == 0 {
-			return usagef("--rerank needs vectors to search for, and a code file has none")
+			return cli.Usagef("--rerank needs vectors to search for, and a code file has none")
 		}
 		if o.Shortlist == 0 {
 			o.Shortlist = max(100, 10*min(c.k, index.MaxItems))

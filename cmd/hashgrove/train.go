@@ -15,6 +15,7 @@ import (
 	"hashgrove/fasthash"
 	"hashgrove/feature"
 	"hashgrove/inference"
+	"hashgrove/internal/cli"
 	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/picture"
@@ -50,7 +51,7 @@ searches like any other. Such a training cannot be resumed.`,
   hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
   hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm
   hashgrove train vectors.npy --labels classes.txt --method ksh --anchors 100 --pca 4 --bits 8 -o ksh.hgm`,
-		Args: atLeast(1, "data to learn from"),
+		Args: cli.AtLeast(1, "data to learn from"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), cmd.Flags(), args) },
 	}
 	c.bind(cmd.Flags())
@@ -67,7 +68,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"or a file that features --save wrote; the model keeps them")
 	f.BoolVar(&c.mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
 	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to keep out of training; eval then judges them separately")
-	groupFlags(f, "Training")
+	cli.Group(f, "Training")
 	c.data.bind(f, "")
 	c.similar.bind(f)
 
@@ -77,7 +78,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.DurationVar(&o.Run.TimeLimit, "time-limit", 0, "stop after this `TIME`, with fewer bits; for instance 10m")
 	f.IntVar(&o.Run.Patience, "patience", 0, "stop after this `NUMBER` of bits without a better validation; 0 means never")
 	f.Float64Var(&t.Similar.Validation, "validation", 0.1, "`SHARE` of the rows held out for --patience")
-	groupFlags(f, groupFastHash)
+	cli.Group(f, groupFastHash)
 
 	f.StringVar((*string)(&t.Inference.Method), "inference", string(inference.BlockGC), "`ALGORITHM`: blockgc, icm or spectral")
 	f.StringVar((*string)(&t.Inference.Loss), "loss", string(inference.KSH), "pair `LOSS`: ksh, bre or hinge")
@@ -89,7 +90,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&t.Similar.SampleDissimilar, "sample-dissimilar", 0,
 		"`NUMBER` of dissimilar rows to sample per row, instead of using all pairs (released code: 100)")
 	f.StringVar((*string)(&t.Order), "order", string(fasthash.Stagewise), "`ORDER`: stagewise, or tsh to infer all bits first")
-	groupFlags(f, groupStep1)
+	cli.Group(f, groupStep1)
 
 	f.StringVar((*string)(&t.Learner), "learner", string(fasthash.Trees), "`LEARNER`: trees or linear (SVM)")
 	f.IntVar(&t.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit")
@@ -103,13 +104,13 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"`NUMBER` of rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
 	f.BoolVar(&t.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as in the paper's text")
 	f.Float64Var(&t.Linear.C, "svm-c", 0, "`C` of the linear learner; 0 means 1e6 / rows")
-	groupFlags(f, groupStep2)
+	cli.Group(f, groupStep2)
 
 	f.IntVar(&o.PCA, "pca", 0, "`NUMBER` of principal components to reduce the vectors to first; 0 means no reduction")
 	f.IntVar(&o.Anchors, "anchors", 0,
 		"`NUMBER` of points that kernel methods and anchor graphs compare with; 0 means the method's own default")
 	f.IntVar(&o.Rows, "rows", 0, "largest `NUMBER` of rows to learn from; 0 means the method's own default, negative all")
-	groupFlags(f, groupOthers)
+	cli.Group(f, groupOthers)
 }
 
 func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []string) error {
@@ -144,7 +145,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	}
 	c.warn(d.Warnings)
 	if len(c.options.HoldOut) > 0 && d.Labels == nil {
-		return usagef("--hold-out needs classes: use --labels or --label")
+		return cli.Usagef("--hold-out needs classes: use --labels or --label")
 	}
 	report := &fasthash.Report{Rows: d.Rows}
 	c.options.Run.Report, c.options.Run.Features = report, extractor
@@ -175,7 +176,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	o := &c.options
 	if c.output == "" {
-		return usagef("train needs -o MODEL, the file to write")
+		return cli.Usagef("train needs -o MODEL, the file to write")
 	}
 	if err := c.checkMethod(flags); err != nil {
 		return err
@@ -183,15 +184,15 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	similar, dissimilar := o.FastHash.Similar.SampleSimilar, o.FastHash.Similar.SampleDissimilar
 	switch {
 	case o.Run.Resume && o.Run.Restart:
-		return usagef("--resume and --restart exclude each other")
+		return cli.Usagef("--resume and --restart exclude each other")
 	case (similar > 0) != (dissimilar > 0) || similar < 0 || dissimilar < 0:
-		return usagef("--sample-similar and --sample-dissimilar go together, both positive")
+		return cli.Usagef("--sample-similar and --sample-dissimilar go together, both positive")
 	case c.similar.minShared < 1 || c.similar.minShared > 255:
-		return usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
+		return cli.Usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
 	case c.similar.pairs != "" && len(o.HoldOut) > 0:
-		return usagef("--hold-out needs classes, not --pairs")
+		return cli.Usagef("--hold-out needs classes, not --pairs")
 	case o.Run.Patience > 0 && !(o.FastHash.Similar.Validation > 0 && o.FastHash.Similar.Validation < 1):
-		return usagef("--validation %v is not a share between 0 and 1", o.FastHash.Similar.Validation)
+		return cli.Usagef("--validation %v is not a share between 0 and 1", o.FastHash.Similar.Validation)
 	}
 	o.Seed, o.Threads = c.seed, c.threads
 	o.FastHash.Similar.Mirrored = c.mirror
@@ -204,7 +205,7 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	check := o.FastHash
 	check.Bits = o.Bits
 	if _, err := check.WithDefaults(); err != nil {
-		return usageError{err}
+		return cli.UsageError(err)
 	}
 	if c.grow != "" {
 		var err error
@@ -218,16 +219,16 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extractor, error) {
 	if c.features == "" {
 		if c.mirror {
-			return nil, nil, usagef("--mirror needs --features, to make vectors of the mirror images; \"hashgrove features --mirror\" writes such vectors")
+			return nil, nil, cli.Usagef("--mirror needs --features, to make vectors of the mirror images; \"hashgrove features --mirror\" writes such vectors")
 		}
 		return set, nil, nil
 	}
 	pictures, ok := set.AsPictures()
 	if !ok {
-		return nil, nil, usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
+		return nil, nil, cli.Usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
 	}
 	if c.mirror && c.similar.pairs != "" {
-		return nil, nil, usagef("--mirror and --pairs exclude each other: pairs say nothing of mirror images")
+		return nil, nil, cli.Usagef("--mirror and --pairs exclude each other: pairs say nothing of mirror images")
 	}
 	return learnable(pictures, c.features, c.mirror, c.threads)
 }
@@ -245,27 +246,27 @@ func learnable(pictures picture.Source, name string, mirror bool, threads int) (
 func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.Model, time.Duration, error) {
 	about, _ := method.Describe(c.method) // it was checked
 	c.note("learning %d bits with %s from %d rows of %d dimensions", c.options.Bits, about.Title, d.Rows, d.Dim())
-	var p *progress
+	var p *cli.Progress
 	run := &c.options.Run
 	run.Progress = func(b fasthash.Bit) {
 		if p == nil {
 			p = c.start("bit", c.options.Bits, b.Bit-1)
-			p.began = p.began.Add(-b.Inference - b.Boost)
+			p.BeganEarlier(b.Inference + b.Boost)
 		}
 		note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
 		if b.Stat.Validation > 0 {
 			note += fmt.Sprintf("  validation MAP %.4f", b.Stat.Validation)
 		}
-		p.step(b.Bit, note)
+		p.Step(b.Bit, note)
 	}
 	began := time.Now()
 	m, err := method.Train(ctx, c.method, d, c.options)
 	if p != nil {
-		p.end()
+		p.End()
 	}
 	switch {
 	case errors.Is(err, context.Canceled) && run.Checkpoint != "":
-		return nil, 0, adviceError{err, "the finished bits are safe; the same command with --resume continues from there"}
+		return nil, 0, cli.WithAdvice(err, "the finished bits are safe; the same command with --resume continues from there")
 	case errors.Is(err, fasthash.ErrCheckpoint):
 		return nil, 0, fmt.Errorf("%w; --resume continues it, --restart discards it", err)
 	case err != nil:
@@ -297,7 +298,7 @@ func (c *trainCommand) weigh(o *fasthash.Options) error {
 	o.Inference.SimilarWeight, errS = strconv.Atoi(s)
 	o.Inference.DissimilarWeight, errD = strconv.Atoi(d)
 	if !ok || errS != nil || errD != nil || o.Inference.SimilarWeight < 1 || o.Inference.DissimilarWeight < 1 {
-		return usagef("--balance %s is neither auto nor two whole numbers like 9:1", c.balance)
+		return cli.Usagef("--balance %s is neither auto nor two whole numbers like 9:1", c.balance)
 	}
 	return nil
 }

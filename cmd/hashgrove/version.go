@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"hashgrove"
+	"hashgrove/internal/cli"
 )
 
 func (a *app) version() *cobra.Command {
@@ -16,7 +17,7 @@ func (a *app) version() *cobra.Command {
 		Use:     "version",
 		Short:   "Print version, build and processor features",
 		Example: `  hashgrove version`,
-		Args:    noArguments,
+		Args:    cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			features := cpuFeatures()
 			if a.json {

@@ -1,0 +1,83 @@
+// Package cli is what a command line needs besides its verbs: flags in groups with older names, usage, suggestions,
+// plain messages, signals and progress.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// usageError is a mistake in the command line, as against a failure of the work.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// UsageError makes an error a mistake in the command line.
+func UsageError(err error) error { return usageError{err} }
+
+// Usagef is a mistake in the command line.
+func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// adviceError carries a sentence that says how to continue.
+type adviceError struct {
+	error
+	advice string
+}
+
+func (e adviceError) Unwrap() error { return e.error }
+
+// WithAdvice adds a sentence to an interruption that says how to continue.
+func WithAdvice(err error, advice string) error { return adviceError{err, advice} }
+
+// signalError is why a context ended that a signal ended.
+type signalError struct{ syscall.Signal }
+
+func (e signalError) Error() string { return e.Signal.String() }
+func (e signalError) Unwrap() error { return context.Canceled }
+
+// UntilSignal returns a context that the first interrupt or SIGTERM ends. A second one kills the process.
+func UntilSignal(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		cancel(signalError{s.(syscall.Signal)})
+	}()
+	return ctx
+}
+
+// Exit statuses; after a signal it is that of a shell, 128 and the number of the signal.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+	exitSignal = 128
+)
+
+// Report prints what went wrong, if anything, in the words of message, and returns the exit status.
+func Report(ctx context.Context, w io.Writer, name string, err error, message func(error) string) int {
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, context.Canceled) {
+		fmt.Fprintf(w, "%s: %s\n", name, message(err))
+		if _, ok := errors.AsType[usageError](err); ok {
+			return exitUsage
+		}
+		return exitFailed
+	}
+	fmt.Fprintf(w, "%s: interrupted\n", name)
+	if e, ok := errors.AsType[adviceError](err); ok {
+		fmt.Fprintf(w, "%s: %s\n", name, e.advice)
+	}
+	if e, ok := errors.AsType[signalError](context.Cause(ctx)); ok {
+		return exitSignal + int(e.Signal)
+	}
+	return exitFailed
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"hashgrove/internal/plain"
+)
+
+// groupAnnotation is the key under which a flag keeps the title of its group in the help.
+const groupAnnotation = "hashgrove_group"
+
+// Group puts the flags that were defined since the last call into a group of the help. The help shows groups and
+// flags in the order of their definition.
+func Group(f *pflag.FlagSet, title string) {
+	f.SortFlags = false
+	f.VisitAll(func(flag *pflag.Flag) {
+		if GroupOf(flag) == "" {
+			_ = f.SetAnnotation(flag.Name, groupAnnotation, []string{title}) // the flag exists
+		}
+	})
+}
+
+// GroupOf is the title of a flag's group; "" for flags of all verbs.
+func GroupOf(f *pflag.Flag) string { return strings.Join(f.Annotations[groupAnnotation], "") }
+
+// AddAlias gives a flag an older name, which works as before and is not in the help.
+func AddAlias(f *pflag.FlagSet, name, old string) {
+	flag := *f.Lookup(name)
+	flag.Name, flag.Shorthand, flag.Hidden = old, "", true
+	f.AddFlag(&flag)
+}
+
+// SetFromEnvironment sets every flag that the command line does not name from HASHGROVE_NAME, if that is set.
+func SetFromEnvironment(flags *pflag.FlagSet) error {
+	given := map[pflag.Value]bool{} // by value: an alias shares that of its flag
+	flags.Visit(func(f *pflag.Flag) { given[f.Value] = true })
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "HASHGROVE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := os.LookupEnv(name)
+		if !ok || given[f.Value] || failed != nil || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		given[f.Value] = true
+		if err := flags.Set(f.Name, value); err != nil {
+			failed = Usagef("%s=%s in the environment: %s", name, value, FlagMessage(err, flags))
+		}
+	})
+	return failed
+}
+
+// CountTrue is the number of conditions that hold.
+func CountTrue(conditions ...bool) int {
+	n := 0
+	for _, c := range conditions {
+		if c {
+			n++
+		}
+	}
+	return n
+}
+
+// suggestion asks whether another word was meant, or is "" when no name is like the word.
+func suggestion(word, prefix string, names []string) string {
+	best, least := "", 1+min(2, len(word)/2)
+	for _, name := range names {
+		d := editDistance(word, name)
+		if len(word) > 1 && strings.HasPrefix(name, word) {
+			d = min(d, 1)
+		}
+		if d < least {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s%s?", prefix, best)
+}
+
+// editDistance is the number of letters to insert, delete, change or swap with the next one that make b of a.
+func editDistance(a, b string) int {
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		for j := range d[i] {
+			switch {
+			case i == 0 || j == 0:
+				d[i][j] = i + j
+			case a[i-1] == b[j-1]:
+				d[i][j] = d[i-1][j-1]
+			default:
+				d[i][j] = 1 + min(d[i-1][j-1], d[i-1][j], d[i][j-1])
+			}
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}
+
+// FlagMessage is an error about a flag as the user reads it.
+func FlagMessage(err error, flags *pflag.FlagSet) string {
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if letters := e.GetSpecifiedShortnames(); letters != "" {
+			return fmt.Sprintf("there is no flag -%s", e.GetSpecifiedName())
+		}
+		var names []string
+		flags.VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+		name := e.GetSpecifiedName()
+		return fmt.Sprintf("there is no flag --%s%s", name, suggestion(name, "--", names))
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return fmt.Sprintf("--%s needs a value", e.GetFlag().Name)
+	}
+	if e, ok := errors.AsType[*pflag.InvalidSyntaxError](err); ok {
+		return fmt.Sprintf("%q is not the name of a flag", e.GetSpecifiedFlag())
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Sprintf("--%s: %s", e.GetFlag().Name, valueMessage(e))
+	}
+	return err.Error()
+}
+
+// valueMessage says what is wrong with the value of a flag.
+func valueMessage(e *pflag.InvalidValueError) string {
+	switch kind := e.GetFlag().Value.Type(); {
+	case kind == "duration":
+		return fmt.Sprintf("%q is not a duration such as 90s, 10m or 2h", e.GetValue())
+	case kind == "stringSlice":
+		return fmt.Sprintf("%q is not a list of texts separated by commas", e.GetValue())
+	}
+	return plain.Error(e.Unwrap()).Error()
+}
