@@ -169,3 +169,18 @@ func linearReasons(m *Binned, l *Linear, a, b []float32) []Reason {
 	}
 	return reasons
 }
+
+// TestsPerColumn counts how often the trees of all bits test each column.
+func (m *Binned) TestsPerColumn() []int {
+	tests := make([]int, m.Dim())
+	for _, f := range m.Functions {
+		if e, ok := f.(*Ensemble); ok {
+			for i, j := range e.Feature {
+				if e.Bin[i] < 255 { // 255 sends every row left: no test
+					tests[j]++
+				}
+			}
+		}
+	}
+	return tests
+}

@@ -49,7 +49,7 @@ type queryReport struct {
 	Label string       `json:"label,omitempty"` // of the query
 	Code  string       `json:"code"`
 	Hits  []hitReport  `json:"hits"`
-	Plan  []stepReport `json:"plan,omitempty"`
+	Plan  index.Plan   `json:"plan,omitempty"`
 	Why   *matchReport `json:"why,omitempty"` // about the first hit
 }
 
@@ -60,15 +60,6 @@ type hitReport struct {
 	Tags       []string               `json:"tags,omitempty"`
 	Attributes map[string]index.Value `json:"attributes,omitempty"`
 	Score      *float64               `json:"score,omitempty"`
-}
-
-type stepReport struct {
-	Method  index.Method `json:"method"`
-	Items   int          `json:"items"`
-	Codes   int          `json:"codes"`
-	Reason  string       `json:"reason"`
-	LookUps int          `json:"look_ups,omitempty"`
-	Met     int          `json:"codes_met,omitempty"`
 }
 
 type memoryReport struct {
@@ -107,7 +98,7 @@ func (m *memoryReport) String() string {
 // queryReport collects the answer to one query.
 func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 	r := queryReport{
-		Query: a.queries.Names[q], Label: a.queries.Labels[q], Hits: []hitReport{},
+		Query: a.queries.Names[q], Label: a.queries.Labels[q], Hits: []hitReport{}, Plan: a.results[q].Plan,
 		Code: hex.EncodeToString(a.queries.Codes.AppendBytes(nil, q)),
 	}
 	for i, h := range a.results[q].Hits {
@@ -119,9 +110,6 @@ func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 			hit.Score = &h.Score
 		}
 		r.Hits = append(r.Hits, hit)
-	}
-	for _, s := range a.results[q].Plan {
-		r.Plan = append(r.Plan, stepReport{s.Method, s.Items, s.Codes, s.Reason, s.LookUps, s.Met})
 	}
 	if c.explain && len(r.Hits) > 0 {
 		var err error

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -188,25 +186,9 @@ func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (f
 	if !ok {
 		return nil, cli.Usagef("--pool %s: choose sum or max", c.pool)
 	}
-	const most = 50_000
-	shape := pictures.Preparation().Shape
-	rng := rand.New(rand.NewPCG(c.seed, 0))
-	var sample []picture.Picture
-	for chunk, err := range pictures.Pictures(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		for i := range chunk.Rows {
-			at := chunk.First + i // a reservoir: every picture ends up in the sample with the same chance
-			if at >= most {
-				if at = rng.IntN(at + 1); at >= most {
-					continue
-				}
-			} else {
-				sample = append(sample, picture.Picture{})
-			}
-			sample[at] = shape.Picture(slices.Clone(chunk.Slice(i, i+1).Pix), nil)
-		}
+	sample, err := picture.Sample(ctx, pictures, 50_000, c.seed)
+	if err != nil {
+		return nil, err
 	}
 	o := c.options
 	o.Sides, o.Pool, o.Seed = sides, pool, c.seed

@@ -299,16 +299,7 @@ func (a *app) printFeatures(f *fileReport) {
 	if !ok {
 		return
 	}
-	tests := make([]int, b.Dim())
-	for _, fn := range b.Functions {
-		if e, ok := fn.(*model.Ensemble); ok {
-			for i, j := range e.Feature {
-				if e.Bin[i] < 255 { // 255 sends every row left: no test
-					tests[j]++
-				}
-			}
-		}
-	}
+	tests := b.TestsPerColumn()
 	order := make([]int, len(tests))
 	used := 0
 	for j := range order {

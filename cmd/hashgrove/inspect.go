@@ -7,11 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/boost"
 	"hashgrove/dataset"
+	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
 	"hashgrove/supervision"
-	"hashgrove/vectors"
 )
 
 type inspectCommand struct {
@@ -82,11 +81,11 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if sum.Rows > 1 {
-		if r.TrainSeconds, err = trainSeconds(ctx, set, sum, c.threads); err != nil {
+		if r.TrainSeconds, err = fasthash.EstimateSeconds(ctx, set, sum, c.threads); err != nil {
 			return err
 		}
 	}
-	r.TrainBytes = int64(sum.Rows)*int64(sum.Dim()) + 200*int64(sum.Rows) + 64<<20
+	r.TrainBytes = fasthash.EstimateBytes(sum)
 	if c.json {
 		return c.printJSON(r)
 	}
@@ -121,50 +120,6 @@ func (c *inspectCommand) supervision(sum *supervision.Data, r *inspectReport) er
 		r.Warnings = append(r.Warnings, "training would refuse these data: "+err.Error())
 	}
 	return nil
-}
-
-// trainSeconds estimates the time of training 64 bits from a few trees on the first rows: the cost is linear in
-// rows, trees and bits.
-func trainSeconds(ctx context.Context, src vectors.Source, sum *supervision.Data, threads int) (float64, error) {
-	const sample, rounds = 5000, 8
-	q, err := sum.Ranges.Quantizer()
-	if err != nil {
-		return 0, err
-	}
-	x := vectors.NewColumns(min(sum.Rows, sample), q)
-	for chunk, err := range src.Chunks(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		n := min(chunk.X.Rows, x.Rows-chunk.First)
-		if err := x.Set(ctx, threads, chunk.First, chunk.X.Slice(0, n)); err != nil {
-			return 0, err
-		}
-		if chunk.First+n == x.Rows {
-			break
-		}
-	}
-	z := make([]int8, x.Rows)
-	for i := range z {
-		z[i] = int8(i%2)*2 - 1 // nothing to learn, so nothing is trimmed: the estimate is on the safe side
-		if sum.Labels != nil {
-			z[i] = int8(sum.Labels.Class[i]%2)*2 - 1
-		}
-	}
-	fit, err := boost.New(x, boost.Options{Rounds: rounds}, threads)
-	if err != nil {
-		return 0, nil // constant columns: training says so itself
-	}
-	began := time.Now()
-	if _, _, _, err := fit.Fit(ctx, z, nil, 1, 1); err != nil {
-		return 0, err
-	}
-	full := boost.Options{}
-	full, err = full.WithDefaults()
-	if err != nil {
-		return 0, err
-	}
-	return time.Since(began).Seconds() * float64(sum.Rows) / float64(x.Rows) * float64(full.Rounds) / rounds * 64, nil
 }
 
 func (c *inspectCommand) print(r inspectReport) {

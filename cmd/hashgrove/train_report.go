@@ -1,10 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"hashgrove/fasthash"
+	"hashgrove/internal/machine"
 	"hashgrove/method"
 	"hashgrove/model"
 )
@@ -37,7 +37,7 @@ type bitReport struct {
 func (c *trainCommand) report(m *model.Model, made *fasthash.Report, took time.Duration) error {
 	r := trainReport{
 		Model: c.output, Fingerprint: m.Fingerprint().String(),
-		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(), PeakRSS: peakRSS(), Stopped: made.Stopped,
+		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(), PeakRSS: machine.PeakMemory(), Stopped: made.Stopped,
 	}
 	for k, s := range m.Info.Bits {
 		r.Bits = append(r.Bits, bitReport{Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation})
@@ -49,14 +49,11 @@ func (c *trainCommand) report(m *model.Model, made *fasthash.Report, took time.D
 			r.Bits[b.Bit-1].InferenceSeconds, r.Bits[b.Bit-1].BoostSeconds = b.Inference.Seconds(), b.Boost.Seconds()
 		}
 	}
-	if c.json {
-		return c.printJSON(r)
-	}
 	last := r.Bits[len(r.Bits)-1]
-	fmt.Fprintf(c.out, "%s: %d bits, fingerprint %s\n", r.Model, len(r.Bits), r.Fingerprint)
-	fmt.Fprintf(c.out, "objective %.4f, error of the last bit %.4f\n", last.Objective, last.TrainError)
-	fmt.Fprintf(c.out, "%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most\n", r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
-	return nil
+	return c.printLine(r, "%s: %d bits, fingerprint %s\nobjective %.4f, error of the last bit %.4f\n"+
+		"%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most",
+		r.Model, len(r.Bits), r.Fingerprint, last.Objective, last.TrainError,
+		r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
 }
 
 // methodReport is what train --method --json prints.
@@ -77,12 +74,8 @@ func (c *trainCommand) reportMethod(m *model.Model, learned, took time.Duration)
 	about, _ := method.Describe(c.method) // it was checked
 	r := methodReport{
 		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: c.method, Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(),
-		Bits: m.Encoder.Bits(), Seed: c.seed, TrainSeconds: learned.Seconds(), TotalSeconds: took.Seconds(), PeakRSS: peakRSS(),
+		Bits: m.Encoder.Bits(), Seed: c.seed, TrainSeconds: learned.Seconds(), TotalSeconds: took.Seconds(), PeakRSS: machine.PeakMemory(),
 	}
-	if c.json {
-		return c.printJSON(r)
-	}
-	fmt.Fprintf(c.out, "%s: %d bits of %s, fingerprint %s\n", r.Model, r.Bits, about.Title, r.Fingerprint)
-	fmt.Fprintf(c.out, "%.1f s in all: learning %.1f s; %.0f MB at most\n", r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
-	return nil
+	return c.printLine(r, "%s: %d bits of %s, fingerprint %s\n%.1f s in all: learning %.1f s; %.0f MB at most",
+		r.Model, r.Bits, about.Title, r.Fingerprint, r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
 }

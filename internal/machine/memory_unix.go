@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package machine
 
 import (
 	"runtime"
 	"syscall"
 )
 
-// peakRSS is the most memory the process has held, in bytes.
-func peakRSS() int64 {
+// PeakMemory is the most memory the process has held, in bytes.
+func PeakMemory() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

@@ -1,0 +1,59 @@
+package fasthash
+
+import (
+	"context"
+	"time"
+
+	"hashgrove/boost"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// EstimateBytes estimates the memory of training 64 bits with the default options.
+func EstimateBytes(d *supervision.Data) int64 {
+	return int64(d.Rows)*int64(d.Dim()) + 200*int64(d.Rows) + 64<<20
+}
+
+// EstimateSeconds estimates the time of training 64 bits with the default options from a few trees on the first rows: the
+// cost is linear in rows, trees and bits.
+func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data, threads int) (float64, error) {
+	const sample, rounds = 5000, 8
+	q, err := d.Ranges.Quantizer()
+	if err != nil {
+		return 0, err
+	}
+	x := vectors.NewColumns(min(d.Rows, sample), q)
+	for chunk, err := range src.Chunks(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n := min(chunk.X.Rows, x.Rows-chunk.First)
+		if err := x.Set(ctx, threads, chunk.First, chunk.X.Slice(0, n)); err != nil {
+			return 0, err
+		}
+		if chunk.First+n == x.Rows {
+			break
+		}
+	}
+	z := make([]int8, x.Rows)
+	for i := range z {
+		z[i] = int8(i%2)*2 - 1 // nothing to learn, so nothing is trimmed: the estimate is on the safe side
+		if d.Labels != nil {
+			z[i] = int8(d.Labels.Class[i]%2)*2 - 1
+		}
+	}
+	fit, err := boost.New(x, boost.Options{Rounds: rounds}, threads)
+	if err != nil {
+		return 0, nil // constant columns: training says so itself
+	}
+	began := time.Now()
+	if _, _, _, err := fit.Fit(ctx, z, nil, 1, 1); err != nil {
+		return 0, err
+	}
+	full := boost.Options{}
+	full, err = full.WithDefaults()
+	if err != nil {
+		return 0, err
+	}
+	return time.Since(began).Seconds() * float64(d.Rows) / float64(x.Rows) * float64(full.Rounds) / rounds * 64, nil
+}
