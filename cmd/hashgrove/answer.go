@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
 	"hashgrove/model"
 	"hashgrove/store"
@@ -75,24 +75,9 @@ func memoryOf(m index.Memory) *memoryReport {
 	return &memoryReport{m.Total(), m.Codes, m.Postings, m.IDs, m.Columns, m.Tables}
 }
 
-// size writes a number of bytes for people.
-func size(bytes int) string {
-	x := float64(bytes)
-	for _, unit := range []string{"bytes", "kB", "MB"} {
-		if x < 1000 {
-			if unit == "bytes" {
-				return fmt.Sprintf("%d bytes", bytes)
-			}
-			return fmt.Sprintf("%.3g %s", x, unit)
-		}
-		x /= 1000
-	}
-	return fmt.Sprintf("%.3g GB", x)
-}
-
 func (m *memoryReport) String() string {
 	return fmt.Sprintf("%s: %s codes, %s postings, %s ids, %s labels, tags and attributes, %s tables",
-		size(m.Total), size(m.Codes), size(m.Postings), size(m.IDs), size(m.Columns), size(m.Tables))
+		cli.Size(m.Total), cli.Size(m.Codes), cli.Size(m.Postings), cli.Size(m.IDs), cli.Size(m.Columns), cli.Size(m.Tables))
 }
 
 // queryReport collects the answer to one query.
@@ -106,20 +91,20 @@ func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 		hit := hitReport{
 			ID: h.ID, Distance: h.Distance, Label: item.Label, Tags: item.Tags, Attributes: item.Attributes,
 		}
-		if c.reranked() {
+		if c.isReranked() {
 			hit.Score = &h.Score
 		}
 		r.Hits = append(r.Hits, hit)
 	}
 	if c.explain && len(r.Hits) > 0 {
 		var err error
-		r.Why, err = a.why(q)
+		r.Why, err = a.explainFirst(q)
 		return r, err
 	}
 	return r, nil
 }
 
-func (c *searchCommand) reranked() bool { return len(c.rerank) > 0 && c.rerankBy != "none" }
+func (c *searchCommand) isReranked() bool { return len(c.rerank) > 0 && c.rerankBy != "none" }
 
 func (c *searchCommand) print(a *answer) error {
 	if c.to == "csv" && !c.json {
@@ -155,25 +140,25 @@ func (c *searchCommand) print(a *answer) error {
 
 // printQuery prints the answer to one query as a table.
 func (c *searchCommand) printQuery(a *answer, q int, r queryReport) {
-	title := printable(r.Query)
+	title := cli.Printable(r.Query)
 	if r.Label != "" {
-		title += " (" + printable(r.Label) + ")"
+		title += " (" + cli.Printable(r.Label) + ")"
 	}
 	if len(r.Hits) == 0 {
 		fmt.Fprintf(c.out, "%s: nothing found\n", title)
 	} else {
 		fmt.Fprintln(c.out, title)
 		t := c.table()
-		fields := c.columns(r.Hits)
+		fields := c.shownFields(r.Hits)
 		header := make(table.Row, len(fields))
 		for i, f := range fields {
-			header[i] = printable(f)
+			header[i] = cli.Printable(f)
 		}
 		t.AppendHeader(header)
 		for i, h := range r.Hits {
 			row := make(table.Row, len(fields))
 			for j, f := range fields {
-				row[j] = printable(h.field(f, r.Query, i))
+				row[j] = cli.Printable(h.fieldText(f, r.Query, i))
 			}
 			t.AppendRow(row)
 		}
@@ -187,13 +172,13 @@ func (c *searchCommand) printQuery(a *answer, q int, r queryReport) {
 	}
 }
 
-// columns is what to print of these hits: what was asked for, or what at least one of them has.
-func (c *searchCommand) columns(hits []hitReport) []string {
+// shownFields is the fields to print of these hits: those asked for, or those that at least one of them has.
+func (c *searchCommand) shownFields(hits []hitReport) []string {
 	if len(c.fields) > 0 {
 		return c.fields
 	}
 	fields := []string{"id", "distance"}
-	if c.reranked() {
+	if c.isReranked() {
 		fields = append(fields, "score")
 	}
 	names := map[string]bool{}
@@ -213,8 +198,8 @@ func (c *searchCommand) columns(hits []hitReport) []string {
 	return append(fields, slices.Sorted(maps.Keys(names))...)
 }
 
-// field is what a column says of a hit; "" when the item has nothing of that name.
-func (h *hitReport) field(name, query string, rank int) string {
+// fieldText is what a column says of a hit; "" when the item has nothing of that name.
+func (h *hitReport) fieldText(name, query string, rank int) string {
 	switch name {
 	case "query":
 		return query
@@ -249,15 +234,6 @@ func valueText(v index.Value) string {
 	return v.String()
 }
 
-// printable keeps what a stored text could do to a terminal from doing it.
-func printable(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
-		return s
-	}
-	quoted := strconv.Quote(s)
-	return quoted[1 : len(quoted)-1]
-}
-
 // printCSV prints a line per hit.
 func (c *searchCommand) printCSV(a *answer) error {
 	w := csv.NewWriter(c.out)
@@ -271,7 +247,7 @@ func (c *searchCommand) printCSV(a *answer) error {
 			}
 			every = append(every, r.Hits...)
 		}
-		fields = append([]string{"query", "rank"}, c.columns(every)...)
+		fields = append([]string{"query", "rank"}, c.shownFields(every)...)
 	}
 	if err := w.Write(fields); err != nil {
 		return err
@@ -284,7 +260,7 @@ func (c *searchCommand) printCSV(a *answer) error {
 		for i, h := range r.Hits {
 			row := make([]string, len(fields))
 			for j, f := range fields {
-				row[j] = h.field(f, r.Query, i)
+				row[j] = h.fieldText(f, r.Query, i)
 			}
 			if err := w.Write(row); err != nil {
 				return err
@@ -314,8 +290,8 @@ type reasonReport struct {
 	model.Reason
 }
 
-// why explains the first hit: by bits, and by features where both vectors are at hand.
-func (a *answer) why(q int) (*matchReport, error) {
+// explainFirst explains the first hit: by bits, and by features where both vectors are at hand.
+func (a *answer) explainFirst(q int) (*matchReport, error) {
 	item := a.found[q][0]
 	id := item.ID
 	r := &matchReport{ID: id, Match: hamming.Compare(a.queries.Codes.Row(q), item.Code, a.items.Bits())}
@@ -335,47 +311,26 @@ func (a *answer) why(q int) (*matchReport, error) {
 		}
 		bit := bitReasons{Bit: k, Agree: slices.Contains(r.Agree, k), Reasons: []reasonReport{}}
 		for _, reason := range reasons {
-			bit.Reasons = append(bit.Reasons, reasonReport{a.feature(reason.Feature), reason})
+			bit.Reasons = append(bit.Reasons, reasonReport{a.columnName(reason.Feature), reason})
 		}
 		r.Bits = append(r.Bits, bit)
 	}
 	return r, nil
 }
 
-// feature is the name of a column of the model's vectors.
-func (a *answer) feature(j int) string {
+// columnName is the name of a column of the model's vectors.
+func (a *answer) columnName(j int) string {
 	if names := a.model.Info.Features; j < len(names) {
 		return names[j]
 	}
 	return "column " + strconv.Itoa(j)
 }
 
-// runs writes ascending numbers as 0-5 7 9-12.
-func runs(list []int) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	var parts []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(list[i])
-		if j > i {
-			part += "-" + strconv.Itoa(list[j])
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	return strings.Join(parts, " ")
-}
-
 // printWhy prints the bits of the first hit, and the strongest reason of each, the bits that differ first.
 func (c *searchCommand) printWhy(a *answer, r queryReport) {
 	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n",
-		printable(r.Query), printable(r.Why.ID.String()), runs(r.Why.Differ))
-	fmt.Fprintf(c.out, "and agree in the bits: %s\n", runs(r.Why.Agree))
+		cli.Printable(r.Query), cli.Printable(r.Why.ID.String()), cli.Ranges(r.Why.Differ))
+	fmt.Fprintf(c.out, "and agree in the bits: %s\n", cli.Ranges(r.Why.Agree))
 	if len(r.Why.Bits) == 0 {
 		return
 	}
@@ -397,11 +352,11 @@ func (c *searchCommand) printWhy(a *answer, r queryReport) {
 				threshold = "" // a hyperplane has none
 			}
 			verdict := map[bool]string{false: "differs", true: "agrees"}[agree]
-			t.AppendRow(table.Row{b.Bit, verdict, printable(x.Name), threshold, x.A, x.B})
+			t.AppendRow(table.Row{b.Bit, verdict, cli.Printable(x.Name), threshold, x.A, x.B})
 		}
 	}
 	t.Render()
 	if rows > most {
-		fmt.Fprintf(c.out, "and %d bits more; --json has them all\n", rows-most)
+		fmt.Fprintf(c.out, "and %d more bits; --json has them all\n", rows-most)
 	}
 }

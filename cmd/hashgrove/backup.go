@@ -82,7 +82,7 @@ restore under another name. Nothing but the new file is written.`,
 func (a *app) printCopy(what, path string, v store.Report, began time.Time) error {
 	r := copyReport{path, v.Items, v.Bits, v.Fingerprint.String(), v.FileBytes, time.Since(began).Seconds()}
 	return a.printLine(r, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s",
-		path, what, r.Items, r.Bits, r.Fingerprint, size(int(r.FileBytes)), r.Seconds)
+		path, what, r.Items, r.Bits, r.Fingerprint, cli.Size(int(r.FileBytes)), r.Seconds)
 }
 
 type migrateCommand struct {
@@ -100,9 +100,10 @@ func (a *app) migrate() *cobra.Command {
 		Long: `Encode the items of an index with another model from their vectors or pictures, by id, or by row where
 the data have no ids. Every item needs its vector; vectors of other ids are ignored. Labels, tags and attributes stay.
 The new index takes the place of the old one in one step: after an error or a kill the old one is as it was.`,
-		Example: `  hashgrove index migrate again.hgi -m longer.hgm --vectors items.csv --vectors new.csv --label category --id-column sku`,
-		Args:    cli.ExactlyOne("an index"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+		Example: "  hashgrove index migrate again.hgi -m longer.hgm --vectors items.csv --vectors new.csv " +
+			"--label category --id-column sku",
+		Args: cli.ExactlyOne("an index"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.model, "model", "m", "", "the new `MODEL`")
@@ -158,7 +159,7 @@ func (a *app) indexCompact() *cobra.Command {
 				return err
 			}
 			return a.printLine(r, "%s: %d items, %s on disk before, %s now",
-				args[0], r.Items, size(int(before)), size(int(r.FileBytes)))
+				args[0], r.Items, cli.Size(int(before)), cli.Size(int(r.FileBytes)))
 		},
 	}
 }

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +19,7 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/machine"
 	"hashgrove/picture"
+	"hashgrove/picture/gallery"
 	"hashgrove/report"
 	"hashgrove/vectors"
 )
@@ -75,9 +72,9 @@ The forms of the result, for --to:
 			` --rounds 20 --work lab --report items.html
   hashgrove compare items.csv --label category --id-column sku --queries new.csv --methods fasthash,lsh --bits 8,16` +
 			` --rounds 20 --work lab --to markdown`,
-		Args: atLeast(1, "data to compare on"),
+		Args: cli.AtLeast(1, "data to compare on"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.command = commandLine(cmd, args)
+			c.command = cli.CommandLine(cmd, args)
 			return c.run(cmd.Context(), args)
 		},
 	}
@@ -113,32 +110,6 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&o.PCA, "pca", 0, "`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
 	f.IntVar(&o.Unseen, "unseen", 0, "`NUMBER` of classes kept out of a second training; 0 means a quarter of them, negative none")
 	cli.Group(f, "Training")
-}
-
-// commandLine is the command as a person would type it again.
-func commandLine(cmd *cobra.Command, args []string) string {
-	words := append([]string{cmd.CommandPath()}, args...)
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		list, ok := f.Value.(pflag.SliceValue)
-		switch {
-		case ok && f.Value.Type() == "stringArray": // given once for each value
-			for _, value := range list.GetSlice() {
-				words = append(words, "--"+f.Name, value)
-			}
-		case ok:
-			words = append(words, "--"+f.Name, strings.Join(list.GetSlice(), ","))
-		case f.Value.Type() == "bool":
-			words = append(words, "--"+f.Name+"="+f.Value.String())
-		default:
-			words = append(words, "--"+f.Name, f.Value.String())
-		}
-	})
-	for i, w := range words[1:] {
-		if w == "" || strings.ContainsAny(w, " \t\"'$\\*?;&|<>()") {
-			words[i+1] = fmt.Sprintf("%q", w)
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 func (c *compareCommand) run(ctx context.Context, args []string) error {
@@ -223,7 +194,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		return data, nil
 	}
 	data.Base = all
-	if c.querySet, data.Queries, err = open(c.queries.or(c.data), c.queryPaths); err != nil {
+	if c.querySet, data.Queries, err = open(c.queries.withCommon(c.data), c.queryPaths); err != nil {
 		return nil, fmt.Errorf("queries: %w", err)
 	}
 	return data, nil
@@ -324,47 +295,6 @@ func (c *compareCommand) pictures(ctx context.Context, data *compare.Data) compa
 			set = c.querySet
 		}
 		src, _ := set.AsPictures()
-		return picturesOf(ctx, src, rows)
+		return gallery.EncodePNG(ctx, src, rows)
 	}
-}
-
-// picturesOf makes a PNG of each of the rows of a source of pictures.
-func picturesOf(ctx context.Context, src picture.Source, rows []int) (map[int][]byte, error) {
-	found := map[int][]byte{}
-	left := slices.Clone(rows)
-	slices.Sort(left)
-	left = slices.Compact(left)
-	shape := src.Preparation().Shape
-	for chunk, err := range src.Pictures(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		for len(left) > 0 && left[0] < chunk.First+chunk.Rows {
-			at := left[0] - chunk.First
-			b, err := encodePNG(shape.Picture(chunk.Slice(at, at+1).Pix, nil))
-			if err != nil {
-				return nil, err
-			}
-			found[left[0]] = b
-			left = left[1:]
-		}
-		if len(left) == 0 {
-			break
-		}
-	}
-	return found, nil
-}
-
-func encodePNG(p picture.Picture) ([]byte, error) {
-	var img image.Image = &image.Gray{Pix: p.Pix, Stride: p.Width, Rect: image.Rect(0, 0, p.Width, p.Height)}
-	if p.Channels == 3 {
-		colour := image.NewNRGBA(image.Rect(0, 0, p.Width, p.Height))
-		for i := range p.Width * p.Height {
-			colour.Set(i%p.Width, i/p.Width, color.NRGBA{p.Pix[3*i], p.Pix[3*i+1], p.Pix[3*i+2], 255})
-		}
-		img = colour
-	}
-	var b bytes.Buffer
-	err := png.Encode(&b, img)
-	return b.Bytes(), err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -14,18 +15,10 @@ import (
 	"hashgrove/vectors"
 )
 
-// dataFlags is the one way to say which vectors and what is known about them, on every verb.
+// dataFlags is the one way to say which rows, and what is known about them, for every verb.
 type dataFlags struct {
-	format, vector, label, tags, id string
-	labels, ids                     []string
-	skipBad                         bool
-
-	// Pictures.
-	size int
-	fit  string
-	grey bool
-
-	flags *pflag.FlagSet // where --threads is found, which belongs to all verbs
+	dataset.Spec
+	flags *pflag.FlagSet // of the verb, with those of all verbs
 }
 
 // bind adds the flags; prefix is "" or, where a verb takes two data sets, "base-" or "queries-".
@@ -46,75 +39,66 @@ func (d *dataFlags) bind(f *pflag.FlagSet, prefix string) {
 // not columns.
 func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) {
 	d.flags = f
-	f.StringVar(&d.label, prefix+"label", "", "`COLUMN` or key with the class"+what)
+	f.StringVar(&d.Label, prefix+"label", "", "`COLUMN` or key with the class"+what)
 	if files {
-		f.StringArrayVar(&d.labels, prefix+"labels", nil, "`FILE` with the classes"+what+
+		f.StringArrayVar(&d.LabelsFile, prefix+"labels", nil, "`FILE` with the classes"+what+
 			", one per row, or for pictures lines file,label; may be repeated")
-		f.StringVar(&d.tags, prefix+"tags", "", "`COLUMN`, key or file with the tags"+what+
+		f.StringVar(&d.Tags, prefix+"tags", "", "`COLUMN`, key or file with the tags"+what+
 			"; for pictures also lines file,tag;tag")
 	}
-	f.StringVar(&d.id, prefix+"id-column", "", "`COLUMN` or key with the ids"+what)
-	f.StringArrayVar(&d.ids, prefix+"ids", nil, "`FILE` with the ids"+what+
+	f.StringVar(&d.ID, prefix+"id-column", "", "`COLUMN` or key with the ids"+what)
+	f.StringArrayVar(&d.IDsFile, prefix+"ids", nil, "`FILE` with the ids"+what+
 		", one per row; with names of pictures, it says which picture each line of the other files is about")
-	f.StringVar(&d.vector, prefix+"vector", "", "`COLUMN` or key with the vectors"+what)
-	f.StringVar(&d.format, prefix+"format", "", "file `FORMAT`"+what+": "+dataset.FormatNames()+
+	f.StringVar(&d.Vector, prefix+"vector", "", "`COLUMN` or key with the vectors"+what)
+	f.StringVar(&d.Format, prefix+"format", "", "file `FORMAT`"+what+": "+dataset.FormatNames()+
 		"; default by content and name")
 }
 
 // bindPictures adds the flags about bad rows, in a group of the help that begins before, and about pictures.
 func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
-	f.BoolVar(&d.skipBad, "skip-bad", false, "drop rows and pictures that cannot be used, and say how many")
+	f.BoolVar(&d.SkipBad, "skip-bad", false, "drop rows and pictures that cannot be used, and say how many")
 	cli.Group(f, group)
-	f.IntVar(&d.size, "size", 0, "side in `PIXELS` that pictures are resized to; default as the model says, else 32, "+
+	f.IntVar(&d.Size, "size", 0, "side in `PIXELS` that pictures are resized to; default as the model says, else 32, "+
 		"and for CIFAR and IDX their own size")
-	f.StringVar(&d.fit, "fit", "crop", "`HOW` pictures become squares: crop for the central square, squash for the "+
+	f.StringVar(&d.Fit, "fit", "crop", "`HOW` pictures become squares: crop for the central square, squash for the "+
 		"whole picture, distorted; default as the model says")
-	f.BoolVar(&d.grey, "grey", false, "make pictures grey; default as the model says")
+	f.BoolVar(&d.Grey, "grey", false, "make pictures grey; default as the model says")
 	cli.Group(f, "Pictures")
 }
 
-// or fills in what d leaves open from both, the flags without a prefix.
-func (d dataFlags) or(both dataFlags) dataFlags {
-	pick := func(own *string, common string) {
-		if *own == "" {
-			*own = common
-		}
-	}
-	pick(&d.format, both.format)
-	pick(&d.vector, both.vector)
-	pick(&d.label, both.label)
-	pick(&d.tags, both.tags)
-	pick(&d.id, both.id)
-	d.skipBad = both.skipBad
-	d.size, d.fit, d.grey = both.size, both.fit, both.grey
+// withCommon fills in what d leaves open from the flags without a prefix.
+func (d dataFlags) withCommon(common dataFlags) dataFlags {
+	d.Format, d.Vector = cmp.Or(d.Format, common.Format), cmp.Or(d.Vector, common.Vector)
+	d.Label, d.Tags, d.ID = cmp.Or(d.Label, common.Label), cmp.Or(d.Tags, common.Tags), cmp.Or(d.ID, common.ID)
+	d.SkipBad = common.SkipBad
+	d.Size, d.Fit, d.Grey = common.Size, common.Fit, common.Grey
 	return d
+}
+
+// threads is the number of --threads.
+func (d dataFlags) threads() int {
+	n, _ := d.flags.GetInt("threads") // every verb has the flag
+	return n
 }
 
 // open opens the named files as one data set. Pictures are prepared as those that a model was learned from, where as is
 // given, else as the flags say.
 func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, error) {
-	threads, err := d.flags.GetInt("threads")
-	if err != nil {
-		return nil, err
-	}
-	spec := dataset.Spec{
-		Paths: paths, Format: d.format, Vector: d.vector, Label: d.label, Tags: d.tags, ID: d.id,
-		LabelsFile: d.labels, IDsFile: d.ids, SkipBad: d.skipBad,
-		Size: d.size, Fit: d.fit, Grey: d.grey, Threads: threads,
-	}
+	spec := d.Spec
+	spec.Paths, spec.Threads = paths, d.threads()
 	if !d.flags.Changed("fit") {
-		spec.Fit = "" // vectors are refused where something is asked of pictures
+		spec.Fit = "" // flags about pictures are an error where the data are vectors
 	}
-	if d.size < 0 || d.size > picture.MaxSize {
-		return nil, cli.Usagef("--size %d: give the side of the pictures in pixels, 1 to %d", d.size, picture.MaxSize)
+	if d.Size < 0 || d.Size > picture.MaxSize {
+		return nil, cli.Usagef("--size %d: give the side of the pictures in pixels, 1 to %d", d.Size, picture.MaxSize)
 	}
 	if spec.Fit != "" && spec.Fit != "crop" && spec.Fit != "squash" {
-		return nil, cli.Usagef("--fit %q: give crop or squash", d.fit)
+		return nil, cli.Usagef("--fit %q: give crop or squash", d.Fit)
 	}
 	if as == nil {
 		return dataset.Open(spec)
 	}
-	if err := d.agrees(*as); err != nil {
+	if err := d.checkPreparation(*as); err != nil {
 		return nil, err
 	}
 	asked := spec.Size > 0 || spec.Fit != "" || spec.Grey
@@ -124,22 +108,23 @@ func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, 
 		return nil, err
 	}
 	if _, ok := set.AsPictures(); !ok && asked {
-		return nil, fmt.Errorf("%s: holds vectors, not pictures, which --size, --fit and --grey are for", paths[0])
+		return nil, fmt.Errorf("%s: holds vectors, not pictures: leave out --size, --fit and --grey", paths[0])
 	}
 	return set, nil
 }
 
-// agrees refuses flags that contradict how the pictures were prepared that a model was learned from.
-func (d dataFlags) agrees(p picture.Preparation) error {
+// checkPreparation reports flags that contradict how the pictures were prepared that a model was learned from.
+func (d dataFlags) checkPreparation(p picture.Preparation) error {
 	fit := map[bool]string{false: "crop", true: "squash"}[p.Squash]
 	const advice = "the model knows how to prepare pictures, so leave the flag out, or train another model with it"
 	switch {
-	case d.size > 0 && (p.Width != d.size || p.Height != d.size):
-		return fmt.Errorf("--size %d: the model was learned from pictures of %d x %d pixels; %s", d.size, p.Width, p.Height, advice)
-	case d.flags.Changed("fit") && d.fit != fit:
-		return fmt.Errorf("--fit %s: the model was learned with --fit %s; %s", d.fit, fit, advice)
-	case d.flags.Changed("grey") && d.grey != (p.Channels == 1):
-		return fmt.Errorf("--grey=%v: the model was learned from pictures of %d channels; %s", d.grey, p.Channels, advice)
+	case d.Size > 0 && (p.Width != d.Size || p.Height != d.Size):
+		return fmt.Errorf("--size %d: the model was learned from pictures of %d x %d pixels; %s",
+			d.Size, p.Width, p.Height, advice)
+	case d.flags.Changed("fit") && d.Fit != fit:
+		return fmt.Errorf("--fit %s: the model was learned with --fit %s; %s", d.Fit, fit, advice)
+	case d.flags.Changed("grey") && d.Grey != (p.Channels == 1):
+		return fmt.Errorf("--grey=%v: the model was learned from pictures of %d channels; %s", d.Grey, p.Channels, advice)
 	}
 	return nil
 }
@@ -150,11 +135,7 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 	if err != nil {
 		return nil, nil, err
 	}
-	threads, err := d.flags.GetInt("threads")
-	if err != nil {
-		return nil, nil, err
-	}
-	src, err := m.Source(set, threads)
+	src, err := m.Source(set, d.threads())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -185,6 +166,14 @@ func (a *app) scan(ctx context.Context, src vectors.Source, digest bool) (*super
 type similarity struct {
 	minShared int
 	pairs     string
+}
+
+// check reports a number of common tags that is out of range.
+func (s *similarity) check() error {
+	if s.minShared < 1 || s.minShared > 255 {
+		return cli.Usagef("--min-shared %d: give a number from 1 to 255", s.minShared)
+	}
+	return nil
 }
 
 func (s *similarity) bind(flags *pflag.FlagSet) {

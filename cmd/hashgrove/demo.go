@@ -21,6 +21,7 @@ import (
 	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/picture"
+	"hashgrove/picture/gallery"
 	"hashgrove/vectors"
 )
 
@@ -106,7 +107,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 	page := compare.Page{
 		Title: "Pictures of clothes", Date: began, Machine: machine.Description(), Command: "hashgrove demo",
 		Pictures: func(part *compare.Part, rows []int) (map[int][]byte, error) {
-			return picturesOf(ctx, picture.FromVectors(part.X, picture.Shape{Width: 28, Height: 28, Channels: 1}), rows)
+			return gallery.EncodePNG(ctx, picture.FromVectors(part.X, picture.Shape{Width: 28, Height: 28, Channels: 1}), rows)
 		},
 	}
 	if err := c.writeReport(result, data, page, c.report.Report); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ func (a *app) encode() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "encode DATA... -m MODEL -o CODES",
 		Short: "Turn vectors into codes",
-		Long: `Turn vectors into codes, row by row in bounded memory. The form of the output follows its name, or --to:
+		Long: `Turn vectors into codes, row by row in bounded memory. The name of the output, or --to, decides its form:
   hgc   code file with ids, checksums and the model's fingerprint
   npy   uint8 matrix of packed bits, first bit in the highest place, as numpy.packbits
   raw   the packed bytes alone (.bin)
@@ -87,11 +86,8 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if c.output == "-" {
 		return nil
 	}
-	if c.json {
-		return c.printJSON(r)
-	}
-	fmt.Fprintf(c.out, "%s: %d codes of %d bits, fingerprint %s, %.1f microseconds per row\n", r.Codes, r.Rows, r.Bits, r.Fingerprint, r.Microseconds)
-	return nil
+	return c.printLine(r, "%s: %d codes of %d bits, fingerprint %s, %.1f microseconds per row",
+		r.Codes, r.Rows, r.Bits, r.Fingerprint, r.Microseconds)
 }
 
 // encodeReport is what encode --json prints.
@@ -120,7 +116,9 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 }
 
 // encode streams the codes to the output, which appears under its name only when it is complete.
-func (c *encodeCommand) encode(ctx context.Context, m *model.Model, set *dataset.Set, src vectors.Source, format hamming.Format) (rows int, err error) {
+func (c *encodeCommand) encode(
+	ctx context.Context, m *model.Model, set *dataset.Set, src vectors.Source, format hamming.Format,
+) (rows int, err error) {
 	header := hamming.Header{Bits: m.Encoder.Bits(), Rows: max(set.Rows(), 0), Fingerprint: m.Fingerprint()}
 	var out *hamming.Writer
 	if c.output == "-" {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -35,17 +36,17 @@ func (a *app) eval() *cobra.Command {
 	c := &evalCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "eval -m MODEL --base DATA --queries DATA",
-		Short: "Judge a model: MAP, precision, recall, with ties counted fairly",
-		Long: `Encode a base and queries, rank the base by Hamming distance for every query, and judge the rankings.
+		Short: "Measure a model: MAP, precision and recall, with ties handled fairly",
+		Long: `Encode a base and queries, rank the base by Hamming distance for every query, and measure the rankings.
 
-Many base items share a distance. The headline numbers are expectations over the order of such ties, with
-the bounds of the worst and the best order. The paper's convention (base order in ties, lists cut at 10,000,
-divided by the hits in the list) stands beside them. Classes that training held out are judged apart.
+Many base items have the same distance. All measures are averaged over all orders of tied items, and MAP is
+shown with the bounds of the worst and the best order. The paper's convention (ties in base order, lists cut at
+10,000, divided by the hits in the list) is printed as well. Classes held out of training are measured separately.
 
-Some methods weigh the bits (MDSH): --ranking weighted ranks as their authors do. Classes held out of training
-are ranked by Hamming distance then too.`,
+Some methods weight the bits (MDSH): --ranking weighted ranks as their authors do, except for classes held out of
+training.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
-  hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category --json`,
+  hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --label category`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
@@ -73,11 +74,11 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if c.model == "" || len(c.basePaths) == 0 || len(c.queryPaths) == 0 {
 		return cli.Usagef("eval needs -m MODEL, --base DATA and --queries DATA")
 	}
-	if len(c.both.labels) > 0 {
+	if len(c.both.LabelsFile) > 0 {
 		return cli.Usagef("--labels is ambiguous here: use --base-labels and --queries-labels")
 	}
-	if c.similar.minShared < 1 || c.similar.minShared > 255 {
-		return cli.Usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
+	if err := c.similar.check(); err != nil {
+		return err
 	}
 	m, err := model.ReadFile(c.model)
 	if err != nil {
@@ -95,11 +96,11 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if c.ranking == "weighted" && m.Info.Weights == nil {
 		return cli.Usagef("--ranking weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
 	}
-	base, err := c.read(ctx, m, c.base.or(c.both), c.basePaths)
+	base, err := c.read(ctx, m, c.base.withCommon(c.both), c.basePaths)
 	if err != nil {
 		return fmt.Errorf("base: %w", err)
 	}
-	queries, err := c.read(ctx, m, c.queries.or(c.both), c.queryPaths)
+	queries, err := c.read(ctx, m, c.queries.withCommon(c.both), c.queryPaths)
 	if err != nil {
 		return fmt.Errorf("queries: %w", err)
 	}
@@ -107,7 +108,7 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := c.start("judging", queries.Rows, 0)
+	p := c.start("measuring", queries.Rows, 0)
 	o := eval.Options{K: c.precisionAt, Cut: c.cut, Threads: c.threads, Progress: func(done, _ int) { p.Tick(done) }}
 	if queries.Labels != nil {
 		o.Classes, o.ClassNames = queries.Labels.Class, queries.Labels.Names
@@ -122,15 +123,13 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.unseen(ctx, m, queries, base, report); err != nil {
+	if err := c.measureUnseen(ctx, m, queries, base, report); err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(report)
-	}
-	c.warn(report.Warnings)
-	c.print(report)
-	return nil
+	return c.printResult(report, func() {
+		c.warn(report.Warnings)
+		c.print(report)
+	})
 }
 
 // encoded is one side: what is known about its rows, and their codes.
@@ -185,8 +184,10 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 	return truth, nil
 }
 
-// unseen judges the classes that training held out, apart.
-func (c *evalCommand) unseen(ctx context.Context, m *model.Model, queries, base *encoded, report *eval.Report) error {
+// measureUnseen measures the classes that were held out of training separately.
+func (c *evalCommand) measureUnseen(
+	ctx context.Context, m *model.Model, queries, base *encoded, report *eval.Report,
+) error {
 	if len(m.Info.HeldOut) == 0 || queries.Labels == nil || base.Labels == nil {
 		return nil
 	}
@@ -199,7 +200,8 @@ func (c *evalCommand) unseen(ctx context.Context, m *model.Model, queries, base 
 	o := eval.Options{K: c.precisionAt, Cut: c.cut, Classes: queries.Labels.Class, Threads: c.threads}
 	r, err := eval.Unseen(ctx, queries.codes, base.codes, base.Labels.Class, held, o)
 	if err != nil {
-		report.Warnings = append(report.Warnings, "the classes held out of training cannot be judged apart: "+err.Error())
+		report.Warnings = append(report.Warnings,
+			"the classes held out of training cannot be measured separately: "+err.Error())
 		return nil
 	}
 	report.Unseen = r
@@ -210,9 +212,10 @@ func (c *evalCommand) print(r *eval.Report) {
 	t := c.table()
 	row := func(name, value, note string) { t.AppendRow(table.Row{name, value, note}) }
 	t.AppendHeader(table.Row{"measure", "value", ""})
-	row("MAP", fmt.Sprintf("%.4f", r.MAP), fmt.Sprintf("%.4f to %.4f by the order of ties", r.MAPLow, r.MAPHigh))
+	row("MAP", fmt.Sprintf("%.4f", r.MAP),
+		fmt.Sprintf("%.4f to %.4f depending on how ties are broken", r.MAPLow, r.MAPHigh))
 	row(fmt.Sprintf("MAP, first %d", c.cut), fmt.Sprintf("%.4f", r.MAP10000), "the paper's convention")
-	for _, k := range sortedKeys(r.Precision) {
+	for _, k := range slices.Sorted(maps.Keys(r.Precision)) {
 		row("precision@"+strconv.Itoa(k), fmt.Sprintf("%.4f", r.Precision[k]), "")
 	}
 	row("PR area", fmt.Sprintf("%.4f", r.PRArea), "pooled over Hamming radii")
@@ -221,9 +224,11 @@ func (c *evalCommand) print(r *eval.Report) {
 		row("lookup, radius "+strconv.Itoa(l.Radius), fmt.Sprintf("%.4f", l.Precision),
 			fmt.Sprintf("precision; recall %.4f, %.1f %% of queries find nothing", l.Recall, 100*l.Empty))
 	}
-	row("distinct codes", strconv.Itoa(r.DistinctCodes), fmt.Sprintf("of %d; the largest bucket holds %d", r.Base, r.LargestBucket))
+	row("distinct codes", strconv.Itoa(r.DistinctCodes),
+		fmt.Sprintf("of %d; the largest bucket holds %d", r.Base, r.LargestBucket))
 	if u := r.Unseen; u != nil {
-		row("MAP, unseen classes", fmt.Sprintf("%.4f", u.MAP), fmt.Sprintf("%d queries, %d base rows of classes held out of training", u.Queries, u.Base))
+		row("MAP, unseen classes", fmt.Sprintf("%.4f", u.MAP),
+			fmt.Sprintf("%d queries, %d base rows of classes held out of training", u.Queries, u.Base))
 	}
 	fmt.Fprintf(c.out, "%d queries against %d codes of %d bits\n", r.Queries, r.Base, r.Bits)
 	t.Render()
@@ -262,13 +267,4 @@ func (c *evalCommand) printCurves(r *eval.Report) {
 	for i, p := range r.PrecisionCurve {
 		fmt.Fprintf(c.out, "%d,%.6f\n", i+1, p)
 	}
-}
-
-func sortedKeys[V any](m map[int]V) []int {
-	keys := make([]int, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

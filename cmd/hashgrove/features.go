@@ -42,7 +42,7 @@ Classes, tags and ids go to text files beside the output. --save keeps the extra
 codebook in it, for --use on other pictures and for "hashgrove train --features".`,
 		Example: `  hashgrove features shop/train-images-idx3-ubyte.gz --size 32 --kind gist -o gist.npy
   hashgrove train gist.npy --labels gist.labels.txt --bits 4 --rounds 5 -o gist.hgm
-  hashgrove features shop/query-images-idx3-ubyte.gz --kind codebook --words 20 --patches 2000 --iterations 2 --save words.hgf -o words.npy`,
+  hashgrove features shop/query-images-idx3-ubyte.gz --kind codebook --words 20 --patches 2000 --save words.hgf`,
 		Args: cli.AtLeast(1, "pictures"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -61,7 +61,8 @@ func (c *featuresCommand) bind(f *pflag.FlagSet) {
 		"also write the vectors of all mirror images, after those of the pictures: twice the rows to learn from")
 	cli.Group(f, "Output")
 	c.data.bind(f, "")
-	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4}, "`NUMBERS` of orientations of each scale, the finest first")
+	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4},
+		"`NUMBERS` of orientations of each scale, the finest first")
 	f.IntVar(&c.blocks, "blocks", 4, "`NUMBER` of blocks along each side")
 	cli.Group(f, "GIST")
 	l := &c.options
@@ -92,7 +93,8 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	}
 	pictures, ok := set.AsPictures()
 	if !ok {
-		return fmt.Errorf("%s: rows of %d values are not known to be pictures; features takes folders, tars, CIFAR and IDX files", args[0], set.Dim())
+		return fmt.Errorf("%s: rows of %d values are not known to be pictures; features reads folders, tars, CIFAR and "+
+			"IDX files", args[0], set.Dim())
 	}
 	began := time.Now()
 	extractor, err := c.extractor(ctx, pictures)
@@ -105,7 +107,9 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	r := featuresReport{Output: c.output, Extractor: c.save, Kind: extractor.Kind(), Dims: extractor.Dim(), LearnSeconds: learned.Seconds()}
+	r := featuresReport{
+		Output: c.output, Extractor: c.save, Kind: extractor.Kind(), Dims: extractor.Dim(), LearnSeconds: learned.Seconds(),
+	}
 	if c.output != "" {
 		began = time.Now()
 		rows := max(set.Rows(), 0)
@@ -129,19 +133,18 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	if bad, first := set.Bad(); bad > 0 {
 		c.note("dropped %d bad pictures, the first: %v", bad, first[0])
 	}
-	if c.json {
-		return c.printJSON(r)
-	}
-	if c.output != "" {
-		fmt.Fprintf(c.out, "%s: %d vectors of %d dimensions (%s) in %.1f s\n", r.Output, r.Rows, r.Dims, r.Kind, r.Seconds)
+	return c.printResult(r, func() {
+		if c.output != "" {
+			fmt.Fprintf(c.out, "%s: %d vectors of %d dimensions (%s) in %.1f s\n",
+				r.Output, r.Rows, r.Dims, r.Kind, r.Seconds)
+		}
 		for _, path := range r.Beside {
 			fmt.Fprintf(c.out, "%s\n", path)
 		}
-	}
-	if c.save != "" {
-		fmt.Fprintf(c.out, "%s: the extractor\n", c.save)
-	}
-	return nil
+		if c.save != "" {
+			fmt.Fprintf(c.out, "%s: the extractor\n", c.save)
+		}
+	})
 }
 
 // featuresReport is what features --json prints.
@@ -178,7 +181,9 @@ func (c *featuresCommand) extractor(ctx context.Context, pictures picture.Source
 
 // learn learns a codebook from the pictures, or from 50,000 of them drawn at random.
 func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (feature.Extractor, error) {
-	sides, ok := map[string]feature.Sides{"positive": feature.Positive, "absolute": feature.Absolute, "split": feature.Split}[c.sides]
+	sides, ok := map[string]feature.Sides{
+		"positive": feature.Positive, "absolute": feature.Absolute, "split": feature.Split,
+	}[c.sides]
 	if !ok {
 		return nil, cli.Usagef("--sides %s: choose positive, absolute or split", c.sides)
 	}
@@ -214,5 +219,5 @@ func (c *featuresCommand) write(ctx context.Context, rows int, src vectors.Sourc
 	return nil
 }
 
-// keep makes features once, however often they are read: up to a gigabyte stays in memory, more goes to a temporary file.
+// keep makes features once, however often they are read; up to a gigabyte stays in memory, the rest in a temporary file.
 func keep(src vectors.Source) *vectors.Kept { return vectors.Keep(src, 1<<30) }

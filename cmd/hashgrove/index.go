@@ -95,7 +95,7 @@ identified by their numbers, counted from 0, and pictures by their paths.
 
 ` + attributesHelp,
 		Example: `  hashgrove index build items.csv --label category --id-column sku -m items.hgm -o items.hgi
-  hashgrove index build items.csv --id-column sku -m items.hgm -o priced.hgi --attributes items.csv --attribute-columns f0,f1
+  hashgrove index build items.csv --id-column sku -m items.hgm -o more.hgi --attributes items.csv
   hashgrove index build items.hgc -o codes.hgi`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.output == "" && len(args) > 1 { // an older spelling: INDEX DATA...
@@ -156,7 +156,7 @@ type indexReport struct {
 	Seconds     float64       `json:"seconds"`
 }
 
-// report is what is known about an index. Counting distinct codes reads all of them, so only --json tells their number.
+// report is what is known about an index. Counting distinct codes reads all of them, so only --json has their number.
 func (a *app) report(ctx context.Context, s *store.Store, began time.Time) (*indexReport, error) {
 	i := s.Info()
 	r := &indexReport{
@@ -165,16 +165,16 @@ func (a *app) report(ctx context.Context, s *store.Store, began time.Time) (*ind
 	}
 	if a.json {
 		var err error
-		if r.Codes, r.Memory, err = a.needs(ctx, s); err != nil {
+		if r.Codes, r.Memory, err = a.memoryNeeds(ctx, s); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// needs is the number of distinct codes of an index, and the memory that it takes for many searches, labels, tags and
+// memoryNeeds is the number of distinct codes of an index, and the memory that it takes for many searches, labels, tags and
 // attributes apart.
-func (a *app) needs(ctx context.Context, s *store.Store) (int, *memoryReport, error) {
+func (a *app) memoryNeeds(ctx context.Context, s *store.Store) (int, *memoryReport, error) {
 	x, err := a.selectItems(ctx, s, index.Filter{})
 	if err != nil {
 		return 0, nil, err
@@ -203,8 +203,8 @@ func (c *addCommand) build(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	estimate := index.Estimate(n, in.Bits, 0, 1).Total()
-	c.note("%d items of %d bits will take about %s of memory, and labels, tags and attributes on top; "+
-		"less when codes are equal", n, in.Bits, size(estimate))
+	c.note("%d items of %d bits will take about %s of memory, plus labels, tags and attributes; "+
+		"less where codes are equal", n, in.Bits, cli.Size(estimate))
 	b, bad, err := c.readItems(ctx, in, n)
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func (c *addCommand) build(ctx context.Context, args []string) (err error) {
 		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(),
 	}
 	return c.printLine(r, "%s: %d items of %d bits, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
-		path, r.Items, r.Bits, r.Codes, r.Fingerprint, size(int(r.FileBytes)), size(r.Memory.Total), r.Seconds)
+		path, r.Items, r.Bits, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total), r.Seconds)
 }
 
 func (c *addCommand) add(ctx context.Context, args []string) (err error) {
@@ -275,8 +275,8 @@ func (c *addCommand) add(ctx context.Context, args []string) (err error) {
 			return err
 		}
 		if there {
-			return fmt.Errorf("%s: its rows have no ids, so they are identified by their numbers, and %s has an item 0 already: "+
-				"give ids with --id-column or --ids", args[0], path)
+			return fmt.Errorf("%s: its rows have no ids, so they are identified by their numbers, "+
+				"and %s has an item 0 already: give ids with --id-column or --ids", args[0], path)
 		}
 	}
 	write := s.Add

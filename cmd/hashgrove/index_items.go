@@ -227,10 +227,10 @@ func (a *app) printItems(ctx context.Context, s *store.Store, ids []index.ID) er
 	}
 	return a.printResult(list, func() {
 		for _, item := range list {
-			fmt.Fprintf(a.out, "%s\n", printable(item.ID.String()))
+			fmt.Fprintf(a.out, "%s\n", cli.Printable(item.ID.String()))
 			line := func(name, value string) {
 				if value != "" {
-					fmt.Fprintf(a.out, "  %-12s %s\n", printable(name), printable(value))
+					fmt.Fprintf(a.out, "  %-12s %s\n", cli.Printable(name), cli.Printable(value))
 				}
 			}
 			line("label", item.Label)

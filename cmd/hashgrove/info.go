@@ -21,12 +21,12 @@ import (
 func (a *app) info() *cobra.Command {
 	return &cobra.Command{
 		Use:     "info FILE...",
-		Short:   "Tell what is in a model, a code file, an index or a backup",
+		Short:   "Show what a model, a code file, an index or a backup contains",
 		Example: "  hashgrove info items.hgm\n  hashgrove info items.hgc --json\n  hashgrove info items.hgi",
 		Args:    cli.AtLeast(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, path := range args {
-				if err := a.describe(cmd.Context(), path); err != nil {
+				if err := a.printFile(cmd.Context(), path); err != nil {
 					return err
 				}
 			}
@@ -93,7 +93,7 @@ type fileReport struct {
 	encoder model.Encoder
 }
 
-// readAny reads a file of any kind whole; what an index says is left to the caller.
+// readAny reads a whole file of any kind; readIndex reads an index.
 func (a *app) readAny(
 	ctx context.Context, path string, readIndex func(ctx context.Context, path string) (*fileReport, error),
 ) (*fileReport, error) {
@@ -164,7 +164,7 @@ func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) 
 	}, nil
 }
 
-// summarizeIndex opens an index and tells what is known about it.
+// summarizeIndex opens an index and reports what is known about it.
 func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, error) {
 	s, err := a.openToRead(ctx, path)
 	if err != nil {
@@ -176,7 +176,7 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 		File: path, Type: "index", Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
 		Items: &i.Items, FileBytes: i.FileBytes, FreeBytes: i.FreeBytes, Writes: i.Writes, Note: i.Note,
 	}
-	if f.Distinct, f.Memory, err = a.needs(ctx, s); err != nil {
+	if f.Distinct, f.Memory, err = a.memoryNeeds(ctx, s); err != nil {
 		return nil, err
 	}
 	m, err := s.Model()
@@ -200,7 +200,8 @@ func (f *fileReport) describe(m *model.Model) {
 	}
 }
 
-func (a *app) describe(ctx context.Context, path string) error {
+// printFile prints what is in a file.
+func (a *app) printFile(ctx context.Context, path string) error {
 	f, err := a.readAny(ctx, path, a.summarizeIndex)
 	if err != nil {
 		return err
@@ -229,7 +230,7 @@ func (a *app) describe(ctx context.Context, path string) error {
 	fmt.Fprintf(a.out, "method %s, %s over %d dimensions, written by version %s\n",
 		f.Info.Method, f.Kind, f.Dims, f.Info.Version)
 	if f.Features != "" {
-		fmt.Fprintf(a.out, "takes pictures: it carries its own %s features\n", f.Features)
+		fmt.Fprintf(a.out, "takes pictures and makes its own %s features\n", f.Features)
 	}
 	if f.Pictures != "" {
 		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
@@ -252,26 +253,26 @@ func (a *app) describe(ctx context.Context, path string) error {
 	return nil
 }
 
-// printIndex tells about an index, after its first line.
+// printIndex prints what an index contains, after its first line.
 func (a *app) printIndex(f *fileReport) {
 	fmt.Fprintf(a.out, "%d items with %d distinct codes\n", *f.Items, f.Distinct)
 	switch {
 	case f.Features != "":
-		fmt.Fprintf(a.out, "takes pictures: its model carries its own %s features\n", f.Features)
+		fmt.Fprintf(a.out, "its model takes pictures and makes its own %s features\n", f.Features)
 	case f.Kind != "":
 		fmt.Fprintf(a.out, "its model takes vectors of %d dimensions (%s)\n", f.Dims, f.Kind)
 	default:
-		fmt.Fprintln(a.out, "it holds no model: it is searched with codes")
+		fmt.Fprintln(a.out, "it holds no model, so it is searched with codes")
 	}
 	if f.Pictures != "" {
 		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
 	}
-	fmt.Fprintf(a.out, "memory for many searches: about %s, and labels, tags and attributes on top\n",
-		size(f.Memory.Total))
+	fmt.Fprintf(a.out, "memory for many searches: about %s, plus labels, tags and attributes\n",
+		cli.Size(f.Memory.Total))
 	fmt.Fprintf(a.out, "file %s, of which %s are free, after %d writes\n",
-		size(int(f.FileBytes)), size(int(f.FreeBytes)), f.Writes)
+		cli.Size(int(f.FileBytes)), cli.Size(int(f.FreeBytes)), f.Writes)
 	if f.Note != "" {
-		fmt.Fprintf(a.out, "note: %s\n", printable(f.Note))
+		fmt.Fprintf(a.out, "note: %s\n", cli.Printable(f.Note))
 	}
 }
 

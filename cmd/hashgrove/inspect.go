@@ -23,7 +23,7 @@ func (a *app) inspect() *cobra.Command {
 	c := &inspectCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "inspect DATA...",
-		Short: "Tell what is in the data, what is wrong with them, and what training will cost",
+		Short: "Show what is in the data, what is wrong with them, and what training will cost",
 		Long: `Read the data once and print rows, dimensions, classes or tags, bad values, the share of similar pairs, and
 an estimate of time and memory for training 64 bits with the default options. The time is measured on a few
 trees grown from the first rows.`,
@@ -58,7 +58,7 @@ type inspectReport struct {
 }
 
 func (c *inspectCommand) run(ctx context.Context, args []string) error {
-	c.data.skipBad = true // looking must not end at the first bad row
+	c.data.SkipBad = true // the first bad row must not end the inspection
 	set, err := c.data.open(args, nil)
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	r := inspectReport{
-		Files: set.Files(), Rows: sum.Rows, Dims: sum.Dim(), Bad: sum.Bad, Constant: len(sum.Constant), Bytes: sum.Ranges.Bytes, IDs: sum.IDs != nil,
-		Warnings: []string{},
+		Files: set.Files(), Rows: sum.Rows, Dims: sum.Dim(), Bad: sum.Bad,
+		Constant: len(sum.Constant), Bytes: sum.Ranges.Bytes, IDs: sum.IDs != nil, Warnings: []string{},
 	}
 	if pictures, ok := set.AsPictures(); ok {
 		r.Pictures = pictures.Preparation().Shape.String()
@@ -86,11 +86,7 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 		}
 	}
 	r.TrainBytes = fasthash.EstimateBytes(sum)
-	if c.json {
-		return c.printJSON(r)
-	}
-	c.print(r)
-	return nil
+	return c.printResult(r, func() { c.print(r) })
 }
 
 // supervision fills in what the labels, tags or pairs say.
@@ -117,7 +113,7 @@ func (c *inspectCommand) supervision(sum *supervision.Data, r *inspectReport) er
 	}
 	r.Warnings = append(r.Warnings, sum.Warnings...)
 	if err := sum.Trainable(); err != nil {
-		r.Warnings = append(r.Warnings, "training would refuse these data: "+err.Error())
+		r.Warnings = append(r.Warnings, "training is not possible with these data: "+err.Error())
 	}
 	return nil
 }
@@ -162,6 +158,7 @@ func (c *inspectCommand) print(r inspectReport) {
 		}
 		fmt.Fprintf(c.out, "similar      %s%.2f %% of the pairs\n", about, 100**r.SimilarShare)
 	}
-	fmt.Fprintf(c.out, "64 bits      about %v and %.1f GB to train\n", time.Duration(r.TrainSeconds*float64(time.Second)).Round(time.Second), float64(r.TrainBytes)/1e9)
+	fmt.Fprintf(c.out, "64 bits      about %v and %.1f GB to train\n",
+		time.Duration(r.TrainSeconds*float64(time.Second)).Round(time.Second), float64(r.TrainBytes)/1e9)
 	c.warn(r.Warnings)
 }

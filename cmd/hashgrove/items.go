@@ -21,13 +21,15 @@ type itemFlags struct {
 }
 
 // attributesHelp is what every verb that takes attributes says about them.
-const attributesHelp = `--attributes names a table with a header (CSV, TSV), JSON lines or a Parquet file with more about the items, for
-filters and answers: matched by id if it has a column id, or the one that --id-column names, and otherwise row by row.
-Its columns label and tags fill in where the data have none. Text files may be compressed (gzip, zstd).`
+const attributesHelp = `--attributes names a table with a header (CSV, TSV), JSON lines or a Parquet file with more
+about the items, for filters and answers. It is matched by id if it has a column id, or the one that --id-column
+names, and otherwise row by row. Its columns label and tags are used where the data have none. Text files may be
+compressed (gzip, zstd).`
 
 func (i *itemFlags) bind(f *pflag.FlagSet) {
 	i.data.bind(f, "")
-	f.StringVar(&i.attributes, "attributes", "", "CSV, TSV, JSONL or Parquet `FILE` with attributes of the items, by id or by row")
+	f.StringVar(&i.attributes, "attributes", "",
+		"CSV, TSV, JSONL or Parquet `FILE` with attributes of the items, by id or by row")
 	f.StringSliceVar(&i.columns, "attribute-columns", nil, "`COLUMNS` or keys to take from --attributes; default all")
 	cli.Group(f, "Attributes")
 }
@@ -61,7 +63,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 		return in, cli.Usagef("--attribute-columns chooses from a file that --attributes names")
 	}
 	if i.attributes != "" {
-		in.Attributes, err = dataset.ReadAttributes(i.attributes, i.data.id, i.columns)
+		in.Attributes, err = dataset.ReadAttributes(i.attributes, i.data.ID, i.columns)
 	}
 	return in, err
 }

@@ -1,4 +1,4 @@
-// Command hashgrove learns binary codes from labelled vectors or pictures, encodes and searches with them, and judges
+// Command hashgrove learns binary codes from labelled vectors or pictures, encodes and searches with them, and measures
 // them. "hashgrove help VERB" explains each verb with examples.
 package main
 

@@ -91,7 +91,7 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 // TestMirrorDoublesTheRows learns from mirror images, which the model and files then count.
 func TestMirrorDoublesTheRows(t *testing.T) {
 	t.Chdir(t.TempDir())
-	gallery(t, "photos", 1)
+	photoFolder(t, "photos", 1)
 	out := succeed(t, strings.Fields("features photos --size 8 --kind gist --orientations 2,2 --blocks 2 --mirror --save g.hgf -o g.npy")...)
 	if !strings.Contains(out, "80 vectors") {
 		t.Errorf("features says %s", out)

@@ -18,8 +18,8 @@ import (
 	"hashgrove/model"
 )
 
-// gallery makes a folder of noisy pictures of two classes, bright and dark, in the folder of that name.
-func gallery(t *testing.T, name string, seed uint64) {
+// photoFolder makes a folder of noisy pictures of two classes, bright and dark, in the folder of that name.
+func photoFolder(t *testing.T, name string, seed uint64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i := range 40 {
@@ -49,8 +49,8 @@ func gallery(t *testing.T, name string, seed uint64) {
 // TestPictures goes from folders of pictures to codes with nothing but the folders.
 func TestPictures(t *testing.T) {
 	t.Chdir(t.TempDir())
-	gallery(t, "photos", 1)
-	gallery(t, "new", 2)
+	photoFolder(t, "photos", 1)
+	photoFolder(t, "new", 2)
 	out := succeed(t, "inspect", "photos", "--size", "6", "--grey")
 	for _, want := range []string{"rows         40", "dimensions   36, all values are bytes", "pictures     6 x 6", "20   bright"} {
 		if !strings.Contains(out, want) {
@@ -91,8 +91,8 @@ func hexCodes(t *testing.T, args string) []string {
 // encodes without repeating how. Codes must be those of pictures that were prepared alike.
 func TestPicturesArePreparedAsLearned(t *testing.T) {
 	t.Chdir(t.TempDir())
-	gallery(t, "photos", 1)
-	gallery(t, "new", 2)
+	photoFolder(t, "photos", 1)
+	photoFolder(t, "new", 2)
 	const few = " --bits 12 --rounds 5 -o m.hgm"
 	for _, how := range []string{"--fit squash", "--size 9", "--grey", "--fit squash --size 6 --grey",
 		"--fit squash --features gist320", "--size 16 --grey --features gist320", "--fit squash --features gist320 --mirror", "--fit squash --method lsh --bits 8"} {
@@ -167,8 +167,8 @@ func TestPicturesArePreparedAsLearned(t *testing.T) {
 // TestModelsOfOlderVersions know nothing of how pictures were prepared: the flags say so, as ever.
 func TestModelsOfOlderVersions(t *testing.T) {
 	t.Chdir(t.TempDir())
-	gallery(t, "photos", 1)
-	gallery(t, "new", 2)
+	photoFolder(t, "photos", 1)
+	photoFolder(t, "new", 2)
 	succeed(t, shellWords("train photos --fit squash --size 6 --bits 8 --rounds 5 -o m.hgm")...)
 	m, err := model.ReadFile("m.hgm")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestModelsOfOlderVersions(t *testing.T) {
 // TestSameIDsOfPictures drops a picture whose id another has, from the features that were kept as from the data.
 func TestSameIDsOfPictures(t *testing.T) {
 	t.Chdir(t.TempDir())
-	gallery(t, "photos", 1)
+	photoFolder(t, "photos", 1)
 	ids := ""
 	for i := range 40 {
 		ids += fmt.Sprintf("p%d\n", i%39)
@@ -235,8 +235,8 @@ func decoded(t *testing.T, path string) image.Image {
 // TestFeaturesAreExtractedOnce counts the pictures that every verb turns into vectors.
 func TestFeaturesAreExtractedOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
-	gallery(t, "photos", 1)
-	gallery(t, "new", 2)
+	photoFolder(t, "photos", 1)
+	photoFolder(t, "new", 2)
 	for _, c := range []struct {
 		args string
 		want int64 // of 40 photos and 40 new ones

@@ -116,7 +116,7 @@ func (c *searchCommand) itemVectors(
 	ctx context.Context, m *model.Model, ids map[index.ID]bool,
 ) (map[index.ID][]float32, error) {
 	d := c.items
-	d.skipBad, d.size, d.fit, d.grey = c.data.skipBad, c.data.size, c.data.fit, c.data.grey
+	d.SkipBad, d.Size, d.Fit, d.Grey = c.data.SkipBad, c.data.Size, c.data.Fit, c.data.Grey
 	var as *picture.Preparation
 	if m != nil {
 		as = m.Pictures

@@ -40,18 +40,18 @@ func (a *app) search() *cobra.Command {
 		Long: `Find the items whose codes are nearest to those of the queries. A query is a row of vectors or a
 picture, which the model in the index encodes; a row of a code file; an item of the index (--id); or a code in
 hexadecimal digits (--code). The answer is exact and in a fixed order: by distance, then by id. An item of the
-index finds itself, too.
+index also finds itself.
 
---where finds only items that match a filter: comparisons of label, tag, id and attributes with =, !=, <, <=, >, >=
-and in (...), "has NAME", and, or, not, and brackets, for instance
+--where keeps only items that match a filter: comparisons of label, tag, id and attributes with =, !=, <, <=, >, >=
+and in (...), "has NAME", and, or, not, and parentheses, for instance
   --where 'label = "boots" and price < 30 and not tag in ("sale", "old")'
 
---margins puts items at the same distance in the order of how sure the query's bits are. --rerank orders the
-shortlist by float vectors of the items, by id, or by row where they have no ids. --explain tells how each query
-was searched and why the first hit was found: which bits agree and differ and, with --rerank, which features
-decided them.
+--margins orders items at the same distance by how certain the query's bits are. --rerank orders the shortlist by
+float vectors of the items, matched by id, or by row where they have no ids. --explain shows how each query was
+searched and why the first hit was found: which bits agree and differ and, with --rerank, which features decided
+them.
 
-The index is opened for reading only: several searches may run at once, but not beside a command that writes.`,
+The index is opened for reading only: several searches may run at once, but not while a command writes.`,
 		Example: `  hashgrove search items.hgi new.csv --row 0 -k 5
   hashgrove search items.hgi --id items-7 --radius 2 --where 'label = "boots" and f0 > 1'
   hashgrove search items.hgi --code ffff --json
@@ -73,7 +73,8 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&c.radius, "radius", 0, "find all items at this `DISTANCE` or less")
 	f.StringVar(&c.where, "where", "", "find only items that match this `FILTER`")
 	f.IntSliceVar(&c.rows, "row", nil, "search only for these `ROWS`, counted from 0; default all")
-	f.StringArrayVar(&c.ids, "id", nil, "search for items like those with these `IDS`, separated by commas; may be repeated")
+	f.StringArrayVar(&c.ids, "id", nil,
+		"search for items like those with these `IDS`, separated by commas; may be repeated")
 	f.StringArrayVar(&c.codes, "code", nil, "search for a `CODE` in hexadecimal digits; may be repeated")
 	cli.Group(f, "Search")
 	f.StringVar(&c.to, "to", "table", "`FORM` of the output: table or csv; --json is another")
@@ -82,7 +83,8 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.BoolVar(&c.explain, "explain", false, "show how the search was done and why the first hit was found")
 	cli.Group(f, "Output")
 	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how certain the query's bits are")
-	f.StringArrayVar(&c.rerank, "rerank", nil, "`DATA` with vectors of the items to order the shortlist by; may be repeated")
+	f.StringArrayVar(&c.rerank, "rerank", nil,
+		"`DATA` with vectors of the items to order the shortlist by; may be repeated")
 	f.StringVar(&c.rerankBy, "rerank-by", "euclidean",
 		"`DISTANCE` for --rerank: euclidean or cosine, or none to use the vectors only for --explain")
 	f.IntVar(&c.shortlist, "shortlist", 0,
@@ -93,7 +95,8 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Order of the hits")
 	c.data.bindRows(f, "", " of the queries", true)
 	c.data.bindPictures(f, "Queries")
-	f.StringVar(&c.strategy, "strategy", "auto", "`WAY` to search: auto, scan, tables or list; it never changes the answer")
+	f.StringVar(&c.strategy, "strategy", "auto",
+		"`WAY` to search: auto, scan, tables or list; it never changes the answer")
 	cli.AddAlias(f, "strategy", "method")
 	cli.Group(f, "Strategy")
 }

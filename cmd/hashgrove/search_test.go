@@ -328,14 +328,6 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestRuns(t *testing.T) {
-	for want, list := range map[string][]int{"none": nil, "7": {7}, "0-1": {0, 1}, "0-5 7 9-12": {0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12}} {
-		if got := runs(list); got != want {
-			t.Errorf("%v is %s, want %s", list, got, want)
-		}
-	}
-}
-
 func TestSearchPrintsTablesAndCSV(t *testing.T) {
 	indexed(t)
 	out := succeed(t, shellWords("search items.hgi new.csv --label category --id-column sku --row 0 -k 3")...)
@@ -369,15 +361,15 @@ func TestSearchPrintsTablesAndCSV(t *testing.T) {
 // TestSearchPictures searches by picture, with a model that makes its own features.
 func TestSearchPictures(t *testing.T) {
 	t.Chdir(t.TempDir())
-	gallery(t, "photos", 1)
-	gallery(t, "new", 2)
+	photoFolder(t, "photos", 1)
+	photoFolder(t, "new", 2)
 	succeed(t, shellWords("train photos --size 16 --features gist320 --bits 6 --rounds 5 -o m.hgm")...)
 	succeed(t, shellWords("index build photos.hgi photos --size 16 --model m.hgm")...)
 	f := searched(t, "photos.hgi new/dark/0.png --size 16 -k 3")
 	if len(f.Results) != 1 || !strings.Contains(f.Results[0].Query, "0.png") || !strings.HasPrefix(f.Results[0].Hits[0].ID, "photos/") || f.Results[0].Hits[0].Label == "" {
 		t.Errorf("a picture finds %+v", f.Results)
 	}
-	if out := succeed(t, "info", "photos.hgi"); !strings.Contains(out, "takes pictures: its model carries its own gist features") {
+	if out := succeed(t, "info", "photos.hgi"); !strings.Contains(out, "its model takes pictures and makes its own gist features") {
 		t.Errorf("info says %s", out)
 	}
 	if o := try(t, shellWords("search photos.hgi new/dark/0.png --size 8")...); o.code != 1 || !strings.Contains(o.err, "pixels") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,13 +40,13 @@ func (a *app) train() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train DATA... -o MODEL",
 		Short: "Learn hash functions from labelled vectors",
-		Long: `Learn hash functions that give similar rows similar codes. What is similar comes from classes
+		Long: `Learn hash functions that give similar rows similar codes. Similarity comes from class labels
 (--labels FILE or --label COLUMN), tags (--tags) or explicit pairs (--pairs).
 
-After every bit the state is kept in MODEL.ckpt until the model is written: an interrupted
-training goes on with --resume and gives the same model, byte for byte.
+After every bit the state is saved in MODEL.ckpt until the model is written: --resume continues an
+interrupted training and gives the same model, byte for byte.
 
---method takes another method than FastHash, one of those that compare knows; its model encodes and
+--method trains another method than FastHash, one of those that compare lists; its model encodes and
 searches like any other. Such a training cannot be resumed.`,
 		Example: `  hashgrove train items.csv --label category --bits 16 -o items.hgm
   hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
@@ -80,7 +81,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.Float64Var(&t.Similar.Validation, "validation", 0.1, "`SHARE` of the rows held out for --patience")
 	cli.Group(f, groupFastHash)
 
-	f.StringVar((*string)(&t.Inference.Method), "inference", string(inference.BlockGC), "`ALGORITHM`: blockgc, icm or spectral")
+	f.StringVar((*string)(&t.Inference.Method), "inference", string(inference.BlockGC),
+		"`ALGORITHM`: blockgc, icm or spectral")
 	f.StringVar((*string)(&t.Inference.Loss), "loss", string(inference.KSH), "pair `LOSS`: ksh, bre or hinge")
 	f.IntVar(&t.Inference.Sweeps, "sweeps", 2, "`NUMBER` of sweeps over the blocks per bit")
 	f.StringVar(&c.balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares "+
@@ -89,7 +91,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"`NUMBER` of similar rows to sample per row, instead of using all pairs (released code: 100)")
 	f.IntVar(&t.Similar.SampleDissimilar, "sample-dissimilar", 0,
 		"`NUMBER` of dissimilar rows to sample per row, instead of using all pairs (released code: 100)")
-	f.StringVar((*string)(&t.Order), "order", string(fasthash.Stagewise), "`ORDER`: stagewise, or tsh to infer all bits first")
+	f.StringVar((*string)(&t.Order), "order", string(fasthash.Stagewise),
+		"`ORDER`: stagewise, or tsh to infer all bits first")
 	cli.Group(f, groupStep1)
 
 	f.StringVar((*string)(&t.Learner), "learner", string(fasthash.Trees), "`LEARNER`: trees or linear (SVM)")
@@ -178,7 +181,7 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	if c.output == "" {
 		return cli.Usagef("train needs -o MODEL, the file to write")
 	}
-	if err := c.checkMethod(flags); err != nil {
+	if err := cmp.Or(c.checkMethod(flags), c.similar.check()); err != nil {
 		return err
 	}
 	similar, dissimilar := o.FastHash.Similar.SampleSimilar, o.FastHash.Similar.SampleDissimilar
@@ -187,8 +190,6 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 		return cli.Usagef("--resume and --restart exclude each other")
 	case (similar > 0) != (dissimilar > 0) || similar < 0 || dissimilar < 0:
 		return cli.Usagef("--sample-similar and --sample-dissimilar go together, both positive")
-	case c.similar.minShared < 1 || c.similar.minShared > 255:
-		return cli.Usagef("--min-shared %d: give a number from 1 to 255", c.similar.minShared)
 	case c.similar.pairs != "" && len(o.HoldOut) > 0:
 		return cli.Usagef("--hold-out needs classes, not --pairs")
 	case o.Run.Patience > 0 && !(o.FastHash.Similar.Validation > 0 && o.FastHash.Similar.Validation < 1):
@@ -199,7 +200,7 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	if c.method == method.FastHash {
 		o.Run.Checkpoint = c.output + ".ckpt"
 	}
-	if err := c.weigh(&o.FastHash); err != nil {
+	if err := c.parseBalance(&o.FastHash); err != nil {
 		return err
 	}
 	check := o.FastHash
@@ -219,7 +220,8 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extractor, error) {
 	if c.features == "" {
 		if c.mirror {
-			return nil, nil, cli.Usagef("--mirror needs --features, to make vectors of the mirror images; \"hashgrove features --mirror\" writes such vectors")
+			return nil, nil, cli.Usagef("--mirror needs --features, to make vectors of the mirror images; " +
+				"\"hashgrove features --mirror\" writes such vectors")
 		}
 		return set, nil, nil
 	}
@@ -234,7 +236,9 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 }
 
 // learnable is feature.Learnable for --features.
-func learnable(pictures picture.Source, name string, mirror bool, threads int) (*vectors.Kept, feature.Extractor, error) {
+func learnable(
+	pictures picture.Source, name string, mirror bool, threads int,
+) (*vectors.Kept, feature.Extractor, error) {
 	src, e, err := feature.Learnable(pictures, name, mirror, threads)
 	if err != nil {
 		err = fmt.Errorf("--features: %w", err)
@@ -284,8 +288,8 @@ func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.M
 	return m, time.Since(began), nil
 }
 
-// weigh sets the weights of similar and dissimilar pairs from --balance.
-func (c *trainCommand) weigh(o *fasthash.Options) error {
+// parseBalance sets the weights of similar and dissimilar pairs from --balance.
+func (c *trainCommand) parseBalance(o *fasthash.Options) error {
 	switch c.balance {
 	case "":
 		return nil

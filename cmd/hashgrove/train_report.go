@@ -37,10 +37,13 @@ type bitReport struct {
 func (c *trainCommand) report(m *model.Model, made *fasthash.Report, took time.Duration) error {
 	r := trainReport{
 		Model: c.output, Fingerprint: m.Fingerprint().String(),
-		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(), PeakRSS: machine.PeakMemory(), Stopped: made.Stopped,
+		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(),
+		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped,
 	}
 	for k, s := range m.Info.Bits {
-		r.Bits = append(r.Bits, bitReport{Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation})
+		r.Bits = append(r.Bits, bitReport{
+			Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation,
+		})
 	}
 	for _, b := range made.Bits {
 		r.InferenceSeconds += b.Inference.Seconds()
@@ -73,8 +76,9 @@ type methodReport struct {
 func (c *trainCommand) reportMethod(m *model.Model, learned, took time.Duration) error {
 	about, _ := method.Describe(c.method) // it was checked
 	r := methodReport{
-		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: c.method, Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(),
-		Bits: m.Encoder.Bits(), Seed: c.seed, TrainSeconds: learned.Seconds(), TotalSeconds: took.Seconds(), PeakRSS: machine.PeakMemory(),
+		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: c.method,
+		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: c.seed,
+		TrainSeconds: learned.Seconds(), TotalSeconds: took.Seconds(), PeakRSS: machine.PeakMemory(),
 	}
 	return c.printLine(r, "%s: %d bits of %s, fingerprint %s\n%.1f s in all: learning %.1f s; %.0f MB at most",
 		r.Model, r.Bits, about.Title, r.Fingerprint, r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)

@@ -173,7 +173,7 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 	return nil
 }
 
-// FromRow is what a chunk says about its row i, which is the given row of all; where rows have no ids, their numbers are.
+// FromRow is what a chunk says about its row i, which has the given number among all rows and goes by it without an id.
 func FromRow(chunk vectors.Chunk, i, row int) (it index.Item, err error) {
 	if it.ID, err = rowID(chunk, i, row); err != nil {
 		return it, err

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func TestRanges(t *testing.T) {
+	for want, list := range map[string][]int{"none": nil, "7": {7}, "0-1": {0, 1}, "0-5 7 9-12": {0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12}} {
+		if got := Ranges(list); got != want {
+			t.Errorf("%v is %s, want %s", list, got, want)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for bytes, want := range map[int]string{0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 1_234_567: "1.23 MB", 5e9: "5 GB", 12e12: "1.2e+04 GB"} {
+		if got := Size(bytes); got != want {
+			t.Errorf("%d is %s, want %s", bytes, got, want)
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{"caf\u00e9 \"x\"": "caf\u00e9 \"x\"", "a\x1b[2Jb": `a\x1b[2Jb`, "a\nb": `a\nb`} {
+		if got := Printable(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "ab", 1},
+		{"lables", "labels", 1}, {"trian", "train", 1}, {"kitten", "sitting", 3},
+	} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestSuggestion: a short or strange word means nothing, a mistyped or shortened one the nearest name.
+func TestSuggestion(t *testing.T) {
+	names := []string{"label", "labels", "bits", "backup", "k"}
+	for word, want := range map[string]string{
+		"lables": ": did you mean --labels?", "bit": ": did you mean --bits?", "back": ": did you mean --backup?",
+		"x": "", "zzzzz": "", "": "",
+	} {
+		if got := suggestion(word, "--", names); got != want {
+			t.Errorf("%q gives %q, want %q", word, got, want)
+		}
+	}
+}
+
+// TestAlias: an alias sets what its flag sets, by the command line and by the environment, and the flag goes first.
+func TestAlias(t *testing.T) {
+	parse := func(args ...string) ([]string, error) {
+		var list []string
+		f := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.StringSliceVarP(&list, "new", "n", nil, "")
+		AddAlias(f, "new", "old")
+		Group(f, "Group")
+		if !f.Lookup("old").Hidden || GroupOf(f.Lookup("new")) != "Group" {
+			t.Error("the alias is shown, or the flag is in no group")
+		}
+		err := f.Parse(args)
+		return list, errors.Join(err, SetFromEnvironment(f))
+	}
+	check := func(want []string, args ...string) {
+		t.Helper()
+		if got, err := parse(args...); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v: %v, %v, want %v", args, got, err, want)
+		}
+	}
+	check([]string{"a", "b"}, "--old", "a,b")
+	check([]string{"a", "b"}, "--old", "a", "--new", "b")
+	t.Setenv("HASHGROVE_OLD", "c")
+	check([]string{"c"})
+	check([]string{"a"}, "-n", "a")
+	t.Setenv("HASHGROVE_NEW", "d")
+	check([]string{"d"})
+}
+
+func TestReport(t *testing.T) {
+	stopped := func(cause error) context.Context {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(cause)
+		return ctx
+	}
+	for _, c := range []struct {
+		ctx    context.Context
+		err    error
+		status int
+		want   string
+	}{
+		{context.Background(), nil, 0, ""},
+		{context.Background(), errors.New("no room"), 1, "x: no room\n"},
+		{context.Background(), fmt.Errorf("flags: %w", Usagef("no %s", "file")), 2, "x: flags: no file\n"},
+		{stopped(nil), context.Canceled, 1, "x: interrupted\n"},
+		{stopped(signalError{syscall.SIGINT}), WithAdvice(context.Canceled, "try again"), 130, "x: interrupted\nx: try again\n"},
+		{stopped(signalError{syscall.SIGTERM}), signalError{syscall.SIGTERM}, 143, "x: interrupted\n"},
+	} {
+		var w bytes.Buffer
+		if got := Report(c.ctx, &w, "x", c.err, error.Error); got != c.status || w.String() != c.want {
+			t.Errorf("%v: status %d, %q", c.err, got, w.String())
+		}
+	}
+}
+
+// TestUsage: groups and flags come in the order of their definition, those without a group at the end.
+func TestUsage(t *testing.T) {
+	cmd := &cobra.Command{Use: "hashgrove VERB"}
+	verb := &cobra.Command{Use: "mix A B", Run: func(*cobra.Command, []string) {}}
+	cmd.AddCommand(verb)
+	cmd.PersistentFlags().Bool("json", false, "print JSON")
+	f := verb.Flags()
+	f.String("zeal", "", "`HOW` much")
+	f.String("area", "", "`WHERE`")
+	Group(f, "Often")
+	f.Bool("odd", false, "rarely")
+	Group(f, "Rarely")
+	cmd.SetUsageFunc(PrintUsage)
+	got, last := verb.UsageString(), -1
+	for _, part := range []string{"Usage:\n  hashgrove mix A B", "\nOften:\n", "--zeal HOW", "--area WHERE", "\nRarely:\n", "--odd", "\nGlobal:\n", "--json"} {
+		at := strings.Index(got, part)
+		if at <= last {
+			t.Errorf("%q is at %d, after %d:\n%s", part, at, last, got)
+		}
+		last = at
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	cmd := &cobra.Command{Use: "mix"}
+	f := cmd.Flags()
+	f.StringArray("file", nil, "")
+	f.StringSlice("list", nil, "")
+	f.Bool("odd", false, "")
+	f.String("where", "", "")
+	if err := f.Parse([]string{"--file", "a", "--file", "b c", "--list", "x,y", "--odd", "--where", "f > 1"}); err != nil {
+		t.Fatal(err)
+	}
+	want := `mix in.csv --file a --file "b c" --list x,y --odd=true --where "f > 1"`
+	if got := CommandLine(cmd, []string{"in.csv"}); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var w bytes.Buffer
+	p := Start(&w, "bit", 4, 0)
+	p.Step(2, "half")
+	p.Tick(3) // not within ten seconds
+	p.End()
+	if got := w.String(); !strings.HasPrefix(got, "bit 2/4  half  ") || strings.Count(got, "\n") != 1 {
+		t.Errorf("it says %q", got)
+	}
+	tick, end := Counting(nil, "quiet")
+	tick(1, 2)
+	end()
+	Start(nil, "quiet", 4, 0).Step(1, "nothing")
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Size writes a number of bytes for people.
+func Size(bytes int) string {
+	x := float64(bytes)
+	for _, unit := range []string{"bytes", "kB", "MB"} {
+		if x < 1000 {
+			if unit == "bytes" {
+				return fmt.Sprintf("%d bytes", bytes)
+			}
+			return fmt.Sprintf("%.3g %s", x, unit)
+		}
+		x /= 1000
+	}
+	return fmt.Sprintf("%.3g GB", x)
+}
+
+// Printable keeps what a stored text could do to a terminal from doing it.
+func Printable(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return s
+	}
+	quoted := strconv.Quote(s)
+	return quoted[1 : len(quoted)-1]
+}
+
+// Ranges writes ascending numbers as 0-5 7 9-12.
+func Ranges(list []int) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(list[i])
+		if j > i {
+			part += "-" + strconv.Itoa(list[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, " ")
+}
+
+// CommandLine is the command as a person would type it again.
+func CommandLine(cmd *cobra.Command, args []string) string {
+	words := append([]string{cmd.CommandPath()}, args...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		list, ok := f.Value.(pflag.SliceValue)
+		switch {
+		case ok && f.Value.Type() == "stringArray": // given once for each value
+			for _, value := range list.GetSlice() {
+				words = append(words, "--"+f.Name, value)
+			}
+		case ok:
+			words = append(words, "--"+f.Name, strings.Join(list.GetSlice(), ","))
+		case f.Value.Type() == "bool":
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		default:
+			words = append(words, "--"+f.Name, f.Value.String())
+		}
+	})
+	for i, w := range words[1:] {
+		if w == "" || strings.ContainsAny(w, " \t\"'$\\*?;&|<>()") {
+			words[i+1] = fmt.Sprintf("%q", w)
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,100 @@
+package items
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/vectors"
+)
+
+// codeFile writes codes of 8 bits, with ids where there are any.
+func codeFile(t *testing.T, name string, ids []string, codes ...byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	c := hamming.NewCodes(len(codes), 8)
+	for i, b := range codes {
+		c.SetBytes(i, []byte{b})
+	}
+	w, err := hamming.Create(path, "hgc", hamming.Header{Bits: 8, Rows: len(codes)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(c, ids), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCodes(t *testing.T) {
+	ctx := context.Background()
+	a, b := codeFile(t, "a.hgc", []string{"x", "y"}, 1, 2), codeFile(t, "b.hgc", nil, 3)
+	other := filepath.Join(t.TempDir(), "v.csv")
+	if err := os.WriteFile(other, []byte("1,2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if coded, err := AreCodes([]string{a, b}); !coded || err != nil {
+		t.Errorf("%v, %v", coded, err)
+	}
+	if _, err := AreCodes([]string{a, other}); !errors.Is(err, ErrMixed) {
+		t.Errorf("mixed: %v", err)
+	}
+	in, err := FromCodes([]string{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := in.CountCodes(ctx); n != 3 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	last := 0
+	batch, err := in.Read(ctx, 3, 1, func(done int) { last = done })
+	if err != nil || last != 3 || !in.Named || batch.IDs[1] != index.Text("y") || batch.IDs[2] != index.Int(2) {
+		t.Errorf("%+v, %v, after %d", batch, err, last)
+	}
+	q := Queries{Codes: hamming.NewCodes(0, 8)}
+	if err := q.ReadCodes([]string{a, b}, []int{1, 2}); err != nil || strings.Join(q.Names, " ") != "y 2" || q.Codes.AppendBytes(nil, 1)[0] != 3 {
+		t.Errorf("%+v, %v", q, err)
+	}
+	if err := q.ReadCodes([]string{a}, []int{2}); err == nil || err.Error() != "there is no row 2: the rows are 0 to 1" {
+		t.Errorf("a row that is not there: %v", err)
+	}
+	q = Queries{Codes: hamming.NewCodes(0, 16)}
+	if err := q.ReadCodes([]string{a}, nil); err == nil || !strings.Contains(err.Error(), "codes of 8 bits for an index of 16") {
+		t.Errorf("another length: %v", err)
+	}
+}
+
+func TestVectorsByIDAndRerank(t *testing.T) {
+	ctx := context.Background()
+	src := vectors.WithLabels(vectors.Matrix{Rows: 3, Cols: 2, Data: []float32{3, 4, 0, 0, 1, 0}}, []string{"a", "b", "c"})
+	needed := map[index.ID]bool{index.Int(0): true, index.Int(2): true}
+	of, err := VectorsByID(ctx, src, needed, func(int) {})
+	if err != nil || len(of) != 2 || of[index.Int(0)][1] != 4 {
+		t.Fatalf("%v, %v", of, err)
+	}
+	q := &Queries{}
+	q.AddVector([]float32{0, 0.5})
+	results := []index.Result{{Hits: []index.Hit{{ID: index.Int(0)}, {ID: index.Int(2)}}}}
+	if err := Rerank(results, q, of, 1, Distances["euclidean"]); err != nil {
+		t.Fatal(err)
+	}
+	if hits := results[0].Hits; len(hits) != 1 || hits[0].ID != index.Int(2) || math.Abs(hits[0].Score-math.Sqrt(1.25)) > 1e-12 {
+		t.Errorf("%+v", hits)
+	}
+	results = []index.Result{{Hits: []index.Hit{{ID: index.Int(1)}}}}
+	if err := Rerank(results, q, of, 1, Distances["cosine"]); err == nil || !strings.Contains(err.Error(), `no vector of the item "1"`) {
+		t.Errorf("an item without a vector: %v", err)
+	}
+	if got := cosine([]float32{0, 0}, []float32{1, 0}); got != 1 {
+		t.Errorf("cosine of zeros: %v", got)
+	}
+	if got := cosine([]float32{2, 0}, []float32{0.5, 0}); got != 0 {
+		t.Errorf("cosine of one direction: %v", got)
+	}
+}
