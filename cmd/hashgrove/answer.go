@@ -106,40 +106,37 @@ func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 
 func (c *searchCommand) isReranked() bool { return len(c.rerank) > 0 && c.rerankBy != "none" }
 
+// print prints the answers as JSON, CSV or tables.
 func (c *searchCommand) print(a *answer) error {
-	if c.to == "csv" && !c.json {
-		return c.printCSV(a)
-	}
 	s := a.items
 	all := searchReport{
 		Index: a.path, Items: s.Len(), Bits: s.Bits(), Fingerprint: s.Fingerprint().String(), Seconds: a.took.Seconds(),
-		Results: []queryReport{},
+		Results: make([]queryReport, len(a.results)),
+	}
+	for q := range a.results {
+		var err error
+		if all.Results[q], err = c.queryReport(a, q); err != nil {
+			return err
+		}
 	}
 	if c.explain {
 		all.Memory = memoryOf(s.Memory())
-		if !c.json {
+	}
+	if c.to == "csv" && !c.json {
+		return c.printCSV(all.Results)
+	}
+	return c.printResult(all, func() {
+		if c.explain {
 			fmt.Fprintf(c.out, "%s: %d items in %v\n", a.path, s.Len(), all.Memory)
 		}
-	}
-	for q := range a.results {
-		r, err := c.queryReport(a, q)
-		if err != nil {
-			return err
+		for _, r := range all.Results {
+			c.printQuery(a, r)
 		}
-		if c.json {
-			all.Results = append(all.Results, r)
-		} else {
-			c.printQuery(a, q, r)
-		}
-	}
-	if c.json {
-		return c.printJSON(all)
-	}
-	return nil
+	})
 }
 
 // printQuery prints the answer to one query as a table.
-func (c *searchCommand) printQuery(a *answer, q int, r queryReport) {
+func (c *searchCommand) printQuery(a *answer, r queryReport) {
 	title := cli.Printable(r.Query)
 	if r.Label != "" {
 		title += " (" + cli.Printable(r.Label) + ")"
@@ -150,22 +147,14 @@ func (c *searchCommand) printQuery(a *answer, q int, r queryReport) {
 		fmt.Fprintln(c.out, title)
 		t := c.table()
 		fields := c.shownFields(r.Hits)
-		header := make(table.Row, len(fields))
-		for i, f := range fields {
-			header[i] = cli.Printable(f)
-		}
-		t.AppendHeader(header)
-		for i, h := range r.Hits {
-			row := make(table.Row, len(fields))
-			for j, f := range fields {
-				row[j] = cli.Printable(h.fieldText(f, r.Query, i))
-			}
-			t.AppendRow(row)
+		t.AppendHeader(tableRow(fields))
+		for i := range r.Hits {
+			t.AppendRow(tableRow(r.fieldTexts(fields, i)))
 		}
 		t.Render()
 	}
 	if c.explain {
-		fmt.Fprint(c.out, a.results[q].Plan)
+		fmt.Fprint(c.out, r.Plan)
 	}
 	if r.Why != nil {
 		c.printWhy(a, r)
@@ -198,7 +187,16 @@ func (c *searchCommand) shownFields(hits []hitReport) []string {
 	return append(fields, slices.Sorted(maps.Keys(names))...)
 }
 
-// fieldText is what a column says of a hit; "" when the item has nothing of that name.
+// fieldTexts is what the fields say of a hit.
+func (r *queryReport) fieldTexts(fields []string, hit int) []string {
+	texts := make([]string, len(fields))
+	for j, f := range fields {
+		texts[j] = r.Hits[hit].fieldText(f, r.Query, hit)
+	}
+	return texts
+}
+
+// fieldText is what a field says of a hit; "" when the item has nothing of that name.
 func (h *hitReport) fieldText(name, query string, rank int) string {
 	switch name {
 	case "query":
@@ -219,11 +217,7 @@ func (h *hitReport) fieldText(name, query string, rank int) string {
 	case "tags":
 		return strings.Join(h.Tags, ";")
 	}
-	v, ok := h.Attributes[name]
-	if !ok {
-		return ""
-	}
-	return valueText(v)
+	return valueText(h.Attributes[name]) // of no attribute "", too
 }
 
 // valueText is the value of an attribute as people write it.
@@ -235,34 +229,22 @@ func valueText(v index.Value) string {
 }
 
 // printCSV prints a line per hit.
-func (c *searchCommand) printCSV(a *answer) error {
+func (c *searchCommand) printCSV(results []queryReport) error {
 	w := csv.NewWriter(c.out)
 	fields := c.fields
 	if len(fields) == 0 {
-		var every []hitReport
-		for q := range a.results {
-			r, err := c.queryReport(a, q)
-			if err != nil {
-				return err
-			}
-			every = append(every, r.Hits...)
+		var all []hitReport
+		for _, r := range results {
+			all = append(all, r.Hits...)
 		}
-		fields = append([]string{"query", "rank"}, c.shownFields(every)...)
+		fields = append([]string{"query", "rank"}, c.shownFields(all)...)
 	}
 	if err := w.Write(fields); err != nil {
 		return err
 	}
-	for q := range a.results {
-		r, err := c.queryReport(a, q)
-		if err != nil {
-			return err
-		}
-		for i, h := range r.Hits {
-			row := make([]string, len(fields))
-			for j, f := range fields {
-				row[j] = h.fieldText(f, r.Query, i)
-			}
-			if err := w.Write(row); err != nil {
+	for _, r := range results {
+		for i := range r.Hits {
+			if err := w.Write(r.fieldTexts(fields, i)); err != nil {
 				return err
 			}
 		}

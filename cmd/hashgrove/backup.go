@@ -154,7 +154,7 @@ func (a *app) indexCompact() *cobra.Command {
 			if err := s.Compact(cmd.Context()); err != nil {
 				return err
 			}
-			r, err := a.report(cmd.Context(), s, began)
+			r, err := a.indexReport(cmd.Context(), s, began)
 			if err != nil {
 				return err
 			}

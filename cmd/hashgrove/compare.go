@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -91,7 +90,8 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	o := &c.options
 	f.StringSliceVar(&o.Methods, "methods", compare.Quick, "`METHODS` to compare, or all")
 	f.IntSliceVar(&o.Bits, "bits", []int{16, 32, 64, 128}, "code lengths in `BITS`")
-	f.StringArrayVar(&c.queryPaths, "queries", nil, "`DATA` to search with, instead of a share of the rows; may be repeated")
+	f.StringArrayVar(&c.queryPaths, "queries", nil,
+		"`DATA` to search with, instead of a share of the rows; may be repeated")
 	f.Float64Var(&c.share, "share", 0, "`SHARE` of the rows that become queries; 0 means a tenth, at most 2000 rows")
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
@@ -107,8 +107,10 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	c.queries.bind(f, "queries-")
 	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit of FastHash")
 	f.IntVar(&o.FastHash.Trees.Depth, "depth", 4, "`DEPTH` of the trees of FastHash, 1 to 8")
-	f.IntVar(&o.PCA, "pca", 0, "`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
-	f.IntVar(&o.Unseen, "unseen", 0, "`NUMBER` of classes kept out of a second training; 0 means a quarter of them, negative none")
+	f.IntVar(&o.PCA, "pca", 0,
+		"`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
+	f.IntVar(&o.Unseen, "unseen", 0,
+		"`NUMBER` of classes kept out of a second training; 0 means a quarter of them, negative none")
 	cli.Group(f, "Training")
 }
 
@@ -119,8 +121,8 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if forms := []string{"text", "json", "csv", "markdown", "bench"}; !slices.Contains(forms, c.to) {
 		return cli.Usagef("--to %s is not a form of the result; the forms are %s", c.to, strings.Join(forms, ", "))
 	}
-	if c.minShared < 1 || c.minShared > 255 {
-		return cli.Usagef("--min-shared %d: give a number from 1 to 255", c.minShared)
+	if err := (&similarity{minShared: c.minShared}).check(); err != nil {
+		return err
 	}
 	if len(c.queryPaths) > 0 && c.share != 0 {
 		return cli.Usagef("--queries and --share exclude each other: queries are named, or set aside")
@@ -136,7 +138,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	result, err := c.comparison(ctx, data, c.options)
+	result, err := c.runComparison(ctx, data, c.options)
 	if err != nil {
 		return err
 	}
@@ -152,7 +154,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	return c.print(result)
 }
 
-// read opens the data and splits them, or reads the queries too.
+// read opens the data and splits them, or also reads the queries.
 func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data, error) {
 	var as *picture.Preparation // of the base, for the queries too
 	open := func(flags dataFlags, paths []string) (*dataset.Set, *compare.Part, error) {
@@ -174,7 +176,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 			src = kept
 		}
 		as = picture.PreparationOf(src)
-		p := c.start("reading", 0, 0)
+		p := c.startProgress("reading", 0, 0)
 		defer p.End()
 		part, err := compare.Read(ctx, src, p.Tick)
 		return set, part, err
@@ -200,12 +202,12 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 	return data, nil
 }
 
-// comparison runs with progress.
-func (a *app) comparison(ctx context.Context, data *compare.Data, o compare.Options) (*compare.Result, error) {
+// runComparison compares with progress.
+func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.Options) (*compare.Result, error) {
 	var p *cli.Progress
 	o.Progress = func(now compare.Progress) {
 		if p == nil {
-			p = a.start("comparing", now.Total, now.Kept)
+			p = a.startProgress("comparing", now.Total, now.Kept)
 		}
 		if now.Note != "" {
 			p.Step(now.Done, now.Note)
@@ -245,30 +247,23 @@ func (c *compareCommand) print(r *compare.Result) error {
 	fmt.Fprintln(c.out, r.Title())
 	head, rows := r.Table()
 	t := c.table()
-	cells := func(list []string) table.Row {
-		row := make(table.Row, len(list))
-		for i, text := range list {
-			row[i] = text
-		}
-		return row
-	}
-	t.AppendHeader(cells(head))
+	t.AppendHeader(tableRow(head))
 	for _, row := range rows {
-		t.AppendRow(cells(row))
+		t.AppendRow(tableRow(row))
 	}
 	t.Render()
 	for _, note := range r.Notes() {
 		fmt.Fprintln(c.out, note)
 	}
-	c.advise(r.Advice)
+	c.printAdvice(r.Advice)
 	if c.reportFile != "" {
 		fmt.Fprintf(c.out, "\nThe report with plots: %s\n", c.reportFile)
 	}
 	return nil
 }
 
-// advise prints what follows from the numbers, the verdict first.
-func (a *app) advise(list []compare.Advice) {
+// printAdvice prints what follows from the numbers, the verdict first.
+func (a *app) printAdvice(list []compare.Advice) {
 	fmt.Fprintln(a.out, "\nAdvice")
 	for _, advice := range list {
 		fmt.Fprintf(a.out, "- %s\n", advice.Text)
@@ -284,7 +279,7 @@ func (a *app) writeReport(r *compare.Result, data *compare.Data, page compare.Pa
 	return report.WriteFile(path, d)
 }
 
-// pictures reads the pictures that the report shows once more; nil when the data are none.
+// pictures reads the pictures that the report shows again; nil when the data are vectors.
 func (c *compareCommand) pictures(ctx context.Context, data *compare.Data) compare.Pictures {
 	if _, ok := c.baseSet.AsPictures(); !ok {
 		return nil

@@ -157,7 +157,7 @@ func (a *app) noteBad(set *dataset.Set) int {
 
 // scan reads the data once.
 func (a *app) scan(ctx context.Context, src vectors.Source, digest bool) (*supervision.Data, error) {
-	p := a.start("reading", 0, 0)
+	p := a.startProgress("reading", 0, 0)
 	defer p.End()
 	return supervision.Scan(ctx, src, supervision.ScanOptions{Digest: digest, Progress: p.Tick})
 }

@@ -15,6 +15,7 @@ import (
 	"hashgrove/compare"
 	"hashgrove/eval"
 	"hashgrove/hamming"
+	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fashion"
 	"hashgrove/internal/machine"
@@ -94,14 +95,14 @@ func (c *demoCommand) run(ctx context.Context) error {
 	if err := o.Check(); err != nil {
 		return cli.UsageError(err)
 	}
-	result, err := c.comparison(ctx, data, o)
+	result, err := c.runComparison(ctx, data, o)
 	if err != nil {
 		return err
 	}
 	for _, text := range result.Failures() {
 		return errors.New(text)
 	}
-	if err := c.keep(); err != nil {
+	if err := c.saveFiles(); err != nil {
 		return err
 	}
 	page := compare.Page{
@@ -132,22 +133,12 @@ func demoBits(bits int) []int {
 
 // data is the pictures as a comparison takes them.
 func (c *demoCommand) data(ctx context.Context) (*compare.Data, error) {
-	d := &compare.Data{Name: "6,000 pictures of Fashion-MNIST"}
-	for _, part := range []struct {
-		from fashion.Part
-		to   **compare.Part
-	}{{c.train, &d.Base}, {c.query, &d.Queries}} {
-		labels := make([]string, part.from.X.Rows)
-		for i, k := range part.from.Class {
-			labels[i] = fashion.Names[k]
-		}
-		p, err := compare.Read(ctx, vectors.WithLabels(part.from.X, labels), nil)
-		if err != nil {
-			return nil, err
-		}
-		*part.to = p
+	base, err := compare.Read(ctx, vectors.WithLabels(c.train.X, c.train.Labels()), nil)
+	if err != nil {
+		return nil, err
 	}
-	return d, nil
+	queries, err := compare.Read(ctx, vectors.WithLabels(c.query.X, c.query.Labels()), nil)
+	return &compare.Data{Name: "6,000 pictures of Fashion-MNIST", Base: base, Queries: queries}, err
 }
 
 // demoMarks are the floors and ceilings that the demo shows, with its names for them.
@@ -175,8 +166,8 @@ func (c *demoCommand) addMethods(r *compare.Result) {
 	c.report.Advice = r.Advice
 }
 
-// keep chooses where the report goes, and with -o writes pictures and model beside it.
-func (c *demoCommand) keep() error {
+// saveFiles chooses where the report goes, and with -o writes pictures and model beside it.
+func (c *demoCommand) saveFiles() error {
 	folder := c.save
 	if folder == "" {
 		home, err := os.UserCacheDir()
@@ -226,12 +217,14 @@ func (c *demoCommand) print(ctx context.Context) error {
 	fmt.Fprintf(c.out, `
 What happened: for each bit, a graph cut chose the value that best puts pictures of one class
 together and others apart, given the bits so far; 200 small trees learned to predict it from
-the pixels; what they really predict went into the next bit. A picture is now %d bytes instead
+the pixels; what they actually predict went into the next bit. A picture is now %d bytes instead
 of %d, and of the 100 nearest codes %.0f %% show the same kind of clothes.
 
 `, base.Bytes(), fashion.Dim, 100*fast.Precision100)
-	c.printSearch(base, queries)
-	c.advise(c.report.Advice)
+	if err := c.printSearch(ctx, base, queries); err != nil {
+		return err
+	}
+	c.printAdvice(c.report.Advice)
 	fmt.Fprintf(c.out, "\nThe report, with plots, classes and more searches: %s\n", c.report.Report)
 	files := "DATA"
 	if c.save != "" {
@@ -251,58 +244,37 @@ Done in %.1f s.
 }
 
 // printSearch shows one query and the pictures nearest to it.
-func (c *demoCommand) printSearch(base, queries hamming.Codes) {
+func (c *demoCommand) printSearch(ctx context.Context, base, queries hamming.Codes) error {
 	const query, show, list = 3, 3, 10
-	distance := make([]uint16, base.Len())
-	base.Distances(distance, queries.Row(query))
-	// The nearest few of a few thousand: pick the least, by number where distances are equal.
-	var found []int
-	taken := make([]bool, len(distance))
-	for range list {
-		best := -1
-		for i, d := range distance {
-			if !taken[i] && (best < 0 || d < distance[best]) {
-				best = i
-			}
-		}
-		taken[best] = true
-		found = append(found, best)
+	x := index.New(base.Bits, c.model.Fingerprint(), index.Config{})
+	batch := index.NewBatch(base.Bits)
+	batch.Fingerprint = c.model.Fingerprint()
+	for i := range base.Len() {
+		batch.Append(index.Item{ID: index.Int(int64(i)), Label: fashion.Names[c.train.Class[i]], Code: base.Row(i)})
+	}
+	if err := x.Add(ctx, batch); err != nil {
+		return err
+	}
+	snapshot := x.Snapshot()
+	found, err := snapshot.Search(ctx, queries.Row(query), list, index.Options{Threads: c.threads})
+	if err != nil {
+		return err
 	}
 	names := make([]string, list)
-	for i, f := range found {
-		names[i] = fmt.Sprintf("%s (%d)", fashion.Names[c.train.Class[f]], distance[f])
+	pictures := [][]string{fashion.Sketch(c.query.X.Row(query))}
+	for i, h := range found.Hits {
+		names[i] = fmt.Sprintf("%s (%d)", snapshot.Item(h).Label, h.Distance)
+		if row, _ := h.ID.Integer(); i < show {
+			pictures = append(pictures, fashion.Sketch(c.train.X.Row(int(row))))
+		}
 	}
 	fmt.Fprintf(c.out, "A query, %s, and its nearest codes (distance in bits):\n  %s\n\n",
 		fashion.Names[c.query.Class[query]], strings.Join(names, ", "))
-	pictures := [][]string{sketch(c.query.X.Row(query))}
-	for _, f := range found[:show] {
-		pictures = append(pictures, sketch(c.train.X.Row(f)))
-	}
 	for line := range pictures[0] {
 		for _, p := range pictures {
 			fmt.Fprintf(c.out, "  %s", p[line])
 		}
 		fmt.Fprintln(c.out)
 	}
-}
-
-// sketch draws a 28 x 28 picture with characters.
-func sketch(pixels []float32) []string {
-	const wide, high, shades = 18, 9, " .:-=+*#%@"
-	lines := make([]string, high)
-	for y := range high {
-		var b strings.Builder
-		for x := range wide {
-			sum, n := float32(0), float32(0)
-			for py := y * 28 / high; py < (y+1)*28/high; py++ {
-				for px := x * 28 / wide; px < (x+1)*28/wide; px++ {
-					sum += pixels[py*28+px]
-					n++
-				}
-			}
-			b.WriteByte(shades[min(int(sum/n/256*float32(len(shades))), len(shades)-1)])
-		}
-		lines[y] = b.String()
-	}
-	return lines
+	return nil
 }

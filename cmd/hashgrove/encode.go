@@ -129,7 +129,7 @@ func (c *encodeCommand) encode(
 	if err != nil {
 		return 0, err
 	}
-	p := c.start("encoding", header.Rows, 0)
+	p := c.startProgress("encoding", header.Rows, 0)
 	defer p.End()
 	err = m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		rows = first + codes.Len()

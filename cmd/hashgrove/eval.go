@@ -108,7 +108,7 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := c.start("measuring", queries.Rows, 0)
+	p := c.startProgress("measuring", queries.Rows, 0)
 	o := eval.Options{K: c.precisionAt, Cut: c.cut, Threads: c.threads, Progress: func(done, _ int) { p.Tick(done) }}
 	if queries.Labels != nil {
 		o.Classes, o.ClassNames = queries.Labels.Class, queries.Labels.Names
@@ -144,7 +144,7 @@ func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, pat
 		return nil, err
 	}
 	if m.Features != nil {
-		kept := keep(src)
+		kept := keepFeatures(src)
 		defer kept.Close()
 		src = kept
 	}
@@ -156,7 +156,7 @@ func (c *evalCommand) read(ctx context.Context, m *model.Model, d dataFlags, pat
 		c.note("dropped %d bad rows, the first: %v", sum.Bad, sum.BadExamples[0])
 	}
 	e := &encoded{sum, hamming.NewCodes(sum.Rows, m.Encoder.Bits())}
-	p := c.start("encoding", sum.Rows, 0)
+	p := c.startProgress("encoding", sum.Rows, 0)
 	defer p.End()
 	return e, m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, _ vectors.Chunk) error {
 		copy(e.codes.Data[first*e.codes.Words:], codes.Data)

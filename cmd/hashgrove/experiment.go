@@ -42,9 +42,9 @@ Data sets lie in the folder that --data names, as they are published:
   sun397     SUN397/a/abbey/ and so on
 
 Every stage is kept in --cache under the digest of its inputs; an interrupted experiment resumes where it stopped,
-and a method that fails leaves the others their rows. --methods runs some methods alone; what the cache has of
-others is shown beside them, and --methods none shows just that. --short runs a small version on built-in
-pictures. Figures are written as SVG beside the file that --output names.`,
+and a failing method does not affect the others. --methods runs only some methods; the table also shows what the
+cache has of the others, and --methods none shows only that. --short runs a small version on built-in pictures.
+Figures are written as SVG files next to the file that --output names.`,
 		Example: `  hashgrove experiment cifar10-features --short --cache lab`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -54,7 +54,7 @@ pictures. Figures are written as SVG beside the file that --output names.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return c.list()
+				return c.printList()
 			}
 			return c.run(cmd.Context(), args[0])
 		},
@@ -73,8 +73,8 @@ pictures. Figures are written as SVG beside the file that --output names.`,
 	return cmd
 }
 
-// list prints the names of the experiments.
-func (c *experimentCommand) list() error {
+// printList prints the names of the experiments.
+func (c *experimentCommand) printList() error {
 	type line struct {
 		Name  string `json:"name"`
 		About string `json:"about"`
@@ -83,15 +83,11 @@ func (c *experimentCommand) list() error {
 	for _, e := range paper.All {
 		lines = append(lines, line{e.Name, e.About})
 	}
-	if c.json {
-		return c.printJSON(lines)
-	}
-	for _, l := range lines {
-		if _, err := fmt.Fprintf(c.out, "%-24s %s\n", l.Name, l.About); err != nil {
-			return err
+	return c.printResult(lines, func() {
+		for _, l := range lines {
+			fmt.Fprintf(c.out, "%-24s %s\n", l.Name, l.About)
 		}
-	}
-	return nil
+	})
 }
 
 func (c *experimentCommand) run(ctx context.Context, name string) error {

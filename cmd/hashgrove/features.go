@@ -121,7 +121,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 			return err
 		}
 		if c.typ == string(dataset.Uint8) { // bins need the ranges: a second pass
-			kept := keep(src)
+			kept := keepFeatures(src)
 			defer kept.Close()
 			src = kept
 		}
@@ -197,14 +197,14 @@ func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (f
 	}
 	o := c.options
 	o.Sides, o.Pool, o.Seed = sides, pool, c.seed
-	p := c.start("learning words", o.Iterations, 0)
+	p := c.startProgress("learning words", o.Iterations, 0)
 	defer p.End()
 	return dictionary.Learn(ctx, o, sample, c.threads, func(done, _ int) { p.Tick(done) })
 }
 
 // write streams the vectors to the output, and what is known about the rows to files beside it.
 func (c *featuresCommand) write(ctx context.Context, rows int, src vectors.Source, r *featuresReport) error {
-	p := c.start("extracting", rows, 0)
+	p := c.startProgress("extracting", rows, 0)
 	defer p.End()
 	saved, err := dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.Tick)
 	if err != nil {
@@ -219,5 +219,5 @@ func (c *featuresCommand) write(ctx context.Context, rows int, src vectors.Sourc
 	return nil
 }
 
-// keep makes features once, however often they are read; up to a gigabyte stays in memory, the rest in a temporary file.
-func keep(src vectors.Source) *vectors.Kept { return vectors.Keep(src, 1<<30) }
+// keepFeatures makes features once, however often they are read, in memory up to a gigabyte, else in a temporary file.
+func keepFeatures(src vectors.Source) *vectors.Kept { return vectors.Keep(src, 1<<30) }

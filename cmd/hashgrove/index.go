@@ -156,8 +156,8 @@ type indexReport struct {
 	Seconds     float64       `json:"seconds"`
 }
 
-// report is what is known about an index. Counting distinct codes reads all of them, so only --json has their number.
-func (a *app) report(ctx context.Context, s *store.Store, began time.Time) (*indexReport, error) {
+// indexReport is what is known about an index. Counting distinct codes reads all of them, so only --json has their number.
+func (a *app) indexReport(ctx context.Context, s *store.Store, began time.Time) (*indexReport, error) {
 	i := s.Info()
 	r := &indexReport{
 		Index: i.Path, Items: i.Items, Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
@@ -286,7 +286,7 @@ func (c *addCommand) add(ctx context.Context, args []string) (err error) {
 	if err := write(ctx, b); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	r, err := c.report(ctx, s, began)
+	r, err := c.indexReport(ctx, s, began)
 	if err != nil {
 		return err
 	}

@@ -162,7 +162,7 @@ func (c *deleteCommand) run(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	r, err := c.report(ctx, s, began)
+	r, err := c.indexReport(ctx, s, began)
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func readModel(path string) (*fileReport, error) {
 		File: path, Type: "model", Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
 		Info: &m.Info, encoder: m.Encoder,
 	}
-	f.describe(m)
+	f.fillModel(m)
 	return f, nil
 }
 
@@ -184,13 +184,13 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 		return nil, err
 	}
 	if m != nil {
-		f.describe(m)
+		f.fillModel(m)
 	}
 	return f, nil
 }
 
-// describe fills in what a model takes.
-func (f *fileReport) describe(m *model.Model) {
+// fillModel fills in what a model takes.
+func (f *fileReport) fillModel(m *model.Model) {
 	f.Kind, f.Dims = m.Encoder.Kind(), m.Encoder.Dim()
 	if m.Features != nil {
 		f.Features = m.Features.Kind()

@@ -77,7 +77,7 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	for i := range sum.BadExamples {
 		r.BadExamples = append(r.BadExamples, sum.BadExamples[i].Error())
 	}
-	if err := c.supervision(sum, &r); err != nil {
+	if err := c.fillSupervision(sum, &r); err != nil {
 		return err
 	}
 	if sum.Rows > 1 {
@@ -89,8 +89,8 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	return c.printResult(r, func() { c.print(r) })
 }
 
-// supervision fills in what the labels, tags or pairs say.
-func (c *inspectCommand) supervision(sum *supervision.Data, r *inspectReport) error {
+// fillSupervision fills in what the labels, tags or pairs say.
+func (c *inspectCommand) fillSupervision(sum *supervision.Data, r *inspectReport) error {
 	share := func(v float64, estimated bool) { r.SimilarShare, r.ShareEstimated = &v, estimated }
 	switch {
 	case c.similar.pairs != "":

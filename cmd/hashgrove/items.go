@@ -85,7 +85,7 @@ func (a *app) count(ctx context.Context, in itemInput) (int, error) {
 
 // readItems reads the n items with progress, and returns the number of bad rows that were dropped.
 func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch, int, error) {
-	p := a.start("encoding", n, 0)
+	p := a.startProgress("encoding", n, 0)
 	defer p.End()
 	b, err := in.Read(ctx, n, a.threads, p.Tick)
 	if err != nil || in.set == nil {

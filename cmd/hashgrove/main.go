@@ -127,8 +127,8 @@ func (a *app) progressWriter() io.Writer {
 	return a.err
 }
 
-// start shows work of the given number of steps; total 0 means that nobody knows.
-func (a *app) start(what string, total, done int) *cli.Progress {
+// startProgress shows work of the given number of steps; total 0 means that nobody knows.
+func (a *app) startProgress(what string, total, done int) *cli.Progress {
 	return cli.Start(a.progressWriter(), what, total, done)
 }
 
@@ -168,4 +168,13 @@ func (a *app) table() table.Writer {
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	return t
+}
+
+// tableRow is a row of a table whose cells are texts.
+func tableRow(texts []string) table.Row {
+	row := make(table.Row, len(texts))
+	for i, s := range texts {
+		row[i] = cli.Printable(s)
+	}
+	return row
 }

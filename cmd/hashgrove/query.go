@@ -67,7 +67,7 @@ func (c *searchCommand) readVectors(ctx context.Context, s *store.Store, q *item
 	if err != nil {
 		return err
 	}
-	p := c.start("encoding", max(set.Rows(), 0), 0)
+	p := c.startProgress("encoding", max(set.Rows(), 0), 0)
 	defer p.End()
 	err = q.ReadRows(ctx, m, src, items.Reading{
 		Rows: c.rows, KeepVectors: c.margins || len(c.rerank) > 0, Threads: c.threads, Progress: p.Tick,
@@ -131,7 +131,7 @@ func (c *searchCommand) itemVectors(
 			return nil, err
 		}
 	}
-	p := c.start("reading vectors", max(set.Rows(), 0), 0)
+	p := c.startProgress("reading vectors", max(set.Rows(), 0), 0)
 	defer p.End()
 	return items.VectorsByID(ctx, src, ids, p.Tick)
 }

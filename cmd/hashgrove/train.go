@@ -170,9 +170,9 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		return err
 	}
 	if c.method != method.FastHash {
-		return c.reportMethod(m, took, time.Since(began))
+		return c.printMethodReport(m, took, time.Since(began))
 	}
-	return c.report(m, report, time.Since(began))
+	return c.printReport(m, report, time.Since(began))
 }
 
 // check finds what is wrong with the command line, before anything is read, and fills in the options.
@@ -254,7 +254,7 @@ func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.M
 	run := &c.options.Run
 	run.Progress = func(b fasthash.Bit) {
 		if p == nil {
-			p = c.start("bit", c.options.Bits, b.Bit-1)
+			p = c.startProgress("bit", c.options.Bits, b.Bit-1)
 			p.BeganEarlier(b.Inference + b.Boost)
 		}
 		note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)

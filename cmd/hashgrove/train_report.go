@@ -34,7 +34,7 @@ type bitReport struct {
 	Validation       float64 `json:"validation_map,omitempty"`
 }
 
-func (c *trainCommand) report(m *model.Model, made *fasthash.Report, took time.Duration) error {
+func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took time.Duration) error {
 	r := trainReport{
 		Model: c.output, Fingerprint: m.Fingerprint().String(),
 		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(),
@@ -73,7 +73,7 @@ type methodReport struct {
 	PeakRSS      int64   `json:"peak_rss_bytes"`
 }
 
-func (c *trainCommand) reportMethod(m *model.Model, learned, took time.Duration) error {
+func (c *trainCommand) printMethodReport(m *model.Model, learned, took time.Duration) error {
 	about, _ := method.Describe(c.method) // it was checked
 	r := methodReport{
 		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: c.method,

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -73,4 +74,34 @@ func unpack(name string) []byte {
 		}
 	}
 	panic("fashion: " + name + " inside the binary: " + err.Error())
+}
+
+// Sketch draws a 28 x 28 picture with characters.
+func Sketch(pixels []float32) []string {
+	const wide, high, shades = 18, 9, " .:-=+*#%@"
+	lines := make([]string, high)
+	for y := range high {
+		var b strings.Builder
+		for x := range wide {
+			sum, n := float32(0), float32(0)
+			for py := y * 28 / high; py < (y+1)*28/high; py++ {
+				for px := x * 28 / wide; px < (x+1)*28/wide; px++ {
+					sum += pixels[py*28+px]
+					n++
+				}
+			}
+			b.WriteByte(shades[min(int(sum/n/256*float32(len(shades))), len(shades)-1)])
+		}
+		lines[y] = b.String()
+	}
+	return lines
+}
+
+// Labels are the names of the classes of all pictures.
+func (p Part) Labels() []string {
+	labels := make([]string, len(p.Class))
+	for i, k := range p.Class {
+		labels[i] = Names[k]
+	}
+	return labels
 }
