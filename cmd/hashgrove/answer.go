@@ -12,7 +12,6 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
@@ -50,7 +49,7 @@ type queryReport struct {
 	Code  string       `json:"code"`
 	Hits  []hitReport  `json:"hits"`
 	Plan  index.Plan   `json:"plan,omitempty"`
-	Why   *matchReport `json:"why,omitempty"` // about the first hit
+	Why   *items.Match `json:"why,omitempty"` // about the first hit
 }
 
 type hitReport struct {
@@ -98,7 +97,8 @@ func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 	}
 	if c.explain && len(r.Hits) > 0 {
 		var err error
-		r.Why, err = a.explainFirst(q)
+		first := a.found[q][0]
+		r.Why, err = a.queries.Explain(q, first, a.model, a.vectors[first.ID])
 		return r, err
 	}
 	return r, nil
@@ -251,61 +251,6 @@ func (c *searchCommand) printCSV(results []queryReport) error {
 	}
 	w.Flush()
 	return w.Error()
-}
-
-// matchReport explains the distance of a query and its first hit.
-type matchReport struct {
-	ID index.ID `json:"id"`
-	hamming.Match
-	Bits []bitReasons `json:"bits,omitempty"` // with the vectors of both
-}
-
-// bitReasons is why a bit of the query and of the hit agree or differ; a is the query.
-type bitReasons struct {
-	Bit     int            `json:"bit"`
-	Agree   bool           `json:"agree"`
-	Reasons []reasonReport `json:"reasons"`
-}
-
-type reasonReport struct {
-	Name string `json:"name"`
-	model.Reason
-}
-
-// explainFirst explains the first hit: by bits, and by features where both vectors are at hand.
-func (a *answer) explainFirst(q int) (*matchReport, error) {
-	item := a.found[q][0]
-	id := item.ID
-	r := &matchReport{ID: id, Match: hamming.Compare(a.queries.Codes.Row(q), item.Code, a.items.Bits())}
-	hit, ok := a.vectors[id]
-	if !ok || a.model == nil {
-		return r, nil
-	}
-	b, ok := a.model.Encoder.(*model.Binned)
-	if !ok {
-		return r, nil
-	}
-	x := a.queries.Vectors.Row(q)
-	for k := range b.Bits() {
-		reasons, err := model.Reasons(b, k, x, hit, 3)
-		if err != nil {
-			return nil, err
-		}
-		bit := bitReasons{Bit: k, Agree: slices.Contains(r.Agree, k), Reasons: []reasonReport{}}
-		for _, reason := range reasons {
-			bit.Reasons = append(bit.Reasons, reasonReport{a.columnName(reason.Feature), reason})
-		}
-		r.Bits = append(r.Bits, bit)
-	}
-	return r, nil
-}
-
-// columnName is the name of a column of the model's vectors.
-func (a *answer) columnName(j int) string {
-	if names := a.model.Info.Features; j < len(names) {
-		return names[j]
-	}
-	return "column " + strconv.Itoa(j)
 }
 
 // printWhy prints the bits of the first hit, and the strongest reason of each, the bits that differ first.

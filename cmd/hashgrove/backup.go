@@ -143,18 +143,12 @@ func (a *app) indexCompact() *cobra.Command {
 		Long:    `Write the items tightly into a new file, which takes the place of the old one in one step.`,
 		Example: `  hashgrove index compact items.hgi`,
 		Args:    cli.ExactlyOne("an index"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			began := time.Now()
-			s, err := a.openToWrite(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer func() { err = closeStore(s, err) }()
-			before := s.Info().FileBytes
-			if err := s.Compact(cmd.Context()); err != nil {
-				return err
-			}
-			r, err := a.indexReport(cmd.Context(), s, began)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			before := int64(0)
+			r, err := a.changeIndex(cmd.Context(), args[0], func(s *store.Store) error {
+				before = s.Info().FileBytes
+				return s.Compact(cmd.Context())
+			})
 			if err != nil {
 				return err
 			}

@@ -242,7 +242,7 @@ func (l *ledger) model(name, train, encode string) {
 
 // The items as files: what every command line about them has in common.
 const (
-	fromClasses = "items.csv --label category --id sku"
+	fromClasses = "items.csv --label category --id-column sku"
 	fromTags    = "items.npy --tags items.tags.txt"
 	fromPairs   = "items.npy --pairs pairs.csv"
 	fewTrees    = " --bits 8 --rounds 10"
@@ -329,7 +329,7 @@ func (l *ledger) forms() {
 			method = " --learner linear"
 		}
 		l.vectors("some/"+name, fromClasses+" --bits 19"+method)
-		encode := "encode -m " + modelFile("some/"+name) + " new.csv --label category --id sku "
+		encode := "encode -m " + modelFile("some/"+name) + " new.csv --label category --id-column sku "
 		for _, form := range []string{"npy", "hgc", "hex", "csv", "raw"} {
 			l.file("form/"+name+"/"+form, encode+"--to "+form+" -o codes."+form, "codes."+form)
 		}
@@ -341,15 +341,15 @@ func (l *ledger) forms() {
 func (l *ledger) answers() {
 	for _, name := range someModels {
 		idx := name + ".hgi"
-		l.answer("answer/index/"+name, "index build "+idx+" "+fromClasses+" --tags items.tags.txt --attributes items.csv --attribute-columns f0,f1 -m "+modelFile("some/"+name))
-		l.search(name, idx, "items.csv --rerank-id sku --rerank-label category", "new.csv --label category --id-column sku")
-		data := "eval -m " + modelFile("some/"+name) + " --base items.csv --queries new.csv --label category --id sku"
+		l.answer("answer/index/"+name, "index build -o "+idx+" "+fromClasses+" --tags items.tags.txt --attributes items.csv --attribute-columns f0,f1 -m "+modelFile("some/"+name))
+		l.search(name, idx, "items.csv --rerank-id-column sku --rerank-label category", "new.csv --label category --id-column sku")
+		data := "eval -m " + modelFile("some/"+name) + " --base items.csv --queries new.csv --label category --id-column sku"
 		l.answer("answer/eval/"+name+"/class", data)
 		l.answer("answer/eval/"+name+"/prefix", data+" --prefix 6 --precision-at 1,7 --cut 50")
 		l.answer("answer/eval/"+name+"/weighted", data+" --ranking weighted")
 	}
-	l.answer("answer/eval/weighted-prefix", "eval -m some-mdsh.hgm --base items.csv --queries new.csv --label category --id sku --ranking weighted --prefix 6")
-	l.answer("answer/eval/hold-out", "eval -m fasthash-hold-out.hgm --base items.csv --queries new.csv --label category --id sku")
+	l.answer("answer/eval/weighted-prefix", "eval -m some-mdsh.hgm --base items.csv --queries new.csv --label category --id-column sku --ranking weighted --prefix 6")
+	l.answer("answer/eval/hold-out", "eval -m fasthash-hold-out.hgm --base items.csv --queries new.csv --label category --id-column sku")
 	for _, name := range []string{"fasthash", "ksh", "cca-itq"} {
 		data := " --base items.npy --queries new.npy"
 		l.answer("answer/eval/"+name+"/tags", "eval -m "+modelFile("tags/"+name)+data+" --base-tags items.tags.txt --queries-tags new.tags.txt")
@@ -358,13 +358,13 @@ func (l *ledger) answers() {
 	}
 
 	// Changes of an index, then an answer.
-	l.answer("answer/changes/add", "index add trees.hgi new.csv --label category --id sku")
-	l.answer("answer/changes/upsert", "index add trees.hgi new.csv --label category --id sku --upsert --attributes new.csv --attribute-columns f2")
+	l.answer("answer/changes/add", "index add trees.hgi new.csv --label category --id-column sku")
+	l.answer("answer/changes/upsert", "index add trees.hgi new.csv --label category --id-column sku --upsert --attributes new.csv --attribute-columns f2")
 	l.answer("answer/changes/delete", `index delete trees.hgi --where 'label = "hats" and f0 > 1'`)
 	l.answer("answer/changes/search", "search trees.hgi new.csv --row 1,2,3 -k 40")
 	l.answer("answer/changes/info", "info trees.hgi")
 	l.do("codes of items", "encode -m some-trees.hgm "+fromClasses+" -o items.hgc")
-	l.answer("answer/changes/build-from-codes", "index build codes.hgi items.hgc")
+	l.answer("answer/changes/build-from-codes", "index build items.hgc -o codes.hgi")
 	l.answer("answer/changes/search-by-codes", "search codes.hgi items.hgc --row 5,6 -k 12")
 
 	l.answer("answer/compare/classes", "compare "+fromClasses+" --methods fasthash,lsh,ksh --bits 8,16 --rounds 10 --work lab1")
@@ -386,7 +386,7 @@ func (l *ledger) search(name, idx, items, queries string) {
 		{"k", "-k 12"}, {"radius", "--radius 4"}, {"radius-k", "--radius 6 -k 5"}, {"row", "--row 3,7"},
 		{"where", `-k 7 --where 'label in ("boots", "hats") and f0 < 1 and not tag = "sale"'`},
 		{"prefix", "--prefix 6"}, {"prefix-shortlist", "--prefix 6 --shortlist 30 -k 8"},
-		{"margins", "-k 12 --margins"}, {"scan", "-k 12 --method scan"}, {"tables", "-k 12 --method tables"},
+		{"margins", "-k 12 --margins"}, {"scan", "-k 12 --strategy scan"}, {"tables", "-k 12 --strategy tables"},
 		{"explain", "--explain --row 0,1"}, {"rerank-euclidean", "--rerank " + items}, {"rerank-cosine", "--rerank-by cosine --rerank " + items},
 		{"rerank-explain", "--row 0,1 --explain --margins --rerank " + items}, {"rerank-none", "--row 0,1 --explain --rerank-by none --rerank " + items},
 	} {

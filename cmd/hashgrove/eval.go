@@ -46,7 +46,7 @@ shown with the bounds of the worst and the best order. The paper's convention (t
 Some methods weight the bits (MDSH): --ranking weighted ranks as their authors do, except for classes held out of
 training.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
-  hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --label category`,
+  hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -156,7 +157,7 @@ type indexReport struct {
 	Seconds     float64       `json:"seconds"`
 }
 
-// indexReport is what is known about an index. Counting distinct codes reads all of them, so only --json has their number.
+// indexReport is what is known about an index. Counting distinct codes reads all of them, so only --json has that.
 func (a *app) indexReport(ctx context.Context, s *store.Store, began time.Time) (*indexReport, error) {
 	i := s.Info()
 	r := &indexReport{
@@ -172,8 +173,8 @@ func (a *app) indexReport(ctx context.Context, s *store.Store, began time.Time) 
 	return r, nil
 }
 
-// memoryNeeds is the number of distinct codes of an index, and the memory that it takes for many searches, labels, tags and
-// attributes apart.
+// memoryNeeds is the number of distinct codes of an index, and the memory that it takes for many searches, without
+// labels, tags and attributes.
 func (a *app) memoryNeeds(ctx context.Context, s *store.Store) (int, *memoryReport, error) {
 	x, err := a.selectItems(ctx, s, index.Filter{})
 	if err != nil {
@@ -242,56 +243,73 @@ func (c *addCommand) build(ctx context.Context, args []string) (err error) {
 		path, r.Items, r.Bits, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total), r.Seconds)
 }
 
-func (c *addCommand) add(ctx context.Context, args []string) (err error) {
-	began, path := time.Now(), c.output
-	s, err := c.openToWrite(ctx, path)
+// changeIndex opens an index to write, changes it, and reports what it is then.
+func (a *app) changeIndex(
+	ctx context.Context, path string, change func(s *store.Store) error,
+) (r *indexReport, err error) {
+	began := time.Now()
+	s, err := a.openToWrite(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = closeStore(s, err) }()
-	m, err := s.Model()
-	if err != nil {
-		return err
+	if err := change(s); err != nil {
+		return nil, err
 	}
-	in, err := c.items.open(m, args, path+" has none: it was built from codes")
-	if err != nil {
-		return err
-	}
-	n, err := c.count(ctx, in)
-	if err != nil {
-		return err
-	}
-	before := s.Info()
-	b, bad, err := c.readItems(ctx, in, n)
-	if err != nil {
-		return err
-	}
-	if err := before.Fingerprint.Accept(b.Fingerprint); err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
-	}
-	if !in.Named && !c.upsert {
-		_, there, err := s.Get(ctx, index.Int(0))
+	return a.indexReport(ctx, s, began)
+}
+
+func (c *addCommand) add(ctx context.Context, args []string) error {
+	before, written, bad := 0, 0, 0
+	r, err := c.changeIndex(ctx, c.output, func(s *store.Store) error {
+		before = s.Info().Items
+		b, n, err := c.read(ctx, s, args)
 		if err != nil {
 			return err
 		}
-		if there {
-			return fmt.Errorf("%s: its rows have no ids, so they are identified by their numbers, "+
-				"and %s has an item 0 already: give ids with --id-column or --ids", args[0], path)
+		written, bad = len(b.IDs), n
+		write := s.Add
+		if c.upsert {
+			write = s.Upsert
 		}
-	}
-	write := s.Add
-	if c.upsert {
-		write = s.Upsert
-	}
-	if err := write(ctx, b); err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
-	}
-	r, err := c.indexReport(ctx, s, began)
+		if err := write(ctx, b); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	r.Added, r.Bad = r.Items-before.Items, bad
-	r.Replaced = len(b.IDs) - r.Added
+	r.Added, r.Bad = r.Items-before, bad
+	r.Replaced = written - r.Added
 	return c.printLine(r, "%s: %d items added, %d replaced, %d now, %.1f s",
-		path, r.Added, r.Replaced, r.Items, r.Seconds)
+		c.output, r.Added, r.Replaced, r.Items, r.Seconds)
+}
+
+// read reads items for an index, and returns the number of bad rows too.
+func (c *addCommand) read(ctx context.Context, s *store.Store, args []string) (*index.Batch, int, error) {
+	m, err := s.Model()
+	if err != nil {
+		return nil, 0, err
+	}
+	in, err := c.items.open(m, args, c.output+" has none: it was built from codes")
+	if err != nil {
+		return nil, 0, err
+	}
+	n, err := c.count(ctx, in)
+	if err != nil {
+		return nil, 0, err
+	}
+	b, bad, err := c.readItems(ctx, in, n)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := s.Info().Fingerprint.Accept(b.Fingerprint); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", args[0], err)
+	}
+	if _, there, err := s.Get(ctx, index.Int(0)); err != nil || there && !in.Named && !c.upsert {
+		return nil, 0, cmp.Or(err, fmt.Errorf("%s: its rows have no ids, so they are identified by their numbers, "+
+			"and %s has an item 0 already: give ids with --id-column or --ids", args[0], c.output))
+	}
+	return b, bad, nil
 }

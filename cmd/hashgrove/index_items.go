@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/csv"
 	"encoding/hex"
@@ -11,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,6 +17,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
 	"hashgrove/store"
 )
@@ -32,52 +31,6 @@ type idFlags struct {
 func (i *idFlags) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&i.ids, "id", nil, "`IDS` of the items, separated by commas; may be repeated")
 	f.StringArrayVar(&i.files, "ids", nil, "`FILE` with an id per line; may be repeated")
-}
-
-// read returns the ids, each once.
-func (i *idFlags) read() ([]index.ID, error) {
-	texts := i.ids
-	for _, path := range i.files {
-		lines, err := readLines(path)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, lines...)
-	}
-	seen := map[index.ID]bool{}
-	var ids []index.ID
-	for _, text := range texts {
-		id, err := index.ParseID(text)
-		if err != nil {
-			return nil, err
-		}
-		if !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
-}
-
-// readLines reads the lines of a text file, but not empty ones.
-func readLines(path string) ([]string, error) {
-	f, err := plain.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var texts []string
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		if text := strings.TrimRight(lines.Text(), "\r"); text != "" {
-			texts = append(texts, text)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return texts, nil
 }
 
 // deleteCommand is index delete.
@@ -130,8 +83,7 @@ func (c *deleteCommand) resolveOldSpellings() error {
 	return nil
 }
 
-func (c *deleteCommand) run(ctx context.Context, path string) (err error) {
-	began := time.Now()
+func (c *deleteCommand) run(ctx context.Context, path string) error {
 	c.where = strings.TrimSpace(c.where) // an empty filter would let everything through
 	if err := c.resolveOldSpellings(); err != nil {
 		return err
@@ -143,26 +95,20 @@ func (c *deleteCommand) run(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return cli.Usagef("--where: %w", err)
 	}
-	ids, err := c.items.read()
+	ids, err := items.ReadIDs(c.items.ids, c.items.files)
 	if err != nil {
 		return err
 	}
-	s, err := c.openToWrite(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = closeStore(s, err) }()
 	deleted, missing := 0, 0
-	if c.where != "" {
-		deleted, err = s.DeleteWhere(ctx, filter)
-	} else {
+	r, err := c.changeIndex(ctx, path, func(s *store.Store) (err error) {
+		if c.where != "" {
+			deleted, err = s.DeleteWhere(ctx, filter)
+			return err
+		}
 		deleted, err = s.Delete(ctx, ids...)
 		missing = len(ids) - deleted
-	}
-	if err != nil {
 		return err
-	}
-	r, err := c.indexReport(ctx, s, began)
+	})
 	if err != nil {
 		return err
 	}
@@ -183,7 +129,7 @@ type itemReport struct {
 }
 
 func (a *app) indexGet() *cobra.Command {
-	var items idFlags
+	var named idFlags
 	cmd := &cobra.Command{
 		Use:     "get INDEX --id A,B | --ids FILE",
 		Short:   "Print items of an index",
@@ -191,10 +137,10 @@ func (a *app) indexGet() *cobra.Command {
 		Example: `  hashgrove index get items.hgi --id items-7,items-8`,
 		Args:    cli.ExactlyOne("one index, with --id or --ids,"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(items.ids)+len(items.files) == 0 {
+			if len(named.ids)+len(named.files) == 0 {
 				return cli.Usagef("index get needs --id or --ids, the items to print")
 			}
-			ids, err := items.read()
+			ids, err := items.ReadIDs(named.ids, named.files)
 			if err != nil {
 				return err
 			}
@@ -206,7 +152,7 @@ func (a *app) indexGet() *cobra.Command {
 			return a.printItems(cmd.Context(), s, ids)
 		},
 	}
-	items.bind(cmd.Flags())
+	named.bind(cmd.Flags())
 	cli.Group(cmd.Flags(), "Items")
 	return cmd
 }

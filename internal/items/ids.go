@@ -1,0 +1,55 @@
+package items
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"hashgrove/index"
+	"hashgrove/internal/plain"
+)
+
+// ReadIDs returns the ids that texts and the lines of files spell, each once.
+func ReadIDs(texts, files []string) ([]index.ID, error) {
+	for _, path := range files {
+		lines, err := readLines(path)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, lines...)
+	}
+	seen := map[index.ID]bool{}
+	var ids []index.ID
+	for _, text := range texts {
+		id, err := index.ParseID(text)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// readLines reads the lines of a text file, but not empty ones.
+func readLines(path string) ([]string, error) {
+	f, err := plain.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var texts []string
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		if text := strings.TrimRight(lines.Text(), "\r"); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return texts, nil
+}
