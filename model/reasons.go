@@ -170,17 +170,25 @@ func linearReasons(m *Binned, l *Linear, a, b []float32) []Reason {
 	return reasons
 }
 
-// TestsPerColumn counts how often the trees of all bits test each column.
-func (m *Binned) TestsPerColumn() []int {
-	tests := make([]int, m.Dim())
+// ColumnTests is how often trees test a column.
+type ColumnTests struct{ Column, Tests int }
+
+// ColumnTests counts how often the trees of all bits test each column that they test, the most tested first.
+func (m *Binned) ColumnTests() []ColumnTests {
+	counts := make([]ColumnTests, m.Dim())
+	for j := range counts {
+		counts[j].Column = j
+	}
 	for _, f := range m.Functions {
 		if e, ok := f.(*Ensemble); ok {
 			for i, j := range e.Feature {
 				if e.Bin[i] < 255 { // 255 sends every row left: no test
-					tests[j]++
+					counts[j].Tests++
 				}
 			}
 		}
 	}
-	return tests
+	counts = slices.DeleteFunc(counts, func(c ColumnTests) bool { return c.Tests == 0 })
+	slices.SortStableFunc(counts, func(x, y ColumnTests) int { return y.Tests - x.Tests })
+	return counts
 }

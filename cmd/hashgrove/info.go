@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -300,26 +299,17 @@ func (a *app) printFeatures(f *fileReport) {
 	if !ok {
 		return
 	}
-	tests := b.TestsPerColumn()
-	order := make([]int, len(tests))
-	used := 0
-	for j := range order {
-		order[j] = j
-		if tests[j] > 0 {
-			used++
-		}
-	}
-	if used == 0 {
+	tests := b.ColumnTests()
+	if len(tests) == 0 {
 		return
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return tests[y] - tests[x] })
-	fmt.Fprintf(a.out, "%d of %d columns are used, most often:", used, len(tests))
-	for _, j := range order[:min(8, used)] {
-		name := fmt.Sprintf("column %d", j)
-		if len(f.Info.Features) == len(tests) {
-			name = f.Info.Features[j]
+	fmt.Fprintf(a.out, "%d of %d columns are used, most often:", len(tests), b.Dim())
+	for _, t := range tests[:min(8, len(tests))] {
+		name := fmt.Sprintf("column %d", t.Column)
+		if len(f.Info.Features) == b.Dim() {
+			name = f.Info.Features[t.Column]
 		}
-		fmt.Fprintf(a.out, " %s (%d)", name, tests[j])
+		fmt.Fprintf(a.out, " %s (%d)", name, t.Tests)
 	}
 	fmt.Fprintln(a.out)
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/hex"
 	"fmt"
-	"strings"
 
 	"hashgrove/hamming"
 	"hashgrove/index"
@@ -23,7 +21,12 @@ func (c *searchCommand) queries(ctx context.Context, s *store.Store, args []stri
 	q := &items.Queries{Codes: hamming.NewCodes(0, info.Bits)}
 	switch {
 	case len(c.ids) > 0:
-		return q, c.readIDs(ctx, s, q)
+		get := func(id index.ID) (index.Item, bool, error) { return s.Get(ctx, id) }
+		if err := q.ReadItems(get, c.ids); err != nil {
+			return nil, fmt.Errorf("%s: %w", info.Path, err)
+		}
+		c.ids = q.Names
+		return q, nil
 	case len(c.codes) > 0:
 		return q, c.readHex(q)
 	}
@@ -76,39 +79,6 @@ func (c *searchCommand) readVectors(ctx context.Context, s *store.Store, q *item
 		c.noteBad(set)
 	}
 	return err
-}
-
-// readIDs reads the items that --id names. A text with commas is one id where the index has it, else a list of ids.
-func (c *searchCommand) readIDs(ctx context.Context, s *store.Store, q *items.Queries) error {
-	var ids []string
-	for _, text := range c.ids {
-		list := []string{text}
-		id, err := index.ParseID(text)
-		if err != nil {
-			return cli.Usagef("--id: %w", err)
-		}
-		if _, ok, err := s.Get(ctx, id); err != nil {
-			return err
-		} else if !ok && strings.Contains(text, ",") {
-			if list, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
-				return cli.Usagef("--id: %q is not a list of texts separated by commas", text)
-			}
-		}
-		ids = append(ids, list...)
-	}
-	c.ids = ids
-	for _, text := range ids {
-		id, err := index.ParseID(text)
-		if err != nil {
-			return cli.Usagef("--id: %w", err)
-		}
-		item, err := getItem(ctx, s, id)
-		if err != nil {
-			return err
-		}
-		q.Add(text, item.Label, item.Code, nil)
-	}
-	return nil
 }
 
 // itemVectors reads the vectors of items from --rerank.

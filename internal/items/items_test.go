@@ -98,3 +98,34 @@ func TestVectorsByIDAndRerank(t *testing.T) {
 		t.Errorf("cosine of one direction: %v", got)
 	}
 }
+
+// TestReadItems: a text with commas is one id where there is such an item, else a list.
+func TestReadItems(t *testing.T) {
+	get := func(id index.ID) (index.Item, bool, error) {
+		known := id == index.Text("a,b") || id == index.Text("c") || id == index.Int(7)
+		return index.Item{ID: id, Label: "x", Code: []uint64{5}}, known, nil
+	}
+	q := Queries{Codes: hamming.NewCodes(0, 8)}
+	if err := q.ReadItems(get, []string{"a,b", "c,7", `"a,b",c`}); err != nil || strings.Join(q.Names, " ") != "a,b c 7 a,b c" {
+		t.Errorf("%q, %v", q.Names, err)
+	}
+	for _, text := range []string{"d", "c,d", `a"b`, ""} {
+		if err := q.ReadItems(get, []string{text}); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+func TestReadIDs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.txt")
+	if err := os.WriteFile(path, []byte("b\r\n\n7\nb\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := ReadIDs([]string{"a", "7", "a"}, []string{path})
+	if err != nil || len(ids) != 3 || ids[0] != index.Text("a") || ids[1] != index.Int(7) || ids[2] != index.Text("b") {
+		t.Errorf("%v, %v", ids, err)
+	}
+	if _, err := ReadIDs(nil, []string{path + "x"}); err == nil || !strings.HasSuffix(err.Error(), "no such file") {
+		t.Errorf("a missing file: %v", err)
+	}
+}

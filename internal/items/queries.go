@@ -2,11 +2,13 @@ package items
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hashgrove/hamming"
 	"hashgrove/index"
@@ -65,6 +67,31 @@ func (q *Queries) ReadCodes(paths []string, rows []int) error {
 		first += t.Codes.Len()
 	}
 	return q.check(rows, first)
+}
+
+// ReadItems appends items of an index by their ids. A text with commas is one id where the index has it, else a list of
+// ids.
+func (q *Queries) ReadItems(get func(index.ID) (index.Item, bool, error), texts []string) error {
+	for _, text := range texts {
+		id, err := index.ParseID(text)
+		if err != nil {
+			return err
+		}
+		item, ok, err := get(id)
+		switch list, notList := csv.NewReader(strings.NewReader(text)).Read(); {
+		case err != nil:
+			return err
+		case ok:
+			q.Add(text, item.Label, item.Code, nil)
+		case notList == nil && len(list) > 1:
+			if err := q.ReadItems(get, list); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("no item has the id %q", text)
+		}
+	}
+	return nil
 }
 
 // errEnough ends a reading when all that is wanted was read.
