@@ -115,7 +115,7 @@ The new index takes the place of the old one in one step: after an error or a ki
 
 func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if c.model == "" || len(c.vectors) == 0 {
-		return cli.Usagef("migrate needs --model MODEL, the new model, and --vectors DATA, the vectors of the items")
+		return cli.Usagef("index migrate needs --model MODEL, the new model, and --vectors DATA, the vectors of the items")
 	}
 	began := time.Now()
 	m, err := model.ReadFile(c.model)

@@ -45,15 +45,15 @@ func (a *app) compare() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "compare DATA...",
-		Short: "Train several methods side by side, judge them and say which to use",
-		Long: `Train several methods on one data set at several code lengths, judge them side by side, and say in words
-what follows: which method, how many bits, what it costs against float search, which classes lose, and
+		Short: "Train several methods, measure them side by side and recommend one",
+		Long: `Train several methods on one data set at several code lengths, measure them side by side, and give advice in
+words: which method, how many bits, what they cost compared with float search, which classes suffer, and
 whether to hash at all.
 
-A share of the rows is set aside as queries, or --queries names them; the other rows are learned from and
-searched. Always in the table: random codes and the sign of the centred values as floors, a classifier's
+A share of the rows is set aside as queries, or --queries names them; the methods learn from the other rows and
+search in them. Always in the table: random codes and the sign of the centred values as floors, a classifier's
 output as a code and float search as ceilings. A second training without a quarter of the classes shows
-what the codes are worth for classes that come later (--unseen -1 leaves it out and saves the time).
+what the codes are worth for classes that appear later (--unseen -1 skips it to save time).
 
 FastHash is trained once, at the longest length: its bits are learned one after the other, so that the
 shorter codes are prefixes. Other methods are trained again for each length. Vectors are kept in memory.
@@ -125,7 +125,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(c.queryPaths) > 0 && c.share != 0 {
-		return cli.Usagef("--queries and --share exclude each other: queries are named, or set aside")
+		return cli.Usagef("--queries and --share cannot be combined: queries are either named or set aside")
 	}
 	if c.share != 0 && !(c.share > 0 && c.share < 1) {
 		return cli.Usagef("--share %v is not a share between 0 and 1", c.share)
@@ -227,7 +227,7 @@ func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.O
 		return nil, err
 	}
 	if result.Kept > 0 {
-		a.note("%d rows are those of an earlier run, times included; --restart measures them again", result.Kept)
+		a.note("%d rows come from an earlier run, including their times; --restart measures them again", result.Kept)
 	}
 	return result, nil
 }

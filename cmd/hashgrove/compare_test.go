@@ -84,7 +84,7 @@ func TestCompareGoesOnAfterAnInterruption(t *testing.T) {
 		t.Errorf("an interrupted comparison says\n%s", text)
 	}
 	o := try(t, args...)
-	if o.code != 0 || !strings.Contains(o.err, "2 rows are those of an earlier run") || strings.Contains(o.err, "fasthash, 8 16 bits: MAP") {
+	if o.code != 0 || !strings.Contains(o.err, "2 rows are come from an earlier run") || strings.Contains(o.err, "fasthash, 8 16 bits: MAP") {
 		t.Errorf("exit %d\n%s", o.code, o.err)
 	}
 	if o := try(t, append(args, "--restart")...); o.code != 0 || strings.Contains(o.err, "earlier run") {
@@ -107,7 +107,7 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare items.csv --label category --depth 40", 2, "depth"},
 		{"compare items.csv --label category --to html", 2, "text, json, csv, markdown, bench"},
 		{"compare items.csv --label category --share 2", 2, "--share 2"},
-		{"compare items.csv --label category --share 0.5 --queries new.csv", 2, "exclude each other"},
+		{"compare items.csv --label category --share 0.5 --queries new.csv", 2, "cannot be combined"},
 		{"compare items.csv --label category --min-shared 0", 2, "--min-shared"},
 		{"compare items.csv --label category --features gist320", 2, "pictures"},
 		{"compare vectors.npy", 1, "--label"},

@@ -114,7 +114,7 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	}
 	r.Deleted, r.Missing = deleted, missing
 	if missing > 0 && !c.json {
-		c.note("%d of the ids were not there", missing)
+		c.note("%d of the ids are not in the index", missing)
 	}
 	return c.printLine(r, "%s: %d items deleted, %d left", path, deleted, r.Items)
 }

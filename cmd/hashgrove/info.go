@@ -50,7 +50,7 @@ A damaged file is an error that names the damaged section.`,
 				case err != nil && first == nil:
 					first = err
 				case err != nil:
-					fmt.Fprintf(a.err, "hashgrove: %v\n", err)
+					fmt.Fprintf(a.err, "hashgrove: %s\n", message(err))
 				case a.json:
 					if err := a.printJSON(f); err != nil {
 						return err

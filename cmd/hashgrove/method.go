@@ -18,7 +18,7 @@ const (
 	groupOthers   = "Other methods"
 )
 
-// checkMethod refuses flags that mean nothing to the method.
+// checkMethod reports flags that do not apply to the method.
 func (c *trainCommand) checkMethod(flags *pflag.FlagSet) error {
 	if _, ok := method.Describe(c.method); !ok {
 		return cli.Usagef("there is no method %q; the methods are %s", c.method,
@@ -31,7 +31,7 @@ func (c *trainCommand) checkMethod(flags *pflag.FlagSet) error {
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		if err == nil && slices.Contains(foreign, cli.GroupOf(f)) {
-			err = cli.Usagef("--%s means nothing to the method %s", f.Name, c.method)
+			err = cli.Usagef("--%s does not apply to the method %s", f.Name, c.method)
 		}
 	})
 	if c.options.PCA < 0 || c.options.Anchors < 0 {

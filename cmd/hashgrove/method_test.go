@@ -75,8 +75,8 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 		"eval -m lsh.hgm --ranking weighted" + data:                                  "the bits of lsh.hgm have no weights",
 		"eval -m mdsh.hgm --ranking best" + data:                                     "choose hamming or weighted",
 		"train items.csv --label category -o x.hgm --method paint":                   `no method "paint"`,
-		"train items.csv --label category -o x.hgm --method lsh --rounds 9":          "--rounds means nothing to the method lsh",
-		"train items.csv --label category -o x.hgm --anchors 9":                      "--anchors means nothing to the method fasthash",
+		"train items.csv --label category -o x.hgm --method lsh --rounds 9":          "--rounds does not apply to the method lsh",
+		"train items.csv --label category -o x.hgm --anchors 9":                      "--anchors does not apply to the method fasthash",
 		"train items.csv --label category -o x.hgm --method ksh --pca -1":            "give positive numbers",
 		"train items.csv --label category -o x.hgm --mirror":                         "--mirror needs --features",
 		"train vectors.npy -o x.hgm --method ksh":                                    "labels",
@@ -117,7 +117,7 @@ func TestMirrorDoublesTheRows(t *testing.T) {
 		t.Errorf("eval says %s", out)
 	}
 	write(t, "pairs.csv", "0,1,similar\n")
-	if o := try(t, strings.Fields(train+" --pairs pairs.csv --restart")...); o.code != 2 || !strings.Contains(o.err, "exclude each other") {
+	if o := try(t, strings.Fields(train+" --pairs pairs.csv --restart")...); o.code != 2 || !strings.Contains(o.err, "cannot be combined") {
 		t.Errorf("exit %d, %s", o.code, o.err)
 	}
 }

@@ -127,7 +127,7 @@ func (c *searchCommand) check(args []string) error {
 	case c.to != "table" && c.to != "csv":
 		return cli.Usagef("--to %s: choose table or csv", c.to)
 	case c.explain && c.to == "csv" && !c.json:
-		return cli.Usagef("--explain goes with a table or --json, not with --to csv")
+		return cli.Usagef("--explain works with a table or --json, not with --to csv")
 	case c.margins && !vectors:
 		return cli.Usagef("--margins needs vectors to search for: codes do not say how certain they are")
 	case len(c.rerank) > 0 && len(c.codes) > 0:

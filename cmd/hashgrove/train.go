@@ -68,7 +68,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.features, "features", "", "turn pictures into these `FEATURES` first: gist320, gist512, pixels, "+
 		"or a file that features --save wrote; the model keeps them")
 	f.BoolVar(&c.mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
-	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to keep out of training; eval then judges them separately")
+	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to keep out of training; eval then measures them separately")
 	cli.Group(f, "Training")
 	c.data.bind(f, "")
 	c.similar.bind(f)
@@ -187,7 +187,7 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	similar, dissimilar := o.FastHash.Similar.SampleSimilar, o.FastHash.Similar.SampleDissimilar
 	switch {
 	case o.Run.Resume && o.Run.Restart:
-		return cli.Usagef("--resume and --restart exclude each other")
+		return cli.Usagef("--resume and --restart cannot be combined")
 	case (similar > 0) != (dissimilar > 0) || similar < 0 || dissimilar < 0:
 		return cli.Usagef("--sample-similar and --sample-dissimilar go together, both positive")
 	case c.similar.pairs != "" && len(o.HoldOut) > 0:
@@ -230,7 +230,7 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 		return nil, nil, cli.Usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
 	}
 	if c.mirror && c.similar.pairs != "" {
-		return nil, nil, cli.Usagef("--mirror and --pairs exclude each other: pairs say nothing of mirror images")
+		return nil, nil, cli.Usagef("--mirror and --pairs cannot be combined: pairs say nothing about mirror images")
 	}
 	return learnable(pictures, c.features, c.mirror, c.threads)
 }

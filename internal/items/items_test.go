@@ -61,7 +61,7 @@ func TestCodes(t *testing.T) {
 	if err := q.ReadCodes([]string{a, b}, []int{1, 2}); err != nil || strings.Join(q.Names, " ") != "y 2" || q.Codes.AppendBytes(nil, 1)[0] != 3 {
 		t.Errorf("%+v, %v", q, err)
 	}
-	if err := q.ReadCodes([]string{a}, []int{2}); err == nil || err.Error() != "there is no row 2: the rows are 0 to 1" {
+	if err := q.ReadCodes([]string{a}, []int{2}); err == nil || err.Error() != a+": there is no row 2: the rows are 0 to 1" {
 		t.Errorf("a row that is not there: %v", err)
 	}
 	q = Queries{Codes: hamming.NewCodes(0, 16)}

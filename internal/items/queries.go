@@ -66,7 +66,7 @@ func (q *Queries) ReadCodes(paths []string, rows []int) error {
 		}
 		first += t.Codes.Len()
 	}
-	return q.check(rows, first)
+	return q.check(strings.Join(paths, " "), rows, first)
 }
 
 // ReadItems appends items of an index by their ids. A text with commas is one id where the index has it, else a list of
@@ -99,7 +99,8 @@ var errEnough = errors.New("enough")
 
 // Reading says how rows are read.
 type Reading struct {
-	Rows        []int // only these; empty means all
+	Name        string // of the rows, for errors
+	Rows        []int  // only these; empty means all
 	KeepVectors bool
 	Threads     int
 	Progress    func(done int)
@@ -133,16 +134,16 @@ func (q *Queries) ReadRows(ctx context.Context, m *model.Model, src vectors.Sour
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	return q.check(o.Rows, read)
+	return q.check(o.Name, o.Rows, read)
 }
 
 // check reports a row that was asked for and is not there, and data without rows.
-func (q *Queries) check(rows []int, read int) error {
+func (q *Queries) check(name string, rows []int, read int) error {
 	if len(rows) > 0 && slices.Max(rows) >= read {
-		return fmt.Errorf("there is no row %d: the rows are 0 to %d", slices.Max(rows), read-1)
+		return fmt.Errorf("%s: there is no row %d: the rows are 0 to %d", name, slices.Max(rows), read-1)
 	}
 	if len(q.Names) == 0 {
-		return errors.New("there are no rows to search for")
+		return fmt.Errorf("%s: there are no rows to search for", name)
 	}
 	return nil
 }
