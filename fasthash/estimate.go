@@ -14,8 +14,8 @@ func EstimateBytes(d *supervision.Data) int64 {
 	return int64(d.Rows)*int64(d.Dim()) + 200*int64(d.Rows) + 64<<20
 }
 
-// EstimateSeconds estimates the time of training 64 bits with the default options from a few trees on the first rows: the
-// cost is linear in rows, trees and bits.
+// EstimateSeconds estimates the time of training 64 bits with the default options from a few trees on the first rows:
+// the cost is linear in rows, trees and bits.
 func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data, threads int) (float64, error) {
 	const sample, rounds = 5000, 8
 	q, err := d.Ranges.Quantizer()

@@ -84,7 +84,7 @@ func TestCompareGoesOnAfterAnInterruption(t *testing.T) {
 		t.Errorf("an interrupted comparison says\n%s", text)
 	}
 	o := try(t, args...)
-	if o.code != 0 || !strings.Contains(o.err, "2 rows are come from an earlier run") || strings.Contains(o.err, "fasthash, 8 16 bits: MAP") {
+	if o.code != 0 || !strings.Contains(o.err, "2 rows come from an earlier run") || strings.Contains(o.err, "fasthash, 8 16 bits: MAP") {
 		t.Errorf("exit %d\n%s", o.code, o.err)
 	}
 	if o := try(t, append(args, "--restart")...); o.code != 0 || strings.Contains(o.err, "earlier run") {

@@ -107,6 +107,10 @@ func TestHelpShowsOneSpelling(t *testing.T) {
 			t.Errorf("%s: %v, hidden %v", name, err, cmd.Hidden)
 		}
 	}
+	demo, _, _ := root.Find([]string{"demo"})
+	if old := demo.Flags().Lookup("save"); old == nil || !old.Hidden || old.Value != demo.Flags().Lookup("output").Value {
+		t.Error("demo --save is not -o")
+	}
 	train, _, _ := root.Find([]string{"train"})
 	usage, last := train.UsageString(), 0
 	for _, title := range []string{"Training", "Data", "Pictures", "Similarity", groupFastHash, groupStep1, groupStep2, groupOthers, "Global"} {

@@ -29,8 +29,8 @@ type Reason struct {
 	model.Reason
 }
 
-// Explain compares query i with an item: by bits, and by the columns that decided them where the model and the vectors of
-// both are known; m and vector may be nil.
+// Explain compares query i with an item: by bits, and by the columns that decided them where the model and the vectors
+// of both are known; m and vector may be nil.
 func (q *Queries) Explain(i int, item index.Item, m *model.Model, vector []float32) (*Match, error) {
 	r := &Match{ID: item.ID, Match: hamming.Compare(q.Codes.Row(i), item.Code, q.Codes.Bits)}
 	if m == nil || vector == nil {
