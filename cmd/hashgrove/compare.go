@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -83,10 +81,6 @@ The forms of the result, for --to:
 
 // bind adds the flags of compare.
 func (c *compareCommand) bind(f *pflag.FlagSet) {
-	home, err := os.UserCacheDir()
-	if err != nil {
-		home = os.TempDir()
-	}
 	o := &c.options
 	f.StringSliceVar(&o.Methods, "methods", compare.Quick, "`METHODS` to compare, or all")
 	f.IntSliceVar(&o.Bits, "bits", []int{16, 32, 64, 128}, "code lengths in `BITS`")
@@ -98,7 +92,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Comparison")
 	f.StringVar(&c.to, "to", "text", "`FORM` of the result: text, json, csv, markdown or bench")
 	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write: the same with plots, classes and searches")
-	f.StringVar(&o.Work, "work", filepath.Join(home, "hashgrove", "compare"), "`FOLDER` that keeps finished methods")
+	f.StringVar(&o.Work, "work", cacheFolder("compare"), "`FOLDER` that keeps finished methods")
 	f.BoolVar(&o.Restart, "restart", false, "measure again what that folder holds already")
 	cli.Group(f, "Output")
 	c.data.bind(f, "")
@@ -164,11 +158,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		}
 		src := vectors.Source(set)
 		if c.features != "" {
-			pictures, ok := set.AsPictures()
-			if !ok {
-				return nil, nil, cli.Usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
-			}
-			kept, _, err := learnable(pictures, c.features, false, c.threads)
+			kept, _, err := learnable(set, c.features, false, c.threads)
 			if err != nil {
 				return nil, nil, err
 			}

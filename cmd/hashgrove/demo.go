@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,14 +169,7 @@ func (c *demoCommand) addMethods(r *compare.Result) {
 
 // saveFiles chooses where the report goes, and with -o writes pictures and model beside it.
 func (c *demoCommand) saveFiles() error {
-	folder := c.save
-	if folder == "" {
-		home, err := os.UserCacheDir()
-		if err != nil {
-			home = os.TempDir()
-		}
-		folder = filepath.Join(home, "hashgrove", "demo")
-	}
+	folder := cmp.Or(c.save, cacheFolder("demo"))
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}

@@ -55,15 +55,9 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	m, err := model.ReadFile(c.model)
+	m, err := readPrefix(c.model, c.prefix)
 	if err != nil {
 		return err
-	}
-	if c.prefix < 0 || c.prefix > m.Encoder.Bits() {
-		return cli.Usagef("--prefix %d: the model has %d bits", c.prefix, m.Encoder.Bits())
-	}
-	if c.prefix > 0 {
-		m = m.Prefix(c.prefix)
 	}
 	set, src, err := c.data.openFor(m, args)
 	if err != nil {

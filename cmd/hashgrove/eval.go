@@ -80,15 +80,9 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if err := c.similar.check(); err != nil {
 		return err
 	}
-	m, err := model.ReadFile(c.model)
+	m, err := readPrefix(c.model, c.prefix)
 	if err != nil {
 		return err
-	}
-	if c.prefix < 0 || c.prefix > m.Encoder.Bits() {
-		return cli.Usagef("--prefix %d: the model has %d bits", c.prefix, m.Encoder.Bits())
-	}
-	if c.prefix > 0 {
-		m = m.Prefix(c.prefix)
 	}
 	if c.ranking != "hamming" && c.ranking != "weighted" {
 		return cli.Usagef("--ranking %s: choose hamming or weighted", c.ranking)

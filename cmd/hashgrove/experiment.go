@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,14 +58,10 @@ Figures are written as SVG files next to the file that --output names.`,
 			return c.run(cmd.Context(), args[0])
 		},
 	}
-	home, err := os.UserCacheDir()
-	if err != nil {
-		home = os.TempDir()
-	}
 	f := cmd.Flags()
 	f.StringVarP(&c.output, "output", "o", "", "Markdown `FILE` for the table, in addition to standard output")
-	f.StringVar(&c.data, "data", filepath.Join(home, "hashgrove"), "`FOLDER` with the data sets")
-	f.StringVar(&c.cache, "cache", filepath.Join(home, "hashgrove", "experiments"), "`FOLDER` for finished stages")
+	f.StringVar(&c.data, "data", cacheFolder(), "`FOLDER` with the data sets")
+	f.StringVar(&c.cache, "cache", cacheFolder("experiments"), "`FOLDER` for finished stages")
 	f.StringSliceVar(&c.methods, "methods", nil, "run only these `METHODS`, or none")
 	f.BoolVar(&c.short, "short", false, "run a small version in seconds")
 	cli.Group(f, "Experiment")

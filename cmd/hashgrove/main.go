@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -17,6 +18,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/cli"
+	"hashgrove/model"
 )
 
 func main() {
@@ -168,6 +170,27 @@ func (a *app) table() table.Writer {
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	return t
+}
+
+// cacheFolder is a folder of this program in the user's cache.
+func cacheFolder(names ...string) string {
+	home, err := os.UserCacheDir()
+	if err != nil {
+		home = os.TempDir()
+	}
+	return filepath.Join(append([]string{home, "hashgrove"}, names...)...)
+}
+
+// readPrefix reads a model and keeps this number of its first bits; 0 means all.
+func readPrefix(path string, bits int) (*model.Model, error) {
+	m, err := model.ReadFile(path)
+	if err != nil || bits == 0 {
+		return m, err
+	}
+	if bits < 0 || bits > m.Encoder.Bits() {
+		return nil, cli.Usagef("--prefix %d: the model has %d bits", bits, m.Encoder.Bits())
+	}
+	return m.Prefix(bits), nil
 }
 
 // tableRow is a row of a table whose cells are texts.

@@ -225,20 +225,20 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 		}
 		return set, nil, nil
 	}
-	pictures, ok := set.AsPictures()
-	if !ok {
-		return nil, nil, cli.Usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
-	}
 	if c.mirror && c.similar.pairs != "" {
 		return nil, nil, cli.Usagef("--mirror and --pairs cannot be combined: pairs say nothing about mirror images")
 	}
-	return learnable(pictures, c.features, c.mirror, c.threads)
+	return learnable(set, c.features, c.mirror, c.threads)
 }
 
 // learnable is feature.Learnable for --features.
 func learnable(
-	pictures picture.Source, name string, mirror bool, threads int,
+	set *dataset.Set, name string, mirror bool, threads int,
 ) (*vectors.Kept, feature.Extractor, error) {
+	pictures, ok := set.AsPictures()
+	if !ok {
+		return nil, nil, cli.Usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
+	}
 	src, e, err := feature.Learnable(pictures, name, mirror, threads)
 	if err != nil {
 		err = fmt.Errorf("--features: %w", err)
