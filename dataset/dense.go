@@ -14,6 +14,7 @@ type dense struct {
 	rows, dim int   // rows is -1 when unknown
 	head      int64 // bytes before the first row
 	row       int
+	pixels    bool // rows are pictures: bytes that stay bytes
 }
 
 // checkSize compares the number of rows with the bytes after the header, where their number is known.
@@ -38,34 +39,67 @@ func (d *dense) checkSize(head int64) error {
 }
 
 func (d *dense) next(rec *record) error {
-	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
+	*rec = record{vector: rec.vector[:0], pixels: rec.pixels[:0], tags: rec.tags[:0], finite: d.kind != 'f'}
 	if d.row == d.rows {
-		return atEnd(d.in, d.what)
+		return d.atEnd()
 	}
-	var err error
 	bad := -1
 	// In pieces, so that memory grows with what the file has, not with what it claims.
 	for left := d.dim; left > 0; {
 		n := min(left, maxTake/8)
-		b, e := d.in.take(n * d.size)
-		if e == io.EOF || e == io.ErrUnexpectedEOF {
-			return cutOff(d.what, d.row, d.rows)
+		b, err := d.take(n * d.size)
+		if err != nil {
+			return err
 		}
-		if e != nil {
-			return e
-		}
-		var place int
-		if rec.vector, place = d.appendFloats(rec.vector, b); place >= 0 && bad < 0 {
-			bad = d.dim - left + place
+		if d.pixels {
+			rec.pixels = append(rec.pixels, b...)
+		} else {
+			var place int
+			if rec.vector, place = d.appendFloats(rec.vector, b); place >= 0 && bad < 0 {
+				bad = d.dim - left + place
+			}
 		}
 		left -= n
 	}
-	rec.finite = d.kind != 'f'
+	d.row++
 	if bad >= 0 {
-		err = tooLarge(d.what, d.row, bad)
+		return tooLarge(d.what, d.row-1, bad)
+	}
+	return nil
+}
+
+// openTexts reads an array of one value per row as text, with nextText.
+func openTexts(in *input, what string, a array) (*dense, error) {
+	if a.dim != 1 {
+		return nil, fmt.Errorf("%s: has %d values per row, but should have one", what, a.dim)
+	}
+	d := &dense{in: in, what: what, dtype: a.dtype, rows: a.rows, dim: 1}
+	return d, d.checkSize(a.head)
+}
+
+// nextText returns the value of the next row, io.EOF after the last.
+func (d *dense) nextText() (string, error) {
+	if d.row == d.rows {
+		return "", d.atEnd()
+	}
+	var b []byte // stays empty for numpy's U0 and S0
+	if d.size > 0 {
+		var err error
+		if b, err = d.take(d.size); err != nil {
+			return "", err
+		}
 	}
 	d.row++
-	return err
+	return d.text(b), nil
+}
+
+// take returns the next n bytes of the current row.
+func (d *dense) take(n int) ([]byte, error) {
+	b, err := d.in.take(n)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = cutOff(d.what, d.row, d.rows)
+	}
+	return b, err
 }
 
 func (d *dense) Close() error { return d.in.Close() }
@@ -84,10 +118,10 @@ func tooLarge(file string, row, column int) error {
 }
 
 // atEnd is io.EOF if the input is at its end.
-func atEnd(in *input, what string) error {
-	_, err := in.take(1)
+func (d *dense) atEnd() error {
+	_, err := d.in.take(1)
 	if err == nil {
-		return fmt.Errorf("%s: has bytes after the last row: the header and the data do not belong together", what)
+		return fmt.Errorf("%s: has bytes after the last row: the header and the data do not belong together", d.what)
 	}
 	return err
 }

@@ -81,7 +81,7 @@ type format struct {
 
 // formats are tried in this order. Text that looks like JSON or LibSVM is not taken for CSV.
 var formats = []format{
-	{"npy", []string{".npy"}, magic("\x93NUMPY"), openNpy},
+	{"npy", []string{".npy"}, isNpy, openNpy},
 	{"npz", []string{".npz"}, magic("PK\x03\x04", "PK\x05\x06"), openNpz},
 	{"parquet", []string{".parquet", ".pq"}, magic("PAR1", "PARE"), openParquet},
 	{"idx", []string{"-ubyte", ".idx"}, looksIDX, openIDX},
@@ -245,6 +245,9 @@ func (s *sample) lines(n int) iter.Seq2[int, []byte] {
 		}
 	}
 }
+
+// isNpy reports an npy file.
+var isNpy = magic("\x93NUMPY")
 
 func magic(beginnings ...string) func(s *sample) bool {
 	return func(s *sample) bool {

@@ -16,12 +16,12 @@ var usualKeys = []string{"vector", "embedding", "values", "x"}
 
 // jsonLines reads one row per line.
 type jsonLines struct {
-	in        *input
-	keys      [4]string // of vector, label, tags and id
-	line, row int
-	dim       int
-	seen      interner
-	scan      jsonScanner
+	in   *input
+	keys [4]string // of vector, label, tags and id
+	row  int
+	dim  int
+	seen interner
+	scan jsonScanner
 }
 
 // The order of jsonLines.keys.
@@ -43,24 +43,20 @@ func openJSONLines(in *input, cols columns) (reader, header, error) {
 	defer look.Close()
 	look.skipMark()
 	in.skipMark()
-	var first []byte
-	lines := 0
-	for ; len(first) == 0; lines++ {
-		line, err := look.line()
-		if err == io.EOF {
-			return nil, h, fmt.Errorf("%s: has no rows", in.path)
-		}
-		if err != nil {
-			return nil, h, err
-		}
-		first = bytes.TrimSpace(line)
+	first, err := look.text()
+	if err == io.EOF {
+		return nil, h, fmt.Errorf("%s: has no rows", in.path)
 	}
+	if err != nil {
+		return nil, h, err
+	}
+	first = bytes.TrimSpace(first)
 	var keys []string
 	if first[0] != '[' {
 		s := jsonScanner{b: first}
 		err := s.object(0, func(path []byte) (bool, error) { keys = append(keys, string(path)); return false, nil })
 		if err != nil && len(keys) == 0 {
-			return nil, h, fmt.Errorf("%s: line %d: %w; a row is one line with an object or a list", in.path, lines, err)
+			return nil, h, fmt.Errorf("%s: line %d: %w; a row is one line with an object or a list", in.path, look.lines, err)
 		}
 	}
 	choose := func(asked string, usual []string) string {
@@ -88,20 +84,15 @@ func openJSONLines(in *input, cols columns) (reader, header, error) {
 }
 
 func (j *jsonLines) next(rec *record) error {
-	var line []byte
-	for len(line) == 0 {
-		b, err := j.in.line()
-		if err != nil {
-			return err
-		}
-		j.line++
-		line = bytes.TrimSpace(b)
+	line, err := j.in.text()
+	if err != nil {
+		return err
 	}
+	line = bytes.TrimSpace(line)
 	j.row++
 	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
 	s := &j.scan
 	*s = jsonScanner{b: line, path: s.path[:0]}
-	var err error
 	found := [4]bool{}
 	if line[0] == '[' {
 		found[keyVector] = true
@@ -217,7 +208,7 @@ func (j *jsonLines) bad(err error) error {
 	if e, ok := errors.AsType[*jsonError](err); ok {
 		key = e.key
 	}
-	return &RowError{j.in.path, j.row - 1, key, fmt.Sprintf("%v (line %d)", err, j.line)}
+	return &RowError{j.in.path, j.row - 1, key, fmt.Sprintf("%v (line %d)", err, j.in.lines)}
 }
 
 func (j *jsonLines) Close() error { return j.in.Close() }

@@ -17,12 +17,12 @@ import (
 // of the vector. Vectors are dense in memory.
 
 type libSVM struct {
-	in        *input
-	base      int // the first index
-	multi     bool
-	dim       int
-	line, row int
-	seen      interner
+	in    *input
+	base  int // the first index
+	multi bool
+	dim   int
+	row   int
+	seen  interner
 }
 
 func openLibSVM(in *input, cols columns) (reader, header, error) {
@@ -35,7 +35,7 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 	defer look.Close()
 	greatest, least := 0, 1
 	for {
-		line, err := nextSVM(look, &s.line)
+		line, err := nextSVM(look)
 		if err == io.EOF {
 			break
 		}
@@ -58,7 +58,6 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 			}
 		}
 	}
-	s.line = 0
 	s.base, s.dim = least, greatest-least+1
 	if cols.vector != "" {
 		n, err := strconv.Atoi(cols.vector)
@@ -76,13 +75,12 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 }
 
 // nextSVM returns the next line that is more than a comment, without its comment.
-func nextSVM(in *input, n *int) ([]byte, error) {
+func nextSVM(in *input) ([]byte, error) {
 	for {
 		line, err := in.line()
 		if err != nil {
 			return nil, err
 		}
-		*n++
 		line, _, _ = bytes.Cut(line, []byte("#"))
 		if line = bytes.TrimRight(line, " \t\r"); len(line) > 0 {
 			return line, nil
@@ -101,7 +99,7 @@ func cutSpace(b []byte) (word, rest []byte) {
 }
 
 func (s *libSVM) next(rec *record) error {
-	line, err := nextSVM(s.in, &s.line)
+	line, err := nextSVM(s.in)
 	if err != nil {
 		return err
 	}
@@ -151,7 +149,7 @@ func (s *libSVM) next(rec *record) error {
 }
 
 func (s *libSVM) bad(column, msg string) error {
-	return &RowError{s.in.path, s.row - 1, column, fmt.Sprintf("%s (line %d)", msg, s.line)}
+	return &RowError{s.in.path, s.row - 1, column, fmt.Sprintf("%s (line %d)", msg, s.in.lines)}
 }
 
 func (s *libSVM) Close() error { return s.in.Close() }

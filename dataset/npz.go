@@ -35,9 +35,9 @@ type archive struct {
 type npz struct {
 	a       *archive
 	vectors reader
-	labels  *arrayTexts
-	ids     *arrayTexts
-	tags    *arrayTexts
+	labels  *dense
+	ids     *dense
+	tags    *dense
 	matrix  reader // tags as a 0/1 matrix
 	row     record
 	seen    interner
@@ -132,7 +132,7 @@ func (z *npz) openArrays(cols columns) (header, error) {
 	}
 	for _, c := range []struct {
 		name  string
-		texts **arrayTexts
+		texts **dense
 	}{{labels, &z.labels}, {ids, &z.ids}, {tags, &z.tags}} {
 		if c.name == "" {
 			continue
@@ -151,7 +151,7 @@ func (z *npz) openArrays(cols columns) (header, error) {
 			}
 			continue
 		}
-		if *c.texts, err = newArrayTexts(in, in.path, head); err != nil {
+		if *c.texts, err = openTexts(in, in.path, head); err != nil {
 			return h, err
 		}
 	}
@@ -215,18 +215,18 @@ func (z *npz) next(rec *record) error {
 	// The arrays beside it move on even when the vector is bad.
 	var more error
 	if z.labels != nil {
-		if rec.label, more = z.labels.next(); more != nil {
+		if rec.label, more = z.labels.nextText(); more != nil {
 			return more
 		}
 		rec.label, rec.hasLabel = z.seen.keep(rec.label), true
 	}
 	if z.ids != nil {
-		if rec.id, more = z.ids.next(); more != nil {
+		if rec.id, more = z.ids.nextText(); more != nil {
 			return more
 		}
 	}
 	if z.tags != nil {
-		text, more := z.tags.next()
+		text, more := z.tags.nextText()
 		if more != nil {
 			return more
 		}

@@ -223,14 +223,14 @@ func pairFields(in *input) (func() (field [3]string, line int, err error), error
 	}
 	if bytes.HasPrefix(first, []byte("{")) {
 		return func() (field [3]string, line int, err error) {
-			text, err := t.readLine()
+			text, err := in.text()
 			if err != nil {
 				return field, 0, err
 			}
 			if field, err = splitJSON(text); err != nil {
-				err = fmt.Errorf("%s: line %d: %w", in.path, t.line, err)
+				err = fmt.Errorf("%s: line %d: %w", in.path, in.lines, err)
 			}
-			return field, t.line, err
+			return field, in.lines, err
 		}, nil
 	}
 	return func() (field [3]string, line int, err error) {

@@ -22,7 +22,6 @@ const (
 type table struct {
 	in     *input
 	comma  byte
-	lines  int      // read so far
 	line   int      // where the row begins, from 1
 	fields [][]byte // of the current row, valid until the next
 	names  []string // head of the table, nil without one
@@ -152,28 +151,13 @@ func isNumeric(s string) bool {
 	return err == nil && len(values) > 0
 }
 
-// readLine returns the next line that is not blank.
-func (t *table) readLine() ([]byte, error) {
-	for {
-		line, err := t.in.line()
-		if err != nil {
-			return nil, err
-		}
-		t.lines++
-		t.line = t.lines
-		if len(bytes.TrimSpace(line)) > 0 {
-			return line, nil
-		}
-	}
-}
-
 // read splits the next row that is not blank.
 func (t *table) read() error {
-	line, err := t.readLine()
+	line, err := t.in.text()
 	if err != nil {
 		return err
 	}
-	t.fields = t.fields[:0]
+	t.line, t.fields = t.in.lines, t.fields[:0]
 	if bytes.IndexByte(line, '"') >= 0 {
 		return t.readQuoted(line)
 	}
@@ -191,10 +175,10 @@ func (t *table) read() error {
 	}
 }
 
-// checkWidth compares the number of fields in the current row with that of columns.
-func (t *table) checkWidth() error {
-	if len(t.fields) == t.width {
-		return nil
+// readRow is read for a file in which every row must have all columns.
+func (t *table) readRow() error {
+	if err := t.read(); err != nil || len(t.fields) == t.width {
+		return err
 	}
 	return fmt.Errorf("%s: line %d: %s instead of %d", t.in.path, t.line, fieldNoun.count(len(t.fields)), t.width)
 }
@@ -234,7 +218,6 @@ func (t *table) readQuoted(line []byte) error {
 		if err != nil {
 			return err
 		}
-		t.lines++
 		t.joined = append(append(t.joined, '\n'), more...)
 	}
 	// The fields never get longer than the row, so their memory does not move while they are in use.
