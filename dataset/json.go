@@ -96,13 +96,9 @@ func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) er
 		}
 		s.path = append(s.path, key...)
 		taken, err := take(s.path)
-		switch {
-		case err != nil:
-			return err
-		case taken:
-		case s.peek() == '{':
+		if err == nil && !taken && s.peek() == '{' {
 			err = s.object(depth+1, take)
-		default:
+		} else if err == nil && !taken {
 			err = s.skip(depth + 1)
 		}
 		if err != nil {
@@ -216,20 +212,7 @@ func (s *jsonScanner) skip(depth int) error {
 		_, err := s.text()
 		return err
 	case c == '{':
-		s.i++
-		for first := true; !s.atEnd('}', &first); {
-			if _, err := s.text(); err != nil {
-				return err
-			}
-			if s.peek() != ':' {
-				return s.fail()
-			}
-			s.i++
-			if err := s.skip(depth + 1); err != nil {
-				return err
-			}
-		}
-		return s.err
+		return s.object(depth, func([]byte) (bool, error) { return true, s.skip(depth + 1) })
 	case c == '[':
 		s.i++
 		for first := true; !s.atEnd(']', &first); {
@@ -244,8 +227,8 @@ func (s *jsonScanner) skip(depth int) error {
 		}
 		return s.fail()
 	}
-	for _, word := range [][]byte{[]byte("null"), []byte("true"), []byte("false")} {
-		if bytes.HasPrefix(s.rest(), word) {
+	for _, word := range []string{"null", "true", "false"} {
+		if bytes.HasPrefix(s.rest(), []byte(word)) {
 			s.i += len(word)
 			return nil
 		}

@@ -104,11 +104,10 @@ const badExamples = 10
 // pass is one reading of all files.
 type pass struct {
 	s      *Set
-	starts []int // number of rows before each file opened so far
-	row    int   // rows met, good or bad, over all files
-	chunk  vectors.Chunk
-	pixels []uint8  // of the chunk's rows in place of values, when all files hold pictures
-	slab   []string // what chunk.Tags points into
+	starts []int         // number of rows before each file opened so far
+	row    int           // rows met, good or bad, over all files
+	chunk  picture.Chunk // with values in place of pixels, unless all files hold pictures
+	slab   []string      // what chunk.Tags points into
 
 	dropped []int // rows left out, ascending
 	bad     []badRow
@@ -131,22 +130,22 @@ func (p *pass) examples() []error {
 // Chunks makes Set a Source.
 func (s *Set) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	if p, ok := s.AsPictures(); ok {
-		return picture.AsVectors(p).Chunks(ctx)
+		return picture.Pixels(ctx, p)
 	}
 	return func(yield func(vectors.Chunk, error) bool) {
-		if err := s.run(ctx, func(p *pass) bool { return yield(p.chunk, nil) }); err != nil {
+		if err := s.run(ctx, func(c picture.Chunk) bool { return yield(c.Chunk, nil) }); err != nil {
 			yield(vectors.Chunk{}, err)
 		}
 	}
 }
 
-// run reads all files and calls full whenever the chunk of the pass is full, and for the rest; false ends the pass.
-func (s *Set) run(ctx context.Context, full func(p *pass) bool) error {
+// run reads all files and lends their rows by chunks; false ends the pass.
+func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
 	p := &pass{s: s}
 	s.last = p
 	p.clearChunk()
 	for i := range s.files {
-		if more, err := p.readFile(ctx, i, full); err != nil || !more {
+		if more, err := p.readFile(ctx, i, yield); err != nil || !more {
 			return err
 		}
 	}
@@ -154,7 +153,7 @@ func (s *Set) run(ctx context.Context, full func(p *pass) bool) error {
 		return err
 	}
 	if p.chunk.X.Rows > 0 {
-		full(p)
+		yield(p.chunk)
 	}
 	return nil
 }
@@ -172,7 +171,7 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 }
 
 // readFile streams one file into chunks; false means that the caller has seen enough.
-func (p *pass) readFile(ctx context.Context, i int, yield func(p *pass) bool) (bool, error) {
+func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) bool) (bool, error) {
 	f := p.s.files[i]
 	r, err := p.s.read(ctx, f)
 	if err != nil {
@@ -222,7 +221,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(p *pass) bool) (b
 		}
 		p.add(&rec)
 		if p.chunk.X.Rows == full {
-			if !yield(p) {
+			if !yield(p.chunk) {
 				return false, nil
 			}
 			p.chunk.First += full
@@ -323,7 +322,7 @@ func (p *pass) add(rec *record) {
 	c.X.Rows++
 	c.X.Data = append(c.X.Data, rec.vector...)
 	if p.s.shape != (picture.Shape{}) {
-		p.pixels = append(p.pixels, rec.pixels...)
+		c.Pix = append(c.Pix, rec.pixels...)
 	} else {
 		for _, v := range rec.pixels { // pictures among vectors
 			c.X.Data = append(c.X.Data, float32(v))
@@ -346,7 +345,9 @@ func (p *pass) add(rec *record) {
 // clearChunk empties the chunk for the next rows.
 func (p *pass) clearChunk() {
 	c := &p.chunk
-	p.slab, p.pixels = p.slab[:0], p.pixels[:0]
-	c.X = vectors.Matrix{Cols: p.s.dim, Data: c.X.Data[:0]}
+	p.slab, c.Pix = p.slab[:0], c.Pix[:0]
+	if c.X = (vectors.Matrix{Data: c.X.Data[:0]}); p.s.shape == (picture.Shape{}) {
+		c.X.Cols = p.s.dim
+	}
 	c.IDs, c.Labels, c.Tags, c.Places = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.Places[:0]
 }

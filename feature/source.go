@@ -29,13 +29,13 @@ type source struct {
 }
 
 // Unwrap is the source of the pictures.
-func (v source) Unwrap() vectors.Source { return picture.Behind(v.pictures) }
+func (v source) Unwrap() vectors.Source { return v.pictures }
 
-// Prepared is for picture.PreparationOf. An extractor sees the channels side by side, whatever the layout was.
-func (v source) Prepared() (picture.Preparation, bool) {
+// Preparation is for picture.PreparationOf. An extractor sees the channels side by side, whatever the layout was.
+func (v source) Preparation() picture.Preparation {
 	p := v.pictures.Preparation()
 	p.Planar = false
-	return p, true
+	return p
 }
 
 // Chunks implements vectors.Source.
@@ -52,8 +52,8 @@ func (v source) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 				yield(vectors.Chunk{}, err)
 				return
 			}
-			for lo := 0; lo < c.Rows; lo += step {
-				n := min(step, c.Rows-lo)
+			for lo := 0; lo < c.X.Rows; lo += step {
+				n := min(step, c.X.Rows-lo)
 				for len(room) < n {
 					room = append(room, nil)
 					out = append(out, make([]float32, v.Dim())...)
@@ -71,7 +71,9 @@ func (v source) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 					yield(vectors.Chunk{}, fmt.Errorf("rows from %d on: %w", c.First+lo, err))
 					return
 				}
-				if !yield(c.Slice(lo, lo+n).Vectors(x), nil) {
+				part := c.Chunk.Slice(lo, lo+n)
+				part.X = x
+				if !yield(part, nil) {
 					return
 				}
 			}

@@ -185,7 +185,7 @@ func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (f
 		if err != nil {
 			return nil, err
 		}
-		for i := range chunk.Rows {
+		for i := range chunk.X.Rows {
 			at := chunk.First + i // a reservoir: every picture ends up in the sample with the same chance
 			if at >= most {
 				if at = rng.IntN(at + 1); at >= most {

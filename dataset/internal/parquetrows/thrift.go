@@ -1,6 +1,7 @@
 package parquetrows
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,122 +28,107 @@ var errShort = errors.New("it ends too early, or claims too much")
 // structLength is the number of bytes of the struct, in Thrift's compact protocol, at the start of b. Lists of more
 // items than bytes are left, for which the library would allocate memory, are an error.
 func structLength(b []byte) (int, error) {
-	t := thriftBytes{b}
-	err := t.skip(structType, 0)
-	return len(b) - len(t.rest), err
+	t := thriftBytes{rest: b}
+	t.skip(structType, 0)
+	return len(b) - len(t.rest), t.err
 }
 
-// thriftBytes skips values of Thrift's compact protocol.
-type thriftBytes struct{ rest []byte }
+// thriftBytes skips values of Thrift's compact protocol. After an error it skips nothing more and reads zeros.
+type thriftBytes struct {
+	rest []byte
+	err  error
+}
 
 // skip skips a value.
-func (t *thriftBytes) skip(kind byte, depth int) error {
+func (t *thriftBytes) skip(kind byte, depth int) {
+	if t.err != nil {
+		return
+	}
 	if depth > maxDepth {
-		return errors.New("it is nested too deeply")
+		t.err = errors.New("it is nested too deeply")
+		return
 	}
 	switch kind {
 	case trueType, falseType, byteType:
-		return t.skipBytes(1)
+		t.take(1)
 	case int16Type, int32Type, int64Type:
-		_, err := t.varint()
-		return err
+		t.varint()
 	case doubleType:
-		return t.skipBytes(8)
+		t.take(8)
 	case binaryType:
-		n, err := t.length()
-		if err != nil {
-			return err
-		}
-		return t.skipBytes(n)
+		t.take(t.varint())
 	case listType, setType:
-		return t.skipList(depth)
+		head := t.byte()
+		n := uint64(head >> 4)
+		if n == 15 {
+			n = t.length()
+		}
+		for ; n > 0 && t.err == nil; n-- {
+			t.skip(head&15, depth+1)
+		}
 	case mapType:
-		return t.skipMap(depth)
+		n, kinds := t.length(), byte(0)
+		if n > 0 {
+			kinds = t.byte()
+		}
+		for ; n > 0 && t.err == nil; n-- {
+			t.skip(kinds>>4, depth+1)
+			t.skip(kinds&15, depth+1)
+		}
 	case structType:
-		return t.skipStruct(depth)
-	}
-	return fmt.Errorf("it has the unknown type %d", kind)
-}
-
-func (t *thriftBytes) skipList(depth int) error {
-	head, err := t.byte()
-	if err != nil {
-		return err
-	}
-	n := uint64(head >> 4)
-	if n == 15 {
-		n, err = t.length()
-	}
-	for ; n > 0 && err == nil; n-- {
-		err = t.skip(head&15, depth+1)
-	}
-	return err
-}
-
-func (t *thriftBytes) skipMap(depth int) error {
-	n, err := t.length()
-	if err != nil || n == 0 {
-		return err
-	}
-	kinds, err := t.byte()
-	for ; n > 0 && err == nil; n-- {
-		if err = t.skip(kinds>>4, depth+1); err == nil {
-			err = t.skip(kinds&15, depth+1)
-		}
-	}
-	return err
-}
-
-func (t *thriftBytes) skipStruct(depth int) error {
-	for {
-		head, err := t.byte()
-		if err != nil || head == 0 {
-			return err
-		}
-		if head>>4 == 0 { // the number of the field is written out
-			if _, err := t.varint(); err != nil {
-				return err
+		for head := t.byte(); head != 0; head = t.byte() {
+			if head>>4 == 0 { // the number of the field is written out
+				t.varint()
+			}
+			if kind := head & 15; kind > falseType { // true and false are in the head
+				t.skip(kind, depth+1)
 			}
 		}
-		if kind := head & 15; kind > falseType { // true and false are in the head
-			if err := t.skip(kind, depth+1); err != nil {
-				return err
-			}
-		}
+	default:
+		t.err = fmt.Errorf("it has the unknown type %d", kind)
 	}
 }
 
-func (t *thriftBytes) byte() (byte, error) {
-	if len(t.rest) == 0 {
-		return 0, errShort
-	}
-	b := t.rest[0]
-	t.rest = t.rest[1:]
-	return b, nil
+// fail notes that bytes are missing, unless there was an error before.
+func (t *thriftBytes) fail() uint64 {
+	t.err = cmp.Or(t.err, errShort)
+	return 0
 }
 
-func (t *thriftBytes) varint() (uint64, error) {
+// take returns the next n bytes, or nil where there are fewer.
+func (t *thriftBytes) take(n uint64) []byte {
+	if n > uint64(len(t.rest)) {
+		t.fail()
+	}
+	if t.err != nil {
+		return nil
+	}
+	b := t.rest[:n]
+	t.rest = t.rest[n:]
+	return b
+}
+
+func (t *thriftBytes) byte() byte {
+	if b := t.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (t *thriftBytes) varint() uint64 {
 	n, k := binary.Uvarint(t.rest)
-	if k <= 0 {
-		return 0, errShort
+	if k <= 0 || t.err != nil {
+		return t.fail()
 	}
 	t.rest = t.rest[k:]
-	return n, nil
+	return n
 }
 
-// length is a number of items or bytes that follow.
-func (t *thriftBytes) length() (uint64, error) {
-	n, err := t.varint()
-	if err == nil && n > uint64(len(t.rest)) {
-		err = errShort
-	}
-	return n, err
-}
-
-func (t *thriftBytes) skipBytes(n uint64) error {
+// length is a number of items that follow, each of a byte at least.
+func (t *thriftBytes) length() uint64 {
+	n := t.varint()
 	if n > uint64(len(t.rest)) {
-		return errShort
+		return t.fail()
 	}
-	t.rest = t.rest[n:]
-	return nil
+	return n
 }
