@@ -90,6 +90,15 @@ func (in *input) unpack(f *os.File) error {
 	return nil
 }
 
+// checkPlain reports a compressed file where one is needed that can be read in any order.
+func (in *input) checkPlain(what string) error {
+	if in.at != nil {
+		return nil
+	}
+	return fmt.Errorf("%s: is %s inside %s, which cannot be read in place: decompress it first (%s is compressed inside)",
+		in.path, what, in.packed, what)
+}
+
 func (in *input) damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return fmt.Errorf("%s: the %s data end too early: the file is cut off", in.path, in.packed)

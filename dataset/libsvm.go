@@ -17,17 +17,14 @@ import (
 // of the vector. Vectors are dense in memory.
 
 type libSVM struct {
-	in    *input
+	rowCounter
 	base  int // the first index
 	multi bool
-	dim   int
-	row   int
-	seen  interner
 }
 
 func openLibSVM(in *input, cols columns) (reader, header, error) {
 	h := header{format: "libsvm"}
-	s := &libSVM{in: in, seen: interner{}}
+	s := &libSVM{rowCounter: rowCounter{in: in, seen: interner{}}}
 	look, err := openInput(in.path)
 	if err != nil {
 		return nil, h, err
@@ -103,7 +100,7 @@ func (s *libSVM) next(rec *record) error {
 	if err != nil {
 		return err
 	}
-	s.row++
+	s.row, s.line = s.row+1, s.in.lines
 	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
 	if cap(rec.vector) < s.dim {
 		rec.vector = make([]float32, s.dim)
@@ -147,12 +144,6 @@ func (s *libSVM) next(rec *record) error {
 	}
 	return nil
 }
-
-func (s *libSVM) bad(column, msg string) error {
-	return &RowError{s.in.path, s.row - 1, column, fmt.Sprintf("%s (line %d)", msg, s.in.lines)}
-}
-
-func (s *libSVM) Close() error { return s.in.Close() }
 
 // looksLibSVM reports whether the first lines hold a label and pairs index:value.
 func looksLibSVM(s *sample) bool {

@@ -60,9 +60,8 @@ func openNpz(in *input, cols columns) (reader, header, error) {
 }
 
 func openArchive(in *input) (*archive, error) {
-	if in.at == nil {
-		return nil, fmt.Errorf("%s: is an npz file inside %s, which cannot be read in place: "+
-			"decompress it first (an npz file is compressed inside)", in.path, in.packed)
+	if err := in.checkPlain("an npz file"); err != nil {
+		return nil, err
 	}
 	z, err := zip.NewReader(in.at, in.size)
 	if err != nil {
@@ -114,9 +113,9 @@ func (a *archive) array(name string) (*input, array, error) {
 
 // openArrays chooses the arrays and opens them.
 func (z *npz) openArrays(cols columns) (header, error) {
-	labels := z.a.sideArray(cols.label, usualLabels)
-	ids := z.a.sideArray(cols.id, usualIDs)
-	tags := z.a.sideArray(cols.tags, usualTags)
+	labels := chosenName(cols.label, usualLabels, z.a.names)
+	ids := chosenName(cols.id, usualIDs, z.a.names)
+	tags := chosenName(cols.tags, usualTags, z.a.names)
 	vector, err := z.a.vectorArray(cols.vector, []string{labels, ids, tags})
 	if err != nil {
 		return header{}, err
@@ -156,19 +155,6 @@ func (z *npz) openArrays(cols columns) (header, error) {
 		}
 	}
 	return h, nil
-}
-
-// sideArray is the array named by the caller, or the first of the usual names that the archive has, or "".
-func (a *archive) sideArray(asked string, names []string) string {
-	if asked != "" {
-		return asked
-	}
-	for _, n := range names {
-		if a.members[n] != nil {
-			return n
-		}
-	}
-	return ""
 }
 
 // vectorArray chooses the array of the vectors; the taken ones mean something else.

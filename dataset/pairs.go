@@ -256,17 +256,12 @@ func splitJSON(line []byte) (field [3]string, err error) {
 	}
 	for i, value := range []json.RawMessage{object.A, object.B, object.Y} {
 		name := "aby"[i : i+1]
-		switch {
-		case len(value) == 0 || string(value) == "null":
+		if len(value) == 0 || string(value) == "null" {
 			return field, fmt.Errorf("the object has no %q", name)
-		case value[0] == '"':
-			if err := json.Unmarshal(value, &field[i]); err != nil {
-				return field, fmt.Errorf("%q: %w", name, err)
-			}
-		case strings.IndexByte("{[tf", value[0]) >= 0:
+		}
+		var ok bool
+		if field[i], ok = jsonScalar(value); !ok || value[0] == 't' || value[0] == 'f' {
 			return field, fmt.Errorf("%q is neither a string nor a number", name)
-		default:
-			field[i] = string(value)
 		}
 	}
 	return field, nil

@@ -15,10 +15,8 @@ import (
 // another meaning.
 
 type parquetRows struct {
-	in     *input
+	rowCounter
 	rows   int
-	row    int
-	dim    int
 	vector []*parquetrows.Column
 	names  []string // of the columns in vector
 	lists  bool
@@ -27,14 +25,12 @@ type parquetRows struct {
 	id     *parquetrows.Column
 	split  bool // the tags are one string
 	texts  []string
-	seen   interner
 }
 
 // openParquetFile reads the footer of a Parquet file.
 func openParquetFile(in *input) (*parquetrows.File, error) {
-	if in.at == nil {
-		return nil, fmt.Errorf("%s: is a Parquet file inside %s, which cannot be read in place: "+
-			"decompress it first (a Parquet file is compressed inside)", in.path, in.packed)
+	if err := in.checkPlain("a Parquet file"); err != nil {
+		return nil, err
 	}
 	f, err := parquetrows.Open(in.at, in.size)
 	if err != nil {
@@ -50,7 +46,7 @@ func openParquet(in *input, cols columns) (reader, header, error) {
 		return nil, h, err
 	}
 	h.rows = f.Rows()
-	p := &parquetRows{in: in, rows: h.rows, dim: -1, seen: interner{}}
+	p := &parquetRows{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}, rows: h.rows}
 	if err := p.openColumns(f, cols); err != nil {
 		return nil, h, fmt.Errorf("%s: %w", in.path, err)
 	}
@@ -197,7 +193,7 @@ func (p *parquetRows) next(rec *record) error {
 				if p.lists {
 					msg = fmt.Sprintf("%s at place %d", msg, value.Index+1)
 				}
-				bad = &RowError{p.in.path, p.row - 1, p.names[k], msg}
+				bad = p.bad(p.names[k], msg)
 			}
 		} else if err != nil {
 			return p.failed(err)
@@ -231,17 +227,10 @@ func (p *parquetRows) next(rec *record) error {
 			c.use(p.texts)
 		}
 	}
-	switch n := len(rec.vector); {
-	case bad != nil:
+	if bad != nil {
 		return bad
-	case n == 0:
-		return &RowError{p.in.path, p.row - 1, p.names[0], "a vector without values"}
-	case p.dim < 0:
-		p.dim = n
-	case n != p.dim:
-		return &RowError{p.in.path, p.row - 1, p.names[0], fmt.Sprintf("%d values instead of %d", n, p.dim)}
 	}
-	return nil
+	return p.checkValues(len(rec.vector), p.names[0])
 }
 
 func (p *parquetRows) failed(err error) error {

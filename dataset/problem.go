@@ -110,7 +110,7 @@ func (p *pass) sameID(r supervision.Repeat) *RowError {
 func (p *pass) drop(problem *RowError) {
 	p.dropped = append(p.dropped, p.row)
 	if len(p.bad) < badExamples {
-		p.bad = append(p.bad, badRow{p.row, *problem})
+		p.bad[p.row] = problem
 	}
 }
 
@@ -131,12 +131,10 @@ func (s *Set) LeaveOut(found []supervision.Repeat) {
 	for i, d := range found {
 		p.dropped = append(p.dropped, d.Row)
 		if i < badExamples {
-			p.bad = append(p.bad, badRow{d.Row, *p.sameID(d)})
+			p.bad[d.Row] = p.sameID(d)
 		}
 	}
 	slices.Sort(p.dropped)
-	slices.SortFunc(p.bad, func(a, b badRow) int { return a.row - b.row })
-	p.bad = p.bad[:min(len(p.bad), badExamples)]
 }
 
 // noun is a word in singular and plural.

@@ -40,7 +40,7 @@ type Set struct {
 	ids    []string
 
 	duplicates []supervision.Repeat // found by Scan, to be left out from then on; in order of row
-	last       *pass                // the latest pass
+	last       *pass                // the latest pass, or an empty one
 	warnings   []string             // from opening
 }
 
@@ -81,19 +81,15 @@ func (s *Set) Format() string { return s.files[0].header.format }
 
 // Bad returns the number of rows that the latest pass left out, and the first few of them.
 func (s *Set) Bad() (rows int, first []error) {
-	if s.last == nil {
-		return 0, nil
+	dropped := s.last.dropped
+	for _, row := range dropped[:min(len(dropped), badExamples)] {
+		first = append(first, s.last.bad[row])
 	}
-	return len(s.last.dropped), s.last.examples()
+	return len(dropped), first
 }
 
 // Dropped returns the rows that the latest pass left out, counted as in the files, ascending.
-func (s *Set) Dropped() []int {
-	if s.last == nil {
-		return nil
-	}
-	return s.last.dropped
-}
+func (s *Set) Dropped() []int { return s.last.dropped }
 
 // Warnings returns what looked doubtful when the files were opened.
 func (s *Set) Warnings() []string { return s.warnings }
@@ -109,22 +105,8 @@ type pass struct {
 	chunk  picture.Chunk // with values in place of pixels, unless all files hold pictures
 	slab   []string      // what chunk.Tags points into
 
-	dropped []int // rows left out, ascending
-	bad     []badRow
-}
-
-// badRow is an example of a row left out.
-type badRow struct {
-	row int
-	RowError
-}
-
-func (p *pass) examples() []error {
-	list := make([]error, len(p.bad))
-	for i := range p.bad {
-		list[i] = &p.bad[i].RowError
-	}
-	return list
+	dropped []int             // rows left out, ascending
+	bad     map[int]*RowError // why, for the first of them at least
 }
 
 // Chunks makes Set a Source.
@@ -141,7 +123,7 @@ func (s *Set) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 
 // run reads all files and lends their rows by chunks; false ends the pass.
 func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
-	p := &pass{s: s}
+	p := &pass{s: s, bad: map[int]*RowError{}}
 	s.last = p
 	p.clearChunk()
 	for i := range s.files {
@@ -194,16 +176,14 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 			return true, nil
 		}
 		rec := read
-		var problem *RowError
-		if err == nil {
-			if err := p.attach(&rec); err != nil {
-				return false, err
-			}
-			problem, err = p.checkRow(&rec)
-		} else if rowError, ok := err.(*RowError); ok {
-			problem, err = rowError, nil
+		problem, bad := err.(*RowError)
+		if !bad && err == nil {
+			err = p.attach(&rec)
 		}
-		if err != nil {
+		if !bad && err == nil {
+			problem, err = p.checkRow(&rec)
+		}
+		if !bad && err != nil {
 			return false, err
 		}
 		if len(duplicates) > 0 && duplicates[0].Row == p.row {

@@ -70,12 +70,13 @@ func Open(spec Spec) (*Set, error) {
 		}
 		seen[filepath.Clean(path)] = true
 	}
-	if spec.Label != "" && len(spec.LabelsFile) > 0 {
-		return nil, fmt.Errorf("labels come from a column (%s) or from a file (%s), not from both",
-			spec.Label, spec.LabelsFile[0])
-	}
-	if spec.ID != "" && len(spec.IDsFile) > 0 {
-		return nil, fmt.Errorf("ids come from a column (%s) or from a file (%s), not from both", spec.ID, spec.IDsFile[0])
+	for _, c := range []struct {
+		what, column string
+		files        []string
+	}{{"labels", spec.Label, spec.LabelsFile}, {"ids", spec.ID, spec.IDsFile}, {"tags", spec.Tags, spec.TagsFile}} {
+		if c.column != "" && len(c.files) > 0 {
+			return nil, fmt.Errorf("%s come from a column (%s) or from a file (%s), not from both", c.what, c.column, c.files[0])
+		}
 	}
 	if err := spec.settleTags(paths[0]); err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func Open(spec Spec) (*Set, error) {
 	if err := pictures.check(); err != nil {
 		return nil, err
 	}
-	s := &Set{spec: spec, cols: columns{spec.Vector, spec.Label, spec.Tags, spec.ID, pictures}, dim: -1}
+	s := &Set{spec: spec, cols: columns{spec.Vector, spec.Label, spec.Tags, spec.ID, pictures}, dim: -1, last: new(pass)}
 	for _, path := range paths {
 		if err := s.addFile(path); err != nil {
 			return nil, err
@@ -101,9 +102,6 @@ func Open(spec Spec) (*Set, error) {
 func (spec *Spec) settleTags(first string) error {
 	if spec.Tags == "" {
 		return nil
-	}
-	if len(spec.TagsFile) > 0 {
-		return fmt.Errorf("tags come from a column (%s) or from a file (%s), not from both", spec.Tags, spec.TagsFile[0])
 	}
 	files, err := expand([]string{spec.Tags}, false)
 	if err != nil {
