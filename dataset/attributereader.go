@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"hashgrove/dataset/internal/parquetrows"
+	"hashgrove/internal/plain"
 )
 
 // attributeReader reads the records of a file of attributes.
@@ -256,7 +257,7 @@ func (r *attributeReader) readParquet() error {
 		columns = append(columns, parquetAttribute{field, f.Column(field, half), roles[j]})
 	}
 	if len(columns) == 0 {
-		return fmt.Errorf("%s: has no column of attributes; it has %s", r.in.path, enumerate(names))
+		return fmt.Errorf("%s: has no column of attributes; it has %s", r.in.path, plain.List(names))
 	}
 	var texts []string
 	for row := range f.Rows() {

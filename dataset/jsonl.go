@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"hashgrove/internal/plain"
 )
 
 // JSON Lines: every line is an object with a list of numbers under one key, or only the list. Keys inside of objects
@@ -64,7 +66,7 @@ func openJSONLines(in *input, cols columns) (reader, header, error) {
 	}
 	if first[0] != '[' && j.keys[keyVector] == "" {
 		return nil, h, &SpecError{"Vector", fmt.Errorf("%s: which key holds the vector? The first row has %s: name one",
-			in.path, enumerate(keys))}
+			in.path, plain.List(keys))}
 	}
 	return j, h, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/plain"
 	"hashgrove/supervision"
 )
 
@@ -45,7 +46,7 @@ func ReadPairs(path string, d *supervision.Data) error {
 	}
 	if leftOut > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because the rows they name were not kept",
-			path, noun{"pair was", "pairs were"}.count(leftOut)))
+			path, plain.Count(leftOut, "pair was", "pairs were")))
 	}
 	return d.SetPairs(pairs)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hashgrove/dataset/internal/parquetrows"
+	"hashgrove/internal/plain"
 )
 
 // Parquet: the vector is the column of lists named by the caller, or the one with a usual name, or the only one.
@@ -105,7 +106,7 @@ type parquetColumns struct {
 func (c *parquetColumns) find(asked string) (int, error) {
 	i := slices.Index(c.names, asked)
 	if i < 0 {
-		return 0, fmt.Errorf("has no column %q; it has %s", asked, enumerate(c.names))
+		return 0, fmt.Errorf("has no column %q; it has %s", asked, plain.List(c.names))
 	}
 	return i, nil
 }
@@ -170,7 +171,7 @@ func (c *parquetColumns) usualVectors(taken map[int]bool) ([]int, error) {
 		return nil, &SpecError{"Vector", fmt.Errorf("which column holds the vectors? It has %s and %s: name one",
 			c.names[lists[0]], c.names[lists[1]])}
 	case len(numbers) == 0:
-		return nil, fmt.Errorf("has no column of numbers or of lists of numbers; it has %s", enumerate(c.names))
+		return nil, fmt.Errorf("has no column of numbers or of lists of numbers; it has %s", plain.List(c.names))
 	}
 	return numbers, nil
 }

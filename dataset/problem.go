@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"hashgrove/internal/plain"
 	"hashgrove/supervision"
 )
 
@@ -32,7 +33,7 @@ func advise(err error) error {
 
 // unequal is the error of files with one entry per row that have more or fewer entries than there are rows.
 func unequal(paths []string, entries int, what noun, rows int) error {
-	return fmt.Errorf("%s: %s for %s", strings.Join(paths, ", "), what.count(entries), noun{"row", "rows"}.count(rows))
+	return fmt.Errorf("%s: %s for %s", strings.Join(paths, ", "), what.count(entries), plain.Count(rows, "row", "rows"))
 }
 
 // tooFew is the error of files with one entry per row that end before the rows do.
@@ -149,9 +150,4 @@ var (
 )
 
 // count writes a number with the noun.
-func (n noun) count(k int) string {
-	if k == 1 {
-		return "1 " + n[0]
-	}
-	return fmt.Sprintf("%d %s", k, n[1])
-}
+func (n noun) count(k int) string { return plain.Count(k, n[0], n[1]) }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hashgrove/internal/plain"
 )
 
 // Names that mean something in the head of a table. y is not among them: it may be a coordinate.
@@ -288,17 +290,8 @@ func (t *table) find(asked string) (int, error) {
 		return 0, fmt.Errorf("%s: has no column %q: it has no header, so columns are called 1 to %d",
 			t.in.path, asked, t.width)
 	default:
-		return 0, fmt.Errorf("%s: has no column %q; it has %s", t.in.path, asked, enumerate(t.names))
+		return 0, fmt.Errorf("%s: has no column %q; it has %s", t.in.path, asked, plain.List(t.names))
 	}
-}
-
-// enumerate lists names, the first twenty of many.
-func enumerate(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 // column names column j in errors.

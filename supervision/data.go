@@ -11,6 +11,7 @@ import (
 	"math"
 	"strings"
 
+	"hashgrove/internal/plain"
 	"hashgrove/vectors"
 )
 
@@ -116,7 +117,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Warnings = append(d.Warnings, from.Warnings()...)
 	}
 	if d.Rows == 0 && d.Bad > 0 {
-		return nil, fmt.Errorf("all %s bad; the first: %w", many(d.Bad, "row is", "rows are"), d.BadExamples[0])
+		return nil, fmt.Errorf("all %s bad; the first: %w", plain.Count(d.Bad, "row is", "rows are"), d.BadExamples[0])
 	} else if d.Rows == 0 {
 		return nil, errors.New("the data have no rows")
 	}
@@ -163,15 +164,12 @@ func (d *Data) Only(keep []bool) *Data {
 		Source: vectors.Select(d.Source, keep), Supervision: d.Supervision.Only(keep),
 		Constant: d.Constant, Digest: d.Digest, digested: d.digested,
 	}
-	for i, k := range keep {
-		if !k {
-			continue
-		}
-		out.Rows++
-		if d.IDs != nil {
-			out.IDs = append(out.IDs, d.IDs[i])
+	for _, k := range keep {
+		if k {
+			out.Rows++
 		}
 	}
+	out.IDs = kept(d.IDs, keep)
 	return out
 }
 
@@ -199,7 +197,7 @@ func (d *Data) Quantizer(ctx context.Context) (vectors.Quantizer, error) {
 func (d *Data) Trainable() error {
 	switch {
 	case d.Rows < 2:
-		return fmt.Errorf("only %s: at least two are needed to learn from", many(d.Rows, "row", "rows"))
+		return fmt.Errorf("only %s: at least two are needed to learn from", plain.Count(d.Rows, "row", "rows"))
 	case len(d.Constant) == d.Dim():
 		return errors.New("every column is constant: all rows would get the same code")
 	}
@@ -210,7 +208,7 @@ func (d *Data) Trainable() error {
 func (d *Data) warn() {
 	say := func(format string, args ...any) { d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...)) }
 	if d.Bad > 0 {
-		say("%s left out; the first: %v", many(d.Bad, "bad row was", "bad rows were"), d.BadExamples[0])
+		say("%s left out; the first: %v", plain.Count(d.Bad, "bad row was", "bad rows were"), d.BadExamples[0])
 	}
 	sayOfTraining := func(format string, args ...any) {
 		say(format, args...)
@@ -220,7 +218,7 @@ func (d *Data) warn() {
 	case n == d.Dim() && d.Rows > 1:
 		say("all rows are equal")
 	case n > 0 && d.Rows > 1:
-		sayOfTraining("%d of %s constant", n, many(d.Dim(), "column is", "columns are"))
+		sayOfTraining("%d of %s constant", n, plain.Count(d.Dim(), "column is", "columns are"))
 	}
 	if d.Labels != nil {
 		single := 0
@@ -230,7 +228,7 @@ func (d *Data) warn() {
 			}
 		}
 		if single > 0 {
-			sayOfTraining("%d of %s a single row", single, many(len(d.Labels.Names), "class has", "classes have"))
+			sayOfTraining("%d of %s a single row", single, plain.Count(len(d.Labels.Names), "class has", "classes have"))
 		}
 	}
 	if d.Tags != nil {
@@ -241,17 +239,9 @@ func (d *Data) warn() {
 			}
 		}
 		if bare > 0 {
-			say("%d of %s no tags", bare, many(d.Rows, "row has", "rows have"))
+			say("%d of %s no tags", bare, plain.Count(d.Rows, "row has", "rows have"))
 		}
 	}
-}
-
-// many says a number of things.
-func many(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }
 
 // identities collects ids and finds those that occur twice.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"hashgrove/affinity"
+	"hashgrove/internal/plain"
 )
 
 // Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or that nobody knows (0).
@@ -197,10 +197,14 @@ func (l *Labels) Only(keep []bool) *Labels {
 	if len(keep) != len(l.Class) {
 		panic("supervision: Labels.Only with the wrong number of rows")
 	}
-	out := &Labels{Names: l.Names}
-	for i, k := range keep {
-		if k {
-			out.Class = append(out.Class, l.Class[i])
+	return &Labels{kept(l.Class, keep), l.Names}
+}
+
+// kept is the entries of a list, which may be nil, whose place in keep is true.
+func kept[T any](list []T, keep []bool) (out []T) {
+	for i, v := range list {
+		if keep[i] {
+			out = append(out, v)
 		}
 	}
 	return out
@@ -295,7 +299,7 @@ func (l *Labels) Without(names []string) (keep []bool, err error) {
 	for _, name := range names {
 		k := slices.Index(l.Names, CanonicalLabel(name))
 		if k < 0 {
-			return nil, fmt.Errorf("no class is named %q; the classes are %s", name, listed(l.Names))
+			return nil, fmt.Errorf("no class is named %q; the classes are %s", name, plain.List(l.Names))
 		}
 		hide[k] = true
 	}
@@ -304,13 +308,4 @@ func (l *Labels) Without(names []string) (keep []bool, err error) {
 		keep[i] = !hide[k]
 	}
 	return keep, nil
-}
-
-// listed joins names for a sentence, the first twenty of them.
-func listed(names []string) string {
-	const most = 20
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

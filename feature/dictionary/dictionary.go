@@ -104,13 +104,8 @@ func whitened(ctx context.Context, x vectors.Matrix, mean, p []float32, threads 
 	s.Reset(x.Cols, x.Rows)
 	right := gemm.PackRight(gemm.RowMajor(x.Cols, x.Cols, p))
 	err := par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
-		rows := make([]float32, (hi-lo)*x.Cols)
+		rows := centred(x.Slice(lo, hi), mean)
 		out := make([]float32, len(rows))
-		for i := lo; i < hi; i++ {
-			for j, v := range x.Row(i) {
-				rows[(i-lo)*x.Cols+j] = v - mean[j]
-			}
-		}
 		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, x.Cols, out), gemm.RowMajor(hi-lo, x.Cols, rows), right)
 		for i := lo; i < hi; i++ {
 			panel := s.Panel(i / 16)
