@@ -215,7 +215,7 @@ type vecs struct{ dense }
 func openVecs(format string) func(in *input, cols columns) (reader, header, error) {
 	return func(in *input, _ columns) (reader, header, error) {
 		t := vecsTypes[format]
-		h := header{format: format, rows: -1, dim: -1, bytes: format == "bvecs"}
+		h := header{format: format, rows: -1, dim: -1}
 		b, err := in.buf.Peek(4)
 		if err != nil {
 			return nil, h, fmt.Errorf("%s: is too short for %s", in.path, format)

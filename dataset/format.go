@@ -79,7 +79,6 @@ func (c *rowCounter) Close() error { return c.in.Close() }
 type header struct {
 	format    string
 	rows, dim int              // -1 where unknown before reading
-	bytes     bool             // values are whole numbers from 0 to 255
 	names     []string         // names of the features, where the file has them
 	labels    string           // the file the labels come from, when it is another one found beside it
 	shape     picture.Shape    // of rows that are pictures

@@ -247,7 +247,7 @@ func openNpy(in *input, _ columns) (reader, header, error) {
 
 // openArray reads the rows of a numeric array whose head has been read.
 func openArray(in *input, what string, a array) (reader, header, error) {
-	h := header{format: "npy", rows: a.rows, dim: a.dim, bytes: a.dtype == dtype{'u', 1, a.big}}
+	h := header{format: "npy", rows: a.rows, dim: a.dim}
 	switch {
 	case a.isText():
 		return nil, h, fmt.Errorf("%s: holds text (dtype %s), not vectors", what, a.descr)

@@ -197,19 +197,13 @@ func openGallery(format string, g *gallery.Gallery, err error) (reader, header, 
 		return nil, header{}, err
 	}
 	r, err := readGallery(context.Background(), g)
-	if err != nil {
-		return nil, header{}, err
-	}
 	shape := g.Shape()
-	return r, header{format: format, rows: g.Len(), dim: shape.Values(), bytes: true, shape: shape, gallery: g}, nil
+	return r, header{format: format, rows: g.Len(), dim: shape.Values(), shape: shape, gallery: g}, err
 }
 
 func readGallery(ctx context.Context, g *gallery.Gallery) (reader, error) {
 	r, err := g.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return galleryReader{r}, nil
+	return galleryReader{r}, err
 }
 
 // galleryReader makes records of pictures.
