@@ -36,11 +36,6 @@ func unequal(paths []string, entries int, what noun, rows int) error {
 	return fmt.Errorf("%s: %s for %s", strings.Join(paths, ", "), what.count(entries), plain.Count(rows, "row", "rows"))
 }
 
-// tooFew is the error of files with one entry per row that end before the rows do.
-func tooFew(paths []string, entries int, what noun) error {
-	return fmt.Errorf("%s: only %s, but the data have more rows", strings.Join(paths, ", "), what.count(entries))
-}
-
 // inFiles names the files that something was expected in.
 func inFiles(paths []string) string {
 	if len(paths) == 0 {

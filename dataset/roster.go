@@ -76,65 +76,6 @@ func (r *roster) find(name string, stems bool) (int, error) {
 	return row, nil
 }
 
-// readPictureValues reads the files of labels, tags and ids of pictures.
-func (s *Set) readPictureValues() (err error) {
-	spec := &s.spec
-	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) == 0 {
-		return nil
-	}
-	r := s.roster()
-	if r == nil { // pictures and vectors together
-		return s.readValues()
-	}
-	same := func(texts []string) []string { return texts }
-	if s.ids, err = readPictures(s, r, spec.IDsFile, idNoun, readValues, same); err != nil {
-		return err
-	}
-	if s.labels, err = readPictures(s, r, spec.LabelsFile, labelNoun, readValues, same); err != nil {
-		return err
-	}
-	s.tags, err = readPictures(s, r, spec.TagsFile, tagsNoun, readTagLines, tagSets)
-	return err
-}
-
-// readPictures reads files with an entry per picture: by name, or in order. Ids that are a list of names set the order.
-func readPictures[T any](
-	s *Set, r *roster, patterns []string, what noun, read func(string) ([]T, error), parse func([]string) []T,
-) ([]T, error) {
-	if len(patterns) == 0 {
-		return nil, nil
-	}
-	paths, err := expand(patterns, false)
-	if err != nil {
-		return nil, err
-	}
-	texts, named, err := r.texts(paths, what)
-	if err != nil {
-		return nil, err
-	}
-	if named {
-		return parse(texts), nil
-	}
-	list, err := readAll(s, paths, what, read)
-	if err != nil {
-		return nil, err
-	}
-	if ids, ok := any(list).([]string); ok && what == idNoun {
-		if err := r.setOrder(ids, paths); err != nil {
-			return nil, err
-		}
-	}
-	if r.order == nil {
-		s.warnOrder(paths[0], what)
-		return list, nil
-	}
-	sorted := make([]T, len(list))
-	for line, row := range r.order {
-		sorted[row] = list[line]
-	}
-	return sorted, nil
-}
-
 // warnOrder says in which order lines were taken, where another order is as natural.
 func (s *Set) warnOrder(path string, what noun) {
 	for _, f := range s.files {

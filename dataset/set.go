@@ -5,6 +5,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,10 +35,9 @@ type Set struct {
 	// What comes with the vectors, according to the first row and the Spec.
 	hasFirst, labelled, tagged, identified bool
 
-	// From files of their own, one entry per row in the files.
-	labels []string
-	tags   [][]string
-	ids    []string
+	// From files of their own.
+	labels, ids entries[string]
+	tags        entries[[]string]
 
 	duplicates []supervision.Repeat // found by Scan, to be left out from then on; in order of row
 	last       *pass                // the latest pass, or an empty one
@@ -131,7 +131,9 @@ func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
 			return err
 		}
 	}
-	if err := p.checkLengths(); err != nil {
+	// All rows are read: now the files of labels, tags and ids must be at their ends.
+	err := cmp.Or(s.labels.checkLength(p.row), s.tags.checkLength(p.row), s.ids.checkLength(p.row))
+	if err != nil {
 		return err
 	}
 	if p.chunk.X.Rows > 0 {
@@ -212,40 +214,15 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 
 // attach adds what the files of labels, tags and ids say about the row.
 func (p *pass) attach(rec *record) error {
-	s := p.s
-	if s.labels != nil {
-		if p.row >= len(s.labels) {
-			return tooFew(s.spec.LabelsFile, len(s.labels), labelNoun)
-		}
-		rec.label, rec.hasLabel = s.labels[p.row], true
+	hasID := rec.id != ""
+	err := p.s.labels.get(p.row, &rec.label, &rec.hasLabel)
+	if err == nil {
+		err = p.s.tags.get(p.row, &rec.tags, &rec.hasTags)
 	}
-	if s.tags != nil {
-		if p.row >= len(s.tags) {
-			return tooFew(s.spec.TagsFile, len(s.tags), tagsNoun)
-		}
-		rec.tags, rec.hasTags = s.tags[p.row], true
+	if err == nil {
+		err = p.s.ids.get(p.row, &rec.id, &hasID)
 	}
-	if s.ids != nil {
-		if p.row >= len(s.ids) {
-			return tooFew(s.spec.IDsFile, len(s.ids), idNoun)
-		}
-		rec.id = s.ids[p.row]
-	}
-	return nil
-}
-
-// checkLengths compares the lengths of the files of labels, tags and ids with the number of rows, after all are read.
-func (p *pass) checkLengths() error {
-	s := p.s
-	switch {
-	case s.labels != nil && len(s.labels) != p.row:
-		return unequal(s.spec.LabelsFile, len(s.labels), labelNoun, p.row)
-	case s.tags != nil && len(s.tags) != p.row:
-		return unequal(s.spec.TagsFile, len(s.tags), tagsNoun, p.row)
-	case s.ids != nil && len(s.ids) != p.row:
-		return unequal(s.spec.IDsFile, len(s.ids), idNoun, p.row)
-	}
-	return nil
+	return err
 }
 
 // checkRow says what is wrong with a row. An error concerns all rows, so that leaving out this one would not help.
