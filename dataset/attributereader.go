@@ -232,11 +232,7 @@ func (r *attributeReader) readParquet() error {
 	if err != nil {
 		return err
 	}
-	fields := f.Fields()
-	names := make([]string, len(fields))
-	for j, field := range fields {
-		names[j] = field.Name
-	}
+	fields, names := f.Fields(), f.Names()
 	roles, err := r.roles(names)
 	if err != nil {
 		return err

@@ -21,12 +21,17 @@ type parquetRows struct {
 	vector []*parquetrows.Column
 	names  []string // of the columns in vector
 	lists  bool
-	label  *parquetrows.Column
-	tags   *parquetrows.Column
-	id     *parquetrows.Column
-	split  bool // the tags are one string
+	sides  [3]*parquetrows.Column // labels, ids and tags, or nil
+	split  bool                   // the tags are one string
 	texts  []string
 }
+
+// The order of parquetRows.sides.
+const (
+	sideLabel = iota
+	sideID
+	sideTags
+)
 
 // openParquetFile reads the footer of a Parquet file.
 func openParquetFile(in *input) (*parquetrows.File, error) {
@@ -59,27 +64,20 @@ func openParquet(in *input, cols columns) (reader, header, error) {
 
 // openColumns decides which columns mean what, and opens them.
 func (p *parquetRows) openColumns(f *parquetrows.File, cols columns) error {
-	c := parquetColumns{fields: f.Fields()}
-	for _, field := range c.fields {
-		c.names = append(c.names, field.Name)
-	}
+	c := parquetColumns{f.Fields(), f.Names()}
 	taken := map[int]bool{}
-	for _, part := range []struct {
-		column **parquetrows.Column
-		asked  string
-		usual  []string
-	}{{&p.label, cols.label, tableLabels}, {&p.id, cols.id, usualIDs}, {&p.tags, cols.tags, usualTags}} {
-		tags := part.column == &p.tags
-		i, err := c.side(part.asked, part.usual, tags)
+	asked := [3]string{sideLabel: cols.label, sideID: cols.id, sideTags: cols.tags}
+	usual := [3][]string{sideLabel: tableLabels, sideID: usualIDs, sideTags: usualTags}
+	for k := range p.sides {
+		i, err := c.side(asked[k], usual[k], k == sideTags)
 		if err != nil {
 			return err
 		}
-		if i < 0 {
-			continue
+		if i >= 0 {
+			taken[i] = true
+			p.sides[k] = f.Column(c.fields[i], half)
+			p.split = k == sideTags && !c.fields[i].List
 		}
-		taken[i] = true
-		*part.column = f.Column(c.fields[i], half)
-		p.split = tags && !c.fields[i].List
 	}
 	var chosen []int
 	var err error
@@ -200,32 +198,26 @@ func (p *parquetRows) next(rec *record) error {
 			return p.failed(err)
 		}
 	}
-	for _, c := range []struct {
-		column *parquetrows.Column
-		use    func(texts []string)
-	}{
-		{p.label, func(t []string) { rec.label, rec.hasLabel = p.seen.keep(t[0]), true }},
-		{p.id, func(t []string) { rec.id = t[0] }},
-		{p.tags, func(t []string) {
-			rec.hasTags = true
-			for _, tag := range t {
-				if p.split {
-					rec.tags = p.seen.appendTags(rec.tags, tag, ',')
-				} else {
-					rec.tags = append(rec.tags, p.seen.keep(tag))
-				}
-			}
-		}},
-	} {
-		if c.column == nil {
+	for k, column := range p.sides {
+		if column == nil {
 			continue
 		}
 		var err error
-		if p.texts, err = c.column.AppendTexts(p.texts[:0], maxDim); err != nil {
+		if p.texts, err = column.AppendTexts(p.texts[:0], maxDim); err != nil {
 			return p.failed(err)
 		}
-		if len(p.texts) > 0 || c.column == p.tags {
-			c.use(p.texts)
+		rec.hasTags = rec.hasTags || k == sideTags
+		for _, text := range p.texts {
+			switch {
+			case k == sideLabel:
+				rec.label, rec.hasLabel = p.seen.keep(text), true
+			case k == sideID:
+				rec.id = text
+			case p.split:
+				rec.tags = p.seen.appendTags(rec.tags, text, ',')
+			default:
+				rec.tags = append(rec.tags, p.seen.keep(text))
+			}
 		}
 	}
 	if bad != nil {
@@ -248,7 +240,7 @@ func parquetError(err error) error {
 
 func (p *parquetRows) Close() error {
 	var errs []error
-	for _, c := range append(slices.Clone(p.vector), p.label, p.id, p.tags) {
+	for _, c := range append(slices.Clone(p.vector), p.sides[:]...) {
 		if c != nil {
 			errs = append(errs, c.Close())
 		}

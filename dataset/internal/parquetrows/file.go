@@ -46,6 +46,15 @@ func Open(in io.ReaderAt, size int64) (f *File, err error) {
 // Fields returns the columns that hold single values or lists of them.
 func (f *File) Fields() []Field { return f.fields }
 
+// Names returns the names of the fields.
+func (f *File) Names() []string {
+	names := make([]string, len(f.fields))
+	for i, field := range f.fields {
+		names[i] = field.Name
+	}
+	return names
+}
+
 // Rows is the number of rows.
 func (f *File) Rows() int { return int(f.file.NumRows()) }
 
