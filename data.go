@@ -140,7 +140,7 @@ func (d *Data) rows(p Pictures, as *picture.Preparation) (vectors.Source, error)
 	if err := prepared.as.CanResize(); err != nil {
 		return nil, err
 	}
-	return picture.AsVectors(prepared), nil
+	return prepared, nil
 }
 
 // Columns says which columns or keys of files hold what, and which other files belong to them. The zero value takes what

@@ -73,6 +73,14 @@ type images struct {
 	as    picture.Preparation
 }
 
+// Dim implements picture.Source.
+func (s images) Dim() int { return s.as.Values() }
+
+// Chunks implements picture.Source.
+func (s images) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return picture.Pixels(ctx, s)
+}
+
 // Preparation implements picture.Source.
 func (s images) Preparation() picture.Preparation { return s.as }
 
@@ -81,7 +89,8 @@ func (s images) Pictures(ctx context.Context) iter.Seq2[picture.Chunk, error] {
 	return func(yield func(picture.Chunk, error) bool) {
 		const step = 64
 		row := make([]uint8, step*s.as.Values())
-		all := picture.Chunk{Rows: len(s.list), IDs: s.table.IDs, Labels: s.table.Labels, Tags: s.table.Tags}
+		all := vectors.Chunk{IDs: s.table.IDs, Labels: s.table.Labels, Tags: s.table.Tags}
+		all.X.Rows = len(s.list)
 		for lo := 0; lo < len(s.list); lo += step {
 			hi := min(lo+step, len(s.list))
 			for i, img := range s.list[lo:hi] {
@@ -94,9 +103,7 @@ func (s images) Pictures(ctx context.Context) iter.Seq2[picture.Chunk, error] {
 					return
 				}
 			}
-			c := all.Slice(lo, hi)
-			c.Pix = row[:(hi-lo)*s.as.Values()]
-			if !yield(c, nil) {
+			if !yield(picture.Chunk{Chunk: all.Slice(lo, hi), Pix: row[:(hi-lo)*s.as.Values()]}, nil) {
 				return
 			}
 		}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 
 	"hashgrove/dataset/internal/parquetrows"
+	"hashgrove/internal/plain"
 )
 
 // attributeReader reads the records of a file of attributes.
@@ -81,34 +83,26 @@ func (r *attributeReader) readTable(format string) error {
 	}
 	texts := map[string]bool{} // columns with anything but numbers
 	for {
-		err := t.read()
-		if err == io.EOF {
+		if err := t.readRow(); err == io.EOF {
 			break
-		}
-		if err != nil {
-			return err
-		}
-		if err := t.checkWidth(); err != nil {
+		} else if err != nil {
 			return err
 		}
 		var d Description
 		for j, b := range t.fields {
-			field := r.seen.keepBytes(b)
+			v := Attribute{Name: t.names[j], Text: r.seen.keepBytes(b)}
 			switch {
-			case field == "":
-			case roles[j] == roleID:
-				d.ID = field
-			case roles[j] == roleLabel:
-				d.Label = field
+			case v.Text == "":
+				continue
 			case roles[j] == roleTags:
-				d.Tags = r.splitTags(field)
+				d.Tags = r.splitTags(v.Text)
+				continue
 			case roles[j] == roleValue:
-				x, ok := plainNumber(field)
-				if !ok {
-					texts[t.names[j]] = true
+				if v.Number, v.IsNumber = plainNumber(v.Text); !v.IsNumber {
+					texts[v.Name] = true
 				}
-				d.Attributes = append(d.Attributes, Attribute{t.names[j], field, x, ok})
 			}
+			d.put(roles[j], v)
 		}
 		if err := r.add(d, t.line); err != nil {
 			return err
@@ -133,26 +127,23 @@ type keyValue struct {
 // readLines reads JSON lines.
 func (r *attributeReader) readLines() error {
 	r.in.skipMark()
-	for line := 1; ; line++ {
-		b, err := r.in.line()
+	for {
+		b, err := r.in.text()
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if b = bytes.TrimSpace(b); len(b) == 0 {
-			continue
+		d, hasID, err := r.readObject(bytes.TrimSpace(b))
+		if err == nil && len(r.records) > 0 && hasID != r.hasIDs {
+			err = errors.New("either all lines have an id or none")
 		}
-		d, hasID, err := r.readObject(b)
 		if err != nil {
-			return fmt.Errorf("%s: line %d: %w", r.in.path, line, err)
-		}
-		if len(r.records) > 0 && hasID != r.hasIDs {
-			return fmt.Errorf("%s: line %d: either all lines have an id or none", r.in.path, line)
+			return fmt.Errorf("%s: line %d: %w", r.in.path, r.in.lines, err)
 		}
 		r.hasIDs = hasID
-		if err := r.add(d, line); err != nil {
+		if err := r.add(d, r.in.lines); err != nil {
 			return err
 		}
 	}
@@ -190,22 +181,14 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 		if !ok {
 			return d, false, notAttribute("key", p.key)
 		}
-		switch text = r.seen.keep(text); role {
-		case roleID:
-			d.ID, hasID = text, true
-		case roleLabel:
-			d.Label = text
-		case roleTags:
-			d.Tags = []string{text}
-		default:
-			v := Attribute{Name: r.seen.keep(p.key), Text: text}
-			if c := p.raw[0]; c != '"' && c != 't' && c != 'f' {
-				if v.Number, v.IsNumber = plainNumber(text); !v.IsNumber {
-					return d, false, fmt.Errorf("key %q: the number %s is too large", p.key, text)
-				}
+		hasID = hasID || role == roleID
+		v := Attribute{Name: r.seen.keep(p.key), Text: r.seen.keep(text)}
+		if c := p.raw[0]; role == roleValue && c != '"' && c != 't' && c != 'f' {
+			if v.Number, v.IsNumber = plainNumber(text); !v.IsNumber {
+				return d, false, fmt.Errorf("key %q: the number %s is too large", p.key, text)
 			}
-			d.Attributes = append(d.Attributes, v)
 		}
+		d.put(role, v)
 	}
 	return d, hasID, nil
 }
@@ -249,11 +232,7 @@ func (r *attributeReader) readParquet() error {
 	if err != nil {
 		return err
 	}
-	fields := f.Fields()
-	names := make([]string, len(fields))
-	for j, field := range fields {
-		names[j] = field.Name
-	}
+	fields, names := f.Fields(), f.Names()
 	roles, err := r.roles(names)
 	if err != nil {
 		return err
@@ -274,7 +253,7 @@ func (r *attributeReader) readParquet() error {
 		columns = append(columns, parquetAttribute{field, f.Column(field, half), roles[j]})
 	}
 	if len(columns) == 0 {
-		return fmt.Errorf("%s: has no column of attributes; it has %s", r.in.path, enumerate(names))
+		return fmt.Errorf("%s: has no column of attributes; it has %s", r.in.path, plain.List(names))
 	}
 	var texts []string
 	for row := range f.Rows() {
@@ -309,24 +288,16 @@ func (r *attributeReader) take(d *Description, c parquetAttribute, texts []strin
 	if len(texts) == 0 || texts[0] == "" {
 		return nil
 	}
-	text := r.seen.keep(texts[0])
-	switch c.role {
-	case roleID:
-		d.ID = text
-	case roleLabel:
-		d.Label = text
-	default:
-		v := Attribute{Name: c.Name, Text: text, IsNumber: c.Quantity}
-		if v.IsNumber {
-			var err error
-			if v.Number, err = strconv.ParseFloat(text, 64); err != nil || math.IsInf(v.Number, 0) {
-				return fmt.Errorf("%s is not a finite number", text)
-			}
-			if math.IsNaN(v.Number) {
-				return nil
-			}
+	v := Attribute{Name: c.Name, Text: r.seen.keep(texts[0]), IsNumber: c.Quantity}
+	if c.role == roleValue && v.IsNumber {
+		var err error
+		if v.Number, err = strconv.ParseFloat(v.Text, 64); err != nil || math.IsInf(v.Number, 0) {
+			return fmt.Errorf("%s is not a finite number", v.Text)
 		}
-		d.Attributes = append(d.Attributes, v)
+		if math.IsNaN(v.Number) {
+			return nil
+		}
 	}
+	d.put(c.role, v)
 	return nil
 }

@@ -122,6 +122,20 @@ const (
 	roleValue
 )
 
+// put takes the value of a column or key into the record.
+func (d *Description) put(role attributeRole, v Attribute) {
+	switch role {
+	case roleID:
+		d.ID = v.Text
+	case roleLabel:
+		d.Label = v.Text
+	case roleTags:
+		d.Tags = append(d.Tags, v.Text)
+	case roleValue:
+		d.Attributes = append(d.Attributes, v)
+	}
+}
+
 // role tells what a column or key is for, and notes that it was found.
 func (r *attributeReader) role(name string) attributeRole {
 	i := slices.Index(r.columns, name)

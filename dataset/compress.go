@@ -29,6 +29,7 @@ type input struct {
 	packed string      // "gzip", "zstd" or ""
 	at     io.ReaderAt // the content in any order; nil when packed
 	buf    *bufio.Reader
+	lines  int    // read so far
 	long   []byte // a line longer than the buffer
 	close  []func() error
 }
@@ -87,6 +88,15 @@ func (in *input) unpack(f *os.File) error {
 	}
 	in.buf = bufio.NewReaderSize(r, maxTake)
 	return nil
+}
+
+// checkPlain reports a compressed file where one is needed that can be read in any order.
+func (in *input) checkPlain(what string) error {
+	if in.at != nil {
+		return nil
+	}
+	return fmt.Errorf("%s: is %s inside %s, which cannot be read in place: decompress it first (%s is compressed inside)",
+		in.path, what, in.packed, what)
 }
 
 func (in *input) damaged(err error) error {
@@ -163,7 +173,18 @@ func (in *input) line() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.lines++
 	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r")), nil
+}
+
+// text returns the next line that is not blank.
+func (in *input) text() ([]byte, error) {
+	for {
+		line, err := in.line()
+		if err != nil || len(bytes.TrimSpace(line)) > 0 {
+			return line, err
+		}
+	}
 }
 
 // skipMark drops the byte order mark some programs put before UTF-8 text.

@@ -14,12 +14,11 @@ import (
 
 // csv reads vectors and what comes with them from a table.
 type csv struct {
-	*table
+	rowCounter
+	table           *table
 	vector          []int
 	label, tags, id int // columns, or -1
 	separator       byte
-	row, dim        int // dim is -1 before the first good row
-	seen            interner
 }
 
 func openCSV(format string) func(in *input, cols columns) (reader, header, error) {
@@ -29,7 +28,7 @@ func openCSV(format string) func(in *input, cols columns) (reader, header, error
 		if err != nil {
 			return nil, header{}, err
 		}
-		c := &csv{table: t, dim: -1, seen: interner{}}
+		c := &csv{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}, table: t}
 		h := header{format: format, rows: -1, dim: -1}
 		if err := c.chooseColumns(cols, rows); err != nil {
 			return nil, h, err
@@ -73,9 +72,9 @@ func holdsLists(rows [][]string, vector []int) bool {
 func (c *csv) chooseColumns(cols columns, rows [][]string) (err error) {
 	pick := func(asked string, usual []string) int {
 		if asked == "" {
-			return c.named(usual)
+			return c.table.named(usual)
 		}
-		j, e := c.find(asked)
+		j, e := c.table.find(asked)
 		if e != nil && err == nil {
 			err = e
 		}
@@ -84,7 +83,7 @@ func (c *csv) chooseColumns(cols columns, rows [][]string) (err error) {
 	c.label = pick(cols.label, tableLabels)
 	c.tags = pick(cols.tags, usualTags)
 	c.id = pick(cols.id, usualIDs)
-	if c.id < 0 && len(c.names) > 1 && c.names[0] == "" {
+	if c.id < 0 && len(c.table.names) > 1 && c.table.names[0] == "" {
 		c.id = 0 // the index pandas writes
 	}
 	if err != nil {
@@ -95,13 +94,13 @@ func (c *csv) chooseColumns(cols columns, rows [][]string) (err error) {
 			first, last, ok := strings.Cut(name, "-")
 			lo, e1 := strconv.Atoi(first)
 			hi, e2 := strconv.Atoi(last)
-			if ok && e1 == nil && e2 == nil && lo >= 1 && lo <= hi && hi <= c.width && c.named([]string{name}) < 0 {
+			if ok && e1 == nil && e2 == nil && lo >= 1 && lo <= hi && hi <= c.table.width && c.table.named([]string{name}) < 0 {
 				for j := lo; j <= hi; j++ {
 					c.vector = append(c.vector, j-1)
 				}
 				continue
 			}
-			j, err := c.find(strings.TrimSpace(name))
+			j, err := c.table.find(strings.TrimSpace(name))
 			if err != nil {
 				return err
 			}
@@ -109,7 +108,7 @@ func (c *csv) chooseColumns(cols columns, rows [][]string) (err error) {
 		}
 		return nil
 	}
-	for j := range c.width {
+	for j := range c.table.width {
 		if j != c.label && j != c.tags && j != c.id && mostlyNumeric(rows, j) {
 			c.vector = append(c.vector, j)
 		}
@@ -122,57 +121,45 @@ func (c *csv) chooseColumns(cols columns, rows [][]string) (err error) {
 
 func (c *csv) next(rec *record) error {
 	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
-	if err := c.read(); err != nil {
+	if err := c.table.read(); err != nil {
 		return err
 	}
-	c.row++
-	if len(c.fields) != c.width {
-		return c.bad("", fmt.Sprintf("%s instead of %d", fieldNoun.count(len(c.fields)), c.width))
+	c.row, c.line = c.row+1, c.table.line
+	if len(c.table.fields) != c.table.width {
+		return c.bad("", fmt.Sprintf("%s instead of %d", fieldNoun.count(len(c.table.fields)), c.table.width))
 	}
 	for _, j := range c.vector {
-		field := c.fields[j]
+		field := c.table.fields[j]
 		v, err := parseFloat(field)
 		if err == nil {
 			rec.vector = append(rec.vector, v)
 			continue
 		}
 		if len(field) == 0 {
-			return c.bad(c.column(j), "an empty field instead of a number")
+			return c.bad(c.table.column(j), "an empty field instead of a number")
 		}
 		if c.dim == len(c.vector) && c.dim > 1 || err == errTooLarge {
-			return c.bad(c.column(j), excerpt(field)+" "+err.Error())
+			return c.bad(c.table.column(j), excerpt(field)+" "+err.Error())
 		}
 		var wrong []byte
 		if rec.vector, wrong, err = appendList(rec.vector, field); err != nil {
-			return c.bad(c.column(j), excerpt(wrong)+" "+err.Error())
+			return c.bad(c.table.column(j), excerpt(wrong)+" "+err.Error())
 		}
 	}
-	if len(rec.vector) == 0 {
-		return c.bad("", "a vector without values")
-	}
-	if c.dim < 0 {
-		c.dim = len(rec.vector)
-	}
-	if len(rec.vector) != c.dim {
-		return c.bad("", fmt.Sprintf("%d values instead of %d", len(rec.vector), c.dim))
+	if err := c.checkValues(len(rec.vector), ""); err != nil {
+		return err
 	}
 	if c.label >= 0 {
-		rec.label, rec.hasLabel = c.seen.keepBytes(c.fields[c.label]), true
+		rec.label, rec.hasLabel = c.seen.keepBytes(c.table.fields[c.label]), true
 	}
 	if c.tags >= 0 {
-		rec.tags, rec.hasTags = c.seen.appendTags(rec.tags, string(c.fields[c.tags]), c.separator), true
+		rec.tags, rec.hasTags = c.seen.appendTags(rec.tags, string(c.table.fields[c.tags]), c.separator), true
 	}
 	if c.id >= 0 {
-		rec.id = string(c.fields[c.id])
+		rec.id = string(c.table.fields[c.id])
 	}
 	return nil
 }
-
-func (c *csv) bad(column, msg string) error {
-	return &RowError{c.in.path, c.row - 1, column, fmt.Sprintf("%s (line %d)", msg, c.line)}
-}
-
-func (c *csv) Close() error { return c.in.Close() }
 
 // appendList appends the numbers of a list in one field: between spaces or semicolons, or in brackets of any kind,
 // where commas work too. Elsewhere "1,5" may be a number with a decimal comma, so it is an error. With an

@@ -1,9 +1,14 @@
 package dataset
 
 import (
+	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
+
+	"hashgrove/internal/par"
 )
 
 // dense reads rows of equally many values of one type, one after the other: npy and IDX.
@@ -14,6 +19,7 @@ type dense struct {
 	rows, dim int   // rows is -1 when unknown
 	head      int64 // bytes before the first row
 	row       int
+	pixels    bool // rows are pictures: bytes that stay bytes
 }
 
 // checkSize compares the number of rows with the bytes after the header, where their number is known.
@@ -38,34 +44,67 @@ func (d *dense) checkSize(head int64) error {
 }
 
 func (d *dense) next(rec *record) error {
-	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
+	*rec = record{vector: rec.vector[:0], pixels: rec.pixels[:0], tags: rec.tags[:0], finite: d.kind != 'f'}
 	if d.row == d.rows {
-		return atEnd(d.in, d.what)
+		return d.atEnd()
 	}
-	var err error
 	bad := -1
 	// In pieces, so that memory grows with what the file has, not with what it claims.
 	for left := d.dim; left > 0; {
 		n := min(left, maxTake/8)
-		b, e := d.in.take(n * d.size)
-		if e == io.EOF || e == io.ErrUnexpectedEOF {
-			return cutOff(d.what, d.row, d.rows)
+		b, err := d.take(n * d.size)
+		if err != nil {
+			return err
 		}
-		if e != nil {
-			return e
-		}
-		var place int
-		if rec.vector, place = d.appendFloats(rec.vector, b); place >= 0 && bad < 0 {
-			bad = d.dim - left + place
+		if d.pixels {
+			rec.pixels = append(rec.pixels, b...)
+		} else {
+			var place int
+			if rec.vector, place = d.appendFloats(rec.vector, b); place >= 0 && bad < 0 {
+				bad = d.dim - left + place
+			}
 		}
 		left -= n
 	}
-	rec.finite = d.kind != 'f'
+	d.row++
 	if bad >= 0 {
-		err = tooLarge(d.what, d.row, bad)
+		return tooLarge(d.what, d.row-1, bad)
+	}
+	return nil
+}
+
+// openTexts reads an array of one value per row as text, with nextText.
+func openTexts(in *input, what string, a array) (*dense, error) {
+	if a.dim != 1 {
+		return nil, fmt.Errorf("%s: has %d values per row, but should have one", what, a.dim)
+	}
+	d := &dense{in: in, what: what, dtype: a.dtype, rows: a.rows, dim: 1}
+	return d, d.checkSize(a.head)
+}
+
+// nextText returns the value of the next row, io.EOF after the last.
+func (d *dense) nextText() (string, error) {
+	if d.row == d.rows {
+		return "", d.atEnd()
+	}
+	var b []byte // stays empty for numpy's U0 and S0
+	if d.size > 0 {
+		var err error
+		if b, err = d.take(d.size); err != nil {
+			return "", err
+		}
 	}
 	d.row++
-	return err
+	return d.text(b), nil
+}
+
+// take returns the next n bytes of the current row.
+func (d *dense) take(n int) ([]byte, error) {
+	b, err := d.in.take(n)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = cutOff(d.what, d.row, d.rows)
+	}
+	return b, err
 }
 
 func (d *dense) Close() error { return d.in.Close() }
@@ -84,10 +123,10 @@ func tooLarge(file string, row, column int) error {
 }
 
 // atEnd is io.EOF if the input is at its end.
-func atEnd(in *input, what string) error {
-	_, err := in.take(1)
+func (d *dense) atEnd() error {
+	_, err := d.in.take(1)
 	if err == nil {
-		return fmt.Errorf("%s: has bytes after the last row: the header and the data do not belong together", what)
+		return fmt.Errorf("%s: has bytes after the last row: the header and the data do not belong together", d.what)
 	}
 	return err
 }
@@ -164,4 +203,181 @@ func (s *strided) load() error {
 		}
 	}
 	return nil
+}
+
+// The formats of the TEXMEX corpora: for every vector its length as a little-endian int32, then that many values:
+// float32 (fvecs), bytes (bvecs) or int32 (ivecs). The length is the same throughout.
+
+var vecsTypes = map[string]dtype{"fvecs": {'f', 4, false}, "bvecs": {'u', 1, false}, "ivecs": {'i', 4, false}}
+
+type vecs struct{ dense }
+
+func openVecs(format string) func(in *input, cols columns) (reader, header, error) {
+	return func(in *input, _ columns) (reader, header, error) {
+		t := vecsTypes[format]
+		h := header{format: format, rows: -1, dim: -1}
+		b, err := in.buf.Peek(4)
+		if err != nil {
+			return nil, h, fmt.Errorf("%s: is too short for %s", in.path, format)
+		}
+		d := binary.LittleEndian.Uint32(b)
+		if d < 1 || d > maxDim {
+			return nil, h, fmt.Errorf("%s: begins with a vector of %d values: is it %s?", in.path, int32(d), format)
+		}
+		h.dim = int(d)
+		if in.size >= 0 {
+			row := int64(4 + h.dim*t.size)
+			if h.rows = int(in.size / row); in.size%row != 0 {
+				return nil, h, fmt.Errorf("%s: is cut off, or not %s: after %d vectors of %d values %d bytes are left",
+					in.path, format, h.rows, h.dim, in.size%row)
+			}
+		}
+		return &vecs{dense{in: in, what: in.path, dtype: t, rows: -1, dim: h.dim}}, h, nil
+	}
+}
+
+func (v *vecs) next(rec *record) error {
+	b, err := v.in.take(4)
+	if err == io.ErrUnexpectedEOF {
+		return cutOff(v.what, v.row, v.rows)
+	}
+	if err != nil {
+		return err
+	}
+	if d := binary.LittleEndian.Uint32(b); d != uint32(v.dim) {
+		return fmt.Errorf("%s: row %d has %d values, the rows before have %d", v.what, v.row+1, int32(d), v.dim)
+	}
+	return v.dense.next(rec)
+}
+
+// looksVecs reports whether the lengths agree with the size of the file and with each other.
+func looksVecs(format string) func(s *sample) bool {
+	return func(s *sample) bool {
+		if len(s.head) < 5 {
+			return false
+		}
+		d := binary.LittleEndian.Uint32(s.head)
+		if d < 1 || d > maxDim {
+			return false
+		}
+		row := int64(4 + int(d)*vecsTypes[format].size)
+		if s.size >= 0 && s.size%row != 0 {
+			return false
+		}
+		seen := 0
+		for at := int64(0); at+4 <= int64(len(s.head)) && seen < 100; at += row {
+			if binary.LittleEndian.Uint32(s.head[at:]) != d {
+				return false
+			}
+			seen++
+		}
+		// A single length proves nothing unless it explains the size.
+		return s.size >= 0 || seen > 1
+	}
+}
+
+// blocks reads the rows of a dense file by blocks, several at the same time: one core turns bytes into numbers more
+// slowly than a disk delivers them. It needs a file that can be read in any order, so not a compressed one.
+type blocks struct {
+	*dense
+	threads int
+	ready   []rowBlock // in order
+	at      int        // the one to take from
+	one     []float32  // a row of a block that is not clean
+}
+
+// rowBlock is a run of rows.
+type rowBlock struct {
+	raw    []byte
+	values []float32
+	clean  bool // all values are finite
+	rows   int
+	taken  int
+	err    error
+}
+
+// blockValues is the number of values in a block, and groupBlocks the number of blocks that a thread reads in a row.
+const blockValues, groupBlocks = 1 << 18, 4
+
+// newBlocks returns the reader for the rest of d, or d itself where blocks do not help.
+func newBlocks(d *dense, threads int) reader {
+	total := int64(d.rows) * int64(d.dim)
+	if d.in.at == nil || d.in.size < 0 || d.dim > blockValues || total < 4*blockValues {
+		return d
+	}
+	return &blocks{dense: d, threads: par.Threads(threads)}
+}
+
+func (s *blocks) next(rec *record) error {
+	*rec = record{tags: rec.tags[:0]}
+	if s.row == s.rows {
+		return io.EOF // the size was compared with the head when the file was opened
+	}
+	for s.at == len(s.ready) || s.ready[s.at].taken == s.ready[s.at].rows {
+		if s.at++; s.at >= len(s.ready) {
+			s.load()
+		}
+	}
+	b := &s.ready[s.at]
+	if b.err != nil {
+		return b.err
+	}
+	i := b.taken
+	b.taken++
+	s.row++
+	if b.clean {
+		rec.vector, rec.finite = b.values[i*s.dim:(i+1)*s.dim], true
+		return nil
+	}
+	row := s.dim * s.size
+	bad := -1
+	if s.one, bad = s.appendFloats(s.one[:0], b.raw[i*row:(i+1)*row]); bad >= 0 {
+		return tooLarge(s.what, s.row-1, bad)
+	}
+	rec.vector = s.one
+	return nil
+}
+
+// load reads the next blocks.
+func (s *blocks) load() {
+	rows := blockValues / s.dim
+	n := min(s.threads*groupBlocks, (s.rows-s.row+rows-1)/rows)
+	for len(s.ready) < n {
+		s.ready = append(s.ready, rowBlock{})
+	}
+	s.ready, s.at = s.ready[:n], 0
+	_ = par.For(context.Background(), s.threads, n, func(i int) {
+		first := s.row + i*rows
+		s.ready[i].read(s.dense, first, min(rows, s.rows-first))
+	})
+}
+
+func (b *rowBlock) read(d *dense, first, rows int) {
+	row := d.dim * d.size
+	if cap(b.raw) < rows*row {
+		b.raw = make([]byte, rows*row)
+	}
+	b.raw, b.rows, b.taken, b.err = b.raw[:rows*row], rows, 0, nil
+	if n, err := d.in.at.ReadAt(b.raw, d.head+int64(first)*int64(row)); n < len(b.raw) {
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = cutOff(d.what, first+n/row, d.rows)
+		} else {
+			err = fmt.Errorf("%s: row %d: %w", d.what, first+n/row, err)
+		}
+		b.err = err
+		return
+	}
+	var bad int
+	b.values, bad = d.appendFloats(b.values[:0], b.raw)
+	b.clean = bad < 0 && (d.kind != 'f' || finite(b.values))
+}
+
+// finite reports whether no value is a NaN or an infinity, which are those whose exponent is all ones: one more carries
+// over into the sign.
+func finite(values []float32) bool {
+	carry := uint32(0)
+	for _, v := range values {
+		carry |= math.Float32bits(v)&0x7fffffff + 0x00800000
+	}
+	return carry>>31 == 0
 }

@@ -302,11 +302,11 @@ func FuzzNamedLabels(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		for _, name := range []string{"y.csv", "y.txt"} {
 			path := setFile(t, dir, name, string(content))
-			if s, err := Open(Spec{Paths: []string{filepath.Join(dir, "zoo")}, Size: 1, LabelsFile: []string{path}, Threads: 1}); err == nil && len(s.labels) != 2 {
-				t.Errorf("%d labels", len(s.labels))
+			if s, err := Open(Spec{Paths: []string{filepath.Join(dir, "zoo")}, Size: 1, LabelsFile: []string{path}, Threads: 1}); err == nil && len(s.labels.list) != 2 {
+				t.Errorf("%d labels", len(s.labels.list))
 			}
-			if s, err := Open(Spec{Paths: []string{filepath.Join(dir, "zoo")}, Size: 1, TagsFile: []string{path}, IDsFile: []string{path}, Threads: 1}); err == nil && (len(s.tags) != 2 || len(s.ids) != 2) {
-				t.Errorf("%d lines of tags, %d ids", len(s.tags), len(s.ids))
+			if s, err := Open(Spec{Paths: []string{filepath.Join(dir, "zoo")}, Size: 1, TagsFile: []string{path}, IDsFile: []string{path}, Threads: 1}); err == nil && (len(s.tags.list) != 2 || len(s.ids.list) != 2) {
+				t.Errorf("%d lines of tags, %d ids", len(s.tags.list), len(s.ids.list))
 			}
 		}
 	})

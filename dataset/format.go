@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -42,11 +43,42 @@ type reader interface {
 	Close() error
 }
 
+// rowCounter is what readers of text and of Parquet have in common.
+type rowCounter struct {
+	in   *input
+	row  int // rows read
+	line int // of a text: where the current row begins
+	dim  int // values of a row, -1 before the first good one
+	seen interner
+}
+
+// bad is the error of the current row.
+func (c *rowCounter) bad(column, msg string) error {
+	if c.line > 0 {
+		msg = fmt.Sprintf("%s (line %d)", msg, c.line)
+	}
+	return &RowError{c.in.path, c.row - 1, column, msg}
+}
+
+// checkValues compares the number of values of the current row with that of the rows before.
+func (c *rowCounter) checkValues(n int, column string) error {
+	switch {
+	case n == 0:
+		return c.bad(column, "a vector without values")
+	case c.dim < 0:
+		c.dim = n
+	case n != c.dim:
+		return c.bad(column, fmt.Sprintf("%d values instead of %d", n, c.dim))
+	}
+	return nil
+}
+
+func (c *rowCounter) Close() error { return c.in.Close() }
+
 // header is what is known about a file before its rows are read.
 type header struct {
 	format    string
 	rows, dim int              // -1 where unknown before reading
-	bytes     bool             // values are whole numbers from 0 to 255
 	names     []string         // names of the features, where the file has them
 	labels    string           // the file the labels come from, when it is another one found beside it
 	shape     picture.Shape    // of rows that are pictures
@@ -81,7 +113,7 @@ type format struct {
 
 // formats are tried in this order. Text that looks like JSON or LibSVM is not taken for CSV.
 var formats = []format{
-	{"npy", []string{".npy"}, magic("\x93NUMPY"), openNpy},
+	{"npy", []string{".npy"}, isNpy, openNpy},
 	{"npz", []string{".npz"}, magic("PK\x03\x04", "PK\x05\x06"), openNpz},
 	{"parquet", []string{".parquet", ".pq"}, magic("PAR1", "PARE"), openParquet},
 	{"idx", []string{"-ubyte", ".idx"}, looksIDX, openIDX},
@@ -121,21 +153,31 @@ func openFile(path, formatName string, cols columns) (reader, header, error) {
 	if err != nil {
 		return nil, header{}, err
 	}
+	var opened io.Closer = in
+	var r reader
+	var h header
 	f, err := recognise(in, formatName)
 	if err == nil {
-		var r reader
-		var h header
-		if r, h, err = f.open(in, cols); err == nil {
-			fitted, h, err := cols.pictures.refit(path, r, h)
-			if err != nil {
-				_ = r.Close() // the first error tells more
-				return nil, header{}, err
-			}
-			return fitted, h, nil
-		}
+		r, h, err = f.open(in, cols)
 	}
-	_ = in.Close() // the first error tells more
-	return nil, header{}, err
+	if err == nil {
+		opened = r
+		r, h, err = cols.pictures.refit(path, r, h)
+	}
+	if err != nil {
+		_ = opened.Close() // the first error tells more
+		return nil, header{}, err
+	}
+	return r, h, nil
+}
+
+// chosenName is the name asked for, or the first of the usual ones among names, or "".
+func chosenName(asked string, usual, names []string) string {
+	i := slices.IndexFunc(usual, func(name string) bool { return slices.Contains(names, name) })
+	if asked != "" || i < 0 {
+		return asked
+	}
+	return usual[i]
 }
 
 // recognise finds the format of a file.
@@ -189,19 +231,17 @@ func recognise(in *input, formatName string) (format, error) {
 
 // checkEncoding reports a compression or a kind of text that is not read.
 func checkEncoding(path string, head []byte) error {
-	packing := ""
-	switch {
-	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
+	s := &sample{head: head}
+	if magic("\xff\xfe", "\xfe\xff")(s) {
 		return fmt.Errorf("%s: is text in UTF-16: save it as UTF-8", path)
-	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		packing = "xz"
-	case bytes.HasPrefix(head, []byte("BZh")):
-		packing = "bzip2"
-	default:
-		return nil
 	}
-	return fmt.Errorf("%s: is compressed with %s, which is not read: decompress it, or pack it with gzip or zstd instead",
-		path, packing)
+	for packing, beginning := range map[string]string{"xz": "\xfd7zXZ\x00", "bzip2": "BZh"} {
+		if magic(beginning)(s) {
+			return fmt.Errorf("%s: is compressed with %s, which is not read: "+
+				"decompress it, or pack it with gzip or zstd instead", path, packing)
+		}
+	}
+	return nil
 }
 
 // fileNamed is the format that the ending of a name stands for, that of a compression set aside, or "".
@@ -245,6 +285,9 @@ func (s *sample) lines(n int) iter.Seq2[int, []byte] {
 		}
 	}
 }
+
+// isNpy reports an npy file.
+var isNpy = magic("\x93NUMPY")
 
 func magic(beginnings ...string) func(s *sample) bool {
 	return func(s *sample) bool {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"hashgrove/vectors"
 )
 
 // fileOf writes a file for a test.
@@ -151,16 +153,26 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestBytes asks which formats promise whole numbers from 0 to 255.
+// TestBytes reads formats of whole numbers from 0 to 255, which training recognises as such.
 func TestBytes(t *testing.T) {
 	want := map[string]bool{"a.bvecs": true, "a-idx2-ubyte": true, "data_batch_1.bin": true, "cifar100.bin": true, "u.npy": true}
+	found := 0
 	for _, s := range append(samples(), struct{ name, content, rows string }{"u.npy", npyOf("|u1", false, "1, 1", "7"), ""}) {
-		r, h, err := openFile(fileOf(t, t.TempDir(), s.name, s.content), "", columns{})
-		if err != nil || h.bytes != want[s.name] {
-			t.Errorf("%s: bytes %v, %v", s.name, h.bytes, err)
+		if !want[s.name] {
 			continue
 		}
-		r.Close()
+		found++
+		set, err := Open(Spec{Paths: []string{fileOf(t, t.TempDir(), s.name, s.content)}})
+		if err != nil {
+			t.Errorf("%s: %v", s.name, err)
+			continue
+		}
+		if ranges, err := vectors.RangesOf(t.Context(), set); err != nil || !ranges.Bytes {
+			t.Errorf("%s: bytes %v, %v", s.name, ranges.Bytes, err)
+		}
+	}
+	if found != len(want) {
+		t.Errorf("%d of %d formats were read", found, len(want))
 	}
 }
 

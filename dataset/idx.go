@@ -23,9 +23,8 @@ var idxTypes = map[byte]dtype{
 
 // idx reads pictures and, if they lie beside them, their labels.
 type idx struct {
-	dense
-	pixels bool // rows are pictures
-	labels *arrayTexts
+	*dense
+	labels *dense
 	seen   interner
 }
 
@@ -40,42 +39,33 @@ func readIDX(in *input) (a array, err error) {
 	if !known {
 		return a, fmt.Errorf("%s: has the unknown IDX type 0x%02x", in.path, code)
 	}
-	a = array{dtype: t, descr: fmt.Sprintf("0x%02x", code), dim: 1, head: int64(4 + 4*axes)}
+	a = array{dtype: t, descr: fmt.Sprintf("0x%02x", code), head: int64(4 + 4*axes)}
 	lengths, err := in.take(4 * axes)
 	if err != nil {
 		return a, fmt.Errorf("%s: the IDX header is cut off", in.path)
 	}
 	for i := range axes {
-		n := int(binary.BigEndian.Uint32(lengths[4*i:]))
-		a.shape = append(a.shape, n)
-		if i == 0 {
-			a.rows = n
-			continue
-		}
-		if n > maxDim || a.dim*n > maxDim {
-			return a, fmt.Errorf("%s: has rows of more than %d values", in.path, maxDim)
-		}
-		a.dim *= n
+		a.shape = append(a.shape, int(binary.BigEndian.Uint32(lengths[4*i:])))
+	}
+	if err := a.measure(); err != nil {
+		return a, fmt.Errorf("%s: %w", in.path, err)
 	}
 	return a, nil
 }
 
 func openIDX(in *input, cols columns) (reader, header, error) {
-	h := header{format: "idx"}
 	a, err := readIDX(in)
+	if err != nil {
+		return nil, header{}, err
+	}
+	r, h, err := openArray(in, in.path, a)
 	if err != nil {
 		return nil, h, err
 	}
-	h.rows, h.dim, h.bytes = a.rows, a.dim, a.kind == 'u'
-	if a.dim == 0 {
-		return nil, h, fmt.Errorf("%s: has rows without values", in.path)
-	}
-	if a.kind == 'u' && len(a.shape) == 3 && max(a.shape[1], a.shape[2]) <= picture.MaxSide {
+	x := &idx{dense: r.(*dense), seen: interner{}} // never in Fortran order
+	h.format = "idx"
+	if x.pixels = a.kind == 'u' && len(a.shape) == 3 && max(a.shape[1], a.shape[2]) <= picture.MaxSide; x.pixels {
 		h.shape = picture.Shape{Width: a.shape[2], Height: a.shape[1], Channels: 1}
-	}
-	x := &idx{pixels: h.shape != picture.Shape{}, dense: dense{in: in, what: in.path, dtype: a.dtype, rows: a.rows, dim: a.dim}, seen: interner{}}
-	if err := x.checkSize(a.head); err != nil {
-		return nil, h, err
 	}
 	if h.labels = labelsBeside(in.path); h.labels == "" {
 		return x, h, nil
@@ -102,7 +92,7 @@ func labelsBeside(path string) string {
 	return ""
 }
 
-func openIDXLabels(path, pictures string, rows int) (*arrayTexts, error) {
+func openIDXLabels(path, pictures string, rows int) (*dense, error) {
 	in, err := openInput(path)
 	if err != nil {
 		return nil, err
@@ -111,9 +101,9 @@ func openIDXLabels(path, pictures string, rows int) (*arrayTexts, error) {
 	if err == nil && a.rows != rows {
 		err = fmt.Errorf("%s: has %d labels for the %d rows of %s", path, a.rows, rows, pictures)
 	}
-	var labels *arrayTexts
+	var labels *dense
 	if err == nil {
-		labels, err = newArrayTexts(in, path, a)
+		labels, err = openTexts(in, path, a)
 	}
 	if err != nil {
 		in.Close()
@@ -123,40 +113,16 @@ func openIDXLabels(path, pictures string, rows int) (*arrayTexts, error) {
 }
 
 func (x *idx) next(rec *record) error {
-	read := x.dense.next
-	if x.pixels {
-		read = x.nextPicture
-	}
-	err := read(rec)
+	err := x.dense.next(rec)
 	if _, bad := errors.AsType[*RowError](err); err != nil && !bad || x.labels == nil {
 		return err
 	}
-	label, more := x.labels.next()
+	label, more := x.labels.nextText()
 	if more != nil && more != io.EOF {
 		return more
 	}
 	rec.label, rec.hasLabel = x.seen.keep(label), true
 	return err
-}
-
-// nextPicture is dense.next for bytes that stay bytes.
-func (x *idx) nextPicture(rec *record) error {
-	*rec = record{pixels: rec.pixels[:0], tags: rec.tags[:0]}
-	if x.row == x.rows {
-		return atEnd(x.in, x.what)
-	}
-	for left := x.dim; left > 0; left -= min(left, maxTake) {
-		b, err := x.in.take(min(left, maxTake))
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return cutOff(x.what, x.row, x.rows)
-		}
-		if err != nil {
-			return err
-		}
-		rec.pixels = append(rec.pixels, b...)
-	}
-	x.row++
-	return nil
 }
 
 func (x *idx) Close() error {

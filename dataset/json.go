@@ -3,12 +3,13 @@ package dataset
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
 const maxDepth = 64 // of nested JSON
 
-var errTooDeep = &jsonError{msg: fmt.Sprintf("the JSON is nested deeper than %d", maxDepth)}
+var errTooDeep = fmt.Errorf("the JSON is nested deeper than %d", maxDepth)
 
 // jsonScanner walks over one line of JSON. It accepts nothing that is not JSON, apart from what strings hold.
 type jsonScanner struct {
@@ -20,9 +21,9 @@ type jsonScanner struct {
 
 func (s *jsonScanner) fail() error {
 	if s.i >= len(s.b) {
-		return &jsonError{msg: "the JSON ends too early"}
+		return errors.New("the JSON ends too early")
 	}
-	return &jsonError{msg: fmt.Sprintf("the JSON cannot be read from character %d: %s", s.i+1, excerpt(s.rest()))}
+	return fmt.Errorf("the JSON cannot be read from character %d: %s", s.i+1, excerpt(s.rest()))
 }
 
 // end checks that nothing follows.
@@ -96,13 +97,9 @@ func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) er
 		}
 		s.path = append(s.path, key...)
 		taken, err := take(s.path)
-		switch {
-		case err != nil:
-			return err
-		case taken:
-		case s.peek() == '{':
+		if err == nil && !taken && s.peek() == '{' {
 			err = s.object(depth+1, take)
-		default:
+		} else if err == nil && !taken {
 			err = s.skip(depth + 1)
 		}
 		if err != nil {
@@ -191,15 +188,14 @@ func (s *jsonScanner) numbers(dst []float32) ([]float32, error) {
 			if err := s.skip(0); err != nil {
 				return dst, err
 			}
-			return dst, &jsonError{msg: fmt.Sprintf("%s instead of a number at place %d",
-				excerpt(s.b[from:s.i]), len(dst)+1)}
+			return dst, fmt.Errorf("%s instead of a number at place %d", excerpt(s.b[from:s.i]), len(dst)+1)
 		}
 		v, err := parseFloat(b)
 		if err != nil {
-			return dst, &jsonError{msg: fmt.Sprintf("%s at place %d %s", b[:min(len(b), 40)], len(dst)+1, err)}
+			return dst, fmt.Errorf("%s at place %d %s", b[:min(len(b), 40)], len(dst)+1, err)
 		}
 		if len(dst) == maxDim {
-			return dst, &jsonError{msg: fmt.Sprintf("more than %d values", maxDim)}
+			return dst, fmt.Errorf("more than %d values", maxDim)
 		}
 		dst = append(dst, v)
 	}
@@ -216,20 +212,7 @@ func (s *jsonScanner) skip(depth int) error {
 		_, err := s.text()
 		return err
 	case c == '{':
-		s.i++
-		for first := true; !s.atEnd('}', &first); {
-			if _, err := s.text(); err != nil {
-				return err
-			}
-			if s.peek() != ':' {
-				return s.fail()
-			}
-			s.i++
-			if err := s.skip(depth + 1); err != nil {
-				return err
-			}
-		}
-		return s.err
+		return s.object(depth, func([]byte) (bool, error) { return true, s.skip(depth + 1) })
 	case c == '[':
 		s.i++
 		for first := true; !s.atEnd(']', &first); {
@@ -244,8 +227,8 @@ func (s *jsonScanner) skip(depth int) error {
 		}
 		return s.fail()
 	}
-	for _, word := range [][]byte{[]byte("null"), []byte("true"), []byte("false")} {
-		if bytes.HasPrefix(s.rest(), word) {
+	for _, word := range []string{"null", "true", "false"} {
+		if bytes.HasPrefix(s.rest(), []byte(word)) {
 			s.i += len(word)
 			return nil
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"hashgrove/internal/plain"
 )
 
 // JSON Lines: every line is an object with a list of numbers under one key, or only the list. Keys inside of objects
@@ -16,12 +18,9 @@ var usualKeys = []string{"vector", "embedding", "values", "x"}
 
 // jsonLines reads one row per line.
 type jsonLines struct {
-	in        *input
-	keys      [4]string // of vector, label, tags and id
-	line, row int
-	dim       int
-	seen      interner
-	scan      jsonScanner
+	rowCounter
+	keys [4]string // of vector, label, tags and id
+	scan jsonScanner
 }
 
 // The order of jsonLines.keys.
@@ -33,7 +32,7 @@ const (
 )
 
 func openJSONLines(in *input, cols columns) (reader, header, error) {
-	j := &jsonLines{in: in, dim: -1, seen: interner{}}
+	j := &jsonLines{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}}
 	h := header{format: "jsonl", rows: -1, dim: -1}
 	// The first row decides which of the usual keys are meant. It is read through an input of its own.
 	look, err := openInput(in.path)
@@ -43,66 +42,47 @@ func openJSONLines(in *input, cols columns) (reader, header, error) {
 	defer look.Close()
 	look.skipMark()
 	in.skipMark()
-	var first []byte
-	lines := 0
-	for ; len(first) == 0; lines++ {
-		line, err := look.line()
-		if err == io.EOF {
-			return nil, h, fmt.Errorf("%s: has no rows", in.path)
-		}
-		if err != nil {
-			return nil, h, err
-		}
-		first = bytes.TrimSpace(line)
+	first, err := look.text()
+	if err == io.EOF {
+		return nil, h, fmt.Errorf("%s: has no rows", in.path)
 	}
+	if err != nil {
+		return nil, h, err
+	}
+	first = bytes.TrimSpace(first)
 	var keys []string
 	if first[0] != '[' {
 		s := jsonScanner{b: first}
 		err := s.object(0, func(path []byte) (bool, error) { keys = append(keys, string(path)); return false, nil })
 		if err != nil && len(keys) == 0 {
-			return nil, h, fmt.Errorf("%s: line %d: %w; a row is one line with an object or a list", in.path, lines, err)
+			return nil, h, fmt.Errorf("%s: line %d: %w; a row is one line with an object or a list", in.path, look.lines, err)
 		}
-	}
-	choose := func(asked string, usual []string) string {
-		if asked != "" {
-			return asked
-		}
-		for _, k := range usual {
-			if slices.Contains(keys, k) {
-				return k
-			}
-		}
-		return ""
 	}
 	j.keys = [4]string{
-		keyVector: choose(cols.vector, usualKeys),
-		keyLabel:  choose(cols.label, tableLabels),
-		keyTags:   choose(cols.tags, usualTags),
-		keyID:     choose(cols.id, usualIDs),
+		keyVector: chosenName(cols.vector, usualKeys, keys),
+		keyLabel:  chosenName(cols.label, tableLabels, keys),
+		keyTags:   chosenName(cols.tags, usualTags, keys),
+		keyID:     chosenName(cols.id, usualIDs, keys),
 	}
 	if first[0] != '[' && j.keys[keyVector] == "" {
 		return nil, h, &SpecError{"Vector", fmt.Errorf("%s: which key holds the vector? The first row has %s: name one",
-			in.path, enumerate(keys))}
+			in.path, plain.List(keys))}
 	}
 	return j, h, nil
 }
 
 func (j *jsonLines) next(rec *record) error {
-	var line []byte
-	for len(line) == 0 {
-		b, err := j.in.line()
-		if err != nil {
-			return err
-		}
-		j.line++
-		line = bytes.TrimSpace(b)
+	line, err := j.in.text()
+	if err != nil {
+		return err
 	}
-	j.row++
+	line = bytes.TrimSpace(line)
+	j.row, j.line = j.row+1, j.in.lines
 	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
 	s := &j.scan
 	*s = jsonScanner{b: line, path: s.path[:0]}
-	var err error
 	found := [4]bool{}
+	column := "" // that the error is in
 	if line[0] == '[' {
 		found[keyVector] = true
 		rec.vector, err = s.numbers(rec.vector)
@@ -112,30 +92,28 @@ func (j *jsonLines) next(rec *record) error {
 			if k < 0 {
 				return false, nil
 			}
+			column = j.keys[k]
 			if found[k] {
-				return true, &jsonError{j.keys[k], "the key twice"}
+				return true, errors.New("the key twice")
 			}
 			found[k] = true
-			return true, j.value(rec, k)
+			if err := j.value(rec, k); err != nil {
+				return true, err
+			}
+			column = ""
+			return true, nil
 		})
 	}
 	if err == nil {
 		err = s.end()
 	}
-	if err != nil {
-		return j.bad(err)
-	}
-	switch n := len(rec.vector); {
+	switch {
+	case err != nil:
+		return j.bad(column, err.Error())
 	case !found[keyVector]:
-		return j.bad(&jsonError{j.keys[keyVector], "no vector"})
-	case n == 0:
-		return j.bad(&jsonError{j.keys[keyVector], "a vector without values"})
-	case j.dim < 0:
-		j.dim = n
-	case n != j.dim:
-		return j.bad(&jsonError{j.keys[keyVector], fmt.Sprintf("%d values instead of %d", n, j.dim)})
+		return j.bad(j.keys[keyVector], "no vector")
 	}
-	return nil
+	return j.checkValues(len(rec.vector), j.keys[keyVector])
 }
 
 // value reads the value of one of the keys that matter.
@@ -143,13 +121,9 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 	s := &j.scan
 	if k == keyVector {
 		if s.peek() != '[' {
-			return &jsonError{j.keys[k], excerpt(s.rest()) + " instead of a list of numbers"}
+			return fmt.Errorf("%s instead of a list of numbers", excerpt(s.rest()))
 		}
-		if rec.vector, err = s.numbers(rec.vector); err != nil {
-			if e, ok := err.(*jsonError); ok {
-				e.key = j.keys[k]
-			}
-		}
+		rec.vector, err = s.numbers(rec.vector)
 		return err
 	}
 	if k == keyTags && s.peek() == '[' {
@@ -162,7 +136,7 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 			}
 			tag, ok := jsonScalar(s.b[from:s.i])
 			if !ok {
-				return &jsonError{j.keys[k], excerpt(s.b[from:s.i]) + " instead of a tag"}
+				return fmt.Errorf("%s instead of a tag", excerpt(s.b[from:s.i]))
 			}
 			rec.tags = append(rec.tags, j.seen.keep(tag))
 		}
@@ -178,7 +152,7 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 	}
 	text, ok := jsonScalar(raw)
 	if !ok {
-		return &jsonError{j.keys[k], excerpt(raw) + " instead of a string or a number"}
+		return fmt.Errorf("%s instead of a string or a number", excerpt(raw))
 	}
 	switch k {
 	case keyLabel:
@@ -206,18 +180,3 @@ func jsonScalar(raw []byte) (string, bool) {
 	}
 	return "", false
 }
-
-// jsonError says what is wrong in a line.
-type jsonError struct{ key, msg string }
-
-func (e *jsonError) Error() string { return e.msg }
-
-func (j *jsonLines) bad(err error) error {
-	key := ""
-	if e, ok := errors.AsType[*jsonError](err); ok {
-		key = e.key
-	}
-	return &RowError{j.in.path, j.row - 1, key, fmt.Sprintf("%v (line %d)", err, j.line)}
-}
-
-func (j *jsonLines) Close() error { return j.in.Close() }

@@ -17,17 +17,14 @@ import (
 // of the vector. Vectors are dense in memory.
 
 type libSVM struct {
-	in        *input
-	base      int // the first index
-	multi     bool
-	dim       int
-	line, row int
-	seen      interner
+	rowCounter
+	base  int // the first index
+	multi bool
 }
 
 func openLibSVM(in *input, cols columns) (reader, header, error) {
 	h := header{format: "libsvm"}
-	s := &libSVM{in: in, seen: interner{}}
+	s := &libSVM{rowCounter: rowCounter{in: in, seen: interner{}}}
 	look, err := openInput(in.path)
 	if err != nil {
 		return nil, h, err
@@ -35,7 +32,7 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 	defer look.Close()
 	greatest, least := 0, 1
 	for {
-		line, err := nextSVM(look, &s.line)
+		line, err := nextSVM(look)
 		if err == io.EOF {
 			break
 		}
@@ -58,7 +55,6 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 			}
 		}
 	}
-	s.line = 0
 	s.base, s.dim = least, greatest-least+1
 	if cols.vector != "" {
 		n, err := strconv.Atoi(cols.vector)
@@ -76,13 +72,12 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 }
 
 // nextSVM returns the next line that is more than a comment, without its comment.
-func nextSVM(in *input, n *int) ([]byte, error) {
+func nextSVM(in *input) ([]byte, error) {
 	for {
 		line, err := in.line()
 		if err != nil {
 			return nil, err
 		}
-		*n++
 		line, _, _ = bytes.Cut(line, []byte("#"))
 		if line = bytes.TrimRight(line, " \t\r"); len(line) > 0 {
 			return line, nil
@@ -101,11 +96,11 @@ func cutSpace(b []byte) (word, rest []byte) {
 }
 
 func (s *libSVM) next(rec *record) error {
-	line, err := nextSVM(s.in, &s.line)
+	line, err := nextSVM(s.in)
 	if err != nil {
 		return err
 	}
-	s.row++
+	s.row, s.line = s.row+1, s.in.lines
 	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
 	if cap(rec.vector) < s.dim {
 		rec.vector = make([]float32, s.dim)
@@ -149,12 +144,6 @@ func (s *libSVM) next(rec *record) error {
 	}
 	return nil
 }
-
-func (s *libSVM) bad(column, msg string) error {
-	return &RowError{s.in.path, s.row - 1, column, fmt.Sprintf("%s (line %d)", msg, s.line)}
-}
-
-func (s *libSVM) Close() error { return s.in.Close() }
 
 // looksLibSVM reports whether the first lines hold a label and pairs index:value.
 func looksLibSVM(s *sample) bool {

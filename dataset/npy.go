@@ -4,11 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"hashgrove/internal/natural"
 )
@@ -27,7 +25,7 @@ const maxDictionary = 1 << 20
 // array is the header of an npy file.
 type array struct {
 	descr   string // as written, for instance "<f4"
-	dtype          // kind 'U' or 'S' for text, size is then that of one string
+	dtype          // the size of text is that of one string
 	fortran bool
 	shape   []int
 	rows    int
@@ -110,6 +108,14 @@ func (a *array) parse(s string) error {
 	if len(a.shape) == 0 {
 		return errors.New("holds a single value, not rows")
 	}
+	if err := a.measure(); err != nil {
+		return err
+	}
+	return a.parseType()
+}
+
+// measure counts the rows and their values.
+func (a *array) measure() error {
 	a.rows, a.dim = a.shape[0], 1
 	for _, n := range a.shape[1:] {
 		if n > maxDim || a.dim*n > maxDim {
@@ -117,7 +123,7 @@ func (a *array) parse(s string) error {
 		}
 		a.dim *= n
 	}
-	return a.parseType()
+	return nil
 }
 
 // parseType reads what numpy calls the type string: order, kind, bytes.
@@ -241,7 +247,7 @@ func openNpy(in *input, _ columns) (reader, header, error) {
 
 // openArray reads the rows of a numeric array whose head has been read.
 func openArray(in *input, what string, a array) (reader, header, error) {
-	h := header{format: "npy", rows: a.rows, dim: a.dim, bytes: a.dtype == dtype{'u', 1, a.big}}
+	h := header{format: "npy", rows: a.rows, dim: a.dim}
 	switch {
 	case a.isText():
 		return nil, h, fmt.Errorf("%s: holds text (dtype %s), not vectors", what, a.descr)
@@ -266,56 +272,4 @@ func openArray(in *input, what string, a array) (reader, header, error) {
 		return newStrided(d, a), h, nil
 	}
 	return d, h, nil
-}
-
-// text is the string of one value of an array of any type.
-func (a *array) text(b []byte) string {
-	switch a.kind {
-	case 'S':
-		return strings.TrimRight(string(b), "\x00")
-	case 'U':
-		t := dtype{'u', 4, a.big}
-		var s []byte
-		for i := 0; i < len(b); i += 4 {
-			s = utf8.AppendRune(s, rune(min(t.bits(b[i:]), utf8.MaxRune+1)))
-		}
-		return strings.TrimRight(string(s), "\x00")
-	}
-	return a.dtype.text(b)
-}
-
-// arrayTexts yields the values of an array with one value per row, as strings.
-type arrayTexts struct {
-	in   *input
-	what string
-	array
-	row int
-}
-
-func newArrayTexts(in *input, what string, a array) (*arrayTexts, error) {
-	if a.dim != 1 {
-		return nil, fmt.Errorf("%s: has %d values per row, but should have one", what, a.dim)
-	}
-	d := dense{in: in, what: what, dtype: a.dtype, rows: a.rows, dim: 1}
-	return &arrayTexts{in: in, what: what, array: a}, d.checkSize(a.head)
-}
-
-// next returns the next value, io.EOF after the last.
-func (v *arrayTexts) next() (string, error) {
-	if v.row == v.rows {
-		return "", atEnd(v.in, v.what)
-	}
-	if v.size == 0 { // numpy's U0 and S0: empty strings
-		v.row++
-		return "", nil
-	}
-	b, err := v.in.take(v.size)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return "", cutOff(v.what, v.row, v.rows)
-	}
-	if err != nil {
-		return "", err
-	}
-	v.row++
-	return v.array.text(b), nil
 }

@@ -35,9 +35,9 @@ type archive struct {
 type npz struct {
 	a       *archive
 	vectors reader
-	labels  *arrayTexts
-	ids     *arrayTexts
-	tags    *arrayTexts
+	labels  *dense
+	ids     *dense
+	tags    *dense
 	matrix  reader // tags as a 0/1 matrix
 	row     record
 	seen    interner
@@ -60,9 +60,8 @@ func openNpz(in *input, cols columns) (reader, header, error) {
 }
 
 func openArchive(in *input) (*archive, error) {
-	if in.at == nil {
-		return nil, fmt.Errorf("%s: is an npz file inside %s, which cannot be read in place: "+
-			"decompress it first (an npz file is compressed inside)", in.path, in.packed)
+	if err := in.checkPlain("an npz file"); err != nil {
+		return nil, err
 	}
 	z, err := zip.NewReader(in.at, in.size)
 	if err != nil {
@@ -114,9 +113,9 @@ func (a *archive) array(name string) (*input, array, error) {
 
 // openArrays chooses the arrays and opens them.
 func (z *npz) openArrays(cols columns) (header, error) {
-	labels := z.a.sideArray(cols.label, usualLabels)
-	ids := z.a.sideArray(cols.id, usualIDs)
-	tags := z.a.sideArray(cols.tags, usualTags)
+	labels := chosenName(cols.label, usualLabels, z.a.names)
+	ids := chosenName(cols.id, usualIDs, z.a.names)
+	tags := chosenName(cols.tags, usualTags, z.a.names)
 	vector, err := z.a.vectorArray(cols.vector, []string{labels, ids, tags})
 	if err != nil {
 		return header{}, err
@@ -132,7 +131,7 @@ func (z *npz) openArrays(cols columns) (header, error) {
 	}
 	for _, c := range []struct {
 		name  string
-		texts **arrayTexts
+		texts **dense
 	}{{labels, &z.labels}, {ids, &z.ids}, {tags, &z.tags}} {
 		if c.name == "" {
 			continue
@@ -151,24 +150,11 @@ func (z *npz) openArrays(cols columns) (header, error) {
 			}
 			continue
 		}
-		if *c.texts, err = newArrayTexts(in, in.path, head); err != nil {
+		if *c.texts, err = openTexts(in, in.path, head); err != nil {
 			return h, err
 		}
 	}
 	return h, nil
-}
-
-// sideArray is the array named by the caller, or the first of the usual names that the archive has, or "".
-func (a *archive) sideArray(asked string, names []string) string {
-	if asked != "" {
-		return asked
-	}
-	for _, n := range names {
-		if a.members[n] != nil {
-			return n
-		}
-	}
-	return ""
 }
 
 // vectorArray chooses the array of the vectors; the taken ones mean something else.
@@ -215,18 +201,18 @@ func (z *npz) next(rec *record) error {
 	// The arrays beside it move on even when the vector is bad.
 	var more error
 	if z.labels != nil {
-		if rec.label, more = z.labels.next(); more != nil {
+		if rec.label, more = z.labels.nextText(); more != nil {
 			return more
 		}
 		rec.label, rec.hasLabel = z.seen.keep(rec.label), true
 	}
 	if z.ids != nil {
-		if rec.id, more = z.ids.next(); more != nil {
+		if rec.id, more = z.ids.nextText(); more != nil {
 			return more
 		}
 	}
 	if z.tags != nil {
-		text, more := z.tags.next()
+		text, more := z.tags.nextText()
 		if more != nil {
 			return more
 		}

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 	"unsafe"
 )
 
 // dtype is the type of the values in a binary file.
 type dtype struct {
-	kind byte // 'f', 'i', 'u' or 'b' (bool)
+	kind byte // 'f', 'i', 'u', 'b' (bool), or 'U' and 'S' for text
 	size int  // bytes
 	big  bool // most significant byte first
 }
@@ -97,8 +99,19 @@ func (t dtype) float(u uint64) float64 {
 	}
 }
 
-// text is the first value of src as a label: every digit of an integer, and a whole float without its point.
+// text is the value src as a label: every digit of an integer, and a whole float without its point.
 func (t dtype) text(src []byte) string {
+	switch t.kind {
+	case 'S':
+		return strings.TrimRight(string(src), "\x00")
+	case 'U':
+		character := dtype{'u', 4, t.big}
+		var s []byte
+		for i := 0; i < len(src); i += 4 {
+			s = utf8.AppendRune(s, rune(min(character.bits(src[i:]), utf8.MaxRune+1)))
+		}
+		return strings.TrimRight(string(s), "\x00")
+	}
 	u := t.bits(src)
 	switch t.kind {
 	case 'b':

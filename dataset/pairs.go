@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/plain"
 	"hashgrove/supervision"
 )
 
@@ -45,7 +46,7 @@ func ReadPairs(path string, d *supervision.Data) error {
 	}
 	if leftOut > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because the rows they name were not kept",
-			path, noun{"pair was", "pairs were"}.count(leftOut)))
+			path, plain.Count(leftOut, "pair was", "pairs were")))
 	}
 	return d.SetPairs(pairs)
 }
@@ -223,14 +224,14 @@ func pairFields(in *input) (func() (field [3]string, line int, err error), error
 	}
 	if bytes.HasPrefix(first, []byte("{")) {
 		return func() (field [3]string, line int, err error) {
-			text, err := t.readLine()
+			text, err := in.text()
 			if err != nil {
 				return field, 0, err
 			}
 			if field, err = splitJSON(text); err != nil {
-				err = fmt.Errorf("%s: line %d: %w", in.path, t.line, err)
+				err = fmt.Errorf("%s: line %d: %w", in.path, in.lines, err)
 			}
-			return field, t.line, err
+			return field, in.lines, err
 		}, nil
 	}
 	return func() (field [3]string, line int, err error) {
@@ -256,17 +257,12 @@ func splitJSON(line []byte) (field [3]string, err error) {
 	}
 	for i, value := range []json.RawMessage{object.A, object.B, object.Y} {
 		name := "aby"[i : i+1]
-		switch {
-		case len(value) == 0 || string(value) == "null":
+		if len(value) == 0 || string(value) == "null" {
 			return field, fmt.Errorf("the object has no %q", name)
-		case value[0] == '"':
-			if err := json.Unmarshal(value, &field[i]); err != nil {
-				return field, fmt.Errorf("%q: %w", name, err)
-			}
-		case strings.IndexByte("{[tf", value[0]) >= 0:
+		}
+		var ok bool
+		if field[i], ok = jsonScalar(value); !ok || value[0] == 't' || value[0] == 'f' {
 			return field, fmt.Errorf("%q is neither a string nor a number", name)
-		default:
-			field[i] = string(value)
 		}
 	}
 	return field, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hashgrove/dataset/internal/parquetrows"
+	"hashgrove/internal/plain"
 )
 
 // Parquet: the vector is the column of lists named by the caller, or the one with a usual name, or the only one.
@@ -15,26 +16,27 @@ import (
 // another meaning.
 
 type parquetRows struct {
-	in     *input
+	rowCounter
 	rows   int
-	row    int
-	dim    int
 	vector []*parquetrows.Column
 	names  []string // of the columns in vector
 	lists  bool
-	label  *parquetrows.Column
-	tags   *parquetrows.Column
-	id     *parquetrows.Column
-	split  bool // the tags are one string
+	sides  [3]*parquetrows.Column // labels, ids and tags, or nil
+	split  bool                   // the tags are one string
 	texts  []string
-	seen   interner
 }
+
+// The order of parquetRows.sides.
+const (
+	sideLabel = iota
+	sideID
+	sideTags
+)
 
 // openParquetFile reads the footer of a Parquet file.
 func openParquetFile(in *input) (*parquetrows.File, error) {
-	if in.at == nil {
-		return nil, fmt.Errorf("%s: is a Parquet file inside %s, which cannot be read in place: "+
-			"decompress it first (a Parquet file is compressed inside)", in.path, in.packed)
+	if err := in.checkPlain("a Parquet file"); err != nil {
+		return nil, err
 	}
 	f, err := parquetrows.Open(in.at, in.size)
 	if err != nil {
@@ -50,7 +52,7 @@ func openParquet(in *input, cols columns) (reader, header, error) {
 		return nil, h, err
 	}
 	h.rows = f.Rows()
-	p := &parquetRows{in: in, rows: h.rows, dim: -1, seen: interner{}}
+	p := &parquetRows{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}, rows: h.rows}
 	if err := p.openColumns(f, cols); err != nil {
 		return nil, h, fmt.Errorf("%s: %w", in.path, err)
 	}
@@ -62,27 +64,20 @@ func openParquet(in *input, cols columns) (reader, header, error) {
 
 // openColumns decides which columns mean what, and opens them.
 func (p *parquetRows) openColumns(f *parquetrows.File, cols columns) error {
-	c := parquetColumns{fields: f.Fields()}
-	for _, field := range c.fields {
-		c.names = append(c.names, field.Name)
-	}
+	c := parquetColumns{f.Fields(), f.Names()}
 	taken := map[int]bool{}
-	for _, part := range []struct {
-		column **parquetrows.Column
-		asked  string
-		usual  []string
-	}{{&p.label, cols.label, tableLabels}, {&p.id, cols.id, usualIDs}, {&p.tags, cols.tags, usualTags}} {
-		tags := part.column == &p.tags
-		i, err := c.side(part.asked, part.usual, tags)
+	asked := [3]string{sideLabel: cols.label, sideID: cols.id, sideTags: cols.tags}
+	usual := [3][]string{sideLabel: tableLabels, sideID: usualIDs, sideTags: usualTags}
+	for k := range p.sides {
+		i, err := c.side(asked[k], usual[k], k == sideTags)
 		if err != nil {
 			return err
 		}
-		if i < 0 {
-			continue
+		if i >= 0 {
+			taken[i] = true
+			p.sides[k] = f.Column(c.fields[i], half)
+			p.split = k == sideTags && !c.fields[i].List
 		}
-		taken[i] = true
-		*part.column = f.Column(c.fields[i], half)
-		p.split = tags && !c.fields[i].List
 	}
 	var chosen []int
 	var err error
@@ -109,7 +104,7 @@ type parquetColumns struct {
 func (c *parquetColumns) find(asked string) (int, error) {
 	i := slices.Index(c.names, asked)
 	if i < 0 {
-		return 0, fmt.Errorf("has no column %q; it has %s", asked, enumerate(c.names))
+		return 0, fmt.Errorf("has no column %q; it has %s", asked, plain.List(c.names))
 	}
 	return i, nil
 }
@@ -174,7 +169,7 @@ func (c *parquetColumns) usualVectors(taken map[int]bool) ([]int, error) {
 		return nil, &SpecError{"Vector", fmt.Errorf("which column holds the vectors? It has %s and %s: name one",
 			c.names[lists[0]], c.names[lists[1]])}
 	case len(numbers) == 0:
-		return nil, fmt.Errorf("has no column of numbers or of lists of numbers; it has %s", enumerate(c.names))
+		return nil, fmt.Errorf("has no column of numbers or of lists of numbers; it has %s", plain.List(c.names))
 	}
 	return numbers, nil
 }
@@ -197,51 +192,38 @@ func (p *parquetRows) next(rec *record) error {
 				if p.lists {
 					msg = fmt.Sprintf("%s at place %d", msg, value.Index+1)
 				}
-				bad = &RowError{p.in.path, p.row - 1, p.names[k], msg}
+				bad = p.bad(p.names[k], msg)
 			}
 		} else if err != nil {
 			return p.failed(err)
 		}
 	}
-	for _, c := range []struct {
-		column *parquetrows.Column
-		use    func(texts []string)
-	}{
-		{p.label, func(t []string) { rec.label, rec.hasLabel = p.seen.keep(t[0]), true }},
-		{p.id, func(t []string) { rec.id = t[0] }},
-		{p.tags, func(t []string) {
-			rec.hasTags = true
-			for _, tag := range t {
-				if p.split {
-					rec.tags = p.seen.appendTags(rec.tags, tag, ',')
-				} else {
-					rec.tags = append(rec.tags, p.seen.keep(tag))
-				}
-			}
-		}},
-	} {
-		if c.column == nil {
+	for k, column := range p.sides {
+		if column == nil {
 			continue
 		}
 		var err error
-		if p.texts, err = c.column.AppendTexts(p.texts[:0], maxDim); err != nil {
+		if p.texts, err = column.AppendTexts(p.texts[:0], maxDim); err != nil {
 			return p.failed(err)
 		}
-		if len(p.texts) > 0 || c.column == p.tags {
-			c.use(p.texts)
+		rec.hasTags = rec.hasTags || k == sideTags
+		for _, text := range p.texts {
+			switch {
+			case k == sideLabel:
+				rec.label, rec.hasLabel = p.seen.keep(text), true
+			case k == sideID:
+				rec.id = text
+			case p.split:
+				rec.tags = p.seen.appendTags(rec.tags, text, ',')
+			default:
+				rec.tags = append(rec.tags, p.seen.keep(text))
+			}
 		}
 	}
-	switch n := len(rec.vector); {
-	case bad != nil:
+	if bad != nil {
 		return bad
-	case n == 0:
-		return &RowError{p.in.path, p.row - 1, p.names[0], "a vector without values"}
-	case p.dim < 0:
-		p.dim = n
-	case n != p.dim:
-		return &RowError{p.in.path, p.row - 1, p.names[0], fmt.Sprintf("%d values instead of %d", n, p.dim)}
 	}
-	return nil
+	return p.checkValues(len(rec.vector), p.names[0])
 }
 
 func (p *parquetRows) failed(err error) error {
@@ -258,7 +240,7 @@ func parquetError(err error) error {
 
 func (p *parquetRows) Close() error {
 	var errs []error
-	for _, c := range append(slices.Clone(p.vector), p.label, p.id, p.tags) {
+	for _, c := range append(slices.Clone(p.vector), p.sides[:]...) {
 		if c != nil {
 			errs = append(errs, c.Close())
 		}

@@ -8,7 +8,6 @@ import (
 
 	"hashgrove/picture"
 	"hashgrove/picture/gallery"
-	"hashgrove/vectors"
 )
 
 // Pictures are rows: the vector of a picture is its pixels, values from 0 to 255, all pictures of a set having one
@@ -68,36 +67,20 @@ func (o pictureOptions) gallery() gallery.Options {
 }
 
 // AsPictures is the source of the pictures, if the rows are pictures.
-func (s *Set) AsPictures() (picture.Source, bool) { return pictures{s}, s.shape != picture.Shape{} }
-
-// Prepared is how pictures became rows, if the rows are pictures: for picture.PreparationOf.
-func (s *Set) Prepared() (picture.Preparation, bool) {
-	return s.cols.pictures.preparation(s.shape), s.shape != picture.Shape{}
-}
-
-// pictures is a set of pictures.
-type pictures struct{ *Set }
-
-// Unwrap is the set.
-func (p pictures) Unwrap() vectors.Source { return p.Set }
+func (s *Set) AsPictures() (picture.Source, bool) { return picture.Of(s) }
 
 // Preparation implements picture.Source.
-func (p pictures) Preparation() picture.Preparation {
-	prepared, _ := p.Prepared()
-	return prepared
+func (s *Set) Preparation() picture.Preparation {
+	if s.shape == (picture.Shape{}) {
+		return picture.Preparation{}
+	}
+	return s.cols.pictures.preparation(s.shape)
 }
 
 // Pictures implements picture.Source.
-func (p pictures) Pictures(ctx context.Context) iter.Seq2[picture.Chunk, error] {
+func (s *Set) Pictures(ctx context.Context) iter.Seq2[picture.Chunk, error] {
 	return func(yield func(picture.Chunk, error) bool) {
-		err := p.run(ctx, func(run *pass) bool {
-			c := run.chunk
-			return yield(picture.Chunk{
-				First: c.First, Rows: c.X.Rows, Pix: run.pixels,
-				IDs: c.IDs, Labels: c.Labels, Tags: c.Tags, Places: c.Places,
-			}, nil)
-		})
-		if err != nil {
+		if err := s.run(ctx, func(c picture.Chunk) bool { return yield(c, nil) }); err != nil {
 			yield(picture.Chunk{}, err)
 		}
 	}
@@ -214,19 +197,13 @@ func openGallery(format string, g *gallery.Gallery, err error) (reader, header, 
 		return nil, header{}, err
 	}
 	r, err := readGallery(context.Background(), g)
-	if err != nil {
-		return nil, header{}, err
-	}
 	shape := g.Shape()
-	return r, header{format: format, rows: g.Len(), dim: shape.Values(), bytes: true, shape: shape, gallery: g}, nil
+	return r, header{format: format, rows: g.Len(), dim: shape.Values(), shape: shape, gallery: g}, err
 }
 
 func readGallery(ctx context.Context, g *gallery.Gallery) (reader, error) {
 	r, err := g.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return galleryReader{r}, nil
+	return galleryReader{r}, err
 }
 
 // galleryReader makes records of pictures.

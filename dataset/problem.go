@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"hashgrove/internal/plain"
 	"hashgrove/supervision"
 )
 
@@ -32,12 +33,7 @@ func advise(err error) error {
 
 // unequal is the error of files with one entry per row that have more or fewer entries than there are rows.
 func unequal(paths []string, entries int, what noun, rows int) error {
-	return fmt.Errorf("%s: %s for %s", strings.Join(paths, ", "), what.count(entries), noun{"row", "rows"}.count(rows))
-}
-
-// tooFew is the error of files with one entry per row that end before the rows do.
-func tooFew(paths []string, entries int, what noun) error {
-	return fmt.Errorf("%s: only %s, but the data have more rows", strings.Join(paths, ", "), what.count(entries))
+	return fmt.Errorf("%s: %s for %s", strings.Join(paths, ", "), what.count(entries), plain.Count(rows, "row", "rows"))
 }
 
 // inFiles names the files that something was expected in.
@@ -110,7 +106,7 @@ func (p *pass) sameID(r supervision.Repeat) *RowError {
 func (p *pass) drop(problem *RowError) {
 	p.dropped = append(p.dropped, p.row)
 	if len(p.bad) < badExamples {
-		p.bad = append(p.bad, badRow{p.row, *problem})
+		p.bad[p.row] = problem
 	}
 }
 
@@ -131,12 +127,10 @@ func (s *Set) LeaveOut(found []supervision.Repeat) {
 	for i, d := range found {
 		p.dropped = append(p.dropped, d.Row)
 		if i < badExamples {
-			p.bad = append(p.bad, badRow{d.Row, *p.sameID(d)})
+			p.bad[d.Row] = p.sameID(d)
 		}
 	}
 	slices.Sort(p.dropped)
-	slices.SortFunc(p.bad, func(a, b badRow) int { return a.row - b.row })
-	p.bad = p.bad[:min(len(p.bad), badExamples)]
 }
 
 // noun is a word in singular and plural.
@@ -151,9 +145,4 @@ var (
 )
 
 // count writes a number with the noun.
-func (n noun) count(k int) string {
-	if k == 1 {
-		return "1 " + n[0]
-	}
-	return fmt.Sprintf("%d %s", k, n[1])
-}
+func (n noun) count(k int) string { return plain.Count(k, n[0], n[1]) }

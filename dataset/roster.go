@@ -27,6 +27,7 @@ type roster struct {
 	names []string       // of every row, below its folder
 	row   map[string]int // by name and by path; -1 when two pictures are called so
 	stem  map[string]int // by name without its ending
+	order []int          // of every line of the lists, its picture; nil for one after the other
 }
 
 // usualFiles are names of a column that holds names of pictures.
@@ -75,66 +76,6 @@ func (r *roster) find(name string, stems bool) (int, error) {
 	return row, nil
 }
 
-// readPictureValues reads the files of labels, tags and ids of pictures.
-func (s *Set) readPictureValues() (err error) {
-	spec := &s.spec
-	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) == 0 {
-		return nil
-	}
-	r := s.roster()
-	if r == nil { // pictures and vectors together
-		return s.readValues()
-	}
-	order, err := s.readPictureIDs(r)
-	if err != nil {
-		return err
-	}
-	same := func(texts []string) []string { return texts }
-	if s.labels, err = readPictures(s, r, order, spec.LabelsFile, labelNoun, readValues, same); err != nil {
-		return err
-	}
-	s.tags, err = readPictures(s, r, order, spec.TagsFile, tagsNoun, readTagLines, func(texts []string) [][]string {
-		tags := make([][]string, len(texts))
-		seen, sep := interner{}, tagSeparator(texts...)
-		for i, text := range texts {
-			tags[i] = seen.appendTags(nil, text, sep)
-		}
-		return tags
-	})
-	return err
-}
-
-// readPictures reads files with an entry per picture: in order, or by name.
-func readPictures[T any](s *Set, r *roster, order []int, patterns []string, what noun, read func(string) ([]T, error), parse func([]string) []T) ([]T, error) {
-	if len(patterns) == 0 {
-		return nil, nil
-	}
-	paths, err := expand(patterns, false)
-	if err != nil {
-		return nil, err
-	}
-	texts, named, err := r.texts(paths, what)
-	if err != nil {
-		return nil, err
-	}
-	if named {
-		return parse(texts), nil
-	}
-	list, err := readAll(s, patterns, what, read)
-	if err != nil {
-		return nil, err
-	}
-	if order != nil {
-		sorted := make([]T, len(list))
-		for line, row := range order {
-			sorted[row] = list[line]
-		}
-		return sorted, nil
-	}
-	s.warnOrder(paths[0], what)
-	return list, nil
-}
-
 // warnOrder says in which order lines were taken, where another order is as natural.
 func (s *Set) warnOrder(path string, what noun) {
 	for _, f := range s.files {
@@ -146,67 +87,31 @@ func (s *Set) warnOrder(path string, what noun) {
 	}
 }
 
-// readPictureIDs reads the ids. If they are a list of names, it returns the picture of every line.
-func (s *Set) readPictureIDs(r *roster) (order []int, err error) {
-	if len(s.spec.IDsFile) == 0 {
-		return nil, nil
-	}
-	paths, err := expand(s.spec.IDsFile, false)
-	if err != nil {
-		return nil, err
-	}
-	ids, named, err := r.texts(paths, idNoun)
-	if err == nil && !named {
-		ids, err = readAll(s, s.spec.IDsFile, idNoun, readValues)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.ids = ids
-	if named {
-		return nil, nil
-	}
-	if order, err = r.order(ids, paths); err != nil {
-		return nil, err
-	}
-	if order == nil {
-		s.warnOrder(paths[0], idNoun)
-		return nil, nil
-	}
-	s.ids = make([]string, len(ids))
-	for line, row := range order {
-		s.ids[row] = ids[line]
-	}
-	return order, nil
-}
-
-// order tells the picture of every line of a list of ids, or nil when the ids are not the names of the pictures.
-func (r *roster) order(ids []string, paths []string) ([]int, error) {
+// setOrder finds the picture of every line of a list of ids, if these are the names of the pictures.
+func (r *roster) setOrder(ids []string, paths []string) error {
 	order := make([]int, len(ids))
 	seen := make([]bool, len(ids))
 	known := 0
 	var unknown error
 	for line, id := range ids {
 		row, err := r.find(id, true)
+		if err == nil && seen[row] {
+			return fmt.Errorf("%s: line %d: the picture %s is named twice", strings.Join(paths, ", "), line+1, r.names[row])
+		}
 		if err != nil {
 			if unknown == nil {
 				unknown = fmt.Errorf("%s: line %d: %w", strings.Join(paths, ", "), line+1, err)
 			}
 			continue
 		}
-		if seen[row] {
-			return nil, fmt.Errorf("%s: line %d: the picture %s is named twice", strings.Join(paths, ", "), line+1, r.names[row])
-		}
 		seen[row], order[line] = true, row
 		known++
 	}
-	switch {
-	case known == 0:
-		return nil, nil
-	case unknown != nil:
-		return nil, unknown
+	if known == 0 {
+		return nil
 	}
-	return order, nil
+	r.order = order
+	return unknown
 }
 
 // texts reads tables that name pictures: one text per picture. It reports false if the first file is no such table.
@@ -225,11 +130,11 @@ func (r *roster) texts(paths []string, what noun) ([]string, bool, error) {
 		}
 		err = t.each(func(number int, name, text string) error {
 			row, err := r.find(name, t.stems)
+			if err == nil && line[row] > 0 {
+				err = fmt.Errorf("the picture %q has been named before, in line %d", name, line[row])
+			}
 			if err != nil {
 				return fmt.Errorf("%s: line %d: %w", file, number, err)
-			}
-			if line[row] > 0 {
-				return fmt.Errorf("%s: line %d: the picture %q has been named before, in line %d", file, number, name, line[row])
 			}
 			texts[row], line[row] = text, number
 			return nil
@@ -320,8 +225,7 @@ func (r *roster) lookNamed(in *input, what noun) (*namedTable, error) {
 		return nil, nil
 	}
 	if t.names == nil && len(rows) > 1 && !r.calls(field(rows[0], n.name)) && r.calls(field(rows[1], n.name)) {
-		t.names = rows[0] // a line of names that is none by the general rules
-		if err := t.read(); err != nil {
+		if err := t.takeHead(rows[0]); err != nil { // a line of names that is none by the general rules
 			return nil, err
 		}
 	}
@@ -363,36 +267,27 @@ func (n *namedTable) findValue(what noun) error {
 
 // each calls f for every row.
 func (n *namedTable) each(f func(line int, name, text string) error) error {
-	if n.table == nil {
-		for number := 1; ; number++ {
-			line, err := n.in.line()
-			if err == io.EOF {
-				return nil
+	for {
+		var line int
+		var name, text string
+		var err error
+		if t := n.table; t != nil {
+			if err = t.readRow(); err == nil {
+				line, name, text = t.line, string(t.fields[n.name]), string(t.fields[n.value])
 			}
-			if err != nil {
-				return err
-			}
-			if line = bytes.TrimSpace(line); len(line) == 0 {
-				continue
-			}
-			name, text, _ := strings.Cut(string(line), " ")
-			if err := f(number, name, strings.TrimSpace(text)); err != nil {
-				return err
-			}
+		} else {
+			var b []byte
+			b, err = n.in.text()
+			name, text, _ = strings.Cut(string(bytes.TrimSpace(b)), " ")
+			line, text = n.in.lines, strings.TrimSpace(text)
 		}
-	}
-	for t := n.table; ; {
-		err := t.read()
 		if err == io.EOF {
 			return nil
 		}
+		if err == nil {
+			err = f(line, name, text)
+		}
 		if err != nil {
-			return err
-		}
-		if len(t.fields) != t.width {
-			return fmt.Errorf("%s: line %d: %d fields instead of %d", t.in.path, t.line, len(t.fields), t.width)
-		}
-		if err := f(t.line, string(t.fields[n.name]), string(t.fields[n.value])); err != nil {
 			return err
 		}
 	}

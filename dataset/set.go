@@ -5,6 +5,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,13 +35,12 @@ type Set struct {
 	// What comes with the vectors, according to the first row and the Spec.
 	hasFirst, labelled, tagged, identified bool
 
-	// From files of their own, one entry per row in the files.
-	labels []string
-	tags   [][]string
-	ids    []string
+	// From files of their own.
+	labels, ids entries[string]
+	tags        entries[[]string]
 
 	duplicates []supervision.Repeat // found by Scan, to be left out from then on; in order of row
-	last       *pass                // the latest pass
+	last       *pass                // the latest pass, or an empty one
 	warnings   []string             // from opening
 }
 
@@ -81,19 +81,15 @@ func (s *Set) Format() string { return s.files[0].header.format }
 
 // Bad returns the number of rows that the latest pass left out, and the first few of them.
 func (s *Set) Bad() (rows int, first []error) {
-	if s.last == nil {
-		return 0, nil
+	dropped := s.last.dropped
+	for _, row := range dropped[:min(len(dropped), badExamples)] {
+		first = append(first, s.last.bad[row])
 	}
-	return len(s.last.dropped), s.last.examples()
+	return len(dropped), first
 }
 
 // Dropped returns the rows that the latest pass left out, counted as in the files, ascending.
-func (s *Set) Dropped() []int {
-	if s.last == nil {
-		return nil
-	}
-	return s.last.dropped
-}
+func (s *Set) Dropped() []int { return s.last.dropped }
 
 // Warnings returns what looked doubtful when the files were opened.
 func (s *Set) Warnings() []string { return s.warnings }
@@ -104,57 +100,44 @@ const badExamples = 10
 // pass is one reading of all files.
 type pass struct {
 	s      *Set
-	starts []int // number of rows before each file opened so far
-	row    int   // rows met, good or bad, over all files
-	chunk  vectors.Chunk
-	pixels []uint8  // of the chunk's rows in place of values, when all files hold pictures
-	slab   []string // what chunk.Tags points into
+	starts []int         // number of rows before each file opened so far
+	row    int           // rows met, good or bad, over all files
+	chunk  picture.Chunk // with values in place of pixels, unless all files hold pictures
+	slab   []string      // what chunk.Tags points into
 
-	dropped []int // rows left out, ascending
-	bad     []badRow
-}
-
-// badRow is an example of a row left out.
-type badRow struct {
-	row int
-	RowError
-}
-
-func (p *pass) examples() []error {
-	list := make([]error, len(p.bad))
-	for i := range p.bad {
-		list[i] = &p.bad[i].RowError
-	}
-	return list
+	dropped []int             // rows left out, ascending
+	bad     map[int]*RowError // why, for the first of them at least
 }
 
 // Chunks makes Set a Source.
 func (s *Set) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	if p, ok := s.AsPictures(); ok {
-		return picture.AsVectors(p).Chunks(ctx)
+		return picture.Pixels(ctx, p)
 	}
 	return func(yield func(vectors.Chunk, error) bool) {
-		if err := s.run(ctx, func(p *pass) bool { return yield(p.chunk, nil) }); err != nil {
+		if err := s.run(ctx, func(c picture.Chunk) bool { return yield(c.Chunk, nil) }); err != nil {
 			yield(vectors.Chunk{}, err)
 		}
 	}
 }
 
-// run reads all files and calls full whenever the chunk of the pass is full, and for the rest; false ends the pass.
-func (s *Set) run(ctx context.Context, full func(p *pass) bool) error {
-	p := &pass{s: s}
+// run reads all files and lends their rows by chunks; false ends the pass.
+func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
+	p := &pass{s: s, bad: map[int]*RowError{}}
 	s.last = p
 	p.clearChunk()
 	for i := range s.files {
-		if more, err := p.readFile(ctx, i, full); err != nil || !more {
+		if more, err := p.readFile(ctx, i, yield); err != nil || !more {
 			return err
 		}
 	}
-	if err := p.checkLengths(); err != nil {
+	// All rows are read: now the files of labels, tags and ids must be at their ends.
+	err := cmp.Or(s.labels.checkLength(p.row), s.tags.checkLength(p.row), s.ids.checkLength(p.row))
+	if err != nil {
 		return err
 	}
 	if p.chunk.X.Rows > 0 {
-		full(p)
+		yield(p.chunk)
 	}
 	return nil
 }
@@ -172,7 +155,7 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 }
 
 // readFile streams one file into chunks; false means that the caller has seen enough.
-func (p *pass) readFile(ctx context.Context, i int, yield func(p *pass) bool) (bool, error) {
+func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) bool) (bool, error) {
 	f := p.s.files[i]
 	r, err := p.s.read(ctx, f)
 	if err != nil {
@@ -195,16 +178,14 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(p *pass) bool) (b
 			return true, nil
 		}
 		rec := read
-		var problem *RowError
-		if err == nil {
-			if err := p.attach(&rec); err != nil {
-				return false, err
-			}
-			problem, err = p.checkRow(&rec)
-		} else if rowError, ok := err.(*RowError); ok {
-			problem, err = rowError, nil
+		problem, bad := err.(*RowError)
+		if !bad && err == nil {
+			err = p.attach(&rec)
 		}
-		if err != nil {
+		if !bad && err == nil {
+			problem, err = p.checkRow(&rec)
+		}
+		if !bad && err != nil {
 			return false, err
 		}
 		if len(duplicates) > 0 && duplicates[0].Row == p.row {
@@ -222,7 +203,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(p *pass) bool) (b
 		}
 		p.add(&rec)
 		if p.chunk.X.Rows == full {
-			if !yield(p) {
+			if !yield(p.chunk) {
 				return false, nil
 			}
 			p.chunk.First += full
@@ -233,40 +214,15 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(p *pass) bool) (b
 
 // attach adds what the files of labels, tags and ids say about the row.
 func (p *pass) attach(rec *record) error {
-	s := p.s
-	if s.labels != nil {
-		if p.row >= len(s.labels) {
-			return tooFew(s.spec.LabelsFile, len(s.labels), labelNoun)
-		}
-		rec.label, rec.hasLabel = s.labels[p.row], true
+	hasID := rec.id != ""
+	err := p.s.labels.get(p.row, &rec.label, &rec.hasLabel)
+	if err == nil {
+		err = p.s.tags.get(p.row, &rec.tags, &rec.hasTags)
 	}
-	if s.tags != nil {
-		if p.row >= len(s.tags) {
-			return tooFew(s.spec.TagsFile, len(s.tags), tagsNoun)
-		}
-		rec.tags, rec.hasTags = s.tags[p.row], true
+	if err == nil {
+		err = p.s.ids.get(p.row, &rec.id, &hasID)
 	}
-	if s.ids != nil {
-		if p.row >= len(s.ids) {
-			return tooFew(s.spec.IDsFile, len(s.ids), idNoun)
-		}
-		rec.id = s.ids[p.row]
-	}
-	return nil
-}
-
-// checkLengths compares the lengths of the files of labels, tags and ids with the number of rows, after all are read.
-func (p *pass) checkLengths() error {
-	s := p.s
-	switch {
-	case s.labels != nil && len(s.labels) != p.row:
-		return unequal(s.spec.LabelsFile, len(s.labels), labelNoun, p.row)
-	case s.tags != nil && len(s.tags) != p.row:
-		return unequal(s.spec.TagsFile, len(s.tags), tagsNoun, p.row)
-	case s.ids != nil && len(s.ids) != p.row:
-		return unequal(s.spec.IDsFile, len(s.ids), idNoun, p.row)
-	}
-	return nil
+	return err
 }
 
 // checkRow says what is wrong with a row. An error concerns all rows, so that leaving out this one would not help.
@@ -323,7 +279,7 @@ func (p *pass) add(rec *record) {
 	c.X.Rows++
 	c.X.Data = append(c.X.Data, rec.vector...)
 	if p.s.shape != (picture.Shape{}) {
-		p.pixels = append(p.pixels, rec.pixels...)
+		c.Pix = append(c.Pix, rec.pixels...)
 	} else {
 		for _, v := range rec.pixels { // pictures among vectors
 			c.X.Data = append(c.X.Data, float32(v))
@@ -346,7 +302,9 @@ func (p *pass) add(rec *record) {
 // clearChunk empties the chunk for the next rows.
 func (p *pass) clearChunk() {
 	c := &p.chunk
-	p.slab, p.pixels = p.slab[:0], p.pixels[:0]
-	c.X = vectors.Matrix{Cols: p.s.dim, Data: c.X.Data[:0]}
+	p.slab, c.Pix = p.slab[:0], c.Pix[:0]
+	if c.X = (vectors.Matrix{Data: c.X.Data[:0]}); p.s.shape == (picture.Shape{}) {
+		c.X.Cols = p.s.dim
+	}
 	c.IDs, c.Labels, c.Tags, c.Places = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.Places[:0]
 }

@@ -70,12 +70,13 @@ func Open(spec Spec) (*Set, error) {
 		}
 		seen[filepath.Clean(path)] = true
 	}
-	if spec.Label != "" && len(spec.LabelsFile) > 0 {
-		return nil, fmt.Errorf("labels come from a column (%s) or from a file (%s), not from both",
-			spec.Label, spec.LabelsFile[0])
-	}
-	if spec.ID != "" && len(spec.IDsFile) > 0 {
-		return nil, fmt.Errorf("ids come from a column (%s) or from a file (%s), not from both", spec.ID, spec.IDsFile[0])
+	for _, c := range []struct {
+		what, column string
+		files        []string
+	}{{"labels", spec.Label, spec.LabelsFile}, {"ids", spec.ID, spec.IDsFile}, {"tags", spec.Tags, spec.TagsFile}} {
+		if c.column != "" && len(c.files) > 0 {
+			return nil, fmt.Errorf("%s come from a column (%s) or from a file (%s), not from both", c.what, c.column, c.files[0])
+		}
 	}
 	if err := spec.settleTags(paths[0]); err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func Open(spec Spec) (*Set, error) {
 	if err := pictures.check(); err != nil {
 		return nil, err
 	}
-	s := &Set{spec: spec, cols: columns{spec.Vector, spec.Label, spec.Tags, spec.ID, pictures}, dim: -1}
+	s := &Set{spec: spec, cols: columns{spec.Vector, spec.Label, spec.Tags, spec.ID, pictures}, dim: -1, last: new(pass)}
 	for _, path := range paths {
 		if err := s.addFile(path); err != nil {
 			return nil, err
@@ -101,9 +102,6 @@ func Open(spec Spec) (*Set, error) {
 func (spec *Spec) settleTags(first string) error {
 	if spec.Tags == "" {
 		return nil
-	}
-	if len(spec.TagsFile) > 0 {
-		return fmt.Errorf("tags come from a column (%s) or from a file (%s), not from both", spec.Tags, spec.TagsFile[0])
 	}
 	files, err := expand([]string{spec.Tags}, false)
 	if err != nil {
@@ -196,64 +194,116 @@ func (s *Set) checkDim(path string, dim int) error {
 
 // readSupervision reads the files of labels, tags and ids.
 func (s *Set) readSupervision() error {
-	read := s.readValues
-	if s.Format() == "folder" || s.Format() == "tar" || s.Format() == "picture" {
-		read = s.readPictureValues
+	spec := &s.spec
+	s.ids = entries[string]{patterns: spec.IDsFile, what: idNoun, read: readValues, parse: slices.Clone[[]string]}
+	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, read: readValues, parse: slices.Clone[[]string]}
+	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, read: readTagLines, parse: tagSets}
+	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) > 0 {
+		r := s.roster()
+		// Ids first: they may tell the order of the others.
+		for _, load := range []func(*Set, *roster) error{s.ids.load, s.labels.load, s.tags.load} {
+			if err := load(s, r); err != nil {
+				return err
+			}
+		}
 	}
-	if err := read(); err != nil {
-		return err
-	}
-	s.labelled = s.labelled || s.labels != nil
-	s.tagged = s.tagged || s.tags != nil
-	s.identified = s.identified || s.ids != nil
+	s.labelled = s.labelled || s.labels.list != nil
+	s.tagged = s.tagged || s.tags.list != nil
+	s.identified = s.identified || s.ids.list != nil
 	return nil
 }
 
-func (s *Set) readValues() (err error) {
-	if s.labels, err = readAll(s, s.spec.LabelsFile, labelNoun, readValues); err != nil {
-		return err
-	}
-	if s.ids, err = readAll(s, s.spec.IDsFile, idNoun, readValues); err != nil {
-		return err
-	}
-	s.tags, err = readAll(s, s.spec.TagsFile, tagsNoun, readTagLines)
-	return err
+// entries is labels, tags or ids from files of their own, several as one.
+type entries[T any] struct {
+	patterns []string
+	what     noun
+	read     func(path string) ([]T, error) // a file with one entry per row
+	parse    func(texts []string) []T       // the texts of a table that names pictures
+	list     []T                            // one per row in the files of vectors; nil when there are no files
 }
 
-// readAll reads files with one entry per row, several as one, and checks their lengths as far as the numbers
-// of rows are known: file by file when there are as many as files of vectors, and in all.
-func readAll[T any](s *Set, patterns []string, what noun, read func(string) ([]T, error)) ([]T, error) {
-	if len(patterns) == 0 {
-		return nil, nil
+// get copies the entry of a row, if there are files.
+func (e *entries[T]) get(row int, to *T, has *bool) error {
+	if e.list == nil {
+		return nil
 	}
-	paths, err := expand(patterns, false)
+	if row >= len(e.list) {
+		return fmt.Errorf("%s: only %s, but the data have more rows",
+			strings.Join(e.patterns, ", "), e.what.count(len(e.list)))
+	}
+	*to, *has = e.list[row], true
+	return nil
+}
+
+// checkLength compares the number of entries with that of the rows.
+func (e *entries[T]) checkLength(rows int) error {
+	if e.list == nil || len(e.list) == rows {
+		return nil
+	}
+	return unequal(e.patterns, len(e.list), e.what, rows)
+}
+
+// load reads the files: as tables that name the pictures of a roster, which may be nil, or else as lists.
+func (e *entries[T]) load(s *Set, r *roster) error {
+	if len(e.patterns) == 0 {
+		return nil
+	}
+	paths, err := expand(e.patterns, false)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all := []T{}
+	if r != nil {
+		if texts, named, err := r.texts(paths, e.what); err != nil || named {
+			e.list = e.parse(texts)
+			return err
+		}
+	}
+	if err := e.readLists(s, paths); err != nil || r == nil {
+		return err
+	}
+	if ids, ok := any(e.list).([]string); ok && e.what == idNoun {
+		if err := r.setOrder(ids, paths); err != nil {
+			return err
+		}
+	}
+	if r.order == nil {
+		s.warnOrder(paths[0], e.what)
+		return nil
+	}
+	list := slices.Clone(e.list)
+	for line, row := range r.order {
+		e.list[row] = list[line]
+	}
+	return nil
+}
+
+// readLists reads files with one entry per row and checks their lengths as far as the numbers of rows are known: file
+// by file when there are as many as files of vectors, and in all.
+func (e *entries[T]) readLists(s *Set, paths []string) error {
+	e.list = []T{}
+	rows := 0 // -1 when the end of the first pass will show it
+	for _, f := range s.files {
+		if rows += f.header.rows; f.header.rows < 0 {
+			rows = -1
+			break
+		}
+	}
 	for i, path := range paths {
-		part, err := read(path)
+		part, err := e.read(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(paths) == len(s.files) {
 			if f := s.files[i]; f.header.rows >= 0 && f.header.rows != len(part) {
-				return nil, fmt.Errorf("%w of %s", unequal([]string{path}, len(part), what, f.header.rows), f.path)
+				return fmt.Errorf("%w of %s", unequal([]string{path}, len(part), e.what, f.header.rows), f.path)
 			}
 		}
-		all = append(all, part...)
+		e.list = append(e.list, part...)
 	}
-	rows := 0
-	for _, f := range s.files {
-		if f.header.rows < 0 {
-			return all, nil // the end of the first pass shows it
-		}
-		rows += f.header.rows
+	if rows >= 0 && rows != len(e.list) {
+		return unequal(paths, len(e.list), e.what, rows)
 	}
-	if rows != len(all) {
-		return nil, unequal(paths, len(all), what, rows)
-	}
-	return all, nil
+	return nil
 }
 
 // expand turns patterns into the files they stand for, those of one pattern in natural order. Folders are

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hashgrove/internal/plain"
 )
 
 // Names that mean something in the head of a table. y is not among them: it may be a coordinate.
@@ -22,13 +24,11 @@ const (
 type table struct {
 	in     *input
 	comma  byte
-	lines  int      // read so far
 	line   int      // where the row begins, from 1
 	fields [][]byte // of the current row, valid until the next
 	names  []string // head of the table, nil without one
 	width  int      // columns
-	joined []byte   // a row over several lines
-	plain  []byte   // quoted fields without their quotes
+	plain  []byte   // the fields of a row with quotes, without them
 }
 
 // openTable opens a table that may have a head and leaves it before the first row of data, some of which it returns.
@@ -152,28 +152,13 @@ func isNumeric(s string) bool {
 	return err == nil && len(values) > 0
 }
 
-// readLine returns the next line that is not blank.
-func (t *table) readLine() ([]byte, error) {
-	for {
-		line, err := t.in.line()
-		if err != nil {
-			return nil, err
-		}
-		t.lines++
-		t.line = t.lines
-		if len(bytes.TrimSpace(line)) > 0 {
-			return line, nil
-		}
-	}
-}
-
 // read splits the next row that is not blank.
 func (t *table) read() error {
-	line, err := t.readLine()
+	line, err := t.in.text()
 	if err != nil {
 		return err
 	}
-	t.fields = t.fields[:0]
+	t.line, t.fields = t.in.lines, t.fields[:0]
 	if bytes.IndexByte(line, '"') >= 0 {
 		return t.readQuoted(line)
 	}
@@ -191,10 +176,10 @@ func (t *table) read() error {
 	}
 }
 
-// checkWidth compares the number of fields in the current row with that of columns.
-func (t *table) checkWidth() error {
-	if len(t.fields) == t.width {
-		return nil
+// readRow is read for a file in which every row must have all columns.
+func (t *table) readRow() error {
+	if err := t.read(); err != nil || len(t.fields) == t.width {
+		return err
 	}
 	return fmt.Errorf("%s: line %d: %s instead of %d", t.in.path, t.line, fieldNoun.count(len(t.fields)), t.width)
 }
@@ -207,75 +192,45 @@ func trimSpaces(b []byte) []byte {
 	return bytes.TrimSpace(b)
 }
 
-// readQuoted splits a row with quoted fields, which may hold separators, doubled quotes and ends of lines.
-func (t *table) readQuoted(line []byte) error {
-	t.joined = append(t.joined[:0], line...)
-	open, start := false, true // inside quotes; at the start of a field
-	for from := 0; ; {
-		for _, c := range t.joined[from:] {
-			switch {
-			case c == '"' && (open || start):
-				open = !open // a doubled quote closes and opens again
-				start = !open
-			case c == t.comma && !open:
-				start = true
-			case c != ' ':
-				start = false
+// readQuoted splits a row with quoted fields, which may hold separators, doubled quotes and ends of lines. All fields
+// are copied: the line is gone when the next is read.
+func (t *table) readQuoted(line []byte) (err error) {
+	t.plain = t.plain[:0]
+	for more := true; more; {
+		from := len(t.plain)
+		if text := bytes.TrimLeft(line, " "); len(text) > 0 && text[0] == '"' {
+			if line, err = t.unquote(text[1:]); err != nil {
+				return err
 			}
 		}
-		if !open {
-			break
-		}
-		from = len(t.joined)
-		more, err := t.in.line()
-		if err == io.EOF || len(t.joined) > maxLine {
-			return fmt.Errorf("%s: line %d: a quoted field does not end", t.in.path, t.line)
-		}
-		if err != nil {
-			return err
-		}
-		t.lines++
-		t.joined = append(append(t.joined, '\n'), more...)
+		var rest []byte
+		rest, line, more = bytes.Cut(line, []byte{t.comma})
+		t.plain = append(t.plain, trimSpaces(rest)...)
+		t.fields = append(t.fields, t.plain[from:len(t.plain):len(t.plain)])
 	}
-	// The fields never get longer than the row, so their memory does not move while they are in use.
-	t.plain = slices.Grow(t.plain[:0], len(t.joined))
-	for rest := t.joined; ; {
-		field := rest
-		if text := bytes.TrimLeft(rest, " "); len(text) > 0 && text[0] == '"' {
-			from := len(t.plain)
-			rest = text[1:]
-			for {
-				i := bytes.IndexByte(rest, '"')
-				if i < 0 { // cannot happen: the row ends outside of quotes
-					i = len(rest)
-				}
-				t.plain = append(t.plain, rest[:i]...)
-				rest = rest[min(i+1, len(rest)):]
-				if len(rest) == 0 || rest[0] != '"' {
-					break
-				}
-				t.plain = append(t.plain, '"')
-				rest = rest[1:]
+	return nil
+}
+
+// unquote appends what is inside of quotes to plain and returns what follows the closing one.
+func (t *table) unquote(line []byte) ([]byte, error) {
+	for {
+		inside, rest, closed := bytes.Cut(line, []byte{'"'})
+		t.plain = append(t.plain, inside...)
+		switch {
+		case !closed:
+			more, err := t.in.line()
+			if err == io.EOF || len(t.plain) > maxLine {
+				return nil, fmt.Errorf("%s: line %d: a quoted field does not end", t.in.path, t.line)
 			}
-			i := bytes.IndexByte(rest, t.comma)
-			if i < 0 {
-				i = len(rest)
+			if err != nil {
+				return nil, err
 			}
-			t.plain = append(t.plain, bytes.TrimSpace(rest[:i])...)
-			t.fields = append(t.fields, t.plain[from:len(t.plain):len(t.plain)])
-			if i == len(rest) {
-				return nil
-			}
-			rest = rest[i+1:]
-			continue
+			t.plain, line = append(t.plain, '\n'), more
+		case len(rest) > 0 && rest[0] == '"': // a doubled quote
+			t.plain, line = append(t.plain, '"'), rest[1:]
+		default:
+			return rest, nil
 		}
-		i := bytes.IndexByte(field, t.comma)
-		if i < 0 {
-			t.fields = append(t.fields, trimSpaces(field))
-			return nil
-		}
-		t.fields = append(t.fields, trimSpaces(field[:i]))
-		rest = field[i+1:]
 	}
 }
 
@@ -305,17 +260,8 @@ func (t *table) find(asked string) (int, error) {
 		return 0, fmt.Errorf("%s: has no column %q: it has no header, so columns are called 1 to %d",
 			t.in.path, asked, t.width)
 	default:
-		return 0, fmt.Errorf("%s: has no column %q; it has %s", t.in.path, asked, enumerate(t.names))
+		return 0, fmt.Errorf("%s: has no column %q; it has %s", t.in.path, asked, plain.List(t.names))
 	}
-}
-
-// enumerate lists names, the first twenty of many.
-func enumerate(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 // column names column j in errors.

@@ -81,81 +81,93 @@ func readValues(path string) ([]string, error) {
 		return nil, err
 	}
 	defer in.Close()
+	next, err := rowTexts(in)
+	if err != nil {
+		return nil, err
+	}
+	values, err := collect(path, next)
+	// Editors leave empty lines at the end.
+	for len(values) > 0 && values[len(values)-1] == "" {
+		values = values[:len(values)-1]
+	}
+	return values, err
+}
+
+// rowTexts returns a function that reads the value of the next row.
+func rowTexts(in *input) (func() (string, error), error) {
 	head, err := in.head()
 	if err != nil {
 		return nil, err
 	}
-	var next func() (string, error)
-	switch f := fileNamed(path); {
-	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
-		a, err := readArray(in, path)
+	switch f := fileNamed(in.path); {
+	case isNpy(&sample{head: head}):
+		a, err := readArray(in, in.path)
 		if err != nil {
 			return nil, err
 		}
-		texts, err := newArrayTexts(in, path, a)
-		if err != nil {
-			return nil, err
-		}
-		next = texts.next
+		return arrayTexts(in, a)
 	case looksIDX(&sample{head: head, size: in.size}):
 		a, err := readIDX(in)
 		if err != nil {
 			return nil, err
 		}
-		texts, err := newArrayTexts(in, path, a)
-		if err != nil {
-			return nil, err
-		}
-		next = texts.next
+		return arrayTexts(in, a)
 	case !isText(head):
-		return nil, fmt.Errorf("%s: is neither text nor npy nor IDX: a file with one value per row is expected", path)
+		return nil, fmt.Errorf("%s: is neither text nor npy nor IDX: a file with one value per row is expected", in.path)
 	case f == "jsonl":
-		next = jsonValues(in)
+		return jsonTexts(in), nil
 	case f == "csv" || f == "tsv":
-		if next, err = valueColumn(in, f); err != nil {
-			return nil, err
-		}
-	default:
-		in.skipMark()
-		next = func() (string, error) {
-			line, err := in.line()
-			return string(bytes.TrimSpace(line)), err
-		}
+		return valueColumn(in, f)
 	}
-	var values []string
-	seen := interner{}
-	for {
-		v, err := next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(values) == maxRows {
-			return nil, fmt.Errorf("%s: has more than %d rows", path, maxRows)
-		}
-		values = append(values, seen.keep(v))
-	}
-	// Editors leave empty lines at the end.
-	for len(values) > 0 && values[len(values)-1] == "" {
-		values = values[:len(values)-1]
-	}
-	return values, nil
+	return lineTexts(in), nil
 }
 
-// jsonValues reads a string, a number, true or false per line.
-func jsonValues(in *input) func() (string, error) {
-	n := 0
+// collect reads the texts of all rows.
+func collect(path string, next func() (string, error)) ([]string, error) {
+	var texts []string
+	seen := interner{}
+	for {
+		text, err := next()
+		switch {
+		case err == io.EOF:
+			return texts, nil
+		case err != nil:
+			return nil, err
+		case len(texts) == maxRows:
+			return nil, fmt.Errorf("%s: has more than %d rows", path, maxRows)
+		}
+		texts = append(texts, seen.keep(text))
+	}
+}
+
+// arrayTexts reads the values of an array of one axis.
+func arrayTexts(in *input, a array) (func() (string, error), error) {
+	d, err := openTexts(in, in.path, a)
+	if err != nil {
+		return nil, err
+	}
+	return d.nextText, nil
+}
+
+// lineTexts reads lines of text.
+func lineTexts(in *input) func() (string, error) {
+	in.skipMark()
+	return func() (string, error) {
+		line, err := in.line()
+		return string(bytes.TrimSpace(line)), err
+	}
+}
+
+// jsonTexts reads a string, a number, true or false per line.
+func jsonTexts(in *input) func() (string, error) {
 	return func() (string, error) {
 		line, err := in.line()
 		if err != nil {
 			return "", err
 		}
-		n++
 		s, ok := jsonScalar(bytes.TrimSpace(line))
 		if !ok {
-			return "", fmt.Errorf("%s: line %d: %s instead of a string or a number", in.path, n, excerpt(line))
+			return "", fmt.Errorf("%s: line %d: %s instead of a string or a number", in.path, in.lines, excerpt(line))
 		}
 		return s, nil
 	}
@@ -175,10 +187,7 @@ func valueColumn(in *input, format string) (func() (string, error), error) {
 		}
 	}
 	return func() (string, error) {
-		if err := t.read(); err != nil {
-			return "", err
-		}
-		if err := t.checkWidth(); err != nil {
+		if err := t.readRow(); err != nil {
 			return "", err
 		}
 		return string(t.fields[column]), nil
@@ -195,49 +204,41 @@ func readTagLines(path string) ([][]string, error) {
 	}
 	defer in.Close()
 	head, err := in.head()
+	switch {
+	case err != nil:
+		return nil, err
+	case isNpy(&sample{head: head}):
+		return readTagArray(in)
+	case !isText(head):
+		return nil, fmt.Errorf("%s: is neither text nor npy: a file with one line of tags per row is expected", path)
+	}
+	lines, err := collect(path, lineTexts(in))
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(head, []byte("\x93NUMPY")) {
-		return readTagArray(in)
-	}
-	if !isText(head) {
-		return nil, fmt.Errorf("%s: is neither text nor npy: a file with one line of tags per row is expected", path)
-	}
-	in.skipMark()
-	var lines []string
-	lists := true
-	for {
-		line, err := in.line()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(lines) == maxRows {
-			return nil, fmt.Errorf("%s: has more than %d rows", path, maxRows)
-		}
-		line = bytes.TrimSpace(line)
-		lists = lists && (len(line) == 0 || line[0] == '[')
-		lines = append(lines, string(line))
+	if slices.ContainsFunc(lines, func(line string) bool { return line != "" && line[0] != '[' }) {
+		tags := tagSets(lines)
+		matrixTags(tags)
+		return tags, nil
 	}
 	tags := make([][]string, len(lines))
 	seen := interner{}
-	if lists {
-		for i, line := range lines {
-			if tags[i], err = jsonTags(line, seen); err != nil {
-				return nil, fmt.Errorf("%s: line %d: %w", path, i+1, err)
-			}
-		}
-		return tags, nil
-	}
-	sep := tagSeparator(lines...)
 	for i, line := range lines {
-		tags[i] = seen.appendTags(nil, line, sep)
+		if tags[i], err = jsonTags(line, seen); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, i+1, err)
+		}
 	}
-	matrixTags(tags)
 	return tags, nil
+}
+
+// tagSets cuts texts into tags.
+func tagSets(texts []string) [][]string {
+	tags := make([][]string, len(texts))
+	seen, sep := interner{}, tagSeparator(texts...)
+	for i, text := range texts {
+		tags[i] = seen.appendTags(nil, text, sep)
+	}
+	return tags
 }
 
 // jsonTags reads a JSON list of strings and numbers.
@@ -288,44 +289,26 @@ func readTagArray(in *input) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.rows > maxRows {
-		return nil, fmt.Errorf("%s: has more than %d rows", in.path, maxRows)
-	}
-	var tags [][]string
-	seen := interner{}
 	if a.isText() {
-		texts, err := newArrayTexts(in, in.path, a)
+		next, err := arrayTexts(in, a)
 		if err != nil {
 			return nil, err
 		}
-		var lines []string
-		for {
-			line, err := texts.next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return nil, err
-			}
-			lines = append(lines, line)
-		}
-		sep := tagSeparator(lines...)
-		for _, line := range lines {
-			tags = append(tags, seen.appendTags(nil, line, sep))
-		}
-		return tags, nil
+		lines, err := collect(in.path, next)
+		return tagSets(lines), err
+	}
+	if a.rows > maxRows {
+		return nil, fmt.Errorf("%s: has more than %d rows", in.path, maxRows)
 	}
 	r, _, err := openArray(in, in.path, a)
 	if err != nil {
 		return nil, err
 	}
-	var rec record
-	for {
-		err := r.next(&rec)
-		if err == io.EOF {
+	var tags [][]string
+	for rec := (record{}); ; {
+		if err := r.next(&rec); err == io.EOF {
 			return tags, nil
-		}
-		if err != nil {
+		} else if err != nil {
 			return nil, err
 		}
 		row, err := appendMatrixTags(nil, rec.vector)

@@ -21,6 +21,7 @@
 package feature
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,25 +61,13 @@ type GIST struct {
 
 // NewGIST returns the extractor with the given options.
 func NewGIST(o GISTOptions) (*GIST, error) {
-	if o.Size == 0 {
-		o.Size = 32
-	}
-	if o.Blocks == 0 {
-		o.Blocks = 4
-	}
+	o.Size, o.Blocks = cmp.Or(o.Size, 32), cmp.Or(o.Blocks, 4)
 	if o.Orientations == nil {
 		o.Orientations = []int{8, 8, 4}
 	}
 	o.Orientations = slices.Clone(o.Orientations)
 	e := &GIST{o: o}
 	return e, e.Check()
-}
-
-// Options returns the options, defaults filled in.
-func (e *GIST) Options() GISTOptions {
-	o := e.o
-	o.Orientations = slices.Clone(o.Orientations)
-	return o
 }
 
 // Kind implements Extractor.

@@ -80,42 +80,27 @@ func magnitudeGo(sum *vector, x []complex8) {
 	}
 }
 
-// A strip of products z has rows of 16 values. The next four fold each row, after t was added, into acc.
+// fold is a way of folding values into one.
+type fold int
 
-// sumAboveGo adds what is above zero.
-func sumAboveGo(acc, t *[16]float32, z []float32) {
+const (
+	sumAbove fold = iota // add what is above zero
+	sumBelow             // add what is below zero
+	maxAbove             // keep the greatest
+	minBelow             // keep the least
+)
+
+// foldGo folds the rows of a strip of products z, 16 values each, after t was added, into acc.
+func foldGo(how fold, acc, t *[16]float32, z []float32) {
 	for ; len(z) > 0; z = z[16:] {
 		for j := range acc {
-			acc[j] += max(z[j]+t[j], 0)
-		}
-	}
-}
-
-// sumBelowGo adds what is below zero.
-func sumBelowGo(acc, t *[16]float32, z []float32) {
-	for ; len(z) > 0; z = z[16:] {
-		for j := range acc {
-			acc[j] += min(z[j]+t[j], 0)
-		}
-	}
-}
-
-// maxAboveGo keeps the greatest value.
-func maxAboveGo(acc, t *[16]float32, z []float32) {
-	for ; len(z) > 0; z = z[16:] {
-		for j := range acc {
-			if v := z[j] + t[j]; v > acc[j] {
-				acc[j] = v
-			}
-		}
-	}
-}
-
-// minBelowGo keeps the least value.
-func minBelowGo(acc, t *[16]float32, z []float32) {
-	for ; len(z) > 0; z = z[16:] {
-		for j := range acc {
-			if v := z[j] + t[j]; v < acc[j] {
+			v := z[j] + t[j]
+			switch {
+			case how == sumAbove:
+				acc[j] += max(v, 0)
+			case how == sumBelow:
+				acc[j] += min(v, 0)
+			case how == maxAbove && v > acc[j], how == minBelow && v < acc[j]:
 				acc[j] = v
 			}
 		}

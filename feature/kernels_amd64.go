@@ -50,34 +50,19 @@ func magnitude(sum *vector, x []complex8) {
 	magnitudeAVX2(&sum[0], &x[0].re[0], len(x))
 }
 
-func sumAbove(acc, t *[16]float32, z []float32) {
+func foldRows(how fold, acc, t *[16]float32, z []float32) {
 	if !hasKernels || len(z) == 0 {
-		sumAboveGo(acc, t, z)
+		foldGo(how, acc, t, z)
 		return
 	}
-	sumAboveAVX2(acc, t, &z[0], len(z)/16)
-}
-
-func sumBelow(acc, t *[16]float32, z []float32) {
-	if !hasKernels || len(z) == 0 {
-		sumBelowGo(acc, t, z)
-		return
+	switch how {
+	case sumAbove:
+		sumAboveAVX2(acc, t, &z[0], len(z)/16)
+	case sumBelow:
+		sumBelowAVX2(acc, t, &z[0], len(z)/16)
+	case maxAbove:
+		maxAboveAVX2(acc, t, &z[0], len(z)/16)
+	case minBelow:
+		minBelowAVX2(acc, t, &z[0], len(z)/16)
 	}
-	sumBelowAVX2(acc, t, &z[0], len(z)/16)
-}
-
-func maxAbove(acc, t *[16]float32, z []float32) {
-	if !hasKernels || len(z) == 0 {
-		maxAboveGo(acc, t, z)
-		return
-	}
-	maxAboveAVX2(acc, t, &z[0], len(z)/16)
-}
-
-func minBelow(acc, t *[16]float32, z []float32) {
-	if !hasKernels || len(z) == 0 {
-		minBelowGo(acc, t, z)
-		return
-	}
-	minBelowAVX2(acc, t, &z[0], len(z)/16)
 }

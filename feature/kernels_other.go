@@ -9,8 +9,5 @@ func radix4(x []complex8, m, blocks int, w *[6]vector)           { radix4Go(x, m
 func combine(dst, src []complex8, start []int32, p, m int, w []float32) {
 	combineGo(dst, src, start, p, m, w)
 }
-func magnitude(sum *vector, x []complex8)       { magnitudeGo(sum, x) }
-func sumAbove(acc, t *[16]float32, z []float32) { sumAboveGo(acc, t, z) }
-func sumBelow(acc, t *[16]float32, z []float32) { sumBelowGo(acc, t, z) }
-func maxAbove(acc, t *[16]float32, z []float32) { maxAboveGo(acc, t, z) }
-func minBelow(acc, t *[16]float32, z []float32) { minBelowGo(acc, t, z) }
+func magnitude(sum *vector, x []complex8)                 { magnitudeGo(sum, x) }
+func foldRows(how fold, acc, t *[16]float32, z []float32) { foldGo(how, acc, t, z) }

@@ -78,18 +78,14 @@ func TestKernelsAgree(t *testing.T) {
 				z[i] = float32(rng.IntN(3)-1) * 0 // both zeros
 			}
 		}
-		pools := []struct {
-			name        string
-			fast, plain func(acc, t *[16]float32, z []float32)
-		}{{"sumAbove", sumAbove, sumAboveGo}, {"sumBelow", sumBelow, sumBelowGo}, {"maxAbove", maxAbove, maxAboveGo}, {"minBelow", minBelow, minBelowGo}}
-		for _, p := range pools {
+		for how := sumAbove; how <= minBelow; how++ {
 			var acc, like, shift [16]float32
 			copy(shift[:12], floats(12))
-			p.fast(&acc, &shift, z)
-			p.plain(&like, &shift, z)
+			foldRows(how, &acc, &shift, z)
+			foldGo(how, &like, &shift, z)
 			for j := range acc {
 				if math.Float32bits(acc[j]) != math.Float32bits(like[j]) {
-					t.Errorf("%s of %d rows differs in column %d: %v and %v", p.name, n, j, acc[j], like[j])
+					t.Errorf("fold %d of %d rows differs in column %d: %v and %v", how, n, j, acc[j], like[j])
 				}
 			}
 		}

@@ -93,24 +93,19 @@ type poolScratch struct {
 // add pools the strip of one panel, whose rows are the places from first on.
 func (c *Codebook) add(s *poolScratch, g *grid, panel int, strip []float32, first, count int) {
 	up, down := &c.up[panel], &c.down[panel]
+	above, below := sumAbove, sumBelow
+	if c.Pool == MaxPool {
+		above, below = maxAbove, minBelow
+	}
 	for cell := range len(g.starts) - 1 {
 		lo, hi := max(g.starts[cell], first)-first, min(g.starts[cell+1], first+count)-first
 		if lo >= hi {
 			continue
 		}
 		rows, at := strip[lo*16:hi*16], cell*len(c.up)+panel
-		if c.Pool == MaxPool {
-			maxAbove(&s.above[at], up, rows)
-		} else {
-			sumAbove(&s.above[at], up, rows)
-		}
-		if c.Sides == Positive {
-			continue
-		}
-		if c.Pool == MaxPool {
-			minBelow(&s.below[at], down, rows)
-		} else {
-			sumBelow(&s.below[at], down, rows)
+		foldRows(above, &s.above[at], up, rows)
+		if c.Sides != Positive {
+			foldRows(below, &s.below[at], down, rows)
 		}
 	}
 }

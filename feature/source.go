@@ -2,7 +2,9 @@ package feature
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 
 	"hashgrove/picture"
@@ -29,13 +31,13 @@ type source struct {
 }
 
 // Unwrap is the source of the pictures.
-func (v source) Unwrap() vectors.Source { return picture.Behind(v.pictures) }
+func (v source) Unwrap() vectors.Source { return v.pictures }
 
-// Prepared is for picture.PreparationOf. An extractor sees the channels side by side, whatever the layout was.
-func (v source) Prepared() (picture.Preparation, bool) {
+// Preparation is for picture.PreparationOf. An extractor sees the channels side by side, whatever the layout was.
+func (v source) Preparation() picture.Preparation {
 	p := v.pictures.Preparation()
 	p.Planar = false
-	return p, true
+	return p
 }
 
 // Chunks implements vectors.Source.
@@ -52,8 +54,8 @@ func (v source) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 				yield(vectors.Chunk{}, err)
 				return
 			}
-			for lo := 0; lo < c.Rows; lo += step {
-				n := min(step, c.Rows-lo)
+			for lo := 0; lo < c.X.Rows; lo += step {
+				n := min(step, c.X.Rows-lo)
 				for len(room) < n {
 					room = append(room, nil)
 					out = append(out, make([]float32, v.Dim())...)
@@ -71,10 +73,50 @@ func (v source) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 					yield(vectors.Chunk{}, fmt.Errorf("rows from %d on: %w", c.First+lo, err))
 					return
 				}
-				if !yield(c.Slice(lo, lo+n).Vectors(x), nil) {
+				part := c.Chunk.Slice(lo, lo+n)
+				part.X = x
+				if !yield(part, nil) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// Named is the extractor of a name for pictures of a shape: gist320 and gist512, pixels, or the path of a file that
+// WriteFile wrote.
+func Named(name string, shape picture.Shape) (Extractor, error) {
+	switch name {
+	case "gist320":
+		return NewGIST(GISTOptions{Size: shape.Width, Orientations: []int{8, 8, 4}, Blocks: 4})
+	case "gist512":
+		return NewGIST(GISTOptions{Size: shape.Width, Orientations: []int{8, 8, 8, 8}, Blocks: 4})
+	case "pixels":
+		return &Pixels{Width: shape.Width, Height: shape.Height, Channels: shape.Channels}, nil
+	}
+	e, err := ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%q is neither gist320, gist512 or pixels, nor a file with saved features", name)
+	}
+	return e, err
+}
+
+// keptBytes is the memory that vectors of pictures take at most between passes; more of them wait in a temporary file.
+const keptBytes = 1 << 30
+
+// Learnable is the vectors that the named extractor makes of pictures, mirror images after them if asked for, and the
+// extractor. They are made once, however often they are read.
+func Learnable(pictures picture.Source, name string, mirror bool, threads int) (*vectors.Kept, Extractor, error) {
+	if mirror {
+		pictures = picture.Mirrored(pictures)
+	}
+	e, err := Named(name, pictures.Preparation().Shape)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := Vectors(e, pictures, threads)
+	if err != nil {
+		return nil, nil, err
+	}
+	return vectors.Keep(src, keptBytes), e, nil
 }

@@ -24,22 +24,22 @@ func combineAVX2(dst *float32, src *float32, start *int32, n int, p int, m int, 
 //go:noescape
 func magnitudeAVX2(sum *float32, x *float32, n int)
 
-// sumAboveAVX2 is sumAboveGo with AVX2.
+// sumAboveAVX2 is foldGo of sumAbove with AVX2.
 //
 //go:noescape
 func sumAboveAVX2(acc *[16]float32, t *[16]float32, z *float32, rows int)
 
-// sumBelowAVX2 is sumBelowGo with AVX2.
+// sumBelowAVX2 is foldGo of sumBelow with AVX2.
 //
 //go:noescape
 func sumBelowAVX2(acc *[16]float32, t *[16]float32, z *float32, rows int)
 
-// maxAboveAVX2 is maxAboveGo with AVX2.
+// maxAboveAVX2 is foldGo of maxAbove with AVX2.
 //
 //go:noescape
 func maxAboveAVX2(acc *[16]float32, t *[16]float32, z *float32, rows int)
 
-// minBelowAVX2 is minBelowGo with AVX2.
+// minBelowAVX2 is foldGo of minBelow with AVX2.
 //
 //go:noescape
 func minBelowAVX2(acc *[16]float32, t *[16]float32, z *float32, rows int)

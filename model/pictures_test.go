@@ -22,16 +22,16 @@ type album struct {
 	as     picture.Preparation
 }
 
-func (a album) AsPictures() (picture.Source, bool)     { return a, true }
 func (a album) Preparation() picture.Preparation       { return a.as }
 func (a album) Dim() int                               { return a.as.Values() }
-func (a album) Chunks(ctx context.Context) vectorChunk { return picture.AsVectors(a).Chunks(ctx) }
+func (a album) Chunks(ctx context.Context) vectorChunk { return picture.Pixels(ctx, a) }
 
 type vectorChunk = iter.Seq2[vectors.Chunk, error]
 
 func (a album) Pictures(context.Context) iter.Seq2[picture.Chunk, error] {
 	return func(yield func(picture.Chunk, error) bool) {
-		c := picture.Chunk{Rows: len(a.images)}
+		var c picture.Chunk
+		c.X.Rows = len(a.images)
 		for _, img := range a.images {
 			row := make([]uint8, a.as.Values())
 			if err := a.as.FromImage(row, img, 1); err != nil {

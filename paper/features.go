@@ -89,7 +89,7 @@ func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base spli
 			if err != nil {
 				return err
 			}
-			for i := range c.Rows {
+			for i := range c.X.Rows {
 				pictures = append(pictures, base.shape.Picture(slices.Clone(c.Slice(i, i+1).Pix), nil))
 			}
 		}
@@ -157,7 +157,7 @@ func (s split) mirrored() split {
 		for i := rows; i < 2*rows; i++ {
 			image[i] = true
 		}
-		return vectors.Select(picture.AsVectors(picture.Mirrored(picture.FromVectors(src, s.shape))), image), nil
+		return vectors.Select(picture.Mirrored(picture.FromVectors(src, s.shape)), image), nil
 	}
 	return s
 }

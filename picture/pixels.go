@@ -59,24 +59,21 @@ func pixelRows(img image.Image) func(dst []uint8, x0, x1, y int) {
 			}
 		}
 	case *image.NRGBA64:
-		return func(dst []uint8, x0, x1, y int) {
-			for x := x0; x < x1; x++ {
-				c := nrgba64OnWhite(m.NRGBA64At(x, y))
-				copy(dst[3*(x-x0):], c[:])
-			}
-		}
+		return eachPixel(func(x, y int) [3]uint8 { return nrgba64OnWhite(m.NRGBA64At(x, y)) })
 	case image.RGBA64Image: // Gray16, RGBA64 and whatever else there is, without an allocation per pixel
-		return func(dst []uint8, x0, x1, y int) {
-			for x := x0; x < x1; x++ {
-				c := m.RGBA64At(x, y)
-				p := premultipliedOnWhite(uint32(c.R), uint32(c.G), uint32(c.B), uint32(c.A))
-				copy(dst[3*(x-x0):], p[:])
-			}
-		}
+		return eachPixel(func(x, y int) [3]uint8 {
+			c := m.RGBA64At(x, y)
+			return premultipliedOnWhite(uint32(c.R), uint32(c.G), uint32(c.B), uint32(c.A))
+		})
 	}
+	return eachPixel(func(x, y int) [3]uint8 { return colourOnWhite(img.At(x, y)) })
+}
+
+// eachPixel writes rows pixel by pixel.
+func eachPixel(at func(x, y int) [3]uint8) func(dst []uint8, x0, x1, y int) {
 	return func(dst []uint8, x0, x1, y int) {
 		for x := x0; x < x1; x++ {
-			c := colourOnWhite(img.At(x, y))
+			c := at(x, y)
 			copy(dst[3*(x-x0):], c[:])
 		}
 	}

@@ -62,30 +62,16 @@ func (p Preparation) FromImage(dst []uint8, img image.Image, orientation int) er
 
 // FromRow writes a row of another layout to dst. Only a layout that CanResize allows may have another size.
 func (p Preparation) FromRow(dst, row []uint8, from Shape) {
-	at := func(x, y, c int) uint8 {
-		if from.Planar {
-			return row[(c*from.Height+y)*from.Width+x]
-		}
-		return row[(y*from.Width+x)*from.Channels+c]
-	}
-	pixel := func(dst []uint8, x, y int) {
-		for c := range from.Channels {
-			dst[c] = at(x, y, c)
-		}
-	}
+	side := from.Picture(row, nil) // the channels of a pixel side by side
 	if p.Width != from.Width || p.Height != from.Height {
 		p.fit(dst, from.Width, from.Height, from.Channels, 1, func(dst []uint8, x0, x1, y int) {
-			for x := x0; x < x1; x++ {
-				pixel(dst[(x-x0)*from.Channels:], x, y)
-			}
+			copy(dst, side.Pix[(y*from.Width+x0)*from.Channels:(y*from.Width+x1)*from.Channels])
 		})
 		return
 	}
-	var one [3]uint8
 	for y := range p.Height {
 		for x := range p.Width {
-			pixel(one[:], x, y)
-			p.put(dst, x, y, one[:from.Channels])
+			p.put(dst, x, y, side.Pix[(y*p.Width+x)*from.Channels:][:from.Channels])
 		}
 	}
 }

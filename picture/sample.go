@@ -15,7 +15,7 @@ func Sample(ctx context.Context, src Source, n int, seed uint64) ([]Picture, err
 		if err != nil {
 			return nil, err
 		}
-		for i := range chunk.Rows {
+		for i := range chunk.X.Rows {
 			at := chunk.First + i // a reservoir: every picture ends up in the sample with the same chance
 			if at >= n {
 				if at = rng.IntN(at + 1); at >= n {

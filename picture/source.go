@@ -10,92 +10,54 @@ import (
 
 // Chunk is a run of consecutive pictures of a Source. It is lent: everything in it is valid until the next chunk.
 type Chunk struct {
-	First int     // number of the first picture in the source, counted from 0
-	Rows  int     // number of pictures
-	Pix   []uint8 // a row of the source's Shape for each
-
-	// One entry per picture, or nil where the source has none of it; as in vectors.Chunk.
-	IDs    []string
-	Labels []string
-	Tags   [][]string
-	Places []int
-}
-
-// Vectors is the chunk of vectors with what is known about the pictures.
-func (c Chunk) Vectors(x vectors.Matrix) vectors.Chunk {
-	return vectors.Chunk{First: c.First, X: x, IDs: c.IDs, Labels: c.Labels, Tags: c.Tags, Places: c.Places}
+	vectors.Chunk         // what is known about the pictures: X has their number and no values
+	Pix           []uint8 // a row of the source's Shape for each
 }
 
 // Slice lends pictures lo to hi.
 func (c Chunk) Slice(lo, hi int) Chunk {
-	about := c.Vectors(vectors.Matrix{Rows: c.Rows}).Slice(lo, hi)
-	size := len(c.Pix) / max(c.Rows, 1)
-	return Chunk{
-		First: about.First, Rows: hi - lo, Pix: c.Pix[lo*size : hi*size],
-		IDs: about.IDs, Labels: about.Labels, Tags: about.Tags, Places: about.Places,
-	}
+	size := len(c.Pix) / max(c.X.Rows, 1)
+	return Chunk{c.Chunk.Slice(lo, hi), c.Pix[lo*size : hi*size]}
 }
 
-// Source yields pictures in order, any number of times, in bounded memory.
+// Source yields pictures in order, any number of times, in bounded memory. As a source of vectors it yields their
+// pixels.
 type Source interface {
-	// Preparation is how every picture became a row.
+	vectors.Source
+	// Preparation is how every picture became a row. It has no shape when the rows are not pictures.
 	Preparation() Preparation
 	// Pictures yields all pictures in order. After an error nothing more is yielded.
 	Pictures(ctx context.Context) iter.Seq2[Chunk, error]
 }
 
-// Behind is the source of vectors that pictures were made from, or nil.
-func Behind(pictures Source) vectors.Source {
-	if w, ok := pictures.(interface{ Unwrap() vectors.Source }); ok {
-		return w.Unwrap()
-	}
-	return nil
-}
-
 // Of is the source of the pictures whose pixels are the vectors of src, if they are: a data set of pictures has it.
 func Of(src vectors.Source) (Source, bool) {
-	set, ok := src.(interface{ AsPictures() (Source, bool) })
-	if !ok {
-		return nil, false
-	}
-	return set.AsPictures()
+	pictures, ok := src.(Source)
+	return pictures, ok && pictures.Preparation().Shape != Shape{}
 }
 
 // PreparationOf is how the pictures were prepared that vectors, pixels or features, were made from; nil for vectors that
 // were not made from pictures. A model that is learned from such vectors keeps it.
 func PreparationOf(src vectors.Source) *Preparation {
-	if from, ok := vectors.Find[interface{ Prepared() (Preparation, bool) }](src); ok {
-		if p, ok := from.Prepared(); ok {
+	if from, ok := vectors.Find[interface{ Preparation() Preparation }](src); ok {
+		if p := from.Preparation(); p.Shape != (Shape{}) {
 			return &p
 		}
 	}
 	return nil
 }
 
-// AsVectors is the source of the pixels as vectors.
-func AsVectors(pictures Source) vectors.Source { return asVectors{pictures} }
-
-type asVectors struct{ Source }
-
-// Prepared is for PreparationOf.
-func (v asVectors) Prepared() (Preparation, bool) { return v.Preparation(), true }
-
-// AsPictures is for Of.
-func (v asVectors) AsPictures() (Source, bool) { return v.Source, true }
-
-func (v asVectors) Dim() int { return v.Preparation().Values() }
-
-func (v asVectors) Unwrap() vectors.Source { return Behind(v.Source) }
-
-func (v asVectors) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+// Pixels yields pictures as vectors, for the Chunks of a Source.
+func Pixels(ctx context.Context, pictures Source) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		var x []float32
-		for c, err := range v.Pictures(ctx) {
+		for c, err := range pictures.Pictures(ctx) {
 			x = slices.Grow(x[:0], len(c.Pix))[:len(c.Pix)]
 			for i, b := range c.Pix {
 				x[i] = float32(b)
 			}
-			if !yield(c.Vectors(vectors.Matrix{Rows: c.Rows, Cols: v.Dim(), Data: x}), err) || err != nil {
+			c.X.Cols, c.X.Data = pictures.Dim(), x
+			if !yield(c.Chunk, err) || err != nil {
 				return
 			}
 		}
@@ -127,8 +89,8 @@ func (v fromVectors) Pictures(ctx context.Context) iter.Seq2[Chunk, error] {
 			for i, x := range c.X.Data {
 				pix[i] = uint8(x)
 			}
-			out := Chunk{First: c.First, Rows: c.X.Rows, Pix: pix, IDs: c.IDs, Labels: c.Labels, Tags: c.Tags, Places: c.Places}
-			if !yield(out, err) || err != nil {
+			c.X = vectors.Matrix{Rows: c.X.Rows}
+			if !yield(Chunk{c, pix}, err) || err != nil {
 				return
 			}
 		}
@@ -151,7 +113,9 @@ type mirrored struct {
 	limit int
 }
 
-func (m mirrored) Unwrap() vectors.Source { return Behind(m.Source) }
+func (m mirrored) Unwrap() vectors.Source { return m.Source }
+
+func (m mirrored) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] { return Pixels(ctx, m) }
 
 func (m mirrored) Preparation() Preparation {
 	p := m.Source.Preparation()
@@ -167,9 +131,11 @@ func (m mirrored) Pictures(ctx context.Context) iter.Seq2[Chunk, error] {
 			if !yield(c, err) || err != nil {
 				return
 			}
-			rows = c.First + c.Rows
+			rows = c.First + c.X.Rows
 			if bytes += len(c.Pix); bytes <= m.limit {
-				kept = append(kept, c.clone())
+				own := Chunk{vectors.Chunk{First: c.First}, slices.Clone(c.Pix)}
+				own.Append(c.Chunk)
+				kept = append(kept, own)
 			} else {
 				kept = nil
 			}
@@ -199,7 +165,7 @@ func (m mirrored) images(pictures iter.Seq2[Chunk, error], rows int, yield func(
 			return
 		}
 		pix, ids = pix[:0], ids[:0]
-		for i := range c.Rows {
+		for i := range c.X.Rows {
 			pix = shape.appendMirrored(pix, c.Pix[i*shape.Values():(i+1)*shape.Values()])
 		}
 		for _, id := range c.IDs {
@@ -214,14 +180,4 @@ func (m mirrored) images(pictures iter.Seq2[Chunk, error], rows int, yield func(
 			return
 		}
 	}
-}
-
-// clone is a chunk with memory of its own.
-func (c Chunk) clone() Chunk {
-	c.Pix, c.Places = slices.Clone(c.Pix), slices.Clone(c.Places)
-	c.IDs, c.Labels, c.Tags = slices.Clone(c.IDs), slices.Clone(c.Labels), slices.Clone(c.Tags)
-	for i, tags := range c.Tags {
-		c.Tags[i] = slices.Clone(tags)
-	}
-	return c
 }

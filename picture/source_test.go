@@ -44,10 +44,10 @@ func TestMirroredIsThePicturesAndTheirMirrorImages(t *testing.T) {
 			}
 			return row[(y*shape.Width+x)*shape.Channels+c]
 		}
-		src := AsVectors(Mirrored(FromVectors(rows, shape)))
+		src := Mirrored(FromVectors(rows, shape))
 		for turn := range 4 { // any number of times
 			if turn == 2 { // too many to wait in memory
-				src = AsVectors(mirrored{FromVectors(rows, shape), 2 * dim})
+				src = mirrored{FromVectors(rows, shape), 2 * dim}
 			}
 			*rows.passes = 0
 			at := 0

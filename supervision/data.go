@@ -2,12 +2,16 @@ package supervision
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"math"
 	"strings"
 
+	"hashgrove/internal/plain"
 	"hashgrove/vectors"
 )
 
@@ -113,7 +117,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Warnings = append(d.Warnings, from.Warnings()...)
 	}
 	if d.Rows == 0 && d.Bad > 0 {
-		return nil, fmt.Errorf("all %s bad; the first: %w", many(d.Bad, "row is", "rows are"), d.BadExamples[0])
+		return nil, fmt.Errorf("all %s bad; the first: %w", plain.Count(d.Bad, "row is", "rows are"), d.BadExamples[0])
 	} else if d.Rows == 0 {
 		return nil, errors.New("the data have no rows")
 	}
@@ -160,15 +164,12 @@ func (d *Data) Only(keep []bool) *Data {
 		Source: vectors.Select(d.Source, keep), Supervision: d.Supervision.Only(keep),
 		Constant: d.Constant, Digest: d.Digest, digested: d.digested,
 	}
-	for i, k := range keep {
-		if !k {
-			continue
-		}
-		out.Rows++
-		if d.IDs != nil {
-			out.IDs = append(out.IDs, d.IDs[i])
+	for _, k := range keep {
+		if k {
+			out.Rows++
 		}
 	}
+	out.IDs = kept(d.IDs, keep)
 	return out
 }
 
@@ -196,7 +197,7 @@ func (d *Data) Quantizer(ctx context.Context) (vectors.Quantizer, error) {
 func (d *Data) Trainable() error {
 	switch {
 	case d.Rows < 2:
-		return fmt.Errorf("only %s: at least two are needed to learn from", many(d.Rows, "row", "rows"))
+		return fmt.Errorf("only %s: at least two are needed to learn from", plain.Count(d.Rows, "row", "rows"))
 	case len(d.Constant) == d.Dim():
 		return errors.New("every column is constant: all rows would get the same code")
 	}
@@ -207,7 +208,7 @@ func (d *Data) Trainable() error {
 func (d *Data) warn() {
 	say := func(format string, args ...any) { d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...)) }
 	if d.Bad > 0 {
-		say("%s left out; the first: %v", many(d.Bad, "bad row was", "bad rows were"), d.BadExamples[0])
+		say("%s left out; the first: %v", plain.Count(d.Bad, "bad row was", "bad rows were"), d.BadExamples[0])
 	}
 	sayOfTraining := func(format string, args ...any) {
 		say(format, args...)
@@ -217,7 +218,7 @@ func (d *Data) warn() {
 	case n == d.Dim() && d.Rows > 1:
 		say("all rows are equal")
 	case n > 0 && d.Rows > 1:
-		sayOfTraining("%d of %s constant", n, many(d.Dim(), "column is", "columns are"))
+		sayOfTraining("%d of %s constant", n, plain.Count(d.Dim(), "column is", "columns are"))
 	}
 	if d.Labels != nil {
 		single := 0
@@ -227,7 +228,7 @@ func (d *Data) warn() {
 			}
 		}
 		if single > 0 {
-			sayOfTraining("%d of %s a single row", single, many(len(d.Labels.Names), "class has", "classes have"))
+			sayOfTraining("%d of %s a single row", single, plain.Count(len(d.Labels.Names), "class has", "classes have"))
 		}
 	}
 	if d.Tags != nil {
@@ -238,17 +239,9 @@ func (d *Data) warn() {
 			}
 		}
 		if bare > 0 {
-			say("%d of %s no tags", bare, many(d.Rows, "row has", "rows have"))
+			say("%d of %s no tags", bare, plain.Count(d.Rows, "row has", "rows have"))
 		}
 	}
-}
-
-// many says a number of things.
-func many(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }
 
 // identities collects ids and finds those that occur twice.
@@ -291,4 +284,84 @@ func (d *identities) add(c vectors.Chunk, from files) (keep []bool, err error) {
 		d.repeats = append(d.repeats, repeat)
 	}
 	return keep, nil
+}
+
+// dataDigest is a SHA-256 over, all numbers little-endian,
+//
+//	"hashgrove data 1\n", dim uint32
+//	the values, float32, row after row, -0 as 0
+//	rows uint64
+//	'L' when there are labels: the names, then the class of each row, int32
+//	'T' when there are tags:   the names, then for each row the number of its tags and the tags, int32
+//	'P' when there are pairs:  A, B, Y of each, int32 (hashed over the digest without them)
+//
+// where names are a uint32 count and for each a uint32 length and the bytes.
+type dataDigest struct {
+	h   hash.Hash
+	buf []byte
+}
+
+func newDigest(dim int) *dataDigest {
+	d := &dataDigest{h: sha256.New()}
+	d.h.Write([]byte("hashgrove data 1\n"))
+	d.number(dim)
+	return d
+}
+
+func (d *dataDigest) rows(x vectors.Matrix) {
+	for i := range x.Rows {
+		d.buf = d.buf[:0]
+		for _, v := range x.Row(i) {
+			d.buf = binary.LittleEndian.AppendUint32(d.buf, math.Float32bits(v+0)) // -0 + 0 is 0
+		}
+		d.h.Write(d.buf)
+	}
+}
+
+func (d *dataDigest) number(n int) {
+	d.buf = binary.LittleEndian.AppendUint32(d.buf[:0], uint32(n))
+	d.h.Write(d.buf)
+}
+
+func (d *dataDigest) numbers(list []int32) {
+	for _, n := range list {
+		d.number(int(n))
+	}
+}
+
+func (d *dataDigest) names(names []string) {
+	d.number(len(names))
+	for _, name := range names {
+		d.number(len(name))
+		d.h.Write([]byte(name))
+	}
+}
+
+func (d *dataDigest) sum(rows int, l *Labels, t *Tags) [32]byte {
+	d.h.Write(binary.LittleEndian.AppendUint64(nil, uint64(rows)))
+	if l != nil {
+		d.h.Write([]byte{'L'})
+		d.names(l.Names)
+		d.numbers(l.Class)
+	}
+	if t != nil {
+		d.h.Write([]byte{'T'})
+		d.names(t.Names)
+		for i := range t.Rows() {
+			d.number(len(t.Row(i)))
+			d.numbers(t.Row(i))
+		}
+	}
+	return [32]byte(d.h.Sum(nil))
+}
+
+// digestPairs is the digest of the data together with pairs.
+func digestPairs(data [32]byte, pairs []Pair) [32]byte {
+	d := &dataDigest{h: sha256.New()}
+	d.h.Write(data[:])
+	d.h.Write([]byte{'P'})
+	for _, p := range pairs {
+		d.numbers([]int32{p.A, p.B, int32(p.Y)})
+	}
+	return [32]byte(d.h.Sum(nil))
 }

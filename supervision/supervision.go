@@ -1,11 +1,14 @@
 package supervision
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"hashgrove/affinity"
+	"hashgrove/internal/plain"
 )
 
 // Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or that nobody knows (0).
@@ -137,4 +140,172 @@ func (s *Supervision) trainable() error {
 		return s.Tags.trainable()
 	}
 	return ErrNone
+}
+
+// HoldOut sets a share of n rows aside, at random, for validation: keep is false for those, true for the rows
+// to learn from. The result depends on its arguments alone.
+func HoldOut(n int, share float64, seed uint64) (keep []bool) {
+	one := Labels{Class: make([]int32, n), Names: []string{""}}
+	return one.HoldOut(share, seed)
+}
+
+// HoldOut is the split of HoldOut with every class divided in the same proportion, as far as whole rows
+// allow. At least one row of every class is kept.
+func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
+	if !(share >= 0 && share < 1) {
+		panic("supervision: HoldOut of a share that is not in [0, 1)")
+	}
+	rows := make([][]int, len(l.Names))
+	keep = make([]bool, len(l.Class))
+	for i, k := range l.Class {
+		keep[i] = true
+		rows[k] = append(rows[k], i)
+	}
+	// The total is rounded once; each class gives its whole part, and the classes with the greatest
+	// remainders one row more.
+	left := int(share*float64(len(keep)) + 0.5)
+	take := make([]int, len(rows))
+	order := make([]int, len(rows))
+	rest := make([]float64, len(rows))
+	for k, members := range rows {
+		part := share * float64(len(members))
+		take[k] = int(part)
+		rest[k] = part - float64(take[k])
+		order[k] = k
+		left -= take[k]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[b], rest[a]) })
+	for _, k := range order {
+		if left > 0 && take[k]+1 < len(rows[k]) {
+			take[k]++
+			left--
+		}
+	}
+	for k, members := range rows {
+		rng := rand.New(rand.NewPCG(seed, uint64(k)))
+		for t := range take[k] { // the first steps of a shuffle
+			j := t + rng.IntN(len(members)-t)
+			members[t], members[j] = members[j], members[t]
+			keep[members[t]] = false
+		}
+	}
+	return keep
+}
+
+// Only is the labels of the kept rows; classes keep their names and numbers.
+func (l *Labels) Only(keep []bool) *Labels {
+	if len(keep) != len(l.Class) {
+		panic("supervision: Labels.Only with the wrong number of rows")
+	}
+	return &Labels{kept(l.Class, keep), l.Names}
+}
+
+// kept is the entries of a list, which may be nil, whose place in keep is true.
+func kept[T any](list []T, keep []bool) (out []T) {
+	for i, v := range list {
+		if keep[i] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Only is the tags of the kept rows; tags keep their names and numbers.
+func (t *Tags) Only(keep []bool) *Tags {
+	if len(keep) != t.Rows() {
+		panic("supervision: Tags.Only with the wrong number of rows")
+	}
+	out := &Tags{Start: []int{0}, Names: t.Names}
+	for i, k := range keep {
+		if k {
+			out.Tag = append(out.Tag, t.Row(i)...)
+			out.Start = append(out.Start, len(out.Tag))
+		}
+	}
+	return out
+}
+
+// In numbers the classes as the base does, so that rows of both can be compared; classes that the base does not
+// have come after its own.
+func (l *Labels) In(base *Labels) *Labels {
+	names, lasting := renumber(l.Names, base.Names)
+	out := &Labels{make([]int32, len(l.Class)), names}
+	for i, k := range l.Class {
+		out.Class[i] = lasting[k]
+	}
+	return out
+}
+
+// In numbers the tags as the base does; tags that the base does not have come after its own.
+func (t *Tags) In(base *Tags) *Tags {
+	names, lasting := renumber(t.Names, base.Names)
+	out := &Tags{t.Start, make([]int32, len(t.Tag)), names}
+	for i, k := range t.Tag {
+		out.Tag[i] = lasting[k]
+	}
+	for i := range t.Rows() {
+		slices.Sort(out.Row(i))
+	}
+	return out
+}
+
+func renumber(own, base []string) (names []string, lasting []int32) {
+	var known naming
+	for _, name := range base {
+		known.number(name)
+	}
+	lasting = make([]int32, len(own))
+	for k, name := range own {
+		lasting[k] = known.number(name)
+	}
+	return known.names, lasting
+}
+
+// Used is the supervision without the classes and tags that no row has, as parts may have them; the others are numbered
+// anew in the same order.
+func (s Supervision) Used() Supervision {
+	if s.Labels != nil {
+		l := &Labels{Class: slices.Clone(s.Labels.Class)}
+		l.Names = keepUsed(s.Labels.Names, l.Class)
+		s.Labels = l
+	}
+	if s.Tags != nil {
+		t := &Tags{Start: s.Tags.Start, Tag: slices.Clone(s.Tags.Tag)}
+		t.Names = keepUsed(s.Tags.Names, t.Tag)
+		s.Tags = t
+	}
+	return s
+}
+
+// keepUsed numbers the used names without gaps and returns them.
+func keepUsed(names []string, numbers []int32) (used []string) {
+	place := make([]int32, len(names))
+	for k, n := range tally(numbers, len(names)) {
+		place[k] = int32(len(used))
+		if n > 0 {
+			used = append(used, names[k])
+		}
+	}
+	for i, k := range numbers {
+		numbers[i] = place[k]
+	}
+	return used
+}
+
+// Without keeps the rows whose class is none of names: what may be learned from when the named classes are
+// to be unseen.
+func (l *Labels) Without(names []string) (keep []bool, err error) {
+	hide := make([]bool, len(l.Names))
+	for _, name := range names {
+		k := slices.Index(l.Names, CanonicalLabel(name))
+		if k < 0 {
+			return nil, fmt.Errorf("no class is named %q; the classes are %s", name, plain.List(l.Names))
+		}
+		hide[k] = true
+	}
+	keep = make([]bool, len(l.Class))
+	for i, k := range l.Class {
+		keep[i] = !hide[k]
+	}
+	return keep, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"os"
 	"slices"
 )
@@ -84,7 +83,7 @@ func (k *Kept) first(ctx context.Context, yield func(Chunk, error) bool) error {
 			}
 		}
 		if out != nil {
-			if err := writeValues(out, values); err != nil {
+			if err := binary.Write(out, binary.LittleEndian, values); err != nil {
 				return fmt.Errorf("keep vectors in %s: %w", k.file.Name(), err)
 			}
 			c.X.Data = nil
@@ -117,18 +116,7 @@ func (k *Kept) spill() (*bufio.Writer, error) {
 	out := bufio.NewWriterSize(file, 1<<20)
 	values := k.rows.X.Data
 	k.rows.X.Data = nil
-	return out, writeValues(out, values)
-}
-
-func writeValues(out *bufio.Writer, values []float32) error {
-	var b [4]byte
-	for _, v := range values {
-		binary.LittleEndian.PutUint32(b[:], math.Float32bits(v))
-		if _, err := out.Write(b[:]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out, binary.Write(out, binary.LittleEndian, values)
 }
 
 // again yields what was kept.
@@ -141,7 +129,7 @@ func (k *Kept) again(ctx context.Context, yield func(Chunk, error) bool) {
 		rows.X.Cols = 0 // no values
 	}
 	var out Chunk
-	var room values
+	var values []float32 // from the file
 	step, at := ChunkRows(k.Dim()), 0
 	for lo := 0; lo < rows.X.Rows; lo += step {
 		if ctx.Err() != nil {
@@ -151,12 +139,14 @@ func (k *Kept) again(ctx context.Context, yield func(Chunk, error) bool) {
 		hi := min(lo+step, rows.X.Rows)
 		c := rows.Slice(lo, hi)
 		if k.file != nil {
-			data, err := room.read(k.file, lo*k.Dim(), hi*k.Dim())
-			if err != nil {
+			n := (hi - lo) * k.Dim()
+			values = slices.Grow(values[:0], n)[:n]
+			part := io.NewSectionReader(k.file, 4*int64(lo)*int64(k.Dim()), 4*int64(n))
+			if err := binary.Read(part, binary.LittleEndian, values); err != nil {
 				yield(Chunk{}, fmt.Errorf("read vectors that were kept: %w", err))
 				return
 			}
-			c.X = Matrix{Rows: hi - lo, Cols: k.Dim(), Data: data}
+			c.X = Matrix{Rows: hi - lo, Cols: k.Dim(), Data: values}
 		}
 		if len(k.dropped) > 0 && c.Places != nil {
 			c.Only(present(c.Places, k.dropped), &out)
@@ -178,23 +168,4 @@ func present(places, dropped []int) []bool {
 		keep[i] = !gone
 	}
 	return keep
-}
-
-// values is memory to read values into.
-type values struct {
-	raw  []byte
-	data []float32
-}
-
-// read returns values lo to hi of a file.
-func (v *values) read(file io.ReaderAt, lo, hi int) ([]float32, error) {
-	v.raw = slices.Grow(v.raw[:0], 4*(hi-lo))[:4*(hi-lo)]
-	if _, err := file.ReadAt(v.raw, 4*int64(lo)); err != nil {
-		return nil, err
-	}
-	v.data = v.data[:0]
-	for i := range hi - lo {
-		v.data = append(v.data, math.Float32frombits(binary.LittleEndian.Uint32(v.raw[4*i:])))
-	}
-	return v.data, nil
 }

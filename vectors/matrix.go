@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Matrix is a dense matrix in memory, row after row.
@@ -117,24 +118,7 @@ func ChunkRows(cols int) int { return min(max(1<<18/max(cols, 1), 64), 8192) }
 func (m Matrix) Dim() int { return m.Cols }
 
 // Chunks makes Matrix a Source.
-func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
-		if err := m.checkLength(); err != nil {
-			yield(Chunk{}, err)
-			return
-		}
-		step := ChunkRows(m.Cols)
-		for lo := 0; lo < m.Rows; lo += step {
-			if ctx.Err() != nil {
-				yield(Chunk{}, context.Cause(ctx))
-				return
-			}
-			if !yield(Chunk{First: lo, X: m.Slice(lo, min(lo+step, m.Rows))}, nil) {
-				return
-			}
-		}
-	}
-}
+func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] { return Table{X: m}.Chunks(ctx) }
 
 // Select is the Source of those rows of src whose entry in keep is true, numbered anew.
 // The source must have exactly len(keep) rows.
@@ -173,41 +157,129 @@ func (s selection) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 
 // Only copies the kept rows of a lent chunk into out, whose memory it uses again.
 func (c Chunk) Only(keep []bool, out *Chunk) {
-	out.X.Cols = c.X.Cols
-	out.X.Data, out.IDs, out.Labels, out.Tags = out.X.Data[:0], out.IDs[:0], out.Labels[:0], out.Tags[:0]
-	out.X.Rows = 0
+	out.X = Matrix{Cols: c.X.Cols, Data: out.X.Data[:0]}
 	for i, k := range keep {
-		if !k {
-			continue
-		}
-		out.X.Rows++
-		out.X.Data = append(out.X.Data, c.X.Row(i)...)
-		if c.IDs != nil {
-			out.IDs = append(out.IDs, c.IDs[i])
-		}
-		if c.Labels != nil {
-			out.Labels = append(out.Labels, c.Labels[i])
-		}
-		if c.Tags != nil {
-			out.Tags = append(out.Tags, c.Tags[i])
+		if k {
+			out.X.Rows++
+			out.X.Data = append(out.X.Data, c.X.Row(i)...)
 		}
 	}
+	out.IDs = appendKept(out.IDs[:0], c.IDs, keep)
+	out.Labels = appendKept(out.Labels[:0], c.Labels, keep)
+	out.Tags = appendKept(out.Tags[:0], c.Tags, keep)
+}
+
+// appendKept appends the kept entries of a list, which may be nil.
+func appendKept[T any](dst, list []T, keep []bool) []T {
+	for i, v := range list {
+		if keep[i] {
+			dst = append(dst, v)
+		}
+	}
+	return dst
 }
 
 // Slice lends rows lo to hi of the chunk.
 func (c Chunk) Slice(lo, hi int) Chunk {
-	out := Chunk{First: c.First + lo, X: c.X.Slice(lo, hi)}
-	if c.IDs != nil {
-		out.IDs = c.IDs[lo:hi]
+	return Chunk{
+		First: c.First + lo, X: c.X.Slice(lo, hi),
+		IDs: between(c.IDs, lo, hi), Labels: between(c.Labels, lo, hi),
+		Tags: between(c.Tags, lo, hi), Places: between(c.Places, lo, hi),
 	}
-	if c.Labels != nil {
-		out.Labels = c.Labels[lo:hi]
+}
+
+// between lends entries lo to hi of a list, which may be nil.
+func between[T any](list []T, lo, hi int) []T {
+	if list == nil {
+		return nil
 	}
-	if c.Tags != nil {
-		out.Tags = c.Tags[lo:hi]
+	return list[lo:hi]
+}
+
+// Append copies the rows of a lent chunk behind those of c.
+func (c *Chunk) Append(lent Chunk) {
+	c.X.Cols = lent.X.Cols
+	c.X.Rows += lent.X.Rows
+	c.X.Data = append(c.X.Data, lent.X.Data...)
+	c.IDs = append(c.IDs, lent.IDs...)
+	c.Labels = append(c.Labels, lent.Labels...)
+	for _, tags := range lent.Tags {
+		c.Tags = append(c.Tags, slices.Clone(tags))
 	}
-	if c.Places != nil {
-		out.Places = c.Places[lo:hi]
+	c.Places = append(c.Places, lent.Places...)
+}
+
+// Table is rows in memory with what is known about each: a Source. Lists that are not nil have an entry for every row.
+type Table struct {
+	X      Matrix
+	IDs    []string
+	Labels []string
+	Tags   [][]string
+}
+
+// WithLabels is a matrix whose rows have labels.
+func WithLabels(m Matrix, labels []string) Table { return Table{X: m, Labels: labels} }
+
+// Check reports values that are missing or not finite, and lists of another length than the rows.
+func (t Table) Check() error {
+	if err := t.CheckLengths(); err != nil {
+		return err
 	}
-	return out
+	return Chunk{X: t.X}.CheckFinite()
+}
+
+// CheckLengths reports what does not have an entry for every row.
+func (t Table) CheckLengths() error {
+	switch {
+	case t.IDs != nil && len(t.IDs) != t.X.Rows:
+		return fmt.Errorf("%d ids for %d rows", len(t.IDs), t.X.Rows)
+	case t.Labels != nil && len(t.Labels) != t.X.Rows:
+		return fmt.Errorf("%d labels for %d rows", len(t.Labels), t.X.Rows)
+	case t.Tags != nil && len(t.Tags) != t.X.Rows:
+		return fmt.Errorf("%d sets of tags for %d rows", len(t.Tags), t.X.Rows)
+	}
+	return t.X.checkLength()
+}
+
+// maxValues is the number of values that Read keeps in memory at most: 16 GB of float32.
+const maxValues = 1 << 32
+
+// Read reads all of a source into memory.
+func Read(ctx context.Context, src Source) (Table, error) {
+	all := Chunk{X: Matrix{Cols: src.Dim()}}
+	for c, err := range src.Chunks(ctx) {
+		if err != nil {
+			return Table{}, err
+		}
+		if len(all.X.Data)+len(c.X.Data) > maxValues {
+			return Table{}, fmt.Errorf("more than %d rows of %d values do not fit in memory: take fewer rows or reduce them to "+
+				"fewer dimensions", all.X.Rows, all.X.Cols)
+		}
+		all.Append(c)
+	}
+	return Table{all.X, all.IDs, all.Labels, all.Tags}, nil
+}
+
+// Dim makes Table a Source.
+func (t Table) Dim() int { return t.X.Cols }
+
+// Chunks makes Table a Source.
+func (t Table) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+	all := Chunk{X: t.X, IDs: t.IDs, Labels: t.Labels, Tags: t.Tags}
+	return func(yield func(Chunk, error) bool) {
+		if err := t.CheckLengths(); err != nil {
+			yield(Chunk{}, err)
+			return
+		}
+		step := ChunkRows(t.X.Cols)
+		for lo := 0; lo < t.X.Rows; lo += step {
+			if ctx.Err() != nil {
+				yield(Chunk{}, context.Cause(ctx))
+				return
+			}
+			if !yield(all.Slice(lo, min(lo+step, t.X.Rows)), nil) {
+				return
+			}
+		}
+	}
 }

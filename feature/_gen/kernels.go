@@ -226,6 +226,7 @@ func magnitude() {
 // pool writes a kernel that folds every row of 16 values, shifted by t, into acc.
 func pool(name string, fold func(v, zero, acc Op)) {
 	begin(name, "func(acc, t *[16]float32, z *float32, rows int)")
+	Doc(name + "AVX2 is foldGo of " + name + " with AVX2.")
 	accs, ts := Load(Param("acc"), GP64()), Load(Param("t"), GP64())
 	z, rows := Load(Param("z"), GP64()), Load(Param("rows"), GP64())
 	zero := YMM()

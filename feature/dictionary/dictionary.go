@@ -20,6 +20,7 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/feature"
+	"hashgrove/feature/internal/patch"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
 	"hashgrove/picture"
@@ -103,13 +104,8 @@ func whitened(ctx context.Context, x vectors.Matrix, mean, p []float32, threads 
 	s.Reset(x.Cols, x.Rows)
 	right := gemm.PackRight(gemm.RowMajor(x.Cols, x.Cols, p))
 	err := par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
-		rows := make([]float32, (hi-lo)*x.Cols)
+		rows := centred(x.Slice(lo, hi), mean)
 		out := make([]float32, len(rows))
-		for i := lo; i < hi; i++ {
-			for j, v := range x.Row(i) {
-				rows[(i-lo)*x.Cols+j] = v - mean[j]
-			}
-		}
 		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, x.Cols, out), gemm.RowMajor(hi-lo, x.Cols, rows), right)
 		for i := lo; i < hi; i++ {
 			panel := s.Panel(i / 16)
@@ -224,6 +220,69 @@ func pack(left *gemm.Left, d []float32, dim int) {
 		row, step := left.Row(i)
 		for k, v := range d[i*dim:][:dim] {
 			row[k*step] = v
+		}
+	}
+}
+
+// drawPatches returns patches from random places of random pictures, one per row.
+func drawPatches(ctx context.Context, o feature.CodebookOptions, pictures []picture.Picture,
+	threads int) (vectors.Matrix, error) {
+
+	n, side, contrast := o.Patches, o.Patch, float64(float32(o.Contrast))
+	type place struct{ picture, x, y int }
+	places := make([]place, n)
+	rng := rand.New(rand.NewPCG(o.Seed, streamPatches))
+	for i := range places {
+		p := rng.IntN(len(pictures))
+		places[i] = place{p, rng.IntN(pictures[p].Width - side + 1), rng.IntN(pictures[p].Height - side + 1)}
+	}
+	dim := side * side * pictures[0].Channels
+	m := vectors.Matrix{Rows: n, Cols: dim, Data: make([]float32, n*dim)}
+	err := par.Blocks(ctx, threads, n, 1024, func(_, lo, hi int) {
+		var w patch.Windows
+		cut := picture.Picture{Width: side, Height: side}
+		for i := lo; i < hi; i++ {
+			at := places[i]
+			p := pictures[at.picture]
+			cut.Channels, cut.Pix = p.Channels, cut.Pix[:0]
+			for dy := range side {
+				cut.Pix = append(cut.Pix, p.Pix[((at.y+dy)*p.Width+at.x)*p.Channels:][:side*p.Channels]...)
+			}
+			w.Set(cut, side, contrast)
+			w.Patch(m.Row(i), 1, 0, 0)
+		}
+	})
+	return m, err
+}
+
+// checkPictures reports pictures that no patches can be taken from.
+func checkPictures(pictures []picture.Picture, side int) error {
+	if len(pictures) == 0 {
+		return fmt.Errorf("no pictures to learn a codebook from")
+	}
+	for i, p := range pictures {
+		err := p.Check()
+		if err == nil {
+			err = patch.Fits(picture.Shape{Width: p.Width, Height: p.Height, Channels: p.Channels}, side, pictures[0].Channels)
+		}
+		if err != nil {
+			return fmt.Errorf("picture %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// The kernel that most of the time of learning goes to, as what it means. greatest_amd64.go has the same with AVX2.
+
+// greatestGo finds in every column the value that is greatest without its sign, and its row: the first of equals. A
+// column of zeros gives 0 and row 0.
+func greatestGo(value *[16]float32, index *[16]int32, z []float32) {
+	*value, *index = [16]float32{}, [16]int32{}
+	for i := 0; len(z) > 0; i, z = i+1, z[16:] {
+		for j := range value {
+			if v := z[j]; max(v, -v) > max(value[j], -value[j]) {
+				value[j], index[j] = v, int32(i)
+			}
 		}
 	}
 }

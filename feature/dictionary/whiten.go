@@ -3,6 +3,7 @@ package dictionary
 import (
 	"context"
 	"math"
+	"slices"
 
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
@@ -44,13 +45,7 @@ func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads i
 	}
 	products := make([]float32, blocks*d*d)
 	err = par.Blocks(ctx, threads, x.Rows, rowsPerBlock, func(b, lo, hi int) {
-		centred := make([]float32, (hi-lo)*d)
-		for i := lo; i < hi; i++ {
-			for j, v := range x.Row(i) {
-				centred[(i-lo)*d+j] = v - mean[j]
-			}
-		}
-		c := gemm.RowMajor(hi-lo, d, centred)
+		c := gemm.RowMajor(hi-lo, d, centred(x.Slice(lo, hi), mean))
 		// One thread, and a context that never ends: no error.
 		_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(d, d, products[b*d*d:]), c.T(), c)
 	})
@@ -81,6 +76,17 @@ func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads i
 		}
 	}
 	return mean, p, nil
+}
+
+// centred is the rows of x less their mean.
+func centred(x vectors.Matrix, mean []float32) []float32 {
+	x.Data = slices.Clone(x.Data)
+	for i := range x.Rows {
+		for j, row := 0, x.Row(i); j < len(row); j++ {
+			row[j] -= mean[j]
+		}
+	}
+	return x.Data
 }
 
 // eigen returns the eigenvalues of a symmetric matrix and the eigenvectors, one per row, by Jacobi's rotations, sweep

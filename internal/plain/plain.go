@@ -1,5 +1,6 @@
-// Package plain rephrases errors of the standard library in plain words: "items.csv: no such file" instead of "open
-// items.csv: no such file or directory", and "x" is not a whole number instead of strconv.ParseInt: parsing "x".
+// Package plain writes messages in plain words. It rephrases errors of the standard library: "items.csv: no such file"
+// instead of "open items.csv: no such file or directory", and "x" is not a whole number instead of strconv.ParseInt:
+// parsing "x".
 package plain
 
 import (
@@ -84,4 +85,21 @@ func number(e *strconv.NumError) string {
 		return fmt.Sprintf("%q is not a whole number from 0 up", e.Num)
 	}
 	return fmt.Sprintf("%q is not a whole number", e.Num)
+}
+
+// Count is a number of things, named in singular or plural.
+func Count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// List joins names for a sentence, the first twenty of them.
+func List(names []string) string {
+	const most = 20
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

@@ -22,7 +22,7 @@ func EncodePNG(ctx context.Context, src picture.Source, rows []int) (map[int][]b
 		if err != nil {
 			return nil, err
 		}
-		for len(left) > 0 && left[0] < chunk.First+chunk.Rows {
+		for len(left) > 0 && left[0] < chunk.First+chunk.X.Rows {
 			at := left[0] - chunk.First
 			b, err := encodePNG(shape.Picture(chunk.Slice(at, at+1).Pix, nil))
 			if err != nil {
