@@ -70,7 +70,8 @@ func Vectors(x [][]float32) *Data {
 	}
 	for i, row := range x {
 		if len(row) != d.table.X.Cols {
-			d.fail(fmt.Errorf("row %d has %d values and row 0 has %d: all vectors need the same length", i, len(row), d.table.X.Cols))
+			d.fail(fmt.Errorf("row %d has %d values and row 0 has %d: all vectors need the same length",
+				i, len(row), d.table.X.Cols))
 			return d
 		}
 		d.table.X.Data = append(d.table.X.Data, row...)
@@ -143,8 +144,8 @@ func (d *Data) rows(p Pictures, as *picture.Preparation) (vectors.Source, error)
 	return prepared, nil
 }
 
-// Columns says which columns or keys of files hold what, and which other files belong to them. The zero value takes what
-// the format itself says.
+// Columns says which columns or keys of files hold what, and which other files belong to them. The zero value takes
+// what the format itself says.
 type Columns struct {
 	Vector string // the vectors; "" means all columns that are not named below
 	Label  string // the class of each row
@@ -159,8 +160,8 @@ type Columns struct {
 	SkipBad bool   // leave out rows that cannot be used instead of failing
 }
 
-// Open is data in files: npy, npz, CSV, TSV, JSON lines, Parquet, LibSVM, fvecs, bvecs, IDX or CIFAR, plain or compressed,
-// or pictures: a folder with a sub-folder per class, or a tar. The path may be a pattern such as "part-*.npy".
+// Open is data in files: npy, npz, CSV, TSV, JSON lines, Parquet, LibSVM, fvecs, bvecs, IDX or CIFAR, plain or
+// compressed, or pictures: a folder with a sub-folder per class, or a tar. The path may be a pattern such as "part-*.npy".
 func Open(path string, c Columns) (*Data, error) {
 	spec := dataset.Spec{
 		Paths: []string{path}, Format: c.Format, Vector: c.Vector, Label: c.Label, Tags: c.Tags, ID: c.ID, SkipBad: c.SkipBad,

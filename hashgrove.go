@@ -9,12 +9,13 @@
 //	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
 //	hits, err := ix.Search(ctx, vector, 10)
 //
-// The default method is FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing with Decision Trees for
-// High-Dimensional Data, CVPR 2014), which package fasthash implements; Options.Method names another. A model is a
+// The default method is FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing with Decision Trees
+// for High-Dimensional Data, CVPR 2014), which package fasthash implements; Options.Method names another. A model is a
 // function of data, options and seed, byte for byte, on any number of cores.
 //
 // The packages behind it, in the order in which data flows: vectors and supervision; dataset, picture and
-// feature; affinity, inference, boost, svm and fasthash; method; model; hamming, index and store; eval, compare, report.
+// feature; affinity, inference, boost, svm and fasthash; method; model; hamming, index and store; eval,
+// compare, report.
 package hashgrove
 
 import (

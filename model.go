@@ -44,8 +44,8 @@ func (m *Model) Fingerprint() string { return m.model.Fingerprint().Full() }
 // again. It panics when the model has fewer bits.
 func (m *Model) Shorter(bits int) *Model { return &Model{m.model.Prefix(bits)} }
 
-// Code is a packed binary code: the first bit is the highest bit of the first byte, as numpy.packbits and most databases
-// have it.
+// Code is a packed binary code: the first bit is the highest bit of the first byte, as numpy.packbits and most
+// databases have it.
 type Code []byte
 
 // String is the code in hexadecimal digits.

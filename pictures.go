@@ -13,7 +13,7 @@ import (
 
 // Pictures say how pictures become vectors. The model keeps it, so that later pictures are treated alike.
 type Pictures struct {
-	Size   int  // pictures become squares of this number of pixels on a side; 0 means 32, or their own size in CIFAR and IDX files
+	Size   int  // side in pixels of the squares that pictures become; 0 means 32, or their own in CIFAR and IDX files
 	Squash bool // take the whole picture and change its aspect, instead of the square in the middle
 	Grey   bool // one channel of three
 

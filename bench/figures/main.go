@@ -3,7 +3,7 @@
 //	hashgrove demo --save shop
 //	go run -C bench ./figures ../shop 379 > docs/images/search.svg
 //
-// It learns from the first half of the demo's training pictures and searches in the second half, which is new to the model.
+// It learns from the first half of the demo's training pictures and searches in the second half, new to the model.
 // How often the ten nearest are right, over all queries, goes to standard error.
 package main
 
@@ -96,10 +96,11 @@ const (
 	width  = left + 40 + 11*step + 8
 )
 
-// draw is the figure: the query at the left, the hits at the right, and under each its class, its distance and its code.
+// draw is the figure: the query at the left, the hits at the right, and under each its class, distance and code.
 func draw(m *hashgrove.Model, query []float32, class int, hits []hashgrove.Hit, base [][]float32) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`, width, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`,
+		width, height)
 	b.WriteString("\n<title>A query and its ten nearest pictures, with their codes</title>\n")
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="6" fill="#fff"/>`+"\n", width, height)
 	heading := func(x int, text string) {
@@ -111,7 +112,7 @@ func draw(m *hashgrove.Model, query []float32, class int, hits []hashgrove.Hit, 
 
 	code, err := m.Encode(query)
 	check(err)
-	item(&b, left, query, classes[class], "", code, code)
+	item{left, query, classes[class], "", code}.draw(&b, code)
 	for i, h := range hits {
 		row, err := strconv.Atoi(h.ID)
 		check(err)
@@ -119,36 +120,46 @@ func draw(m *hashgrove.Model, query []float32, class int, hits []hashgrove.Hit, 
 		check(err)
 		found, err := m.Encode(base[row])
 		check(err)
-		item(&b, left+40+(i+1)*step, base[row], classes[label], strconv.Itoa(h.Distance), found, code)
+		item{left + 40 + (i+1)*step, base[row], classes[label], strconv.Itoa(h.Distance), found}.draw(&b, code)
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-// item draws a picture with its class, distance and code. Bits that differ from the query's are orange.
-func item(b *strings.Builder, x int, picture []float32, class, distance string, code, query hashgrove.Code) {
-	fmt.Fprintf(b, `<g transform="translate(%d %d)"><g transform="scale(%d) translate(0 .5)" stroke-width="1.02">`, x, top, thumb/side)
+// item is a picture in the figure, from column x on.
+type item struct {
+	x               int
+	picture         []float32
+	class, distance string
+	code            hashgrove.Code
+}
+
+// draw draws the picture with its class, distance and code. Bits that differ from the query's are orange.
+func (it item) draw(b *strings.Builder, query hashgrove.Code) {
+	fmt.Fprintf(b, `<g transform="translate(%d %d)"><g transform="scale(%d) translate(0 .5)" stroke-width="1.02">`,
+		it.x, top, thumb/side)
 	const levels = 12
 	for level := 1; level < levels; level++ {
-		runs := path(side, func(row, column int) bool { return int(picture[row*side+column])*levels/256 == level })
+		runs := path(side, func(row, column int) bool { return int(it.picture[row*side+column])*levels/256 == level })
 		if grey := 255 - level*255/(levels-1); runs != "" {
 			fmt.Fprintf(b, `<path d="%s" stroke="#%02x%02x%02x"/>`, runs, grey, grey, grey)
 		}
 	}
-	fmt.Fprintf(b, `</g><text x="%d" y="%d" text-anchor="middle" fill="#222">%s</text>`, thumb/2, thumb+18, class)
-	if distance != "" {
-		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle" fill="#666">%s</text>`, thumb/2, thumb+35, distance)
+	fmt.Fprintf(b, `</g><text x="%d" y="%d" text-anchor="middle" fill="#222">%s</text>`, thumb/2, thumb+18, it.class)
+	if it.distance != "" {
+		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle" fill="#666">%s</text>`, thumb/2, thumb+35, it.distance)
 	}
-	fmt.Fprintf(b, `<g transform="translate(0 %d) scale(%d)"><rect width="8" height="8" fill="#eee"/><g transform="translate(0 .5)">`, codeAt-top, thumb/8)
+	fmt.Fprintf(b, `<g transform="translate(0 %d) scale(%d)"><rect width="8" height="8" fill="#eee"/>`+
+		`<g transform="translate(0 .5)">`, codeAt-top, thumb/8)
 	bit := func(c hashgrove.Code, row, column int) bool { return c[row]>>(7-column)&1 == 1 }
-	differs := func(row, column int) bool { return bit(code, row, column) != bit(query, row, column) }
+	differs := func(row, column int) bool { return bit(it.code, row, column) != bit(query, row, column) }
 	fmt.Fprintf(b, `<path d="%s" stroke="#222"/>`, path(8, func(row, column int) bool {
-		return bit(code, row, column) && !differs(row, column)
+		return bit(it.code, row, column) && !differs(row, column)
 	}))
-	if runs := path(8, func(row, column int) bool { return bit(code, row, column) && differs(row, column) }); runs != "" {
+	if runs := path(8, func(row, column int) bool { return bit(it.code, row, column) && differs(row, column) }); runs != "" {
 		fmt.Fprintf(b, `<path d="%s" stroke="#d95f02"/>`, runs)
 	}
-	if runs := path(8, func(row, column int) bool { return !bit(code, row, column) && differs(row, column) }); runs != "" {
+	if runs := path(8, func(row, column int) bool { return !bit(it.code, row, column) && differs(row, column) }); runs != "" {
 		fmt.Fprintf(b, `<path d="%s" stroke="#fdc08a"/>`, runs)
 	}
 	b.WriteString("</g></g></g>\n")

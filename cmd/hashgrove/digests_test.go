@@ -146,8 +146,8 @@ func (l *ledger) put(name string, b []byte) {
 	l.enter(l.group+name, hex.EncodeToString(sum[:]))
 }
 
-// do runs a command line. Of one that fails the exit status is kept and no more, because messages may be reworded.
-func (l *ledger) do(name, line string) (out string, ok bool) {
+// execute runs a command line. Of one that fails the exit status is kept and no more, because messages may be reworded.
+func (l *ledger) execute(name, line string) (out string, ok bool) {
 	l.t.Helper()
 	o := try(l.t, append(shellWords(line), "--quiet")...)
 	if o.code != 0 {
@@ -160,21 +160,21 @@ func (l *ledger) do(name, line string) (out string, ok bool) {
 
 // text keeps what a command prints.
 func (l *ledger) text(name, line string) {
-	if out, ok := l.do(name, line); ok {
+	if out, ok := l.execute(name, line); ok {
 		l.put(name, []byte(out))
 	}
 }
 
 // file keeps a file that a command writes.
 func (l *ledger) file(name, line, path string) {
-	if _, ok := l.do(name, line); ok {
+	if _, ok := l.execute(name, line); ok {
 		l.put(name, read(l.t, path))
 	}
 }
 
 // answer keeps what a command prints as JSON, without times and sizes.
 func (l *ledger) answer(name, line string) {
-	out, ok := l.do(name, line+" --json")
+	out, ok := l.execute(name, line+" --json")
 	if !ok {
 		return
 	}
@@ -226,7 +226,7 @@ func modelFile(name string) string { return strings.ReplaceAll(name, "/", "-") +
 // model trains, and keeps the model, its fingerprint and the codes of the data.
 func (l *ledger) model(name, train, encode string) {
 	path := modelFile(name)
-	if _, ok := l.do("model/"+name, "train "+train+" -o "+path); !ok {
+	if _, ok := l.execute("model/"+name, "train "+train+" -o "+path); !ok {
 		return
 	}
 	l.put("model/"+name, read(l.t, path))
@@ -363,7 +363,7 @@ func (l *ledger) answers() {
 	l.answer("answer/changes/delete", `index delete trees.hgi --where 'label = "hats" and f0 > 1'`)
 	l.answer("answer/changes/search", "search trees.hgi new.csv --row 1,2,3 -k 40")
 	l.answer("answer/changes/info", "info trees.hgi")
-	l.do("codes of items", "encode -m some-trees.hgm "+fromClasses+" -o items.hgc")
+	l.execute("codes of items", "encode -m some-trees.hgm "+fromClasses+" -o items.hgc")
 	l.answer("answer/changes/build-from-codes", "index build items.hgc -o codes.hgi")
 	l.answer("answer/changes/search-by-codes", "search codes.hgi items.hgc --row 5,6 -k 12")
 

@@ -1,5 +1,5 @@
-// Lengths trains once and uses several code lengths: a prefix of a FastHash code is a code. It shows what each length is
-// worth for items that training has not seen.
+// Lengths trains once and uses several code lengths: a prefix of a FastHash code is a code. It shows what each length
+// is worth for items that training has not seen.
 package main
 
 import (

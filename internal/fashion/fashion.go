@@ -22,10 +22,13 @@ var files embed.FS
 const Dim = 28 * 28
 
 // Names are the classes.
-var Names = []string{"T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"}
+var Names = []string{"T-shirt", "trouser", "pullover", "dress", "coat", "sandal",
+	"shirt", "sneaker", "bag", "ankle boot"}
 
 // Files are the names of the embedded pictures and labels.
-var Files = []string{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "query-images-idx3-ubyte.gz", "query-labels-idx1-ubyte.gz"}
+var Files = []string{
+	"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "query-images-idx3-ubyte.gz", "query-labels-idx1-ubyte.gz",
+}
 
 // Part is the pictures of one part with their classes.
 type Part struct {

@@ -121,7 +121,7 @@ func colour(c color.Color) [3]uint8 {
 	return out
 }
 
-// sides are what the 0th row and the 0th column of the stored picture are as it is seen: the table of the EXIF standard.
+// sides are what the 0th row and the 0th column of the stored picture are as it is seen: the table of EXIF.
 var sides = [9][2]string{1: {"top", "left"}, {"top", "right"}, {"bottom", "right"}, {"bottom", "left"},
 	{"left", "top"}, {"right", "top"}, {"right", "bottom"}, {"left", "bottom"}}
 
@@ -210,7 +210,10 @@ func Images(rng *rand.Rand, w, h int) []image.Image {
 	alpha := image.NewNYCbCrA(r, image.YCbCrSubsampleRatio420)
 	copy(alpha.Y, Bytes(rng, len(alpha.Y)))
 	copy(alpha.A, Bytes(rng, len(alpha.A)))
-	palette := color.Palette{color.Black, color.NRGBA{200, 100, 50, 128}, color.RGBA{1, 2, 3, 255}, color.NRGBA64{9999, 30000, 65535, 1000}, color.Gray{77}}
+	palette := color.Palette{
+		color.Black, color.NRGBA{200, 100, 50, 128}, color.RGBA{1, 2, 3, 255},
+		color.NRGBA64{9999, 30000, 65535, 1000}, color.Gray{77},
+	}
 	paletted := image.NewPaletted(r, palette)
 	for y := range h {
 		for x := range w {
