@@ -13,17 +13,17 @@ func idxOf(code byte, data string, axes ...uint32) string {
 func TestIDX(t *testing.T) {
 	big := binary.BigEndian
 	runCases(t, []formatCase{
-		{"bytes", "a", idxOf(8, "\x01\x02\x03\xff", 2, 1, 2), columns{}, "idx 2x2; 1 2; 3 255"},
-		{"signed", "a", idxOf(9, "\x01\xff", 1, 2), columns{}, "idx 1x2; 1 -1"},
-		{"int16", "a", idxOf(0xb, packed(big, []int16{1, -2}), 1, 2), columns{}, "idx 1x2; 1 -2"},
-		{"int32", "a", idxOf(0xc, packed(big, []int32{1, -2}), 1, 2), columns{}, "idx 1x2; 1 -2"},
-		{"float32", "a", idxOf(0xd, packed(big, []float32{1, -2.5}), 1, 2), columns{}, "idx 1x2; 1 -2.5"},
-		{"float64", "a", idxOf(0xe, packed(big, []float64{1, -2.5, 1e300, 0}), 2, 2), columns{}, "idx 2x2; 1 -2.5; bad: a: row 2, column 1: a value beyond the range of float32"},
-		{"one axis", "a", idxOf(8, "\x01\x02", 2), columns{}, "idx 2x1; 1; 2"},
-		{"cut off", "a-idx2-ubyte", idxOf(8, "\x01\x02\x03", 2, 2), columns{}, "error: a-idx2-ubyte: is cut off: 1 of 2 rows are there"},
-		{"too long", "a-idx2-ubyte", idxOf(8, "\x01\x02\x03\x04\x05", 2, 2), columns{}, "error: a-idx2-ubyte: has 1 bytes after the last of its 2 rows: the header and the data do not belong together"},
-		{"type", "a-idx2-ubyte", idxOf(7, "\x01", 1, 1), columns{}, "error: a-idx2-ubyte: has the unknown IDX type 0x07"},
-		{"huge", "a-idx2-ubyte", idxOf(8, "\x01", 1, 1<<31, 1<<31), columns{}, "error: a-idx2-ubyte: has rows of more than 16777216 values"},
+		{"bytes", "a", idxOf(8, "\x01\x02\x03\xff", 2, 1, 2), Spec{}, "idx 2x2; 1 2; 3 255"},
+		{"signed", "a", idxOf(9, "\x01\xff", 1, 2), Spec{}, "idx 1x2; 1 -1"},
+		{"int16", "a", idxOf(0xb, packed(big, []int16{1, -2}), 1, 2), Spec{}, "idx 1x2; 1 -2"},
+		{"int32", "a", idxOf(0xc, packed(big, []int32{1, -2}), 1, 2), Spec{}, "idx 1x2; 1 -2"},
+		{"float32", "a", idxOf(0xd, packed(big, []float32{1, -2.5}), 1, 2), Spec{}, "idx 1x2; 1 -2.5"},
+		{"float64", "a", idxOf(0xe, packed(big, []float64{1, -2.5, 1e300, 0}), 2, 2), Spec{}, "idx 2x2; 1 -2.5; bad: a: row 2, column 1: a value beyond the range of float32"},
+		{"one axis", "a", idxOf(8, "\x01\x02", 2), Spec{}, "idx 2x1; 1; 2"},
+		{"cut off", "a-idx2-ubyte", idxOf(8, "\x01\x02\x03", 2, 2), Spec{}, "error: a-idx2-ubyte: is cut off: 1 of 2 rows are there"},
+		{"too long", "a-idx2-ubyte", idxOf(8, "\x01\x02\x03\x04\x05", 2, 2), Spec{}, "error: a-idx2-ubyte: has 1 bytes after the last of its 2 rows: the header and the data do not belong together"},
+		{"type", "a-idx2-ubyte", idxOf(7, "\x01", 1, 1), Spec{}, "error: a-idx2-ubyte: has the unknown IDX type 0x07"},
+		{"huge", "a-idx2-ubyte", idxOf(8, "\x01", 1, 1<<31, 1<<31), Spec{}, "error: a-idx2-ubyte: has rows of more than 16777216 values"},
 	})
 	for _, c := range []struct{ pictures, labels, content, want string }{
 		{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1\nlabels from train-labels-idx1-ubyte\n1 label 7\n2 label 9\n"},
@@ -39,7 +39,7 @@ func TestIDX(t *testing.T) {
 		}
 		path := fileOf(t, dir, c.pictures, content)
 		fileOf(t, dir, c.labels, c.content)
-		if got := dump(path, "", columns{}); got != c.want {
+		if got := dump(path, "", Spec{}); got != c.want {
 			t.Errorf("%s beside %s: read %q, want %q", c.labels, c.pictures, got, c.want)
 		}
 	}
@@ -51,24 +51,24 @@ func TestCIFAR(t *testing.T) {
 	ten := "\x00" + pixels + "\x09" + pixels
 	hundred := "\x13\x00" + pixels + "\x00\x63" + pixels
 	runCases(t, []formatCase{
-		{"10", "a", ten, columns{}, "cifar10 2x3072; " + row + " label 0; " + row + " label 9"},
-		{"100", "a", hundred, columns{}, "cifar100 2x3072; " + row + " label 0; " + row + " label 99"},
-		{"coarse", "a", hundred, columns{label: "coarse"}, "cifar100 2x3072; " + row + " label 19; " + row + " label 0"},
-		{"no such label", "a", ten, columns{label: "coarse"}, `error: a: cifar10 has no label "coarse"`},
+		{"10", "a", ten, Spec{}, "cifar10 2x3072; " + row + " label 0; " + row + " label 9"},
+		{"100", "a", hundred, Spec{}, "cifar100 2x3072; " + row + " label 0; " + row + " label 99"},
+		{"coarse", "a", hundred, Spec{Label: "coarse"}, "cifar100 2x3072; " + row + " label 19; " + row + " label 0"},
+		{"no such label", "a", ten, Spec{Label: "coarse"}, `error: a: cifar10 has no label "coarse"`},
 	})
 	dir := t.TempDir()
 	fileOf(t, dir, "batches.meta.txt", "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n")
-	if got, want := dump(fileOf(t, dir, "a", ten), "", columns{}), "cifar10 2x3072\n"+row+" label airplane\n"+row+" label truck\n"; got != want {
+	if got, want := dump(fileOf(t, dir, "a", ten), "", Spec{}), "cifar10 2x3072\n"+row+" label airplane\n"+row+" label truck\n"; got != want {
 		t.Errorf("read %.100q", got)
 	}
-	if got, want := dump(fileOf(t, dir, "a", "\x0a"+pixels), "cifar10", columns{}), "cifar10 1x3072\nbad: a: row 1, column label: the class 10, but there are only 10\n"; got != want {
+	if got, want := dump(fileOf(t, dir, "a", "\x0a"+pixels), "cifar10", Spec{}), "cifar10 1x3072\nbad: a: row 1, column label: the class 10, but there are only 10\n"; got != want {
 		t.Errorf("read %.100q, want %q", got, want)
 	}
-	if got, want := dump(fileOf(t, dir, "a", ten[:5000]), "cifar10", columns{}), "error: a: is cut off, or not cifar10: its size is not a multiple of 3073\n"; got != want {
+	if got, want := dump(fileOf(t, dir, "a", ten[:5000]), "cifar10", Spec{}), "error: a: is cut off, or not cifar10: its size is not a multiple of 3073\n"; got != want {
 		t.Errorf("read %.100q, want %q", got, want)
 	}
 	fileOf(t, dir, "batches.meta.txt", "airplane\n")
-	if got, want := dump(fileOf(t, dir, "a", ten), "", columns{}), "error: batches.meta.txt: lists 1 classes instead of 10\n"; got != want {
+	if got, want := dump(fileOf(t, dir, "a", ten), "", Spec{}), "error: batches.meta.txt: lists 1 classes instead of 10\n"; got != want {
 		t.Errorf("read %.100q, want %q", got, want)
 	}
 }
@@ -76,12 +76,12 @@ func TestCIFAR(t *testing.T) {
 func TestVecs(t *testing.T) {
 	two := "\x02\x00\x00\x00"
 	runCases(t, []formatCase{
-		{"other length", "a.fvecs", two + float32s(1, 2) + "\x03\x00\x00\x00" + float32s(1, 2), columns{}, "fvecs 2x2; 1 2; error: a.fvecs: row 2 has 3 values, the rows before have 2"},
-		{"left over", "a.fvecs", two + float32s(1, 2) + two, columns{}, "error: a.fvecs: is cut off, or not fvecs: after 1 vectors of 2 values 4 bytes are left"},
-		{"no length", "a.bvecs", "\x00\x00\x00\x00", columns{}, "error: a.bvecs: begins with a vector of 0 values: is it bvecs?"},
-		{"negative", "a.bvecs", "\xff\xff\xff\xff", columns{}, "error: a.bvecs: begins with a vector of -1 values: is it bvecs?"},
-		{"short", "a.bvecs", "\xff", columns{}, "error: a.bvecs: is too short for bvecs"},
-		{"cut off in gzip", "a.fvecs.gz", gzipped(two + float32s(1, 2) + two + float32s(1)), columns{}, "fvecs -1x2; 1 2; error: a.fvecs.gz: is cut off after row 1"},
+		{"other length", "a.fvecs", two + float32s(1, 2) + "\x03\x00\x00\x00" + float32s(1, 2), Spec{}, "fvecs 2x2; 1 2; error: a.fvecs: row 2 has 3 values, the rows before have 2"},
+		{"left over", "a.fvecs", two + float32s(1, 2) + two, Spec{}, "error: a.fvecs: is cut off, or not fvecs: after 1 vectors of 2 values 4 bytes are left"},
+		{"no length", "a.bvecs", "\x00\x00\x00\x00", Spec{}, "error: a.bvecs: begins with a vector of 0 values: is it bvecs?"},
+		{"negative", "a.bvecs", "\xff\xff\xff\xff", Spec{}, "error: a.bvecs: begins with a vector of -1 values: is it bvecs?"},
+		{"short", "a.bvecs", "\xff", Spec{}, "error: a.bvecs: is too short for bvecs"},
+		{"cut off in gzip", "a.fvecs.gz", gzipped(two + float32s(1, 2) + two + float32s(1)), Spec{}, "fvecs -1x2; 1 2; error: a.fvecs.gz: is cut off after row 1"},
 	})
 }
 
@@ -97,8 +97,8 @@ func FuzzCIFAR(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := fileOf(t, dir, "a", string(content))
-		checkFile(t, path, "cifar10", columns{})
-		checkFile(t, path, "cifar100", columns{})
+		checkFile(t, path, "cifar10", Spec{})
+		checkFile(t, path, "cifar100", Spec{})
 	})
 }
 
@@ -109,7 +109,7 @@ func FuzzVecs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := fileOf(t, dir, "a", string(content))
 		for name := range vecsTypes {
-			checkFile(t, path, name, columns{})
+			checkFile(t, path, name, Spec{})
 		}
 	})
 }

@@ -63,7 +63,7 @@ func TestBlocksEqualRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, _, err := openNpy(in, columns{})
+		r, _, err := openNpy(in, &Spec{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestBlocksEqualRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r2, _, err := openNpy(in2, columns{})
+		r2, _, err := openNpy(in2, &Spec{})
 		if err != nil {
 			t.Fatal(err)
 		}

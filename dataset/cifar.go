@@ -43,7 +43,7 @@ type cifar struct {
 	row    int
 }
 
-func (c *cifarFormat) open(in *input, cols columns) (reader, header, error) {
+func (c *cifarFormat) open(in *input, spec *Spec) (reader, header, error) {
 	h := header{format: c.name, rows: -1, dim: cifarPixels}
 	h.shape = picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}
 	if in.size >= 0 {
@@ -53,10 +53,10 @@ func (c *cifarFormat) open(in *input, cols columns) (reader, header, error) {
 	}
 	r := &cifar{in: in, cifarFormat: c, label: len(c.classes) - 1}
 	switch {
-	case len(c.classes) == 2 && cols.label == "coarse":
+	case len(c.classes) == 2 && spec.Label == "coarse":
 		r.label = 0
-	case cols.label != "" && cols.label != "label" && (len(c.classes) == 1 || cols.label != "fine"):
-		return nil, h, fmt.Errorf("%s: %s has no label %q", in.path, c.name, cols.label)
+	case spec.Label != "" && spec.Label != "label" && (len(c.classes) == 1 || spec.Label != "fine"):
+		return nil, h, fmt.Errorf("%s: %s has no label %q", in.path, c.name, spec.Label)
 	}
 	var err error
 	r.labels, err = classNames(filepath.Join(filepath.Dir(in.path), c.lists[r.label]), int(c.classes[r.label]))

@@ -21,16 +21,16 @@ type csv struct {
 	separator       byte
 }
 
-func openCSV(format string) func(in *input, cols columns) (reader, header, error) {
-	return func(in *input, cols columns) (reader, header, error) {
-		asked := append(strings.Split(cols.vector, ","), cols.label, cols.tags, cols.id)
+func openCSV(format string) func(in *input, spec *Spec) (reader, header, error) {
+	return func(in *input, spec *Spec) (reader, header, error) {
+		asked := append(strings.Split(spec.Vector, ","), spec.Label, spec.Tags, spec.ID)
 		t, rows, err := openTable(in, format, asked...)
 		if err != nil {
 			return nil, header{}, err
 		}
 		c := &csv{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}, table: t}
 		h := header{format: format, rows: -1, dim: -1}
-		if err := c.chooseColumns(cols, rows); err != nil {
+		if err := c.chooseColumns(spec, rows); err != nil {
 			return nil, h, err
 		}
 		if c.tags >= 0 {
@@ -69,7 +69,7 @@ func holdsLists(rows [][]string, vector []int) bool {
 }
 
 // chooseColumns decides which columns mean what.
-func (c *csv) chooseColumns(cols columns, rows [][]string) (err error) {
+func (c *csv) chooseColumns(spec *Spec, rows [][]string) (err error) {
 	pick := func(asked string, usual []string) int {
 		if asked == "" {
 			return c.table.named(usual)
@@ -80,17 +80,17 @@ func (c *csv) chooseColumns(cols columns, rows [][]string) (err error) {
 		}
 		return j
 	}
-	c.label = pick(cols.label, tableLabels)
-	c.tags = pick(cols.tags, usualTags)
-	c.id = pick(cols.id, usualIDs)
+	c.label = pick(spec.Label, tableLabels)
+	c.tags = pick(spec.Tags, usualTags)
+	c.id = pick(spec.ID, usualIDs)
 	if c.id < 0 && len(c.table.names) > 1 && c.table.names[0] == "" {
 		c.id = 0 // the index pandas writes
 	}
 	if err != nil {
 		return err
 	}
-	if cols.vector != "" {
-		for _, name := range strings.Split(cols.vector, ",") {
+	if spec.Vector != "" {
+		for _, name := range strings.Split(spec.Vector, ",") {
 			first, last, ok := strings.Cut(name, "-")
 			lo, e1 := strconv.Atoi(first)
 			hi, e2 := strconv.Atoi(last)

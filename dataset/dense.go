@@ -212,8 +212,8 @@ var vecsTypes = map[string]dtype{"fvecs": {'f', 4, false}, "bvecs": {'u', 1, fal
 
 type vecs struct{ dense }
 
-func openVecs(format string) func(in *input, cols columns) (reader, header, error) {
-	return func(in *input, _ columns) (reader, header, error) {
+func openVecs(format string) func(in *input, spec *Spec) (reader, header, error) {
+	return func(in *input, _ *Spec) (reader, header, error) {
 		t := vecsTypes[format]
 		h := header{format: format, rows: -1, dim: -1}
 		b, err := in.buf.Peek(4)

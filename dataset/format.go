@@ -28,13 +28,6 @@ type record struct {
 	hasTags  bool
 }
 
-// columns says which parts of a file mean what: names, or "" for the default of the format.
-type columns struct {
-	vector, label, tags, id string
-
-	pictures pictureOptions // how pictures become columns
-}
-
 // reader yields the rows of one file in order.
 type reader interface {
 	// next reads the next row. It returns io.EOF after the last one and a *RowError for a bad row (ragged, not a
@@ -108,7 +101,7 @@ type format struct {
 	name   string
 	suffix []string
 	looks  func(s *sample) bool // at the content
-	open   func(in *input, cols columns) (reader, header, error)
+	open   func(in *input, spec *Spec) (reader, header, error)
 }
 
 // formats are tried in this order. Text that looks like JSON or LibSVM is not taken for CSV.
@@ -139,15 +132,15 @@ func FormatNames() string {
 	return strings.Join(names, ", ")
 }
 
-// openFile recognises the format of path by its content, then its name, or takes the named one, and opens it
-// for reading from the start. A folder is one of pictures.
-func openFile(path, formatName string, cols columns) (reader, header, error) {
+// openFile recognises the format of path by its content, then its name, or takes that of the spec, and opens it for
+// reading from the start. A folder is one of pictures.
+func openFile(path string, spec *Spec) (reader, header, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if formatName != "" {
+		if spec.Format != "" {
 			return nil, header{}, &SpecError{"Format", fmt.Errorf(
 				"%s: is a folder, which is read as pictures: name no format, or name the files in it", path)}
 		}
-		return openFolder(path, cols.pictures)
+		return openFolder(path, spec)
 	}
 	in, err := openInput(path)
 	if err != nil {
@@ -156,13 +149,13 @@ func openFile(path, formatName string, cols columns) (reader, header, error) {
 	var opened io.Closer = in
 	var r reader
 	var h header
-	f, err := recognise(in, formatName)
+	f, err := recognise(in, spec.Format)
 	if err == nil {
-		r, h, err = f.open(in, cols)
+		r, h, err = f.open(in, spec)
 	}
 	if err == nil {
 		opened = r
-		r, h, err = cols.pictures.refit(path, r, h)
+		r, h, err = spec.refit(path, r, h)
 	}
 	if err != nil {
 		_ = opened.Close() // the first error tells more

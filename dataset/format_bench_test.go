@@ -74,7 +74,7 @@ func BenchmarkFormats(b *testing.B) {
 			}
 			b.SetBytes(info.Size())
 			for b.Loop() {
-				r, _, err := openFile(path, "", columns{})
+				r, _, err := openFile(path, &Spec{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -27,13 +27,14 @@ func fileOf(t testing.TB, dir, name, content string) string {
 }
 
 // dump is all there is to know of a file: a line for the header and one for each row or error.
-func dump(path, formatName string, cols columns) string {
+func dump(path, formatName string, spec Spec) string {
+	spec.Format = formatName
 	var out strings.Builder
 	say := func(format string, args ...any) {
 		line := fmt.Sprintf(format, args...)
 		out.WriteString(strings.ReplaceAll(line, filepath.Dir(path)+string(filepath.Separator), "") + "\n")
 	}
-	r, h, err := openFile(path, formatName, cols)
+	r, h, err := openFile(path, &spec)
 	if err != nil {
 		say("error: %v", err)
 		return out.String()
@@ -80,7 +81,7 @@ func dump(path, formatName string, cols columns) string {
 // a formatCase is a file and what is read from it.
 type formatCase struct {
 	name, file, content string
-	cols                columns
+	spec                Spec
 	want                string // lines between semicolons
 }
 
@@ -89,7 +90,7 @@ func runCases(t *testing.T, cases []formatCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			path := fileOf(t, t.TempDir(), c.file, c.content)
-			got := strings.ReplaceAll(strings.TrimSuffix(dump(path, "", c.cols), "\n"), "\n", "; ")
+			got := strings.ReplaceAll(strings.TrimSuffix(dump(path, "", c.spec), "\n"), "\n", "; ")
 			if got != c.want {
 				t.Errorf("read\n  %s\nwant\n  %s", got, c.want)
 			}
@@ -139,7 +140,7 @@ func TestCompressed(t *testing.T) {
 	for _, s := range samples() {
 		for _, packed := range []struct{ suffix, content string }{{"", s.content}, {".gz", gzipped(s.content)}, {".zst", zstded(s.content)}} {
 			path := fileOf(t, dir, s.name+packed.suffix, packed.content)
-			if _, rows, _ := strings.Cut(dump(path, "", columns{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
+			if _, rows, _ := strings.Cut(dump(path, "", Spec{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
 				t.Errorf("%s: read %.200q, want %.200q", path, rows, s.rows)
 			}
 		}
@@ -147,7 +148,7 @@ func TestCompressed(t *testing.T) {
 			continue // without a name they look the same
 		}
 		path := fileOf(t, dir, "nameless", s.content)
-		if _, rows, _ := strings.Cut(dump(path, "", columns{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
+		if _, rows, _ := strings.Cut(dump(path, "", Spec{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
 			t.Errorf("%s without a name: read %.200q, want %.200q", s.name, rows, s.rows)
 		}
 	}
@@ -182,17 +183,17 @@ func TestCutOff(t *testing.T) {
 	for _, s := range samples() {
 		for suffix, content := range map[string]string{".gz": gzipped(s.content), ".zst": zstded(s.content)} {
 			path := fileOf(t, dir, s.name+suffix, content[:len(content)-5])
-			if got := dump(path, "", columns{}); !strings.Contains(got, "error: "+s.name+suffix+": ") {
+			if got := dump(path, "", Spec{}); !strings.Contains(got, "error: "+s.name+suffix+": ") {
 				t.Errorf("%s cut short: read %.200q", path, got)
 			}
 		}
 	}
 	path := fileOf(t, dir, "b.npy.gz", gzipped(npyOf("<f4", false, "3, 2", float32s(1, 2, 3, 4))))
-	if got, want := dump(path, "", columns{}), "npy 3x2\n1 2\n3 4\nerror: b.npy.gz: is cut off: 2 of 3 rows are there\n"; got != want {
+	if got, want := dump(path, "", Spec{}), "npy 3x2\n1 2\n3 4\nerror: b.npy.gz: is cut off: 2 of 3 rows are there\n"; got != want {
 		t.Errorf("read %q, want %q", got, want)
 	}
 	path = fileOf(t, dir, "c.csv.gz", gzipped("1,2\n3,4\n")[:20])
-	if got, want := dump(path, "", columns{}), "error: c.csv.gz: the gzip data end too early: the file is cut off\n"; got != want {
+	if got, want := dump(path, "", Spec{}), "error: c.csv.gz: the gzip data end too early: the file is cut off\n"; got != want {
 		t.Errorf("read %q, want %q", got, want)
 	}
 }
@@ -200,42 +201,42 @@ func TestCutOff(t *testing.T) {
 func TestRecognise(t *testing.T) {
 	const all = "npy, npz, parquet, idx, cifar10, cifar100, tar, picture, fvecs, bvecs, ivecs, jsonl, libsvm, tsv, csv"
 	runCases(t, []formatCase{
-		{"empty", "a.npy", "", columns{}, "error: a.npy: is empty"},
-		{"unknown", "a", "\x01\x02\x03", columns{}, "error: a: its format is not recognised: name it, one of " + all + ""},
-		{"prose", "a", "Dear reader\n", columns{}, "error: a: its format is not recognised: name it, one of " + all + ""},
-		{"ambiguous", "a", "\x01\x00\x00\x00\x01\x00\x00\x00", columns{}, "error: a: could be fvecs or ivecs: name the format"},
-		{"content before name", "a.csv", npyOf("<f4", false, "1, 2", float32s(1, 2)), columns{}, "npy 1x2; 1 2"},
-		{"name when content fails", "a.npy", "hello there", columns{}, "error: a.npy: is not an npy file"},
-		{"savetxt", "a.txt", "1.0e+00 2.5e+00\n3 4\n", columns{}, "csv -1x-1; 1 2.5; 3 4"},
-		{"Latin-1", "a.csv", "1,2,caf\xe9\n3,4,th\xe9\n", columns{label: "3"}, "csv -1x2; 1 2 label caf\xe9; 3 4 label th\xe9"},
-		{"UTF-16", "a.txt", "\xff\xfe1\x00,\x002\x00", columns{}, "error: a.txt: is text in UTF-16: save it as UTF-8"},
-		{"pretty JSON", "a.json", "{\n  \"vector\": [1, 2]\n}\n", columns{}, "error: a.json: line 1: the JSON ends too early; a row is one line with an object or a list"},
+		{"empty", "a.npy", "", Spec{}, "error: a.npy: is empty"},
+		{"unknown", "a", "\x01\x02\x03", Spec{}, "error: a: its format is not recognised: name it, one of " + all + ""},
+		{"prose", "a", "Dear reader\n", Spec{}, "error: a: its format is not recognised: name it, one of " + all + ""},
+		{"ambiguous", "a", "\x01\x00\x00\x00\x01\x00\x00\x00", Spec{}, "error: a: could be fvecs or ivecs: name the format"},
+		{"content before name", "a.csv", npyOf("<f4", false, "1, 2", float32s(1, 2)), Spec{}, "npy 1x2; 1 2"},
+		{"name when content fails", "a.npy", "hello there", Spec{}, "error: a.npy: is not an npy file"},
+		{"savetxt", "a.txt", "1.0e+00 2.5e+00\n3 4\n", Spec{}, "csv -1x-1; 1 2.5; 3 4"},
+		{"Latin-1", "a.csv", "1,2,caf\xe9\n3,4,th\xe9\n", Spec{Label: "3"}, "csv -1x2; 1 2 label caf\xe9; 3 4 label th\xe9"},
+		{"UTF-16", "a.txt", "\xff\xfe1\x00,\x002\x00", Spec{}, "error: a.txt: is text in UTF-16: save it as UTF-8"},
+		{"pretty JSON", "a.json", "{\n  \"vector\": [1, 2]\n}\n", Spec{}, "error: a.json: line 1: the JSON ends too early; a row is one line with an object or a list"},
 	})
 	dir := t.TempDir()
-	if got, want := dump(fileOf(t, dir, "a", "1,2\n"), "xls", columns{}), `error: unknown format "xls"; the formats are `+all+"\n"; got != want {
+	if got, want := dump(fileOf(t, dir, "a", "1,2\n"), "xls", Spec{}), `error: unknown format "xls"; the formats are `+all+"\n"; got != want {
 		t.Errorf("read %q, want %q", got, want)
 	}
-	if got := dump(fileOf(t, dir, "a", "1\t2\n"), "TSV", columns{}); got != "tsv -1x2\n1 2\n" {
+	if got := dump(fileOf(t, dir, "a", "1\t2\n"), "TSV", Spec{}); got != "tsv -1x2\n1 2\n" {
 		t.Errorf("a named format: read %q", got)
 	}
-	if _, _, err := openFile(dir, "", columns{}); err == nil || !strings.Contains(err.Error(), "is a folder without pictures") {
+	if _, _, err := openFile(dir, &Spec{}); err == nil || !strings.Contains(err.Error(), "is a folder without pictures") {
 		t.Errorf("a folder: %v", err)
 	}
-	if _, _, err := openFile(filepath.Join(dir, "nothing"), "", columns{}); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := openFile(filepath.Join(dir, "nothing"), &Spec{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
 
 // fuzzFormat is the promise for any bytes: an error, or rows of one width, read the same way twice, and no panic.
-func fuzzFormat(f *testing.F, formatName string, cols ...columns) {
+func fuzzFormat(f *testing.F, formatName string, specs ...Spec) {
 	dir := f.TempDir()
-	cols = append(cols, columns{})
+	specs = append(specs, Spec{})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(dir, fmt.Sprintf("file%d", os.Getpid()))
 		if err := os.WriteFile(path, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range cols {
+		for _, c := range specs {
 			checkFile(t, path, formatName, c)
 		}
 		_, _ = readValues(path)
@@ -243,8 +244,9 @@ func fuzzFormat(f *testing.F, formatName string, cols ...columns) {
 	})
 }
 
-func checkFile(t *testing.T, path, formatName string, cols columns) {
-	r, h, err := openFile(path, formatName, cols)
+func checkFile(t *testing.T, path, formatName string, spec Spec) {
+	spec.Format = formatName
+	r, h, err := openFile(path, &spec)
 	if err != nil {
 		if r != nil {
 			t.Error("a reader with an error")

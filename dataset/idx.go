@@ -53,7 +53,7 @@ func readIDX(in *input) (a array, err error) {
 	return a, nil
 }
 
-func openIDX(in *input, cols columns) (reader, header, error) {
+func openIDX(in *input, spec *Spec) (reader, header, error) {
 	a, err := readIDX(in)
 	if err != nil {
 		return nil, header{}, err

@@ -31,7 +31,7 @@ const (
 	keyID
 )
 
-func openJSONLines(in *input, cols columns) (reader, header, error) {
+func openJSONLines(in *input, spec *Spec) (reader, header, error) {
 	j := &jsonLines{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}}
 	h := header{format: "jsonl", rows: -1, dim: -1}
 	// The first row decides which of the usual keys are meant. It is read through an input of its own.
@@ -59,10 +59,10 @@ func openJSONLines(in *input, cols columns) (reader, header, error) {
 		}
 	}
 	j.keys = [4]string{
-		keyVector: chosenName(cols.vector, usualKeys, keys),
-		keyLabel:  chosenName(cols.label, tableLabels, keys),
-		keyTags:   chosenName(cols.tags, usualTags, keys),
-		keyID:     chosenName(cols.id, usualIDs, keys),
+		keyVector: chosenName(spec.Vector, usualKeys, keys),
+		keyLabel:  chosenName(spec.Label, tableLabels, keys),
+		keyTags:   chosenName(spec.Tags, usualTags, keys),
+		keyID:     chosenName(spec.ID, usualIDs, keys),
 	}
 	if first[0] != '[' && j.keys[keyVector] == "" {
 		return nil, h, &SpecError{"Vector", fmt.Errorf("%s: which key holds the vector? The first row has %s: name one",

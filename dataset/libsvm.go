@@ -22,7 +22,7 @@ type libSVM struct {
 	multi bool
 }
 
-func openLibSVM(in *input, cols columns) (reader, header, error) {
+func openLibSVM(in *input, spec *Spec) (reader, header, error) {
 	h := header{format: "libsvm"}
 	s := &libSVM{rowCounter: rowCounter{in: in, seen: interner{}}}
 	look, err := openInput(in.path)
@@ -56,11 +56,11 @@ func openLibSVM(in *input, cols columns) (reader, header, error) {
 		}
 	}
 	s.base, s.dim = least, greatest-least+1
-	if cols.vector != "" {
-		n, err := strconv.Atoi(cols.vector)
+	if spec.Vector != "" {
+		n, err := strconv.Atoi(spec.Vector)
 		if err != nil || n < 1 || n > maxDim {
 			return nil, h, &SpecError{"Vector", fmt.Errorf(
-				"%s: a LibSVM file has no column %q: give the number of dimensions instead", in.path, cols.vector)}
+				"%s: a LibSVM file has no column %q: give the number of dimensions instead", in.path, spec.Vector)}
 		}
 		s.dim = n
 	}

@@ -237,7 +237,7 @@ func (p *literal) shape() []int {
 }
 
 // openNpy opens a file of vectors.
-func openNpy(in *input, _ columns) (reader, header, error) {
+func openNpy(in *input, _ *Spec) (reader, header, error) {
 	a, err := readArray(in, in.path)
 	if err != nil {
 		return nil, header{}, err

@@ -84,7 +84,7 @@ func TestNpyTypes(t *testing.T) {
 	} {
 		for order, bytes := range map[string]binary.ByteOrder{"<": binary.LittleEndian, ">": binary.BigEndian, "=": binary.LittleEndian} {
 			path := fileOf(t, dir, "a.npy", npyOf(order+descr, false, "2, 2", packed(bytes, values)))
-			if got := dump(path, "", columns{}); got != "npy 2x2\n1 2\n3 4\n" {
+			if got := dump(path, "", Spec{}); got != "npy 2x2\n1 2\n3 4\n" {
 				t.Errorf("%s%s: read %q", order, descr, got)
 			}
 			labels, err := readValues(fileOf(t, dir, "y.npy", npyOf(order+descr, false, "4,", packed(bytes, values))))
@@ -94,11 +94,11 @@ func TestNpyTypes(t *testing.T) {
 		}
 	}
 	runCases(t, []formatCase{
-		{"negative", "a.npy", npyOf("|i1", false, "1, 2", "\xff\x80"), columns{}, "npy 1x2; -1 -128"},
-		{"bool", "a.npy", npyOf("|b1", false, "1, 2", "\x00\x01"), columns{}, "npy 1x2; 0 1"},
-		{"int64", "a.npy", npyOf("<i8", false, "1, 2", packed(binary.LittleEndian, []int64{math.MinInt64, -1})), columns{}, "npy 1x2; -9.223372e+18 -1"},
-		{"NaN is told later", "a.npy", npyOf("<f4", false, "1, 3", float32s(float32(math.NaN()), float32(math.Inf(-1)), -0)), columns{}, "npy 1x3; NaN -Inf 0"},
-		{"too large", "a.npy", npyOf("<f8", false, "2, 2", packed(binary.LittleEndian, []float64{1, 1e39, math.Inf(1), 3.4028235e38})), columns{},
+		{"negative", "a.npy", npyOf("|i1", false, "1, 2", "\xff\x80"), Spec{}, "npy 1x2; -1 -128"},
+		{"bool", "a.npy", npyOf("|b1", false, "1, 2", "\x00\x01"), Spec{}, "npy 1x2; 0 1"},
+		{"int64", "a.npy", npyOf("<i8", false, "1, 2", packed(binary.LittleEndian, []int64{math.MinInt64, -1})), Spec{}, "npy 1x2; -9.223372e+18 -1"},
+		{"NaN is told later", "a.npy", npyOf("<f4", false, "1, 3", float32s(float32(math.NaN()), float32(math.Inf(-1)), -0)), Spec{}, "npy 1x3; NaN -Inf 0"},
+		{"too large", "a.npy", npyOf("<f8", false, "2, 2", packed(binary.LittleEndian, []float64{1, 1e39, math.Inf(1), 3.4028235e38})), Spec{},
 			"npy 2x2; bad: a.npy: row 1, column 2: a value beyond the range of float32; +Inf 3.4028235e+38"},
 	})
 }
@@ -106,15 +106,15 @@ func TestNpyTypes(t *testing.T) {
 func TestNpyShapes(t *testing.T) {
 	six := float32s(1, 2, 3, 4, 5, 6)
 	runCases(t, []formatCase{
-		{"vector", "a.npy", npyOf("<f4", false, "6,", six), columns{}, "npy 6x1; 1; 2; 3; 4; 5; 6"},
-		{"pictures", "a.npy", npyOf("<f4", false, "1, 2, 3", six), columns{}, "npy 1x6; 1 2 3 4 5 6"},
-		{"Fortran", "a.npy", npyOf("<f4", true, "2, 3", six), columns{}, "npy 2x3; 1 3 5; 2 4 6"},
-		{"Fortran vector", "a.npy.gz", gzipped(npyOf("<f4", true, "6, 1", six)), columns{}, "npy 6x1; 1; 2; 3; 4; 5; 6"},
-		{"Fortran in gzip", "a.npy.gz", gzipped(npyOf("<f4", true, "2, 3", six)), columns{},
+		{"vector", "a.npy", npyOf("<f4", false, "6,", six), Spec{}, "npy 6x1; 1; 2; 3; 4; 5; 6"},
+		{"pictures", "a.npy", npyOf("<f4", false, "1, 2, 3", six), Spec{}, "npy 1x6; 1 2 3 4 5 6"},
+		{"Fortran", "a.npy", npyOf("<f4", true, "2, 3", six), Spec{}, "npy 2x3; 1 3 5; 2 4 6"},
+		{"Fortran vector", "a.npy.gz", gzipped(npyOf("<f4", true, "6, 1", six)), Spec{}, "npy 6x1; 1; 2; 3; 4; 5; 6"},
+		{"Fortran in gzip", "a.npy.gz", gzipped(npyOf("<f4", true, "2, 3", six)), Spec{},
 			"error: a.npy.gz: is in Fortran order and compressed, so its rows cannot be read one by one: decompress it, or save np.ascontiguousarray(x)"},
-		{"no rows", "a.npy", npyOf("<f4", false, "0, 3", ""), columns{}, "npy 0x3"},
-		{"version 2", "a.npy", npyVersion(2, "{'shape': (1L, 2L), 'fortran_order': False, 'descr': '<f4'}") + float32s(1, 2), columns{}, "npy 1x2; 1 2"},
-		{"version 3", "a.npy", npyVersion(3, "{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (1,2)}") + float32s(1, 2), columns{}, "npy 1x2; 1 2"},
+		{"no rows", "a.npy", npyOf("<f4", false, "0, 3", ""), Spec{}, "npy 0x3"},
+		{"version 2", "a.npy", npyVersion(2, "{'shape': (1L, 2L), 'fortran_order': False, 'descr': '<f4'}") + float32s(1, 2), Spec{}, "npy 1x2; 1 2"},
+		{"version 3", "a.npy", npyVersion(3, "{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (1,2)}") + float32s(1, 2), Spec{}, "npy 1x2; 1 2"},
 	})
 }
 
@@ -131,7 +131,7 @@ func TestFortranBlocks(t *testing.T) {
 	}
 	path := fileOf(t, t.TempDir(), "a.npy", npyOf("<f4", true, "47, 5, 3", float32s(data...)))
 	for _, memory := range []int{1, h * w * 4, 10 * h * w * 4, stridedBlock} {
-		r, _, err := openFile(path, "", columns{})
+		r, _, err := openFile(path, &Spec{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,29 +160,29 @@ func TestNpyRefusals(t *testing.T) {
 	six := float32s(1, 2, 3, 4, 5, 6)
 	head := func(s string) string { return npyVersion(1, s) }
 	runCases(t, []formatCase{
-		{"pickle", "a.npy", npyOf("|O", false, "2,", "\x80\x03]q\x00."), columns{},
+		{"pickle", "a.npy", npyOf("|O", false, "2,", "\x80\x03]q\x00."), Spec{},
 			"error: a.npy: holds Python objects (a pickle), which could run any code and is not read: save numbers instead, for instance np.save(file, np.stack(x).astype(np.float32))"},
-		{"structured", "a.npy", head("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}"), columns{},
+		{"structured", "a.npy", head("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}"), Spec{},
 			"error: a.npy: has a structured dtype (named fields): save the vectors as one plain array"},
-		{"text", "a.npy", npyOf("<U1", false, "1,", "a\x00\x00\x00"), columns{}, "error: a.npy: holds text (dtype <U1), not vectors"},
-		{"complex", "a.npy", npyOf("<c8", false, "1,", "12345678"), columns{}, `error: a.npy: has the dtype "<c8", which is not read: save it with astype(np.float32)`},
-		{"long double", "a.npy", npyOf("<f16", false, "1,", "1234567812345678"), columns{}, `error: a.npy: has the dtype "<f16", which is not read: save it with astype(np.float32)`},
-		{"unknown", "a.npy", npyOf("<f", false, "1,", ""), columns{}, `error: a.npy: has the unknown dtype "<f"`},
-		{"datetime", "a.npy", npyOf("<M8[ns]", false, "1,", "12345678"), columns{}, `error: a.npy: has the unknown dtype "<M8[ns]"`},
-		{"scalar", "a.npy", npyOf("<f4", false, "", "1234"), columns{}, "error: a.npy: holds a single value, not rows"},
-		{"no values", "a.npy", npyOf("<f4", false, "3, 0", ""), columns{}, "error: a.npy: has rows without values"},
-		{"cut off", "a.npy", npyOf("<f4", false, "4, 2", six), columns{}, "error: a.npy: is cut off: 3 of 4 rows are there"},
-		{"too long", "a.npy", npyOf("<f4", false, "2, 2", six), columns{}, "error: a.npy: has 8 bytes after the last of its 2 rows: the header and the data do not belong together"},
-		{"too long in gzip", "a.npy.gz", gzipped(npyOf("<f4", false, "2, 2", six)), columns{}, "npy 2x2; 1 2; 3 4; error: a.npy.gz: has bytes after the last row: the header and the data do not belong together"},
-		{"huge", "a.npy", npyOf("<f4", false, "4294967296, 4294967296", six), columns{}, "error: a.npy: has rows of more than 16777216 values"},
-		{"many", "a.npy", npyOf("<f4", false, "281474976710656, 16777216", six), columns{}, "error: a.npy: is cut off: 0 of 281474976710656 rows are there"},
-		{"version 9", "a.npy", npyVersion(9, "{}"), columns{}, "error: a.npy: is npy version 9; versions 1 to 3 are known"},
-		{"code", "a.npy", head("{'descr': __import__('os'), 'fortran_order': False, 'shape': (1,)}"), columns{},
+		{"text", "a.npy", npyOf("<U1", false, "1,", "a\x00\x00\x00"), Spec{}, "error: a.npy: holds text (dtype <U1), not vectors"},
+		{"complex", "a.npy", npyOf("<c8", false, "1,", "12345678"), Spec{}, `error: a.npy: has the dtype "<c8", which is not read: save it with astype(np.float32)`},
+		{"long double", "a.npy", npyOf("<f16", false, "1,", "1234567812345678"), Spec{}, `error: a.npy: has the dtype "<f16", which is not read: save it with astype(np.float32)`},
+		{"unknown", "a.npy", npyOf("<f", false, "1,", ""), Spec{}, `error: a.npy: has the unknown dtype "<f"`},
+		{"datetime", "a.npy", npyOf("<M8[ns]", false, "1,", "12345678"), Spec{}, `error: a.npy: has the unknown dtype "<M8[ns]"`},
+		{"scalar", "a.npy", npyOf("<f4", false, "", "1234"), Spec{}, "error: a.npy: holds a single value, not rows"},
+		{"no values", "a.npy", npyOf("<f4", false, "3, 0", ""), Spec{}, "error: a.npy: has rows without values"},
+		{"cut off", "a.npy", npyOf("<f4", false, "4, 2", six), Spec{}, "error: a.npy: is cut off: 3 of 4 rows are there"},
+		{"too long", "a.npy", npyOf("<f4", false, "2, 2", six), Spec{}, "error: a.npy: has 8 bytes after the last of its 2 rows: the header and the data do not belong together"},
+		{"too long in gzip", "a.npy.gz", gzipped(npyOf("<f4", false, "2, 2", six)), Spec{}, "npy 2x2; 1 2; 3 4; error: a.npy.gz: has bytes after the last row: the header and the data do not belong together"},
+		{"huge", "a.npy", npyOf("<f4", false, "4294967296, 4294967296", six), Spec{}, "error: a.npy: has rows of more than 16777216 values"},
+		{"many", "a.npy", npyOf("<f4", false, "281474976710656, 16777216", six), Spec{}, "error: a.npy: is cut off: 0 of 281474976710656 rows are there"},
+		{"version 9", "a.npy", npyVersion(9, "{}"), Spec{}, "error: a.npy: is npy version 9; versions 1 to 3 are known"},
+		{"code", "a.npy", head("{'descr': __import__('os'), 'fortran_order': False, 'shape': (1,)}"), Spec{},
 			`error: a.npy: has an npy header that cannot be read near "__import__('os'), 'fortran_ord"`},
-		{"unknown key", "a.npy", head("{'descr': '<f4', 'other': False, 'shape': (1,)}"), columns{}, `error: a.npy: has an npy header with the unknown key "other"`},
-		{"missing key", "a.npy", head("{'descr': '<f4', 'shape': (1,)}"), columns{}, "error: a.npy: has an npy header without descr, fortran_order and shape, each once"},
-		{"long header", "a.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{", columns{}, "error: a.npy: the npy header claims more than 1048576 bytes"},
-		{"short header", "a.npy", "\x93NUMPY\x01\x00\xff\xff{", columns{}, "error: a.npy: the npy header is cut off"},
+		{"unknown key", "a.npy", head("{'descr': '<f4', 'other': False, 'shape': (1,)}"), Spec{}, `error: a.npy: has an npy header with the unknown key "other"`},
+		{"missing key", "a.npy", head("{'descr': '<f4', 'shape': (1,)}"), Spec{}, "error: a.npy: has an npy header without descr, fortran_order and shape, each once"},
+		{"long header", "a.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{", Spec{}, "error: a.npy: the npy header claims more than 1048576 bytes"},
+		{"short header", "a.npy", "\x93NUMPY\x01\x00\xff\xff{", Spec{}, "error: a.npy: the npy header is cut off"},
 	})
 }
 
@@ -197,28 +197,28 @@ func TestNpz(t *testing.T) {
 	short := npyOf("<i8", false, "1,", packed(binary.LittleEndian, []int64{7}))
 	object := npyOf("|O", false, "2,", "\x80.")
 	runCases(t, []formatCase{
-		{"usual names", "a.npz", npzOf(zip.Deflate, "X", x, "y", y, "ids", ids), columns{}, "npz 2x2; 1 2 label 7 id i1; 3 4 label 9223372036854775807 id i22"},
-		{"stored", "a.npz", npzOf(zip.Store, "arr_0", x), columns{}, "npz 2x2; 1 2; 3 4"},
-		{"asked for", "a.npz", npzOf(zip.Store, "one", x, "two", fortran, "who", names), columns{vector: "two", label: "who"}, "npz 2x2; 1 3 label za; 2 4 label é"},
-		{"tags", "a.npz", npzOf(zip.Store, "X", x, "tags", tags), columns{}, "npz 2x2; 1 2 tags 0/2; 3 4 tags "},
-		{"text tags", "a.npz", npzOf(zip.Store, "X", x, "t", npyOf("|S3", false, "2,", "a,bc\x00\x00")), columns{tags: "t"}, "npz 2x2; 1 2 tags a/b; 3 4 tags c"},
-		{"bad tags", "a.npz", npzOf(zip.Store, "X", x, "tags", bad), columns{}, "npz 2x2; error: a.npz: a matrix of tags holds 2; it may hold only 0 and 1"},
-		{"which", "a.npz", npzOf(zip.Store, "one", x, "two", x), columns{}, "error: a.npz: which array holds the vectors? It has one, two: name one"},
-		{"several, one usual", "a.npz", npzOf(zip.Store, "one", x, "data", x), columns{}, "npz 2x2; 1 2; 3 4"},
-		{"missing", "a.npz", npzOf(zip.Store, "X", x), columns{label: "q"}, `error: a.npz: has no array "q"; it has X`},
-		{"lengths", "a.npz", npzOf(zip.Store, "X", x, "y", short), columns{}, "error: a.npz, array y: has 1 rows, array X has 2"},
-		{"wide labels", "a.npz", npzOf(zip.Store, "X", x, "y", x), columns{}, "error: a.npz, array y: has 2 values per row, but should have one"},
-		{"Fortran stored", "a.npz", npzOf(zip.Store, "X", fortran), columns{}, "npz 2x2; 1 3; 2 4"},
-		{"Fortran deflated", "a.npz", npzOf(zip.Deflate, "X", fortran), columns{},
+		{"usual names", "a.npz", npzOf(zip.Deflate, "X", x, "y", y, "ids", ids), Spec{}, "npz 2x2; 1 2 label 7 id i1; 3 4 label 9223372036854775807 id i22"},
+		{"stored", "a.npz", npzOf(zip.Store, "arr_0", x), Spec{}, "npz 2x2; 1 2; 3 4"},
+		{"asked for", "a.npz", npzOf(zip.Store, "one", x, "two", fortran, "who", names), Spec{Vector: "two", Label: "who"}, "npz 2x2; 1 3 label za; 2 4 label é"},
+		{"tags", "a.npz", npzOf(zip.Store, "X", x, "tags", tags), Spec{}, "npz 2x2; 1 2 tags 0/2; 3 4 tags "},
+		{"text tags", "a.npz", npzOf(zip.Store, "X", x, "t", npyOf("|S3", false, "2,", "a,bc\x00\x00")), Spec{Tags: "t"}, "npz 2x2; 1 2 tags a/b; 3 4 tags c"},
+		{"bad tags", "a.npz", npzOf(zip.Store, "X", x, "tags", bad), Spec{}, "npz 2x2; error: a.npz: a matrix of tags holds 2; it may hold only 0 and 1"},
+		{"which", "a.npz", npzOf(zip.Store, "one", x, "two", x), Spec{}, "error: a.npz: which array holds the vectors? It has one, two: name one"},
+		{"several, one usual", "a.npz", npzOf(zip.Store, "one", x, "data", x), Spec{}, "npz 2x2; 1 2; 3 4"},
+		{"missing", "a.npz", npzOf(zip.Store, "X", x), Spec{Label: "q"}, `error: a.npz: has no array "q"; it has X`},
+		{"lengths", "a.npz", npzOf(zip.Store, "X", x, "y", short), Spec{}, "error: a.npz, array y: has 1 rows, array X has 2"},
+		{"wide labels", "a.npz", npzOf(zip.Store, "X", x, "y", x), Spec{}, "error: a.npz, array y: has 2 values per row, but should have one"},
+		{"Fortran stored", "a.npz", npzOf(zip.Store, "X", fortran), Spec{}, "npz 2x2; 1 3; 2 4"},
+		{"Fortran deflated", "a.npz", npzOf(zip.Deflate, "X", fortran), Spec{},
 			"error: a.npz, array X: is in Fortran order and compressed, so its rows cannot be read one by one: decompress it, or save np.ascontiguousarray(x)"},
-		{"pickle", "a.npz", npzOf(zip.Deflate, "X", object), columns{},
+		{"pickle", "a.npz", npzOf(zip.Deflate, "X", object), Spec{},
 			"error: a.npz, array X: holds Python objects (a pickle), which could run any code and is not read: save numbers instead, for instance np.save(file, np.stack(x).astype(np.float32))"},
-		{"bad value", "a.npz", npzOf(zip.Deflate, "X", npyOf("<f8", false, "2, 1", packed(binary.LittleEndian, []float64{1e300, 1})), "y", y), columns{},
+		{"bad value", "a.npz", npzOf(zip.Deflate, "X", npyOf("<f8", false, "2, 1", packed(binary.LittleEndian, []float64{1e300, 1})), "y", y), Spec{},
 			"npz 2x1; bad: a.npz, array X: row 1, column 1: a value beyond the range of float32; 1 label 9223372036854775807"},
-		{"gzip", "a.npz.gz", gzipped(npzOf(zip.Deflate, "X", x)), columns{},
+		{"gzip", "a.npz.gz", gzipped(npzOf(zip.Deflate, "X", x)), Spec{},
 			"error: a.npz.gz: is an npz file inside gzip, which cannot be read in place: decompress it first (an npz file is compressed inside)"},
-		{"cut off", "a.npz", npzOf(zip.Deflate, "X", x)[:100], columns{}, "error: a.npz: is not an npz file, or is cut off: zip: not a valid zip file"},
-		{"other zip", "a.npz", strings.ReplaceAll(npzOf(zip.Store, "X", x), ".npy", ".txt"), columns{}, `error: a.npz: holds "X.txt", so it is not an npz file`},
+		{"cut off", "a.npz", npzOf(zip.Deflate, "X", x)[:100], Spec{}, "error: a.npz: is not an npz file, or is cut off: zip: not a valid zip file"},
+		{"other zip", "a.npz", strings.ReplaceAll(npzOf(zip.Store, "X", x), ".npy", ".txt"), Spec{}, `error: a.npz: holds "X.txt", so it is not an npz file`},
 	})
 }
 
@@ -234,5 +234,5 @@ func FuzzNpz(f *testing.F) {
 	x := npyOf("<f4", false, "2, 2", float32s(1, 2, 3, 4))
 	f.Add([]byte(npzOf(zip.Store, "X", x, "y", npyOf("|u1", false, "2,", "ab"), "tags", npyOf("|u1", false, "2, 1", "\x00\x01"))))
 	f.Add([]byte(npzOf(zip.Deflate, "X", x, "ids", npyOf("|S2", false, "2,", "abcd"))))
-	fuzzFormat(f, "npz", columns{vector: "X"})
+	fuzzFormat(f, "npz", Spec{Vector: "X"})
 }

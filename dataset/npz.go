@@ -44,13 +44,13 @@ type npz struct {
 	open    []*input
 }
 
-func openNpz(in *input, cols columns) (reader, header, error) {
+func openNpz(in *input, spec *Spec) (reader, header, error) {
 	a, err := openArchive(in)
 	if err != nil {
 		return nil, header{}, err
 	}
 	z := &npz{a: a, seen: interner{}}
-	h, err := z.openArrays(cols)
+	h, err := z.openArrays(spec)
 	if err != nil {
 		_ = z.closeArrays() // the first error tells more
 		return nil, header{}, err
@@ -112,11 +112,11 @@ func (a *archive) array(name string) (*input, array, error) {
 }
 
 // openArrays chooses the arrays and opens them.
-func (z *npz) openArrays(cols columns) (header, error) {
-	labels := chosenName(cols.label, usualLabels, z.a.names)
-	ids := chosenName(cols.id, usualIDs, z.a.names)
-	tags := chosenName(cols.tags, usualTags, z.a.names)
-	vector, err := z.a.vectorArray(cols.vector, []string{labels, ids, tags})
+func (z *npz) openArrays(spec *Spec) (header, error) {
+	labels := chosenName(spec.Label, usualLabels, z.a.names)
+	ids := chosenName(spec.ID, usualIDs, z.a.names)
+	tags := chosenName(spec.Tags, usualTags, z.a.names)
+	vector, err := z.a.vectorArray(spec.Vector, []string{labels, ids, tags})
 	if err != nil {
 		return header{}, err
 	}

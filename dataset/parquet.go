@@ -45,7 +45,7 @@ func openParquetFile(in *input) (*parquetrows.File, error) {
 	return f, nil
 }
 
-func openParquet(in *input, cols columns) (reader, header, error) {
+func openParquet(in *input, spec *Spec) (reader, header, error) {
 	h := header{format: "parquet", dim: -1}
 	f, err := openParquetFile(in)
 	if err != nil {
@@ -53,7 +53,7 @@ func openParquet(in *input, cols columns) (reader, header, error) {
 	}
 	h.rows = f.Rows()
 	p := &parquetRows{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}, rows: h.rows}
-	if err := p.openColumns(f, cols); err != nil {
+	if err := p.openColumns(f, spec); err != nil {
 		return nil, h, fmt.Errorf("%s: %w", in.path, err)
 	}
 	if !p.lists {
@@ -63,10 +63,10 @@ func openParquet(in *input, cols columns) (reader, header, error) {
 }
 
 // openColumns decides which columns mean what, and opens them.
-func (p *parquetRows) openColumns(f *parquetrows.File, cols columns) error {
+func (p *parquetRows) openColumns(f *parquetrows.File, spec *Spec) error {
 	c := parquetColumns{f.Fields(), f.Names()}
 	taken := map[int]bool{}
-	asked := [3]string{sideLabel: cols.label, sideID: cols.id, sideTags: cols.tags}
+	asked := [3]string{sideLabel: spec.Label, sideID: spec.ID, sideTags: spec.Tags}
 	usual := [3][]string{sideLabel: tableLabels, sideID: usualIDs, sideTags: usualTags}
 	for k := range p.sides {
 		i, err := c.side(asked[k], usual[k], k == sideTags)
@@ -81,8 +81,8 @@ func (p *parquetRows) openColumns(f *parquetrows.File, cols columns) error {
 	}
 	var chosen []int
 	var err error
-	if cols.vector != "" {
-		chosen, err = c.askedVectors(cols.vector)
+	if spec.Vector != "" {
+		chosen, err = c.askedVectors(spec.Vector)
 	} else {
 		chosen, err = c.usualVectors(taken)
 	}

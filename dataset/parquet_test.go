@@ -62,26 +62,26 @@ func TestParquet(t *testing.T) {
 	one, kind := float32(1), "k"
 	rows := parquetOf(items)
 	runCases(t, []formatCase{
-		{"lists", "a.parquet", rows, columns{}, "parquet 2x-1; 1 2 label cat tags a/b c id 9223372036854775807; 3 4 label dog tags  id -7"},
-		{"asked for", "a.parquet", rows, columns{vector: "price", label: "id"}, "parquet 2x1; names price; 1.5 label 9223372036854775807 tags a/b c id 9223372036854775807; 2.5 label -7 tags  id -7"},
-		{"plain repeated", "a", parquetOf([]repeated{{[]float64{1, 2}}, {nil}, {[]float64{3}}, {[]float64{1e300, 4}}, {[]float64{5, 6}}}), columns{},
+		{"lists", "a.parquet", rows, Spec{}, "parquet 2x-1; 1 2 label cat tags a/b c id 9223372036854775807; 3 4 label dog tags  id -7"},
+		{"asked for", "a.parquet", rows, Spec{Vector: "price", Label: "id"}, "parquet 2x1; names price; 1.5 label 9223372036854775807 tags a/b c id 9223372036854775807; 2.5 label -7 tags  id -7"},
+		{"plain repeated", "a", parquetOf([]repeated{{[]float64{1, 2}}, {nil}, {[]float64{3}}, {[]float64{1e300, 4}}, {[]float64{5, 6}}}), Spec{},
 			"parquet 5x-1; 1 2; bad: a: row 2, column v: a vector without values; bad: a: row 3, column v: 1 values instead of 2; bad: a: row 4, column v: a value beyond the range of float32 at place 1; 5 6"},
-		{"scalars", "a", parquetOf([]table{{-1, 2.5, true, math.MaxUint64, 3, "x"}, {2, 3, false, 1, 4, "y"}}), columns{}, "parquet 2x4; names a,b,c,u; -1 2.5 1 1.8446744e+19 label 3; 2 3 0 1 label 4"},
-		{"nulls", "a", parquetOf([]optional{{&one, 1, &kind}, {nil, 2, nil}}), columns{label: "kind"}, "parquet 2x2; names a,b; 1 1 label k; bad: a: row 2, column a: null instead of a number"},
-		{"two lists", "a", parquetOf([]two{{One: []float32{1}, Two: []int16{-2}}}), columns{}, "error: a: which column holds the vectors? It has one and two: name one"},
-		{"several lists", "a", parquetOf([]two{{One: []float32{1}, Two: []int16{-2, 3}}}), columns{vector: "one, two"}, "parquet 1x-1; 1 -2 3"},
+		{"scalars", "a", parquetOf([]table{{-1, 2.5, true, math.MaxUint64, 3, "x"}, {2, 3, false, 1, 4, "y"}}), Spec{}, "parquet 2x4; names a,b,c,u; -1 2.5 1 1.8446744e+19 label 3; 2 3 0 1 label 4"},
+		{"nulls", "a", parquetOf([]optional{{&one, 1, &kind}, {nil, 2, nil}}), Spec{Label: "kind"}, "parquet 2x2; names a,b; 1 1 label k; bad: a: row 2, column a: null instead of a number"},
+		{"two lists", "a", parquetOf([]two{{One: []float32{1}, Two: []int16{-2}}}), Spec{}, "error: a: which column holds the vectors? It has one and two: name one"},
+		{"several lists", "a", parquetOf([]two{{One: []float32{1}, Two: []int16{-2, 3}}}), Spec{Vector: "one, two"}, "parquet 1x-1; 1 -2 3"},
 		{"nested list", "a", parquetOf([]two{{X: &struct {
 			Y []float64 `parquet:"y,list"`
-		}{[]float64{4, 5}}}}), columns{vector: "x.y"}, "parquet 1x-1; 4 5"},
-		{"no numbers", "a", parquetOf([]text{{"x"}}), columns{}, "error: a: has no column of numbers or of lists of numbers; it has name"},
-		{"no such column", "a", rows, columns{label: "q"}, `error: a: has no column "q"; it has id, embedding, label, tags, price`},
-		{"text as vector", "a", rows, columns{vector: "label"}, `error: a: column "label" does not hold numbers`},
-		{"list as label", "a", rows, columns{label: "embedding"}, `error: a: column "embedding" holds neither text nor single numbers`},
-		{"gzip", "a.parquet.gz", gzipped(rows), columns{}, "error: a.parquet.gz: is a Parquet file inside gzip, which cannot be read in place: decompress it first (a Parquet file is compressed inside)"},
-		{"LZ4", "a", parquetOf(items, parquet.Compression(&parquet.Lz4Raw)), columns{}, "parquet 2x-1; error: a: row 1: it is compressed with LZ4, which is not read: write it with zstd or snappy"},
-		{"cut off", "a.parquet", rows[:len(rows)-1], columns{}, "error: a.parquet: the file is cut off: it does not end as a Parquet file does"},
-		{"encrypted", "a.parquet", rows[:len(rows)-1] + "E", columns{}, "error: a.parquet: the file is encrypted"},
-		{"footer", "a.parquet", rows[:len(rows)-8] + "\xff\xff\xff\xffPAR1", columns{}, "error: a.parquet: the footer claims 4294967295 bytes"},
+		}{[]float64{4, 5}}}}), Spec{Vector: "x.y"}, "parquet 1x-1; 4 5"},
+		{"no numbers", "a", parquetOf([]text{{"x"}}), Spec{}, "error: a: has no column of numbers or of lists of numbers; it has name"},
+		{"no such column", "a", rows, Spec{Label: "q"}, `error: a: has no column "q"; it has id, embedding, label, tags, price`},
+		{"text as vector", "a", rows, Spec{Vector: "label"}, `error: a: column "label" does not hold numbers`},
+		{"list as label", "a", rows, Spec{Label: "embedding"}, `error: a: column "embedding" holds neither text nor single numbers`},
+		{"gzip", "a.parquet.gz", gzipped(rows), Spec{}, "error: a.parquet.gz: is a Parquet file inside gzip, which cannot be read in place: decompress it first (a Parquet file is compressed inside)"},
+		{"LZ4", "a", parquetOf(items, parquet.Compression(&parquet.Lz4Raw)), Spec{}, "parquet 2x-1; error: a: row 1: it is compressed with LZ4, which is not read: write it with zstd or snappy"},
+		{"cut off", "a.parquet", rows[:len(rows)-1], Spec{}, "error: a.parquet: the file is cut off: it does not end as a Parquet file does"},
+		{"encrypted", "a.parquet", rows[:len(rows)-1] + "E", Spec{}, "error: a.parquet: the file is encrypted"},
+		{"footer", "a.parquet", rows[:len(rows)-8] + "\xff\xff\xff\xffPAR1", Spec{}, "error: a.parquet: the footer claims 4294967295 bytes"},
 	})
 }
 
@@ -106,7 +106,7 @@ func TestParquetFloat16(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got := dump(fileOf(t, t.TempDir(), "a", b.String()), "", columns{}); got != want {
+		if got := dump(fileOf(t, t.TempDir(), "a", b.String()), "", Spec{}); got != want {
 			t.Errorf("read %q, want %q", got, want)
 		}
 	}
@@ -134,7 +134,7 @@ func TestParquetStreams(t *testing.T) {
 		"gzip":   {parquet.Compression(&parquet.Gzip), parquet.DataPageVersion(1)},
 		"brotli": {parquet.Compression(&parquet.Brotli)},
 	} {
-		r, h, err := openFile(fileOf(t, t.TempDir(), "a", parquetOf(items, options...)), "", columns{})
+		r, h, err := openFile(fileOf(t, t.TempDir(), "a", parquetOf(items, options...)), &Spec{})
 		if err != nil || h.rows != len(items) {
 			t.Fatalf("%s: %d rows, %v", name, h.rows, err)
 		}
@@ -165,11 +165,11 @@ func TestParquetDamage(t *testing.T) {
 		for _, flip := range []byte{0x01, 0x80, 0xff} {
 			bad := []byte(good)
 			bad[i] ^= flip
-			checkFile(t, fileOf(t, dir, "a", string(bad)), "parquet", columns{})
+			checkFile(t, fileOf(t, dir, "a", string(bad)), "parquet", Spec{})
 		}
 	}
 	for i := range good {
-		checkFile(t, fileOf(t, dir, "a", good[:i]), "parquet", columns{})
+		checkFile(t, fileOf(t, dir, "a", good[:i]), "parquet", Spec{})
 	}
 }
 
@@ -178,7 +178,7 @@ func TestParquetClaims(t *testing.T) {
 	// Field 2, a list of structs, 2^31 - 1 of them.
 	footer := "\x15\x02" + "\x19\xfc\xff\xff\xff\xff\x07" + "\x00"
 	file := "PAR1" + footer + packed(binary.LittleEndian, uint32(len(footer))) + "PAR1"
-	got := dump(fileOf(t, t.TempDir(), "a", file), "", columns{})
+	got := dump(fileOf(t, t.TempDir(), "a", file), "", Spec{})
 	if !strings.HasPrefix(got, "error: a: footer: it ends too early, or claims too much") {
 		t.Errorf("read %q", got)
 	}

@@ -18,52 +18,44 @@ import (
 // defaultSize is as CIFAR and the tiny images: a few thousand values, and the kind of scene is still seen.
 const defaultSize = 32
 
-// pictureOptions is how pictures become rows, as the Spec says.
-type pictureOptions struct {
-	size       int // 0 is the default of the format
-	fit        string
-	grey       bool
-	as         *picture.Preparation // instead of the three above
-	threads    int
-	unlabelled bool // labels or tags come from files, so folders are no classes
-}
-
-func (o pictureOptions) check() error {
+// checkPictures reports a form of pictures that cannot be made.
+func (spec *Spec) checkPictures() error {
 	switch {
-	case o.size < 0 || o.size > picture.MaxSize:
-		return fmt.Errorf("pictures of %d pixels on a side: 1 to %d are allowed", o.size, picture.MaxSize)
-	case o.fit != "" && o.fit != "crop" && o.fit != "squash":
-		return fmt.Errorf("pictures cannot be fitted by %q: crop or squash are the ways", o.fit)
-	case o.as != nil && o.asked():
+	case spec.Size < 0 || spec.Size > picture.MaxSize:
+		return fmt.Errorf("pictures of %d pixels on a side: 1 to %d are allowed", spec.Size, picture.MaxSize)
+	case spec.Fit != "" && spec.Fit != "crop" && spec.Fit != "squash":
+		return fmt.Errorf("pictures cannot be fitted by %q: crop or squash are the ways", spec.Fit)
+	case spec.Pictures != nil && spec.asked():
 		return fmt.Errorf("the preparation of pictures is given twice")
-	case o.as != nil:
-		return o.as.Check()
+	case spec.Pictures != nil:
+		return spec.Pictures.Check()
 	}
 	return nil
 }
 
 // asked reports whether pictures shall have another form than that of the format.
-func (o pictureOptions) asked() bool { return o.size > 0 || o.fit != "" || o.grey }
+func (spec *Spec) asked() bool { return spec.Size > 0 || spec.Fit != "" || spec.Grey }
 
 // preparation is how pictures of a shape become rows.
-func (o pictureOptions) preparation(own picture.Shape) picture.Preparation {
-	if o.as != nil {
-		return *o.as
+func (spec *Spec) preparation(own picture.Shape) picture.Preparation {
+	if spec.Pictures != nil {
+		return *spec.Pictures
 	}
-	p := picture.Preparation{Shape: own, Squash: o.fit == "squash"}
-	if o.size > 0 {
-		p.Width, p.Height = o.size, o.size
+	p := picture.Preparation{Shape: own, Squash: spec.Fit == "squash"}
+	if spec.Size > 0 {
+		p.Width, p.Height = spec.Size, spec.Size
 	}
-	if o.grey {
+	if spec.Grey {
 		p.Channels, p.Planar = 1, false
 	}
 	return p
 }
 
 // gallery is what pictures without a shape of their own are read with.
-func (o pictureOptions) gallery() gallery.Options {
+func (spec *Spec) gallery() gallery.Options {
+	supervised := len(spec.LabelsFile) > 0 || len(spec.TagsFile) > 0 // then folders are no classes
 	own := picture.Shape{Width: defaultSize, Height: defaultSize, Channels: 3}
-	return gallery.Options{Preparation: o.preparation(own), Threads: o.threads, Unlabelled: o.unlabelled}
+	return gallery.Options{Preparation: spec.preparation(own), Threads: spec.Threads, Unlabelled: supervised}
 }
 
 // AsPictures is the source of the pictures, if the rows are pictures.
@@ -74,7 +66,7 @@ func (s *Set) Preparation() picture.Preparation {
 	if s.shape == (picture.Shape{}) {
 		return picture.Preparation{}
 	}
-	return s.cols.pictures.preparation(s.shape)
+	return s.spec.preparation(s.shape)
 }
 
 // Pictures implements picture.Source.
@@ -101,17 +93,17 @@ func (s *Set) checkShape(path string, shape picture.Shape) error {
 }
 
 // refit changes the pictures of a file that has a shape of its own to what is asked for.
-func (o pictureOptions) refit(path string, r reader, h header) (reader, header, error) {
+func (spec *Spec) refit(path string, r reader, h header) (reader, header, error) {
 	if h.gallery != nil {
 		return r, h, nil
 	}
 	if h.shape == (picture.Shape{}) {
-		if o.asked() {
+		if spec.asked() {
 			return nil, h, fmt.Errorf("%s: holds vectors, not pictures: there is nothing to resize or to make grey", path)
 		}
 		return r, h, nil
 	}
-	from, to := h.shape, o.preparation(h.shape)
+	from, to := h.shape, spec.preparation(h.shape)
 	if from == to.Shape {
 		return r, h, nil
 	}
@@ -146,20 +138,20 @@ func (r *refitted) next(rec *record) error {
 }
 
 // openFolder opens a folder of pictures.
-func openFolder(dir string, o pictureOptions) (reader, header, error) {
-	g, err := gallery.Folder(dir, o.gallery())
+func openFolder(dir string, spec *Spec) (reader, header, error) {
+	g, err := gallery.Folder(dir, spec.gallery())
 	return openGallery("folder", g, err)
 }
 
 // openPicture opens a single picture.
-func openPicture(in *input, cols columns) (reader, header, error) {
+func openPicture(in *input, spec *Spec) (reader, header, error) {
 	if in.packed != "" {
 		return nil, header{}, fmt.Errorf("%s: is a picture inside %s: decompress it first", in.path, in.packed)
 	}
 	if err := in.Close(); err != nil {
 		return nil, header{}, err
 	}
-	g, err := gallery.File(in.path, cols.pictures.gallery())
+	g, err := gallery.File(in.path, spec.gallery())
 	return openGallery("picture", g, err)
 }
 
@@ -168,7 +160,7 @@ func looksPicture(s *sample) bool { return gallery.Looks(s.name, s.head) }
 func looksTar(s *sample) bool { return len(s.head) >= 512 && string(s.head[257:262]) == "ustar" }
 
 // openTar opens an archive of pictures, plain or compressed with gzip or zstd.
-func openTar(in *input, cols columns) (reader, header, error) {
+func openTar(in *input, spec *Spec) (reader, header, error) {
 	var content io.Reader = in.buf
 	if in.at != nil {
 		content = io.NewSectionReader(in.at, 0, in.size) // seeks over what is not looked at
@@ -184,7 +176,7 @@ func openTar(in *input, cols columns) (reader, header, error) {
 			io.Closer
 		}{in.buf, in}, nil
 	}
-	g, err := gallery.Archive(file, content, open, cols.pictures.gallery())
+	g, err := gallery.Archive(file, content, open, spec.gallery())
 	if err != nil {
 		return nil, header{}, err
 	}

@@ -45,7 +45,7 @@ func inFiles(paths []string) string {
 }
 
 // checkNames reports names of columns where the format has none.
-func (c columns) checkNames(path, format string) error {
+func (spec *Spec) checkNames(path, format string) error {
 	var vector, label bool // the format takes a name for it
 	switch format {
 	case "npy", "idx", "fvecs", "bvecs", "ivecs", "folder", "tar", "picture":
@@ -60,18 +60,19 @@ func (c columns) checkNames(path, format string) error {
 	if format == "folder" {
 		what = "a folder of pictures"
 	}
-	noColumn := func(name, field, advice string) error {
-		return &SpecError{field, fmt.Errorf("%s: %s has no columns, so none is called %q: %s", path, what, name, advice)}
-	}
-	switch {
-	case c.vector != "" && !vector:
-		return noColumn(c.vector, "Vector", "do not name the column of the vectors")
-	case c.label != "" && !label:
-		return noColumn(c.label, "LabelsFile", "put the labels into a file of their own and name that")
-	case c.tags != "":
-		return noColumn(c.tags, "TagsFile", "put the tags into a file of their own and name that")
-	case c.id != "":
-		return noColumn(c.id, "IDsFile", "put the ids into a file of their own and name that")
+	for _, c := range []struct {
+		name, field, advice string
+		taken               bool
+	}{
+		{spec.Vector, "Vector", "do not name the column of the vectors", vector},
+		{spec.Label, "LabelsFile", "put the labels into a file of their own and name that", label},
+		{spec.Tags, "TagsFile", "put the tags into a file of their own and name that", false},
+		{spec.ID, "IDsFile", "put the ids into a file of their own and name that", false},
+	} {
+		if c.name != "" && !c.taken {
+			return &SpecError{c.field, fmt.Errorf("%s: %s has no columns, so none is called %q: %s",
+				path, what, c.name, c.advice)}
+		}
 	}
 	return nil
 }
@@ -99,7 +100,7 @@ func (p *pass) sameID(r supervision.Repeat) *RowError {
 	if firstPath != path {
 		msg = fmt.Sprintf("the id %q, which row %d of %s already has", r.ID, firstAt+1, firstPath)
 	}
-	return &RowError{File: path, Row: at, Column: p.s.cols.id, Msg: msg}
+	return &RowError{File: path, Row: at, Column: p.s.spec.ID, Msg: msg}
 }
 
 // drop leaves out the current row.

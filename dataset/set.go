@@ -25,7 +25,6 @@ import (
 // over one Set run one after the other, never at the same time.
 type Set struct {
 	spec    Spec
-	cols    columns
 	files   []file
 	dim     int
 	dimFile string        // the file that dim comes from
@@ -147,7 +146,7 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 	if f.header.gallery != nil {
 		return readGallery(ctx, f.header.gallery)
 	}
-	r, _, err := openFile(f.path, s.spec.Format, s.cols)
+	r, _, err := openFile(f.path, &s.spec)
 	if d, ok := r.(*dense); ok && err == nil {
 		r = newBlocks(d, s.spec.Threads)
 	}
@@ -252,11 +251,11 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 	}
 	switch {
 	case s.labelled && (!rec.hasLabel || rec.label == ""):
-		return p.problem(s.cols.label, "no label"+inFiles(s.spec.LabelsFile)), nil
+		return p.problem(s.spec.Label, "no label"+inFiles(s.spec.LabelsFile)), nil
 	case s.tagged && !rec.hasTags:
-		return p.problem(s.cols.tags, "no tags"), nil
+		return p.problem(s.spec.Tags, "no tags"), nil
 	case s.identified && rec.id == "":
-		return p.problem(s.cols.id, "no id"+inFiles(s.spec.IDsFile)), nil
+		return p.problem(s.spec.ID, "no id"+inFiles(s.spec.IDsFile)), nil
 	case !s.labelled && rec.hasLabel:
 		return nil, p.unexpected("Label", "a label", "labels")
 	case !s.tagged && rec.hasTags:

@@ -81,12 +81,10 @@ func Open(spec Spec) (*Set, error) {
 	if err := spec.settleTags(paths[0]); err != nil {
 		return nil, err
 	}
-	supervised := len(spec.LabelsFile) > 0 || len(spec.TagsFile) > 0
-	pictures := pictureOptions{spec.Size, spec.Fit, spec.Grey, spec.Pictures, spec.Threads, supervised}
-	if err := pictures.check(); err != nil {
+	if err := spec.checkPictures(); err != nil {
 		return nil, err
 	}
-	s := &Set{spec: spec, cols: columns{spec.Vector, spec.Label, spec.Tags, spec.ID, pictures}, dim: -1, last: new(pass)}
+	s := &Set{spec: spec, dim: -1, last: new(pass)}
 	for _, path := range paths {
 		if err := s.addFile(path); err != nil {
 			return nil, err
@@ -120,7 +118,7 @@ func (spec *Spec) tagsColumn(path string) bool {
 	if info, err := os.Stat(path); err == nil && info.IsDir() || fileNamed(path) == "tar" {
 		return false
 	}
-	r, h, err := openFile(path, spec.Format, columns{vector: spec.Vector, tags: spec.Tags})
+	r, h, err := openFile(path, &Spec{Format: spec.Format, Vector: spec.Vector, Tags: spec.Tags})
 	if err != nil {
 		return false
 	}
@@ -134,12 +132,12 @@ func (spec *Spec) tagsColumn(path string) bool {
 
 // addFile takes the next file of vectors into the set.
 func (s *Set) addFile(path string) error {
-	r, h, err := openFile(path, s.spec.Format, s.cols)
+	r, h, err := openFile(path, &s.spec)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	if err := s.cols.checkNames(path, h.format); err != nil {
+	if err := s.spec.checkNames(path, h.format); err != nil {
 		return err
 	}
 	s.files = append(s.files, file{path, h})
@@ -175,9 +173,9 @@ func (s *Set) addFile(path string) error {
 	if !s.hasFirst {
 		s.hasFirst = true
 		s.names = slices.Clone(h.names)
-		s.labelled = rec.hasLabel || s.cols.label != ""
-		s.tagged = rec.hasTags || s.cols.tags != ""
-		s.identified = rec.id != "" || s.cols.id != ""
+		s.labelled = rec.hasLabel || s.spec.Label != ""
+		s.tagged = rec.hasTags || s.spec.Tags != ""
+		s.identified = rec.id != "" || s.spec.ID != ""
 	}
 	return s.checkDim(path, h.dim)
 }
