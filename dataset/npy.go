@@ -87,7 +87,9 @@ func (a *array) parse(s string) error {
 			}
 			a.descr = p.text()
 		case "fortran_order":
-			a.fortran = p.bool()
+			if a.fortran = p.skip("True"); !a.fortran {
+				p.want("False")
+			}
 		case "shape":
 			a.shape = p.shape()
 		default:
@@ -205,14 +207,6 @@ func (p *literal) text() string {
 	}
 	p.fail()
 	return ""
-}
-
-func (p *literal) bool() bool {
-	if p.skip("True") {
-		return true
-	}
-	p.want("False")
-	return false
 }
 
 func (p *literal) shape() []int {

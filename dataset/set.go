@@ -26,13 +26,13 @@ import (
 type Set struct {
 	spec    Spec
 	files   []file
-	dim     int
+	dim     int           // -1 before the first row is read
 	dimFile string        // the file that dim comes from
 	shape   picture.Shape // of rows that are pictures
 	names   []string
 
 	// What comes with the vectors, according to the first row and the Spec.
-	hasFirst, labelled, tagged, identified bool
+	labelled, tagged, identified bool
 
 	// From files of their own.
 	labels, ids entries[string]

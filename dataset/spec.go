@@ -144,7 +144,7 @@ func (s *Set) addFile(path string) error {
 	if err := s.checkShape(path, h.shape); err != nil {
 		return err
 	}
-	if s.hasFirst && h.dim >= 0 {
+	if s.dim >= 0 && h.dim >= 0 {
 		return s.checkDim(path, h.dim)
 	}
 	// The first row shows what comes with the vectors, and their length where the header has none.
@@ -170,8 +170,7 @@ func (s *Set) addFile(path string) error {
 	if h.dim == 0 {
 		return fmt.Errorf("%s: the vectors have no values", path)
 	}
-	if !s.hasFirst {
-		s.hasFirst = true
+	if s.dim < 0 {
 		s.names = slices.Clone(h.names)
 		s.labelled = rec.hasLabel || s.spec.Label != ""
 		s.tagged = rec.hasTags || s.spec.Tags != ""

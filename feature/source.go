@@ -43,9 +43,9 @@ func (v source) Preparation() picture.Preparation {
 // Chunks implements vectors.Source.
 func (v source) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
-		shape := v.pictures.Preparation().Shape
+		shape, size := v.pictures.Preparation().Shape, v.pictures.Dim()
 		var pictures []picture.Picture
-		var room [][]uint8
+		var room []uint8 // where channels are moved
 		var out []float32
 		// Chunks of vectors are cut so that they stay small although a vector may be longer than its picture.
 		step := min(max(1<<22/v.Dim(), 16), 1024)
@@ -56,17 +56,13 @@ func (v source) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 			}
 			for lo := 0; lo < c.X.Rows; lo += step {
 				n := min(step, c.X.Rows-lo)
-				for len(room) < n {
-					room = append(room, nil)
-					out = append(out, make([]float32, v.Dim())...)
+				if len(room) < n*size {
+					room, out = make([]uint8, n*size), make([]float32, n*v.Dim())
 				}
 				pictures = pictures[:0]
 				for i := range n {
-					p := shape.Picture(c.Pix[(lo+i)*shape.Values():(lo+i+1)*shape.Values()], room[i])
-					if shape.Planar {
-						room[i] = p.Pix
-					}
-					pictures = append(pictures, p)
+					own := room[i*size : (i+1)*size : (i+1)*size]
+					pictures = append(pictures, shape.Picture(c.Pix[(lo+i)*size:(lo+i+1)*size], own))
 				}
 				x := vectors.Matrix{Rows: n, Cols: v.Dim(), Data: out[:n*v.Dim()]}
 				if err := v.Extract(ctx, pictures, x, v.threads); err != nil {

@@ -229,20 +229,13 @@ func (t *Tags) Only(keep []bool) *Tags {
 // have come after its own.
 func (l *Labels) In(base *Labels) *Labels {
 	names, lasting := renumber(l.Names, base.Names)
-	out := &Labels{make([]int32, len(l.Class)), names}
-	for i, k := range l.Class {
-		out.Class[i] = lasting[k]
-	}
-	return out
+	return &Labels{renumbered(l.Class, lasting), names}
 }
 
 // In numbers the tags as the base does; tags that the base does not have come after its own.
 func (t *Tags) In(base *Tags) *Tags {
 	names, lasting := renumber(t.Names, base.Names)
-	out := &Tags{t.Start, make([]int32, len(t.Tag)), names}
-	for i, k := range t.Tag {
-		out.Tag[i] = lasting[k]
-	}
+	out := &Tags{t.Start, renumbered(t.Tag, lasting), names}
 	for i := range t.Rows() {
 		slices.Sort(out.Row(i))
 	}
@@ -264,32 +257,36 @@ func renumber(own, base []string) (names []string, lasting []int32) {
 // Used is the supervision without the classes and tags that no row has, as parts may have them; the others are numbered
 // anew in the same order.
 func (s Supervision) Used() Supervision {
-	if s.Labels != nil {
-		l := &Labels{Class: slices.Clone(s.Labels.Class)}
-		l.Names = keepUsed(s.Labels.Names, l.Class)
-		s.Labels = l
+	if l := s.Labels; l != nil {
+		names, place := usedNames(l.Names, l.Class)
+		s.Labels = &Labels{renumbered(l.Class, place), names}
 	}
-	if s.Tags != nil {
-		t := &Tags{Start: s.Tags.Start, Tag: slices.Clone(s.Tags.Tag)}
-		t.Names = keepUsed(s.Tags.Names, t.Tag)
-		s.Tags = t
+	if t := s.Tags; t != nil {
+		names, place := usedNames(t.Names, t.Tag)
+		s.Tags = &Tags{t.Start, renumbered(t.Tag, place), names}
 	}
 	return s
 }
 
-// keepUsed numbers the used names without gaps and returns them.
-func keepUsed(names []string, numbers []int32) (used []string) {
-	place := make([]int32, len(names))
+// renumbered is the numbers as a table says.
+func renumbered(numbers, table []int32) []int32 {
+	out := make([]int32, len(numbers))
+	for i, k := range numbers {
+		out[i] = table[k]
+	}
+	return out
+}
+
+// usedNames returns the names that occur among the numbers, and the place of each name among them.
+func usedNames(names []string, numbers []int32) (used []string, place []int32) {
+	place = make([]int32, len(names))
 	for k, n := range tally(numbers, len(names)) {
 		place[k] = int32(len(used))
 		if n > 0 {
 			used = append(used, names[k])
 		}
 	}
-	for i, k := range numbers {
-		numbers[i] = place[k]
-	}
-	return used
+	return used, place
 }
 
 // Without keeps the rows whose class is none of names: what may be learned from when the named classes are
