@@ -175,10 +175,11 @@ func (d *Data) Only(keep []bool) *Data {
 
 // HoldOut sets a share of the rows aside at random, of every class in proportion: keep is false for those.
 func (d *Data) HoldOut(share float64, seed uint64) (keep []bool) {
-	if d.Labels != nil {
-		return d.Labels.HoldOut(share, seed)
+	labels := d.Labels
+	if labels == nil { // all rows are one class
+		labels = &Labels{Class: make([]int32, d.Rows), Names: []string{""}}
 	}
-	return HoldOut(d.Rows, share, seed)
+	return labels.HoldOut(share, seed)
 }
 
 // Quantizer is the quantiser of these rows; it reads a part once for its ranges.

@@ -23,21 +23,21 @@ func TestHoldOut(t *testing.T) {
 		share float64
 		want  int
 	}{{100, 0.1, 10}, {100, 0, 0}, {3, 0.5, 2}, {1, 0.9, 0}, {0, 0.5, 0}, {10, 0.99, 9}} {
-		keep := HoldOut(c.n, c.share, 1)
+		keep := (&Data{Rows: c.n}).HoldOut(c.share, 1)
 		if len(keep) != c.n || setHeldOut(keep) != c.want {
 			t.Errorf("%+v: %d of %d held out", c, setHeldOut(keep), len(keep))
 		}
-		if !slices.Equal(keep, HoldOut(c.n, c.share, 1)) {
+		if !slices.Equal(keep, (&Data{Rows: c.n}).HoldOut(c.share, 1)) {
 			t.Errorf("%+v: not the same the second time", c)
 		}
 	}
-	if slices.Equal(HoldOut(100, 0.5, 1), HoldOut(100, 0.5, 2)) {
+	if slices.Equal((&Data{Rows: 100}).HoldOut(0.5, 1), (&Data{Rows: 100}).HoldOut(0.5, 2)) {
 		t.Error("the seed does not matter")
 	}
 	// Every row has the same chance.
 	times := make([]int, 10)
 	for seed := range uint64(2000) {
-		for i, k := range HoldOut(10, 0.3, seed) {
+		for i, k := range (&Data{Rows: 10}).HoldOut(0.3, seed) {
 			if !k {
 				times[i]++
 			}

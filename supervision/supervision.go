@@ -142,15 +142,9 @@ func (s *Supervision) trainable() error {
 	return ErrNone
 }
 
-// HoldOut sets a share of n rows aside, at random, for validation: keep is false for those, true for the rows
-// to learn from. The result depends on its arguments alone.
-func HoldOut(n int, share float64, seed uint64) (keep []bool) {
-	one := Labels{Class: make([]int32, n), Names: []string{""}}
-	return one.HoldOut(share, seed)
-}
-
-// HoldOut is the split of HoldOut with every class divided in the same proportion, as far as whole rows
-// allow. At least one row of every class is kept.
+// HoldOut sets a share of the rows aside, at random, for validation: keep is false for those, true for the rows to learn
+// from. Every class is divided in the same proportion, as far as whole rows allow, and at least one row of it is kept.
+// The result depends on the labels and the arguments alone.
 func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	if !(share >= 0 && share < 1) {
 		panic("supervision: HoldOut of a share that is not in [0, 1)")
