@@ -66,7 +66,7 @@ func TestClassifierBitsArePrefixes(t *testing.T) {
 }
 
 func TestSupervisedRefusals(t *testing.T) {
-	pairs, classes := methodtest.Paired(1, 40, 5, 3, 100), methodtest.Classed(1, 40, 5, 3)
+	pairs, classes := randomPairs(1, 40, 5, 3, 100), methodtest.Classed(1, 40, 5, 3)
 	for _, c := range []struct {
 		want string
 		m    any

@@ -3,7 +3,9 @@ package method
 import (
 	"context"
 	"errors"
+	"hashgrove/supervision"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -179,4 +181,48 @@ func mustLabelled(t *testing.T, x vectors.Source) *solve.Labelled {
 		t.Fatal(err)
 	}
 	return l
+}
+
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range methods {
+		if d.Name == "" || d.Title == "" || d.Source == "" || seen[d.Name] {
+			t.Errorf("%+v", d)
+		}
+		seen[d.Name] = true
+	}
+	if _, err := New("magic", Options{}); err == nil {
+		t.Error("there is a method named magic")
+	}
+	if len(Names()) != len(methods) {
+		t.Error("not every method has a name")
+	}
+}
+
+// randomPairs is clusters with pairs of some rows.
+func randomPairs(seed uint64, rows, cols, classes, pairs int) vectors.Source {
+	x, class := methodtest.ClusterMatrix(seed, rows, cols, classes)
+	rng := rand.New(rand.NewPCG(seed, 3))
+	var list []supervision.Pair
+	for range pairs {
+		a, b := int32(rng.IntN(rows)), int32(rng.IntN(rows))
+		if a == b {
+			continue
+		}
+		p := supervision.Pair{A: a, B: b, Y: -1}
+		if class[a] == class[b] {
+			p.Y = 1
+		}
+		list = append(list, p)
+	}
+	return methodtest.WithPairs(x, list)
+}
+
+// sources is one source of each kind of supervision.
+func sources(rows int) map[string]vectors.Source {
+	return map[string]vectors.Source{
+		"classes": methodtest.Classed(5, rows, 6, 4),
+		"tags":    methodtest.Tagged(5, rows, 6, 4),
+		"pairs":   randomPairs(5, rows, 6, 4, 6*rows),
+	}
 }
