@@ -19,9 +19,7 @@
 package method
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -36,22 +34,17 @@ import (
 )
 
 // spherical learns spheres. It keeps the sample in memory.
-type spherical struct {
-	Options
-	Steps int // turns at most; 0 means 100
-}
+type spherical struct{ Options }
 
-// sphereSample is N at most, the rows to learn from, drawn at random.
-const sphereSample = 20_000
+const (
+	sphereSample = 20_000 // N at most, the rows to learn from, drawn at random
+	sphereTurns  = 100    // at most
+)
 
 // When the overlaps are good: their mean distance from N/4 and their standard deviation, as shares of N/4.
 const overlapMean, overlapSpread = 0.10, 0.15
 
 func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Steps = cmp.Or(m.Steps, 100)
-	if m.Steps < 1 {
-		return nil, fmt.Errorf("spheres in %d steps: give a positive number", m.Steps)
-	}
 	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, err
 	}
@@ -64,7 +57,7 @@ func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encode
 		if err := s.measure(ctx); err != nil {
 			return nil, err
 		}
-		if mean, spread := s.quality(); step == m.Steps || mean <= overlapMean && spread <= overlapSpread {
+		if mean, spread := s.quality(); step == sphereTurns || mean <= overlapMean && spread <= overlapSpread {
 			break
 		}
 		s.movePivots()

@@ -9,12 +9,10 @@ import (
 	"testing"
 
 	"hashgrove/affinity"
-	"hashgrove/boost"
 	"hashgrove/fasthash"
 	"hashgrove/inference"
 	"hashgrove/internal/methodtest"
 	"hashgrove/model"
-	"hashgrove/svm"
 	"hashgrove/vectors"
 )
 
@@ -24,10 +22,6 @@ func TestTSHIsTheTrainer(t *testing.T) {
 	ctx := context.Background()
 	x, class := methodtest.ClusterMatrix(5, 200, 6, 4)
 	y, err := affinity.ByClass(class)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sampled, err := affinity.Sample(y, 20, 30, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,26 +40,20 @@ func TestTSHIsTheTrainer(t *testing.T) {
 	for _, c := range []struct {
 		m    tsh
 		want fasthash.Options
-		y    affinity.Matrix
 	}{
-		{tsh{Similar: 20, Dissimilar: 30}, fasthash.Options{
+		{tsh{}, fasthash.Options{
 			Order: fasthash.TSH, Learner: fasthash.Linear, Inference: inference.Options{Method: inference.Spectral},
-		}, sampled},
-		{tsh{Inference: inference.BlockGC, Learner: tshTrees, Trees: boost.Options{Rounds: 5}, Order: fasthash.Stagewise},
-			fasthash.Options{
-				Trees: boost.Options{Rounds: 5},
-			}, y},
-		{tsh{Loss: inference.Hinge, Linear: svm.Options{C: 2}}, fasthash.Options{
-			Order: fasthash.TSH, Learner: fasthash.Linear, Linear: svm.Options{C: 2},
-			Inference: inference.Options{Method: inference.Spectral, Loss: inference.Hinge},
-		}, y},
+		}},
+		{tsh{Learner: tshTrees}, fasthash.Options{
+			Order: fasthash.TSH, Inference: inference.Options{Method: inference.Spectral},
+		}},
 	} {
 		c.m.Bits, c.m.Seed, c.want.Bits, c.want.Seed = 6, 3, 6, 3
 		e, err := learnFrom(ctx, c.m, vectors.WithLabels(x, methodtest.ClassNames(class)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := c.want.Functions(ctx, columns, c.y)
+		want, err := c.want.Functions(ctx, columns, y)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,14 +65,8 @@ func TestTSHIsTheTrainer(t *testing.T) {
 
 func TestTSHRefusals(t *testing.T) {
 	for want, m := range map[string]tsh{
-		"unknown learner":  {Learner: "magic"},
-		"all bits at once": {Learner: tshBudgeted, Order: fasthash.Stagewise},
 		"-3 anchors":       {Learner: tshKernel, Options: Options{Anchors: -3}},
-		"width -1":         {Learner: tshKernel, Width: -1},
-		"kernel of width":  {Learner: tshBudgeted, Width: -1},
-		"-2 epochs":        {Learner: tshBudgeted, Epochs: -2},
-		"method \"magic\"": {Inference: "magic"},
-		"2 similar and 0":  {Similar: 2},
+		"codes of -6 bits": {Learner: tshBudgeted, Options: Options{Bits: -6}},
 		"codes of -5 bits": {Options: Options{Bits: -5}},
 	} {
 		if _, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3)); err == nil ||

@@ -25,6 +25,7 @@ import (
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -75,6 +76,16 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 		}
 	})
 	return &model.Kernel{Anchors: a, Width: k.Width, Mean: linalg.Float32s(sum)}, err
+}
+
+// KernelFeatures makes a centred kernel from all the data, and the features of the rows to learn from.
+func KernelFeatures(ctx context.Context, all, rows *supervision.Data, o KernelOptions) (*model.Kernel, Features, error) {
+	kernel, err := GaussianKernel(ctx, all.Source, all.Rows, o)
+	if err != nil {
+		return nil, Features{}, err
+	}
+	k, err := ReadThrough(ctx, rows.Source, rows.Rows, o.Threads, kernel)
+	return kernel, Features{k, o.Threads}, err
 }
 
 // meanDistance is the mean squared distance of a row of x from a row of a.

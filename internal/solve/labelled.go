@@ -3,6 +3,7 @@
 package solve
 
 import (
+	"errors"
 	"math/rand/v2"
 
 	"hashgrove/affinity"
@@ -84,16 +85,16 @@ func (t Targets) Counts() []float64 {
 func (t Targets) Rows() int { return len(t.Start) - 1 }
 
 // Targets is what the labels or tags of the rows say; labels come first.
-func (l *Labelled) Targets() (Targets, bool) {
+func (l *Labelled) Targets() (Targets, error) {
 	switch {
 	case l.Labels != nil:
 		t := Targets{Classes: len(l.Labels.Names), Start: make([]int, l.Rows+1), Of: l.Labels.Class}
 		for i := range t.Start {
 			t.Start[i] = i
 		}
-		return t, true
+		return t, nil
 	case l.Tags != nil:
-		return Targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, true
+		return Targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, nil
 	}
-	return Targets{}, false
+	return Targets{}, errors.New("there are only pairs of rows, and this method learns from classes or tags")
 }
