@@ -17,12 +17,15 @@ func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	}
 	n := m.Len()
 	s := sampler{newBuilder(n), rand.New(rand.NewPCG(seed, 'Y')), make([]int32, n), 0}
+	var classes *Classes
 	switch m := m.(type) {
 	case *Classes:
+		classes = m
 		s.units(m, func(u int32) []int32 { return []int32{u} }, similar, dissimilar)
 	case *Tags:
 		s.units(m, m.SimilarUnits(), similar, dissimilar)
 	case *Pairs:
+		classes = m.classes
 		for i := range n {
 			s.draw(i, m.Similar(i), similar, 1)
 			s.draw(i, m.Dissimilar(i), dissimilar, -1)
@@ -45,12 +48,7 @@ func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	}
 	p, err := s.pairs()
 	if err == nil {
-		switch m := m.(type) {
-		case *Classes:
-			p.classes = m
-		case *Pairs:
-			p.classes = m.classes
-		}
+		p.classes = classes
 	}
 	return p, err
 }

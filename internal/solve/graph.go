@@ -59,7 +59,7 @@ func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 			var theirs []float32
 			for i := lo; i < hi; i++ {
 				similar, theirs = similar[:0], theirs[:0]
-				for _, u := range similarUnits(y.Unit(i)) {
+				for _, u := range similarUnits(y.RowUnits()[i]) {
 					similar = append(similar, y.Rows(u)...)
 				}
 				slices.Sort(similar)
