@@ -1,6 +1,7 @@
 package affinity
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -292,5 +293,40 @@ func TestErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
+	}
+}
+
+func TestSimilarShare(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		for _, m := range matrices(t, r, 30) {
+			similar, dissimilar := countByLooking(m)
+			want := float64(similar) / float64(similar+dissimilar)
+			if got, exact := SimilarShare(m); math.Abs(got-want) > 1e-12 || !exact {
+				t.Errorf("%T: %v (exact %v), want %v", m, got, exact, want)
+			}
+		}
+	}
+	one, _ := ByClass([]int32{1})
+	if got, exact := SimilarShare(one); got != 0 || !exact {
+		t.Errorf("one row: %v", got)
+	}
+}
+
+func TestSimilarShareOfManyTagSetsIsEstimated(t *testing.T) {
+	// Every row has one of ten tags and one of its own: a tenth of the pairs share one.
+	start, tag := []int{0}, []int32{}
+	for i := range int32(40_000) {
+		tag = append(tag, i%10, 10+i)
+		start = append(start, len(tag))
+	}
+	m, err := ByTags(start, tag, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, exact := SimilarShare(m)
+	again, _ := SimilarShare(m)
+	if exact || math.Abs(got-0.1) > 0.005 || got != again {
+		t.Errorf("%v and %v, exact %v", got, again, exact)
 	}
 }
