@@ -77,10 +77,7 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	weight := vectors.Matrix{Rows: count, Cols: z.cols, Data: make([]float32, count*z.cols)}
-	for i := range weight.Data {
-		weight.Data[i] = float32(w.At(i/z.cols, i%z.cols))
-	}
+	weight := linalg.Single(w)
 	if m.Layers == 1 {
 		return model.Compose(&model.Projection{Weight: weight.Data, Threshold: make([]float32, m.Bits)}, front), nil
 	}

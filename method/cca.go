@@ -87,13 +87,7 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	if err != nil {
 		return nil, err
 	}
-	k, _ := w.Dims()
-	directions := vectors.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
-	for i := range k {
-		for j, v := range w.RawRowView(i) {
-			directions.Data[i*d+j] = float32(v)
-		}
-	}
+	directions := linalg.Single(w)
 	v, err := solve.ReadThrough(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
 	if err != nil {
 		return nil, err
@@ -125,7 +119,7 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := linalg.NewCholesky(ctx, covariance(y, m.TargetRidge), c, m.Threads)
+	l, err := linalg.NewCholesky(ctx, covariance(y), c, m.TargetRidge, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -171,8 +165,8 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
 	})
 }
 
-// covariance is Cyy, row after row.
-func covariance(t solve.Targets, ridge float64) []float64 {
+// covariance is Cyy without its ridge, row after row.
+func covariance(t solve.Targets) []float64 {
 	c, n := t.Classes, float64(t.Rows())
 	cov, count := make([]float64, c*c), t.Counts()
 	for i := range t.Rows() {
@@ -186,7 +180,6 @@ func covariance(t solve.Targets, ridge float64) []float64 {
 		for b := range c {
 			cov[a*c+b] = (cov[a*c+b] - count[a]*count[b]/n) / max(n-1, 1)
 		}
-		cov[a*c+a] += ridge
 	}
 	return cov
 }

@@ -117,10 +117,7 @@ func newDiscrete(ctx context.Context, m sdh, k solve.Features, y solve.Targets) 
 	if err != nil {
 		return nil, err
 	}
-	for q := range k.K.Cols {
-		gram[q*k.K.Cols+q] += sdhDelta
-	}
-	d.factor, err = linalg.NewCholesky(ctx, gram, k.K.Cols, k.Threads)
+	d.factor, err = linalg.NewCholesky(ctx, gram, k.K.Cols, sdhDelta, k.Threads)
 	return d, err
 }
 
@@ -183,10 +180,7 @@ func (d *discrete) classifier(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	for l := range r {
-		bb[l*r+l] += d.lambda
-	}
-	factor, err := linalg.NewCholesky(ctx, bb, r, d.Threads)
+	factor, err := linalg.NewCholesky(ctx, bb, r, d.lambda, d.Threads)
 	if err != nil {
 		return nil, err
 	}

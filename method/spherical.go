@@ -23,7 +23,6 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
@@ -107,13 +106,9 @@ func (s *spheres) measure(ctx context.Context) error {
 		return err
 	}
 	err = par.For(ctx, s.threads, r, func(k int) {
-		column := make([]float32, n)
-		for i := range column {
-			column[i] = d.Data[i*r+k]
-		}
-		s.radius[k] = linalg.KthSmallest(slices.Clone(column), max(n/2-1, 0))
+		s.radius[k] = linalg.KthSmallest(column(d, k), max(n/2-1, 0))
 		clear(s.inside[k])
-		for i, v := range column {
+		for i, v := range column(d, k) {
 			if v <= s.radius[k] {
 				s.inside[k][i/64] |= 1 << (i % 64)
 			}

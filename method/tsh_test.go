@@ -9,16 +9,16 @@ import (
 	"testing"
 
 	"hashgrove/affinity"
-	"hashgrove/fasthash"
+	"hashgrove/boost"
 	"hashgrove/inference"
 	"hashgrove/internal/methodtest"
 	"hashgrove/model"
+	"hashgrove/svm"
 	"hashgrove/vectors"
 )
 
-// TSH is Algorithm 3 in another order: the functions must be those that package fasthash learns from the same columns,
-// with sampled pairs.
-func TestTSHIsTheTrainer(t *testing.T) {
+// TSH infers all bits from each other with the full loss length, and then fits a function to each.
+func TestTSHByDefinition(t *testing.T) {
 	ctx := context.Background()
 	x, class := methodtest.ClusterMatrix(5, 200, 6, 4)
 	y, err := affinity.ByClass(class)
@@ -37,28 +37,42 @@ func TestTSHIsTheTrainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		m    tsh
-		want fasthash.Options
-	}{
-		{tsh{}, fasthash.Options{
-			Order: fasthash.TSH, Learner: fasthash.Linear, Inference: inference.Options{Method: inference.Spectral},
-		}},
-		{tsh{Learner: tshTrees}, fasthash.Options{
-			Order: fasthash.TSH, Inference: inference.Options{Method: inference.Spectral},
-		}},
-	} {
-		c.m.Bits, c.m.Seed, c.want.Bits, c.want.Seed = 6, 3, 6, 3
-		e, err := learnFrom(ctx, c.m, vectors.WithLabels(x, methodtest.ClassNames(class)))
+	linear, err := svm.New(columns, svm.Options{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trees, err := boost.New(columns, boost.Options{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bits, seed = 6, 3
+	for learner, step2 := range map[tshLearner]interface {
+		Fit(context.Context, []int8, []float64, uint64, int) (model.Function, []int8, float64, error)
+	}{tshLinear: linear, tshTrees: trees} {
+		step1, err := inference.New(y, bits, inference.Options{Method: inference.Spectral, Length: bits}, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := c.want.Functions(ctx, columns, y)
+		var want []model.Function
+		for b := range bits {
+			z, err := step1.Infer(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			step1.Push(z)
+			f, _, _, err := step2.Fit(ctx, z, nil, seed, b+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, f)
+		}
+		m := tsh{Options: Options{Bits: bits, Seed: seed}, Learner: learner}
+		e, err := learnFrom(ctx, m, vectors.WithLabels(x, methodtest.ClassNames(class)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := e.(*model.Binned).Functions; !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v: other functions than those of the trainer", c.m)
+			t.Errorf("learner %d: other functions than by definition", learner)
 		}
 	}
 }

@@ -16,6 +16,7 @@
 package linalg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -311,15 +312,7 @@ func (s *subspace) rayleighRitz(ctx context.Context, k, b int) (*Eigen, *mat.Den
 		list[i] = residual{i, Norm(row) / scale}
 		e.Residual = max(e.Residual, list[i].size)
 	}
-	slices.SortStableFunc(list, func(x, y residual) int {
-		switch {
-		case x.size > y.size:
-			return -1
-		case x.size < y.size:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(x, y residual) int { return cmp.Compare(y.size, x.size) })
 	worst := mat.NewDense(min(b, k), s.n, nil)
 	for i, l := range list[:min(b, k)] {
 		copy(worst.RawRowView(i), r.RawRowView(l.at))

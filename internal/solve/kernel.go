@@ -159,10 +159,7 @@ func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Chole
 		if !(trace > 0) {
 			return nil, errors.New("all rows to learn from have the same features")
 		}
-		for q := range m {
-			gram[q*m+q] += share * trace / float64(m)
-		}
-		c, err := linalg.NewCholesky(ctx, gram, m, f.Threads)
+		c, err := linalg.NewCholesky(ctx, gram, m, share*trace/float64(m), f.Threads)
 		if !errors.Is(err, linalg.ErrNotPositive) || share > 1 {
 			return c, err
 		}
