@@ -21,9 +21,9 @@ func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	switch m := m.(type) {
 	case *Classes:
 		classes = m
-		s.units(m, func(u int32) []int32 { return []int32{u} }, similar, dissimilar)
+		s.units(&m.units, func(u int32) []int32 { return []int32{u} }, similar, dissimilar)
 	case *Tags:
-		s.units(m, m.SimilarUnits(), similar, dissimilar)
+		s.units(&m.units, m.SimilarUnits(), similar, dissimilar)
 	case *Pairs:
 		classes = m.classes
 		for i := range n {
@@ -81,10 +81,7 @@ func (s *sampler) draw(i int, list []int32, count, y int) {
 }
 
 // units draws for all rows, where rows of a unit are similar to the rows of the same units.
-func (s *sampler) units(m interface {
-	Units() int
-	Rows(u int32) []int32
-}, near func(u int32) []int32, similar, dissimilar int) {
+func (s *sampler) units(m *units, near func(u int32) []int32, similar, dissimilar int) {
 	isNear := make([]bool, s.n)
 	var list, far []int32
 	for u := range int32(m.Units()) {

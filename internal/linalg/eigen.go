@@ -128,16 +128,8 @@ func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOption
 	if k < 1 || k > n {
 		return nil, fmt.Errorf("%d eigenvectors of a matrix of %d rows", k, n)
 	}
-	if o.Tolerance <= 0 {
-		o.Tolerance = 1e-8
-	}
-	if o.Block <= 0 {
-		o.Block = min(k, 64)
-	}
-	if o.Products <= 0 {
-		o.Products = 60*k + 600
-	}
-	b := min(o.Block, n)
+	o.Tolerance, o.Products = cmp.Or(o.Tolerance, 1e-8), cmp.Or(o.Products, 60*k+600)
+	b := min(cmp.Or(o.Block, min(k, 64)), n)
 	s := &subspace{n: n, product: product, threads: o.Threads, most: max(2*k, k+3*b, 40) + b}
 	if s.most >= n {
 		return topOfAll(ctx, n, k, product)

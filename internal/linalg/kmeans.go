@@ -9,6 +9,7 @@
 package linalg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -32,9 +33,7 @@ func KMeans(ctx context.Context, x vectors.Matrix, k int,
 	if k < 1 || k > x.Rows {
 		return centres, nil, fmt.Errorf("%d centres of %d rows: give from 1 centre to one per row", k, x.Rows)
 	}
-	if o.Steps <= 0 {
-		o.Steps = 10
-	}
+	o.Steps = cmp.Or(o.Steps, 10)
 	d := x.Cols
 	centres = vectors.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
 	rng := rand.New(rand.NewPCG(o.Seed, 0x63))

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"hashgrove/internal/par"
 	"hashgrove/model"
@@ -40,7 +41,8 @@ func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, budget i
 	lambda := 0.5 * float64(x.Rows) / 1e6
 	machines := make([]*budgetSVM, len(z))
 	for b := range machines {
-		machines[b] = newBudgetSVM(z[b], min(budget, x.Rows), lambda)
+		machines[b] = &budgetSVM{z: z[b], budget: min(budget, x.Rows), lambda: lambda,
+			slot: slices.Repeat([]int32{-1}, x.Rows)}
 	}
 	const block = 128
 	order := make([]int, x.Rows)
@@ -84,14 +86,6 @@ type budgetSVM struct {
 	c    []float64   // its coefficient
 	slot []int32     // of each row, or -1
 	k    [][]float32 // k_pq of support vectors
-}
-
-func newBudgetSVM(z []int8, budget int, lambda float64) *budgetSVM {
-	s := &budgetSVM{z: z, budget: budget, lambda: lambda, slot: make([]int32, len(z))}
-	for i := range s.slot {
-		s.slot[i] = -1
-	}
-	return s
 }
 
 // step takes row i, whose kernel with all rows is k.
