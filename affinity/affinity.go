@@ -9,6 +9,12 @@
 // Classes and tags define all n² pairs without storing any.
 package affinity
 
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
 // Matrix is Y: symmetric, over Len rows. At returns y_ij in {-1, 0, +1}, and 0 for a row with itself.
 type Matrix interface {
 	Len() int
@@ -30,3 +36,81 @@ func ListPairs(m Matrix) (*Pairs, error) {
 	}
 	return b.pairs()
 }
+
+// units is the rows in sets that are alike in Y: classes, or distinct sets of tags.
+type units struct {
+	unit  []int32 // of each row, numbered from 0 without gaps
+	first []int32 // rows of unit u: rows[first[u]:first[u+1]], ascending
+	rows  []int32
+}
+
+func newUnits(unit []int32, count int) units {
+	first, rows := make([]int32, count+1), make([]int32, len(unit))
+	for _, u := range unit {
+		first[u+1]++
+	}
+	for u := range count {
+		first[u+1] += first[u]
+	}
+	next := slices.Clone(first)
+	for i, u := range unit {
+		rows[next[u]] = int32(i)
+		next[u]++
+	}
+	return units{unit, first, rows}
+}
+
+// Len is the number of rows.
+func (s *units) Len() int { return len(s.unit) }
+
+// Units is the number of units.
+func (s *units) Units() int { return len(s.first) - 1 }
+
+// RowUnits lends the unit of every row.
+func (s *units) RowUnits() []int32 { return s.unit }
+
+// Rows lends the rows of unit u, ascending.
+func (s *units) Rows(u int32) []int32 { return s.rows[s.first[u]:s.first[u+1]] }
+
+// Classes is the affinity of rows with one class each. Its units are the classes, in the order of their numbers.
+type Classes struct{ units }
+
+// ByClass makes rows of the same class similar and all others dissimilar. class[i] >= 0 is the class of row i.
+func ByClass(class []int32) (*Classes, error) {
+	if len(class) == 0 {
+		return nil, errors.New("there are no rows to learn from")
+	}
+	for i, c := range class {
+		if c < 0 {
+			return nil, fmt.Errorf("row %d has no class; label it or leave it out", i)
+		}
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(class)))
+	unit := make([]int32, len(class))
+	for i, v := range class {
+		k, _ := slices.BinarySearch(names, v)
+		unit[i] = int32(k)
+	}
+	return &Classes{newUnits(unit, len(names))}, nil
+}
+
+// At implements Matrix.
+func (c *Classes) At(i, j int) int {
+	switch {
+	case i == j:
+		return 0
+	case c.unit[i] == c.unit[j]:
+		return 1
+	}
+	return -1
+}
+
+// Counts returns the number of unordered pairs of each kind.
+func (c *Classes) Counts() (similar, dissimilar int64) {
+	for u := range c.Units() {
+		similar += pairsAmong(len(c.Rows(int32(u))))
+	}
+	return similar, pairsAmong(c.Len()) - similar
+}
+
+func pairsAmong(n int) int64 { return int64(n) * int64(n-1) / 2 }

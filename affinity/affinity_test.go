@@ -1,7 +1,7 @@
 package affinity
 
 import (
-	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -162,12 +162,12 @@ func TestUnitsAreAlike(t *testing.T) {
 				t.Fatalf("unit %d has the similar units %v", u, near)
 			}
 			for _, i := range m.Rows(u) {
-				if m.Unit(int(i)) != u {
+				if m.RowUnits()[i] != u {
 					t.Fatalf("row %d is in two units", i)
 				}
 				for j := range m.Len() {
-					if j != int(i) && (m.At(int(i), j) > 0) != slices.Contains(near, m.Unit(j)) {
-						t.Fatalf("rows %d and %d, units %d and %d", i, j, u, m.Unit(j))
+					if j != int(i) && (m.At(int(i), j) > 0) != slices.Contains(near, m.RowUnits()[j]) {
+						t.Fatalf("rows %d and %d, units %d and %d", i, j, u, m.RowUnits()[j])
 					}
 				}
 			}
@@ -294,11 +294,39 @@ func TestErrors(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	var p *pairError
-	if !errors.As(clash, &p) || p.At != 3 || p.Also != 2 {
-		t.Errorf("clash is %+v", p)
+}
+
+func TestSimilarShare(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		for _, m := range matrices(t, r, 30) {
+			similar, dissimilar := countByLooking(m)
+			want := float64(similar) / float64(similar+dissimilar)
+			if got, exact := SimilarShare(m); math.Abs(got-want) > 1e-12 || !exact {
+				t.Errorf("%T: %v (exact %v), want %v", m, got, exact, want)
+			}
+		}
 	}
-	if !errors.As(far, &p) || p.At != 2 || p.Also != -1 {
-		t.Errorf("far is %+v", p)
+	one, _ := ByClass([]int32{1})
+	if got, exact := SimilarShare(one); got != 0 || !exact {
+		t.Errorf("one row: %v", got)
+	}
+}
+
+func TestSimilarShareOfManyTagSetsIsEstimated(t *testing.T) {
+	// Every row has one of ten tags and one of its own: a tenth of the pairs share one.
+	start, tag := []int{0}, []int32{}
+	for i := range int32(40_000) {
+		tag = append(tag, i%10, 10+i)
+		start = append(start, len(tag))
+	}
+	m, err := ByTags(start, tag, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, exact := SimilarShare(m)
+	again, _ := SimilarShare(m)
+	if exact || math.Abs(got-0.1) > 0.005 || got != again {
+		t.Errorf("%v and %v, exact %v", got, again, exact)
 	}
 }

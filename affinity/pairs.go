@@ -27,21 +27,9 @@ type lists struct {
 
 func (l lists) row(i int) []int32 { return l.to[l.start[i]:l.start[i+1]] }
 
-// pairError is a pair that cannot be used.
-type pairError struct {
-	At   int // position in the list, counted from 0
-	Also int // position of the pair that contradicts it, or -1
-	Why  string
-}
-
-func (e *pairError) Error() string { return e.Why }
-
 // FromPairs makes an affinity of n rows from a list of pairs; each holds in both directions, and may be repeated.
 // A pair that cannot be used is an error that says which.
 func FromPairs(n int, pairs []Pair) (*Pairs, error) {
-	bad := func(at, also int, format string, args ...any) error {
-		return &pairError{at, also, fmt.Sprintf(format, args...)}
-	}
 	type entry struct {
 		a, b int32
 		y    int8
@@ -51,11 +39,11 @@ func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	for at, p := range pairs {
 		switch {
 		case p.A < 0 || p.B < 0 || int(p.A) >= n || int(p.B) >= n:
-			return nil, bad(at, -1, "pair %d names rows %d and %d, outside of 0 to %d", at, p.A, p.B, n-1)
+			return nil, fmt.Errorf("pair %d names rows %d and %d, outside of 0 to %d", at, p.A, p.B, n-1)
 		case p.A == p.B:
-			return nil, bad(at, -1, "pair %d names row %d twice; leave it out", at, p.A)
+			return nil, fmt.Errorf("pair %d names row %d twice; leave it out", at, p.A)
 		case p.Y < -1 || p.Y > 1:
-			return nil, bad(at, -1, "pair %d has the value %d; give 1 for similar, -1 for dissimilar or 0 for unknown", at, p.Y)
+			return nil, fmt.Errorf("pair %d has the value %d; give 1 for similar, -1 for dissimilar or 0 for unknown", at, p.Y)
 		case p.Y != 0:
 			all = append(all, entry{min(p.A, p.B), max(p.A, p.B), p.Y, at})
 		}
@@ -63,13 +51,12 @@ func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	slices.SortFunc(all, func(x, y entry) int {
 		return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b), cmp.Compare(x.at, y.at))
 	})
-	var clash *pairError
+	first, clash := len(pairs), error(nil)
 	for i := 1; i < len(all); i++ {
 		p, q := all[i-1], all[i]
-		if p.a == q.a && p.b == q.b && p.y != q.y && (clash == nil || q.at < clash.At) {
-			clash = &pairError{q.at, p.at,
-				fmt.Sprintf("pair %d contradicts pair %d: are rows %d and %d similar or not? keep one of them", q.at, p.at, q.a,
-					q.b)}
+		if p.a == q.a && p.b == q.b && p.y != q.y && q.at < first {
+			first, clash = q.at, fmt.Errorf("pair %d contradicts pair %d: are rows %d and %d similar or not? keep one of them",
+				q.at, p.at, q.a, q.b)
 		}
 	}
 	if clash != nil {

@@ -17,12 +17,15 @@ func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	}
 	n := m.Len()
 	s := sampler{newBuilder(n), rand.New(rand.NewPCG(seed, 'Y')), make([]int32, n), 0}
+	var classes *Classes
 	switch m := m.(type) {
 	case *Classes:
-		s.units(m, func(u int32) []int32 { return []int32{u} }, similar, dissimilar)
+		classes = m
+		s.units(&m.units, func(u int32) []int32 { return []int32{u} }, similar, dissimilar)
 	case *Tags:
-		s.units(m, m.SimilarUnits(), similar, dissimilar)
+		s.units(&m.units, m.SimilarUnits(), similar, dissimilar)
 	case *Pairs:
+		classes = m.classes
 		for i := range n {
 			s.draw(i, m.Similar(i), similar, 1)
 			s.draw(i, m.Dissimilar(i), dissimilar, -1)
@@ -45,12 +48,7 @@ func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	}
 	p, err := s.pairs()
 	if err == nil {
-		switch m := m.(type) {
-		case *Classes:
-			p.classes = m
-		case *Pairs:
-			p.classes = m.classes
-		}
+		p.classes = classes
 	}
 	return p, err
 }
@@ -83,10 +81,7 @@ func (s *sampler) draw(i int, list []int32, count, y int) {
 }
 
 // units draws for all rows, where rows of a unit are similar to the rows of the same units.
-func (s *sampler) units(m interface {
-	Units() int
-	Rows(u int32) []int32
-}, near func(u int32) []int32, similar, dissimilar int) {
+func (s *sampler) units(m *units, near func(u int32) []int32, similar, dissimilar int) {
 	isNear := make([]bool, s.n)
 	var list, far []int32
 	for u := range int32(m.Units()) {

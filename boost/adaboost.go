@@ -3,10 +3,9 @@
 //
 //	adaboost.go   the rounds, weights and tree weights
 //	trim.go       weights become integers; the light rows are left out
-//	grow.go       one tree, level by level
+//	grow.go       one tree, level by level; LazyBoost columns and FastH-N rows of a node
 //	histogram.go  the mass in every bin of the candidate columns
 //	split.go      the best column and bin of a node
-//	draw.go       LazyBoost columns and FastH-N rows of a node
 //	predict.go    what a tree and an ensemble say of the training rows
 package boost
 

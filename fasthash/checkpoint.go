@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -201,26 +203,16 @@ func difference(a, b []byte) string {
 }
 
 func differing(prefix string, x, y map[string]any, names *[]string) {
-	keys := map[string]bool{}
-	for k := range x {
-		keys[k] = true
-	}
-	for k := range y {
-		keys[k] = true
-	}
-	for k := range keys {
+	either := map[string]any{}
+	maps.Copy(either, x)
+	maps.Copy(either, y)
+	for k := range either {
 		inner, ok := x[k].(map[string]any)
 		other, ok2 := y[k].(map[string]any)
 		if ok && ok2 {
 			differing(prefix+k+".", inner, other, names)
-		} else if !equalJSON(x[k], y[k]) {
+		} else if !reflect.DeepEqual(x[k], y[k]) {
 			*names = append(*names, strings.TrimPrefix(prefix+k, "options."))
 		}
 	}
-}
-
-func equalJSON(a, b any) bool {
-	x, err1 := json.Marshal(a)
-	y, err2 := json.Marshal(b)
-	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }

@@ -137,15 +137,6 @@ func (t Options) WithDefaults() (Options, error) {
 	return t, nil
 }
 
-// Functions learns hash functions for the columns x under the affinity y: Algorithm 3 alone.
-func (t Options) Functions(ctx context.Context, x *vectors.Columns, y affinity.Matrix) ([]model.Function, error) {
-	t, err := t.WithDefaults()
-	if err != nil {
-		return nil, err
-	}
-	return t.learn(ctx, x, y, loop{})
-}
-
 // learn runs Algorithm 3 with options that are filled in. It returns all functions, those of run.done first. When each
 // returns errStop the functions up to that bit are the result.
 func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matrix, run loop) ([]model.Function, error) {

@@ -2,6 +2,7 @@ package fasthash
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,10 +132,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	}
 	t.Similar.From = d.Kind()
 	if t.Similar.From == supervision.ByTags {
-		t.Similar.MinShared = d.MinShared
-		if d.MinShared == 0 {
-			t.Similar.MinShared = affinity.DefaultShared
-		}
+		t.Similar.MinShared = cmp.Or(d.MinShared, affinity.DefaultShared)
 	}
 	train, held, err := t.split(d)
 	if err != nil {
@@ -173,9 +171,7 @@ func (t *training) split(d *supervision.Data) (train, held *supervision.Data, er
 		t.Similar.Validation = 0
 		return d, nil, nil
 	}
-	if t.Similar.Validation == 0 {
-		t.Similar.Validation = defaultValidation
-	}
+	t.Similar.Validation = cmp.Or(t.Similar.Validation, defaultValidation)
 	if s := t.Similar.Validation; !(s > 0 && s < 1) {
 		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", s)
 	}
@@ -325,18 +321,16 @@ func withoutBits(options json.RawMessage) []byte {
 		return options
 	}
 	delete(fields, "bits")
-	b, err := json.Marshal(fields)
-	if err != nil {
-		return options
-	}
-	return b
+	return mustMarshal(fields)
 }
 
 // storedOptions is what the model keeps of the options.
-func (t *training) storedOptions() json.RawMessage {
-	b, err := json.Marshal(t.Options)
+func (t *training) storedOptions() json.RawMessage { return mustMarshal(t.Options) }
+
+func mustMarshal(v any) []byte {
+	b, err := json.Marshal(v)
 	if err != nil {
-		panic("fasthash: options do not marshal: " + err.Error())
+		panic(fmt.Sprintf("fasthash: %T does not marshal: %v", v, err))
 	}
 	return b
 }
@@ -354,9 +348,5 @@ func (t *training) identity() []byte {
 	if t.Grow != nil {
 		id.Grow = t.Grow.Fingerprint().Full()
 	}
-	b, err := json.Marshal(id)
-	if err != nil {
-		panic("fasthash: identity does not marshal: " + err.Error())
-	}
-	return b
+	return mustMarshal(id)
 }

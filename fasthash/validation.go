@@ -13,7 +13,6 @@ import (
 type validator struct {
 	*training
 	base, queries hamming.Codes
-	output        []int8
 	bits          int
 	best          int // number of bits with the best MAP
 	bestMAP       float64
@@ -25,13 +24,13 @@ func newValidator(ctx context.Context, t *training, done []model.Function, stats
 		training: t,
 		base:     hamming.NewCodes(t.x.Rows, t.Bits),
 		queries:  hamming.NewCodes(t.held.Rows, t.Bits),
-		output:   make([]int8, max(t.x.Rows, t.held.Rows)),
 	}
+	output := make([]int8, t.x.Rows)
 	for k, f := range done {
-		if err := model.Outputs(ctx, f, t.x, t.Threads, v.output[:t.x.Rows]); err != nil {
+		if err := model.Outputs(ctx, f, t.x, t.Threads, output); err != nil {
 			return nil, err
 		}
-		if err := v.push(ctx, f, v.output[:t.x.Rows]); err != nil {
+		if err := v.push(ctx, f, output); err != nil {
 			return nil, err
 		}
 		v.remember(stats[k].Validation)
@@ -58,8 +57,7 @@ func (v *validator) push(ctx context.Context, f model.Function, output []int8) e
 	for i, h := range output {
 		v.base.SetBit(i, v.bits, h > 0)
 	}
-	rows := v.held.Rows
-	queries := make([]int8, rows)
+	queries := make([]int8, v.held.Rows)
 	if err := model.Outputs(ctx, f, v.held, v.Threads, queries); err != nil {
 		return err
 	}

@@ -174,3 +174,28 @@ func (c *cutter) decide(q *grouped, sign int64) {
 		c.open = left
 	}
 }
+
+// icm is Block GraphCut with blocks of one row, iterated conditional modes (Besag 1986). The best sign of a row is
+// opposite to its field; a field of 0 gives -1, as in a block.
+func icm(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error {
+	if err := p.reset(ctx); err != nil {
+		return err
+	}
+	z := p.signs()
+	for range sweeps {
+		moved := false
+		for i, v := range rng.Perm(len(z)) {
+			if i&255 == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if (p.field(v) < 0) != (z[v] > 0) {
+				p.flip(v)
+				moved = true
+			}
+		}
+		if !moved {
+			break
+		}
+	}
+	return nil
+}

@@ -13,11 +13,10 @@
 //
 //	loss.go       w_ij: integer tables of the losses
 //	block.go      Algorithm 1: blocks without dissimilar pairs
-//	graphcut.go   Algorithm 2: one block after another, exactly, by minimum cut
-//	icm.go        blocks of one row
+//	graphcut.go   Algorithm 2: one block after another, exactly, by minimum cut; blocks of one row
 //	spectral.go   the relaxation of TSH
 //	group.go      rows that no loss can tell apart are one variable
-//	field.go      sum over j of w_ij z_j without a pair list, for classes and tags
+//	field.go      sum over j of w_ij z_j without a pair list, for classes and tags; the same for real z
 //	hinge.go      the same for the hinge
 //	pairs.go      everything for explicit pairs
 //	objective.go  the loss of the bits so far, and the weight of each row for Step 2

@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/hamming"
+	"hashgrove/internal/portable"
 )
 
 var ctx = context.Background()
@@ -479,7 +480,7 @@ func TestSmallestEigenvector(t *testing.T) {
 		}
 		x, low, err := smallestEigenvector(n, r, func(x, y []float64) error {
 			for i := range y {
-				y[i] = dot(a[i], x)
+				y[i] = portable.Dot(a[i], x)
 			}
 			return nil
 		})
@@ -487,7 +488,7 @@ func TestSmallestEigenvector(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range x {
-			if math.Abs(dot(a[i], x)-low*x[i]) > 1e-5 {
+			if math.Abs(portable.Dot(a[i], x)-low*x[i]) > 1e-5 {
 				t.Fatalf("n %d: not an eigenvector", n)
 			}
 		}
@@ -496,7 +497,7 @@ func TestSmallestEigenvector(t *testing.T) {
 		}
 		for i := range a {
 			for j := range i + 1 {
-				s := a[i][j] - dot(a[i][:j], a[j][:j])
+				s := a[i][j] - portable.Dot(a[i][:j], a[j][:j])
 				if i == j && s <= 0 {
 					t.Fatalf("n %d: there is an eigenvalue below %v", n, low)
 				}

@@ -11,6 +11,7 @@ package inference
 
 import (
 	"context"
+	"slices"
 
 	"hashgrove/affinity"
 	"hashgrove/internal/maxflow"
@@ -62,10 +63,7 @@ func (a *adjacency) distances(i int) []uint16 { return a.distance[a.start[i]:a.s
 func newListed(y *affinity.Pairs, o Options, seed uint64) *listed {
 	n := y.Len()
 	q := &listed{y: y, threads: o.Threads, near: newAdjacency(n, y.Similar), far: newAdjacency(n, y.Dissimilar)}
-	q.ones, q.place = make([]int64, n), make([]int32, n)
-	for i := range n {
-		q.ones[i], q.place[i] = 1, -1
-	}
+	q.ones, q.place = slices.Repeat([]int64{1}, n), slices.Repeat([]int32{-1}, n)
 	if o.Method == BlockGC {
 		q.sets = pairBlocks(y, seed)
 	}
@@ -82,10 +80,7 @@ func (q *listed) flip(v int)                          { q.z[v] = -q.z[v] }
 func (q *listed) counts() (similar, dissimilar int64) { return q.y.Counts() }
 
 func (q *listed) reset(context.Context) error {
-	q.z = append(q.z[:0], make([]int8, len(q.ones))...)
-	for i := range q.z {
-		q.z[i] = 1
-	}
+	q.z = slices.Repeat([]int8{1}, len(q.ones))
 	return nil
 }
 
@@ -268,11 +263,7 @@ func (q *listed) product(ctx context.Context, w weights, x, y []float64) error {
 
 // totals implements problem.
 func (q *listed) totals(ctx context.Context, w weights, y []float64) error {
-	one := make([]float64, len(y))
-	for i := range one {
-		one[i] = 1
-	}
-	return q.product(ctx, w, one, y)
+	return q.product(ctx, w, slices.Repeat([]float64{1}, len(y)), y)
 }
 
 // losses implements problem.

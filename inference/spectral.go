@@ -18,6 +18,8 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+
+	"hashgrove/internal/portable"
 )
 
 func spectral(ctx context.Context, p problem, w weights, rng *rand.Rand) error {
@@ -133,7 +135,7 @@ func smallestEigenvector(n int, rng *rand.Rand,
 	for i := range x {
 		x[i] = rng.Float64() - 0.5
 	}
-	scaleBy(x, 1/math.Sqrt(dot(x, x)))
+	scaleBy(x, 1/math.Sqrt(portable.Dot(x, x)))
 	basis := make([][]float64, 0, steps)
 	for range rounds {
 		basis = append(basis[:0], x)
@@ -144,13 +146,13 @@ func smallestEigenvector(n int, rng *rand.Rand,
 			if err := apply(v, y); err != nil {
 				return nil, 0, err
 			}
-			diagonal = append(diagonal, dot(v, y))
+			diagonal = append(diagonal, portable.Dot(v, y))
 			for range 2 { // once more, for what rounding has left
 				for _, b := range basis {
-					subtractScaled(y, b, dot(b, y))
+					subtractScaled(y, b, portable.Dot(b, y))
 				}
 			}
-			norm := math.Sqrt(dot(y, y))
+			norm := math.Sqrt(portable.Dot(y, y))
 			beside = append(beside, norm)
 			if len(basis) == min(steps, n) || norm <= tolerance*math.Abs(diagonal[0]) {
 				break
@@ -164,7 +166,7 @@ func smallestEigenvector(n int, rng *rand.Rand,
 		for k, b := range basis {
 			subtractScaled(x, b, -s[k])
 		}
-		scaleBy(x, 1/math.Sqrt(dot(x, x)))
+		scaleBy(x, 1/math.Sqrt(portable.Dot(x, x)))
 		if beside[len(beside)-1]*math.Abs(s[len(s)-1]) <= tolerance*math.Abs(low) {
 			break
 		}
@@ -240,14 +242,6 @@ func rotate(a, v [][]float64, i, j int) {
 		x, y := a[i][k], a[j][k]
 		a[i][k], a[j][k] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
 	}
-}
-
-func dot(x, y []float64) float64 {
-	sum := 0.0
-	for i, v := range x {
-		sum += float64(v * y[i])
-	}
-	return sum
 }
 
 func scaleBy(x []float64, by float64) {

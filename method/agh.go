@@ -41,25 +41,20 @@ import (
 
 // agh learns eigenvectors of an anchor graph. It keeps a sample of the rows in memory, and 8 s bytes for every row.
 type agh struct {
-	Options         // Anchors: m; 0 means 300; never more than rows
-	Layers  int     // 1 or 2; 0 means 1
-	Nearest int     // s; 0 means 2
-	Width   float64 // of the kernel exp(-|x - a|² / width); 0 means the squared mean distance to the s-th nearest anchor
+	Options     // Anchors: m; 0 means 300; never more than rows
+	Layers  int // 1 or 2
+	Nearest int // s; 0 means 2
 }
 
-// aghSample is the most rows that the anchors are found from, drawn at random.
-const aghSample = 10_000
+const (
+	aghSample  = 10_000 // the most rows that the anchors are found from, drawn at random
+	maxAnchors = 1 << 13
+)
 
 func (m agh) withDefaults() (agh, error) {
-	m.Layers, m.Anchors, m.Nearest = cmp.Or(m.Layers, 1), cmp.Or(m.Anchors, 300), cmp.Or(m.Nearest, 2)
-	switch {
-	case m.Layers != 1 && m.Layers != 2:
-		return m, fmt.Errorf("an anchor graph of %d layers: give 1 or 2", m.Layers)
-	case m.Anchors < 1 || m.Anchors > 1<<13 || m.Nearest < 1:
-		return m, fmt.Errorf("the %d nearest of %d anchors: give positive numbers, and at most %d anchors",
-			m.Nearest, m.Anchors, 1<<13)
-	case !(m.Width >= 0 && m.Width <= math.MaxFloat32):
-		return m, fmt.Errorf("an anchor graph of width %v: give a positive number, or 0 to have it found", m.Width)
+	m.Anchors, m.Nearest = cmp.Or(m.Anchors, 300), cmp.Or(m.Nearest, 2)
+	if m.Anchors < 1 || m.Anchors > maxAnchors {
+		return m, fmt.Errorf("an anchor graph of %d anchors: give 1 to %d", m.Anchors, maxAnchors)
 	}
 	return m, solve.CheckSize(m.Bits, 1)
 }
@@ -82,10 +77,7 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	weight := vectors.Matrix{Rows: count, Cols: z.cols, Data: make([]float32, count*z.cols)}
-	for i := range weight.Data {
-		weight.Data[i] = float32(w.At(i/z.cols, i%z.cols))
-	}
+	weight := linalg.Single(w)
 	if m.Layers == 1 {
 		return model.Compose(&model.Projection{Weight: weight.Data, Threshold: make([]float32, m.Bits)}, front), nil
 	}
@@ -116,7 +108,8 @@ func fold(column int, above, below float64) model.Curve {
 	return c
 }
 
-// graph finds anchors and width.
+// graph finds the anchors and the width of the kernel exp(-|x - a|² / width): the squared mean distance to the s-th
+// nearest anchor.
 func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
 	sample, err := solve.SampleRows(ctx, x, aghSample, m.Seed)
 	if err != nil {
@@ -128,21 +121,11 @@ func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, e
 		return nil, err
 	}
 	near := min(m.Nearest, anchors.Rows)
-	width := m.Width
-	if width == 0 {
-		d, err := model.Transform(ctx, m.Threads, sample, &model.Kernel{Anchors: anchors})
-		if err != nil {
-			return nil, err
-		}
-		sum := 0.0
-		for i := range d.Rows {
-			if i%1024 == 0 && ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			sum += math.Sqrt(float64(linalg.KthSmallest(d.Row(i), near-1)))
-		}
-		width = max(sum/float64(d.Rows)*(sum/float64(d.Rows)), math.SmallestNonzeroFloat32) // 0 when all rows are equal
+	mean, err := neighbourDistance(ctx, sample, anchors, near-1, m.Threads)
+	if err != nil {
+		return nil, err
 	}
+	width := max(mean*mean, math.SmallestNonzeroFloat32) // 0 when all rows are equal
 	g := &model.AnchorGraph{Anchors: anchors, Nearest: near, Width: float32(min(width, math.MaxFloat32))}
 	return g, g.Check()
 }

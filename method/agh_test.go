@@ -15,10 +15,6 @@ import (
 // anchored trains the parts of AGH on rows that hang together.
 func anchored(t *testing.T, m agh, x vectors.Matrix) (*model.AnchorGraph, *shares) {
 	t.Helper()
-	m, err := m.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
 	g, err := m.graph(context.Background(), x)
 	if err != nil {
 		t.Fatal(err)
@@ -187,8 +183,8 @@ func TestAGHBits(t *testing.T) {
 	if ones < 300 || ones > 900 {
 		t.Errorf("%d of 1200 second bits are set", ones)
 	}
-	for _, m := range []agh{{Layers: 3}, {Options: Options{Anchors: -1}}, {Nearest: -1}, {Width: -1},
-		{Options: Options{Bits: 64, Anchors: 20}}} {
+	for _, m := range []agh{{Options: Options{Anchors: -1}}, {Options: Options{Anchors: maxAnchors + 1}},
+		{Options: Options{Bits: 64, Anchors: 20}, Layers: 1}} {
 		if _, err := learnFrom(context.Background(), m, x); err == nil {
 			t.Errorf("%+v was not refused", m)
 		}

@@ -20,7 +20,7 @@
 // bit b, f is a constant plus 2e + 1 for each such pair. What a flip changes depends on the order of the flips only, so
 // all cores take part.
 //
-// The linear kernel is taken of centred rows of length 1. The sum collapses to one vector, w_b = Σ_q W_bq x_bq, and the
+// The kernel is the product of centred rows of length 1. The sum collapses to one vector, w_b = Σ_q W_bq x_bq, and the
 // length of a row does not change the sign of w_b · x: a projection of the centred row is left.
 
 package method
@@ -46,35 +46,21 @@ import (
 // bre learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory,
 // with 4 bytes for each row and point and 28 for each pair.
 type bre struct {
-	Options          // Rows: to learn from, at most, drawn at random; 0 means 5000, negative all
-	Points   int     // s, of each bit; 0 means 50
-	Gaussian bool    // κ(a, x) = exp(-|a - x|^2 / mean of the same), less its mean over x, instead of the product
-	Share    float64 // of the rows that each row is paired with; 0 means 0.05; of known pairs all are taken
-	Sweeps   int     // at most; 0 means 100
+	Options         // Rows: to learn from, at most, drawn at random; 0 means 5000, negative all
+	Points  int     // s, of each bit; 0 means 50
+	Share   float64 // of the rows that each row is paired with; 0 means 0.05; of known pairs all are taken
+	Sweeps  int     // at most; 0 means 100
 }
 
-// withDefaults fills in the defaults and validates the options.
-func (m bre) withDefaults() (bre, error) {
-	m.Points = cmp.Or(m.Points, 50)
-	m.Share = cmp.Or(m.Share, 0.05)
+// withDefaults fills in the defaults.
+func (m bre) withDefaults() bre {
+	m.Points, m.Share, m.Sweeps = cmp.Or(m.Points, 50), cmp.Or(m.Share, 0.05), cmp.Or(m.Sweeps, 100)
 	m.Rows = cmp.Or(m.Rows, 5000)
-	m.Sweeps = cmp.Or(m.Sweeps, 100)
-	switch {
-	case m.Points < 1 || m.Points > 1<<16:
-		return m, fmt.Errorf("%d points for each bit: give a number from 1 to %d", m.Points, 1<<16)
-	case !(m.Share > 0 && m.Share <= 1):
-		return m, fmt.Errorf("each row paired with a share of %v of the rows: give a number above 0, up to 1", m.Share)
-	case m.Sweeps < 1:
-		return m, fmt.Errorf("%d sweeps: give a positive number", m.Sweeps)
-	}
-	return m, nil
+	return m
 }
 
 func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
-	m, err := m.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+	m = m.withDefaults()
 	if err := solve.CheckSize(m.Bits, src.Dim()); err != nil {
 		return nil, err
 	}
@@ -96,22 +82,6 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	pairs, err := m.pairs(ctx, l.Y)
 	if err != nil {
 		return nil, err
-	}
-	if m.Gaussian {
-		kernel, err := solve.GaussianKernel(ctx, x, x.Rows,
-			solve.KernelOptions{Anchors: pool, Seed: m.Seed, Threads: m.Threads})
-		if err != nil {
-			return nil, err
-		}
-		k, err := model.Transform(ctx, m.Threads, x, kernel)
-		if err != nil {
-			return nil, err
-		}
-		w, err := m.weights(ctx, k, pairs)
-		if err != nil {
-			return nil, err
-		}
-		return solve.Checked(model.Compose(&model.Projection{Weight: w.Data, Threshold: make([]float32, m.Bits)}, kernel))
 	}
 	mean := solve.CentreRows(x)
 	for i := range x.Rows {

@@ -27,9 +27,7 @@
 package method
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -47,9 +45,8 @@ import (
 // ccaITQ learns rotated canonical correlations with classes or tags.
 type ccaITQ struct {
 	Options             // Rows: to learn from, at most, drawn at random; 0 means all, but 16,384 of wider vectors
-	Ridge       float64 // λ; 0 means min(d/n, (1500/n)²) of n rows; raised where single precision needs it
-	TargetRidge float64 // μ; 0 means 1 for tags and 1e-4 for classes
-	Steps       int     // of the rotation; 0 means 50
+	Ridge       float64 // λ: min(d/n, (1500/n)²) of n rows; raised where single precision needs it
+	TargetRidge float64 // μ: 1 for tags and 1e-4 for classes
 }
 
 const (
@@ -58,18 +55,9 @@ const (
 )
 
 func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
-	m.Steps = cmp.Or(m.Steps, 50)
 	d := src.Dim()
 	if err := solve.CheckSize(m.Bits, d); err != nil {
 		return nil, err
-	}
-	for _, ridge := range []float64{m.Ridge, m.TargetRidge} {
-		if !(ridge >= 0 && ridge <= 1e6) {
-			return nil, fmt.Errorf("a ridge of %v: give a positive number up to 1e6", ridge)
-		}
-	}
-	if m.Steps < 1 {
-		return nil, fmt.Errorf("%d steps of the rotation: give a positive number", m.Steps)
 	}
 	if m.Rows == 0 {
 		m.Rows = -1
@@ -81,16 +69,15 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	if err != nil {
 		return nil, err
 	}
-	y, ok := l.Targets()
-	if !ok {
-		return nil, errors.New("correlations are with classes or tags, and the data have only pairs: name labels or tags")
+	y, err := l.Targets()
+	if err != nil {
+		return nil, err
 	}
 	n := float64(l.Rows)
-	m.Ridge = cmp.Or(m.Ridge, min(float64(d)/n, 1500*1500/(n*n)))
+	m.Ridge, m.TargetRidge = min(float64(d)/n, 1500*1500/(n*n)), 1e-4
 	if y.Several {
-		m.TargetRidge = cmp.Or(m.TargetRidge, 1)
+		m.TargetRidge = 1
 	}
-	m.TargetRidge = cmp.Or(m.TargetRidge, 1e-4)
 	standard, err := solve.Standardise(ctx, l.Source, float64(d))
 	if err != nil {
 		return nil, err
@@ -100,18 +87,12 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	if err != nil {
 		return nil, err
 	}
-	k, _ := w.Dims()
-	directions := vectors.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
-	for i := range k {
-		for j, v := range w.RawRowView(i) {
-			directions.Data[i*d+j] = float32(v)
-		}
-	}
+	directions := linalg.Single(w)
 	v, err := solve.ReadThrough(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := solve.RotateToCorners(ctx, v, m.Bits, m.Steps, m.Seed, m.Threads)
+	r, _, err := solve.RotateToCorners(ctx, v, m.Bits, itqSteps, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +119,7 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := linalg.NewCholesky(ctx, covariance(y, m.TargetRidge), c, m.Threads)
+	l, err := linalg.NewCholesky(ctx, covariance(y), c, m.TargetRidge, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,8 +165,8 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
 	})
 }
 
-// covariance is Cyy, row after row.
-func covariance(t solve.Targets, ridge float64) []float64 {
+// covariance is Cyy without its ridge, row after row.
+func covariance(t solve.Targets) []float64 {
 	c, n := t.Classes, float64(t.Rows())
 	cov, count := make([]float64, c*c), t.Counts()
 	for i := range t.Rows() {
@@ -199,7 +180,6 @@ func covariance(t solve.Targets, ridge float64) []float64 {
 		for b := range c {
 			cov[a*c+b] = (cov[a*c+b] - count[a]*count[b]/n) / max(n-1, 1)
 		}
-		cov[a*c+a] += ridge
 	}
 	return cov
 }

@@ -72,10 +72,7 @@ func (d *discrete) codewords(ctx context.Context) ([]float64, error) {
 			}
 		}
 	}
-	for c := range n {
-		yy[c*n+c] += d.lambda
-	}
-	factor, err := linalg.NewCholesky(ctx, yy, n, d.Threads)
+	factor, err := linalg.NewCholesky(ctx, yy, n, d.lambda, d.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,6 @@
 package method
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -25,13 +24,13 @@ import (
 )
 
 // pcaITQ learns rotated principal components.
-type pcaITQ struct {
-	Options
-	Steps int // of the rotation; 0 means 50
-}
+type pcaITQ struct{ Options }
+
+// itqSteps is the number of steps of the rotation, here and in CCA-ITQ.
+const itqSteps = 50
 
 func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	bits, steps, d := m.Bits, cmp.Or(m.Steps, 50), x.Dim()
+	bits, d := m.Bits, x.Dim()
 	if err := solve.CheckSize(bits, d); err != nil {
 		return nil, err
 	}
@@ -47,7 +46,7 @@ func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, 
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := solve.RotateToCorners(ctx, v.X, bits, steps, m.Seed, m.Threads)
+	r, _, err := solve.RotateToCorners(ctx, v.X, bits, itqSteps, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -43,8 +43,6 @@ type ksh struct {
 	// Anchors are m, drawn from all rows: 0 means 300 (the paper of FastHash: 3000).
 	// Rows are l, to learn from, at most, drawn at random: 0 means 5000, negative all.
 	Options
-
-	Width float64 // of the kernel exp(-|x - a|² / width); 0 means twice the mean squared distance
 }
 
 // kshSteps is the most steps of the polish of a bit.
@@ -60,12 +58,8 @@ func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := solve.GaussianKernel(ctx, x, x.Rows,
-		solve.KernelOptions{Anchors: m.Anchors, Width: m.Width, Seed: m.Seed, Threads: m.Threads})
-	if err != nil {
-		return nil, err
-	}
-	k, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
+	kernel, k, err := solve.KernelFeatures(ctx, x, l.Data,
+		solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +67,7 @@ func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	f, err := newKSHFit(ctx, solve.Features{K: k, Threads: m.Threads}, s0, m.Bits)
+	f, err := newKSHFit(ctx, k, s0, m.Bits)
 	if err != nil {
 		return nil, err
 	}

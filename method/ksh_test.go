@@ -43,7 +43,7 @@ func mustLikeness(t *testing.T, l *solve.Labelled) *solve.Likeness {
 }
 
 func TestResidueEqualsTheMatrix(t *testing.T) {
-	for name, src := range methodtest.Sources(70) {
+	for name, src := range sources(70) {
 		l := mustLabelled(t, src)
 		rng := rand.New(rand.NewPCG(1, 1))
 		s := residue{s0: mustLikeness(t, l), r: 5}
@@ -94,7 +94,7 @@ func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *sol
 // least as good as its sign.
 func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 	ctx := context.Background()
-	for name, src := range methodtest.Sources(150) {
+	for name, src := range sources(150) {
 		f, l := mustFit(t, src, 20, 8)
 		n, m := f.K.Rows, f.K.Cols
 		k := mat.NewDense(n, m, nil)

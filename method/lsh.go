@@ -2,10 +2,10 @@
 //
 //	bit b = [w_b · (x - mean) >= 0],   w_b ~ N(0, I)
 //
-// Two vectors at angle θ differ in a bit with probability θ/π. Nothing is learned but, with Centre, the mean: without
-// it non-negative vectors all lie in a narrow cone, and most planes through the origin do not part them.
+// Two vectors at angle θ differ in a bit with probability θ/π. Nothing is learned but the mean: without it non-negative
+// vectors all lie in a narrow cone, and most planes through the origin do not part them.
 //
-//	mean       one pass over the rows     O(n · dim), only with Centre
+//	mean       one pass over the rows     O(n · dim)
 //	weights    drawn bit by bit           O(bits · dim)
 //
 // Bit b has its own stream of numbers, so fewer bits with the same seed are a prefix of more.
@@ -22,10 +22,7 @@ import (
 )
 
 // lsh draws random hyperplanes.
-type lsh struct {
-	Options
-	Centre bool // subtract the mean of the training rows first; recommended
-}
+type lsh struct{ Options }
 
 func (m lsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	bits, dim := m.Bits, x.Dim()
@@ -33,11 +30,9 @@ func (m lsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, bits*dim), Threshold: make([]float32, bits)}
-	if m.Centre {
-		var err error
-		if p.Mean, err = solve.Mean(ctx, x); err != nil {
-			return nil, err
-		}
+	var err error
+	if p.Mean, err = solve.Mean(ctx, x); err != nil {
+		return nil, err
 	}
 	for b := range bits {
 		if ctx.Err() != nil {

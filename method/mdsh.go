@@ -25,7 +25,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -43,7 +42,7 @@ import (
 // mdsh learns eigenfunctions of single principal components. It keeps the reduced rows in memory.
 type mdsh struct {
 	Options
-	Sigma float64 // σ; 0 means the mean distance of a row to its 50th neighbour, among 1,000
+	Sigma float64 // σ; 0 means the mean distance of a row from its 50th neighbour, among 1,000
 }
 
 // mdshBit is what a bit looks at.
@@ -82,9 +81,6 @@ func (m mdsh) Train(ctx context.Context, d *supervision.Data) (*model.Model, err
 // fit is Train that returns what each bit looks at.
 func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
 	components := min(mdshComponents, x.Dim())
-	if components < 1 || !(m.Sigma >= 0 && m.Sigma <= math.MaxFloat32) {
-		return nil, nil, fmt.Errorf("MDSH of %d dimensions with σ = %v: give positive numbers", components, m.Sigma)
-	}
 	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +94,13 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 	}
 	y := kept.X
 	if m.Sigma == 0 {
-		if m.Sigma, err = neighbourDistance(ctx, y, m.Seed, m.Threads); err != nil {
+		sample, err := solve.SampleRows(ctx, y, mdshSample, m.Seed)
+		if err != nil {
+			return nil, nil, err
+		}
+		// The nearest is the row itself.
+		m.Sigma, err = neighbourDistance(ctx, sample, sample, min(mdshNeighbour, sample.Rows-1), m.Threads)
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -194,19 +196,19 @@ func isReducible(i, n int) bool {
 	return i > 1
 }
 
-// neighbourDistance is the default of σ.
-func neighbourDistance(ctx context.Context, y vectors.Matrix, seed uint64, threads int) (float64, error) {
-	sample, err := solve.SampleRows(ctx, y, mdshSample, seed)
-	if err != nil {
-		return 0, err
-	}
-	d, err := model.Transform(ctx, threads, sample, &model.Kernel{Anchors: sample})
+// neighbourDistance is the mean distance of a row of x from the row of among that is at place k of the order by distance
+// from it.
+func neighbourDistance(ctx context.Context, x, among vectors.Matrix, k, threads int) (float64, error) {
+	d, err := model.Transform(ctx, threads, x, &model.Kernel{Anchors: among})
 	if err != nil {
 		return 0, err
 	}
 	sum := 0.0
 	for i := range d.Rows {
-		sum += math.Sqrt(float64(linalg.KthSmallest(d.Row(i), min(mdshNeighbour, d.Cols-1)))) // the nearest is the row itself
+		if i%1024 == 0 && ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		sum += math.Sqrt(float64(linalg.KthSmallest(d.Row(i), k)))
 	}
 	return sum / float64(d.Rows), nil
 }

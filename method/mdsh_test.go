@@ -106,8 +106,8 @@ func TestMDSHBits(t *testing.T) {
 	for _, m := range []mdsh{{Options: Options{Bits: 10}, Sigma: 0.6}, {Options: Options{Bits: 50}, Sigma: 1.5}} {
 		testMDSHBits(t, m)
 	}
-	if _, _, err := (mdsh{Sigma: -1}).fit(context.Background(), methodtest.NormalRows(9, 50, 6)); err == nil {
-		t.Error("σ = -1")
+	if _, _, err := (mdsh{Options: Options{Bits: -1}}).fit(context.Background(), methodtest.NormalRows(9, 50, 6)); err == nil {
+		t.Error("-1 bits")
 	}
 }
 

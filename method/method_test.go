@@ -3,7 +3,9 @@ package method
 import (
 	"context"
 	"errors"
+	"hashgrove/supervision"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -53,9 +55,10 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 	if math.Abs(floor.MAP-floor.Prior) > 0.015 {
 		t.Errorf("random codes have MAP %.3f, prior %.3f", floor.MAP, floor.Prior)
 	}
-	plain, centred, sign := train(t, lsh{}, x), train(t, lsh{Centre: true}, x), train(t, sign{}, x)
-	if plain.Bits() != 64 || plain.Dim() != 24 || sign.Bits() != 24 || plain.Mean != nil {
-		t.Errorf("%d and %d bits, mean %v", plain.Bits(), sign.Bits(), plain.Mean)
+	centred, sign := train(t, lsh{}, x), train(t, sign{}, x)
+	plain := &model.Projection{Weight: centred.Weight, Threshold: centred.Threshold}
+	if plain.Bits() != 64 || plain.Dim() != 24 || sign.Bits() != 24 || centred.Mean == nil {
+		t.Errorf("%d and %d bits, mean %v", plain.Bits(), sign.Bits(), centred.Mean)
 	}
 	a := judge(t, encode(plain, q), encode(plain, x), truth).MAP
 	b := judge(t, encode(centred, q), encode(centred, x), truth).MAP
@@ -64,7 +67,7 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 		t.Errorf("MAP of random codes %.3f, LSH %.3f, centred LSH %.3f, sign %.3f", floor.MAP, a, b, c)
 	}
 	// For vectors at an angle θ the share of different bits is about θ/π.
-	e := train(t, lsh{Options: Options{Bits: 4000, Seed: 3}}, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}})
+	e := train(t, lsh{Options{Bits: 4000, Seed: 3}}, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}})
 	pair := encode(e, vectors.Matrix{Rows: 2, Cols: 2, Data: []float32{1, 0, 1, 1}})
 	if share := float64(hamming.Distance(pair.Row(0), pair.Row(1))) / 4000; math.Abs(share-0.25) > 0.03 {
 		t.Errorf("vectors at 45 degrees differ in %.3f of the bits", share)
@@ -73,18 +76,18 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 
 func TestSeedDecides(t *testing.T) {
 	x, _ := methodtest.ClusterMatrix(1, 50, 5, 3)
-	long := train(t, lsh{Options: Options{Bits: 40, Seed: 9}, Centre: true}, x)
-	short := train(t, lsh{Options: Options{Bits: 24, Seed: 9}, Centre: true}, x)
+	long := train(t, lsh{Options{Bits: 40, Seed: 9}}, x)
+	short := train(t, lsh{Options{Bits: 24, Seed: 9}}, x)
 	if !reflect.DeepEqual(short.Weight, long.Weight[:24*5]) || !slices.Equal(short.Mean, long.Mean) {
 		t.Error("fewer bits are not a prefix of more")
 	}
-	if other := train(t, lsh{Options: Options{Bits: 24, Seed: 10}, Centre: true}, x); slices.Equal(other.Weight,
+	if other := train(t, lsh{Options{Bits: 24, Seed: 10}}, x); slices.Equal(other.Weight,
 		short.Weight) {
 		t.Error("another seed gives the same planes")
 	}
 	// Fixed for ever, on every machine.
 	want := []float32{0.2501747, -0.2675783, 1.0848004, -1.7451057, 0.05433414}
-	if got := train(t, lsh{Options: Options{Bits: 1, Seed: 9}}, x).Weight; !slices.Equal(got, want) {
+	if got := train(t, lsh{Options{Bits: 1, Seed: 9}}, x).Weight; !slices.Equal(got, want) {
 		t.Errorf("first plane %v, want %v", got, want)
 	}
 }
@@ -123,12 +126,12 @@ func TestRefusals(t *testing.T) {
 		x    vectors.Source
 		want string
 	}{
-		"negative bits":  {lsh{Options: Options{Bits: -1}}, x, "-1 bits"},
-		"many bits":      {lsh{Options: Options{Bits: hamming.MaxBits + 1}}, x, "outside of 1"},
-		"no rows":        {lsh{Centre: true}, empty, "no rows"},
+		"negative bits":  {lsh{Options{Bits: -1}}, x, "-1 bits"},
+		"many bits":      {lsh{Options{Bits: hamming.MaxBits + 1}}, x, "outside of 1"},
+		"no rows":        {lsh{}, empty, "no rows"},
 		"no rows, sign":  {sign{}, empty, "no rows"},
 		"no dimensions":  {lsh{}, vectors.Matrix{}, "0 dimensions"},
-		"wide vectors":   {lsh{Options: Options{Bits: 4096}}, vectors.Matrix{Cols: 1 << 20}, "weights"},
+		"wide vectors":   {lsh{Options{Bits: 4096}}, vectors.Matrix{Cols: 1 << 20}, "weights"},
 		"too wide, sign": {sign{}, vectors.Matrix{Cols: hamming.MaxBits + 1}, "bits"},
 	} {
 		if _, err := learnFrom(context.Background(), c.m, c.x); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -138,7 +141,7 @@ func TestRefusals(t *testing.T) {
 	stop := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(stop)
-	for _, m := range []any{lsh{}, lsh{Centre: true}, sign{}} {
+	for _, m := range []any{lsh{}, sign{}} {
 		if _, err := learnFrom(ctx, m, x); !errors.Is(err, stop) {
 			t.Errorf("%T cancelled: error %v", m, err)
 		}
@@ -179,4 +182,48 @@ func mustLabelled(t *testing.T, x vectors.Source) *solve.Labelled {
 		t.Fatal(err)
 	}
 	return l
+}
+
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range methods {
+		if d.Name == "" || d.Title == "" || d.Source == "" || seen[d.Name] {
+			t.Errorf("%+v", d)
+		}
+		seen[d.Name] = true
+	}
+	if _, err := New("magic", Options{}); err == nil {
+		t.Error("there is a method named magic")
+	}
+	if len(Names()) != len(methods) {
+		t.Error("not every method has a name")
+	}
+}
+
+// randomPairs is clusters with pairs of some rows.
+func randomPairs(seed uint64, rows, cols, classes, pairs int) vectors.Source {
+	x, class := methodtest.ClusterMatrix(seed, rows, cols, classes)
+	rng := rand.New(rand.NewPCG(seed, 3))
+	var list []supervision.Pair
+	for range pairs {
+		a, b := int32(rng.IntN(rows)), int32(rng.IntN(rows))
+		if a == b {
+			continue
+		}
+		p := supervision.Pair{A: a, B: b, Y: -1}
+		if class[a] == class[b] {
+			p.Y = 1
+		}
+		list = append(list, p)
+	}
+	return methodtest.WithPairs(x, list)
+}
+
+// sources is one source of each kind of supervision.
+func sources(rows int) map[string]vectors.Source {
+	return map[string]vectors.Source{
+		"classes": methodtest.Classed(5, rows, 6, 4),
+		"tags":    methodtest.Tagged(5, rows, 6, 4),
+		"pairs":   randomPairs(5, rows, 6, 4, 6*rows),
+	}
 }

@@ -18,15 +18,15 @@ func TestReduce(t *testing.T) {
 	if err != nil || y.Dim() != 6 {
 		t.Fatal(err)
 	}
-	inner := train(t, lsh{Options: Options{Bits: 8, Seed: 2}}, y)
-	outer, err := learnFrom(context.Background(), pca{dims: 6, then: plain{lsh{Options: Options{Bits: 8, Seed: 2}}}}, x)
+	inner := train(t, lsh{Options{Bits: 8, Seed: 2}}, y)
+	outer, err := learnFrom(context.Background(), pca{dims: 6, then: plain{lsh{Options{Bits: 8, Seed: 2}}}}, x)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if outer.Fingerprint(8) != model.Compose(inner, front).Fingerprint(8) {
 		t.Error("the wrapper and its parts differ")
 	}
-	if e, err := learnFrom(context.Background(), pca{dims: 50, then: plain{lsh{Options: Options{Bits: 3}}}},
+	if e, err := learnFrom(context.Background(), pca{dims: 50, then: plain{lsh{Options{Bits: 3}}}},
 		x); err != nil ||
 		e.Dim() != 20 {
 		t.Errorf("more components than dimensions: %v", err)
@@ -35,7 +35,7 @@ func TestReduce(t *testing.T) {
 		t.Error("PCA to -1 dimensions")
 	}
 	pairs := methodtest.WithPairs(x, []supervision.Pair{{A: 1, B: 2, Y: 1}, {A: 2, B: 3, Y: -1}, {A: 3, B: 4, Y: 1}})
-	if _, err := learnFrom(context.Background(), pca{dims: 6, then: plain{ksh{Options: Options{Bits: 2, Anchors: 4}}}},
+	if _, err := learnFrom(context.Background(), pca{dims: 6, then: plain{ksh{Options{Bits: 2, Anchors: 4}}}},
 		pairs); err != nil {
 		t.Errorf("pairs behind PCA: %v", err)
 	}
@@ -66,14 +66,14 @@ func TestReduceLeavesNoRounding(t *testing.T) {
 // The hyperplanes over x are the rotated components.
 func TestITQEncodesTheRotation(t *testing.T) {
 	x := methodtest.NormalRows(3, 500, 10)
-	m := pcaITQ{Options: Options{Bits: 7, Seed: 4}, Steps: 9}
+	m := pcaITQ{Options{Bits: 7, Seed: 4}}
 	e := train(t, m, x)
 	front, _, err := solve.PrincipalComponents(context.Background(), x, 7, 4, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v, _ := model.Transform(context.Background(), 1, x, front)
-	r, _, err := solve.RotateToCorners(context.Background(), v, 7, 9, 4, 1)
+	r, _, err := solve.RotateToCorners(context.Background(), v, 7, itqSteps, 4, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestITQEncodesTheRotation(t *testing.T) {
 			}
 		}
 	}
-	if _, err := learnFrom(context.Background(), pcaITQ{Options: Options{Bits: 11}}, x); err == nil {
+	if _, err := learnFrom(context.Background(), pcaITQ{Options{Bits: 11}}, x); err == nil {
 		t.Error("more bits than dimensions")
 	}
 }

@@ -20,7 +20,6 @@ package method
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -38,20 +37,17 @@ import (
 type sdh struct {
 	Options         // Anchors: m; 0 means 1000. Rows: to learn from, at most, drawn at random; 0 means all
 	Nu      float64 // ν, weight of the features; 0 means 1e-5
-	Delta   float64 // δ, penalty of the regression; 0 means 0.01
-	Passes  int     // of DCC in a round, at most; 0 means 10
 	Fast    bool    // FSDH: the classes predict the codes, which takes no passes
 }
 
-// sdhRounds is the number of rounds.
-const sdhRounds = 5
+const (
+	sdhRounds = 5
+	sdhPasses = 10   // of DCC in a round, at most
+	sdhDelta  = 0.01 // δ, penalty of the regression
+)
 
 // learn alternates between the regression and the choice of the codes.
 func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Passes = cmp.Or(m.Passes, 10)
-	if m.Passes < 1 {
-		return nil, fmt.Errorf("%d passes over the bits: give a positive number", m.Passes)
-	}
 	m.Anchors = cmp.Or(m.Anchors, 1000)
 	m.Rows = cmp.Or(m.Rows, -1)
 	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
@@ -61,32 +57,29 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	y, ok := l.Targets()
-	if !ok {
-		return nil, errors.New("there are only pairs of rows; this method learns from classes or tags")
+	y, err := l.Targets()
+	if err != nil {
+		return nil, err
 	}
-	kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows,
+	kernel, k, err := solve.KernelFeatures(ctx, l.Data, l.Data,
 		solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
 	if err != nil {
 		return nil, err
 	}
-	k, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, kernel)
-	if err != nil {
-		return nil, err
-	}
-	d, err := newDiscrete(ctx, m, solve.Features{K: k, Threads: m.Threads}, y)
+	d, err := newDiscrete(ctx, m, k, y)
 	if err != nil {
 		return nil, err
 	}
 	for round := range sdhRounds {
-		if err := d.regress(ctx); err != nil {
-			return nil, fmt.Errorf("round %d: %w", round+1, err)
+		err := d.regress(ctx)
+		switch {
+		case err != nil:
+		case m.Fast:
+			err = d.generate(ctx)
+		default:
+			err = d.classify(ctx, sdhPasses)
 		}
-		choose := d.generate // FSDH
-		if !m.Fast {
-			choose = func(ctx context.Context) error { return d.classify(ctx, m.Passes) }
-		}
-		if err := choose(ctx); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("round %d: %w", round+1, err)
 		}
 	}
@@ -110,10 +103,6 @@ type discrete struct {
 
 func newDiscrete(ctx context.Context, m sdh, k solve.Features, y solve.Targets) (*discrete, error) {
 	d := &discrete{Features: k, y: y, lambda: 1, nu: cmp.Or(m.Nu, 1e-5)}
-	delta := cmp.Or(m.Delta, 0.01)
-	if !(d.nu > 0 && delta > 0) {
-		return nil, fmt.Errorf("weights %v and %v of the objective: give positive numbers", d.nu, delta)
-	}
 	if int64(m.Bits)*int64(y.Classes) > solve.MaxWeights {
 		return nil, fmt.Errorf("%d bits and %d classes or tags are too many", m.Bits, y.Classes)
 	}
@@ -128,10 +117,7 @@ func newDiscrete(ctx context.Context, m sdh, k solve.Features, y solve.Targets) 
 	if err != nil {
 		return nil, err
 	}
-	for q := range k.K.Cols {
-		gram[q*k.K.Cols+q] += delta
-	}
-	d.factor, err = linalg.NewCholesky(ctx, gram, k.K.Cols, k.Threads)
+	d.factor, err = linalg.NewCholesky(ctx, gram, k.K.Cols, sdhDelta, k.Threads)
 	return d, err
 }
 
@@ -194,10 +180,7 @@ func (d *discrete) classifier(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	for l := range r {
-		bb[l*r+l] += d.lambda
-	}
-	factor, err := linalg.NewCholesky(ctx, bb, r, d.Threads)
+	factor, err := linalg.NewCholesky(ctx, bb, r, d.lambda, d.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -74,9 +74,9 @@ func mustDiscrete(t *testing.T, src vectors.Source, m sdh) *discrete {
 	t.Helper()
 	ctx := context.Background()
 	f, l := mustFit(t, src, m.Anchors, m.Bits)
-	y, ok := l.Targets()
-	if !ok {
-		t.Fatal("no targets")
+	y, err := l.Targets()
+	if err != nil {
+		t.Fatal(err)
 	}
 	d, err := newDiscrete(ctx, m, f.Features, y)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 	for name, src := range map[string]vectors.Source{"classes": methodtest.Classed(5, 150, 6, 4),
 		"tags": methodtest.Tagged(5, 150, 6, 4)} {
 		for _, fast := range []bool{false, true} {
-			m := sdh{Options: Options{Bits: 12, Anchors: 15}, Nu: 0.3, Delta: 0.01} // a large ν, so that all terms matter
+			m := sdh{Options: Options{Bits: 12, Anchors: 15}, Nu: 0.3} // a large ν, so that all terms matter
 			d := mustDiscrete(t, src, m)
 			loss, fit, step := d.classifyLoss, d.classifier, func() error { return d.classify(ctx, 10) }
 			if fast {
@@ -101,7 +101,7 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 			last := math.Inf(1)
 			check := func(what string, w []float64) {
 				t.Helper()
-				now := loss(w) + d.regressionLoss(0.01)
+				now := loss(w) + d.regressionLoss(sdhDelta)
 				if now > last*(1+1e-5) {
 					t.Errorf("%s, fast %v: the objective rose from %v to %v by %s", name, fast, last, now, what)
 				}
@@ -124,8 +124,8 @@ func TestDiscreteObjectiveNeverRises(t *testing.T) {
 							t.Errorf("%s, fast %v: W is not the best", name, fast)
 						}
 						p := &d.p.Data[at%len(d.p.Data)]
-						best, kept := d.regressionLoss(0.01), *p
-						if *p += float32(10 * h); d.regressionLoss(0.01) < best {
+						best, kept := d.regressionLoss(sdhDelta), *p
+						if *p += float32(10 * h); d.regressionLoss(sdhDelta) < best {
 							t.Errorf("%s, fast %v: P is not the best", name, fast)
 						}
 						*p = kept
@@ -163,10 +163,10 @@ func TestDiscreteCodesAreLocallyBest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		best := loss(w) + d.regressionLoss(0.01)
+		best := loss(w) + d.regressionLoss(sdhDelta)
 		for i := range d.b.Data {
 			d.b.Data[i] *= -1
-			if now := loss(w) + d.regressionLoss(0.01); now < best-1e-6 {
+			if now := loss(w) + d.regressionLoss(sdhDelta); now < best-1e-6 {
 				t.Errorf("fast %v: bit %d of row %d should be flipped: %v against %v", fast, i%8, i/8, now, best)
 			}
 			d.b.Data[i] *= -1

@@ -21,13 +21,8 @@ func (sign) learn(ctx context.Context, x *supervision.Data) (model.Encoder, erro
 	if err := solve.CheckSize(dim, dim); err != nil {
 		return nil, err
 	}
-	p := &model.Projection{Weight: make([]float32, dim*dim), Threshold: make([]float32, dim)}
+	p := solve.AxisSigns(dim, make([]float32, dim))
 	var err error
-	if p.Mean, err = solve.Mean(ctx, x); err != nil {
-		return nil, err
-	}
-	for j := range dim {
-		p.Weight[j*dim+j] = 1
-	}
-	return p, nil
+	p.Mean, err = solve.Mean(ctx, x)
+	return p, err
 }

@@ -19,13 +19,10 @@
 package method
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
@@ -36,22 +33,17 @@ import (
 )
 
 // spherical learns spheres. It keeps the sample in memory.
-type spherical struct {
-	Options
-	Steps int // turns at most; 0 means 100
-}
+type spherical struct{ Options }
 
-// sphereSample is N at most, the rows to learn from, drawn at random.
-const sphereSample = 20_000
+const (
+	sphereSample = 20_000 // N at most, the rows to learn from, drawn at random
+	sphereTurns  = 100    // at most
+)
 
 // When the overlaps are good: their mean distance from N/4 and their standard deviation, as shares of N/4.
 const overlapMean, overlapSpread = 0.10, 0.15
 
 func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	m.Steps = cmp.Or(m.Steps, 100)
-	if m.Steps < 1 {
-		return nil, fmt.Errorf("spheres in %d steps: give a positive number", m.Steps)
-	}
 	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
 		return nil, err
 	}
@@ -64,7 +56,7 @@ func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encode
 		if err := s.measure(ctx); err != nil {
 			return nil, err
 		}
-		if mean, spread := s.quality(); step == m.Steps || mean <= overlapMean && spread <= overlapSpread {
+		if mean, spread := s.quality(); step == sphereTurns || mean <= overlapMean && spread <= overlapSpread {
 			break
 		}
 		s.movePivots()
@@ -114,13 +106,9 @@ func (s *spheres) measure(ctx context.Context) error {
 		return err
 	}
 	err = par.For(ctx, s.threads, r, func(k int) {
-		column := make([]float32, n)
-		for i := range column {
-			column[i] = d.Data[i*r+k]
-		}
-		s.radius[k] = linalg.KthSmallest(slices.Clone(column), max(n/2-1, 0))
+		s.radius[k] = linalg.KthSmallest(column(d, k), max(n/2-1, 0))
 		clear(s.inside[k])
-		for i, v := range column {
+		for i, v := range column(d, k) {
 			if v <= s.radius[k] {
 				s.inside[k][i/64] |= 1 << (i % 64)
 			}

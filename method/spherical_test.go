@@ -13,7 +13,7 @@ import (
 func TestSphericalTargets(t *testing.T) {
 	const n, r = 1000, 12
 	x := methodtest.NormalRows(8, n, 10)
-	e, err := learnFrom(context.Background(), spherical{Options: Options{Bits: r, Seed: 2}}, x)
+	e, err := learnFrom(context.Background(), spherical{Options{Bits: r, Seed: 2}}, x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestSphericalTargets(t *testing.T) {
 	if mean, spread := s.quality(); mean <= overlapMean && spread <= overlapSpread {
 		t.Error("the first spheres are good already")
 	}
-	if _, err := learnFrom(context.Background(), spherical{Steps: -1}, x); err == nil {
-		t.Error("-1 steps")
+	if _, err := learnFrom(context.Background(), spherical{Options{Bits: -1}}, x); err == nil {
+		t.Error("-1 bits")
 	}
 }

@@ -41,10 +41,13 @@ import (
 // memory with 4 bytes for each two of them; of vectors with more than 1024 dimensions also all rows, or 1 GB of them
 // drawn at random.
 type splh struct {
-	Options         // Rows: L, at most, drawn at random; 0 means 2000, negative all
-	Eta     float64 // η; 0 means 0.2
-	Step    float64 // α; 0 means 0.05
+	Options // Rows: L, at most, drawn at random; 0 means 2000, negative all
 }
+
+const (
+	splhEta  = 0.2  // η
+	splhStep = 0.05 // α
+)
 
 // splhSide is the number of dimensions up to which M is formed.
 const splhSide = 1024
@@ -53,16 +56,10 @@ const splhSide = 1024
 const maxLabelled = 1 << 14
 
 func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
-	m.Eta = cmp.Or(m.Eta, 0.2)
-	m.Step = cmp.Or(m.Step, 0.05)
 	m.Rows = cmp.Or(m.Rows, 2000)
 	d := src.Dim()
 	if err := solve.CheckSize(m.Bits, d); err != nil {
 		return nil, err
-	}
-	if !(m.Eta > 0 && m.Eta <= 1e6) || !(m.Step > 0 && m.Step <= 1e6) {
-		return nil, fmt.Errorf("a weight of the labels of %v and a step of %v: give positive numbers up to 1e6", m.Eta,
-			m.Step)
 	}
 	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
@@ -75,7 +72,7 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 	if err != nil {
 		return nil, err
 	}
-	f := &splhFit{threads: m.Threads, eta: m.Eta, step: m.Step}
+	f := &splhFit{threads: m.Threads, eta: splhEta, step: splhStep}
 	if err := f.setUnlabelled(ctx, model.Through(src, m.Threads, standard), m.Seed); err != nil {
 		return nil, err
 	}

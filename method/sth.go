@@ -39,20 +39,15 @@ type sth struct {
 	// Anchors of the Gaussian features: 0 means 1000.
 	Options
 
-	Kernel     bool    // machines of Gaussian features, not of the vectors
-	Neighbours int     // k; 0 means 25
-	C          float64 // cost of the support vector machines; 0 means 1
+	Kernel     bool // machines of Gaussian features, not of the vectors
+	Neighbours int  // k; 0 means 25
 }
 
 func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m.Neighbours = cmp.Or(m.Neighbours, 25)
 	m.Rows = cmp.Or(m.Rows, 5000)
-	m.C = cmp.Or(m.C, 1)
 	if err := solve.CheckSize(m.Bits, src.Dim()); err != nil {
 		return nil, err
-	}
-	if m.Neighbours < 1 {
-		return nil, fmt.Errorf("%d neighbours: give a positive number", m.Neighbours)
 	}
 	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
@@ -66,20 +61,16 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	var maps []model.Map
-	seen := l.Source
+	seen := l.Data
 	if m.Kernel {
 		kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows,
 			solve.KernelOptions{Anchors: cmp.Or(m.Anchors, 1000), Seed: m.Seed, Threads: m.Threads})
 		if err != nil {
 			return nil, err
 		}
-		maps, seen = append(maps, kernel), model.Through(l.Source, m.Threads, kernel)
+		maps, seen = append(maps, kernel), l.With(model.Through(l.Source, m.Threads, kernel))
 	}
-	ranges, err := vectors.RangesOf(ctx, seen)
-	if err != nil {
-		return nil, err
-	}
-	q, err := ranges.Quantizer()
+	q, err := seen.Quantizer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +80,7 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	}
 	// The tolerance is that of liblinear's -s 1. A finer one takes three times as long on wide vectors and changes few
 	// codes.
-	machine, err := svm.New(columns, svm.Options{C: m.C, Tolerance: 0.1}, m.Threads)
+	machine, err := svm.New(columns, svm.Options{C: 1, Tolerance: 0.1}, m.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/boost"
-	"hashgrove/fasthash"
 	"hashgrove/inference"
 	"hashgrove/internal/methodtest"
 	"hashgrove/model"
@@ -18,16 +17,11 @@ import (
 	"hashgrove/vectors"
 )
 
-// TSH is Algorithm 3 in another order: the functions must be those that package fasthash learns from the same columns,
-// with sampled pairs.
-func TestTSHIsTheTrainer(t *testing.T) {
+// TSH infers all bits from each other with the full loss length, and then fits a function to each.
+func TestTSHByDefinition(t *testing.T) {
 	ctx := context.Background()
 	x, class := methodtest.ClusterMatrix(5, 200, 6, 4)
 	y, err := affinity.ByClass(class)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sampled, err := affinity.Sample(y, 20, 30, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,48 +37,50 @@ func TestTSHIsTheTrainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		m    tsh
-		want fasthash.Options
-		y    affinity.Matrix
-	}{
-		{tsh{Similar: 20, Dissimilar: 30}, fasthash.Options{
-			Order: fasthash.TSH, Learner: fasthash.Linear, Inference: inference.Options{Method: inference.Spectral},
-		}, sampled},
-		{tsh{Inference: inference.BlockGC, Learner: tshTrees, Trees: boost.Options{Rounds: 5}, Order: fasthash.Stagewise},
-			fasthash.Options{
-				Trees: boost.Options{Rounds: 5},
-			}, y},
-		{tsh{Loss: inference.Hinge, Linear: svm.Options{C: 2}}, fasthash.Options{
-			Order: fasthash.TSH, Learner: fasthash.Linear, Linear: svm.Options{C: 2},
-			Inference: inference.Options{Method: inference.Spectral, Loss: inference.Hinge},
-		}, y},
-	} {
-		c.m.Bits, c.m.Seed, c.want.Bits, c.want.Seed = 6, 3, 6, 3
-		e, err := learnFrom(ctx, c.m, vectors.WithLabels(x, methodtest.ClassNames(class)))
+	linear, err := svm.New(columns, svm.Options{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trees, err := boost.New(columns, boost.Options{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bits, seed = 6, 3
+	for learner, step2 := range map[tshLearner]interface {
+		Fit(context.Context, []int8, []float64, uint64, int) (model.Function, []int8, float64, error)
+	}{tshLinear: linear, tshTrees: trees} {
+		step1, err := inference.New(y, bits, inference.Options{Method: inference.Spectral, Length: bits}, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := c.want.Functions(ctx, columns, c.y)
+		var want []model.Function
+		for b := range bits {
+			z, err := step1.Infer(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			step1.Push(z)
+			f, _, _, err := step2.Fit(ctx, z, nil, seed, b+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, f)
+		}
+		m := tsh{Options: Options{Bits: bits, Seed: seed}, Learner: learner}
+		e, err := learnFrom(ctx, m, vectors.WithLabels(x, methodtest.ClassNames(class)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := e.(*model.Binned).Functions; !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v: other functions than those of the trainer", c.m)
+			t.Errorf("learner %d: other functions than by definition", learner)
 		}
 	}
 }
 
 func TestTSHRefusals(t *testing.T) {
 	for want, m := range map[string]tsh{
-		"unknown learner":  {Learner: "magic"},
-		"all bits at once": {Learner: tshBudgeted, Order: fasthash.Stagewise},
 		"-3 anchors":       {Learner: tshKernel, Options: Options{Anchors: -3}},
-		"width -1":         {Learner: tshKernel, Width: -1},
-		"kernel of width":  {Learner: tshBudgeted, Width: -1},
-		"-2 epochs":        {Learner: tshBudgeted, Epochs: -2},
-		"method \"magic\"": {Inference: "magic"},
-		"2 similar and 0":  {Similar: 2},
+		"codes of -6 bits": {Learner: tshBudgeted, Options: Options{Bits: -6}},
 		"codes of -5 bits": {Options: Options{Bits: -5}},
 	} {
 		if _, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3)); err == nil ||

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,9 +30,6 @@ type Tags struct {
 	Tag   []int32 // ascending within a row, an index into Names
 	Names []string
 }
-
-// Rows is the number of rows.
-func (l *Labels) Rows() int { return len(l.Class) }
 
 // Rows is the number of rows.
 func (t *Tags) Rows() int { return len(t.Start) - 1 }
@@ -71,98 +67,6 @@ func histogram(names []string, counts []int) []Count {
 	}
 	slices.SortStableFunc(list, func(a, b Count) int { return cmp.Compare(b.Rows, a.Rows) })
 	return list
-}
-
-// SimilarShare is the share of pairs of different rows that have the same class; 0 for fewer than two rows.
-func (l *Labels) SimilarShare() float64 {
-	similar := 0.0
-	for _, n := range l.Counts() {
-		similar += pairsOf(n)
-	}
-	return share(similar, len(l.Class))
-}
-
-// exactSets bounds the work of an exact SimilarShare of tags: the number of pairs of distinct sets compared.
-const exactSets = 1 << 22
-
-// sampledPairs is how many pairs an estimated SimilarShare of tags looks at.
-const sampledPairs = 200_000
-
-// SimilarShare is the share of pairs of different rows with at least minShared tags in common. It is exact
-// when the rows have few distinct sets of tags, each set compared with each, and else an estimate from
-// 200,000 pairs, the same ones every time.
-func (t *Tags) SimilarShare(minShared int) (similar float64, exact bool) {
-	n := t.Rows()
-	sets, copies := t.distinct()
-	if len(sets)*(len(sets)+1)/2 > exactSets {
-		rng := rand.New(rand.NewPCG(1, uint64(n)))
-		hits := 0
-		for range sampledPairs {
-			i, j := rng.IntN(n), rng.IntN(n-1)
-			if j >= i {
-				j++
-			}
-			if shared(t.Row(i), t.Row(j)) >= minShared {
-				hits++
-			}
-		}
-		return float64(hits) / sampledPairs, false
-	}
-	sum := 0.0
-	for a, x := range sets {
-		if len(x) >= minShared {
-			sum += pairsOf(copies[a])
-		}
-		for b, y := range sets[:a] {
-			if shared(x, y) >= minShared {
-				sum += float64(copies[a]) * float64(copies[b])
-			}
-		}
-	}
-	return share(sum, n), true
-}
-
-// distinct lends every set of tags that occurs once, and the number of rows that have it.
-func (t *Tags) distinct() (sets [][]int32, copies []int) {
-	rows := make([][]int32, t.Rows())
-	for i := range rows {
-		rows[i] = t.Row(i)
-	}
-	slices.SortFunc(rows, slices.Compare)
-	for _, row := range rows {
-		if k := len(sets); k == 0 || !slices.Equal(sets[k-1], row) {
-			sets, copies = append(sets, row), append(copies, 0)
-		}
-		copies[len(copies)-1]++
-	}
-	return sets, copies
-}
-
-// shared is the number of common entries of two ascending lists.
-func shared(x, y []int32) int {
-	n := 0
-	for i, j := 0, 0; i < len(x) && j < len(y); {
-		switch {
-		case x[i] < y[j]:
-			i++
-		case x[i] > y[j]:
-			j++
-		default:
-			n, i, j = n+1, i+1, j+1
-		}
-	}
-	return n
-}
-
-// pairsOf is the number of pairs of n things.
-func pairsOf(n int) float64 { return float64(n) * float64(n-1) / 2 }
-
-// share is the share of similar among all pairs of n rows.
-func share(similar float64, n int) float64 {
-	if n < 2 {
-		return 0
-	}
-	return similar / pairsOf(n)
 }
 
 // CanonicalLabel makes labels equal that differ only in the way a file writes a number: 3.0 and 3.000e+00 are

@@ -1,11 +1,8 @@
 package supervision
 
 import (
-	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strconv"
 	"testing"
 )
 
@@ -70,72 +67,5 @@ func TestHistogram(t *testing.T) {
 	}
 	if got := setTags([]string{"c", "b"}, []string{"b", "a"}).Histogram(); !slices.Equal(got, want) {
 		t.Errorf("tags: %v, want %v", got, want)
-	}
-}
-
-// similarByTrying is the definition: look at every pair.
-func similarByTrying(n int, similar func(i, j int) bool) float64 {
-	hits, all := 0, 0
-	for j := range n {
-		for i := range j {
-			all++
-			if similar(i, j) {
-				hits++
-			}
-		}
-	}
-	return float64(hits) / float64(all)
-}
-
-func TestSimilarShare(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 20 {
-		n := 2 + rng.IntN(60)
-		var labels []string
-		var rows [][]string
-		for range n {
-			labels = append(labels, strconv.Itoa(rng.IntN(4)))
-			var row []string
-			for range rng.IntN(5) {
-				row = append(row, strconv.Itoa(rng.IntN(6)))
-			}
-			rows = append(rows, row)
-		}
-		l, tags := setLabels(labels...), setTags(rows...)
-		want := similarByTrying(n, func(i, j int) bool { return labels[i] == labels[j] })
-		if got := l.SimilarShare(); math.Abs(got-want) > 1e-12 {
-			t.Errorf("labels: %v, want %v", got, want)
-		}
-		for minShared := 1; minShared <= 3; minShared++ {
-			want := similarByTrying(n, func(i, j int) bool {
-				both := 0
-				for _, k := range tags.Row(i) {
-					if slices.Contains(tags.Row(j), k) {
-						both++
-					}
-				}
-				return both >= minShared
-			})
-			got, exact := tags.SimilarShare(minShared)
-			if math.Abs(got-want) > 1e-12 || !exact {
-				t.Errorf("tags, %d shared: %v (exact %v), want %v", minShared, got, exact, want)
-			}
-		}
-	}
-	if got := setLabels("a").SimilarShare(); got != 0 {
-		t.Errorf("one row: %v", got)
-	}
-}
-
-func TestSimilarShareOfManyTagSetsIsEstimated(t *testing.T) {
-	// Every row has one of ten tags and one of its own: a tenth of the pairs share one.
-	var rows [][]string
-	for i := range 4000 {
-		rows = append(rows, []string{"shared" + strconv.Itoa(i%10), "own" + strconv.Itoa(i)})
-	}
-	got, exact := setTags(rows...).SimilarShare(1)
-	again, _ := setTags(rows...).SimilarShare(1)
-	if exact || math.Abs(got-0.1) > 0.005 || got != again {
-		t.Errorf("%v and %v, exact %v", got, again, exact)
 	}
 }

@@ -3,12 +3,14 @@
 package svm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 
 	"hashgrove/internal/par"
+	"hashgrove/internal/portable"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -26,8 +28,8 @@ import (
 //		direction     H s = -g roughly, by conjugate gradients           two passes over the rows of I each
 //		line          halve the step until f falls enough                one pass over all rows in all
 //
-// No matrix of floats is made: gradient and line read the columns as they are (products.go), the conjugate gradients a
-// copy row by row (rows.go). Each product sums in a fixed order, so the number of threads does not matter.
+// No matrix of floats is made: gradient and line read the columns as they are, the conjugate gradients a copy row by
+// row (products.go). Each product sums in a fixed order, so the number of threads does not matter.
 
 // Options say how to learn. The zero value of a field means its default.
 type Options struct {
@@ -38,15 +40,9 @@ type Options struct {
 
 // withDefaults fills in the defaults for the given number of rows and validates the options.
 func (o Options) withDefaults(rows int) (Options, error) {
-	if o.C == 0 {
-		o.C = 1e6 / float64(max(rows, 1))
-	}
-	if o.Tolerance == 0 {
-		o.Tolerance = 0.01
-	}
-	if o.Iterations == 0 {
-		o.Iterations = 50
-	}
+	o.C = cmp.Or(o.C, 1e6/float64(max(rows, 1)))
+	o.Tolerance = cmp.Or(o.Tolerance, 0.01)
+	o.Iterations = cmp.Or(o.Iterations, 50)
 	switch {
 	case !(o.C > 0 && o.C <= 1e12):
 		return o, fmt.Errorf("cost C of %v: give a positive number up to 1e12", o.C)
@@ -134,7 +130,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
 		if err := t.gradient(ctx); err != nil {
 			return nil, nil, 0, fmt.Errorf("step %d of Newton's method: %w", step+1, err)
 		}
-		g := math.Sqrt(dot(t.g, t.g))
+		g := math.Sqrt(portable.Dot(t.g, t.g))
 		if step == 0 {
 			enough = t.o.Tolerance * g * float64(max(min(plus, len(z)-plus), 1)) / float64(len(z))
 		}
@@ -170,7 +166,7 @@ func (t *Trainer) objective(a float64) float64 {
 			sum += float64(l * l)
 		}
 	}
-	ww := dot(t.w, t.w) + float64(2*a*dot(t.w, t.s)) + float64(a*a*dot(t.s, t.s))
+	ww := portable.Dot(t.w, t.w) + float64(2*a*portable.Dot(t.w, t.s)) + float64(a*a*portable.Dot(t.s, t.s))
 	return float64(ww/2) + float64(t.o.C*sum)
 }
 
@@ -200,7 +196,7 @@ func (t *Trainer) direction(ctx context.Context) error {
 		t.r[j] = -g
 		t.d[j] = -g / t.diagonal[j]
 	}
-	rho := dot(t.r, t.d)
+	rho := portable.Dot(t.r, t.d)
 	// Rho is a squared length: the residual must fall to a tenth, as in liblinear.
 	for enough, k := 0.01*rho, 0; k < conjugateSteps && rho > enough; k++ {
 		if err := t.rows.multiply(ctx, t.active, t.d, t.loss); err != nil {
@@ -212,7 +208,7 @@ func (t *Trainer) direction(ctx context.Context) error {
 		for j, d := range t.d {
 			t.hd[j] = d + float64(2*t.o.C*t.hd[j])
 		}
-		a := rho / dot(t.d, t.hd)
+		a := rho / portable.Dot(t.d, t.hd)
 		last := rho
 		rho = 0
 		for j := range t.s {
@@ -230,7 +226,7 @@ func (t *Trainer) direction(ctx context.Context) error {
 // lineSearch goes from w along s as far as f falls by a hundredth of what the slope promises, halving from the whole
 // step.
 func (t *Trainer) lineSearch(f float64) (float64, bool) {
-	promise := dot(t.g, t.s)
+	promise := portable.Dot(t.g, t.s)
 	for a := 1.0; a > 1e-10; a /= 2 {
 		next := t.objective(a)
 		if !(next < f) || next > f+float64(0.01*a*promise) {
@@ -300,12 +296,4 @@ func (t *Trainer) classify(ctx context.Context, h *model.Linear, z []int8) (mist
 		mistakes += w
 	}
 	return mistakes, err
-}
-
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for j, v := range a {
-		sum += float64(v * b[j])
-	}
-	return sum
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/portable"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -153,7 +154,7 @@ func TestObjectiveIsTheLeast(t *testing.T) {
 		}
 		b = newTrainer(t, x, Options{C: c, Tolerance: 1e-9}, 1)
 		fit(t, b, z)
-		if _, g := slow(x, z, c, b.w); math.Sqrt(dot(g, g)) > 1e-5*(1+c*float64(n)) {
+		if _, g := slow(x, z, c, b.w); math.Sqrt(portable.Dot(g, g)) > 1e-5*(1+c*float64(n)) {
 			t.Errorf("turn %d: gradient %v at the end", turn, g)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove/affinity"
 	"hashgrove/dataset"
 	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
@@ -91,25 +92,24 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 
 // fillSupervision fills in what the labels, tags or pairs say.
 func (c *inspectCommand) fillSupervision(sum *supervision.Data, r *inspectReport) error {
-	share := func(v float64, estimated bool) { r.SimilarShare, r.ShareEstimated = &v, estimated }
 	switch {
 	case c.similar.pairs != "":
 		if err := dataset.ReadPairs(c.similar.pairs, sum); err != nil {
 			return err
 		}
+	case sum.Labels != nil:
+		r.Labels = sum.Labels.Histogram()
+	case sum.Tags != nil:
+		r.Tags = sum.Tags.Histogram()
+		sum.MinShared = c.similar.minShared
+	}
+	if sum.Kind() != "" {
 		y, err := sum.Affinity(sum.Rows)
 		if err != nil {
 			return err
 		}
-		similar, dissimilar := y.Counts()
-		share(float64(similar)/float64(similar+dissimilar), false)
-	case sum.Labels != nil:
-		r.Labels = sum.Labels.Histogram()
-		share(sum.Labels.SimilarShare(), false)
-	case sum.Tags != nil:
-		r.Tags = sum.Tags.Histogram()
-		v, exact := sum.Tags.SimilarShare(c.similar.minShared)
-		share(v, !exact)
+		share, exact := affinity.SimilarShare(y)
+		r.SimilarShare, r.ShareEstimated = &share, !exact
 	}
 	r.Warnings = append(r.Warnings, sum.Warnings...)
 	if err := sum.Trainable(); err != nil {

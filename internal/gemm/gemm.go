@@ -6,7 +6,7 @@
 //
 // Nothing else is promised, and nothing else happens: blocks, threads and kernels change the speed and no bit of the
 // result, on any machine. Where the machine has no such instruction, Go computes the same value slowly (fma.go,
-// round.go).
+// kernel.go).
 //
 // The blocking is the one of Goto and van de Geijn (ACM TOMS 2008):
 //

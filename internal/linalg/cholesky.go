@@ -32,10 +32,14 @@ const choleskySide = 64
 var ErrNotPositive = errors.New("a matrix is not positive definite: are columns copies of each other? " +
 	"a greater penalty helps")
 
-// NewCholesky factorises the n x n matrix a, of which it uses the lower half, and keeps its memory.
-func NewCholesky(ctx context.Context, a []float64, n, threads int) (*Cholesky, error) {
+// NewCholesky factorises the n x n matrix a with a ridge added to its diagonal. It uses the lower half of a, and keeps
+// its memory.
+func NewCholesky(ctx context.Context, a []float64, n int, ridge float64, threads int) (*Cholesky, error) {
 	if len(a) != n*n {
 		panic("linalg: a matrix that is not square")
+	}
+	for i := range n {
+		a[i*n+i] += ridge
 	}
 	c := &Cholesky{n, a, threads}
 	for lo := 0; lo < n; lo += choleskySide {

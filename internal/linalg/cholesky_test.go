@@ -30,7 +30,7 @@ func TestCholesky(t *testing.T) {
 				a[i*n+j] = want.At(i, j)
 			}
 		}
-		c, err := NewCholesky(ctx, a, n, 2)
+		c, err := NewCholesky(ctx, a, n, 0, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestCholesky(t *testing.T) {
 			}
 		}
 	}
-	if _, err := NewCholesky(ctx, []float64{1, 0, 2, 1}, 2, 1); !errors.Is(err, ErrNotPositive) {
+	if _, err := NewCholesky(ctx, []float64{1, 0, 2, 1}, 2, 0, 1); !errors.Is(err, ErrNotPositive) {
 		t.Errorf("a matrix with a negative eigenvalue: %v", err)
 	}
 }

@@ -16,6 +16,7 @@
 package linalg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,16 +128,8 @@ func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOption
 	if k < 1 || k > n {
 		return nil, fmt.Errorf("%d eigenvectors of a matrix of %d rows", k, n)
 	}
-	if o.Tolerance <= 0 {
-		o.Tolerance = 1e-8
-	}
-	if o.Block <= 0 {
-		o.Block = min(k, 64)
-	}
-	if o.Products <= 0 {
-		o.Products = 60*k + 600
-	}
-	b := min(o.Block, n)
+	o.Tolerance, o.Products = cmp.Or(o.Tolerance, 1e-8), cmp.Or(o.Products, 60*k+600)
+	b := min(cmp.Or(o.Block, min(k, 64)), n)
 	s := &subspace{n: n, product: product, threads: o.Threads, most: max(2*k, k+3*b, 40) + b}
 	if s.most >= n {
 		return topOfAll(ctx, n, k, product)
@@ -311,15 +304,7 @@ func (s *subspace) rayleighRitz(ctx context.Context, k, b int) (*Eigen, *mat.Den
 		list[i] = residual{i, Norm(row) / scale}
 		e.Residual = max(e.Residual, list[i].size)
 	}
-	slices.SortStableFunc(list, func(x, y residual) int {
-		switch {
-		case x.size > y.size:
-			return -1
-		case x.size < y.size:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(x, y residual) int { return cmp.Compare(y.size, x.size) })
 	worst := mat.NewDense(min(b, k), s.n, nil)
 	for i, l := range list[:min(b, k)] {
 		copy(worst.RawRowView(i), r.RawRowView(l.at))

@@ -9,6 +9,7 @@
 package linalg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -32,9 +33,7 @@ func KMeans(ctx context.Context, x vectors.Matrix, k int,
 	if k < 1 || k > x.Rows {
 		return centres, nil, fmt.Errorf("%d centres of %d rows: give from 1 centre to one per row", k, x.Rows)
 	}
-	if o.Steps <= 0 {
-		o.Steps = 10
-	}
+	o.Steps = cmp.Or(o.Steps, 10)
 	d := x.Cols
 	centres = vectors.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
 	rng := rand.New(rand.NewPCG(o.Seed, 0x63))
@@ -68,7 +67,7 @@ func assign(ctx context.Context, x, centres vectors.Matrix, assigned []int32, di
 	d, k := x.Cols, centres.Rows
 	half := make([]float64, k) // |c|^2 / 2
 	for q := range half {
-		half[q] = square(centres.Row(q)) / 2
+		half[q] = Dot32(centres.Row(q), centres.Row(q)) / 2
 	}
 	right := gemm.PackRight(gemm.RowMajor(k, d, centres.Data).T())
 	changed := make([]bool, (x.Rows+block-1)/block)
@@ -85,18 +84,10 @@ func assign(ctx context.Context, x, centres vectors.Matrix, assigned []int32, di
 				}
 			}
 			changed[b] = changed[b] || assigned[i] != best
-			assigned[i], distance[i] = best, max(0, square(x.Row(i))+2*least)
+			assigned[i], distance[i] = best, max(0, Dot32(x.Row(i), x.Row(i))+2*least)
 		}
 	})
 	return slices.Contains(changed, true), err
-}
-
-func square(v []float32) float64 {
-	s := 0.0
-	for _, x := range v {
-		s += float64(x) * float64(x)
-	}
-	return s
 }
 
 // update moves every centre to the mean of its rows.

@@ -65,7 +65,7 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 				break
 			}
 			if len(basis)%10 == 0 { // enough already?
-				if low, _, last := tridiagonalTop(diagonal, beside); rest*math.Abs(last) <= tolerance*math.Abs(low) {
+				if top, s := tridiagonalTop(diagonal, beside); rest*math.Abs(s[len(s)-1]) <= tolerance*math.Abs(top) {
 					break
 				}
 			}
@@ -73,13 +73,12 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 			basis = append(basis, y)
 		}
 		var s []float64
-		var last float64
-		value, s, last = tridiagonalTop(diagonal, beside)
+		value, s = tridiagonalTop(diagonal, beside)
 		x = make([]float64, n)
 		for k, b := range basis {
 			Axpy(s[k], b, x)
 		}
-		if beside[len(beside)-1]*math.Abs(last) <= tolerance*math.Abs(value) {
+		if beside[len(beside)-1]*math.Abs(s[len(s)-1]) <= tolerance*math.Abs(value) {
 			break
 		}
 	}
@@ -87,9 +86,9 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 	return x, value, nil
 }
 
-// tridiagonalTop returns the greatest eigenvalue, its eigenvector and the last value of that, of the symmetric matrix
-// with the given diagonal and values beside it; the last of these is not used.
-func tridiagonalTop(diagonal, beside []float64) (float64, []float64, float64) {
+// tridiagonalTop returns the greatest eigenvalue and its eigenvector, of the symmetric matrix with the given diagonal and
+// values beside it; the last of these is not used.
+func tridiagonalTop(diagonal, beside []float64) (float64, []float64) {
 	n := len(diagonal)
 	t := mat.NewSymDense(n, nil)
 	for i, d := range diagonal {
@@ -108,5 +107,5 @@ func tridiagonalTop(diagonal, beside []float64) (float64, []float64, float64) {
 	for i := range s {
 		s[i] = v.At(i, n-1)
 	}
-	return e.Values(nil)[n-1], s, s[n-1]
+	return e.Values(nil)[n-1], s
 }

@@ -5,6 +5,8 @@ package linalg
 import (
 	"context"
 
+	"gonum.org/v1/gonum/mat"
+
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
 	"hashgrove/vectors"
@@ -47,6 +49,16 @@ func Float32s(x []float64) []float32 {
 		out[i] = float32(v)
 	}
 	return out
+}
+
+// Single rounds a matrix to single precision.
+func Single(m *mat.Dense) vectors.Matrix {
+	rows, cols := m.Dims()
+	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, 0, rows*cols)}
+	for i := range rows {
+		x.Data = append(x.Data, Float32s(m.RawRowView(i))...)
+	}
+	return x
 }
 
 // MatrixView is a matrix as package gemm takes it.

@@ -129,14 +129,8 @@ func CovarianceProduct(src vectors.Source, mean []float32, rows, threads int) Pr
 	d := src.Dim()
 	return func(ctx context.Context, dst, v *mat.Dense) error {
 		k, _ := v.Dims()
-		v32 := make([]float32, k*d)
-		for i := range k {
-			for j, x := range v.RawRowView(i) {
-				v32[i*d+j] = float32(x)
-			}
-		}
 		dst.Zero()
-		right := gemm.PackRight(gemm.RowMajor(k, d, v32).T())
+		right := gemm.PackRight(MatrixView(Single(v)).T())
 		scores, sums := make([]float32, blockRows*k), make([]float32, k*d)
 		buf := make([]float32, 0, blockRows*d)
 		for b, err := range Blocks(ctx, src, blockRows) {

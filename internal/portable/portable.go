@@ -42,6 +42,15 @@ func PreciseLn(x float64) float64 {
 	return float64(float64(e)*math.Ln2) + (2*s + float64(2*s*sum))
 }
 
+// Dot is the product of two vectors of one length, summed in order.
+func Dot(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += float64(v * y[i])
+	}
+	return sum
+}
+
 // ln 2 in two parts; a small integer times the first is exact.
 const ln2High, ln2Low = 0x1.62e42feep-1, 0x1.a39ef35793c76p-33
 

@@ -35,17 +35,18 @@ const leastWeight = 0.01
 //	pairs     the products of the pairs
 func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix, k, threads int) (*Graph, error) {
 	near := make([][]link, x.Rows)
+	var err error
 	switch y := y.(type) {
 	case *affinity.Classes:
 		for u := range int32(y.Units()) {
 			rows := y.Rows(u)
-			err := eachProduct(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
+			err = eachProduct(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
 				for i := lo; i < hi; i++ {
 					near[rows[i]] = nearestLinks(int(rows[i]), k, rows, cosine[(i-lo)*len(rows):])
 				}
 			})
 			if err != nil {
-				return nil, err
+				break
 			}
 		}
 	case *affinity.Tags:
@@ -53,13 +54,13 @@ func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 		for i := range rows {
 			rows[i] = int32(i)
 		}
-		err := eachProduct(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
+		err = eachProduct(ctx, x, rows, threads, func(lo, hi int, cosine []float32) {
 			similarUnits := y.SimilarUnits()
 			var similar []int32
 			var theirs []float32
 			for i := lo; i < hi; i++ {
 				similar, theirs = similar[:0], theirs[:0]
-				for _, u := range similarUnits(y.Unit(i)) {
+				for _, u := range similarUnits(y.RowUnits()[i]) {
 					similar = append(similar, y.Rows(u)...)
 				}
 				slices.Sort(similar)
@@ -69,22 +70,19 @@ func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 				near[i] = nearestLinks(i, k, similar, theirs)
 			}
 		})
-		if err != nil {
-			return nil, err
-		}
 	case *affinity.Pairs:
-		err := par.For(ctx, threads, x.Rows, func(i int) {
+		err = par.For(ctx, threads, x.Rows, func(i int) {
 			var theirs []float32
 			for _, j := range y.Similar(i) {
 				theirs = append(theirs, float32(linalg.Dot32(x.Row(i), x.Row(int(j)))))
 			}
 			near[i] = nearestLinks(i, k, y.Similar(i), theirs)
 		})
-		if err != nil {
-			return nil, err
-		}
 	default:
 		return nil, fmt.Errorf("no neighbours by an affinity of type %T", y)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return newGraph(near), nil
 }

@@ -25,6 +25,7 @@ import (
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -75,6 +76,16 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 		}
 	})
 	return &model.Kernel{Anchors: a, Width: k.Width, Mean: linalg.Float32s(sum)}, err
+}
+
+// KernelFeatures makes a centred kernel from all the data, and the features of the rows to learn from.
+func KernelFeatures(ctx context.Context, all, rows *supervision.Data, o KernelOptions) (*model.Kernel, Features, error) {
+	kernel, err := GaussianKernel(ctx, all.Source, all.Rows, o)
+	if err != nil {
+		return nil, Features{}, err
+	}
+	k, err := ReadThrough(ctx, rows.Source, rows.Rows, o.Threads, kernel)
+	return kernel, Features{k, o.Threads}, err
 }
 
 // meanDistance is the mean squared distance of a row of x from a row of a.
@@ -148,10 +159,7 @@ func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Chole
 		if !(trace > 0) {
 			return nil, errors.New("all rows to learn from have the same features")
 		}
-		for q := range m {
-			gram[q*m+q] += share * trace / float64(m)
-		}
-		c, err := linalg.NewCholesky(ctx, gram, m, f.Threads)
+		c, err := linalg.NewCholesky(ctx, gram, m, share*trace/float64(m), f.Threads)
 		if !errors.Is(err, linalg.ErrNotPositive) || share > 1 {
 			return c, err
 		}

@@ -3,6 +3,7 @@
 package solve
 
 import (
+	"errors"
 	"math/rand/v2"
 
 	"hashgrove/affinity"
@@ -24,18 +25,21 @@ func DrawLabelled(d *supervision.Data, want int, seed uint64) (*Labelled, error)
 	used := *d
 	used.Supervision = d.Used()
 	part := &used
-	rows := make([]int32, d.Rows)
-	for i := range rows {
-		rows[i] = int32(i)
+	paired := make([]bool, d.Rows)
+	for _, p := range d.Pairs {
+		paired[p.A], paired[p.B] = true, true
 	}
-	if d.Pairs != nil {
-		rows = pairedRows(d.Pairs, d.Rows)
-	}
-	if want >= 0 && want < len(rows) || len(rows) < d.Rows {
-		keep := make([]bool, d.Rows)
-		if want < 0 {
-			want = len(rows)
+	var rows []int
+	for i, yes := range paired {
+		if yes || d.Pairs == nil {
+			rows = append(rows, i)
 		}
+	}
+	if want < 0 {
+		want = len(rows)
+	}
+	if min(want, len(rows)) < d.Rows {
+		keep := make([]bool, d.Rows)
 		for _, k := range DrawDistinct(len(rows), want, rand.New(rand.NewPCG(seed, 'L'))) {
 			keep[rows[k]] = true
 		}
@@ -43,21 +47,6 @@ func DrawLabelled(d *supervision.Data, want int, seed uint64) (*Labelled, error)
 	}
 	y, err := part.Affinity(part.Rows)
 	return &Labelled{part, y}, err
-}
-
-// pairedRows lists the rows that are in a pair, ascending.
-func pairedRows(pairs []supervision.Pair, n int) []int32 {
-	in := make([]bool, n)
-	for _, p := range pairs {
-		in[p.A], in[p.B] = true, true
-	}
-	var rows []int32
-	for i, yes := range in {
-		if yes {
-			rows = append(rows, int32(i))
-		}
-	}
-	return rows
 }
 
 // Targets is what rows are to be recognised as: a class, or any number of tags, for each.
@@ -84,16 +73,16 @@ func (t Targets) Counts() []float64 {
 func (t Targets) Rows() int { return len(t.Start) - 1 }
 
 // Targets is what the labels or tags of the rows say; labels come first.
-func (l *Labelled) Targets() (Targets, bool) {
+func (l *Labelled) Targets() (Targets, error) {
 	switch {
 	case l.Labels != nil:
 		t := Targets{Classes: len(l.Labels.Names), Start: make([]int, l.Rows+1), Of: l.Labels.Class}
 		for i := range t.Start {
 			t.Start[i] = i
 		}
-		return t, true
+		return t, nil
 	case l.Tags != nil:
-		return Targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, true
+		return Targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, nil
 	}
-	return Targets{}, false
+	return Targets{}, errors.New("there are only pairs of rows, and this method learns from classes or tags")
 }

@@ -34,11 +34,9 @@ func NewLikeness(ctx context.Context, y affinity.Matrix, threads int) (*Likeness
 	s := &Likeness{threads: threads}
 	switch y := y.(type) {
 	case *affinity.Classes:
-		s.units = y.Units()
-		s.unit = units(y)
+		s.units, s.unit = y.Units(), y.RowUnits()
 	case *affinity.Tags:
-		s.units = y.Units()
-		s.unit = units(y)
+		s.units, s.unit = y.Units(), y.RowUnits()
 		similar := y.SimilarUnits()
 		s.start = []int{0}
 		for u := range int32(s.units) {
@@ -57,18 +55,6 @@ func NewLikeness(ctx context.Context, y affinity.Matrix, threads int) (*Likeness
 		return nil, fmt.Errorf("no product with an affinity of type %T", y)
 	}
 	return s, nil
-}
-
-// units lists the unit of every row.
-func units(y interface {
-	Len() int
-	Unit(i int) int32
-}) []int32 {
-	list := make([]int32, y.Len())
-	for i := range list {
-		list[i] = y.Unit(i)
-	}
-	return list
 }
 
 // Times sets y = S_0 x.

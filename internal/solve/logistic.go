@@ -45,24 +45,20 @@ type logistic struct {
 const (
 	logisticSide  = 96  // rows of a turn of scores, columns of a turn of gradient: whole tiles of the kernel
 	logisticDepth = 256 // terms of a sum in single precision
+
+	logisticPenalty = 1e-3 // λ of |W|² over standardised columns, for the mean loss of a row
+	logisticEnough  = 1e-3 // the descent ends when the gradient has fallen to this share
+	logisticSteps   = 200  // of the descent, at most
 )
 
-// LogisticOptions are the options of logistic regression.
-type LogisticOptions struct {
-	Penalty float64 // λ
-	Enough  float64 // the descent ends when the gradient has fallen to this share
-	Steps   int     // of the descent, at most
-	Threads int     // 0 for all cores
-}
-
 // FitLogistic learns the scores of y as a map of the values that were quantised.
-func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, o LogisticOptions) (*model.Affine, error) {
-	f, err := newLogistic(ctx, x, y, o.Penalty, o.Threads)
+func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, threads int) (*model.Affine, error) {
+	f, err := newLogistic(ctx, x, y, logisticPenalty, threads)
 	if err != nil {
 		return nil, err
 	}
 	w := make([]float64, f.variables())
-	if _, _, err := descend(ctx, f, w, o.Enough, o.Steps); err != nil {
+	if _, _, err := descend(ctx, f, w, logisticEnough, logisticSteps); err != nil {
 		return nil, err
 	}
 	return f.affine(w), nil

@@ -25,9 +25,9 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, ok := l.Targets()
-	if !ok {
-		t.Fatal("no targets")
+	y, err := l.Targets()
+	if err != nil {
+		t.Fatal(err)
 	}
 	f, err := newLogistic(ctx, x, y, penalty, 2)
 	if err != nil {

@@ -19,44 +19,39 @@
 package solve
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"hashgrove/internal/par"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
-// BudgetOptions are the options of the budgeted kernel SVM.
-type BudgetOptions struct {
-	Vectors int    // support vectors of a bit
-	Epochs  int    // 0 means 10
-	Seed    uint64 // of the order of the rows
-	Threads int    // 0 for all cores
-}
+// budgetEpochs is the number of passes over the rows.
+const budgetEpochs = 10
 
-// FitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from.
-func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, o BudgetOptions) (model.Encoder, error) {
+// FitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from. Each bit has at most the
+// given number of support vectors; the seed is of the order of the rows.
+func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, budget int, seed uint64,
+	threads int) (model.Encoder, error) {
 	x := kernel.Anchors
-	lambda, epochs := 0.5*float64(x.Rows)/1e6, cmp.Or(o.Epochs, 10)
-	if epochs < 1 {
-		return nil, fmt.Errorf("%d epochs: give a positive number", epochs)
-	}
+	lambda := 0.5 * float64(x.Rows) / 1e6
 	machines := make([]*budgetSVM, len(z))
 	for b := range machines {
-		machines[b] = newBudgetSVM(z[b], min(o.Vectors, x.Rows), lambda)
+		machines[b] = &budgetSVM{z: z[b], budget: min(budget, x.Rows), lambda: lambda,
+			slot: slices.Repeat([]int32{-1}, x.Rows)}
 	}
 	const block = 128
 	order := make([]int, x.Rows)
 	for i := range order {
 		order[i] = i
 	}
-	rng := rand.New(rand.NewPCG(o.Seed, 'S'))
+	rng := rand.New(rand.NewPCG(seed, 'S'))
 	some := vectors.Matrix{Cols: x.Cols}
-	for epoch := range epochs {
+	for epoch := range budgetEpochs {
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for lo := 0; lo < len(order); lo += block {
 			rows := order[lo:min(lo+block, len(order))]
@@ -64,9 +59,9 @@ func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, o Budget
 			for _, i := range rows {
 				some.Data = append(some.Data, x.Row(i)...)
 			}
-			k, err := model.Transform(ctx, o.Threads, some, kernel)
+			k, err := model.Transform(ctx, threads, some, kernel)
 			if err == nil {
-				err = par.For(ctx, o.Threads, len(machines), func(b int) {
+				err = par.For(ctx, threads, len(machines), func(b int) {
 					for r, i := range rows {
 						machines[b].step(int32(i), k.Row(r))
 					}
@@ -91,14 +86,6 @@ type budgetSVM struct {
 	c    []float64   // its coefficient
 	slot []int32     // of each row, or -1
 	k    [][]float32 // k_pq of support vectors
-}
-
-func newBudgetSVM(z []int8, budget int, lambda float64) *budgetSVM {
-	s := &budgetSVM{z: z, budget: budget, lambda: lambda, slot: make([]int32, len(z))}
-	for i := range s.slot {
-		s.slot[i] = -1
-	}
-	return s
 }
 
 // step takes row i, whose kernel with all rows is k.

@@ -3,6 +3,7 @@ package solve
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"hashgrove/internal/methodtest"
@@ -33,7 +34,7 @@ func TestBudgetForAllRowsIsPegasos(t *testing.T) {
 		z[i] = int8(2*(c%2) - 1)
 	}
 	const lambda = 0.05
-	s := newBudgetSVM(z, x.Rows, lambda)
+	s := &budgetSVM{z: z, budget: x.Rows, lambda: lambda, slot: slices.Repeat([]int32{-1}, x.Rows)}
 	w := make([]float64, x.Rows)
 	rng := rand.New(rand.NewPCG(1, 1))
 	steps := 0.0
@@ -71,7 +72,7 @@ func TestBudgetHolds(t *testing.T) {
 	for i, c := range class {
 		z[i] = int8(2*(c%2) - 1)
 	}
-	s := newBudgetSVM(z, 7, 0.05)
+	s := &budgetSVM{z: z, budget: 7, lambda: 0.05, slot: slices.Repeat([]int32{-1}, x.Rows)}
 	rng := rand.New(rand.NewPCG(1, 1))
 	dense := func() []float64 {
 		w := make([]float64, x.Rows)

@@ -60,9 +60,6 @@ func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (v
 	if n == 0 {
 		return vectors.Matrix{}, errors.New("there are no rows to learn from")
 	}
-	if want >= n {
-		return ReadRows(ctx, x, n)
-	}
 	return DrawRows(ctx, x, n, want, rand.New(rand.NewPCG(seed, 'S')))
 }
 

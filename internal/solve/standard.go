@@ -138,14 +138,10 @@ func CentreRows(x vectors.Matrix) []float32 {
 
 // ScaleToUnit scales a row to length 1; zero stays zero.
 func ScaleToUnit(row []float32) {
-	sum := 0.0
-	for _, v := range row {
-		sum += float64(v) * float64(v)
-	}
-	if sum == 0 {
+	length := math.Sqrt(linalg.Dot32(row, row))
+	if length == 0 {
 		return
 	}
-	length := math.Sqrt(sum)
 	for j, v := range row {
 		row[j] = float32(float64(v) / length)
 	}

@@ -1,3 +1,5 @@
+// Principal components, and the rotation of ITQ that turns an embedding into bits.
+
 package solve
 
 import (
@@ -8,8 +10,49 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/model"
 	"hashgrove/vectors"
 )
+
+// SmallSide is the greatest number of dimensions whose covariance is formed.
+const SmallSide = 512
+
+// PrincipalComponents returns the map to the first k principal components, and their variances.
+func PrincipalComponents(ctx context.Context, x vectors.Source, k int, seed uint64,
+	threads int) (*model.Affine, []float64, error) {
+	d := x.Dim()
+	if err := CheckSize(max(k, 1), d); err != nil {
+		return nil, nil, err
+	}
+	centre, err := Mean(ctx, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	var values []float64
+	var basis *mat.Dense
+	if d <= SmallSide {
+		c, _, err := linalg.Covariance(ctx, x, centre, threads)
+		if err != nil {
+			return nil, nil, err
+		}
+		if values, basis, err = linalg.AllEigenvectors(c); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		rows, err := countRows(ctx, x)
+		if err != nil {
+			return nil, nil, err
+		}
+		// Single precision carries no finer tolerance, and components a little mixed with their neighbours serve as well.
+		e, err := linalg.TopEigenvectors(ctx, d, k, linalg.CovarianceProduct(x, centre, rows, threads),
+			linalg.TopOptions{Tolerance: 1e-4, Products: 8*k + 400, Seed: seed, Threads: threads})
+		if err != nil {
+			return nil, nil, err
+		}
+		values, basis = e.Values, e.Vectors
+	}
+	return &model.Affine{Weight: linalg.Single(basis).Slice(0, k), Mean: centre}, values[:k], nil
+}
 
 // RotateToCorners is ITQ of an embedding V, of at most as many columns as bits: it returns the first rows of R, as many
 // as V has columns, and the loss Q of every step. Where V has fewer columns than there are bits the missing ones are
@@ -23,16 +66,10 @@ func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 	blocks := (v.Rows + block - 1) / block
 	k := v.Cols
 	r := linalg.RandomRotation(bits, seed)
-	r32 := make([]float32, k*bits)
 	parts, losses := make([]float32, blocks*k*bits), make([]float64, blocks)
 	var history []float64
 	for range steps {
-		for i := range k {
-			for j := range bits {
-				r32[i*bits+j] = float32(r.At(i, j))
-			}
-		}
-		right := gemm.PackRight(gemm.RowMajor(k, bits, r32))
+		right := gemm.PackRight(linalg.MatrixView(linalg.Single(r).Slice(0, k)))
 		err := par.Blocks(ctx, threads, v.Rows, block, func(n, lo, hi int) {
 			b := make([]float32, (hi-lo)*bits)
 			x := gemm.RowMajor(hi-lo, k, v.Slice(lo, hi).Data)
