@@ -178,7 +178,7 @@ func (lab *Lab) measure(ctx context.Context, t *training, bits int, weighted boo
 	}
 	var r *eval.Report
 	if weighted {
-		r, err = bench.JudgeWeighted(ctx, codes, m.Info.Weights)
+		r, err = eval.RetrievalWeighted(ctx, codes.Queries, codes.Base, m.Info.Weights, bench.Truth, bench.Options)
 	} else {
 		r, err = bench.Judge(ctx, codes)
 	}
