@@ -1,6 +1,6 @@
 // Advice in words, drawn from the numbers of a comparison. All rules are in this file.
 //
-//	verdicts   what to do: the first rule that fires speaks, and no other
+//	verdict    what to do: the first rule that fires speaks, and no other
 //	remarks    what else to know: every rule that fires speaks
 //
 // MAP decides, as the one number over the whole ranking. Differences below near are treated as none. Seconds enter
@@ -36,57 +36,47 @@ type Advice struct {
 	Text string `json:"text"`
 }
 
-// rule says something about the facts, or "" when it has nothing to say.
-type rule struct {
-	name string
-	say  func(f *facts) string
-}
-
-// facts is what the rules look at. Rows that do not exist are nil.
+// facts is what the rules look at, and what they have said so far. Rows that do not exist are nil.
 type facts struct {
 	r      *Result
 	best   *eval.Row // greatest MAP of all methods
-	choice *eval.Row // the shortest code that is near the best
+	choice *eval.Row // the shortest code that is near the best; nil only without a best
 	random *eval.Row // the best of the floors and ceilings of each sort
 	sign   *eval.Row
 	class  *eval.Row // a classifier's output
 	float  *eval.Row
 	failed []string
 
-	recommended *eval.Row // set by the verdict
+	advice []Advice
 }
 
-var verdicts = []rule{
-	{"no-method", noMethod}, {"float-better", floatBetter}, {"no-signal", noSignal}, {"float-cheap", floatCheap},
-	{"classifier-as-good", classifierAsGood}, {"use", useCodes},
-}
-
-var remarks = []rule{
-	{"cost", cost}, {"enough-bits", enoughBits}, {"more-bits", moreBits}, {"sign-as-good", signAsGood},
-	{"quicker-method", quickerMethod}, {"unseen-lose", unseenLose}, {"unseen-hold", unseenHold},
-	{"classes-lose", classesLose}, {"classes-weak", classesWeak},
-	{"few-codes", fewDistinct}, {"ties", ties}, {"few-queries", fewQueries}, {"failed", failedRows},
+// say adds the sentence of a rule that fires.
+func (f *facts) say(rule, format string, args ...any) {
+	f.advice = append(f.advice, Advice{rule, fmt.Sprintf(format, args...)})
 }
 
 // advise says what follows from the numbers, the verdict first, and marks the recommended row.
 func advise(r *Result) []Advice {
 	f := factsOf(r)
-	var list []Advice
-	for _, v := range verdicts {
-		if text := v.say(f); text != "" {
-			list = append(list, Advice{v.name, text})
-			break
-		}
-	}
-	for _, m := range remarks {
-		if text := m.say(f); text != "" {
-			list = append(list, Advice{m.name, text})
-		}
-	}
+	recommended := f.verdict()
 	for i := range r.Rows {
-		r.Rows[i].Recommended = &r.Rows[i] == f.recommended
+		r.Rows[i].Recommended = &r.Rows[i] == recommended
 	}
-	return list
+	if f.choice != nil { // remarks are about the choice among the codes, whatever the verdict
+		f.remarkOnCost()
+		f.remarkOnLengths()
+		f.remarkOnOthers()
+		f.remarkOnUnseen()
+		f.remarkOnClasses()
+		f.remarkOnCodes()
+	}
+	if r.Data.Queries < fewAsked {
+		f.say("few-queries", "There are only %d queries: differences of a few hundredths are chance.", r.Data.Queries)
+	}
+	if len(f.failed) > 0 {
+		f.say("failed", "Not considered, because they failed: %s.", firstNames(f.failed))
+	}
+	return f.advice
 }
 
 func factsOf(r *Result) *facts {
@@ -138,143 +128,90 @@ func rowName(row *eval.Row) string {
 	return fmt.Sprintf("%s with %d bits", title(row.Method), row.Bits)
 }
 
-// Verdicts.
-
-func noMethod(f *facts) string {
-	if f.best != nil {
-		return ""
+// verdict says what to do and returns the row that it recommends, or nil.
+func (f *facts) verdict() *eval.Row {
+	best, float, class, choice := f.best, f.float, f.class, f.choice
+	switch {
+	case best == nil:
+		f.say("no-method", "Nothing can be advised: no method left codes.")
+		return nil
+	case float != nil && float.MAP > best.MAP+much:
+		f.say("float-better", "Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. They lose more than "+
+			"the memory they save is worth.", rowName(float), float.MAP, rowName(best), best.MAP)
+		return float
+	case f.random != nil && best.MAP <= f.random.MAP+2*near:
+		f.say("no-signal", "Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These "+
+			"vectors do not tell which rows are similar.", rowName(best), best.MAP, f.random.MAP)
+		return nil
+	case float != nil && float.MAP >= best.MAP-near && f.r.Data.Base*float.Bytes <= cheap:
+		f.say("float-cheap", "Do not hash: %s is as good, with MAP %.3f against %.3f of the best codes, %s, and it is "+
+			"cheap: all %d vectors take %s, and one core goes through them in %s for a query.",
+			rowName(float), float.MAP, best.MAP, rowName(best), f.r.Data.Base,
+			byteCount(f.r.Data.Base*float.Bytes), microseconds(float.SearchMicroseconds))
+		return float
+	case class != nil && class.MAP >= best.MAP-near:
+		what := fmt.Sprintf("its scores, hashed to %d bits, have", class.Bits)
+		if class.Method == oneHot {
+			what = fmt.Sprintf("its answer, one-hot in %d bits, has", class.Bits)
+		}
+		f.say("classifier-as-good", "A classifier does as well: %s MAP %.3f, and the best codes, %s, have %.3f. Where "+
+			"all that matters is the class, and none will be new, store the class and do not hash.",
+			what, class.MAP, rowName(best), best.MAP)
+		return class
 	}
-	return "Nothing can be advised: no method left codes."
+	others := ""
+	if choice != best {
+		others = fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(best), best.MAP)
+	}
+	f.say("use", "Use %s: MAP %.3f, and of the 100 nearest codes %.0f %% are right.%s",
+		rowName(choice), choice.MAP, 100*choice.Precision100, others)
+	return choice
 }
 
-func floatBetter(f *facts) string {
-	if f.float == nil || f.float.MAP <= f.best.MAP+much {
-		return ""
+func (f *facts) remarkOnCost() {
+	c, float, gain := f.choice, f.float, "gain"
+	if float == nil || float.Bytes == 0 {
+		return
 	}
-	f.recommended = f.float
-	return fmt.Sprintf("Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. They lose more than the "+
-		"memory they save is worth.",
-		rowName(f.float), f.float.MAP, rowName(f.best), f.best.MAP)
-}
-
-func noSignal(f *facts) string {
-	if f.random == nil || f.best.MAP > f.random.MAP+2*near {
-		return ""
-	}
-	return fmt.Sprintf("Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These vectors "+
-		"do not tell which rows are similar.",
-		rowName(f.best), f.best.MAP, f.random.MAP)
-}
-
-func floatCheap(f *facts) string {
-	if f.float == nil || f.float.MAP < f.best.MAP-near || f.floatBytes() > cheap {
-		return ""
-	}
-	f.recommended = f.float
-	return fmt.Sprintf("Do not hash: %s is as good, with MAP %.3f against %.3f of the best codes, %s, and it is "+
-		"cheap: all %d vectors take %s, and one core goes through them in %s for a query.",
-		rowName(f.float), f.float.MAP, f.best.MAP, rowName(f.best), f.r.Data.Base, byteCount(f.floatBytes()),
-		microseconds(f.float.SearchMicroseconds))
-}
-
-func (f *facts) floatBytes() int { return f.r.Data.Base * f.float.Bytes }
-
-func classifierAsGood(f *facts) string {
-	if f.class == nil || f.class.MAP < f.best.MAP-near {
-		return ""
-	}
-	f.recommended = f.class
-	what := fmt.Sprintf("its scores, hashed to %d bits, have", f.class.Bits)
-	if f.class.Method == oneHot {
-		what = fmt.Sprintf("its answer, one-hot in %d bits, has", f.class.Bits)
-	}
-	return fmt.Sprintf("A classifier does as well: %s MAP %.3f, and the best codes, %s, have %.3f. Where all that "+
-		"matters is the class, and none will be new, store the class and do not hash.",
-		what, f.class.MAP, rowName(f.best), f.best.MAP)
-}
-
-func useCodes(f *facts) string {
-	f.recommended = f.choice
-	text := fmt.Sprintf("Use %s: MAP %.3f, and of the 100 nearest codes %.0f %% are right.",
-		rowName(f.choice), f.choice.MAP, 100*f.choice.Precision100)
-	if f.choice != f.best {
-		text += fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(f.best), f.best.MAP)
-	}
-	return text
-}
-
-// Remarks. They are about the choice among the codes, whatever the verdict.
-
-func cost(f *facts) string {
-	if f.choice == nil || f.float == nil || f.float.Bytes == 0 {
-		return ""
-	}
-	c, gain := f.choice, "gain"
-	difference := c.MAP - f.float.MAP
+	difference := c.MAP - float.MAP
 	if difference < 0 {
 		gain, difference = "loss", -difference
 	}
-	text := fmt.Sprintf("Against %s, %s take %s an item instead of %s, for a %s of %.3f MAP",
-		rowName(f.float), codesName(c), byteCount(c.Bytes), byteCount(f.float.Bytes), gain, difference)
-	if c.SearchMicroseconds > 0 && f.float.SearchMicroseconds > 0 {
-		text += fmt.Sprintf(" and %.0f times the speed of search", f.float.SearchMicroseconds/c.SearchMicroseconds)
+	times := ""
+	if c.SearchMicroseconds > 0 && float.SearchMicroseconds > 0 {
+		times = fmt.Sprintf(" and %.0f times the speed of search", float.SearchMicroseconds/c.SearchMicroseconds)
 	}
 	if c.EncodeMicroseconds > 0 {
-		text += fmt.Sprintf("; a new vector takes %s to encode", microseconds(c.EncodeMicroseconds))
+		times += fmt.Sprintf("; a new vector takes %s to encode", microseconds(c.EncodeMicroseconds))
 	}
-	return text + "."
+	f.say("cost", "Against %s, codes of %s take %s an item instead of %s, for a %s of %.3f MAP%s.",
+		rowName(float), rowName(c), byteCount(c.Bytes), byteCount(float.Bytes), gain, difference, times)
 }
 
-// codesName is the name of the codes of a row.
-func codesName(row *eval.Row) string { return fmt.Sprintf("codes of %s", rowName(row)) }
-
-// choiceRows lends the rows of the choice's method, by rising length.
-func (f *facts) choiceRows() []*eval.Row {
-	var list []*eval.Row
-	if f.choice != nil {
-		for i := range f.r.Rows {
-			if row := &f.r.Rows[i]; row.Method == f.choice.Method && row.Error == "" {
-				list = append(list, row)
-			}
+// remarkOnLengths compares the rows of the choice's method, which are by rising length.
+func (f *facts) remarkOnLengths() {
+	var before, last *eval.Row
+	for i := range f.r.Rows {
+		if row := &f.r.Rows[i]; row.Method == f.choice.Method && row.Error == "" {
+			before, last = last, row
 		}
 	}
-	return list
+	switch {
+	case before == nil:
+	case last.Bits != f.choice.Bits:
+		f.say("enough-bits", "%d bits are enough: %d bits of %s have MAP %.3f instead of %.3f.",
+			f.choice.Bits, last.Bits, title(last.Method), last.MAP, f.choice.MAP)
+	case last.MAP > before.MAP+near:
+		f.say("more-bits", "More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
+			before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
+	}
 }
 
-func enoughBits(f *facts) string {
-	list := f.choiceRows()
-	if len(list) < 2 || list[len(list)-1].Bits == f.choice.Bits {
-		return ""
-	}
-	last := list[len(list)-1]
-	return fmt.Sprintf("%d bits are enough: %d bits of %s have MAP %.3f instead of %.3f.",
-		f.choice.Bits, last.Bits, title(last.Method), last.MAP, f.choice.MAP)
-}
-
-func moreBits(f *facts) string {
-	list := f.choiceRows()
-	if len(list) < 2 || list[len(list)-1].Bits != f.choice.Bits {
-		return ""
-	}
-	before, last := list[len(list)-2], list[len(list)-1]
-	if last.MAP <= before.MAP+near {
-		return ""
-	}
-	return fmt.Sprintf("More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
-		before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
-}
-
-func signAsGood(f *facts) string {
-	if f.sign == nil || f.best == nil || f.sign.MAP < f.best.MAP-near {
-		return ""
-	}
-	return fmt.Sprintf("The sign of every centred value does as well, without learning: MAP %.3f with %s an item.",
-		f.sign.MAP, byteCount(f.sign.Bytes))
-}
-
-func quickerMethod(f *facts) string {
-	if f.choice == nil {
-		return ""
+// remarkOnOthers names codes that take less learning.
+func (f *facts) remarkOnOthers() {
+	if f.sign != nil && f.sign.MAP >= f.best.MAP-near {
+		f.say("sign-as-good", "The sign of every centred value does as well, without learning: MAP %.3f with %s an item.",
+			f.sign.MAP, byteCount(f.sign.Bytes))
 	}
 	var found *eval.Row
 	for i := range f.r.Rows {
@@ -285,109 +222,71 @@ func quickerMethod(f *facts) string {
 			found = row
 		}
 	}
-	if found == nil {
-		return ""
+	if found != nil {
+		f.say("quicker-method", "Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.",
+			rowName(found), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
 	}
-	return fmt.Sprintf("Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.",
-		rowName(found), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
 }
 
-func unseenLose(f *facts) string {
-	if f.choice == nil || f.choice.UnseenMAP == 0 || f.float == nil || f.choice.UnseenMAP >= f.float.UnseenMAP-much {
-		return ""
+func (f *facts) remarkOnUnseen() {
+	if f.choice.UnseenMAP == 0 || f.float == nil {
+		return
 	}
-	return fmt.Sprintf("For classes that come later do not rely on these codes: among classes that training did not "+
-		"see, %s has MAP %.3f and %s has %.3f. Train again when a class is new.",
+	found := fmt.Sprintf("among classes that training did not see, %s has MAP %.3f and %s has %.3f.",
 		rowName(f.choice), f.choice.UnseenMAP, rowName(f.float), f.float.UnseenMAP)
+	if f.choice.UnseenMAP < f.float.UnseenMAP-much {
+		f.say("unseen-lose", "For classes that come later do not rely on these codes: %s Train again when a class is "+
+			"new.", found)
+	} else {
+		f.say("unseen-hold", "The codes hold for classes that come later: %s", found)
+	}
 }
 
-func unseenHold(f *facts) string {
-	if f.choice == nil || f.choice.UnseenMAP == 0 || f.float == nil || f.choice.UnseenMAP < f.float.UnseenMAP-much {
-		return ""
-	}
-	return fmt.Sprintf("The codes hold for classes that come later: among classes that training did not see, %s has "+
-		"MAP %.3f and %s has %.3f.",
-		rowName(f.choice), f.choice.UnseenMAP, rowName(f.float), f.float.UnseenMAP)
-}
-
-// classesLose names the classes that codes serve worse than float search does, the greatest loss first.
-func classesLose(f *facts) string {
-	if f.choice == nil || f.float == nil {
-		return ""
-	}
-	before := map[string]float64{}
-	for _, c := range f.float.PerClass {
-		before[c.Name] = c.MAP
-	}
-	var names []string
-	for _, c := range byLoss(f.choice.PerClass, before) {
-		if was, ok := before[c.Name]; ok && c.MAP < was-2*near {
-			names = append(names, fmt.Sprintf("%s (%.3f instead of %.3f)", c.Name, c.MAP, was))
+// remarkOnClasses names the classes that codes serve worse than float search does, the greatest loss first, and those
+// that they serve badly.
+func (f *facts) remarkOnClasses() {
+	if f.float != nil {
+		before := map[string]float64{}
+		for _, c := range f.float.PerClass {
+			before[c.Name] = c.MAP
+		}
+		var names []string
+		classes := slices.Clone(f.choice.PerClass)
+		slices.SortStableFunc(classes, func(a, b eval.Class) int {
+			return cmp.Compare(a.MAP-before[a.Name], b.MAP-before[b.Name])
+		})
+		for _, c := range classes {
+			if was, ok := before[c.Name]; ok && c.MAP < was-2*near {
+				names = append(names, fmt.Sprintf("%s (%.3f instead of %.3f)", c.Name, c.MAP, was))
+			}
+		}
+		if len(names) > 0 {
+			f.say("classes-lose", "%s less well served by codes of %s than by %s: %s.",
+				countClasses(len(names)), rowName(f.choice), rowName(f.float), firstNames(names))
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s less well served by %s than by %s: %s.",
-		countClasses(len(names)), codesName(f.choice), rowName(f.float), firstNames(names))
-}
-
-// byLoss orders classes by how much they lose against before.
-func byLoss(classes []eval.Class, before map[string]float64) []eval.Class {
-	list := slices.Clone(classes)
-	slices.SortStableFunc(list, func(a, b eval.Class) int {
-		return cmp.Compare(a.MAP-before[a.Name], b.MAP-before[b.Name])
-	})
-	return list
-}
-
-func classesWeak(f *facts) string {
-	if f.choice == nil {
-		return ""
-	}
-	var names []string
+	var weak []string
 	for _, c := range f.choice.PerClass { // worst first
 		if c.MAP < weakShare*f.choice.MAP {
-			names = append(names, fmt.Sprintf("%s (MAP %.3f)", c.Name, c.MAP))
+			weak = append(weak, fmt.Sprintf("%s (MAP %.3f)", c.Name, c.MAP))
 		}
 	}
-	if len(names) == 0 {
-		return ""
+	if len(weak) > 0 {
+		f.say("classes-weak", "%s far below the mean of %s: %s.",
+			countClasses(len(weak)), rowName(f.choice), firstNames(weak))
 	}
-	return fmt.Sprintf("%s far below the mean of %s: %s.",
-		countClasses(len(names)), rowName(f.choice), firstNames(names))
 }
 
-func fewDistinct(f *facts) string {
-	if f.choice == nil || f.choice.DistinctCodes == 0 || f.choice.DistinctCodes*fewCodes > f.r.Data.Base {
-		return ""
+func (f *facts) remarkOnCodes() {
+	c, base := f.choice, f.r.Data.Base
+	if c.DistinctCodes > 0 && c.DistinctCodes*fewCodes <= base {
+		f.say("few-codes", "The %d items have only %d distinct codes of %s: good for finding the class, useless for "+
+			"finding the nearest item within it.", base, c.DistinctCodes, rowName(c))
 	}
-	return fmt.Sprintf("The %d items have only %d distinct codes of %s: good for finding the class, useless for "+
-		"finding the nearest item within it.",
-		f.r.Data.Base, f.choice.DistinctCodes, rowName(f.choice))
-}
-
-func ties(f *facts) string {
-	if f.choice == nil || f.choice.MAPHigh-f.choice.MAPLow <= much {
-		return ""
+	if c.MAPHigh-c.MAPLow > much {
+		f.say("ties", "Many items tie: by the order among them MAP of %s is anything from %.3f to %.3f. Longer "+
+			"codes, or ranking the ties by the vectors, would settle them.", rowName(c), c.MAPLow, c.MAPHigh)
 	}
-	return fmt.Sprintf("Many items tie: by the order among them MAP of %s is anything from %.3f to %.3f. Longer "+
-		"codes, or ranking the ties by the vectors, would settle them.",
-		rowName(f.choice), f.choice.MAPLow, f.choice.MAPHigh)
-}
-
-func fewQueries(f *facts) string {
-	if f.r.Data.Queries >= fewAsked {
-		return ""
-	}
-	return fmt.Sprintf("There are only %d queries: differences of a few hundredths are chance.", f.r.Data.Queries)
-}
-
-func failedRows(f *facts) string {
-	if len(f.failed) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Not considered, because they failed: %s.", firstNames(f.failed))
 }
 
 // countClasses begins a sentence about classes.

@@ -160,7 +160,7 @@ func (s *stage) runTasks(ctx context.Context, result *Result) error {
 		if rows[i] == nil {
 			until := s.progress.Done + t.steps
 			err := trial.Protect(t.method, func() (err error) {
-				rows[i], err = t.run(ctx)
+				rows[i], err = t.work(ctx, t)
 				return err
 			})
 			if ctx.Err() != nil {

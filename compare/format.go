@@ -4,10 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-
-	"hashgrove/eval"
 )
 
 // Table is the comparison for people: a head and a row of cells for each row of the result. What was not measured is a
@@ -40,12 +37,7 @@ func (r *Result) Table() (head []string, rows [][]string) {
 	return head, rows
 }
 
-func countOrDash(n int) string {
-	if n == 0 {
-		return "-"
-	}
-	return strconv.Itoa(n)
-}
+func countOrDash(n int) string { return numberOrDash("%.0f", float64(n)) }
 
 func numberOrDash(format string, v float64) string {
 	if v == 0 {
@@ -120,62 +112,32 @@ func (r *Result) Markdown(w io.Writer) error {
 // escapeCell keeps text from breaking a table.
 func escapeCell(text string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(text) }
 
-// columns are the CSV columns: the keys of the JSON form that hold one value.
-var columns = []struct {
-	name  string
-	value func(*eval.Row) any
-}{
-	{"method", func(r *eval.Row) any { return r.Method }},
-	{"kind", func(r *eval.Row) any { return r.Kind }},
-	{"supervised", func(r *eval.Row) any { return r.Supervised }},
-	{"bits", func(r *eval.Row) any { return r.Bits }},
-	{"bytes_per_item", func(r *eval.Row) any { return r.Bytes }},
-	{"map", func(r *eval.Row) any { return r.MAP }},
-	{"map_low", func(r *eval.Row) any { return r.MAPLow }},
-	{"map_high", func(r *eval.Row) any { return r.MAPHigh }},
-	{"precision_100", func(r *eval.Row) any { return r.Precision100 }},
-	{"pr_area", func(r *eval.Row) any { return r.PRArea }},
-	{"map_10000", func(r *eval.Row) any { return r.MAP10000 }},
-	{"pr_area_10000", func(r *eval.Row) any { return r.PRArea10000 }},
-	{"unseen_map", func(r *eval.Row) any { return r.UnseenMAP }},
-	{"train_seconds", func(r *eval.Row) any { return r.TrainSeconds }},
-	{"encode_microseconds", func(r *eval.Row) any { return r.EncodeMicroseconds }},
-	{"search_microseconds", func(r *eval.Row) any { return r.SearchMicroseconds }},
-	{"distinct_codes", func(r *eval.Row) any { return r.DistinctCodes }},
-	{"largest_bucket", func(r *eval.Row) any { return r.LargestBucket }},
-	{"recommended", func(r *eval.Row) any { return r.Recommended }},
-	{"error", func(r *eval.Row) any { return r.Error }},
-}
-
-// CSV writes a line for each row. Numbers of a row that failed, and those that were not measured, are empty.
+// CSV writes a line for each row, with the keys of the JSON form that hold one value. Numbers of a row that failed, and
+// those that were not measured, are empty.
 func (r *Result) CSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	var line []string
-	for _, c := range columns {
-		line = append(line, c.name)
-	}
-	if err := out.Write(line); err != nil {
-		return err
-	}
-	for i := range r.Rows {
-		line = line[:0]
-		for _, c := range columns {
-			switch v := c.value(&r.Rows[i]).(type) {
-			case float64:
-				line = append(line, numberOrDash("%.6g", v))
-				if v == 0 {
-					line[len(line)-1] = ""
-				}
-			default:
-				line = append(line, fmt.Sprint(v))
+	lines := [][]string{{
+		"method", "kind", "supervised", "bits", "bytes_per_item", "map", "map_low", "map_high", "precision_100",
+		"pr_area", "map_10000", "pr_area_10000", "unseen_map", "train_seconds", "encode_microseconds",
+		"search_microseconds", "distinct_codes", "largest_bucket", "recommended", "error",
+	}}
+	for _, row := range r.Rows {
+		var line []string
+		for _, v := range []any{
+			row.Method, row.Kind, row.Supervised, row.Bits, row.Bytes, row.MAP, row.MAPLow, row.MAPHigh, row.Precision100,
+			row.PRArea, row.MAP10000, row.PRArea10000, row.UnseenMAP, row.TrainSeconds, row.EncodeMicroseconds,
+			row.SearchMicroseconds, row.DistinctCodes, row.LargestBucket, row.Recommended, row.Error,
+		} {
+			cell := fmt.Sprint(v)
+			if number, ok := v.(float64); ok && number == 0 {
+				cell = ""
+			} else if ok {
+				cell = fmt.Sprintf("%.6g", number)
 			}
+			line = append(line, cell)
 		}
-		if err := out.Write(line); err != nil {
-			return err
-		}
+		lines = append(lines, line)
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // Benchmark writes the rows as Go benchmark results, for benchstat.

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"hashgrove/eval"
 	"hashgrove/hamming"
+	"hashgrove/internal/gemm"
 	"hashgrove/internal/trial"
 	"hashgrove/method"
 	"hashgrove/supervision"
@@ -24,8 +26,6 @@ type task struct {
 	options    any   // what else decides the rows, for the key of the work folder
 	work       func(ctx context.Context, t *task) ([]eval.Row, error)
 }
-
-func (t *task) run(ctx context.Context) ([]eval.Row, error) { return t.work(ctx, t) }
 
 // longest is the length of the longest code, 0 for a method with a length of its own.
 func (t *task) longest() int { return slices.Max(append([]int{0}, t.bits...)) }
@@ -93,10 +93,11 @@ func (s *stage) randomCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 			Queries: method.RandomCodes(b.Queries.Rows, row.Bits, s.o.Seed+1),
 		}
 	}
-	if err := s.judge(ctx, &row, codes(s.bench)); err != nil || s.held == nil {
-		return []eval.Row{row}, err
+	var heldOut trial.Codes
+	if s.held != nil {
+		heldOut = codes(s.unseen)
 	}
-	err := s.judgeUnseen(ctx, &row, codes(s.unseen))
+	err := s.judge(ctx, &row, codes(s.bench), heldOut)
 	return []eval.Row{row}, err
 }
 
@@ -109,10 +110,11 @@ func (s *stage) signCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 	row := t.row(s.base.X.Cols)
 	var mean []float32
 	row.TrainSeconds = s.pca.train + trial.Seconds(func() { mean = s.base.X.Mean() })
-	err := s.measure(ctx, &row, signCoder(mean))
-	if err == nil && s.held != nil {
-		err = s.measureUnseen(ctx, &row, signCoder(s.others.X.Mean()))
+	var seen []float32
+	if s.held != nil {
+		seen = s.others.X.Mean()
 	}
+	err := s.measure(ctx, &row, signCoder(mean), signCoder(seen))
 	return []eval.Row{row}, err
 }
 
@@ -163,4 +165,119 @@ func (s *stage) floatSearch(retrieval floatRetrieval) func(context.Context, *tas
 		}
 		return []eval.Row{row}, nil
 	}
+}
+
+// What a row shows of single searches.
+const (
+	sampleSearches = 8  // queries whose nearest items are kept
+	nearestItems   = 10 // of each query, for Searches and Confusions
+	mostConfusions = 20 // pairs of classes at most
+)
+
+// measure fills in a row: codes of both sides, their encoding time, and what they are worth. The coder unseen, which was
+// trained without the held-out classes, encodes those; it is not called where there are none.
+func (s *stage) measure(ctx context.Context, row *eval.Row, code, unseen trial.Coder) error {
+	codes, err := s.bench.Encode(ctx, code)
+	if err != nil {
+		return err
+	}
+	row.EncodeMicroseconds = codes.Seconds*1e6/float64(s.queries.X.Rows) + s.pca.encode
+	var heldOut trial.Codes
+	if s.held != nil {
+		if heldOut, err = s.unseen.Encode(ctx, unseen); err != nil {
+			return err
+		}
+	}
+	return s.judge(ctx, row, codes, heldOut)
+}
+
+// judge fills in what codes are worth, and what those of the held-out classes are worth among themselves.
+func (s *stage) judge(ctx context.Context, row *eval.Row, codes, heldOut trial.Codes) error {
+	r, err := s.bench.Judge(ctx, codes)
+	if err != nil {
+		return err
+	}
+	r.Fill(row)
+	row.Usage = eval.UsageOf(codes.Base)
+	row.SearchMicroseconds = searchTime(codes)
+	if s.held != nil {
+		if r, err = s.unseen.Judge(ctx, heldOut); err != nil {
+			return err
+		}
+		row.UnseenMAP = r.MAP
+	}
+	return s.addSearches(ctx, row, codes)
+}
+
+// addSearches keeps the nearest items of a few queries, and the classes that the nearest items of all queries mix up.
+func (s *stage) addSearches(ctx context.Context, row *eval.Row, codes trial.Codes) error {
+	n := codes.Queries.Len()
+	near, err := codes.Base.Nearest(ctx, codes.Queries, nearestItems, s.o.Threads)
+	if err != nil {
+		return err
+	}
+	for i := range min(sampleSearches, n) {
+		q := i * n / min(sampleSearches, n)
+		search := eval.Search{Query: q}
+		for _, h := range near[q] {
+			search.Items = append(search.Items, int(h.Pos))
+			search.Distances = append(search.Distances, int(h.Distance))
+		}
+		row.Searches = append(row.Searches, search)
+	}
+	if s.queries.Labels != nil {
+		row.Confusions = s.confusions(near)
+	}
+	return nil
+}
+
+// confusions lists the classes that are found most often for queries of other classes.
+func (s *stage) confusions(near [][]hamming.Near) []eval.Confusion {
+	type pair struct{ query, found int32 }
+	count, total := map[pair]int{}, map[int32]int{}
+	for q, list := range near {
+		c := s.queries.Labels.Class[q]
+		total[c] += len(list)
+		for _, h := range list {
+			if f := s.base.Labels.Class[h.Pos]; f != c {
+				count[pair{c, f}]++
+			}
+		}
+	}
+	pairs := make([]pair, 0, len(count))
+	for p := range count {
+		pairs = append(pairs, p)
+	}
+	share := func(p pair) float64 { return float64(count[p]) / float64(total[p.query]) }
+	slices.SortFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a.query, b.query), cmp.Compare(a.found, b.found))
+	})
+	names := s.queries.Labels.Names // those of the base first
+	var list []eval.Confusion
+	for _, p := range pairs[:min(mostConfusions, len(pairs))] {
+		list = append(list, eval.Confusion{Query: names[p.query], Found: names[p.found], Share: share(p)})
+	}
+	return list
+}
+
+// searchTime is the microseconds that one core needs for the distances of one query to all codes.
+func searchTime(codes trial.Codes) float64 {
+	n := min(64, codes.Queries.Len())
+	distance := make([]uint16, codes.Base.Len())
+	return trial.Fastest(func() {
+		for q := range n {
+			codes.Base.Distances(distance, codes.Queries.Row(q))
+		}
+	}) * 1e6 / float64(n)
+}
+
+// floatSearchTime is the same for float vectors: products with 16 queries at a time, which give cosine or Euclidean
+// distance alike. A search with one query at a time takes longer.
+func floatSearchTime(ctx context.Context, queries, base vectors.Matrix) (float64, error) {
+	n := min(16, queries.Rows)
+	q := gemm.RowMajor(n, queries.Cols, queries.Data[:n*queries.Cols])
+	c := gemm.RowMajor(base.Rows, n, make([]float32, base.Rows*n))
+	var err error
+	took := trial.Fastest(func() { err = gemm.Mul(ctx, 1, c, gemm.RowMajor(base.Rows, base.Cols, base.Data), q.T()) })
+	return took * 1e6 / float64(n), err
 }

@@ -1,6 +1,6 @@
 // Package eval judges codes by the rankings that they produce: for every query, all base items ordered by distance.
 //
-//	Truth           which items are relevant to which queries: ByClass, ByTags, ByPairs
+//	Truth           which items are relevant to which queries, from classes, tags or pairs: TruthOf
 //	Retrieval       a ranking by Hamming distance       -> Report
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
 //	RetrievalCosine a ranking by the angle between vectors
@@ -202,28 +202,142 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	}
 
 	report := sum.report(j)
-	report.DistinctCodes, report.LargestBucket = distinct(j.base, j.compare)
+	buckets := copies(j.base, j.compare)
+	report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
 	report.PerClass = perClass(o, singles)
 	report.Warnings = append(report.Warnings, warnings...)
 	report.addWarnings(j, sum)
 	return report, nil
 }
 
-// distinct counts the different items among n and the copies of the most frequent one.
-func distinct(n int, compare func(a, b int) int) (kinds, largest int) {
+// copies counts the copies of each different item among n, in the order of the items.
+func copies(n int, compare func(a, b int) int) (counts []int) {
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, compare)
-	run := 0
 	for i := range order {
 		if i == 0 || compare(order[i-1], order[i]) != 0 {
-			kinds++
-			run = 0
+			counts = append(counts, 0)
 		}
-		run++
-		largest = max(largest, run)
+		counts[len(counts)-1]++
 	}
-	return kinds, largest
+	return counts
+}
+
+// codeRanker ranks codes without sorting. Hamming distances are small integers, so counting the items of every
+// distance gives the place where its bucket starts, and the place of an item is that plus the items of its bucket
+// seen before it:
+//
+//	distances    to every base item                       O(base) words
+//	count        items and relevant items by distance     O(base)
+//	place        hits among the first cut places          O(base)
+type codeRanker struct {
+	queries, base hamming.Codes
+	cut           int
+	distance      []uint16
+	count         []uint64 // by distance: items in the low half, relevant items in the high half
+	next          []int    // by distance: place of the bucket's next item
+	list          list
+}
+
+func newCodeRanker(queries, base hamming.Codes, cut int) *codeRanker {
+	cut = min(cut, base.Len())
+	distances := base.Bits + 1
+	return &codeRanker{
+		queries: queries, base: base, cut: cut,
+		distance: make([]uint16, base.Len()),
+		count:    make([]uint64, distances),
+		next:     make([]int, distances+1), // one more, for ignored items
+		list: list{
+			items:    make([]int, distances),
+			relevant: make([]int, distances),
+			hits:     make([]byte, (cut+8)&^7), // one more than cut at least
+		},
+	}
+}
+
+func (r *codeRanker) rank(q int, mark []uint8) *list {
+	r.base.Distances(r.distance, r.queries.Row(q))
+	distance := r.distance
+	mark = mark[:len(distance)]
+	ignored := uint16(len(r.count))
+
+	clear(r.count)
+	for i, d := range distance {
+		m := mark[i]
+		if m == Ignored {
+			distance[i] = ignored
+			continue
+		}
+		r.count[d] += 1 + uint64(m)<<32
+	}
+	place := 0
+	for d, c := range r.count {
+		r.next[d] = place
+		r.list.items[d], r.list.relevant[d] = int(uint32(c)), int(c>>32)
+		place += int(uint32(c))
+	}
+	r.next[ignored] = r.cut
+
+	// Places from cut on all write to the spare byte at cut: a store is cheaper than a branch nobody can predict.
+	hits := r.list.hits
+	clear(hits)
+	for i, d := range distance {
+		at := r.next[d]
+		r.next[d] = at + 1
+		hits[min(at, r.cut)] = mark[i]
+	}
+	hits[r.cut] = 0
+	return &r.list
+}
+
+// Unseen judges codes by classes that were held out of training (Sablayrolles et al., ICASSP 2017): supervised
+// codes that only repeat the class of the training items look perfect on known classes and fail here. Queries and
+// base are restricted to the held-out classes, so the chance level is that of Report.Prior among them alone. The
+// table by class is always made. The classes of the queries are o.Classes.
+func Unseen(
+	ctx context.Context, queries, base hamming.Codes, baseClass, heldOut []int32, o Options,
+) (*Report, error) {
+	if len(o.Classes) != queries.Len() || len(baseClass) != base.Len() {
+		panic("eval: classes are not one per code")
+	}
+	heldOut = slices.Clone(heldOut)
+	slices.Sort(heldOut)
+	heldOut = slices.Compact(heldOut)
+	if len(heldOut) == 0 {
+		return nil, fmt.Errorf("no class is held out: name the classes that training did not see")
+	}
+	q, qc := selectClasses(queries, o.Classes, heldOut)
+	b, bc := selectClasses(base, baseClass, heldOut)
+	if len(qc) == 0 || len(bc) == 0 {
+		return nil, fmt.Errorf("the held-out classes have %d queries and %d base items: both are needed to judge them",
+			len(qc), len(bc))
+	}
+	o.Classes = qc
+	r, err := Retrieval(ctx, q, b, ByClass(qc, bc), o)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range heldOut {
+		r.HeldOut = append(r.HeldOut, o.className(c))
+		if !slices.Contains(qc, c) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("held-out class %s has no query", o.className(c)))
+		}
+	}
+	return r, nil
+}
+
+// selectClasses copies the codes whose class is among the given ones, which are sorted.
+func selectClasses(codes hamming.Codes, class, among []int32) (hamming.Codes, []int32) {
+	kept := hamming.NewCodes(0, codes.Bits)
+	var keptClass []int32
+	for i, c := range class {
+		if _, ok := slices.BinarySearch(among, c); ok {
+			kept.Data = append(kept.Data, codes.Row(i)...)
+			keptClass = append(keptClass, c)
+		}
+	}
+	return kept, keptClass
 }

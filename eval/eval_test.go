@@ -36,13 +36,13 @@ func randomTruth(rng *rand.Rand, kind, queries, base int) Truth {
 		}
 		qs, qt := rows(queries)
 		bs, bt := rows(base)
-		return ByTags(qs, qt, bs, bt, 1+rng.IntN(2))
+		return byTags(qs, qt, bs, bt, 1+rng.IntN(2))
 	}
 	var list []affinity.Pair
 	for range rng.IntN(2 * queries * base) {
 		list = append(list, affinity.Pair{A: int32(rng.IntN(queries)), B: int32(rng.IntN(base)), Y: int8(2*rng.IntN(2) - 1)})
 	}
-	return ByPairs(queries, base, list)
+	return byPairs(queries, base, list)
 }
 
 func TestRetrievalEqualsTheDefinition(t *testing.T) {
@@ -177,7 +177,7 @@ func TestReportsAreFiniteAndInOrder(t *testing.T) {
 		var truth Truth
 		switch trial % 5 {
 		case 0:
-			truth = ByPairs(n, m, nil)
+			truth = byPairs(n, m, nil)
 		case 1:
 			truth = ByClass(make([]int32, n), make([]int32, m))
 		default:
@@ -274,11 +274,11 @@ func TestWarnings(t *testing.T) {
 	r = judge(queries, base, ByClass(make([]int32, 40), make([]int32, 600)), Options{})
 	wantWarning(t, r, "any codes would be perfect", true)
 
-	r = judge(queries, base, ByPairs(40, 600, []affinity.Pair{{A: 0, B: 0, Y: 1}, {A: 0, B: 1, Y: -1}}), Options{K: []int{2, 3}})
+	r = judge(queries, base, byPairs(40, 600, []affinity.Pair{{A: 0, B: 0, Y: 1}, {A: 0, B: 1, Y: -1}}), Options{K: []int{2, 3}})
 	wantWarning(t, r, "39 of 40 queries have no relevant item", true)
 	wantWarning(t, r, "40 queries have fewer ranked items", true)
 
-	r = judge(queries, base, ByPairs(40, 600, nil), Options{})
+	r = judge(queries, base, byPairs(40, 600, nil), Options{})
 	wantWarning(t, r, "no query has a relevant item", true)
 }
 
@@ -348,7 +348,7 @@ func TestUnseen(t *testing.T) {
 			}
 		}
 	}
-	want, err := Retrieval(context.Background(), queries, base, ByPairs(60, 200, list), Options{})
+	want, err := Retrieval(context.Background(), queries, base, byPairs(60, 200, list), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,34 +14,56 @@ import (
 // in the order of the columns; equal ones are ties. There is no lookup by radius, and the precision-recall curve
 // runs over ranks. Cost: queries x base x columns, then a sort for each query.
 func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
-	if err := sameWidth(queries, base); err != nil {
-		return nil, err
-	}
-	return vectorJudgement(queries, base, base, truth).run(ctx, o)
+	return judgeVectors(ctx, queries, base, func(x vectors.Matrix) vectors.Matrix { return x }, truth, o)
 }
 
-func sameWidth(queries, base vectors.Matrix) error {
+// RetrievalCosine ranks the base by the cosine of the angle to every query, the largest first, and judges the rankings
+// as RetrievalFloat does. For vectors of length 1 the squared distance is 2 - 2 cos, so it ranks scaled copies, rounded
+// to float32, by Euclidean distance. A vector of zeros has no direction: it counts as at right angles to all but other
+// zeros.
+func RetrievalCosine(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
+	return judgeVectors(ctx, queries, base, directions, truth, o)
+}
+
+// judgeVectors judges rankings of mapped vectors by Euclidean distance.
+func judgeVectors(
+	ctx context.Context, queries, base vectors.Matrix, mapped func(vectors.Matrix) vectors.Matrix, truth Truth, o Options,
+) (*Report, error) {
 	if queries.Cols != base.Cols {
-		return fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike",
+		return nil, fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike",
 			queries.Cols, base.Cols)
 	}
-	return nil
+	q, b := mapped(queries), mapped(base)
+	return judgement{
+		queries: q.Rows,
+		base:    b.Rows,
+		bits:    32 * base.Cols,
+		truth:   truth,
+		same:    slices.Equal(q.Data, b.Data),
+		ranker:  func(lo, hi int, o *Options) ranker { return newFloatRanker(q.Slice(lo, hi), lo, b, o.Cut) },
+		compare: func(a, b int) int { return slices.Compare(base.Row(a), base.Row(b)) },
+	}.run(ctx, o)
 }
 
-// vectorJudgement judges rankings by Euclidean distance. The vectors that are stored may be others than those that are
-// ranked.
-func vectorJudgement(queries, base, stored vectors.Matrix, truth Truth) judgement {
-	return judgement{
-		queries: queries.Rows,
-		base:    base.Rows,
-		bits:    32 * stored.Cols,
-		truth:   truth,
-		same:    slices.Equal(queries.Data, base.Data),
-		ranker: func(lo, hi int, o *Options) ranker {
-			return newFloatRanker(queries.Slice(lo, hi), lo, base, o.Cut)
-		},
-		compare: func(a, b int) int { return slices.Compare(stored.Row(a), stored.Row(b)) },
+// directions scales every row to length 1. One more column, which is 0 elsewhere, is 1 for rows of zeros: they are then
+// at the squared distance 2 from every direction, where the cosine is 0.
+func directions(x vectors.Matrix) vectors.Matrix {
+	d := vectors.Matrix{Rows: x.Rows, Cols: x.Cols + 1, Data: make([]float32, x.Rows*(x.Cols+1))}
+	for i := range x.Rows {
+		sum, unit := 0.0, d.Row(i)
+		for _, v := range x.Row(i) {
+			sum += float64(float64(v) * float64(v)) // of float32 values: neither overflows nor vanishes
+		}
+		if sum == 0 {
+			unit[x.Cols] = 1
+			continue
+		}
+		length := math.Sqrt(sum)
+		for j, v := range x.Row(i) {
+			unit[j] = float32(float64(v) / length)
+		}
 	}
+	return d
 }
 
 // floatRanker ranks vectors. Distances are computed for a tile of queries at a time, so that the base is read from
@@ -50,22 +72,17 @@ type floatRanker struct {
 	queries  vectors.Matrix // the block's queries
 	first    int            // number of its first query
 	base     vectors.Matrix
-	cut      int
 	from, to int       // the tile: rows of queries whose distances are at hand
 	distance []float32 // tile x base
-	key      []uint64
-	list     list
+	sorter
 }
 
 const tileQueries = 8
 
 func newFloatRanker(queries vectors.Matrix, first int, base vectors.Matrix, cut int) *floatRanker {
-	cut = min(cut, base.Rows)
 	return &floatRanker{
-		queries: queries, first: first, base: base, cut: cut,
+		queries: queries, first: first, base: base, sorter: newSorter(base.Rows, cut),
 		distance: make([]float32, min(tileQueries, queries.Rows)*base.Rows),
-		key:      make([]uint64, 0, base.Rows),
-		list:     list{hits: make([]byte, (cut+7)&^7)},
 	}
 }
 
@@ -83,26 +100,39 @@ func (r *floatRanker) rank(q int, mark []uint8) *list {
 			r.key = append(r.key, uint64(math.Float32bits(d))<<32|uint64(i))
 		}
 	}
-	r.list.sortInto(r.key, mark, r.cut)
-	return &r.list
+	return r.sort(mark)
 }
 
-// sortInto sorts keys, one for each item (what to sort by above, the item's number below), and makes the list of them.
-func (l *list) sortInto(keys []uint64, mark []uint8, cut int) {
-	slices.Sort(keys)
+// sorter ranks items by keys: what to sort by in the high half, the number of the item in the low half.
+type sorter struct {
+	key  []uint64
+	cut  int
+	list list
+}
+
+func newSorter(items, cut int) sorter {
+	cut = min(cut, items)
+	return sorter{make([]uint64, 0, items), cut, list{hits: make([]byte, (cut+7)&^7)}}
+}
+
+// sort makes the list of the keys.
+func (s *sorter) sort(mark []uint8) *list {
+	slices.Sort(s.key)
+	l := &s.list
 	l.items, l.relevant = l.items[:0], l.relevant[:0]
 	clear(l.hits)
-	for place, key := range keys {
-		if place == 0 || keys[place-1]>>32 != key>>32 {
+	for place, key := range s.key {
+		if place == 0 || s.key[place-1]>>32 != key>>32 {
 			l.items, l.relevant = append(l.items, 0), append(l.relevant, 0)
 		}
 		m := mark[uint32(key)]
 		l.items[len(l.items)-1]++
 		l.relevant[len(l.items)-1] += int(m)
-		if place < cut {
+		if place < s.cut {
 			l.hits[place] = m
 		}
 	}
+	return l
 }
 
 // measure computes the distances of the tile. Four base rows at a time stay in the nearest cache for all its queries.

@@ -1,5 +1,11 @@
 package eval
 
+import (
+	"slices"
+
+	"hashgrove/hamming"
+)
+
 // Kind distinguishes methods from the reference points that they are measured against.
 type Kind string
 
@@ -73,4 +79,43 @@ func (r *Report) Fill(row *Row) {
 	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
 	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints
 	row.Warnings = r.Warnings
+}
+
+// Usage describes how the codes of the base use their bits.
+type Usage struct {
+	Buckets []Bucket  // of rising size
+	Ones    []float64 // by bit: share of items in which it is 1
+}
+
+// Bucket counts the distinct codes that are shared by a given number of items.
+type Bucket struct {
+	Size  int // items with one and the same code
+	Codes int // distinct codes with that number of items
+}
+
+// UsageOf counts the items of each distinct code and the ones of each bit.
+func UsageOf(codes hamming.Codes) Usage {
+	n := codes.Len()
+	if n == 0 {
+		return Usage{}
+	}
+	sizes := copies(n, func(a, b int) int { return slices.Compare(codes.Row(a), codes.Row(b)) })
+	slices.Sort(sizes)
+	u := Usage{Ones: make([]float64, codes.Bits)}
+	for i, size := range sizes {
+		if i == 0 || size != sizes[i-1] {
+			u.Buckets = append(u.Buckets, Bucket{Size: size})
+		}
+		u.Buckets[len(u.Buckets)-1].Codes++
+	}
+	for b := range u.Ones {
+		ones := 0
+		for i := range n {
+			if codes.Bit(i, b) {
+				ones++
+			}
+		}
+		u.Ones[b] = float64(ones) / float64(n)
+	}
+	return u
 }

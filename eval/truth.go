@@ -31,11 +31,11 @@ func TruthOf(queries, base *supervision.Data) (Truth, error) {
 	q := queries.In(&base.Supervision)
 	switch {
 	case q.Pairs != nil:
-		return ByPairs(queries.Rows, base.Rows, q.Pairs), nil
+		return byPairs(queries.Rows, base.Rows, q.Pairs), nil
 	case q.Labels != nil && base.Labels != nil:
 		return ByClass(q.Labels.Class, base.Labels.Class), nil
 	case q.Tags != nil && base.Tags != nil:
-		return ByTags(q.Tags.Start, q.Tags.Tag, base.Tags.Start, base.Tags.Tag, base.MinShared), nil
+		return byTags(q.Tags.Start, q.Tags.Tag, base.Tags.Start, base.Tags.Tag, base.MinShared), nil
 	}
 	return nil, fmt.Errorf("nothing says which answers are right: queries and base need labels or tags, or pairs")
 }
@@ -77,10 +77,10 @@ func (t *classes) Mark(q int, mark []uint8) {
 	}
 }
 
-// ByTags is the truth of tag sets: an item is relevant to a query that shares at least minShared tags with it
+// byTags is the truth of tag sets: an item is relevant to a query that shares at least minShared tags with it
 // (0 means affinity.DefaultShared; at most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 on,
 // one numbering for queries and base; a tag that a row has twice counts once.
-func ByTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32, minShared int) Truth {
+func byTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32, minShared int) Truth {
 	if minShared < 0 || minShared > 255 {
 		panic("eval: minShared outside of 0 to 255")
 	}
@@ -169,9 +169,9 @@ func (t *tags) Mark(q int, mark []uint8) {
 	}
 }
 
-// ByPairs is the truth of a list of pairs of a query, A, and a base item, B. Base items that are in no pair with a
+// byPairs is the truth of a list of pairs of a query, A, and a base item, B. Base items that are in no pair with a
 // query, or whose relevance is not known, are ignored for that query. Where a pair is named twice, the later one holds.
-func ByPairs(queries, base int, list []affinity.Pair) Truth {
+func byPairs(queries, base int, list []affinity.Pair) Truth {
 	t := &pairs{base: base, start: make([]int, queries+1), pair: slices.Clone(list)}
 	for _, p := range list {
 		if p.A < 0 || int(p.A) >= queries || p.B < 0 || int(p.B) >= base {

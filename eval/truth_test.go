@@ -24,7 +24,7 @@ func TestTagsShareEnough(t *testing.T) {
 		qs, qt := rows(1 + rng.IntN(6))
 		bs, bt := rows(1 + rng.IntN(20))
 		minShared := trial % 4
-		truth := ByTags(qs, qt, bs, bt, minShared)
+		truth := byTags(qs, qt, bs, bt, minShared)
 		mark := make([]uint8, truth.Base())
 		for q := range truth.Queries() {
 			truth.Mark(q, mark)
@@ -56,7 +56,7 @@ func TestManySharedTags(t *testing.T) {
 	for i := range int32(400) {
 		tag = append(tag, i)
 	}
-	truth := ByTags([]int{0, 400, 654}, append(tag, tag[:254]...), []int{0, 400}, tag, 255)
+	truth := byTags([]int{0, 400, 654}, append(tag, tag[:254]...), []int{0, 400}, tag, 255)
 	mark := make([]uint8, 1)
 	for q, want := range []uint8{Relevant, Irrelevant} {
 		if truth.Mark(q, mark); mark[0] != want {
@@ -66,7 +66,7 @@ func TestManySharedTags(t *testing.T) {
 }
 
 func TestPairsIgnoreTheRest(t *testing.T) {
-	truth := ByPairs(2, 4, []affinity.Pair{{A: 1, B: 0, Y: 1}, {A: 1, B: 2, Y: 1}, {A: 1, B: 2, Y: -1}, {A: 0, B: 3, Y: 1}, {A: 0, B: 2, Y: 0}})
+	truth := byPairs(2, 4, []affinity.Pair{{A: 1, B: 0, Y: 1}, {A: 1, B: 2, Y: 1}, {A: 1, B: 2, Y: -1}, {A: 0, B: 3, Y: 1}, {A: 0, B: 2, Y: 0}})
 	mark := make([]uint8, 4)
 	for q, want := range [][4]uint8{{Ignored, Ignored, Ignored, Relevant}, {Relevant, Ignored, Irrelevant, Ignored}} {
 		if truth.Mark(q, mark); [4]uint8(mark) != want {

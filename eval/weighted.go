@@ -39,13 +39,7 @@ func RetrievalWeighted(
 	}
 	parts := partsOf(weights)
 	j.ranker = func(_, _ int, o *Options) ranker {
-		cut := min(o.Cut, base.Len())
-		return &weightedRanker{
-			queries: queries, base: base, cut: cut, parts: parts,
-			difference: make([]uint64, base.Words),
-			key:        make([]uint64, 0, base.Len()),
-			list:       list{hits: make([]byte, (cut+7)&^7)},
-		}
+		return &weightedRanker{queries, base, parts, make([]uint64, base.Words), newSorter(base.Len(), o.Cut)}
 	}
 	return j.run(ctx, o)
 }
@@ -111,11 +105,9 @@ func (p *part) factorFor(difference []uint64) float64 {
 
 type weightedRanker struct {
 	queries, base hamming.Codes
-	cut           int
 	parts         []part
 	difference    []uint64
-	key           []uint64
-	list          list
+	sorter
 }
 
 func (r *weightedRanker) rank(q int, mark []uint8) *list {
@@ -134,8 +126,7 @@ func (r *weightedRanker) rank(q int, mark []uint8) *list {
 		}
 		r.key = append(r.key, uint64(descendingKey(float32(affinity)))<<32|uint64(i))
 	}
-	r.list.sortInto(r.key, mark, r.cut)
-	return &r.list
+	return r.sort(mark)
 }
 
 // descendingKey maps floats to numbers in the opposite order; 0 and -0 are one.

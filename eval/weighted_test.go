@@ -20,7 +20,7 @@ func TestWeightedRankingIsByAffinity(t *testing.T) {
 		for k := range weights {
 			weights[k] = hamming.BitWeight{Group: 7 * rng.IntN(size.groups), Weight: rng.Float64()}
 		}
-		r := &weightedRanker{queries: queries, base: base, cut: 20, parts: partsOf(weights), difference: make([]uint64, base.Words), list: list{hits: make([]byte, 24)}}
+		r := &weightedRanker{queries, base, partsOf(weights), make([]uint64, base.Words), newSorter(base.Len(), 20)}
 		for q := range queries.Len() {
 			mark := make([]uint8, base.Len())
 			truth.Mark(q, mark)

@@ -19,12 +19,14 @@ func TestCurveIsReadAlongLines(t *testing.T) {
 			{Radius: 2, Recall: 1, Precision: 0.1}},
 	}
 	for rank, want := range map[int]float64{1: 1, 10: 0.5, 15: 0.4, 20: 0.3, 21: 0} {
-		if got := c.atRank(rank); math.Abs(got-want) > 1e-12 {
+		x, y := c.byRank()
+		if got := heightAt(x, y, float64(rank)); math.Abs(got-want) > 1e-12 {
 			t.Errorf("rank %d: %v, want %v", rank, got, want)
 		}
 	}
 	for recall, want := range map[float64]float64{0.1: 0.8, 0.2: 0.8, 0.4: 0.6, 0.6: 0.4, 1: 0.1} {
-		if got := c.atRecall(recall); math.Abs(got-want) > 1e-12 {
+		x, y := c.byRecall()
+		if got := heightAt(x, y, recall); math.Abs(got-want) > 1e-12 {
 			t.Errorf("recall %v: %v, want %v", recall, got, want)
 		}
 	}

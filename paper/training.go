@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"os"
+	"runtime/debug"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"hashgrove/dataset"
@@ -178,7 +182,7 @@ func (lab *Lab) measure(ctx context.Context, t *training, bits int, weighted boo
 	}
 	var r *eval.Report
 	if weighted {
-		r, err = bench.JudgeWeighted(ctx, codes, m.Info.Weights)
+		r, err = eval.RetrievalWeighted(ctx, codes.Queries, codes.Base, m.Info.Weights, bench.Truth, bench.Options)
 	} else {
 		r, err = bench.Judge(ctx, codes)
 	}
@@ -239,4 +243,28 @@ func (lab *Lab) train(
 		return nil, 0, err
 	}
 	return made.Model, made.Seconds(o.Bits), nil
+}
+
+// The most memory that a stage held is the peak of the whole process since the stage began, which Linux reports
+// and resets. Elsewhere it is not known, and 0.
+
+// resetPeak starts a stage: what earlier stages held goes back first.
+func resetPeak() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // an old kernel keeps the peak of the process
+}
+
+// peakMemory is the most memory held since resetPeak, in bytes.
+func peakMemory() int64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "\n")
+	kilobytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kilobytes << 10
 }

@@ -113,24 +113,79 @@ func (d Data) figures() []figure {
 	if f := d.focusBits(); f != 0 {
 		at = fmt.Sprintf(" at %d bits", f)
 	}
+	precision := plot.Axis{Label: "precision", Zero: true}
 	all := []figure{
-		d.overview(at), precisionRecall(shown, at), precisionRetrieved(shown, at), d.mapBits(shown),
-		d.trainTime(at), objective(shown), codeUsage(shown, at), bitBalance(shown, at),
+		d.overview(at),
+		newCurves(shown, "Higher is better. Each point is a Hamming radius, all queries together.", plot.Lines{
+			Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
+			X: plot.Axis{Label: "recall", To: 1}, Y: precision,
+		}, func(r eval.Row) (x, y []float64) {
+			for _, p := range r.PRCurve {
+				x, y = append(x, p.Recall), append(y, p.Precision)
+			}
+			return x, y
+		}),
+		newCurves(shown, "Higher is better: the share of right ones among the nearest items.", plot.Lines{
+			Title: "Precision of the first results" + at, Desc: "Precision of the nearest items as more are retrieved.",
+			X: plot.Axis{Label: "items retrieved", To: largest(shown, lastRank)}, Y: precision,
+		}, func(r eval.Row) (x, y []float64) {
+			for _, p := range r.PrecisionCurve {
+				if p.Rank <= mostRetrieved {
+					x, y = append(x, float64(p.Rank)), append(y, p.Precision)
+				}
+			}
+			return x, y
+		}),
+		d.mapBits(shown),
+		d.trainTime(at),
+		newCurves(shown, "Lower is better: how far the codes still are from the wanted similarities of the training "+
+			"pairs.", plot.Lines{
+			Title: "The objective, bit by bit", Desc: "The loss that training lowers, after each bit.",
+			X: bitAxis("bits learned", shown, func(r eval.Row) int { return len(r.Objective) }),
+			Y: plot.Axis{Label: "objective"},
+		}, func(r eval.Row) (x, y []float64) { return numbered(r.Objective), r.Objective }),
+		codeUsage(shown, at),
+		newCurves(shown, "A bit near one half tells most; one near 0 or 1 is the same for nearly every item.", plot.Lines{
+			Title: "Balance of the bits" + at, Desc: "Share of items in which a bit is one, bits sorted by it.",
+			X: bitAxis("bits, sorted", shown, func(r eval.Row) int { return len(r.Usage.Ones) }),
+			Y: plot.Axis{Label: "share of items with a one", To: 1},
+		}, func(r eval.Row) (x, y []float64) {
+			return numbered(r.Usage.Ones), slices.Sorted(slices.Values(r.Usage.Ones))
+		}),
 	}
 	return slices.DeleteFunc(all, func(f figure) bool { return f.plot == nil })
 }
 
-// newCurvePlot returns a plot with one line for each method that has two points or more, or nil when none has.
-func newCurvePlot(shown []curve, l plot.Lines, points func(eval.Row) (x, y []float64)) plot.Figure {
+// numbered returns the numbers of values, from 1.
+func numbered(values []float64) (x []float64) {
+	for i := range values {
+		x = append(x, float64(i+1))
+	}
+	return x
+}
+
+// mostRetrieved is the last rank that a plot shows.
+const mostRetrieved = 2000
+
+// lastRank is the last rank that the plot shows of a method.
+func lastRank(r eval.Row) int {
+	if len(r.PrecisionCurve) == 0 {
+		return 0
+	}
+	return min(r.PrecisionCurve[len(r.PrecisionCurve)-1].Rank, mostRetrieved)
+}
+
+// newCurves returns a plot with one line for each method that has two points or more, or none when no method has.
+func newCurves(shown []curve, caption string, l plot.Lines, points func(eval.Row) (x, y []float64)) figure {
 	for _, m := range shown {
 		if x, y := points(m.Row); len(x) > 1 {
 			l.Series = append(l.Series, plot.Series{Name: m.Method, X: x, Y: y, Style: m.style, Strong: m.Recommended})
 		}
 	}
 	if l.Series == nil {
-		return nil
+		return figure{}
 	}
-	return l
+	return figure{caption, l}
 }
 
 // largest returns the end of an axis: the largest number of any method.
@@ -196,46 +251,6 @@ func mapBounds(r eval.Row) (low, high float64) {
 	return r.MAPLow, r.MAPHigh
 }
 
-func precisionRecall(shown []curve, suffix string) figure {
-	l := plot.Lines{
-		Title: "Precision and recall" + suffix,
-		Desc:  "Precision falls as recall grows.",
-		X:     plot.Axis{Label: "recall", From: 0, To: 1},
-		Y:     plot.Axis{Label: "precision", Zero: true},
-	}
-	return figure{"Higher is better. Each point is a Hamming radius, all queries together.",
-		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
-			for _, p := range r.PRCurve {
-				x, y = append(x, p.Recall), append(y, p.Precision)
-			}
-			return x, y
-		})}
-}
-
-func precisionRetrieved(shown []curve, suffix string) figure {
-	const most = 2000
-	l := plot.Lines{
-		Title: "Precision of the first results" + suffix,
-		Desc:  "Precision of the nearest items as more are retrieved.",
-		X: plot.Axis{Label: "items retrieved", To: largest(shown, func(r eval.Row) int {
-			if len(r.PrecisionCurve) == 0 {
-				return 0
-			}
-			return min(r.PrecisionCurve[len(r.PrecisionCurve)-1].Rank, most)
-		})},
-		Y: plot.Axis{Label: "precision", Zero: true},
-	}
-	return figure{"Higher is better: the share of right ones among the nearest items.",
-		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
-			for _, p := range r.PrecisionCurve {
-				if p.Rank <= most {
-					x, y = append(x, float64(p.Rank)), append(y, p.Precision)
-				}
-			}
-			return x, y
-		})}
-}
-
 func (d Data) mapBits(shown []curve) figure {
 	var lengths []float64
 	for _, r := range d.Rows {
@@ -254,21 +269,21 @@ func (d Data) mapBits(shown []curve) figure {
 		X:     plot.Axis{Label: "bits", Log: true, Ticks: lengths},
 		Y:     plot.Axis{Label: "MAP", Zero: true},
 	}
-	return figure{"A line that has become flat says that more bits are not worth their memory.",
-		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
-			if r.Bits == 0 { // no code: the same at every length
-				return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{r.MAP, r.MAP}
+	caption := "A line that has become flat says that more bits are not worth their memory."
+	return newCurves(shown, caption, l, func(r eval.Row) (x, y []float64) {
+		if r.Bits == 0 { // no code: the same at every length
+			return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{r.MAP, r.MAP}
+		}
+		for _, bits := range lengths {
+			i := slices.IndexFunc(d.Rows, func(o eval.Row) bool {
+				return o.Method == r.Method && float64(o.Bits) == bits
+			})
+			if i >= 0 {
+				x, y = append(x, bits), append(y, d.Rows[i].MAP)
 			}
-			for _, bits := range lengths {
-				i := slices.IndexFunc(d.Rows, func(o eval.Row) bool {
-					return o.Method == r.Method && float64(o.Bits) == bits
-				})
-				if i >= 0 {
-					x, y = append(x, bits), append(y, d.Rows[i].MAP)
-				}
-			}
-			return x, y
-		})}
+		}
+		return x, y
+	})
 }
 
 func (d Data) trainTime(suffix string) figure {
@@ -302,79 +317,45 @@ func (d Data) trainTime(suffix string) figure {
 	return figure{"Up and to the left is better. Each step along the axis multiplies the time.", l}
 }
 
-func objective(shown []curve) figure {
-	l := plot.Lines{
-		Title: "The objective, bit by bit",
-		Desc:  "The loss that training lowers, after each bit.",
-		X:     bitAxis("bits learned", shown, func(r eval.Row) int { return len(r.Objective) }),
-		Y:     plot.Axis{Label: "objective"},
-	}
-	return figure{"Lower is better: how far the codes still are from the wanted similarities of the training pairs.",
-		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
-			for i, v := range r.Objective {
-				x, y = append(x, float64(i+1)), append(y, v)
-			}
-			return x, y
-		})}
-}
-
 // codeUsage is the cumulative form of a histogram of items per code: it needs no bins, and the curves of several
 // methods fit into one plot.
 func codeUsage(shown []curve, suffix string) figure {
-	largest := 1
-	for _, m := range shown {
-		if b := m.Usage.Buckets; len(b) > 0 {
-			largest = max(largest, b[len(b)-1].Size)
+	end := largest(shown, func(r eval.Row) int {
+		most := 1
+		for _, b := range r.Usage.Buckets {
+			most = b.Size // they rise
 		}
-	}
-	if largest == 1 {
+		return most
+	})
+	if end <= 1 {
 		return figure{} // every code is its own in every method: nothing to see
 	}
 	l := plot.Lines{
 		Title: "Items that share a code" + suffix,
 		Desc:  "Share of the items whose code at most so many items have.",
 		X:     plot.Axis{Label: "items with one code, at most", Log: true},
-		Y:     plot.Axis{Label: "share of the items", From: 0, To: 1},
+		Y:     plot.Axis{Label: "share of the items", To: 1},
 	}
-	return figure{"Items of one code cannot be told apart: a line that rises far to the right means crowded codes.",
-		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
-			total, sum := 0, 0
-			for _, b := range r.Usage.Buckets {
-				total += b.Size * b.Codes
-			}
-			if total == 0 {
-				return nil, nil
-			}
-			// A step before each rise, since between two sizes nothing is added.
-			step := func(size int) {
-				x, y = append(x, float64(size)), append(y, float64(sum)/float64(total))
-			}
-			step(1)
-			for _, b := range r.Usage.Buckets {
-				step(b.Size)
-				sum += b.Size * b.Codes
-				step(b.Size)
-			}
-			step(largest)
-			return x, y
-		})}
-}
-
-func bitBalance(shown []curve, suffix string) figure {
-	l := plot.Lines{
-		Title: "Balance of the bits" + suffix,
-		Desc:  "Share of items in which a bit is one, bits sorted by it.",
-		X:     bitAxis("bits, sorted", shown, func(r eval.Row) int { return len(r.Usage.Ones) }),
-		Y:     plot.Axis{Label: "share of items with a one", From: 0, To: 1},
-	}
-	return figure{"A bit near one half tells most; one near 0 or 1 is the same for nearly every item.",
-		newCurvePlot(shown, l, func(r eval.Row) (x, y []float64) {
-			y = slices.Sorted(slices.Values(r.Usage.Ones))
-			for i := range y {
-				x = append(x, float64(i+1))
-			}
-			return x, y
-		})}
+	caption := "Items of one code cannot be told apart: a line that rises far to the right means crowded codes."
+	return newCurves(shown, caption, l, func(r eval.Row) (x, y []float64) {
+		total, sum := 0, 0
+		for _, b := range r.Usage.Buckets {
+			total += b.Size * b.Codes
+		}
+		if total == 0 {
+			return nil, nil
+		}
+		// A step before each rise, since between two sizes nothing is added.
+		step := func(size float64) { x, y = append(x, size), append(y, float64(sum)/float64(total)) }
+		step(1)
+		for _, b := range r.Usage.Buckets {
+			step(float64(b.Size))
+			sum += b.Size * b.Codes
+			step(float64(b.Size))
+		}
+		step(end)
+		return x, y
+	})
 }
 
 // finite reports whether v is neither NaN nor infinite.

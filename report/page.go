@@ -23,7 +23,9 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
-var page = template.Must(template.New("report").Parse(pageHTML))
+var page = template.Must(template.New("report").Funcs(template.FuncMap{
+	"url": pictureURL, "alt": pictureText, "right": countRight,
+}).Parse(pageHTML))
 
 // largestPNG limits the size of a picture: a page with hundreds of them must stay small enough to mail.
 const largestPNG = 256 << 10
@@ -33,7 +35,7 @@ type view struct {
 	Data
 	CSS      template.CSS
 	When     string
-	Facts    []fact
+	Facts    []tile
 	Headline string
 	Advice   []string
 	Tiles    []tile
@@ -46,10 +48,7 @@ type view struct {
 	Warnings []string
 	Classes  []classTable // the second one is folded
 	Mixups   []mixup
-	Searches []searchGroup
 }
-
-type fact struct{ Name, Value string }
 
 type tile struct{ Value, Name, Note string }
 
@@ -61,46 +60,21 @@ type drawing struct {
 	Rows               [][]string
 }
 
-type searchGroup struct {
-	Method   string
-	Searches []shownSearch
-}
-
-type shownSearch struct {
-	Query      shownPicture
-	Hits       []shownHit
-	Right, All int
-}
-
-type shownPicture struct {
-	Picture
-	URL template.URL // empty without a PNG
-	Alt string
-}
-
-type shownHit struct {
-	shownPicture
-	Distance string
-	Right    bool
-}
-
 // Write writes the page.
 func Write(w io.Writer, d Data) error {
 	if err := d.validate(); err != nil {
 		return err
 	}
 	v := view{
-		Data: d,
-		CSS:  template.CSS(plot.CSS() + pageCSS), // both are ours
+		Data: d, CSS: template.CSS(plot.CSS() + pageCSS), // both are ours
+		Facts: d.facts(), Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(), Mixups: d.mixups(),
 	}
 	if !d.Date.IsZero() {
 		v.When = d.Date.Format("2 January 2006, 15:04 MST")
 	}
-	v.Facts = d.facts()
 	if len(d.Advice) > 0 {
 		v.Headline, v.Advice = d.Advice[0], d.Advice[1:]
 	}
-	v.Tiles = d.tiles()
 	for i, f := range d.figures() {
 		g := newDrawing(f, fmt.Sprintf("plot%d", i))
 		if _, ok := f.plot.(plot.Bars); ok {
@@ -115,7 +89,6 @@ func Write(w io.Writer, d Data) error {
 			v.Left = append(v.Left, r.Method)
 		}
 	}
-	v.Columns = d.columns()
 	v.Span = len(v.Columns) + 1
 	v.Groups = d.groups(v.Columns)
 	for _, w := range d.Warnings {
@@ -123,9 +96,6 @@ func Write(w io.Writer, d Data) error {
 			v.Warnings = append(v.Warnings, w)
 		}
 	}
-	v.Classes = d.classes()
-	v.Mixups = d.mixups()
-	v.Searches = d.searches()
 
 	var b bytes.Buffer // so that an error of the template leaves no partial page
 	if err := page.Execute(&b, v); err != nil {
@@ -209,27 +179,22 @@ func (p Picture) validate() error {
 	return nil
 }
 
-func (d Data) facts() []fact {
+func (d Data) facts() []tile {
 	s := d.Dataset
-	var facts []fact
-	add := func(name, value string) {
-		if value != "" {
-			facts = append(facts, fact{name, value})
-		}
-	}
 	number := func(n int, what string) string {
 		if n == 0 {
 			return ""
 		}
 		return plot.Number(float64(n)) + what
 	}
-	add("Data", s.Name)
-	add("Items to find", number(s.Base, ""))
-	add("Queries", number(s.Queries, ""))
-	add("Vector", number(s.Dim, " numbers"))
-	add("Classes", number(s.Classes, ""))
-	add("Similar means", s.Similar)
-	return facts
+	return slices.DeleteFunc([]tile{
+		{Name: "Data", Value: s.Name},
+		{Name: "Items to find", Value: number(s.Base, "")},
+		{Name: "Queries", Value: number(s.Queries, "")},
+		{Name: "Vector", Value: number(s.Dim, " numbers")},
+		{Name: "Classes", Value: number(s.Classes, "")},
+		{Name: "Similar means", Value: s.Similar},
+	}, func(t tile) bool { return t.Value == "" })
 }
 
 // tiles returns the key numbers of the recommended result, compared with the best search without codes.
@@ -245,29 +210,24 @@ func (d Data) tiles() []tile {
 			plain = &d.Rows[k]
 		}
 	}
-	beside := func(v float64, format func(float64) string) string {
-		if plain == nil || v == 0 {
+	beside := func(measure func(eval.Row) float64, format func(float64) string) string {
+		if plain == nil || measure(*plain) == 0 {
 			return ""
 		}
-		return plain.Method + ": " + format(v)
+		return plain.Method + ": " + format(measure(*plain))
 	}
 	name := r.Method
 	if r.Bits > 0 {
 		name = fmt.Sprintf("%s, %d bits", r.Method, r.Bits)
 	}
 	tiles := []tile{
-		{Value: formatShare(r.MAP), Name: "MAP of " + name},
-		{Value: formatShare(r.Precision100), Name: "precision of the first 100"},
-	}
-	if plain != nil {
-		tiles[0].Note, tiles[1].Note = beside(plain.MAP, formatShare), beside(plain.Precision100, formatShare)
+		{formatShare(r.MAP), "MAP of " + name, beside(func(r eval.Row) float64 { return r.MAP }, formatShare)},
+		{formatShare(r.Precision100), "precision of the first 100",
+			beside(func(r eval.Row) float64 { return r.Precision100 }, formatShare)},
 	}
 	if r.Bytes > 0 {
-		t := tile{Value: plot.Number(float64(r.Bytes)), Name: "bytes per item"}
-		if plain != nil {
-			t.Note = beside(float64(plain.Bytes), plot.Number)
-		}
-		tiles = append(tiles, t)
+		tiles = append(tiles, tile{plot.Number(float64(r.Bytes)), "bytes per item",
+			beside(func(r eval.Row) float64 { return float64(r.Bytes) }, plot.Number)})
 	}
 	if r.TrainSeconds > 0 {
 		tiles = append(tiles, tile{Value: formatQuantity(r.TrainSeconds) + " s", Name: "to learn"})
@@ -289,33 +249,28 @@ func newDrawing(f figure, id string) drawing {
 	return g
 }
 
-// searches groups consecutive searches of the same method.
-func (d Data) searches() []searchGroup {
-	var groups []searchGroup
-	for _, s := range d.Searches {
-		if n := len(groups); n == 0 || groups[n-1].Method != s.Method {
-			groups = append(groups, searchGroup{Method: s.Method})
-		}
-		shown := shownSearch{Query: newShownPicture(s.Query), All: len(s.Hits)}
-		for _, h := range s.Hits {
-			shown.Hits = append(shown.Hits, shownHit{newShownPicture(h.Picture), h.Distance, h.Right})
-			if h.Right {
-				shown.Right++
-			}
-		}
-		g := &groups[len(groups)-1]
-		g.Searches = append(g.Searches, shown)
+// pictureURL is the picture itself, empty without a PNG.
+func pictureURL(p Picture) template.URL {
+	if len(p.PNG) == 0 {
+		return ""
 	}
-	return groups
+	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(p.PNG)) // checked to be a PNG
 }
 
-func newShownPicture(p Picture) shownPicture {
-	s := shownPicture{Picture: p, Alt: strings.TrimSpace("picture " + p.Name)}
+// pictureText stands for the picture where it cannot be seen.
+func pictureText(p Picture) string {
+	text := strings.TrimSpace("picture " + p.Name)
 	if p.Label != "" {
-		s.Alt += ": " + p.Label
+		text += ": " + p.Label
 	}
-	if len(p.PNG) > 0 {
-		s.URL = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(p.PNG)) // checked to be a PNG
+	return text
+}
+
+func countRight(hits []Hit) (right int) {
+	for _, h := range hits {
+		if h.Right {
+			right++
+		}
 	}
-	return s
+	return right
 }

@@ -89,11 +89,8 @@ func (d Data) groups(columns []column) []group {
 
 func newTableRow(r eval.Row, rivals []eval.Row, columns []column) tableRow {
 	t := tableRow{Method: r.Method, Recommended: r.Recommended, Supervision: "none"}
-	switch {
-	case r.Kind == eval.KindFloor:
-		t.Mark = "floor"
-	case r.Kind == eval.KindCeiling:
-		t.Mark = "ceiling"
+	if r.Kind != eval.KindMethod {
+		t.Mark = string(r.Kind)
 	}
 	if r.Supervised {
 		t.Supervision = "labels"

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,15 +35,11 @@ func (b Bars) Heading() string { return b.Title }
 
 // Describe lists the bars.
 func (b Bars) Describe() string {
-	var s strings.Builder
-	s.WriteString(b.Desc)
+	text := b.Desc
 	for _, bar := range b.Bars {
-		if s.Len() > 0 {
-			s.WriteByte(' ')
-		}
-		fmt.Fprintf(&s, "%s: %.3f.", bar.Name, bar.Value)
+		text += fmt.Sprintf(" %s: %.3f.", bar.Name, bar.Value)
 	}
-	return s.String()
+	return strings.TrimPrefix(text, " ")
 }
 
 func (b Bars) layout(c canvas, titled bool) float64 {
@@ -63,29 +60,28 @@ func (b Bars) layout(c canvas, titled bool) float64 {
 	f.y = scale{from: 0, to: 1}
 
 	for _, t := range f.x.ticks {
-		p := f.at(t, 0)
+		p := f.place(t, 0)
 		c.line([]point{{p.x, f.top}, {p.x, f.bottom}}, inkGrid, 1, nil)
 		c.text(point{p.x, f.bottom + 15}, Number(t), small, centre, inkMuted, false)
 	}
 	for i, bar := range b.Bars {
 		g := b.Groups[bar.Group]
 		y := f.top + pitch*float64(i) + 5
-		p := f.at(bar.Value, 0)
+		p := f.place(bar.Value, 0)
 		c.text(point{f.left - 6, y + 11.5}, clip(bar.Name, names, normal, bar.Strong), normal, end, inkText, bar.Strong)
 		c.box(point{f.left, y}, point{p.x, y + thick}, seriesInk(g.Style), g.Hollow)
 		last := p.x
 		if bar.Low < bar.Value || bar.High > bar.Value {
-			low, high := f.at(bar.Low, 0).x, f.at(bar.High, 0).x
+			low, high := f.place(bar.Low, 0).x, f.place(bar.High, 0).x
 			middle := y + thick/2
 			// A pale line below the dark one keeps it visible both on the bar and beyond it.
-			c.line([]point{{low, middle}, {high, middle}}, inkSurface, 4, nil)
-			for _, end := range []float64{low, high} {
-				c.line([]point{{end, middle - 5}, {end, middle + 5}}, inkSurface, 4, nil)
+			whiskers := func(i ink, width, half float64) {
+				c.line([]point{{low, middle}, {high, middle}}, i, width, nil)
+				c.line([]point{{low, middle - half}, {low, middle + half}}, i, width, nil)
+				c.line([]point{{high, middle - half}, {high, middle + half}}, i, width, nil)
 			}
-			c.line([]point{{low, middle}, {high, middle}}, inkText, 1.5, nil)
-			for _, end := range []float64{low, high} {
-				c.line([]point{{end, middle - 4}, {end, middle + 4}}, inkText, 1.5, nil)
-			}
+			whiskers(inkSurface, 4, 5)
+			whiskers(inkText, 1.5, 4)
 			last = max(last, high)
 		}
 		c.text(point{last + 6, y + 11.5}, fmt.Sprintf("%.3f", bar.Value), small, start, inkText, bar.Strong)
@@ -100,11 +96,7 @@ func (b Bars) legend(c canvas, y float64) float64 {
 	x := 4.0
 	y += 10
 	for i, g := range b.Groups {
-		used := false
-		for _, bar := range b.Bars {
-			used = used || bar.Group == i
-		}
-		if !used {
+		if !slices.ContainsFunc(b.Bars, func(bar Bar) bool { return bar.Group == i }) {
 			continue
 		}
 		need := 24 + measure(g.Name, small, false) + 18

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -37,35 +38,47 @@ var (
 // Style distinguishes a series by more than its colour.
 type Style struct {
 	Dash   []float64 // lengths of strokes and gaps; nil for a solid line
-	Marker markerShape
+	Marker outline
 }
+
+// up is the angle of the first corner of most markers.
+const up = -math.Pi / 2
 
 // Styles are the styles of series; their colours are in Theme.Series.
 var Styles = []Style{
-	{nil, circle},
-	{[]float64{9, 3}, square},
-	{[]float64{2, 2.5}, triangle},
-	{[]float64{9, 3, 2, 3}, diamond},
-	{[]float64{14, 4}, wedge},
-	{[]float64{5, 2.5}, cross},
-	{[]float64{9, 3, 2, 3, 2, 3}, pentagon},
-	{[]float64{1.5, 4}, star},
+	{nil, polygon(24, up, 1)}, // as good as a circle
+	{[]float64{9, 3}, polygon(4, math.Pi/4, 1.2)},
+	{[]float64{2, 2.5}, polygon(3, up, 1.3)},
+	{[]float64{9, 3, 2, 3}, polygon(4, up, 1.3)},
+	{[]float64{14, 4}, polygon(3, -up, 1.3)},
+	{[]float64{5, 2.5}, cross()},
+	{[]float64{9, 3, 2, 3, 2, 3}, polygon(5, up, 1.2)},
+	{[]float64{1.5, 4}, polygon(10, up, 1.5, 0.65)}, // a star
 }
 
-// markerShape is the shape of a marker.
-type markerShape int
+// outline is the shape of a marker of radius 1, clockwise.
+type outline []point
 
-// The shapes of markers.
-const (
-	circle markerShape = iota
-	square
-	triangle
-	diamond
-	wedge // a triangle on its point
-	cross
-	pentagon
-	star
-)
+// polygon has n corners, the first at the given angle, at radii that repeat.
+func polygon(n int, first float64, radii ...float64) outline {
+	ring := make(outline, n)
+	for i := range ring {
+		angle := 2*math.Pi*float64(i)/float64(n) + first
+		r := radii[i%len(radii)]
+		ring[i] = point{r * math.Cos(angle), r * math.Sin(angle)}
+	}
+	return ring
+}
+
+func cross() outline {
+	const t = 0.38 // half the thickness of the arms, before they are turned by an eighth
+	plus := outline{{-t, -1.25}, {t, -1.25}, {t, -t}, {1.25, -t}, {1.25, t}, {t, t},
+		{t, 1.25}, {-t, 1.25}, {-t, t}, {-1.25, t}, {-1.25, -t}, {-t, -t}}
+	for i, p := range plus {
+		plus[i] = point{(p.x - p.y) * math.Sqrt2 / 2, (p.x + p.y) * math.Sqrt2 / 2}
+	}
+	return plus
+}
 
 // CSS returns the style sheet for figures drawn by Inline, with variables for the light and the dark theme.
 func CSS() string {

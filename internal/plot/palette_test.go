@@ -92,7 +92,7 @@ func TestPalette(t *testing.T) {
 func TestStylesDifferWithoutColour(t *testing.T) {
 	for i, a := range Styles {
 		for _, b := range Styles[:i] {
-			if a.Marker == b.Marker || fmt.Sprint(a.Dash) == fmt.Sprint(b.Dash) {
+			if fmt.Sprint(a.Marker) == fmt.Sprint(b.Marker) || fmt.Sprint(a.Dash) == fmt.Sprint(b.Dash) {
 				t.Errorf("style %d has the dash or the marker of an earlier one", i)
 			}
 		}

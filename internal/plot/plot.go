@@ -10,6 +10,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -45,6 +46,14 @@ type Series struct {
 	Points bool      // markers without a line
 }
 
+// pen returns the width of the line and the radius of its markers.
+func (s Series) pen() (width, radius float64) {
+	if s.Strong {
+		return 3, 5
+	}
+	return 1.8, 4
+}
+
 // Lines is a plot of series. The zero values of the axes fit them to the data.
 type Lines struct {
 	Title  string
@@ -59,25 +68,21 @@ func (l Lines) Heading() string { return l.Title }
 
 // Describe describes in words where every series starts and ends.
 func (l Lines) Describe() string {
-	var b strings.Builder
-	b.WriteString(l.Desc)
+	text := l.Desc
 	for _, s := range l.Series {
 		at := l.visible(s)
 		if len(at) == 0 {
 			continue
 		}
 		first, last := at[0], at[len(at)-1]
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
+		start := fmt.Sprintf("%s at %s", Number(s.Y[first]), Number(s.X[first]))
 		if len(at) == 1 {
-			fmt.Fprintf(&b, "%s: %s at %s.", s.Name, Number(s.Y[first]), Number(s.X[first]))
+			text += fmt.Sprintf(" %s: %s.", s.Name, start)
 			continue
 		}
-		fmt.Fprintf(&b, "%s: from %s at %s to %s at %s.", s.Name,
-			Number(s.Y[first]), Number(s.X[first]), Number(s.Y[last]), Number(s.X[last]))
+		text += fmt.Sprintf(" %s: from %s to %s at %s.", s.Name, start, Number(s.Y[last]), Number(s.X[last]))
 	}
-	return b.String()
+	return strings.TrimPrefix(text, " ")
 }
 
 // visible returns the indices of the points that can be drawn.
@@ -94,13 +99,25 @@ func (l Lines) visible(s Series) []int {
 	return at
 }
 
+// fit fits both axes to the series.
+func (l Lines) fit() (x, y scale) {
+	var xs, ys []float64
+	for _, s := range l.Series {
+		for _, i := range l.visible(s) {
+			xs, ys = append(xs, s.X[i]), append(ys, s.Y[i])
+		}
+	}
+	return l.X.fit(xs), l.Y.fit(ys)
+}
+
 // frame is the rectangle between the axes with the two scales.
 type frame struct {
 	left, top, right, bottom float64
 	x, y                     scale
 }
 
-func (f frame) at(x, y float64) point {
+// place returns where a pair of numbers is drawn.
+func (f frame) place(x, y float64) point {
 	return point{f.left + float64(f.x.share(x)*(f.right-f.left)), f.bottom - float64(f.y.share(y)*(f.bottom-f.top))}
 }
 
@@ -109,13 +126,8 @@ func (l Lines) layout(c canvas, titled bool) float64 {
 	if titled {
 		top = drawTitle(c, l.Title)
 	}
-	var xs, ys []float64
-	for _, s := range l.Series {
-		for _, i := range l.visible(s) {
-			xs, ys = append(xs, s.X[i]), append(ys, s.Y[i])
-		}
-	}
-	f := frame{top: top + 24, right: figureWidth - 14, x: l.X.fit(xs), y: l.Y.fit(ys)}
+	f := frame{top: top + 24, right: figureWidth - 14}
+	f.x, f.y = l.fit()
 	f.bottom = f.top + 236
 	for _, t := range f.y.ticks {
 		f.left = max(f.left, measure(Number(t), small, false)+10)
@@ -140,13 +152,13 @@ func drawTitle(c canvas, title string) float64 {
 // drawAxes draws the grid, the ticks and the two labels. The label of the y axis is horizontal, above the axis.
 func drawAxes(c canvas, f frame, x, y string) {
 	for _, t := range f.y.ticks {
-		p := f.at(f.x.from, t)
+		p := f.place(f.x.from, t)
 		c.line([]point{{f.left, p.y}, {f.right, p.y}}, inkGrid, 1, nil)
 		c.text(point{f.left - 6, p.y + 4}, Number(t), small, end, inkMuted, false)
 	}
 	free := math.Inf(-1) // right end of the last label
 	for _, t := range f.x.ticks {
-		p := f.at(t, f.y.from)
+		p := f.place(t, f.y.from)
 		c.line([]point{{p.x, f.bottom}, {p.x, f.bottom + 4}}, inkMuted, 1, nil)
 		half := measure(Number(t), small, false) / 2
 		middle := min(p.x, figureWidth-half-1)
@@ -165,15 +177,11 @@ func drawAxes(c canvas, f frame, x, y string) {
 func (l Lines) drawSeries(c canvas, f frame, number int, s Series) {
 	const few = 7
 	style := Styles[s.Style%len(Styles)]
-	at := l.visible(s)
-	path := make([]point, len(at))
-	for i, k := range at {
-		path[i] = f.at(s.X[k], s.Y[k])
+	var path []point
+	for _, k := range l.visible(s) {
+		path = append(path, f.place(s.X[k], s.Y[k]))
 	}
-	width, radius := 1.8, 4.0
-	if s.Strong {
-		width, radius = 3, 5
-	}
+	width, radius := s.pen()
 	if !s.Points && len(path) > 1 {
 		c.line(path, seriesInk(s.Style), width, style.Dash)
 	}
@@ -206,10 +214,7 @@ func (l Lines) legend(c canvas, y float64) float64 {
 	for i, s := range l.Series {
 		style := Styles[s.Style%len(Styles)]
 		at := point{4 + float64(i/rows)*(figureWidth-8)/float64(columns), y + 8 + float64(i%rows)*row}
-		width, radius := 1.8, 4.0
-		if s.Strong {
-			width, radius = 3, 5
-		}
+		width, radius := s.pen()
 		if !s.Points {
 			c.line([]point{at, {at.x + sample, at.y}}, seriesInk(s.Style), width, style.Dash)
 		}
@@ -237,7 +242,7 @@ func (l Lines) labelPoints(c canvas, f frame) {
 	var named []Series
 	for _, s := range l.Series {
 		for _, i := range l.visible(s) {
-			p := f.at(s.X[i], s.Y[i])
+			p := f.place(s.X[i], s.Y[i])
 			taken = append(taken, rect{p.x - 5, p.y - 5, p.x + 5, p.y + 5})
 			marks, named = append(marks, p), append(named, s)
 		}
@@ -269,6 +274,56 @@ func (l Lines) labelPoints(c canvas, f frame) {
 		}
 		c.text(to, s.Name, small, start, inkText, s.Strong)
 	}
+}
+
+// Numbers returns the plot as a table, for readers who cannot see it: a row for each tick of the x axis and a column
+// for each series. Values between two points are interpolated as the line is drawn; outside the range of a series
+// there is a dash.
+func (l Lines) Numbers() (head []string, rows [][]string) {
+	head = []string{l.X.Label}
+	for _, s := range l.Series {
+		head = append(head, s.Name)
+	}
+	x, _ := l.fit()
+	for _, t := range x.ticks {
+		cells := []string{Number(t)}
+		some := false
+		for _, s := range l.Series {
+			cell := "–"
+			if v, ok := l.value(s, x, t); ok {
+				cell, some = Number(math.Round(v*1e4)/1e4), true
+			}
+			cells = append(cells, cell)
+		}
+		if some {
+			rows = append(rows, cells)
+		}
+	}
+	return head, rows
+}
+
+// value returns the height of the line at t, interpolated linearly in the scale of the x axis.
+func (l Lines) value(s Series, x scale, t float64) (float64, bool) {
+	at := l.visible(s)
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(s.X[a], s.X[b]) })
+	for i, k := range at {
+		if math.Abs(s.X[k]-t) <= 1e-9*math.Abs(t) {
+			return s.Y[k], true
+		}
+		if s.X[k] > t {
+			if i == 0 {
+				return 0, false
+			}
+			before := at[i-1]
+			a, b := x.share(s.X[before]), x.share(s.X[k])
+			w := 0.0
+			if b > a {
+				w = (x.share(t) - a) / (b - a)
+			}
+			return s.Y[before] + float64(w*(s.Y[k]-s.Y[before])), true
+		}
+	}
+	return 0, false
 }
 
 // WriteSVG writes the figure as a file of its own, in the colours of white paper.

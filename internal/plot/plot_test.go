@@ -254,9 +254,9 @@ type recorder struct {
 	names []string
 }
 
-func (r *recorder) line([]point, ink, float64, []float64)   {}
-func (r *recorder) marker(markerShape, point, float64, ink) {}
-func (r *recorder) box(point, point, ink, bool)             {}
+func (r *recorder) line([]point, ink, float64, []float64) {}
+func (r *recorder) marker(outline, point, float64, ink)   {}
+func (r *recorder) box(point, point, ink, bool)           {}
 func (r *recorder) text(at point, s string, size float64, a anchor, _ ink, bold bool) {
 	w := measure(s, size, bold)
 	at.x -= w * float64(a) / 2

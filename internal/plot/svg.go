@@ -1,11 +1,13 @@
 package plot
 
 import (
+	_ "embed"
 	"fmt"
 	"html"
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // svg is a canvas that writes elements. In a page the colours come from classes, which CSS defines; in a file of its
@@ -27,15 +29,13 @@ func drawSVG(f Figure, id string, file bool) string {
 		fmt.Fprintf(&b, `<svg %s role="img" aria-labelledby="%s-title" aria-describedby="%s-desc">`+"\n",
 			size, html.EscapeString(id), html.EscapeString(id))
 	}
-	name := func(tag, text string) {
-		if file {
-			fmt.Fprintf(&b, "<%s>%s</%s>\n", tag, html.EscapeString(xmlText(text)), tag)
-		} else {
-			fmt.Fprintf(&b, "<%s id=\"%s-%s\">%s</%s>\n", tag, html.EscapeString(id), tag, html.EscapeString(xmlText(text)), tag)
+	for _, e := range [][2]string{{"title", f.Heading()}, {"desc", f.Describe()}} {
+		attribute := ""
+		if !file {
+			attribute = fmt.Sprintf(` id="%s-%s"`, html.EscapeString(id), e[0])
 		}
+		fmt.Fprintf(&b, "<%s%s>%s</%s>\n", e[0], attribute, html.EscapeString(xmlText(e[1])), e[0])
 	}
-	name("title", f.Heading())
-	name("desc", f.Describe())
 	if file {
 		fmt.Fprintf(&b, `<rect width="%d" height="%s" fill="%s"/>`+"\n", figureWidth, decimal(height), Light.Surface)
 	}
@@ -67,9 +67,9 @@ func (c *svg) line(path []point, i ink, width float64, dash []float64) {
 }
 
 // marker draws a thin rim in the colour of the surface, which sets the marker off from the lines below it.
-func (c *svg) marker(m markerShape, at point, radius float64, i ink) {
-	shape := m.outline()
-	for k, p := range shape {
+func (c *svg) marker(m outline, at point, radius float64, i ink) {
+	shape := make([]point, len(m))
+	for k, p := range m {
 		shape[k] = point{at.x + float64(p.x*radius), at.y + float64(p.y*radius)}
 	}
 	if c.page {
@@ -114,14 +114,8 @@ func (c *svg) text(at point, s string, size float64, a anchor, i ink, bold bool)
 func pathData(path []point, closed bool) string {
 	var b strings.Builder
 	for i, p := range path {
-		if i == 0 {
-			b.WriteByte('M')
-		} else {
-			b.WriteByte('L')
-		}
-		b.WriteString(decimal(p.x))
-		b.WriteByte(' ')
-		b.WriteString(decimal(p.y))
+		b.WriteByte("ML"[min(i, 1)])
+		b.WriteString(decimal(p.x) + " " + decimal(p.y))
 	}
 	if closed {
 		b.WriteByte('Z')
@@ -142,4 +136,76 @@ func xmlText(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// canvas is what a figure is drawn on: SVG, or a recorder in the tests.
+type canvas interface {
+	line(path []point, i ink, width float64, dash []float64)
+	marker(m outline, at point, radius float64, i ink)
+	box(from, to point, i ink, hollow bool)
+	text(at point, s string, size float64, a anchor, i ink, bold bool)
+}
+
+type point struct{ x, y float64 }
+
+// anchor is the part of a text that lies at its point.
+type anchor int
+
+const (
+	start anchor = iota
+	centre
+	end
+)
+
+// widthTable holds the advance widths of the characters below U+0250 in Go Regular and then in Go Bold, the fonts that
+// golang.org/x/image contains, in units of 1/2048 em. Browsers draw the SVG in a font of their own, and some are wider;
+// measure leaves room for that.
+//
+//go:embed widths.txt
+var widthTable string
+
+// widths are the widths of the table in ems, by weight and character.
+var widths = sync.OnceValue(func() *[2][0x250]float64 {
+	w := new([2][0x250]float64)
+	for i, field := range strings.Fields(widthTable) {
+		units, err := strconv.Atoi(field)
+		if err != nil {
+			panic("plot: " + err.Error())
+		}
+		w[i/0x250][i%0x250] = float64(units) / 2048
+	}
+	return w
+})
+
+// measure returns the width that a text may take, allowing for the wider fonts of some browsers. Characters outside
+// the table count as one em.
+func measure(s string, size float64, bold bool) float64 {
+	const room = 1.12
+	table := &widths()[0]
+	if bold {
+		table = &widths()[1]
+	}
+	sum := 0.0
+	for _, r := range s {
+		if int(r) < len(table) {
+			sum += table[r]
+		} else {
+			sum++
+		}
+	}
+	return sum * size * room
+}
+
+// clip shortens a text to the given width.
+func clip(s string, width, size float64, bold bool) string {
+	if measure(s, size, bold) <= width {
+		return s
+	}
+	width -= measure("…", size, bold)
+	for i, r := range s {
+		if width -= measure(string(r), size, bold); width < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }

@@ -8,16 +8,206 @@
 package trial
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
+	"hashgrove/eval"
+	"hashgrove/fasthash"
+	"hashgrove/hamming"
 	"hashgrove/internal/section"
+	"hashgrove/method"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
 )
+
+// Training is a finished training.
+type Training struct {
+	Model   *model.Model
+	Resumed int // bits taken from the checkpoint
+
+	rest float64 // seconds that belong to no bit
+	clock
+}
+
+// Train has a method learn from the data. With o.Run.Checkpoint it resumes an unfinished training, unless o.Run.Restart
+// is set.
+func Train(ctx context.Context, name string, d *supervision.Data, o method.Options) (*Training, error) {
+	t, report := &Training{clock: readClock(o.Run)}, new(fasthash.Report)
+	progress := o.Run.Progress
+	o.Run.Resume, o.Run.Report = o.Run.Checkpoint != "" && !o.Run.Restart, report
+	o.Run.Progress = func(b fasthash.Bit) {
+		t.record(b)
+		if progress != nil {
+			progress(b)
+		}
+	}
+	began := time.Now()
+	var err error
+	if t.Model, err = method.Train(ctx, name, d, o); err != nil {
+		return nil, err
+	}
+	t.rest = time.Since(began).Seconds()
+	for _, b := range report.Bits {
+		t.rest -= bitSeconds(b)
+	}
+	t.rest = max(0, t.rest)
+	t.Resumed = report.Resumed
+	return t, nil
+}
+
+// Seconds is the time of training up to a number of bits, interrupted runs included. A prefix of FastHash took the time
+// of its bits; methods that do not learn bit by bit took the time of all.
+func (t *Training) Seconds(bits int) float64 { return t.rest + t.until(bits) }
+
+// Discard removes the checkpoint of a finished training and the clock beside it; "" names none.
+func Discard(checkpoint string) error {
+	if checkpoint == "" {
+		return nil
+	}
+	return errors.Join(os.RemoveAll(checkpoint), os.RemoveAll(clockFile(checkpoint)))
+}
+
+// clock keeps the seconds of every bit, in a file beside the checkpoint: an interrupted training took its time too.
+type clock struct {
+	path  string
+	times struct {
+		Seconds []float64 `json:"seconds"` // by bit; 0 where it is not known
+	}
+}
+
+func clockFile(checkpoint string) string { return checkpoint + ".json" }
+
+func readClock(run fasthash.Run) (c clock) {
+	if run.Checkpoint == "" {
+		return c
+	}
+	c.path = clockFile(run.Checkpoint)
+	if b, err := os.ReadFile(c.path); err == nil && !run.Restart {
+		_ = json.Unmarshal(b, &c.times) // damaged times are unknown times
+	}
+	return c
+}
+
+func bitSeconds(b fasthash.Bit) float64 { return (b.Inference + b.Boost).Seconds() }
+
+// record keeps the time of a bit.
+func (c *clock) record(b fasthash.Bit) {
+	s := &c.times.Seconds
+	*s = append(*s, make([]float64, max(0, b.Bit-len(*s)))...)
+	(*s)[b.Bit-1] = bitSeconds(b)
+	if text, err := json.Marshal(c.times); err == nil && c.path != "" {
+		_ = os.WriteFile(c.path, text, 0o666) // times that are lost are unknown times: not worth a sync, nor a failure
+	}
+}
+
+// until is the seconds of the first bits; one whose time is not known took the mean of the others.
+func (c *clock) until(bits int) float64 {
+	all, known := 0.0, 0
+	sum, missing := 0.0, bits
+	for i, v := range c.times.Seconds {
+		if v <= 0 {
+			continue
+		}
+		all, known = all+v, known+1
+		if i < bits {
+			sum, missing = sum+v, missing-1
+		}
+	}
+	return sum + float64(missing)*all/float64(max(1, known))
+}
+
+// Bench is what codes are judged on: a base to search in, queries to search with, and which answers are right.
+type Bench struct {
+	Base, Queries *supervision.Data
+	Truth         eval.Truth
+	Options       eval.Options
+	OneCore       bool // time the queries on one core, several times over
+}
+
+// NewBench returns the bench of a base and its queries, whose supervision says which answers are right.
+func NewBench(base, queries *supervision.Data, o eval.Options) (*Bench, error) {
+	truth, err := eval.TruthOf(queries, base)
+	return &Bench{Base: base, Queries: queries, Truth: truth, Options: o}, err
+}
+
+// Codes are the codes of base and queries.
+type Codes struct {
+	Base, Queries hamming.Codes
+	Seconds       float64 // to encode all queries
+}
+
+// Coder turns rows into codes.
+type Coder func(ctx context.Context, d *supervision.Data, threads int) (hamming.Codes, error)
+
+// ModelCoder encodes with a model: in one piece where the vectors are in memory, else while they are read.
+func ModelCoder(m *model.Model) Coder {
+	return func(ctx context.Context, d *supervision.Data, threads int) (hamming.Codes, error) {
+		if x, ok := Vectors(d); ok {
+			return m.Encode(ctx, x, threads)
+		}
+		all := hamming.NewCodes(d.Rows, m.Encoder.Bits())
+		return all, m.EncodeSource(ctx, d, threads, func(first int, codes hamming.Codes, _ vectors.Chunk) error {
+			copy(all.Data[first*all.Words:], codes.Data)
+			return nil
+		})
+	}
+}
+
+// Vectors lends the vectors of rows that are in memory.
+func Vectors(d *supervision.Data) (x vectors.Matrix, ok bool) {
+	switch src := d.Source.(type) {
+	case vectors.Matrix:
+		return src, true
+	case vectors.Table:
+		return src.X, true
+	}
+	return x, false
+}
+
+// Encode encodes both sides.
+func (b *Bench) Encode(ctx context.Context, code Coder) (c Codes, err error) {
+	if c.Base, err = code(ctx, b.Base, b.Options.Threads); err != nil {
+		return c, err
+	}
+	if b.OneCore {
+		c.Seconds = Fastest(func() { c.Queries, err = code(ctx, b.Queries, 1) })
+	} else {
+		c.Seconds = Seconds(func() { c.Queries, err = code(ctx, b.Queries, b.Options.Threads) })
+	}
+	return c, err
+}
+
+// Judge ranks the base by Hamming distance to every query.
+func (b *Bench) Judge(ctx context.Context, c Codes) (*eval.Report, error) {
+	return eval.Retrieval(ctx, c.Queries, c.Base, b.Truth, b.Options)
+}
+
+// Seconds times f.
+func Seconds(f func()) float64 {
+	began := time.Now()
+	f()
+	return time.Since(began).Seconds()
+}
+
+// Fastest times f at least twice and for 20 ms, up to 20 times, and returns the seconds of the fastest run: the others
+// were disturbed, and the first prepares.
+func Fastest(f func()) float64 {
+	best, sum := Seconds(f), 0.0
+	for turn := 0; turn < 20 && (turn == 0 || sum < 0.02); turn++ {
+		took := Seconds(f)
+		best, sum = min(best, took), sum+took
+	}
+	return best
+}
 
 // Key is the digest of the inputs of a result, for the name of its file.
 func Key(inputs ...any) string {
