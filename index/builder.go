@@ -55,6 +55,15 @@ func Collect(
 	return s, nil
 }
 
+// FromCodes makes a snapshot of codes as they lie in memory, for a few searches: the id of a code is its position.
+func FromCodes(c hamming.Codes) *Snapshot {
+	s := &Snapshot{bits: c.Bits, size: c.Len()}
+	if n := c.Len(); n > 0 {
+		s.views = []view{{&segment{ids: idTable{integers: n}, codes: c, repeats: true}, nil, n}}
+	}
+	return s
+}
+
 // addPacked adds items with packed codes. It reports false when a code has bits beyond its length, or the codes are
 // not as many.
 func (b *builder) addPacked(ids []ID, packed []byte) bool {

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
-
-	"hashgrove/hamming"
 )
 
 // want is what a search is for: the k nearest items within a radius, by the first bits of the codes.
@@ -27,10 +25,17 @@ func compareFound(a, b found) int {
 	return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.penalty, b.penalty), cmp.Compare(a.pos, b.pos))
 }
 
-// collector keeps the nearest codes of one segment for one query, by counting items per distance: its limit is the
-// least distance within which k allowed items were seen, as in hamming.Codes.Nearest. The difference is that a code
-// stands for several items, so that a later code at the limit may still hold a smaller id: it is kept too, unless all
-// codes are distinct and come in order.
+// near is a code and its distance.
+type near struct{ slot, distance uint32 }
+
+// collector keeps the nearest codes of one segment for one query, by counting: distances are small integers, so nothing
+// is sorted until the k nearest are known. With count[d] the number of allowed items seen at distance d, the limit is
+// the least d with
+//
+//	count[0] + ... + count[d] >= k.
+//
+// The limit only falls, and a code beyond it is never looked at again. A code stands for several items, so that a later
+// code at the limit may still hold a smaller id: it is kept too, unless codes are items and come in order.
 type collector struct {
 	segment *segment
 	allowed *roaring.Bitmap // nil: all
@@ -40,7 +45,7 @@ type collector struct {
 	limit   int
 	within  int   // items seen within the limit
 	count   []int // by distance
-	near    []hamming.Near
+	near    []near
 }
 
 func newCollector(s *segment, allowed *roaring.Bitmap, w want) *collector {
@@ -76,7 +81,7 @@ func (c *collector) add(slot uint32, distance int) {
 			return
 		}
 	}
-	c.near = append(c.near, hamming.Near{Pos: slot, Distance: uint32(distance)})
+	c.near = append(c.near, near{slot, uint32(distance)})
 	c.count[distance] += items
 	if c.within += items; c.within < c.want.k {
 		return
@@ -87,24 +92,47 @@ func (c *collector) add(slot uint32, distance int) {
 		c.limit--
 	}
 	if len(c.near) > 2*c.within+1024 {
-		c.near = slices.DeleteFunc(c.near, func(n hamming.Near) bool { return int(n.Distance) > c.limit })
+		c.drop()
 	}
+}
+
+// drop forgets the codes beyond the limit.
+func (c *collector) drop() {
+	c.near = slices.DeleteFunc(c.near, func(n near) bool { return int(n.distance) > c.limit })
+}
+
+// byDistance orders codes by distance, keeping the order of codes at one distance: a counting sort. No distance may
+// be greater than most.
+func byDistance(codes []near, most int) []near {
+	start := make([]int, most+2)
+	for _, n := range codes {
+		start[n.distance+1]++
+	}
+	for d := range most {
+		start[d+1] += start[d]
+	}
+	out := make([]near, len(codes))
+	for _, n := range codes {
+		out[start[n.distance]] = n
+		start[n.distance]++
+	}
+	return out
 }
 
 // result returns the items in order. Those of one code share their penalty, so no more than k of each are needed.
 func (c *collector) result(penalty func(slot uint32) float64) []found {
-	near := slices.DeleteFunc(c.near, func(n hamming.Near) bool { return int(n.Distance) > c.limit })
-	near = hamming.ByDistance(near, c.want.bits)
+	c.drop()
+	codes := byDistance(c.near, c.want.bits)
 	out := make([]found, 0, min(c.within, c.want.k))
 	var pos []uint32
-	for i := 0; i < len(near) && len(out) < c.want.k; {
-		d, begin := near[i].Distance, len(out)
-		for ; i < len(near) && near[i].Distance == d; i++ {
+	for i := 0; i < len(codes) && len(out) < c.want.k; {
+		d, begin := codes[i].distance, len(out)
+		for ; i < len(codes) && codes[i].distance == d; i++ {
 			p := 0.0
 			if penalty != nil {
-				p = penalty(near[i].Pos)
+				p = penalty(codes[i].slot)
 			}
-			pos = c.segment.first(pos[:0], near[i].Pos, c.want.k-begin, c.allowed)
+			pos = c.segment.first(pos[:0], codes[i].slot, c.want.k-begin, c.allowed)
 			for _, at := range pos {
 				out = append(out, found{d, at, p, 0})
 			}

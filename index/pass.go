@@ -14,6 +14,9 @@ import (
 // queriesPerScan is the number of queries that share one reading of the codes.
 const queriesPerScan = 64
 
+// codesPerPart is the least number of codes of a part when few queries leave cores idle.
+const codesPerPart = 1 << 16
+
 // pass is the search of one segment for all queries. Nothing in the answer depends on the method.
 type pass struct {
 	view
@@ -132,7 +135,10 @@ func (p *pass) list(q int) []found {
 // scan compares some queries with all codes: blocks of queries, and parts of the codes where queries are few.
 func (p *pass) scan(ctx context.Context, which []int) error {
 	n, blocks := p.codes.Len(), (len(which)+queriesPerScan-1)/queriesPerScan
-	parts := p.codes.Parts(blocks, p.options.Threads)
+	parts := 1
+	if threads := par.Threads(p.options.Threads); blocks < threads { // a few per thread: every part finds its own limit
+		parts = max(min(4*threads, n/codesPerPart), 1)
+	}
 	lists := make([][]found, len(which)*parts)
 	err := par.For(ctx, p.options.Threads, blocks*parts, func(turn int) {
 		block, part := turn/parts, turn%parts
