@@ -117,7 +117,7 @@ func fold(column int, above, below float64) model.Curve {
 }
 
 // graph finds anchors and width.
-func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
+func (m agh) graph(ctx context.Context, x vectors.Source) (*model.Kernel, error) {
 	sample, err := solve.SampleRows(ctx, x, aghSample, m.Seed)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, e
 		}
 		width = max(sum/float64(d.Rows)*(sum/float64(d.Rows)), math.SmallestNonzeroFloat32) // 0 when all rows are equal
 	}
-	g := &model.AnchorGraph{Anchors: anchors, Nearest: near, Width: float32(min(width, math.MaxFloat32))}
+	g := &model.Kernel{Anchors: anchors, Nearest: near, Width: float32(min(width, math.MaxFloat32))}
 	return g, g.Check()
 }
 

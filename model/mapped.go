@@ -45,7 +45,7 @@ func (e *Mapped) Dim() int {
 	if len(e.Maps) == 0 || e.Maps[0] == nil {
 		return 0
 	}
-	return e.Maps[0].Dim()
+	return e.Maps[0].dim()
 }
 
 // Bits implements Encoder.
@@ -78,7 +78,7 @@ func (e *Mapped) Check() error {
 		}
 		takes := e.Encoder.Dim()
 		if i+1 < len(e.Maps) && e.Maps[i+1] != nil {
-			takes = e.Maps[i+1].Dim()
+			takes = e.Maps[i+1].dim()
 		}
 		if m.Out() != takes {
 			return fmt.Errorf("map %d gives %d values, and what follows takes %d", i, m.Out(), takes)
@@ -164,8 +164,8 @@ func (p *mappedParser) base(b []byte) error {
 		if err != nil {
 			return fmt.Errorf("map %d: %w", i, err)
 		}
-		if m.Dim() != dim {
-			return fmt.Errorf("map %d takes %d values of %d", i, m.Dim(), dim)
+		if m.dim() != dim {
+			return fmt.Errorf("map %d takes %d values of %d", i, m.dim(), dim)
 		}
 		p.maps, dim = append(p.maps, m), m.Out()
 	}
