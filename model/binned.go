@@ -73,8 +73,7 @@ func (e *Binned) Check() error {
 // Fingerprint implements Encoder.
 func (e *Binned) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
 
-// Prefix implements Encoder.
-func (e *Binned) Prefix(bits int) Encoder {
+func (e *Binned) prefix(bits int) Encoder {
 	return &Binned{Quantizer: e.Quantizer, Functions: e.Functions[:bits:bits]}
 }
 
@@ -84,14 +83,32 @@ func (e *Binned) appendBase(dst []byte) []byte {
 
 func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst, e.Functions[k]) }
 
-// parseQuantizer is the inverse of Binned.appendBase.
-func parseQuantizer(b []byte, dim int) (vectors.Quantizer, error) {
-	if len(b) != 8*dim {
-		return vectors.Quantizer{}, fmt.Errorf("quantiser of %d columns in %d bytes", dim, len(b))
+// parser is the inverse of appendBase and appendBit, for an encoder of some kind and dimension.
+func (e *Binned) parser(kind string, dim int) *parser {
+	p := &parser{maxBase: 8 * dim, maxBit: ensembleHead + MaxTrees*treeBytes(MaxDepth), encoder: func() Encoder { return e }}
+	if kind == kindLinear {
+		p.maxBit = linearHead + 4*dim
 	}
-	v := floats(b)
-	q := vectors.Quantizer{Lo: v[:dim:dim], Hi: v[dim:]}
-	return q, q.Check()
+	p.base = func(b []byte) error {
+		if len(b) != 8*dim {
+			return fmt.Errorf("quantiser of %d columns in %d bytes", dim, len(b))
+		}
+		v := floats(b)
+		e.Quantizer = vectors.Quantizer{Lo: v[:dim:dim], Hi: v[dim:]}
+		return e.Quantizer.Check()
+	}
+	p.bit = func(b []byte) error {
+		f, err := ParseFunction(b)
+		if err != nil {
+			return err
+		}
+		if _, linear := f.(*Linear); linear != (kind == kindLinear) {
+			return fmt.Errorf("a %T in a model of kind %q", f, kind)
+		}
+		e.Functions = append(e.Functions, f)
+		return f.Check(dim)
+	}
+	return p
 }
 
 // trees returns the functions of an encoder of trees.
@@ -116,11 +133,7 @@ func (e *Binned) prepare() {
 	})
 }
 
-// EncodeTo implements Encoder.
-func (e *Binned) EncodeTo(dst hamming.Codes, first int, x vectors.Matrix) { e.encode(dst, first, x) }
-
 func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	checkEncode(e, dst, first, x)
 	e.prepare()
 	step, encode := 16, e.encodeLinear // few rows, whose bins are kept
 	if e.Kind() == kindTrees {
@@ -138,7 +151,7 @@ func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) boo
 	const few = 8 // rows that take less time one by one than a block does
 	if x.Rows < few {
 		for r := range x.Rows {
-			e.EncodeRow(dst.Row(first+r), x.Row(r))
+			e.encodeRow(dst.Row(first+r), x.Row(r))
 		}
 		return finite(x.Data)
 	}
@@ -179,13 +192,8 @@ func (e *Binned) encodeLinear(dst hamming.Codes, first int, x vectors.Matrix) bo
 	return finite(x.Data)
 }
 
-// EncodeRow implements Encoder.
-func (e *Binned) EncodeRow(dst []uint64, x []float32) {
-	if e.Kind() == kindLinear {
-		e.EncodeTo(hamming.Codes{Bits: e.Bits(), Words: len(dst), Data: dst}, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x})
-		return
-	}
-	e.prepare()
+// encodeRow encodes one row with trees.
+func (e *Binned) encodeRow(dst []uint64, x []float32) {
 	e.rows.Do(func() { e.walks = newWalk(e.trees(), e.layout.columns, e.layout.places) })
 	bins := e.layout.bins(x)
 	clear(dst)
