@@ -78,24 +78,13 @@ func (b *builder) addPacked(ids []ID, packed []byte) bool {
 	return b.codes.Unpack(first, packed)
 }
 
-// describe sets some columns of an item.
+// describe sets columns of an item, those that are named, or all when columns is nil.
 func (b *builder) describe(pos uint32, it *Item, columns []string) {
-	for _, name := range columns {
-		switch name {
-		case labelName:
-			if it.Label != "" {
-				b.set(pos, name, String(it.Label))
-			}
-		case tagName:
-			for _, tag := range it.Tags {
-				b.set(pos, name, String(tag))
-			}
-		default:
-			if v, ok := it.Attributes[name]; ok {
-				b.set(pos, name, v)
-			}
+	it.values(func(name string, v Value) {
+		if columns == nil || slices.Contains(columns, name) {
+			b.set(pos, name, v)
 		}
-	}
+	})
 }
 
 // builder collects items in ascending order of their ids.
@@ -124,24 +113,6 @@ func (b *builder) set(pos uint32, name string, v Value) {
 		b.columns[name] = c
 	}
 	c.add(pos, v)
-}
-
-// addBatch adds row i of a batch.
-func (b *builder) addBatch(batch *Batch, i int) {
-	pos := b.add(batch.IDs[i], batch.Codes.Row(i))
-	if len(batch.Labels) > 0 && batch.Labels[i] != "" {
-		b.set(pos, labelName, String(batch.Labels[i]))
-	}
-	if len(batch.Tags) > 0 {
-		for _, tag := range batch.Tags[i] {
-			b.set(pos, tagName, String(tag))
-		}
-	}
-	if len(batch.Attributes) > 0 {
-		for name, v := range batch.Attributes[i] { // one value per name: the order does not matter
-			b.set(pos, name, v)
-		}
-	}
 }
 
 // build makes the segment. Codes that repeat are merged into one, or left as they come where that does not pay.

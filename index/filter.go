@@ -70,14 +70,6 @@ func And(filters ...Filter) Filter {
 	return f
 }
 
-// opposite is the filter for what the filter stops.
-func opposite(f Filter) Filter {
-	if f.node == nil {
-		return IDs()
-	}
-	return Filter{not{f.node}}
-}
-
 // String writes the filter; the zero Filter is empty.
 func (f Filter) String() string {
 	if f.node == nil {

@@ -112,6 +112,59 @@ func (b *Batch) Append(it Item) {
 	}
 }
 
+// Item lends item i.
+func (b *Batch) Item(i int) Item {
+	it := Item{ID: b.IDs[i], Code: b.Codes.Row(i)}
+	if len(b.Labels) > 0 {
+		it.Label = b.Labels[i]
+	}
+	if len(b.Tags) > 0 {
+		it.Tags = b.Tags[i]
+	}
+	if len(b.Attributes) > 0 {
+		it.Attributes = b.Attributes[i]
+	}
+	return it
+}
+
+// values calls f with the label, the tags and the attributes, each under its name.
+func (it *Item) values(f func(name string, v Value)) {
+	if it.Label != "" {
+		f(labelName, String(it.Label))
+	}
+	for _, tag := range it.Tags {
+		f(tagName, String(tag))
+	}
+	for name, v := range it.Attributes { // one value per name: the order does not matter
+		f(name, v)
+	}
+}
+
+// Order returns the rows in ascending order of their ids. Of an id that is there twice the last row counts when items
+// are replaced; otherwise it is an error.
+func (b *Batch) Order(replace bool) ([]int, error) {
+	rows := make([]int, len(b.IDs))
+	for i := range rows {
+		rows[i] = i
+	}
+	byID := func(i, j int) int { return b.IDs[i].Compare(b.IDs[j]) }
+	if !slices.IsSortedFunc(rows, byID) {
+		slices.SortStableFunc(rows, byID)
+	}
+	kept := rows[:0]
+	for i, r := range rows {
+		if i == 0 || b.IDs[r] != b.IDs[rows[i-1]] {
+			kept = append(kept, r)
+			continue
+		}
+		if !replace {
+			return nil, fmt.Errorf("item %d: the id %q is in the batch twice", r, shortened(b.IDs[r].String()))
+		}
+		kept[len(kept)-1] = r
+	}
+	return kept, nil
+}
+
 // padTo appends zero values until there are n.
 func padTo[T any](s []T, n int) []T {
 	if len(s) < n {
@@ -139,29 +192,25 @@ func (b *Batch) Check(bits int) error {
 }
 
 func (b *Batch) checkItem(i int) error {
-	if n := len(b.IDs[i].text); n > hamming.MaxID {
+	it := b.Item(i)
+	if n := len(it.ID.text); n > hamming.MaxID {
 		return fmt.Errorf("an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
 	}
-	if over := b.Codes.Bits & 63; over != 0 && b.Codes.Data[(i+1)*b.Codes.Words-1]<<over != 0 {
+	if over := b.Codes.Bits & 63; over != 0 && it.Code[b.Codes.Words-1]<<over != 0 {
 		return fmt.Errorf("its code has bits beyond %d", b.Codes.Bits)
 	}
-	if len(b.Labels) > 0 && len(b.Labels[i]) > MaxText {
-		return fmt.Errorf("a label of %d bytes, and at most %d are allowed", len(b.Labels[i]), MaxText)
+	if len(it.Label) > MaxText {
+		return fmt.Errorf("a label of %d bytes, and at most %d are allowed", len(it.Label), MaxText)
 	}
-	if len(b.Tags) > 0 {
-		if len(b.Tags[i]) > MaxTags {
-			return fmt.Errorf("%d tags, and at most %d are allowed", len(b.Tags[i]), MaxTags)
-		}
-		for _, tag := range b.Tags[i] {
-			if tag == "" || len(tag) > MaxText {
-				return fmt.Errorf("a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
-			}
+	if len(it.Tags) > MaxTags {
+		return fmt.Errorf("%d tags, and at most %d are allowed", len(it.Tags), MaxTags)
+	}
+	for _, tag := range it.Tags {
+		if tag == "" || len(tag) > MaxText {
+			return fmt.Errorf("a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
 		}
 	}
-	if len(b.Attributes) > 0 {
-		return checkAttributes(b.Attributes[i])
-	}
-	return nil
+	return checkAttributes(it.Attributes)
 }
 
 func checkAttributes(attributes map[string]Value) error {

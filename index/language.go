@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -114,7 +115,7 @@ func (p *parser) advance() {
 			i++
 		}
 		p.kind, p.token = name, s[p.at:i]
-		if lower := strings.ToLower(p.token); isWord(lower) {
+		if lower := strings.ToLower(p.token); slices.Contains(words, lower) {
 			p.kind, p.token = word, lower
 		}
 	case isDigit(c) || (c == '-' || c == '+' || c == '.') && i+1 < len(s) && (isDigit(s[i+1]) || s[i+1] == '.'):
@@ -141,15 +142,6 @@ func (p *parser) advance() {
 		p.kind, p.token = symbol, s[p.at:i]
 	}
 	p.next = i
-}
-
-func isWord(s string) bool {
-	for _, w := range words {
-		if s == w {
-			return true
-		}
-	}
-	return false
 }
 
 // quoted reads what is between quotes.
@@ -351,7 +343,7 @@ func quoteWith(s string, quote byte) string {
 
 // field writes a name, in back quotes where the parser would not read it as one.
 func field(s string) string {
-	plain := s != "" && isLetter(s[0]) && !isWord(strings.ToLower(s))
+	plain := s != "" && isLetter(s[0]) && !slices.Contains(words, strings.ToLower(s))
 	for i := range len(s) {
 		plain = plain && (isLetter(s[i]) || isDigit(s[i]) || s[i] == '.' || s[i] == '-')
 	}

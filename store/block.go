@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
 )
 
@@ -86,6 +87,7 @@ type block struct {
 	size    int      // bytes of a code
 	codes   []byte   // packed
 	records [][]byte // one per item, or nil when no item has any
+	one     hamming.Codes
 }
 
 func (b *block) code(i int) []byte { return b.codes[i*b.size : (i+1)*b.size] }
@@ -95,6 +97,27 @@ func (b *block) record(i int) []byte {
 		return nil
 	}
 	return b.records[i]
+}
+
+// item takes an item apart. Its code is lent until the next one.
+func (b *block) item(i int, texts *records) (index.Item, error) {
+	it := index.Item{ID: b.ids[i], Code: b.one.Data}
+	if !b.one.SetBytes(0, b.code(i)) {
+		return it, damaged("the code of id %s has bits beyond %d", shortened(it.ID), b.one.Bits)
+	}
+	return it, texts.parse(b.record(i), &it)
+}
+
+// appendTo appends all items to a batch.
+func (b *block) appendTo(batch *index.Batch, texts *records) error {
+	for i := range b.ids {
+		it, err := b.item(i, texts)
+		if err != nil {
+			return err
+		}
+		batch.Append(it)
+	}
+	return nil
 }
 
 // unseal checks a block against its checksum, which it returns, and takes it apart.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"sort"
 
 	bolt "go.etcd.io/bbolt"
@@ -12,71 +11,47 @@ import (
 	"hashgrove/index"
 )
 
-// edits are items to put and ids to remove, in ascending order of ids, no id twice.
-type edits interface {
-	len() int
-	id(i int) index.ID
-	// item lends the code and the record of an item to put, given whether one of its id is there. When put is false
-	// that one is removed.
-	item(i int, there bool) (code, record []byte, put bool, err error)
-}
+// edits are items of a batch to put, or ids to remove, in ascending order of ids, no id twice.
+type edits struct {
+	ids []index.ID
 
-// removal is ids to remove.
-type removal []index.ID
+	batch   *index.Batch // nil to remove
+	rows    []int        // of the batch, one per id
+	replace bool         // items that are there
 
-func (r removal) len() int                                           { return len(r) }
-func (r removal) id(i int) index.ID                                  { return r[i] }
-func (r removal) item(int, bool) (code, rec []byte, _ bool, _ error) { return nil, nil, false, nil }
-
-// insertion is rows of a batch to put.
-type insertion struct {
-	batch        *index.Batch
-	rows         []int
-	replace      bool // items that are there
 	code, record []byte
 }
 
-func (x *insertion) len() int          { return len(x.rows) }
-func (x *insertion) id(i int) index.ID { return x.batch.IDs[x.rows[i]] }
-
-func (x *insertion) item(i int, there bool) (code, record []byte, put bool, err error) {
-	r := x.rows[i]
-	id := x.batch.IDs[r]
-	if there && !x.replace {
-		return nil, nil, false, fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it",
-			r, shortened(id))
+// item lends the code and the record of an item to put, given whether one of its id is there. When put is false that
+// one is removed.
+func (e *edits) item(i int, there bool) (code, record []byte, put bool, err error) {
+	if e.batch == nil {
+		return nil, nil, false, nil
 	}
-	x.code = x.batch.Codes.AppendBytes(x.code[:0], r)
-	x.record = appendRecord(x.record[:0], x.batch, r)
-	return x.code, x.record, true, nil
+	r := e.rows[i]
+	if there && !e.replace {
+		return nil, nil, false, fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it",
+			r, shortened(e.ids[i]))
+	}
+	e.code = e.batch.Codes.AppendBytes(e.code[:0], r)
+	e.record = appendRecord(e.record[:0], e.batch.Item(r))
+	return e.code, e.record, true, nil
 }
 
-// newInsertion orders the rows of a batch by id. Of an id that is there twice the last row counts, unless that is an
-// error.
-func newInsertion(b *index.Batch, replace bool) (*insertion, error) {
-	rows := make([]int, len(b.IDs))
-	for i, id := range b.IDs {
-		rows[i] = i
-		if n := len(id.String()); n > maxID { // integers are short
-			return nil, fmt.Errorf("item %d: an id of %d bytes, and at most %d are allowed", i, n, maxID)
-		}
+// newEdits puts the items of a batch.
+func newEdits(b *index.Batch, replace bool) (*edits, error) {
+	rows, err := b.Order(replace)
+	if err != nil {
+		return nil, err
 	}
-	byID := func(i, j int) int { return b.IDs[i].Compare(b.IDs[j]) }
-	if !slices.IsSortedFunc(rows, byID) {
-		slices.SortStableFunc(rows, byID)
-	}
-	kept := rows[:0]
+	e := &edits{batch: b, rows: rows, replace: replace, ids: make([]index.ID, len(rows))}
 	for i, r := range rows {
-		if i == 0 || b.IDs[r] != b.IDs[rows[i-1]] {
-			kept = append(kept, r)
-			continue
+		e.ids[i] = b.IDs[r]
+		if n := len(e.ids[i].String()); n > maxID { // integers are short
+			return nil, fmt.Errorf("item %d: an id of %d bytes, and at most %d are allowed", r, n, maxID)
 		}
-		if !replace {
-			return nil, fmt.Errorf("item %d: the id %q is in the batch twice", r, shortened(b.IDs[r]))
-		}
-		kept[len(kept)-1] = r
 	}
-	return &insertion{batch: b, rows: kept, replace: replace}, nil
+	return e, nil
 }
 
 // change is a write in progress: the blocks of a transaction, and the state they are in.
@@ -97,7 +72,7 @@ type group struct {
 
 // apply makes the edits, block by block. Which edits belong to which block is settled before the first is changed, for
 // bbolt's cursors do not follow changes.
-func (c *change) apply(ctx context.Context, e edits) error {
+func (c *change) apply(ctx context.Context, e *edits) error {
 	groups, err := c.groups(e)
 	if err != nil {
 		return err
@@ -121,14 +96,14 @@ func (c *change) apply(ctx context.Context, e edits) error {
 }
 
 // groups assigns edits to blocks: to the last one that begins at or before the id, or to the first.
-func (c *change) groups(e edits) ([]group, error) {
+func (c *change) groups(e *edits) ([]group, error) {
 	var groups []group
 	var key []byte
 	cursor := c.items.Cursor()
-	for i := 0; i < e.len(); {
-		key = appendKey(key[:0], e.id(i))
+	for i := 0; i < len(e.ids); {
+		key = appendKey(key[:0], e.ids[i])
 		if len(key) > maxKey {
-			key = key[:maxKey] // too long to be there; insertion says so
+			key = key[:maxKey] // too long to be there; newEdits says so
 		}
 		k, v := cursor.Seek(key)
 		if k == nil {
@@ -138,7 +113,7 @@ func (c *change) groups(e edits) ([]group, error) {
 				k, v = cursor.First()
 			}
 		}
-		g := group{key: k, value: v, lo: i, hi: e.len()}
+		g := group{key: k, value: v, lo: i, hi: len(e.ids)}
 		var next []byte
 		if k != nil {
 			next, _ = cursor.Next()
@@ -150,7 +125,7 @@ func (c *change) groups(e edits) ([]group, error) {
 			if err != nil {
 				return nil, err
 			}
-			g.hi = i + sort.Search(e.len()-i, func(j int) bool { return e.id(i+j).Compare(id) >= 0 })
+			g.hi = i + sort.Search(len(e.ids)-i, func(j int) bool { return e.ids[i+j].Compare(id) >= 0 })
 		}
 		groups = append(groups, g)
 		i = g.hi
@@ -159,7 +134,7 @@ func (c *change) groups(e edits) ([]group, error) {
 }
 
 // merge puts what a block holds and its edits into new blocks.
-func (c *change) merge(ctx context.Context, e edits, g group) error {
+func (c *change) merge(ctx context.Context, e *edits, g group) error {
 	old := block{size: c.size}
 	if g.key != nil {
 		sum, err := old.unseal(g.key, g.value)
@@ -181,7 +156,7 @@ func (c *change) merge(ctx context.Context, e edits, g group) error {
 		if (j-g.lo)%(1<<16) == 1<<16-1 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		id := e.id(j)
+		id := e.ids[j]
 		for i < had && old.ids[i].Compare(id) < 0 {
 			if err := p.add(old.ids[i], old.code(i), old.record(i)); err != nil {
 				return err
@@ -222,8 +197,8 @@ func (c *change) merge(ctx context.Context, e edits, g group) error {
 
 // limit is the size of the new blocks. A block that a few items make too large is cut into halves, so that each has
 // room; but where items come behind all others, as they often do, the blocks they leave stay full.
-func (c *change) limit(e edits, g group, old []index.ID, size int) int {
-	appends := g.last && len(old) > 0 && e.id(g.lo).Compare(old[len(old)-1]) > 0
+func (c *change) limit(e *edits, g group, old []index.ID, size int) int {
+	appends := g.last && len(old) > 0 && e.ids[g.lo].Compare(old[len(old)-1]) > 0
 	if len(old) == 0 || appends || g.hi-g.lo > blockLimit/c.size {
 		return blockLimit
 	}

@@ -8,6 +8,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"hashgrove/hamming"
+	"hashgrove/index"
 )
 
 // Report is what checking a file has found.
@@ -44,15 +45,21 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 		return nil
 	}
 	var texts records
-	f, c, err := inspect(ctx, path, deadline(0), func(c *contents, b *block) error {
-		r.Items += len(b.ids)
-		r.Blocks++
+	f, c, err := inspect(ctx, path, deadline(0), func(c *contents) error {
 		r.Bits, r.Fingerprint = c.bits, c.fingerprint
-		if progress != nil {
-			progress(r.Items, int(c.items))
-		}
-		return b.check(c.bits, &texts)
-	}, problem)
+		return c.check(ctx, func(b *block) error {
+			r.Items += len(b.ids)
+			r.Blocks++
+			if progress != nil {
+				progress(r.Items, int(c.items))
+			}
+			batch := index.NewBatch(c.bits)
+			if err := b.appendTo(batch, &texts); err != nil {
+				return err
+			}
+			return asDamage(batch.Check(c.bits))
+		}, problem)
+	})
 	if err != nil {
 		if !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
 			return r, withPath(path, err)
@@ -61,11 +68,10 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 		return r, withPath(path, first)
 	}
 	defer f.Close()
-	if info, err := f.f.Stat(); err == nil {
-		met := r
-		r = c.report(info.Size())
-		r.Items, r.Blocks, r.Problems = met.Items, met.Blocks, met.Problems // as many as are sound
-	}
+	met := r
+	r = c.report()
+	r.Items, r.Blocks, r.Problems = met.Items, met.Blocks, met.Problems // as many as are sound
+
 	if first == nil { // bbolt may look at all pages only when they are sound
 		err = guard(func() error {
 			return f.View(func(tx *bolt.Tx) error {
@@ -80,18 +86,4 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 		}
 	}
 	return r, withPath(path, first)
-}
-
-// check reports an item of a block that the index would refuse.
-func (b *block) check(bits int, texts *records) error {
-	one := loader{records: *texts}
-	c := &contents{head: head{bits: bits}, state: state{items: uint64(len(b.ids))}}
-	if err := one.add(c, b); err != nil {
-		return err
-	}
-	*texts = one.records
-	if err := one.batch.Check(bits); err != nil {
-		return asDamage(err)
-	}
-	return nil
 }

@@ -25,7 +25,7 @@ func (s *Store) put(ctx context.Context, b *index.Batch, replace bool) error {
 	if err := b.Check(s.opened.bits); err != nil {
 		return err
 	}
-	x, err := newInsertion(b, replace)
+	x, err := newEdits(b, replace)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Store) Delete(ctx context.Context, ids ...index.ID) (int, error) {
 	ids = slices.Compact(ids)
 	s.write.Lock()
 	defer s.write.Unlock()
-	return s.remove(ctx, ids, index.IDs(ids...))
+	return s.remove(ctx, ids)
 }
 
 // DeleteWhere removes the items that match the filter and returns how many there were.
@@ -75,12 +75,13 @@ func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
 		ids[i] = h.ID
 	}
 	slices.SortFunc(ids, index.ID.Compare)
-	return s.remove(ctx, ids, f)
+	return s.remove(ctx, ids)
 }
 
-func (s *Store) remove(ctx context.Context, ids []index.ID, f index.Filter) (int, error) {
-	return s.update(ctx, removal(ids), func(ctx context.Context) error {
-		_, err := s.index.DeleteWhere(ctx, f)
+// remove removes items by their ids, which ascend.
+func (s *Store) remove(ctx context.Context, ids []index.ID) (int, error) {
+	return s.update(ctx, &edits{ids: ids}, func(ctx context.Context) error {
+		_, err := s.index.Delete(ctx, ids...)
 		return err
 	})
 }
@@ -110,14 +111,14 @@ func (s *Store) writable() error {
 // read but not written until it is opened again: when bbolt wrote the header of a transaction but could not sync it,
 // nobody knows which of the two states the disk has; when bbolt panicked, nobody knows what it holds; and what is
 // written to a file that lost its name is lost with it.
-func (s *Store) update(ctx context.Context, e edits, publish func(context.Context) error) (int, error) {
+func (s *Store) update(ctx context.Context, e *edits, publish func(context.Context) error) (int, error) {
 	if err := s.writable(); err != nil {
 		return 0, err
 	}
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	if e.len() == 0 {
+	if len(e.ids) == 0 {
 		return 0, nil
 	}
 	c := change{state: s.state, size: (s.opened.bits + 7) / 8}
