@@ -161,7 +161,7 @@ func (s *codeSections) readSection() error {
 	if n == 0 || len(b)%width != 0 || !s.full {
 		return s.in.Damaged("%d bytes of codes, which is not as many as there must be", len(b))
 	}
-	if !s.codes.refill(n, b) {
+	if s.codes.Data = s.codes.Data[:0]; !s.codes.Append(b) {
 		return s.in.Damaged("a code has bits beyond its length")
 	}
 	s.rows += uint64(n)

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // MaxBits is the greatest length of a code in a file.
@@ -70,11 +71,17 @@ func (c Codes) AppendBytes(dst []byte, i int) []byte {
 // SetBytes makes code i the packed bytes; it reports false when they are too few, too many, or have a bit set
 // beyond the length.
 func (c Codes) SetBytes(i int, packed []byte) bool {
-	return len(packed) == c.Bytes() && c.Unpack(i, packed)
+	return len(packed) == c.Bytes() && c.unpack(i, packed)
 }
 
-// Unpack makes the codes from first on the packed ones; it reports false when one has a bit set beyond the length.
-func (c Codes) Unpack(first int, packed []byte) bool {
+// Append adds packed codes; it reports false when they are not whole codes, or one has a bit set beyond the length.
+func (c *Codes) Append(packed []byte) bool {
+	n, first := len(packed)/c.Bytes(), c.Len()
+	c.Data = slices.Grow(c.Data, n*c.Words)[:(first+n)*c.Words]
+	return len(packed)%c.Bytes() == 0 && c.unpack(first, packed)
+}
+
+func (c Codes) unpack(first int, packed []byte) bool {
 	size := c.Bytes()
 	rows := c.Data[first*c.Words : (first+len(packed)/size)*c.Words]
 	if c.Bits&63 == 0 {

@@ -153,18 +153,12 @@ func newNPYReader(r *bufio.Reader) (*Reader, error) {
 			return Codes{}, nil, err
 		}
 		rows -= int64(n)
-		if !codes.refill(n, buf) {
+		if codes.Data = codes.Data[:0]; !codes.Append(buf) {
 			panic("hamming: whole bytes did not fit")
 		}
 		return codes, nil, nil
 	}
 	return out, nil
-}
-
-// refill makes the codes the n packed ones in b. It reports false when one has bits beyond its length.
-func (c *Codes) refill(n int, b []byte) bool {
-	c.Data = slices.Grow(c.Data[:0], n*c.Words)[:n*c.Words]
-	return c.Unpack(0, b)
 }
 
 // newCodeFileReader reads a code file.

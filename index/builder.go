@@ -30,12 +30,13 @@ func Collect(
 	var it Item
 	err := each(func(p Part) error {
 		first := b.ids.len()
-		if !b.addPacked(p.IDs, p.Codes) {
+		if !b.codes.Append(p.Codes) || b.codes.Len() != first+len(p.IDs) {
 			return fmt.Errorf("the codes from id %q on are not codes of %d bits", shortened(p.IDs[0].String()), bits)
 		}
 		for i, id := range p.IDs {
+			b.ids.add(id)
 			if len(columns) == 0 {
-				break
+				continue
 			}
 			it = Item{ID: id}
 			if err := p.Read(i, &it); err != nil {
@@ -64,27 +65,22 @@ func FromCodes(c hamming.Codes) *Snapshot {
 	return s
 }
 
-// addPacked adds items with packed codes. It reports false when a code has bits beyond its length, or the codes are
-// not as many.
-func (b *builder) addPacked(ids []ID, packed []byte) bool {
-	if len(packed) != b.codes.Bytes()*len(ids) {
-		return false
-	}
-	first := b.ids.len()
-	b.codes.Data = slices.Grow(b.codes.Data, len(ids)*b.codes.Words)[:(first+len(ids))*b.codes.Words]
-	for _, id := range ids {
-		b.ids.add(id)
-	}
-	return b.codes.Unpack(first, packed)
-}
-
 // describe sets columns of an item, those that are named, or all when columns is nil.
 func (b *builder) describe(pos uint32, it *Item, columns []string) {
-	it.values(func(name string, v Value) {
-		if columns == nil || slices.Contains(columns, name) {
+	wanted := func(name string) bool { return columns == nil || slices.Contains(columns, name) }
+	if it.Label != "" && wanted(labelName) {
+		b.set(pos, labelName, String(it.Label))
+	}
+	if len(it.Tags) > 0 && wanted(tagName) {
+		for _, tag := range it.Tags {
+			b.set(pos, tagName, String(tag))
+		}
+	}
+	for name, v := range it.Attributes { // one value per name: the order does not matter
+		if wanted(name) {
 			b.set(pos, name, v)
 		}
-	})
+	}
 }
 
 // builder collects items in ascending order of their ids.

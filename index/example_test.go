@@ -47,8 +47,8 @@ func Example() {
 
 // The nearest of four codes, by the number of bits that differ.
 func ExampleFromCodes() {
-	codes := hamming.NewCodes(4, 8)
-	codes.Unpack(0, []byte{0b0000_0000, 0b1111_0000, 0b1111_1111, 0b1100_0000})
+	codes := hamming.NewCodes(0, 8)
+	codes.Append([]byte{0b0000_0000, 0b1111_0000, 0b1111_1111, 0b1100_0000})
 
 	found, err := index.FromCodes(codes).Search(context.Background(), []uint64{0b1110_0000 << 56}, 2, index.Options{})
 	if err != nil {

@@ -102,13 +102,13 @@ func (b *Batch) Append(it Item) {
 	b.IDs = append(b.IDs, it.ID)
 	b.Codes.Data = append(b.Codes.Data, it.Code...)
 	if it.Label != "" || b.Labels != nil {
-		b.Labels = append(padTo(b.Labels, n), it.Label)
+		b.Labels = append(padTo(b.Labels, n, cap(b.IDs)), it.Label)
 	}
 	if it.Tags != nil || b.Tags != nil {
-		b.Tags = append(padTo(b.Tags, n), it.Tags)
+		b.Tags = append(padTo(b.Tags, n, cap(b.IDs)), it.Tags)
 	}
 	if it.Attributes != nil || b.Attributes != nil {
-		b.Attributes = append(padTo(b.Attributes, n), it.Attributes)
+		b.Attributes = append(padTo(b.Attributes, n, cap(b.IDs)), it.Attributes)
 	}
 }
 
@@ -127,19 +127,6 @@ func (b *Batch) Item(i int) Item {
 	return it
 }
 
-// values calls f with the label, the tags and the attributes, each under its name.
-func (it *Item) values(f func(name string, v Value)) {
-	if it.Label != "" {
-		f(labelName, String(it.Label))
-	}
-	for _, tag := range it.Tags {
-		f(tagName, String(tag))
-	}
-	for name, v := range it.Attributes { // one value per name: the order does not matter
-		f(name, v)
-	}
-}
-
 // Order returns the rows in ascending order of their ids. Of an id that is there twice the last row counts when items
 // are replaced; otherwise it is an error.
 func (b *Batch) Order(replace bool) ([]int, error) {
@@ -147,9 +134,8 @@ func (b *Batch) Order(replace bool) ([]int, error) {
 	for i := range rows {
 		rows[i] = i
 	}
-	byID := func(i, j int) int { return b.IDs[i].Compare(b.IDs[j]) }
-	if !slices.IsSortedFunc(rows, byID) {
-		slices.SortStableFunc(rows, byID)
+	if !slices.IsSortedFunc(b.IDs, ID.Compare) {
+		slices.SortStableFunc(rows, func(i, j int) int { return b.IDs[i].Compare(b.IDs[j]) })
 	}
 	kept := rows[:0]
 	for i, r := range rows {
@@ -165,15 +151,15 @@ func (b *Batch) Order(replace bool) ([]int, error) {
 	return kept, nil
 }
 
-// padTo appends zero values until there are n.
-func padTo[T any](s []T, n int) []T {
-	if len(s) < n {
-		s = append(s, make([]T, n-len(s))...)
+// padTo is a column of n items at least, with zero values where there were none, and room for as many as given.
+func padTo[T any](s []T, n, room int) []T {
+	if s == nil || len(s) < n {
+		s = append(slices.Grow(s, max(room, n)-len(s)), make([]T, n-len(s))...)
 	}
 	return s
 }
 
-// Check reports the first item that an index of codes of the given length cannot hold.
+// Check reports an item that an index of codes of the given length cannot hold.
 func (b *Batch) Check(bits int) error {
 	n := len(b.IDs)
 	if b.Codes.Bits != bits {
@@ -183,34 +169,39 @@ func (b *Batch) Check(bits int) error {
 	if b.Codes.Len() != n || labels != n || tags != n || attributes != n {
 		panic("index: columns of a batch differ in length")
 	}
+	refusal := func(i int, format string, args ...any) error {
+		return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), fmt.Errorf(format, args...))
+	}
+	over := bits & 63
 	for i, id := range b.IDs {
-		if err := b.checkItem(i); err != nil {
-			return fmt.Errorf("item %d (id %q): %w", i, shortened(id.String()), err)
+		if n := len(id.text); n > hamming.MaxID {
+			return refusal(i, "an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
+		}
+		if over != 0 && b.Codes.Data[(i+1)*b.Codes.Words-1]<<over != 0 {
+			return refusal(i, "its code has bits beyond %d", bits)
+		}
+	}
+	for i, label := range b.Labels {
+		if len(label) > MaxText {
+			return refusal(i, "a label of %d bytes, and at most %d are allowed", len(label), MaxText)
+		}
+	}
+	for i, tags := range b.Tags {
+		if len(tags) > MaxTags {
+			return refusal(i, "%d tags, and at most %d are allowed", len(tags), MaxTags)
+		}
+		for _, tag := range tags {
+			if tag == "" || len(tag) > MaxText {
+				return refusal(i, "a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
+			}
+		}
+	}
+	for i, attributes := range b.Attributes {
+		if err := checkAttributes(attributes); err != nil {
+			return refusal(i, "%w", err)
 		}
 	}
 	return nil
-}
-
-func (b *Batch) checkItem(i int) error {
-	it := b.Item(i)
-	if n := len(it.ID.text); n > hamming.MaxID {
-		return fmt.Errorf("an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
-	}
-	if over := b.Codes.Bits & 63; over != 0 && it.Code[b.Codes.Words-1]<<over != 0 {
-		return fmt.Errorf("its code has bits beyond %d", b.Codes.Bits)
-	}
-	if len(it.Label) > MaxText {
-		return fmt.Errorf("a label of %d bytes, and at most %d are allowed", len(it.Label), MaxText)
-	}
-	if len(it.Tags) > MaxTags {
-		return fmt.Errorf("%d tags, and at most %d are allowed", len(it.Tags), MaxTags)
-	}
-	for _, tag := range it.Tags {
-		if tag == "" || len(tag) > MaxText {
-			return fmt.Errorf("a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
-		}
-	}
-	return checkAttributes(it.Attributes)
 }
 
 func checkAttributes(attributes map[string]Value) error {

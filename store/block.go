@@ -84,10 +84,10 @@ func unseal(key, value []byte) (payload []byte, sum uint32, err error) {
 // block is a block taken apart. It refers to the bytes it was parsed from.
 type block struct {
 	ids     []index.ID
-	size    int      // bytes of a code
-	codes   []byte   // packed
-	records [][]byte // one per item, or nil when no item has any
-	one     hamming.Codes
+	size    int           // bytes of a code
+	codes   []byte        // packed
+	records [][]byte      // one per item, or nil when no item has any
+	words   hamming.Codes // after unpack
 }
 
 func (b *block) code(i int) []byte { return b.codes[i*b.size : (i+1)*b.size] }
@@ -99,20 +99,22 @@ func (b *block) record(i int) []byte {
 	return b.records[i]
 }
 
-// item takes an item apart. Its code is lent until the next one.
-func (b *block) item(i int, texts *records) (index.Item, error) {
-	it := index.Item{ID: b.ids[i], Code: b.one.Data}
-	if !b.one.SetBytes(0, b.code(i)) {
-		return it, damaged("the code of id %s has bits beyond %d", shortened(it.ID), b.one.Bits)
+// unpack makes words of the codes.
+func (b *block) unpack() error {
+	if b.words.Data = b.words.Data[:0]; !b.words.Append(b.codes) {
+		return damaged("a code of the block of id %s has bits beyond %d", shortened(b.ids[0]), b.words.Bits)
 	}
-	return it, texts.parse(b.record(i), &it)
+	return nil
 }
 
 // appendTo appends all items to a batch.
 func (b *block) appendTo(batch *index.Batch, texts *records) error {
-	for i := range b.ids {
-		it, err := b.item(i, texts)
-		if err != nil {
+	if err := b.unpack(); err != nil {
+		return err
+	}
+	for i, id := range b.ids {
+		it := index.Item{ID: id, Code: b.words.Row(i)}
+		if err := texts.parse(b.record(i), &it); err != nil {
 			return err
 		}
 		batch.Append(it)

@@ -150,7 +150,7 @@ func (c *contents) decodeModel() (*model.Model, error) {
 
 // eachBlock calls visit with all blocks, their checksums, and what is wrong with them.
 func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint32, err error) error) error {
-	b, n := &block{size: (c.bits + 7) / 8, one: hamming.NewCodes(1, c.bits)}, 0
+	b, n := &block{size: (c.bits + 7) / 8, words: hamming.NewCodes(0, c.bits)}, 0
 	return c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
 		if n++; n%1024 == 1 && ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -80,12 +80,14 @@ func answerOf(b []byte) (*answer, error) {
 	var a answer
 	var texts records
 	c, err := scan(b, func(b *block) error {
-		for i := range b.ids {
-			it, err := b.item(i, &texts)
-			if err != nil {
+		if err := b.unpack(); err != nil {
+			return err
+		}
+		for i, id := range b.ids {
+			it := index.Item{ID: id, Code: slices.Clone(b.words.Row(i))}
+			if err := texts.parse(b.record(i), &it); err != nil {
 				return err
 			}
-			it.Code = slices.Clone(it.Code)
 			a.Items = append(a.Items, it)
 		}
 		return nil

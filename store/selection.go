@@ -110,6 +110,9 @@ func (s *Store) find(ctx context.Context, ids []index.ID) (map[index.ID]index.It
 		c.pages.only = append(c.pages.only, appendKey(nil, id))
 	}
 	err = c.eachBlock(ctx, func(b *block, _ uint32, err error) error {
+		if err == nil {
+			err = b.unpack()
+		}
 		if err != nil {
 			return err
 		}
@@ -117,12 +120,12 @@ func (s *Store) find(ctx context.Context, ids []index.ID) (map[index.ID]index.It
 			if _, ok := slices.BinarySearchFunc(ids, id, index.ID.Compare); !ok {
 				continue
 			}
-			it, err := b.item(i, &texts)
-			if err != nil {
+			it := index.Item{ID: id, Code: slices.Clone(b.words.Row(i))}
+			if err := texts.parse(b.record(i), &it); err != nil {
 				return err
 			}
 			slices.Sort(it.Tags) // as an index in memory has them
-			it.Code, it.Tags = slices.Clone(it.Code), slices.Compact(it.Tags)
+			it.Tags = slices.Compact(it.Tags)
 			found[id] = it
 		}
 		return nil

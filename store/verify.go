@@ -47,13 +47,15 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 	var texts records
 	f, c, err := inspect(ctx, path, deadline(0), func(c *contents) error {
 		r.Bits, r.Fingerprint = c.bits, c.fingerprint
+		batch := index.NewBatch(c.bits) // of one block
 		return c.check(ctx, func(b *block) error {
 			r.Items += len(b.ids)
 			r.Blocks++
 			if progress != nil {
 				progress(r.Items, int(c.items))
 			}
-			batch := index.NewBatch(c.bits)
+			batch.IDs, batch.Codes.Data = batch.IDs[:0], batch.Codes.Data[:0]
+			batch.Labels, batch.Tags, batch.Attributes = nil, nil, nil
 			if err := b.appendTo(batch, &texts); err != nil {
 				return err
 			}
