@@ -114,44 +114,33 @@ func (c *column) values(pos uint32, f func(Value)) {
 	}
 }
 
-// comparison is an operator of the filter language.
-type comparison int
-
-const (
-	equal comparison = iota
-	less
-	atMost
-	greater
-	atLeast
-)
-
 // interval is the places [lo, hi) that compare as asked in a sorted list of n, of which [first, after) equal the value.
-func (op comparison) interval(first, after, n int) (lo, hi int) {
+func interval(op string, first, after, n int) (lo, hi int) {
 	switch op {
-	case equal:
-		return first, after
-	case less:
+	case "<":
 		return 0, first
-	case atMost:
+	case "<=":
 		return 0, after
-	case greater:
+	case ">":
 		return after, n
+	case ">=":
+		return first, n
 	}
-	return first, n
+	return first, after // =, in
 }
 
 // addMatches adds the items with a value that compares as asked. Texts and numbers never compare.
-func (c *column) addMatches(dst *roaring.Bitmap, op comparison, v Value) {
+func (c *column) addMatches(dst *roaring.Bitmap, op string, v Value) {
 	if v.isNumber {
 		number := func(i int) float64 { return c.number[c.order[i]] }
 		first := sort.Search(len(c.order), func(i int) bool { return number(i) >= v.number })
 		after := sort.Search(len(c.order), func(i int) bool { return number(i) > v.number })
-		lo, hi := op.interval(first, after, len(c.order))
+		lo, hi := interval(op, first, after, len(c.order))
 		dst.AddMany(c.order[lo:hi])
 		return
 	}
 	if n := c.texts.len(); n > 0 {
-		lo, hi := op.interval(c.texts.search(v.text, false), c.texts.search(v.text, true), n)
+		lo, hi := interval(op, c.texts.search(v.text, false), c.texts.search(v.text, true), n)
 		c.having.union(dst, lo, hi)
 	}
 }

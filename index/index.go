@@ -116,7 +116,7 @@ func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	defer x.write.Unlock()
 	views, gone := x.Snapshot().remaining(func(v view) []uint32 {
 		if f.node == nil {
-			f = Filter{has{idName}}
+			f = Filter{&node{op: "has", name: idName}}
 		}
 		return f.allowed(v).ToArray()
 	})

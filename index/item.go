@@ -44,7 +44,7 @@ func (v Value) String() string {
 	if v.isNumber {
 		return strconv.FormatFloat(v.number, 'g', -1, 64)
 	}
-	return quote(v.text)
+	return quoteWith(v.text, '"')
 }
 
 // MarshalJSON writes a number or a string.

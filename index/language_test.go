@@ -110,5 +110,5 @@ func opposite(f Filter) Filter {
 	if f.node == nil {
 		return IDs()
 	}
-	return Filter{not{f.node}}
+	return Filter{&node{op: "not", a: f.node}}
 }
