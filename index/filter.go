@@ -1,7 +1,9 @@
 package index
 
 import (
+	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -150,45 +152,38 @@ func (n *node) match(v view) *roaring.Bitmap {
 // addMatches adds the positions of ids that compare as asked. The order of ids is that of positions, so they are a
 // range; only integers compare with numbers, and only texts with texts.
 func (t *idTable) addMatches(dst *roaring.Bitmap, op string, v Value) {
-	if v.isNumber {
-		first := t.searchNumber(v.number, false)
-		lo, hi := interval(op, first, t.searchNumber(v.number, true), t.integers)
-		dst.AddRange(uint64(lo), uint64(hi))
-		return
-	}
-	if v.text == "" {
-		if op == ">" || op == ">=" {
-			dst.AddRange(uint64(t.integers), uint64(t.len()))
+	begin, end := 0, t.integers // what compares at all
+	first, after := 0, 0        // of that, what is equal
+	switch {
+	case v.isNumber:
+		first, after = t.searchNumber(v.number, false), t.searchNumber(v.number, true)
+	case v.text == "":
+		begin, end = t.integers, t.len()
+	default:
+		id := Text(v.text) // "17" is 17
+		if id.text != "" {
+			begin, end = t.integers, t.len()
 		}
-		return
-	}
-	id := Text(v.text)
-	if n, ok := id.Integer(); ok { // "17" is 17
-		pos, there := t.find(Int(n))
-		after := int(pos)
+		pos, there := t.find(id)
+		first, after = int(pos)-begin, int(pos)-begin
 		if there {
 			after++
 		}
-		lo, hi := interval(op, int(pos), after, t.integers)
-		dst.AddRange(uint64(lo), uint64(hi))
+	}
+	lo, hi := interval(op, first, after, end-begin)
+	if hi == lo+1 { // a range takes longer
+		dst.AddInt(begin + lo)
 		return
 	}
-	lo, hi := interval(op, t.text.search(v.text, false), t.text.search(v.text, true), t.text.len())
-	dst.AddRange(uint64(t.integers+lo), uint64(t.integers+hi))
+	dst.AddRange(uint64(begin+lo), uint64(begin+hi))
 }
 
 // searchNumber returns the first integer that is at least x, or over it.
 func (t *idTable) searchNumber(x float64, over bool) int {
-	lo, hi := 0, t.integers
-	for lo < hi {
-		middle := int(uint(lo+hi) >> 1)
-		if c := compareInteger(t.get(uint32(middle)).number, x); c > 0 || !over && c == 0 {
-			hi = middle
-		} else {
-			lo = middle + 1
-		}
-	}
-	return lo
+	return sort.Search(t.integers, func(i int) bool {
+		c := compareInteger(t.get(uint32(i)).number, x)
+		return c > 0 || !over && c == 0
+	})
 }
 
 // compareInteger compares n with x exactly, also where a float64 cannot hold n.
@@ -200,15 +195,5 @@ func compareInteger(n int64, x float64) int {
 		return 1
 	}
 	whole := int64(x) // towards zero
-	switch rest := x - float64(whole); {
-	case n < whole:
-		return -1
-	case n > whole:
-		return 1
-	case rest > 0:
-		return -1
-	case rest < 0:
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(n, whole), cmp.Compare(0, x-float64(whole)))
 }
