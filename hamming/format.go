@@ -26,19 +26,14 @@ const (
 	CSV Format = "csv" // lines id,code after a header; the code in hex digits
 )
 
+var formatOf = map[string]Format{
+	".hgc": HGC, ".npy": NPY, ".bin": Raw, ".raw": Raw, ".hex": Hex, ".txt": Hex, ".csv": CSV,
+}
+
 // FormatOf tells the format from the end of a file name.
 func FormatOf(path string) (Format, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".hgc":
-		return HGC, nil
-	case ".npy":
-		return NPY, nil
-	case ".bin", ".raw":
-		return Raw, nil
-	case ".hex", ".txt":
-		return Hex, nil
-	case ".csv":
-		return CSV, nil
+	if f, ok := formatOf[strings.ToLower(filepath.Ext(path))]; ok {
+		return f, nil
 	}
 	return "", fmt.Errorf("%s: the name does not tell the format of codes: "+
 		"end it with .hgc, .npy, .bin, .hex, .txt or .csv", path)
@@ -79,11 +74,11 @@ func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 		out.out = &codeFile{w: section.NewWriter(w, section.Codes, codeVersion)}
 	case NPY:
 		patch, _ := w.(*section.File)
-		out.out = &npy{w: bufio.NewWriterSize(w, 1<<16), patch: patch}
+		out.out = &npy{lines: lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}, patch: patch}
 	case Raw:
-		out.out = &raw{bufio.NewWriterSize(w, 1<<16)}
+		out.out = &lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}
 	case Hex:
-		out.out = &hexLines{w: bufio.NewWriterSize(w, 1<<16)}
+		out.out = &lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendHex}
 	case CSV:
 		out.out = &csvLines{w: csv.NewWriter(w)}
 	default:
@@ -176,31 +171,24 @@ func (w *Writer) Abort() {
 	}
 }
 
-// raw is the format Raw.
-type raw struct{ w *bufio.Writer }
-
-func (f *raw) begin(Header, bool) error { return nil }
-func (f *raw) end(int) error            { return f.w.Flush() }
-
-func (f *raw) add(_ int, packed []byte, _ string) error {
-	_, err := f.w.Write(packed)
-	return err
+// lines is the formats Raw and Hex: every row as it is encoded, one after the other.
+type lines struct {
+	w      *bufio.Writer
+	encode func(dst, packed []byte) []byte
+	buf    []byte
 }
 
-// hexLines is the format Hex.
-type hexLines struct {
-	w   *bufio.Writer
-	buf []byte
-}
+func (f *lines) begin(Header, bool) error { return nil }
+func (f *lines) end(int) error            { return f.w.Flush() }
 
-func (f *hexLines) begin(Header, bool) error { return nil }
-func (f *hexLines) end(int) error            { return f.w.Flush() }
-
-func (f *hexLines) add(_ int, packed []byte, _ string) error {
-	f.buf = append(hex.AppendEncode(f.buf[:0], packed), '\n')
+func (f *lines) add(_ int, packed []byte, _ string) error {
+	f.buf = f.encode(f.buf[:0], packed)
 	_, err := f.w.Write(f.buf)
 	return err
 }
+
+func appendRaw(dst, packed []byte) []byte { return append(dst, packed...) }
+func appendHex(dst, packed []byte) []byte { return append(hex.AppendEncode(dst, packed), '\n') }
 
 // csvLines is the format CSV, quoted as RFC 4180 says. Without ids the id is the number of the row, from 0 on.
 type csvLines struct {
@@ -225,9 +213,9 @@ func (f *csvLines) end(int) error {
 	return f.w.Error()
 }
 
-// npy is the format NPY.
+// npy is the format NPY: a header and the packed rows.
 type npy struct {
-	w     *bufio.Writer
+	lines
 	patch *section.File // where the number of rows can be filled in later; nil elsewhere
 	bytes int
 	rows  int // as announced
@@ -241,12 +229,11 @@ func (f *npy) begin(h Header, _ bool) error {
 	return err
 }
 
-func (f *npy) add(_ int, packed []byte, _ string) error {
+func (f *npy) add(row int, packed []byte, id string) error {
 	if f.rows == 0 && f.patch == nil {
 		return errRows
 	}
-	_, err := f.w.Write(packed)
-	return err
+	return f.lines.add(row, packed, id)
 }
 
 func (f *npy) end(rows int) error {
