@@ -189,3 +189,27 @@ func (s *codeSections) readSection() error {
 	s.full = s.full || all >= maxIDs
 	return nil
 }
+
+// newCodeFileReader reads a code file.
+func newCodeFileReader(r io.Reader) (*Reader, error) {
+	in, err := section.NewReader(r, section.Codes, codeVersion)
+	if err != nil {
+		return nil, err
+	}
+	h, err := in.Expect("head", codeHead)
+	if err != nil {
+		return nil, err
+	}
+	if len(h) != codeHead || h[4] > 1 {
+		return nil, in.Damaged("a head of %d bytes", len(h))
+	}
+	bits := binary.LittleEndian.Uint32(h)
+	if bits < 1 || bits > MaxBits {
+		return nil, in.Damaged("codes of %d bits, outside of 1 to %d", bits, MaxBits)
+	}
+	out := &Reader{Bits: int(bits), IDs: h[4] == 1}
+	copy(out.Fingerprint[:], h[5:])
+	s := &codeSections{in: in, ids: out.IDs, codes: NewCodes(0, out.Bits), full: true}
+	out.next = s.next
+	return out, nil
+}
