@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/eval"
 	"hashgrove/hamming"
+	"hashgrove/index"
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/trial"
 	"hashgrove/method"
@@ -212,16 +213,18 @@ func (s *stage) judge(ctx context.Context, row *eval.Row, codes, heldOut trial.C
 // addSearches keeps the nearest items of a few queries, and the classes that the nearest items of all queries mix up.
 func (s *stage) addSearches(ctx context.Context, row *eval.Row, codes trial.Codes) error {
 	n := codes.Queries.Len()
-	near, err := codes.Base.Nearest(ctx, codes.Queries, nearestItems, s.o.Threads)
+	o := index.Options{Threads: s.o.Threads}
+	near, err := index.FromCodes(codes.Base).SearchBatch(ctx, codes.Queries, nearestItems, o)
 	if err != nil {
 		return err
 	}
 	for i := range min(sampleSearches, n) {
 		q := i * n / min(sampleSearches, n)
 		search := eval.Search{Query: q}
-		for _, h := range near[q] {
-			search.Items = append(search.Items, int(h.Pos))
-			search.Distances = append(search.Distances, int(h.Distance))
+		for _, h := range near[q].Hits {
+			item, _ := h.ID.Integer()
+			search.Items = append(search.Items, int(item))
+			search.Distances = append(search.Distances, h.Distance)
 		}
 		row.Searches = append(row.Searches, search)
 	}
@@ -232,14 +235,15 @@ func (s *stage) addSearches(ctx context.Context, row *eval.Row, codes trial.Code
 }
 
 // confusions lists the classes that are found most often for queries of other classes.
-func (s *stage) confusions(near [][]hamming.Near) []eval.Confusion {
+func (s *stage) confusions(near []index.Result) []eval.Confusion {
 	type pair struct{ query, found int32 }
 	count, total := map[pair]int{}, map[int32]int{}
 	for q, list := range near {
 		c := s.queries.Labels.Class[q]
-		total[c] += len(list)
-		for _, h := range list {
-			if f := s.base.Labels.Class[h.Pos]; f != c {
+		total[c] += len(list.Hits)
+		for _, h := range list.Hits {
+			item, _ := h.ID.Integer()
+			if f := s.base.Labels.Class[item]; f != c {
 				count[pair{c, f}]++
 			}
 		}

@@ -1,4 +1,4 @@
-package hamming
+package hamming_test
 
 import (
 	"context"
@@ -6,16 +6,22 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
 )
 
 // randomWords is codes of random words, made quickly.
-func randomWords(n, bits int, seed uint64) Codes {
+func randomWords(n, bits int, seed uint64) hamming.Codes {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	c := NewCodes(n, bits)
+	c := hamming.NewCodes(n, bits)
 	for i := range c.Data {
 		c.Data[i] = rng.Uint64()
 	}
-	return c
+	if bits%64 == 0 {
+		return c
+	}
+	return c.Prefix(bits) // nothing beyond the length
 }
 
 // readLoop is the plain loop a scan is measured against: it looks at every word once.
@@ -50,16 +56,16 @@ func BenchmarkScan(b *testing.B) {
 		b.Run(fmt.Sprintf("bits=%d/n=%d", size.bits, size.n), func(b *testing.B) {
 			c, q := randomWords(size.n, size.bits, 1), randomWords(1, size.bits, 2)
 			scan := func() {
-				if _, err := c.Nearest(context.Background(), q, 10, 1); err != nil {
+				if _, err := index.FromCodes(c).SearchBatch(context.Background(), q, 10, index.Options{Threads: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}
 			best := fastest(b.N+4, scan)
 			loop := fastest(5, func() { sum += readLoop(c.Data) })
-			kernel := Kernel()
-			use("go")
+			kernel := hamming.Kernel()
+			hamming.Use("go")
 			plain := fastest(3, scan)
-			use(kernel)
+			hamming.Use(kernel)
 			b.ReportMetric(float64(best.Nanoseconds()), "ns/scan")
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(float64(len(c.Data)*8)/float64(best.Nanoseconds()), "GB/s")
@@ -71,14 +77,14 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkBatch is 1,000 queries together, per query, with every kernel of the machine.
 func BenchmarkBatch(b *testing.B) {
-	defer use(Kernel())
+	defer hamming.Use(hamming.Kernel())
 	for _, size := range []struct{ n, bits, k int }{{1_000_000, 64, 10}, {1_000_000, 64, 100}, {1_000_000, 128, 100}, {1_000_000, 256, 10}, {1_000_000, 512, 10}, {1_000_000, 1024, 10}} {
 		c, q := randomWords(size.n, size.bits, 1), randomWords(256, size.bits, 2)
-		for _, kernel := range kernels() {
+		for _, kernel := range hamming.Kernels() {
 			b.Run(fmt.Sprintf("bits=%d/n=%d/k=%d/kernel=%s", size.bits, size.n, size.k, kernel), func(b *testing.B) {
-				use(kernel)
+				hamming.Use(kernel)
 				best := fastest(b.N, func() {
-					if _, err := c.Nearest(context.Background(), q, size.k, 1); err != nil {
+					if _, err := index.FromCodes(c).SearchBatch(context.Background(), q, size.k, index.Options{Threads: 1}); err != nil {
 						b.Fatal(err)
 					}
 				})

@@ -161,7 +161,7 @@ func (s *codeSections) readSection() error {
 	if n == 0 || len(b)%width != 0 || !s.full {
 		return s.in.Damaged("%d bytes of codes, which is not as many as there must be", len(b))
 	}
-	if !s.codes.refill(n, b) {
+	if s.codes.Data = s.codes.Data[:0]; !s.codes.Append(b) {
 		return s.in.Damaged("a code has bits beyond its length")
 	}
 	s.rows += uint64(n)
@@ -188,4 +188,28 @@ func (s *codeSections) readSection() error {
 	}
 	s.full = s.full || all >= maxIDs
 	return nil
+}
+
+// newCodeFileReader reads a code file.
+func newCodeFileReader(r io.Reader) (*Reader, error) {
+	in, err := section.NewReader(r, section.Codes, codeVersion)
+	if err != nil {
+		return nil, err
+	}
+	h, err := in.Expect("head", codeHead)
+	if err != nil {
+		return nil, err
+	}
+	if len(h) != codeHead || h[4] > 1 {
+		return nil, in.Damaged("a head of %d bytes", len(h))
+	}
+	bits := binary.LittleEndian.Uint32(h)
+	if bits < 1 || bits > MaxBits {
+		return nil, in.Damaged("codes of %d bits, outside of 1 to %d", bits, MaxBits)
+	}
+	out := &Reader{Bits: int(bits), IDs: h[4] == 1}
+	copy(out.Fingerprint[:], h[5:])
+	s := &codeSections{in: in, ids: out.IDs, codes: NewCodes(0, out.Bits), full: true}
+	out.next = s.next
+	return out, nil
 }

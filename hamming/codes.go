@@ -6,8 +6,12 @@
 package hamming
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // MaxBits is the greatest length of a code in a file.
@@ -67,11 +71,17 @@ func (c Codes) AppendBytes(dst []byte, i int) []byte {
 // SetBytes makes code i the packed bytes; it reports false when they are too few, too many, or have a bit set
 // beyond the length.
 func (c Codes) SetBytes(i int, packed []byte) bool {
-	return len(packed) == c.Bytes() && c.Unpack(i, packed)
+	return len(packed) == c.Bytes() && c.unpack(i, packed)
 }
 
-// Unpack makes the codes from first on the packed ones; it reports false when one has a bit set beyond the length.
-func (c Codes) Unpack(first int, packed []byte) bool {
+// Append adds packed codes; it reports false when they are not whole codes, or one has a bit set beyond the length.
+func (c *Codes) Append(packed []byte) bool {
+	n, first := len(packed)/c.Bytes(), c.Len()
+	c.Data = slices.Grow(c.Data, n*c.Words)[:(first+n)*c.Words]
+	return len(packed)%c.Bytes() == 0 && c.unpack(first, packed)
+}
+
+func (c Codes) unpack(first int, packed []byte) bool {
 	size := c.Bytes()
 	rows := c.Data[first*c.Words : (first+len(packed)/size)*c.Words]
 	if c.Bits&63 == 0 {
@@ -128,4 +138,51 @@ func Distance(a, b []uint64) int {
 type BitWeight struct {
 	Group  int     `json:"group"`
 	Weight float64 `json:"weight"` // from 0 to 1
+}
+
+// Match tells in which bits two codes agree and differ.
+type Match struct {
+	Distance int   `json:"distance"`
+	Agree    []int `json:"agree"`
+	Differ   []int `json:"differ"`
+}
+
+// Compare explains the distance of two codes of the given length.
+func Compare(a, b []uint64, width int) Match {
+	if len(a) != len(b) || len(a) != (width+63)/64 {
+		panic("hamming: codes of different lengths")
+	}
+	m := Match{Agree: []int{}, Differ: []int{}}
+	for bit := range width {
+		if (a[bit>>6]^b[bit>>6])>>(63-bit&63)&1 == 0 {
+			m.Agree = append(m.Agree, bit)
+		} else {
+			m.Differ = append(m.Differ, bit)
+		}
+	}
+	m.Distance = len(m.Differ)
+	return m
+}
+
+// Fingerprint tells which hash functions made a code. It is a chain over the bits,
+//
+//	F_0 = SHA-256(kind, dimension, what all bits share),   F_k = SHA-256(F_{k-1}, bit k),
+//
+// so the first N bits of a longer model have the fingerprint of the shorter one: prefixes of codes and models that
+// were grown stay compatible. Nothing but the functions enters it: not the seed, nor statistics, nor names.
+type Fingerprint [sha256.Size]byte
+
+// String is the short form people see: 16 hex digits.
+func (f Fingerprint) String() string { return hex.EncodeToString(f[:8]) }
+
+// Full is all of it: 64 hex digits.
+func (f Fingerprint) Full() string { return hex.EncodeToString(f[:]) }
+
+// Accept refuses codes of another model, naming both. Zeros mean that a model is not known, and are accepted.
+func (f Fingerprint) Accept(codes Fingerprint) error {
+	if unknown := (Fingerprint{}); codes == unknown || f == unknown || codes == f {
+		return nil
+	}
+	return fmt.Errorf("codes of model %v do not belong into the index of model %v: "+
+		"encode with that model, or build another index", codes, f)
 }

@@ -2,31 +2,11 @@ package hamming_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log"
 
 	"hashgrove/hamming"
 )
-
-// The nearest of four codes, by the number of bits that differ.
-func ExampleCodes_Nearest() {
-	codes := hamming.NewCodes(4, 8)
-	codes.Unpack(0, []byte{0b0000_0000, 0b1111_0000, 0b1111_1111, 0b1100_0000})
-	queries := hamming.NewCodes(1, 8)
-	queries.Unpack(0, []byte{0b1110_0000})
-
-	near, err := codes.Nearest(context.Background(), queries, 2, 0)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, n := range near[0] {
-		fmt.Printf("code %d differs in %d bits\n", n.Pos, n.Distance)
-	}
-	// Output:
-	// code 1 differs in 1 bits
-	// code 3 differs in 1 bits
-}
 
 // Codes go to a file in pieces, and come back with their ids.
 func ExampleNewWriter() {

@@ -2,12 +2,17 @@ package hamming
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,19 +31,14 @@ const (
 	CSV Format = "csv" // lines id,code after a header; the code in hex digits
 )
 
+var formatOf = map[string]Format{
+	".hgc": HGC, ".npy": NPY, ".bin": Raw, ".raw": Raw, ".hex": Hex, ".txt": Hex, ".csv": CSV,
+}
+
 // FormatOf tells the format from the end of a file name.
 func FormatOf(path string) (Format, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".hgc":
-		return HGC, nil
-	case ".npy":
-		return NPY, nil
-	case ".bin", ".raw":
-		return Raw, nil
-	case ".hex", ".txt":
-		return Hex, nil
-	case ".csv":
-		return CSV, nil
+	if f, ok := formatOf[strings.ToLower(filepath.Ext(path))]; ok {
+		return f, nil
 	}
 	return "", fmt.Errorf("%s: the name does not tell the format of codes: "+
 		"end it with .hgc, .npy, .bin, .hex, .txt or .csv", path)
@@ -79,11 +79,11 @@ func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 		out.out = &codeFile{w: section.NewWriter(w, section.Codes, codeVersion)}
 	case NPY:
 		patch, _ := w.(*section.File)
-		out.out = &npy{w: bufio.NewWriterSize(w, 1<<16), patch: patch}
+		out.out = &npy{lines: lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}, patch: patch}
 	case Raw:
-		out.out = &raw{bufio.NewWriterSize(w, 1<<16)}
+		out.out = &lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}
 	case Hex:
-		out.out = &hexLines{w: bufio.NewWriterSize(w, 1<<16)}
+		out.out = &lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendHex}
 	case CSV:
 		out.out = &csvLines{w: csv.NewWriter(w)}
 	default:
@@ -176,31 +176,24 @@ func (w *Writer) Abort() {
 	}
 }
 
-// raw is the format Raw.
-type raw struct{ w *bufio.Writer }
-
-func (f *raw) begin(Header, bool) error { return nil }
-func (f *raw) end(int) error            { return f.w.Flush() }
-
-func (f *raw) add(_ int, packed []byte, _ string) error {
-	_, err := f.w.Write(packed)
-	return err
+// lines is the formats Raw and Hex: every row as it is encoded, one after the other.
+type lines struct {
+	w      *bufio.Writer
+	encode func(dst, packed []byte) []byte
+	buf    []byte
 }
 
-// hexLines is the format Hex.
-type hexLines struct {
-	w   *bufio.Writer
-	buf []byte
-}
+func (f *lines) begin(Header, bool) error { return nil }
+func (f *lines) end(int) error            { return f.w.Flush() }
 
-func (f *hexLines) begin(Header, bool) error { return nil }
-func (f *hexLines) end(int) error            { return f.w.Flush() }
-
-func (f *hexLines) add(_ int, packed []byte, _ string) error {
-	f.buf = append(hex.AppendEncode(f.buf[:0], packed), '\n')
+func (f *lines) add(_ int, packed []byte, _ string) error {
+	f.buf = f.encode(f.buf[:0], packed)
 	_, err := f.w.Write(f.buf)
 	return err
 }
+
+func appendRaw(dst, packed []byte) []byte { return append(dst, packed...) }
+func appendHex(dst, packed []byte) []byte { return append(hex.AppendEncode(dst, packed), '\n') }
 
 // csvLines is the format CSV, quoted as RFC 4180 says. Without ids the id is the number of the row, from 0 on.
 type csvLines struct {
@@ -225,9 +218,9 @@ func (f *csvLines) end(int) error {
 	return f.w.Error()
 }
 
-// npy is the format NPY.
+// npy is the format NPY: a header and the packed rows.
 type npy struct {
-	w     *bufio.Writer
+	lines
 	patch *section.File // where the number of rows can be filled in later; nil elsewhere
 	bytes int
 	rows  int // as announced
@@ -241,12 +234,11 @@ func (f *npy) begin(h Header, _ bool) error {
 	return err
 }
 
-func (f *npy) add(_ int, packed []byte, _ string) error {
+func (f *npy) add(row int, packed []byte, id string) error {
 	if f.rows == 0 && f.patch == nil {
 		return errRows
 	}
-	_, err := f.w.Write(packed)
-	return err
+	return f.lines.add(row, packed, id)
 }
 
 func (f *npy) end(rows int) error {
@@ -255,4 +247,151 @@ func (f *npy) end(rows int) error {
 	}
 	_, err := f.patch.WriteAt(npyHeader(rows, f.bytes), 0)
 	return err
+}
+
+// Reader reads codes back from a code file or a NumPy array, in bounded memory.
+type Reader struct {
+	Bits        int         // length of every code; of a NumPy array, all its bits
+	Fingerprint Fingerprint // of the model; zeros when it is not known
+	IDs         bool        // the codes have ids
+
+	next func() (Codes, []string, error)
+}
+
+// NewReader tells the format from the first bytes and reads the header.
+func NewReader(r io.Reader) (*Reader, error) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	if start, _ := b.Peek(len(npyMagic)); string(start) == npyMagic {
+		return newNPYReader(b)
+	}
+	return newCodeFileReader(b)
+}
+
+// Next returns some more codes and their ids, nil without ids. Both are lent until the next call. At the end, once
+// the whole file was checked, it returns io.EOF.
+func (r *Reader) Next() (Codes, []string, error) { return r.next() }
+
+// Table is codes with what belongs to them.
+type Table struct {
+	Codes       Codes
+	IDs         []string // one per code, or nil
+	Fingerprint Fingerprint
+}
+
+// All reads the codes that are left.
+func (r *Reader) All() (*Table, error) {
+	t := &Table{Codes: NewCodes(0, r.Bits), Fingerprint: r.Fingerprint}
+	for {
+		c, ids, err := r.Next()
+		if err == io.EOF {
+			return t, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.Codes.Data = append(t.Codes.Data, c.Data...)
+		t.IDs = append(t.IDs, ids...)
+	}
+}
+
+// ReadFile reads all codes of a file.
+func ReadFile(path string) (*Table, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t, err := r.All()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+const npyMagic = "\x93NUMPY"
+
+// npyHeader is the header of an array of bytes, always 128 bytes long so that it can be written over.
+func npyHeader(rows, bytes int) []byte {
+	h := append([]byte(npyMagic), 1, 0, 118, 0)
+	h = fmt.Appendf(h, "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", rows, bytes)
+	for len(h) < 127 {
+		h = append(h, ' ')
+	}
+	return append(h, '\n')
+}
+
+var (
+	npyDescr   = regexp.MustCompile(`'descr' *: *'[|<>=]?u1'`)
+	npyFortran = regexp.MustCompile(`'fortran_order' *: *True`)
+	npyShape   = regexp.MustCompile(`'shape' *: *\( *(\d+) *, *(\d+) *,? *\)`)
+)
+
+// newNPYReader reads an array of uint8 with one row per code.
+func newNPYReader(r *bufio.Reader) (*Reader, error) {
+	damaged := func(format string, args ...any) error {
+		return fmt.Errorf("%w: NumPy array: %s", ErrDamaged, fmt.Sprintf(format, args...))
+	}
+	start := make([]byte, len(npyMagic)+2, 12)
+	if _, err := io.ReadFull(r, start); err != nil {
+		return nil, damaged("the header is cut short")
+	}
+	size := 2
+	if start[len(npyMagic)] > 1 {
+		size = 4
+	}
+	length := make([]byte, 4)
+	if _, err := io.ReadFull(r, length[:size]); err != nil {
+		return nil, damaged("the header is cut short")
+	}
+	n := binary.LittleEndian.Uint32(length)
+	if n > 1<<16 {
+		return nil, damaged("a header of %d bytes, and at most %d are allowed", n, 1<<16)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, damaged("the header is cut short")
+	}
+	text = bytes.TrimSpace(text)
+	shape := npyShape.FindSubmatch(text)
+	if !npyDescr.Match(text) || npyFortran.Match(text) || shape == nil {
+		return nil, fmt.Errorf("the NumPy array %q does not hold codes: "+
+			"save packed uint8 of shape (rows, bytes) in C order", text)
+	}
+	rows, err1 := strconv.ParseInt(string(shape[1]), 10, 48)
+	width, err2 := strconv.Atoi(string(shape[2]))
+	if err1 != nil || err2 != nil || width < 1 || width > MaxBits/8 {
+		return nil, fmt.Errorf("the NumPy array of shape (%s, %s) does not hold codes of 1 to %d bytes",
+			shape[1], shape[2], MaxBits/8)
+	}
+	step := int64(codesPerSection(8 * width))
+	out := &Reader{Bits: 8 * width}
+	var buf []byte
+	codes := NewCodes(0, out.Bits)
+	out.next = func() (Codes, []string, error) {
+		if rows == 0 {
+			if _, err := r.ReadByte(); err == nil {
+				return Codes{}, nil, damaged("there are bytes after the last row")
+			} else if err != io.EOF {
+				return Codes{}, nil, err
+			}
+			return Codes{}, nil, io.EOF
+		}
+		n := int(min(rows, step))
+		buf = slices.Grow(buf[:0], n*width)[:n*width]
+		if _, err := io.ReadFull(r, buf); err == io.EOF || err == io.ErrUnexpectedEOF {
+			return Codes{}, nil, damaged("the file ends %d or more rows early", max(rows-step, 1))
+		} else if err != nil {
+			return Codes{}, nil, err
+		}
+		rows -= int64(n)
+		if codes.Data = codes.Data[:0]; !codes.Append(buf) {
+			panic("hamming: whole bytes did not fit")
+		}
+		return codes, nil, nil
+	}
+	return out, nil
 }

@@ -3,6 +3,8 @@
 package hamming
 
 import (
+	"math/bits"
+
 	"golang.org/x/sys/cpu"
 )
 
@@ -66,6 +68,18 @@ func (p *padded) set(q []uint64, last uint64) {
 	p.mask[len(q)-1] = last
 }
 
+// The kernels for codes of 1, 2, 4, 8 and 16 words, by instruction set.
+var (
+	distancesAVX = [...][5]func(dst *uint16, q, codes *uint64, n int){
+		{distances64AVX2, distances128AVX2, distances256AVX2, distances512AVX2, distances1024AVX2},
+		{distances64AVX512, distances128AVX512, distances256AVX512, distances512AVX512, distances1024AVX512},
+	}
+	belowAVX = [...][5]func(dst *uint32, q, codes *uint64, n, limit int) int{
+		{below64AVX2, below128AVX2, below256AVX2, below512AVX2, below1024AVX2},
+		{below64AVX512, below128AVX512, below256AVX512, below512AVX512, below1024AVX512},
+	}
+)
+
 func distances(dst []uint16, q, codes []uint64, stride int, last uint64) {
 	n, words := len(dst), len(q)
 	if n == 0 {
@@ -88,29 +102,7 @@ func distances(dst []uint16, q, codes []uint64, stride int, last uint64) {
 	}
 	m := n &^ (unit(words) - 1)
 	if m > 0 {
-		d, x, c := &dst[0], &q[0], &codes[0]
-		switch {
-		case words == 1 && level == levelAVX512:
-			distances64AVX512(d, x, c, m)
-		case words == 2 && level == levelAVX512:
-			distances128AVX512(d, x, c, m)
-		case words == 4 && level == levelAVX512:
-			distances256AVX512(d, x, c, m)
-		case words == 8 && level == levelAVX512:
-			distances512AVX512(d, x, c, m)
-		case level == levelAVX512:
-			distances1024AVX512(d, x, c, m)
-		case words == 1:
-			distances64AVX2(d, x, c, m)
-		case words == 2:
-			distances128AVX2(d, x, c, m)
-		case words == 4:
-			distances256AVX2(d, x, c, m)
-		case words == 8:
-			distances512AVX2(d, x, c, m)
-		default:
-			distances1024AVX2(d, x, c, m)
-		}
+		distancesAVX[level-levelAVX2][bits.TrailingZeros(uint(words))](&dst[0], &q[0], &codes[0], m)
 	}
 	distancesGo(dst[m:], q, codes[m*stride:], stride, last)
 }
@@ -135,29 +127,7 @@ func below(dst []uint32, q, codes []uint64, stride int, last uint64, limit int) 
 	}
 	found, m := 0, n&^(unit(words)-1)
 	if m > 0 {
-		d, x, c := &dst[0], &q[0], &codes[0]
-		switch {
-		case words == 1 && level == levelAVX512:
-			found = below64AVX512(d, x, c, m, limit)
-		case words == 2 && level == levelAVX512:
-			found = below128AVX512(d, x, c, m, limit)
-		case words == 4 && level == levelAVX512:
-			found = below256AVX512(d, x, c, m, limit)
-		case words == 8 && level == levelAVX512:
-			found = below512AVX512(d, x, c, m, limit)
-		case level == levelAVX512:
-			found = below1024AVX512(d, x, c, m, limit)
-		case words == 1:
-			found = below64AVX2(d, x, c, m, limit)
-		case words == 2:
-			found = below128AVX2(d, x, c, m, limit)
-		case words == 4:
-			found = below256AVX2(d, x, c, m, limit)
-		case words == 8:
-			found = below512AVX2(d, x, c, m, limit)
-		default:
-			found = below1024AVX2(d, x, c, m, limit)
-		}
+		found = belowAVX[level-levelAVX2][bits.TrailingZeros(uint(words))](&dst[0], &q[0], &codes[0], m, limit)
 	}
 	if m == n {
 		return found

@@ -30,12 +30,13 @@ func Collect(
 	var it Item
 	err := each(func(p Part) error {
 		first := b.ids.len()
-		if !b.addPacked(p.IDs, p.Codes) {
+		if !b.codes.Append(p.Codes) || b.codes.Len() != first+len(p.IDs) {
 			return fmt.Errorf("the codes from id %q on are not codes of %d bits", shortened(p.IDs[0].String()), bits)
 		}
 		for i, id := range p.IDs {
+			b.ids.add(id)
 			if len(columns) == 0 {
-				break
+				continue
 			}
 			it = Item{ID: id}
 			if err := p.Read(i, &it); err != nil {
@@ -55,36 +56,29 @@ func Collect(
 	return s, nil
 }
 
-// addPacked adds items with packed codes. It reports false when a code has bits beyond its length, or the codes are
-// not as many.
-func (b *builder) addPacked(ids []ID, packed []byte) bool {
-	if len(packed) != b.codes.Bytes()*len(ids) {
-		return false
+// FromCodes makes a snapshot of codes as they lie in memory, for a few searches: the id of a code is its position.
+func FromCodes(c hamming.Codes) *Snapshot {
+	s := &Snapshot{bits: c.Bits, size: c.Len()}
+	if n := c.Len(); n > 0 {
+		s.views = []view{{&segment{ids: idTable{integers: n}, codes: c, repeats: true}, nil, n}}
 	}
-	first := b.ids.len()
-	b.codes.Data = slices.Grow(b.codes.Data, len(ids)*b.codes.Words)[:(first+len(ids))*b.codes.Words]
-	for _, id := range ids {
-		b.ids.add(id)
-	}
-	return b.codes.Unpack(first, packed)
+	return s
 }
 
-// describe sets some columns of an item.
+// describe sets columns of an item, those that are named, or all when columns is nil.
 func (b *builder) describe(pos uint32, it *Item, columns []string) {
-	for _, name := range columns {
-		switch name {
-		case labelName:
-			if it.Label != "" {
-				b.set(pos, name, String(it.Label))
-			}
-		case tagName:
-			for _, tag := range it.Tags {
-				b.set(pos, name, String(tag))
-			}
-		default:
-			if v, ok := it.Attributes[name]; ok {
-				b.set(pos, name, v)
-			}
+	wanted := func(name string) bool { return columns == nil || slices.Contains(columns, name) }
+	if it.Label != "" && wanted(labelName) {
+		b.set(pos, labelName, String(it.Label))
+	}
+	if len(it.Tags) > 0 && wanted(tagName) {
+		for _, tag := range it.Tags {
+			b.set(pos, tagName, String(tag))
+		}
+	}
+	for name, v := range it.Attributes { // one value per name: the order does not matter
+		if wanted(name) {
+			b.set(pos, name, v)
 		}
 	}
 }
@@ -115,24 +109,6 @@ func (b *builder) set(pos uint32, name string, v Value) {
 		b.columns[name] = c
 	}
 	c.add(pos, v)
-}
-
-// addBatch adds row i of a batch.
-func (b *builder) addBatch(batch *Batch, i int) {
-	pos := b.add(batch.IDs[i], batch.Codes.Row(i))
-	if len(batch.Labels) > 0 && batch.Labels[i] != "" {
-		b.set(pos, labelName, String(batch.Labels[i]))
-	}
-	if len(batch.Tags) > 0 {
-		for _, tag := range batch.Tags[i] {
-			b.set(pos, tagName, String(tag))
-		}
-	}
-	if len(batch.Attributes) > 0 {
-		for name, v := range batch.Attributes[i] { // one value per name: the order does not matter
-			b.set(pos, name, v)
-		}
-	}
 }
 
 // build makes the segment. Codes that repeat are merged into one, or left as they come where that does not pay.

@@ -114,44 +114,33 @@ func (c *column) values(pos uint32, f func(Value)) {
 	}
 }
 
-// comparison is an operator of the filter language.
-type comparison int
-
-const (
-	equal comparison = iota
-	less
-	atMost
-	greater
-	atLeast
-)
-
 // interval is the places [lo, hi) that compare as asked in a sorted list of n, of which [first, after) equal the value.
-func (op comparison) interval(first, after, n int) (lo, hi int) {
+func interval(op string, first, after, n int) (lo, hi int) {
 	switch op {
-	case equal:
-		return first, after
-	case less:
+	case "<":
 		return 0, first
-	case atMost:
+	case "<=":
 		return 0, after
-	case greater:
+	case ">":
 		return after, n
+	case ">=":
+		return first, n
 	}
-	return first, n
+	return first, after // =, in
 }
 
 // addMatches adds the items with a value that compares as asked. Texts and numbers never compare.
-func (c *column) addMatches(dst *roaring.Bitmap, op comparison, v Value) {
+func (c *column) addMatches(dst *roaring.Bitmap, op string, v Value) {
 	if v.isNumber {
 		number := func(i int) float64 { return c.number[c.order[i]] }
 		first := sort.Search(len(c.order), func(i int) bool { return number(i) >= v.number })
 		after := sort.Search(len(c.order), func(i int) bool { return number(i) > v.number })
-		lo, hi := op.interval(first, after, len(c.order))
+		lo, hi := interval(op, first, after, len(c.order))
 		dst.AddMany(c.order[lo:hi])
 		return
 	}
 	if n := c.texts.len(); n > 0 {
-		lo, hi := op.interval(c.texts.search(v.text, false), c.texts.search(v.text, true), n)
+		lo, hi := interval(op, c.texts.search(v.text, false), c.texts.search(v.text, true), n)
 		c.having.union(dst, lo, hi)
 	}
 }
@@ -166,4 +155,136 @@ func (c *column) addAll(dst *roaring.Bitmap) {
 
 func (c *column) bytes() int {
 	return c.texts.bytes() + 4*cap(c.first) + 4*cap(c.value) + c.having.bytes() + 8*cap(c.number) + 4*cap(c.order)
+}
+
+// postings are lists of positions, each ascending: the items of every code, or of every label.
+//
+// Most lists are short and lie behind each other in one array, without a header of their own; a long one is a
+// Roaring bitmap (Lemire et al., 2018), which a run of ten million positions leaves at a few kilobytes.
+type postings struct {
+	start []uint32 // list i is pos[start[i]:start[i+1]]
+	pos   []uint32
+	long  map[uint32]*roaring.Bitmap // lists of longList positions or more, empty in pos
+}
+
+// longList is the length from which a list is a bitmap: where an array of 16-bit values stops being smaller.
+const longList = 4096
+
+// newPostings sorts positions into lists: position p belongs to list of[p].
+func newPostings(of []uint32, lists int) postings {
+	at := make([]uint32, len(of))
+	for p := range at {
+		at[p] = uint32(p)
+	}
+	return newPostingsAt(of, at, lists)
+}
+
+// newPostingsAt is newPostings for pairs: at[i] belongs to list of[i]; at does not descend within a list.
+func newPostingsAt(of, at []uint32, lists int) postings {
+	count := make([]uint32, lists)
+	for _, l := range of {
+		count[l]++
+	}
+	p := postings{start: make([]uint32, lists+1)}
+	for l, n := range count {
+		if n >= longList {
+			if p.long == nil {
+				p.long = map[uint32]*roaring.Bitmap{}
+			}
+			p.long[uint32(l)] = roaring.New()
+			n = 0
+		}
+		p.start[l+1] = p.start[l] + n
+		count[l] = p.start[l]
+	}
+	p.pos = make([]uint32, p.start[lists])
+	for i, l := range of {
+		if set := p.long[l]; set != nil {
+			set.Add(at[i])
+			continue
+		}
+		p.pos[count[l]] = at[i]
+		count[l]++
+	}
+	for _, set := range p.long {
+		set.RunOptimize()
+	}
+	return p
+}
+
+// list returns list i: an array, or a bitmap when it is long.
+func (p *postings) list(i uint32) ([]uint32, *roaring.Bitmap) {
+	lo, hi := p.start[i], p.start[i+1]
+	if lo == hi && p.long != nil {
+		return nil, p.long[i]
+	}
+	return p.pos[lo:hi], nil
+}
+
+// first returns the first k positions of list i that are allowed (all of them when allowed is nil), appended to dst.
+func (p *postings) first(dst []uint32, i uint32, k int, allowed *roaring.Bitmap) []uint32 {
+	list, set := p.list(i)
+	if set != nil {
+		if allowed != nil {
+			set = roaring.And(set, allowed)
+		}
+		it := set.Iterator()
+		for n := 0; n < k && it.HasNext(); n++ {
+			dst = append(dst, it.Next())
+		}
+		return dst
+	}
+	for _, pos := range list {
+		if k == 0 {
+			break
+		}
+		if allowed == nil || allowed.Contains(pos) {
+			dst = append(dst, pos)
+			k--
+		}
+	}
+	return dst
+}
+
+// count is the number of positions of list i that are allowed.
+func (p *postings) count(i uint32, allowed *roaring.Bitmap) int {
+	list, set := p.list(i)
+	switch {
+	case set != nil && allowed != nil:
+		return int(set.AndCardinality(allowed))
+	case set != nil:
+		return int(set.GetCardinality())
+	case allowed == nil:
+		return len(list)
+	}
+	n := 0
+	for _, pos := range list {
+		if allowed.Contains(pos) {
+			n++
+		}
+	}
+	return n
+}
+
+// union adds the lists lo to hi to a bitmap.
+func (p *postings) union(dst *roaring.Bitmap, lo, hi int) {
+	dst.AddMany(p.pos[p.start[lo]:p.start[hi]])
+	keys := make([]uint32, 0, len(p.long))
+	for i := range p.long {
+		if int(i) >= lo && int(i) < hi {
+			keys = append(keys, i)
+		}
+	}
+	sort.Slice(keys, func(a, b int) bool { return keys[a] < keys[b] })
+	for _, i := range keys {
+		dst.Or(p.long[i])
+	}
+}
+
+func (p *postings) bytes() int {
+	n := 4*cap(p.start) + 4*cap(p.pos)
+	for _, set := range p.long {
+		n += int(set.GetSizeInBytes())
+	}
+	return n
 }

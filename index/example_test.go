@@ -44,3 +44,20 @@ func Example() {
 	// 2 1 boots 20
 	// 0 3 boots 0
 }
+
+// The nearest of four codes, by the number of bits that differ.
+func ExampleFromCodes() {
+	codes := hamming.NewCodes(0, 8)
+	codes.Append([]byte{0b0000_0000, 0b1111_0000, 0b1111_1111, 0b1100_0000})
+
+	found, err := index.FromCodes(codes).Search(context.Background(), []uint64{0b1110_0000 << 56}, 2, index.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range found.Hits {
+		fmt.Printf("code %v differs in %d bits\n", h.ID, h.Distance)
+	}
+	// Output:
+	// code 1 differs in 1 bits
+	// code 3 differs in 1 bits
+}

@@ -1,7 +1,9 @@
 package index
 
 import (
+	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -22,38 +24,33 @@ var reserved = []string{idName, labelName, tagName}
 // A comparison holds when one of the item's values does: a tag is one of several. Texts and numbers never compare, and
 // nothing compares with what an item does not have; name != value means that the item has the name and no value of it
 // is equal. Parse reads filters, and String writes them so that Parse gives the same filter back.
-type Filter struct{ node }
+type Filter struct{ *node }
 
-// node is a filter, evaluated on a view.
-type node interface {
-	// match returns the items of a view, deleted ones among them, that match the filter. The caller may change
-	// it.
-	match(v view) *roaring.Bitmap
-	// names calls yield with every name that the filter looks at.
-	names(yield func(name string))
-	// write appends the filter as the language has it.
-	write(b *strings.Builder)
+// node is a condition, or several that are joined.
+type node struct {
+	op     string // of the language: and, or, not, has, in, =, !=, <, <=, > or >=
+	a, b   *node  // of and and or; not has only a
+	name   string // of the others
+	values []Value
 }
 
 // IDs is the filter for some items by id. Ids that are not there are ignored.
 func IDs(ids ...ID) Filter {
-	ids = slices.Clone(ids)
-	slices.SortFunc(ids, ID.Compare)
-	return Filter{idSet(slices.Compact(ids))}
+	return memberOf(idName, ids, func(id ID) Value { return String(id.String()) })
 }
 
 // Label is the filter for items with one of the labels.
-func Label(labels ...string) Filter { return Filter{memberOf(labelName, labels)} }
+func Label(labels ...string) Filter { return memberOf(labelName, labels, String) }
 
 // Tag is the filter for items with at least one of the tags.
-func Tag(tags ...string) Filter { return Filter{memberOf(tagName, tags)} }
+func Tag(tags ...string) Filter { return memberOf(tagName, tags, String) }
 
-func memberOf(name string, texts []string) node {
-	m := member{name: name}
-	for _, s := range texts {
-		m.values = append(m.values, String(s))
+func memberOf[T any](name string, list []T, value func(T) Value) Filter {
+	n := &node{op: "in", name: name}
+	for _, x := range list {
+		n.values = append(n.values, value(x))
 	}
-	return m
+	return Filter{n}
 }
 
 // And is the filter for what all filters let through.
@@ -64,18 +61,10 @@ func And(filters ...Filter) Filter {
 		case f.node == nil:
 			f = g
 		case g.node != nil:
-			f = Filter{both{f.node, g.node}}
+			f = Filter{&node{op: "and", a: f.node, b: g.node}}
 		}
 	}
 	return f
-}
-
-// opposite is the filter for what the filter stops.
-func opposite(f Filter) Filter {
-	if f.node == nil {
-		return IDs()
-	}
-	return Filter{not{f.node}}
 }
 
 // String writes the filter; the zero Filter is empty.
@@ -113,152 +102,88 @@ func (f Filter) columns() []string {
 	return names
 }
 
-func (n both) names(yield func(string))     { n.a.names(yield); n.b.names(yield) }
-func (n either) names(yield func(string))   { n.a.names(yield); n.b.names(yield) }
-func (n not) names(yield func(string))      { n.a.names(yield) }
-func (n compares) names(yield func(string)) { yield(n.name) }
-func (n differs) names(yield func(string))  { yield(n.name) }
-func (n has) names(yield func(string))      { yield(n.name) }
-func (n member) names(yield func(string))   { yield(n.name) }
-func (n idSet) names(func(string))          {}
-
-type both struct{ a, b node }
-
-func (n both) match(v view) *roaring.Bitmap {
-	set := n.a.match(v)
-	if !set.IsEmpty() {
-		set.And(n.b.match(v))
-	}
-	return set
-}
-
-type either struct{ a, b node }
-
-func (n either) match(v view) *roaring.Bitmap {
-	set := n.a.match(v)
-	set.Or(n.b.match(v))
-	return set
-}
-
-type not struct{ a node }
-
-func (n not) match(v view) *roaring.Bitmap {
-	set := n.a.match(v)
-	set.Flip(0, uint64(v.len()))
-	return set
-}
-
-// compares is name op value; notEqual is written as a not with has.
-type compares struct {
-	name  string
-	op    comparison
-	value Value
-}
-
-func (n compares) match(v view) *roaring.Bitmap {
-	set := roaring.New()
-	if n.name == idName {
-		v.ids.addMatches(set, n.op, n.value)
-	} else if c := v.columns[n.name]; c != nil {
-		c.addMatches(set, n.op, n.value)
-	}
-	return set
-}
-
-// differs is name != value.
-type differs struct {
-	name  string
-	value Value
-}
-
-func (n differs) match(v view) *roaring.Bitmap {
-	set := has{n.name}.match(v)
-	set.AndNot(compares{n.name, equal, n.value}.match(v))
-	return set
-}
-
-// has is the items with any value under the name.
-type has struct{ name string }
-
-func (n has) match(v view) *roaring.Bitmap {
-	set := roaring.New()
-	if n.name == idName {
-		set.AddRange(0, uint64(v.len()))
-	} else if c := v.columns[n.name]; c != nil {
-		c.addAll(set)
-	}
-	return set
-}
-
-// member is name in (values).
-type member struct {
-	name   string
-	values []Value
-}
-
-func (n member) match(v view) *roaring.Bitmap {
-	set := roaring.New()
-	for _, value := range n.values {
-		set.Or(compares{n.name, equal, value}.match(v))
-	}
-	return set
-}
-
-// idSet is id in (ids), ascending.
-type idSet []ID
-
-func (n idSet) match(v view) *roaring.Bitmap {
-	var at []uint32
-	for _, id := range n {
-		if pos, ok := v.ids.find(id); ok {
-			at = append(at, pos)
+// names calls yield with every name that the filter looks at.
+func (n *node) names(yield func(name string)) {
+	for _, part := range []*node{n.a, n.b} {
+		if part != nil {
+			part.names(yield)
 		}
 	}
-	return roaring.BitmapOf(at...)
+	if n.name != "" {
+		yield(n.name)
+	}
+}
+
+// match returns the items of a view, deleted ones among them, that match the filter. The caller may change it.
+func (n *node) match(v view) *roaring.Bitmap {
+	set := roaring.New()
+	switch n.op {
+	case "and":
+		if set = n.a.match(v); !set.IsEmpty() {
+			set.And(n.b.match(v))
+		}
+	case "or":
+		set = n.a.match(v)
+		set.Or(n.b.match(v))
+	case "not":
+		set = n.a.match(v)
+		set.Flip(0, uint64(v.len()))
+	case "!=":
+		set = (&node{op: "has", name: n.name}).match(v)
+		set.AndNot((&node{op: "=", name: n.name, values: n.values}).match(v))
+	case "has":
+		if n.name == idName {
+			set.AddRange(0, uint64(v.len()))
+		} else if c := v.columns[n.name]; c != nil {
+			c.addAll(set)
+		}
+	default:
+		for _, value := range n.values {
+			if n.name == idName {
+				v.ids.addMatches(set, n.op, value)
+			} else if c := v.columns[n.name]; c != nil {
+				c.addMatches(set, n.op, value)
+			}
+		}
+	}
+	return set
 }
 
 // addMatches adds the positions of ids that compare as asked. The order of ids is that of positions, so they are a
 // range; only integers compare with numbers, and only texts with texts.
-func (t *idTable) addMatches(dst *roaring.Bitmap, op comparison, v Value) {
-	if v.isNumber {
-		first := t.searchNumber(v.number, false)
-		lo, hi := op.interval(first, t.searchNumber(v.number, true), t.integers)
-		dst.AddRange(uint64(lo), uint64(hi))
-		return
-	}
-	if v.text == "" {
-		if op == greater || op == atLeast {
-			dst.AddRange(uint64(t.integers), uint64(t.len()))
+func (t *idTable) addMatches(dst *roaring.Bitmap, op string, v Value) {
+	begin, end := 0, t.integers // what compares at all
+	first, after := 0, 0        // of that, what is equal
+	switch {
+	case v.isNumber:
+		first, after = t.searchNumber(v.number, false), t.searchNumber(v.number, true)
+	case v.text == "":
+		begin, end = t.integers, t.len()
+	default:
+		id := Text(v.text) // "17" is 17
+		if id.text != "" {
+			begin, end = t.integers, t.len()
 		}
-		return
-	}
-	id := Text(v.text)
-	if n, ok := id.Integer(); ok { // "17" is 17
-		pos, there := t.find(Int(n))
-		after := int(pos)
+		pos, there := t.find(id)
+		first, after = int(pos)-begin, int(pos)-begin
 		if there {
 			after++
 		}
-		lo, hi := op.interval(int(pos), after, t.integers)
-		dst.AddRange(uint64(lo), uint64(hi))
+	}
+	lo, hi := interval(op, first, after, end-begin)
+	if hi == lo+1 { // a range takes longer
+		dst.AddInt(begin + lo)
 		return
 	}
-	lo, hi := op.interval(t.text.search(v.text, false), t.text.search(v.text, true), t.text.len())
-	dst.AddRange(uint64(t.integers+lo), uint64(t.integers+hi))
+	dst.AddRange(uint64(begin+lo), uint64(begin+hi))
 }
 
 // searchNumber returns the first integer that is at least x, or over it.
 func (t *idTable) searchNumber(x float64, over bool) int {
-	lo, hi := 0, t.integers
-	for lo < hi {
-		middle := int(uint(lo+hi) >> 1)
-		if c := compareInteger(t.get(uint32(middle)).number, x); c > 0 || !over && c == 0 {
-			hi = middle
-		} else {
-			lo = middle + 1
-		}
-	}
-	return lo
+	return sort.Search(t.integers, func(i int) bool {
+		c := compareInteger(t.get(uint32(i)).number, x)
+		return c > 0 || !over && c == 0
+	})
 }
 
 // compareInteger compares n with x exactly, also where a float64 cannot hold n.
@@ -270,15 +195,5 @@ func compareInteger(n int64, x float64) int {
 		return 1
 	}
 	whole := int64(x) // towards zero
-	switch rest := x - float64(whole); {
-	case n < whole:
-		return -1
-	case n > whole:
-		return 1
-	case rest > 0:
-		return -1
-	case rest < 0:
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(n, whole), cmp.Compare(0, x-float64(whole)))
 }

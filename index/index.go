@@ -71,9 +71,9 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	if err := b.Check(s.bits); err != nil {
 		return err
 	}
-	rows, twice := rowsByID(b, replace)
-	if twice >= 0 {
-		return fmt.Errorf("item %d: the id %q is in the batch twice", twice, shortened(b.IDs[twice].String()))
+	rows, err := b.Order(replace)
+	if err != nil {
+		return err
 	}
 	views, gone := s.remaining(func(v view) []uint32 {
 		var at []uint32
@@ -116,7 +116,7 @@ func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	defer x.write.Unlock()
 	views, gone := x.Snapshot().remaining(func(v view) []uint32 {
 		if f.node == nil {
-			f = Filter{has{idName}}
+			f = Filter{&node{op: "has", name: idName}}
 		}
 		return f.allowed(v).ToArray()
 	})
@@ -237,12 +237,7 @@ func (s *Snapshot) Codes() int {
 func (s *Snapshot) Memory() Memory {
 	var m Memory
 	for _, v := range s.views {
-		x := v.memory()
-		m.Codes += x.Codes
-		m.Postings += x.Postings
-		m.IDs += x.IDs
-		m.Columns += x.Columns
-		m.Tables += x.Tables
+		v.addMemory(&m)
 	}
 	return m
 }

@@ -44,7 +44,7 @@ func (v Value) String() string {
 	if v.isNumber {
 		return strconv.FormatFloat(v.number, 'g', -1, 64)
 	}
-	return quote(v.text)
+	return quoteWith(v.text, '"')
 }
 
 // MarshalJSON writes a number or a string.
@@ -102,25 +102,64 @@ func (b *Batch) Append(it Item) {
 	b.IDs = append(b.IDs, it.ID)
 	b.Codes.Data = append(b.Codes.Data, it.Code...)
 	if it.Label != "" || b.Labels != nil {
-		b.Labels = append(padTo(b.Labels, n), it.Label)
+		b.Labels = append(padTo(b.Labels, n, cap(b.IDs)), it.Label)
 	}
 	if it.Tags != nil || b.Tags != nil {
-		b.Tags = append(padTo(b.Tags, n), it.Tags)
+		b.Tags = append(padTo(b.Tags, n, cap(b.IDs)), it.Tags)
 	}
 	if it.Attributes != nil || b.Attributes != nil {
-		b.Attributes = append(padTo(b.Attributes, n), it.Attributes)
+		b.Attributes = append(padTo(b.Attributes, n, cap(b.IDs)), it.Attributes)
 	}
 }
 
-// padTo appends zero values until there are n.
-func padTo[T any](s []T, n int) []T {
-	if len(s) < n {
-		s = append(s, make([]T, n-len(s))...)
+// Item lends item i.
+func (b *Batch) Item(i int) Item {
+	it := Item{ID: b.IDs[i], Code: b.Codes.Row(i)}
+	if len(b.Labels) > 0 {
+		it.Label = b.Labels[i]
+	}
+	if len(b.Tags) > 0 {
+		it.Tags = b.Tags[i]
+	}
+	if len(b.Attributes) > 0 {
+		it.Attributes = b.Attributes[i]
+	}
+	return it
+}
+
+// Order returns the rows in ascending order of their ids. Of an id that is there twice the last row counts when items
+// are replaced; otherwise it is an error.
+func (b *Batch) Order(replace bool) ([]int, error) {
+	rows := make([]int, len(b.IDs))
+	for i := range rows {
+		rows[i] = i
+	}
+	if !slices.IsSortedFunc(b.IDs, ID.Compare) {
+		slices.SortStableFunc(rows, func(i, j int) int { return b.IDs[i].Compare(b.IDs[j]) })
+	}
+	kept := rows[:0]
+	for i, r := range rows {
+		if i == 0 || b.IDs[r] != b.IDs[rows[i-1]] {
+			kept = append(kept, r)
+			continue
+		}
+		if !replace {
+			return nil, fmt.Errorf("item %d: the id %q is in the batch twice", r, shortened(b.IDs[r].String()))
+		}
+		kept[len(kept)-1] = r
+	}
+	return kept, nil
+}
+
+// padTo is a column of n items at least, with zero values where there were none, and room for as many as given.
+func padTo[T any](s []T, n, room int) []T {
+	if s == nil || len(s) < n {
+		s = append(slices.Grow(s, max(room, n)-len(s)), make([]T, n-len(s))...)
 	}
 	return s
 }
 
-// Check reports the first item that an index of codes of the given length cannot hold.
+// Check reports an item that an index of codes of the given length cannot hold.
 func (b *Batch) Check(bits int) error {
 	n := len(b.IDs)
 	if b.Codes.Bits != bits {
@@ -130,36 +169,37 @@ func (b *Batch) Check(bits int) error {
 	if b.Codes.Len() != n || labels != n || tags != n || attributes != n {
 		panic("index: columns of a batch differ in length")
 	}
+	refusal := func(i int, format string, args ...any) error {
+		return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), fmt.Errorf(format, args...))
+	}
+	over := bits & 63
 	for i, id := range b.IDs {
-		if err := b.checkItem(i); err != nil {
-			return fmt.Errorf("item %d (id %q): %w", i, shortened(id.String()), err)
+		if n := len(id.text); n > hamming.MaxID {
+			return refusal(i, "an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
+		}
+		if over != 0 && b.Codes.Data[(i+1)*b.Codes.Words-1]<<over != 0 {
+			return refusal(i, "its code has bits beyond %d", bits)
 		}
 	}
-	return nil
-}
-
-func (b *Batch) checkItem(i int) error {
-	if n := len(b.IDs[i].text); n > hamming.MaxID {
-		return fmt.Errorf("an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
-	}
-	if over := b.Codes.Bits & 63; over != 0 && b.Codes.Data[(i+1)*b.Codes.Words-1]<<over != 0 {
-		return fmt.Errorf("its code has bits beyond %d", b.Codes.Bits)
-	}
-	if len(b.Labels) > 0 && len(b.Labels[i]) > MaxText {
-		return fmt.Errorf("a label of %d bytes, and at most %d are allowed", len(b.Labels[i]), MaxText)
-	}
-	if len(b.Tags) > 0 {
-		if len(b.Tags[i]) > MaxTags {
-			return fmt.Errorf("%d tags, and at most %d are allowed", len(b.Tags[i]), MaxTags)
+	for i, label := range b.Labels {
+		if len(label) > MaxText {
+			return refusal(i, "a label of %d bytes, and at most %d are allowed", len(label), MaxText)
 		}
-		for _, tag := range b.Tags[i] {
+	}
+	for i, tags := range b.Tags {
+		if len(tags) > MaxTags {
+			return refusal(i, "%d tags, and at most %d are allowed", len(tags), MaxTags)
+		}
+		for _, tag := range tags {
 			if tag == "" || len(tag) > MaxText {
-				return fmt.Errorf("a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
+				return refusal(i, "a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
 			}
 		}
 	}
-	if len(b.Attributes) > 0 {
-		return checkAttributes(b.Attributes[i])
+	for i, attributes := range b.Attributes {
+		if err := checkAttributes(attributes); err != nil {
+			return refusal(i, "%w", err)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -32,7 +33,10 @@ const (
 
 var words = []string{"and", "or", "not", "in", "has"}
 
-var comparisons = map[string]comparison{"=": equal, "==": equal, "<": less, "<=": atMost, ">": greater, ">=": atLeast}
+// comparisons are the operators, and how they are spelled in a node.
+var comparisons = map[string]string{
+	"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
+}
 
 // Parse reads a filter. An empty text lets everything through.
 func Parse(text string) (Filter, error) {
@@ -114,7 +118,7 @@ func (p *parser) advance() {
 			i++
 		}
 		p.kind, p.token = name, s[p.at:i]
-		if lower := strings.ToLower(p.token); isWord(lower) {
+		if lower := strings.ToLower(p.token); slices.Contains(words, lower) {
 			p.kind, p.token = word, lower
 		}
 	case isDigit(c) || (c == '-' || c == '+' || c == '.') && i+1 < len(s) && (isDigit(s[i+1]) || s[i+1] == '.'):
@@ -141,15 +145,6 @@ func (p *parser) advance() {
 		p.kind, p.token = symbol, s[p.at:i]
 	}
 	p.next = i
-}
-
-func isWord(s string) bool {
-	for _, w := range words {
-		if s == w {
-			return true
-		}
-	}
-	return false
 }
 
 // quoted reads what is between quotes.
@@ -212,22 +207,15 @@ func (p *parser) expect(token string) {
 
 // Chains of and and or lean to the left: a and b and c is (a and b) and c. Their length counts as depth, because
 // whoever walks the tree goes that deep.
-func (p *parser) alternatives() node {
-	defer func(d int) { p.depth = d }(p.depth)
-	n := p.conjunction()
-	for p.accept(word, "or") {
-		p.descend()
-		n = either{n, p.conjunction()}
-	}
-	return n
-}
+func (p *parser) alternatives() *node { return p.chain("or", p.conjunction) }
+func (p *parser) conjunction() *node  { return p.chain("and", p.condition) }
 
-func (p *parser) conjunction() node {
+func (p *parser) chain(op string, part func() *node) *node {
 	defer func(d int) { p.depth = d }(p.depth)
-	n := p.condition()
-	for p.accept(word, "and") {
+	n := part()
+	for p.accept(word, op) {
 		p.descend()
-		n = both{n, p.condition()}
+		n = &node{op: op, a: n, b: part()}
 	}
 	return n
 }
@@ -238,18 +226,18 @@ func (p *parser) descend() {
 	}
 }
 
-func (p *parser) condition() node {
+func (p *parser) condition() *node {
 	defer func(d int) { p.depth = d }(p.depth)
 	p.descend()
 	switch {
 	case p.accept(word, "not"):
-		return not{p.condition()}
+		return &node{op: "not", a: p.condition()}
 	case p.accept(symbol, "("):
 		n := p.alternatives()
 		p.expect(")")
 		return n
 	case p.accept(word, "has"):
-		return has{p.name()}
+		return &node{op: "has", name: p.name()}
 	}
 	field := p.name()
 	if p.accept(word, "not") {
@@ -257,21 +245,18 @@ func (p *parser) condition() node {
 		if !p.nextIs(word, "in") {
 			p.fail("in")
 		}
-		return not{p.member(field)}
+		return &node{op: "not", a: p.member(field)}
 	}
 	if p.nextIs(word, "in") {
 		return p.member(field)
 	}
-	if p.accept(symbol, "!=") || p.accept(symbol, "<>") {
-		return differs{field, p.literal(field)}
-	}
 	op, ok := comparisons[p.token]
 	if !ok || p.kind != symbol {
 		p.fail("=, !=, <, <=, >, >= or in")
-		return has{field}
+		return nil
 	}
 	p.advance()
-	return compares{field, op, p.literal(field)}
+	return &node{op: op, name: field, values: []Value{p.literal(field)}}
 }
 
 func (p *parser) name() string {
@@ -310,10 +295,10 @@ func (p *parser) literal(field string) Value {
 }
 
 // member reads in (values).
-func (p *parser) member(field string) node {
+func (p *parser) member(field string) *node {
 	p.advance()
 	p.expect("(")
-	m := member{name: field}
+	m := &node{op: "in", name: field}
 	for p.err == nil {
 		m.values = append(m.values, p.literal(field))
 		if !p.accept(symbol, ",") {
@@ -324,9 +309,7 @@ func (p *parser) member(field string) node {
 	return m
 }
 
-// quote writes a text so that the parser reads it back.
-func quote(s string) string { return quoteWith(s, '"') }
-
+// quoteWith writes a text in quotes of a kind, so that the parser reads it back.
 func quoteWith(s string, quote byte) string {
 	var b strings.Builder
 	b.WriteByte(quote)
@@ -351,7 +334,7 @@ func quoteWith(s string, quote byte) string {
 
 // field writes a name, in back quotes where the parser would not read it as one.
 func field(s string) string {
-	plain := s != "" && isLetter(s[0]) && !isWord(strings.ToLower(s))
+	plain := s != "" && isLetter(s[0]) && !slices.Contains(words, strings.ToLower(s))
 	for i := range len(s) {
 		plain = plain && (isLetter(s[i]) || isDigit(s[i]) || s[i] == '.' || s[i] == '-')
 	}
@@ -361,71 +344,39 @@ func field(s string) string {
 	return quoteWith(s, '`')
 }
 
-// Brackets are written only where the parser needs them, so that what is read back is no deeper.
-func (n both) write(b *strings.Builder) {
-	_, or := n.a.(either)
-	writeIn(b, n.a, or)
-	b.WriteString(" and ")
-	writeIn(b, n.b, isChain(n.b))
-}
-
-func (n either) write(b *strings.Builder) {
-	n.a.write(b)
-	b.WriteString(" or ")
-	_, or := n.b.(either)
-	writeIn(b, n.b, or)
-}
-
-func (n not) write(b *strings.Builder) {
-	b.WriteString("not ")
-	writeIn(b, n.a, isChain(n.a))
-}
-
-func isChain(n node) bool {
-	switch n.(type) {
-	case both, either:
-		return true
+// write appends the filter as the language has it. Brackets are written only where the parser needs them, so that what
+// is read back is no deeper.
+func (n *node) write(b *strings.Builder) {
+	switch {
+	case n.op == "and" || n.op == "or":
+		n.a.writeIn(b, n.op == "and" && n.a.op == "or")
+		b.WriteString(" " + n.op + " ")
+		n.b.writeIn(b, n.b.op == "or" || n.op == "and" && n.b.op == "and")
+	case n.op == "not":
+		b.WriteString("not ")
+		n.a.writeIn(b, n.a.op == "and" || n.a.op == "or")
+	case n.op == "has":
+		b.WriteString("has " + field(n.name))
+	case n.op != "in":
+		b.WriteString(field(n.name) + " " + n.op + " " + n.values[0].String())
+	case len(n.values) == 0: // what nothing is
+		b.WriteString("not has " + idName)
+	default:
+		b.WriteString(field(n.name) + " in (")
+		for i, v := range n.values {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(v.String())
+		}
+		b.WriteByte(')')
 	}
-	return false
 }
 
-func writeIn(b *strings.Builder, n node, brackets bool) {
+func (n *node) writeIn(b *strings.Builder, brackets bool) {
 	if brackets {
 		b.WriteByte('(')
 		defer b.WriteByte(')')
 	}
 	n.write(b)
-}
-
-func (n has) write(b *strings.Builder)     { b.WriteString("has " + field(n.name)) }
-func (n differs) write(b *strings.Builder) { b.WriteString(field(n.name) + " != " + n.value.String()) }
-
-func (n compares) write(b *strings.Builder) {
-	b.WriteString(field(n.name) + " " + [...]string{"=", "<", "<=", ">", ">="}[n.op] + " " + n.value.String())
-}
-
-func (n member) write(b *strings.Builder) { writeList(b, n.name, n.values, Value.String) }
-
-func (n idSet) write(b *strings.Builder) {
-	writeList(b, idName, n, func(id ID) string {
-		if _, ok := id.Integer(); ok {
-			return id.String()
-		}
-		return quote(id.text)
-	})
-}
-
-func writeList[T any](b *strings.Builder, name string, values []T, write func(T) string) {
-	if len(values) == 0 { // what nothing is
-		b.WriteString("not has " + idName)
-		return
-	}
-	b.WriteString(field(name) + " in (")
-	for i, v := range values {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(write(v))
-	}
-	b.WriteByte(')')
 }

@@ -104,3 +104,11 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// opposite is the filter for what the filter stops.
+func opposite(f Filter) Filter {
+	if f.node == nil {
+		return IDs()
+	}
+	return Filter{&node{op: "not", a: f.node}}
+}

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"slices"
-	"sort"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -109,15 +108,17 @@ type Memory struct {
 // Total is the sum.
 func (m Memory) Total() int { return m.Codes + m.Postings + m.IDs + m.Columns + m.Tables }
 
-func (s *segment) memory() Memory {
-	m := Memory{Codes: 8 * cap(s.codes.Data), Postings: 4*cap(s.slot) + s.items.bytes(), IDs: s.ids.bytes()}
+// addMemory adds what the segment takes.
+func (s *segment) addMemory(m *Memory) {
+	m.Codes += 8 * cap(s.codes.Data)
+	m.Postings += 4*cap(s.slot) + s.items.bytes()
+	m.IDs += s.ids.bytes()
 	for _, c := range s.columns {
 		m.Columns += c.bytes()
 	}
 	for _, t := range s.tables {
 		m.Tables += t.bytes()
 	}
-	return m
 }
 
 // view is a segment and which of its items are left.
@@ -184,7 +185,8 @@ func mergeSegments(ctx context.Context, width int, views []view, batch *Batch, r
 			}
 		}
 		if from == len(sources) {
-			b.addBatch(batch, rows[row])
+			it := batch.Item(rows[row])
+			b.describe(b.add(it.ID, it.Code), &it, nil)
 			row++
 			continue
 		}
@@ -199,29 +201,4 @@ func mergeSegments(ctx context.Context, width int, views []view, batch *Batch, r
 		}
 	}
 	return b.build(true), nil
-}
-
-// rowsByID returns the rows of a batch by id. It reports the second row of an id that is there twice, or keeps only
-// the last one when that is wanted.
-func rowsByID(b *Batch, lastWins bool) (rows []int, twice int) {
-	rows = make([]int, len(b.IDs))
-	for i := range rows {
-		rows[i] = i
-	}
-	byID := func(i, j int) bool { return b.IDs[rows[i]].Compare(b.IDs[rows[j]]) < 0 }
-	if !sort.SliceIsSorted(rows, byID) {
-		sort.SliceStable(rows, byID)
-	}
-	out := rows[:0]
-	for i, r := range rows {
-		if i > 0 && b.IDs[r] == b.IDs[rows[i-1]] {
-			if !lastWins {
-				return nil, r
-			}
-			out[len(out)-1] = r
-			continue
-		}
-		out = append(out, r)
-	}
-	return out, -1
 }

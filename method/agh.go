@@ -110,7 +110,7 @@ func fold(column int, above, below float64) model.Curve {
 
 // graph finds the anchors and the width of the kernel exp(-|x - a|² / width): the squared mean distance to the s-th
 // nearest anchor.
-func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, error) {
+func (m agh) graph(ctx context.Context, x vectors.Source) (*model.Kernel, error) {
 	sample, err := solve.SampleRows(ctx, x, aghSample, m.Seed)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (m agh) graph(ctx context.Context, x vectors.Source) (*model.AnchorGraph, e
 		return nil, err
 	}
 	width := max(mean*mean, math.SmallestNonzeroFloat32) // 0 when all rows are equal
-	g := &model.AnchorGraph{Anchors: anchors, Nearest: near, Width: float32(min(width, math.MaxFloat32))}
+	g := &model.Kernel{Anchors: anchors, Nearest: near, Width: float32(min(width, math.MaxFloat32))}
 	return g, g.Check()
 }
 

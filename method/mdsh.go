@@ -144,9 +144,11 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 		}
 		c := dims[b.dim][b.order-1].curve
 		c.Column = 0
-		values := vectors.Matrix{Rows: y.Rows, Cols: 1, Data: make([]float32, y.Rows)}
-		(&model.Curves{Cols: 1, Curves: []model.Curve{c}}).Apply(values,
-			vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)})
+		x := vectors.Matrix{Rows: y.Rows, Cols: 1, Data: column(y, b.dim)}
+		values, err := model.Transform(ctx, 1, x, &model.Curves{Cols: 1, Curves: []model.Curve{c}})
+		if err != nil {
+			return nil, nil, err
+		}
 		threshold[k] = linalg.KthSmallest(values.Data, min(int(b.cut*float64(y.Rows)), y.Rows-1))
 		c.Column = place[b.dim]
 		curves.Curves = append(curves.Curves, c)

@@ -32,8 +32,10 @@ func train(t *testing.T, m any, x vectors.Source) *model.Projection {
 }
 
 func encode(e model.Encoder, x vectors.Matrix) hamming.Codes {
-	c := hamming.NewCodes(x.Rows, e.Bits())
-	e.EncodeTo(c, 0, x)
+	c, err := (&model.Model{Encoder: e}).Encode(context.Background(), x, 1)
+	if err != nil {
+		panic(err)
+	}
 	return c
 }
 

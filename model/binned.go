@@ -1,8 +1,10 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"hashgrove/hamming"
@@ -73,8 +75,7 @@ func (e *Binned) Check() error {
 // Fingerprint implements Encoder.
 func (e *Binned) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
 
-// Prefix implements Encoder.
-func (e *Binned) Prefix(bits int) Encoder {
+func (e *Binned) prefix(bits int) Encoder {
 	return &Binned{Quantizer: e.Quantizer, Functions: e.Functions[:bits:bits]}
 }
 
@@ -84,14 +85,32 @@ func (e *Binned) appendBase(dst []byte) []byte {
 
 func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst, e.Functions[k]) }
 
-// parseQuantizer is the inverse of Binned.appendBase.
-func parseQuantizer(b []byte, dim int) (vectors.Quantizer, error) {
-	if len(b) != 8*dim {
-		return vectors.Quantizer{}, fmt.Errorf("quantiser of %d columns in %d bytes", dim, len(b))
+// parser is the inverse of appendBase and appendBit, for an encoder of some kind and dimension.
+func (e *Binned) parser(kind string, dim int) *parser {
+	p := &parser{maxBase: 8 * dim, maxBit: ensembleHead + MaxTrees*treeBytes(MaxDepth), encoder: func() Encoder { return e }}
+	if kind == kindLinear {
+		p.maxBit = linearHead + 4*dim
 	}
-	v := floats(b)
-	q := vectors.Quantizer{Lo: v[:dim:dim], Hi: v[dim:]}
-	return q, q.Check()
+	p.base = func(b []byte) error {
+		if len(b) != 8*dim {
+			return fmt.Errorf("quantiser of %d columns in %d bytes", dim, len(b))
+		}
+		v := floats(b)
+		e.Quantizer = vectors.Quantizer{Lo: v[:dim:dim], Hi: v[dim:]}
+		return e.Quantizer.Check()
+	}
+	p.bit = func(b []byte) error {
+		f, err := ParseFunction(b)
+		if err != nil {
+			return err
+		}
+		if _, linear := f.(*Linear); linear != (kind == kindLinear) {
+			return fmt.Errorf("a %T in a model of kind %q", f, kind)
+		}
+		e.Functions = append(e.Functions, f)
+		return f.Check(dim)
+	}
+	return p
 }
 
 // trees returns the functions of an encoder of trees.
@@ -116,11 +135,7 @@ func (e *Binned) prepare() {
 	})
 }
 
-// EncodeTo implements Encoder.
-func (e *Binned) EncodeTo(dst hamming.Codes, first int, x vectors.Matrix) { e.encode(dst, first, x) }
-
 func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	checkEncode(e, dst, first, x)
 	e.prepare()
 	step, encode := 16, e.encodeLinear // few rows, whose bins are kept
 	if e.Kind() == kindTrees {
@@ -138,7 +153,7 @@ func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) boo
 	const few = 8 // rows that take less time one by one than a block does
 	if x.Rows < few {
 		for r := range x.Rows {
-			e.EncodeRow(dst.Row(first+r), x.Row(r))
+			e.encodeRow(dst.Row(first+r), x.Row(r))
 		}
 		return finite(x.Data)
 	}
@@ -179,17 +194,78 @@ func (e *Binned) encodeLinear(dst hamming.Codes, first int, x vectors.Matrix) bo
 	return finite(x.Data)
 }
 
-// EncodeRow implements Encoder.
-func (e *Binned) EncodeRow(dst []uint64, x []float32) {
-	if e.Kind() == kindLinear {
-		e.EncodeTo(hamming.Codes{Bits: e.Bits(), Words: len(dst), Data: dst}, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x})
-		return
-	}
-	e.prepare()
+// encodeRow encodes one row with trees.
+func (e *Binned) encodeRow(dst []uint64, x []float32) {
 	e.rows.Do(func() { e.walks = newWalk(e.trees(), e.layout.columns, e.layout.places) })
 	bins := e.layout.bins(x)
 	clear(dst)
 	for k := range e.walks {
 		dst[k/64] |= e.walks[k].bit(bins) << (63 - k%64)
 	}
+}
+
+// walkBit is an ensemble for single rows. A row walks down every tree. Heavy trees come first: once those that say +1,
+// or the others, have more than half of the weight, the rest is not looked at (26 of 200 trees on ten Gaussian
+// classes). Sums are exact, so neither the order nor the early end changes a bit.
+//
+// A tree of depth 4 is one cache line: 15 splits, and its leaves in the word that a heap counted from 1 leaves free.
+// Trees do not wait for each other, so several are under way at a time: 33 microseconds for all of 64 bits x 200
+// trees, of random leaves, which end late (one core of an AMD EPYC).
+type walkBit struct {
+	depth, stride, leaves int // of a tree, see walkGo
+	trees                 []uint32
+	weight                []int32
+	plus, minus           int64 // weights that decide
+}
+
+// newWalk makes ensembles ready whose columns are at places of a row of bins.
+func newWalk(fs []*Ensemble, columns, places []uint32) []walkBit {
+	bits := make([]walkBit, len(fs))
+	for k, f := range fs {
+		bits[k] = newWalkBit(f, columns, places)
+	}
+	return bits
+}
+
+func newWalkBit(f *Ensemble, columns, places []uint32) walkBit {
+	n, splits := f.Trees(), Splits(f.Depth)
+	b := walkBit{depth: f.Depth, stride: 1 << f.Depth}
+	if words := 1 << f.Depth / 32; words > 0 { // leaf 2^depth, the first, is in word leaves + words
+		b.leaves = b.stride - words
+		b.stride += words
+	}
+	order := make([]int, n)
+	for q := range order {
+		order[q] = q
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.Weight[b], f.Weight[a]) })
+	b.trees = make([]uint32, n*b.stride)
+	total := int64(0)
+	for t, q := range order {
+		tree := b.trees[t*b.stride : (t+1)*b.stride]
+		for i := range splits {
+			c, used := slices.BinarySearch(columns, f.Feature[q*splits+i])
+			tree[1+i] = uint32(f.Bin[q*splits+i])
+			if used {
+				tree[1+i] |= places[c] << 8
+			}
+		}
+		for l := range 1 << f.Depth {
+			i := 1<<f.Depth + l
+			tree[b.leaves+i/32] |= uint32(f.leaf(q, l)) << (i % 32)
+		}
+		b.weight = append(b.weight, f.Weight[q])
+		total += int64(f.Weight[q])
+	}
+	b.plus = (total + 1) / 2
+	b.minus = total - b.plus + 1
+	return b
+}
+
+// bit is 1 iff the score of a row with these bins is not negative.
+func (b *walkBit) bit(bins []uint64) uint64 {
+	if walk(bins, b.trees, b.weight, b.depth, b.stride, b.leaves, b.plus, b.minus) {
+		return 1
+	}
+	return 0
 }

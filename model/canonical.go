@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -59,88 +60,53 @@ func AppendFunction(dst []byte, f Function) []byte {
 // ParseFunction is the inverse of AppendFunction: it takes all of b or returns an error. Whether the function fits
 // vectors of some dimension is left to Check, everything else is checked here.
 func ParseFunction(b []byte) (Function, error) {
-	if len(b) == 0 {
+	in := &reader{b: b}
+	switch tag := in.u8(); {
+	case in.bad:
 		return nil, errors.New("a hash function of no bytes")
-	}
-	var (
-		f   Function
-		err error
-		dim = MaxDim
-	)
-	switch b[0] {
-	case ensembleTag:
-		f, err = parseEnsemble(b)
-	case linearTag:
-		var l *Linear
-		if l, err = parseLinear(b); err == nil {
-			f, dim = l, len(l.Weight)
+	case tag == ensembleTag:
+		depth, n := int(in.u8()), int64(in.u32())
+		// Sizes come from the bytes that are there, not from the claim.
+		if in.bad || depth < 1 || depth > MaxDepth || n > MaxTrees || int64(len(in.b)) != n*int64(treeBytes(depth)) {
+			return nil, fmt.Errorf("%d trees of depth %d in %d bytes: at most %d trees of depth 1 to %d, in as many "+
+				"bytes as they need", n, depth, len(b), MaxTrees, MaxDepth)
 		}
+		e := parseEnsemble(in, depth, int(n))
+		return e, e.Check(MaxDim)
+	case tag == linearTag:
+		dim, bias := int64(in.u32()), in.take(8)
+		if in.bad || dim < 1 || dim > MaxDim || int64(len(in.b)) != 4*dim {
+			return nil, fmt.Errorf("hyperplane of %d weights in %d bytes", dim, len(b))
+		}
+		l := &Linear{Bias: int64(binary.LittleEndian.Uint64(bias)), Weight: make([]int32, dim)}
+		for j := range l.Weight {
+			l.Weight[j] = int32(in.u32())
+		}
+		return l, l.Check(int(dim))
 	default:
-		return nil, fmt.Errorf("a hash function of unknown type %d", b[0])
+		return nil, fmt.Errorf("a hash function of unknown type %d", tag)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return f, f.Check(dim)
 }
 
-func parseEnsemble(b []byte) (*Ensemble, error) {
-	if len(b) < ensembleHead {
-		return nil, fmt.Errorf("trees cut short after %d bytes", len(b))
-	}
-	le := binary.LittleEndian
-	depth, n := int(b[1]), int64(le.Uint32(b[2:]))
-	b = b[ensembleHead:]
-	if depth < 1 || depth > MaxDepth || n < 1 || n > MaxTrees {
-		return nil, fmt.Errorf("%d trees of depth %d, outside of 1 to %d trees of depth 1 to %d", n, depth, MaxTrees, MaxDepth)
-	}
-	// From here on sizes come from the bytes that are there, not from the claim.
-	if int64(len(b)) != n*int64(treeBytes(depth)) {
-		return nil, fmt.Errorf("%d trees of depth %d in %d bytes, and they need %d", n, depth, len(b), n*int64(treeBytes(depth)))
-	}
-	trees, splits := int(n), int(n)*Splits(depth)
+func parseEnsemble(in *reader, depth, trees int) *Ensemble {
+	splits, width := trees*Splits(depth), min(8, leafBytes(depth))
 	e := &Ensemble{
-		Depth:   depth,
-		Feature: make([]uint32, splits),
-		Bin:     make([]uint8, splits),
-		Leaf:    make([]uint64, trees*LeafWords(depth)),
-		Weight:  make([]int32, trees),
+		Depth: depth, Feature: make([]uint32, splits), Leaf: make([]uint64, trees*LeafWords(depth)),
+		Weight: make([]int32, trees),
 	}
 	for i := range e.Feature {
-		e.Feature[i] = le.Uint32(b[4*i:])
+		e.Feature[i] = in.u32()
 	}
-	b = b[4*splits:]
-	copy(e.Bin, b)
-	b = b[splits:]
-	width := min(8, leafBytes(depth))
+	e.Bin = bytes.Clone(in.take(int64(splits)))
 	for i := range e.Leaf {
-		for k := range width {
-			e.Leaf[i] |= uint64(b[i*width+k]) << (8 * k)
+		for k, v := range in.take(int64(width)) {
+			e.Leaf[i] |= uint64(v) << (8 * k)
 		}
 	}
-	b = b[trees*leafBytes(depth):]
 	for q := range e.Weight {
-		e.Weight[q] = int32(le.Uint32(b[4*q:]))
+		e.Weight[q] = int32(in.u32())
 	}
-	return e, nil
-}
-
-func parseLinear(b []byte) (*Linear, error) {
-	if len(b) < linearHead {
-		return nil, fmt.Errorf("hyperplane cut short after %d bytes", len(b))
-	}
-	le := binary.LittleEndian
-	dim := int64(le.Uint32(b[1:]))
-	l := &Linear{Bias: int64(le.Uint64(b[5:]))}
-	b = b[linearHead:]
-	if dim < 1 || dim > MaxDim || int64(len(b)) != 4*dim {
-		return nil, fmt.Errorf("hyperplane of %d weights in %d bytes", dim, len(b))
-	}
-	l.Weight = make([]int32, dim)
-	for j := range l.Weight {
-		l.Weight[j] = int32(le.Uint32(b[4*j:]))
-	}
-	return l, nil
+	return e
 }
 
 // appendFloats appends the bits of every value.

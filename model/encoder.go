@@ -3,8 +3,10 @@ package model
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	"hashgrove/feature"
 	"hashgrove/hamming"
@@ -24,18 +26,14 @@ type Encoder interface {
 	Bits() int
 	// Check reports an encoder that is not whole. One that passes can encode all finite vectors of its dimension.
 	Check() error
-	// EncodeTo writes the codes of the rows of x to dst, from code first on. It uses one goroutine; several may use
-	// one encoder. The values must be finite. It panics when x has another width or the codes another length.
-	EncodeTo(dst hamming.Codes, first int, x vectors.Matrix)
-	// EncodeRow is EncodeTo for one vector and one code, without the set-up a batch needs.
-	EncodeRow(dst []uint64, x []float32)
 	// Fingerprint is the fingerprint of the first bits.
 	Fingerprint(bits int) hamming.Fingerprint
-	// Prefix is the encoder of the first bits. It shares memory with the encoder.
-	Prefix(bits int) Encoder
 
-	// encode is EncodeTo for any values, and returns whether all are finite: those of columns that do not matter too.
+	// encode writes the codes of the rows of x to dst, from code first on, and returns whether all values are finite:
+	// those of columns that do not matter too. It uses one goroutine; several may use one encoder.
 	encode(dst hamming.Codes, first int, x vectors.Matrix) bool
+	// prefix is the encoder of the first bits. It shares memory with the encoder.
+	prefix(bits int) Encoder
 	// appendBase and appendBit append the canonical bytes of what all bits share, and of bit k.
 	appendBase(dst []byte) []byte
 	appendBit(dst []byte, k int) []byte
@@ -57,16 +55,6 @@ func checkSize(e Encoder) error {
 		return fmt.Errorf("codes of %d bits, outside of 1 to %d", e.Bits(), hamming.MaxBits)
 	}
 	return nil
-}
-
-// checkEncode panics on slips of the caller of EncodeTo.
-func checkEncode(e Encoder, dst hamming.Codes, first int, x vectors.Matrix) {
-	if x.Cols != e.Dim() || len(x.Data) != x.Rows*x.Cols {
-		panic(fmt.Sprintf("model: vectors of width %d for an encoder of %d", x.Cols, e.Dim()))
-	}
-	if dst.Bits != e.Bits() || first < 0 || first+x.Rows > dst.Len() {
-		panic("model: codes do not fit the encoder")
-	}
 }
 
 // Errors of vectors that cannot be encoded, for errors.Is.
@@ -127,7 +115,7 @@ func (m *Model) Prefix(bits int) *Model {
 	if bits < 1 || bits > m.Encoder.Bits() {
 		panic("model: prefix longer than the code")
 	}
-	return &Model{m.Encoder.Prefix(bits), m.Features, m.Pictures, m.Info.prefix(bits)}
+	return &Model{m.Encoder.prefix(bits), m.Features, m.Pictures, m.Info.prefix(bits)}
 }
 
 // Encode returns the codes of all rows of x, made on the given number of threads (0 for all cores). The model must
@@ -145,12 +133,12 @@ func (m *Model) EncodeRow(x []float32) ([]uint64, error) {
 	if err := m.checkDim(len(x)); err != nil {
 		return nil, err
 	}
-	if j := notFinite(x); j >= 0 {
+	code := hamming.NewCodes(1, m.Encoder.Bits())
+	if !m.Encoder.encode(code, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}) {
+		j := notFinite(x)
 		return nil, m.valueError(j, x[j])
 	}
-	code := make([]uint64, (m.Encoder.Bits()+63)/64)
-	m.Encoder.EncodeRow(code, x)
-	return code, nil
+	return code.Data, nil
 }
 
 func (m *Model) checkDim(have int) error {
@@ -203,4 +191,27 @@ func (m *Model) encode(ctx context.Context, threads int, batches []batch) error 
 		}
 	}
 	return nil
+}
+
+// chain holds F_0 to F_bits of an encoder once they were asked for.
+type chain struct {
+	once sync.Once
+	f    []hamming.Fingerprint
+}
+
+func (c *chain) at(e Encoder, bits int) hamming.Fingerprint {
+	c.once.Do(func() {
+		b := append([]byte("hashgrove encoder 1\n"), e.Kind()...)
+		b = append(b, 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(e.Dim()))
+		c.f = append(c.f, sha256.Sum256(e.appendBase(b)))
+		for k := range e.Bits() {
+			b = e.appendBit(append(b[:0], c.f[k][:]...), k)
+			c.f = append(c.f, sha256.Sum256(b))
+		}
+	})
+	if bits < 0 || bits >= len(c.f) {
+		panic("model: fingerprint of more bits than the model has")
+	}
+	return c.f[bits]
 }

@@ -67,41 +67,28 @@ func Write(w io.Writer, m *Model) error {
 	head = binary.LittleEndian.AppendUint32(head, uint32(e.Dim()))
 	head = binary.LittleEndian.AppendUint32(head, uint32(e.Bits()))
 	version := versionOf(m)
-	out := section.NewWriter(w, section.Model, version)
-	if err := out.Section("head", head); err != nil {
-		return err
-	}
-	if err := out.Section("info", info); err != nil {
-		return err
-	}
+	out := section.NewWriter(w, section.Model, version) // keeps the first error for Close
+	put := func(tag string, payload []byte) { _ = out.Section(tag, payload) }
+	put("head", head)
+	put("info", info)
 	if version > 1 {
 		var b []byte
 		if m.Features != nil {
 			b = feature.Append(nil, m.Features)
 		}
-		if err := out.Section("feat", b); err != nil {
-			return err
-		}
+		put("feat", b)
 	}
 	if version > 3 {
-		if err := out.Section("pict", appendPreparation(nil, *m.Pictures)); err != nil {
-			return err
-		}
+		put("pict", appendPreparation(nil, *m.Pictures))
 	}
 	b := e.appendBase(nil)
-	if err := out.Section("base", b); err != nil {
-		return err
-	}
+	put("base", b)
 	for k := range e.Bits() {
 		b = e.appendBit(b[:0], k)
-		if err := out.Section("bit ", b); err != nil {
-			return err
-		}
+		put("bit ", b)
 	}
 	mark := m.Fingerprint()
-	if err := out.Section("mark", mark[:]); err != nil {
-		return err
-	}
+	put("mark", mark[:])
 	return out.Close()
 }
 
@@ -154,14 +141,14 @@ func Read(r io.Reader) (*Model, error) {
 			return nil, in.Damaged("%v", err)
 		}
 	}
-	if b, err = in.Expect("base", p.maxBase()); err != nil {
+	if b, err = in.Expect("base", p.maxBase); err != nil {
 		return nil, err
 	}
 	if err := p.base(b); err != nil {
 		return nil, in.Damaged("%v", err)
 	}
 	for k := range bits {
-		if b, err = in.Expect("bit ", p.maxBit()); err != nil {
+		if b, err = in.Expect("bit ", p.maxBit); err != nil {
 			return nil, err
 		}
 		if err := p.bit(b); err != nil {
@@ -203,15 +190,13 @@ func ReadFile(path string) (*Model, error) {
 }
 
 // parser builds an encoder of one kind from its canonical bytes: first base, then each bit.
-type parser interface {
-	maxBase() int
-	maxBit() int
-	base(b []byte) error
-	bit(b []byte) error
-	encoder() Encoder
+type parser struct {
+	maxBase, maxBit int // bytes; maxBit is known after base
+	base, bit       func(b []byte) error
+	encoder         func() Encoder
 }
 
-func parseHead(b []byte) (p parser, bits int, err error) {
+func parseHead(b []byte) (p *parser, bits int, err error) {
 	if len(b) == 0 || len(b) != 1+int(b[0])+8 {
 		return nil, 0, fmt.Errorf("a head of %d bytes", len(b))
 	}
@@ -226,64 +211,14 @@ func parseHead(b []byte) (p parser, bits int, err error) {
 }
 
 // newParser is the list of all kinds.
-func newParser(kind string, dim int) (parser, error) {
+func newParser(kind string, dim int) (*parser, error) {
 	switch kind {
 	case kindTrees, kindLinear:
-		return &binnedParser{kind: kind, dim: dim}, nil
+		return new(Binned).parser(kind, dim), nil
 	case kindProjection:
-		return &projectionParser{dim: dim}, nil
+		return new(Projection).parser(dim), nil
 	case kindMapped:
-		return &mappedParser{dim: dim}, nil
+		return new(Mapped).parser(dim), nil
 	}
 	return nil, fmt.Errorf("an encoder of the unknown kind %q", kind)
 }
-
-type binnedParser struct {
-	kind string
-	dim  int
-	e    Binned
-}
-
-func (p *binnedParser) maxBase() int { return 8 * p.dim }
-
-func (p *binnedParser) maxBit() int {
-	if p.kind == kindLinear {
-		return linearHead + 4*p.dim
-	}
-	return ensembleHead + MaxTrees*treeBytes(MaxDepth)
-}
-
-func (p *binnedParser) base(b []byte) (err error) {
-	p.e.Quantizer, err = parseQuantizer(b, p.dim)
-	return err
-}
-
-func (p *binnedParser) bit(b []byte) error {
-	f, err := ParseFunction(b)
-	if err != nil {
-		return err
-	}
-	if _, linear := f.(*Linear); linear != (p.kind == kindLinear) {
-		return fmt.Errorf("a %T in a model of kind %q", f, p.kind)
-	}
-	p.e.Functions = append(p.e.Functions, f)
-	return f.Check(p.dim)
-}
-
-func (p *binnedParser) encoder() Encoder { return &p.e }
-
-type projectionParser struct {
-	dim int
-	e   Projection
-}
-
-func (p *projectionParser) maxBase() int { return 4 * p.dim }
-func (p *projectionParser) maxBit() int  { return 4 + 4*p.dim }
-
-func (p *projectionParser) base(b []byte) (err error) {
-	p.e.Mean, err = parseMean(b, p.dim)
-	return err
-}
-
-func (p *projectionParser) bit(b []byte) error { return p.e.addBit(b, p.dim) }
-func (p *projectionParser) encoder() Encoder   { return &p.e }

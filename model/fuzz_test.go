@@ -84,18 +84,18 @@ func FuzzParseMap(f *testing.F) {
 		if again := m.appendTo(nil); !bytes.Equal(again, b) {
 			t.Fatalf("%x became %x", b, again)
 		}
-		if m.Dim() > 1000 || m.Out() > 1000 {
+		if m.dim() > 1000 || m.Out() > 1000 {
 			return
 		}
-		x := hardRows(rand.New(rand.NewPCG(3, 3)), m.Dim(), 3)
+		x := hardRows(rand.New(rand.NewPCG(3, 3)), m.dim(), 3)
 		y := vectors.Matrix{Rows: 3, Cols: m.Out(), Data: make([]float32, 3*m.Out())}
-		m.Apply(y, x)
+		m.apply(y, x)
 		if i := notFinite(y.Data); i >= 0 {
 			t.Fatalf("%v became %v", x.Row(i/m.Out()), y.Row(i/m.Out()))
 		}
 		one := vectors.Matrix{Rows: 1, Cols: m.Out(), Data: make([]float32, m.Out())}
 		for i := range x.Rows {
-			m.Apply(one, x.Slice(i, i+1))
+			m.apply(one, x.Slice(i, i+1))
 			if !slices.Equal(one.Data, y.Row(i)) {
 				t.Fatalf("row %d differs alone", i)
 			}

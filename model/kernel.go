@@ -2,7 +2,7 @@ package model
 
 import "math"
 
-// The kernels, as plain Go: this is what they mean. plan.go, layout.go and walk.go say what they are for. An
+// The kernels, as plain Go: this is what they mean. plan.go, layout.go and binned.go say what they are for. An
 // architecture may provide faster ones, under the same names without "Go"; amd64 does, with AVX2.
 
 // block is the number of rows that are encoded together: the bits of an AVX2 register.

@@ -17,39 +17,29 @@ import (
 // docs/formats.md.
 //
 //	Affine       y = W (scale (x - mean)) + bias, to unit length if wanted    PCA, CCA, standardised columns
-//	Kernel       y_q = exp(-|x - a_q|^2 / width) - mean_q                     KSH, SDH; squared distances for spheres
-//	AnchorGraph  shares of the nearest anchors                                AGH
+//	Kernel       y_q = exp(-|x - a_q|^2 / width) - mean_q                     KSH, SDH; squared distances for spheres;
+//	             or the shares of the nearest anchors                         AGH
 //	Curves       piecewise linear functions of single columns                 MDSH, the second layer of AGH
 //	Winner       one for the greatest value, zero for the others              a classifier's answer
 //
 // Every machine finds the same values, and a row has the same values alone as among others.
 type Map interface {
-	// Kind is the name of the map, for people.
-	Kind() string
-	// Dim is the length of the vectors it takes.
-	Dim() int
 	// Out is the length of the vectors it gives.
 	Out() int
 	// Check reports a map that is not whole. One that passes gives finite values for all finite vectors.
 	Check() error
-	// Apply writes the values of the rows of x to the rows of dst. It uses one goroutine and memory in proportion to
-	// the rows; several may use one map. It panics when the sizes do not fit.
-	Apply(dst, x vectors.Matrix)
 
+	// dim is the length of the vectors it takes.
+	dim() int
+	// apply writes the values of the rows of x to the rows of dst. It uses one goroutine and memory in proportion to
+	// the rows; several may use one map.
+	apply(dst, x vectors.Matrix)
 	// appendTo appends the canonical bytes.
 	appendTo(dst []byte) []byte
 }
 
-var (
-	_ Map = (*Affine)(nil)
-	_ Map = (*Kernel)(nil)
-	_ Map = (*AnchorGraph)(nil)
-	_ Map = (*Curves)(nil)
-	_ Map = (*Winner)(nil)
-)
-
 // Transform returns the values of all rows of x under the maps, one after the other, made on the given number of
-// threads (0 for all cores). The maps must have passed Check.
+// threads (0 for all cores). It panics when the sizes of the maps do not fit.
 func Transform(ctx context.Context, threads int, x vectors.Matrix, maps ...Map) (vectors.Matrix, error) {
 	if len(maps) == 0 {
 		return x, nil
@@ -107,22 +97,18 @@ func apply(dst, x vectors.Matrix, maps []Map) {
 		if i < len(maps)-1 {
 			y = vectors.Matrix{Rows: x.Rows, Cols: m.Out(), Data: make([]float32, x.Rows*m.Out())}
 		}
-		m.Apply(y, x)
+		if x.Cols != m.dim() || y.Cols != m.Out() || x.Rows != y.Rows || len(x.Data) != x.Rows*x.Cols {
+			panic(fmt.Sprintf("model: a map of %d to %d values for %d to %d", m.dim(), m.Out(), x.Cols, y.Cols))
+		}
+		m.apply(y, x)
 		x = y
-	}
-}
-
-// checkApply panics on slips of the caller of Apply.
-func checkApply(m Map, dst, x vectors.Matrix) {
-	if x.Cols != m.Dim() || dst.Cols != m.Out() || x.Rows != dst.Rows || len(x.Data) != x.Rows*x.Cols || len(dst.Data) != dst.Rows*dst.Cols {
-		panic(fmt.Sprintf("model: a map of %d to %d values for %d x %d to %d x %d", m.Dim(), m.Out(), x.Rows, x.Cols, dst.Rows, dst.Cols))
 	}
 }
 
 // checkMapSize reports a map outside of the limits.
 func checkMapSize(m Map) error {
-	if m.Dim() < 1 || m.Dim() > MaxDim || m.Out() < 1 || m.Out() > MaxDim {
-		return fmt.Errorf("a map of %d to %d values, outside of 1 to %d", m.Dim(), m.Out(), MaxDim)
+	if m.dim() < 1 || m.dim() > MaxDim || m.Out() < 1 || m.Out() > MaxDim {
+		return fmt.Errorf("a map of %d to %d values, outside of 1 to %d", m.dim(), m.Out(), MaxDim)
 	}
 	return nil
 }
@@ -171,9 +157,9 @@ func parseMap(b []byte) (m Map, err error) {
 	case affineTag:
 		m = readAffine(in)
 	case kernelTag:
-		m = readKernel(in)
+		m = readKernel(in, false)
 	case anchorGraphTag:
-		m = readAnchorGraph(in)
+		m = readKernel(in, true)
 	case curvesTag:
 		m = readCurves(in)
 	case winnerTag:

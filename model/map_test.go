@@ -102,6 +102,9 @@ func slowMap(m Map, x []float32) []float32 {
 			}
 		}
 	case *Kernel:
+		if m.Nearest > 0 {
+			return slowShares(m, x)
+		}
 		for q, d := range slowDistances(x, m.Anchors) {
 			if m.Width > 0 {
 				d = portable.ExpBelowZero(-d / float64(m.Width))
@@ -110,29 +113,6 @@ func slowMap(m Map, x []float32) []float32 {
 				d -= float64(m.Mean[q])
 			}
 			y = append(y, settle(d))
-		}
-	case *AnchorGraph:
-		d := slowDistances(x, m.Anchors)
-		order := make([]int, len(d))
-		for q := range order {
-			order[q] = q
-		}
-		slices.SortStableFunc(order, func(a, b int) int {
-			switch {
-			case d[a] < d[b]:
-				return -1
-			case d[a] > d[b]:
-				return 1
-			}
-			return 0
-		})
-		y = make([]float32, len(d))
-		sum := 0.0
-		for _, q := range order[:m.Nearest] {
-			sum += portable.ExpBelowZero((d[order[0]] - d[q]) / float64(m.Width))
-		}
-		for _, q := range order[:m.Nearest] {
-			y[q] = float32(portable.ExpBelowZero((d[order[0]]-d[q])/float64(m.Width)) / sum)
 		}
 	case *Curves:
 		for _, c := range m.Curves {
@@ -161,6 +141,33 @@ func slowMap(m Map, x []float32) []float32 {
 	return y
 }
 
+// slowShares is the anchor graph.
+func slowShares(m *Kernel, x []float32) []float32 {
+	d := slowDistances(x, m.Anchors)
+	order := make([]int, len(d))
+	for q := range order {
+		order[q] = q
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case d[a] < d[b]:
+			return -1
+		case d[a] > d[b]:
+			return 1
+		}
+		return 0
+	})
+	y := make([]float32, len(d))
+	sum := 0.0
+	for _, q := range order[:m.Nearest] {
+		sum += portable.ExpBelowZero((d[order[0]] - d[q]) / float64(m.Width))
+	}
+	for _, q := range order[:m.Nearest] {
+		y[q] = float32(portable.ExpBelowZero((d[order[0]]-d[q])/float64(m.Width)) / sum)
+	}
+	return y
+}
+
 func randomFloats(rng *rand.Rand, n int) []float32 {
 	v := make([]float32, n)
 	for i := range v {
@@ -182,7 +189,7 @@ func sampleMaps(rng *rand.Rand) map[string]Map {
 		"unit":     &Affine{Weight: vectors.Matrix{Rows: 4, Cols: 4}, Unit: true},
 		"kernel":   &Kernel{Anchors: randomMatrix(rng, 3, 4), Width: 4, Mean: randomFloats(rng, 3)},
 		"distance": &Kernel{Anchors: randomMatrix(rng, 3, 4)},
-		"anchors":  &AnchorGraph{Anchors: randomMatrix(rng, 3, 4), Nearest: 2, Width: 3},
+		"anchors":  &Kernel{Anchors: randomMatrix(rng, 3, 4), Nearest: 2, Width: 3},
 		"curves": &Curves{Cols: 4, Curves: []Curve{{0, []float32{-1, 0.5, 2}, []float32{3, -1, 4}}, {3, []float32{0, 1}, []float32{0, 1}},
 			{3, []float32{-0.5, 0.1}, []float32{5, -5}}}},
 		"winner": &Winner{Cols: 4},
@@ -228,9 +235,9 @@ func TestMapsFollowTheDefinition(t *testing.T) {
 	wide := []Map{
 		&Affine{Weight: randomMatrix(rng, 7, 1100), Mean: randomFloats(rng, 1100)},
 		&Kernel{Anchors: randomMatrix(rng, 19, 1100), Width: 2000},
-		&AnchorGraph{Anchors: randomMatrix(rng, 17, 1100), Nearest: 5, Width: 100},
+		&Kernel{Anchors: randomMatrix(rng, 17, 1100), Nearest: 5, Width: 100},
 	}
-	same := wide[2].(*AnchorGraph).Anchors
+	same := wide[2].(*Kernel).Anchors
 	for q := range 9 {
 		copy(same.Row(2*q), same.Row(0)) // equally near
 	}
@@ -242,14 +249,14 @@ func TestMapsFollowTheDefinition(t *testing.T) {
 		}
 		one := vectors.Matrix{Rows: 1, Cols: m.Out(), Data: make([]float32, m.Out())}
 		for i := range x.Rows {
-			m.Apply(one, x.Slice(i, i+1))
+			m.apply(one, x.Slice(i, i+1))
 			if !slices.Equal(one.Data, y.Row(i)) {
-				t.Fatalf("%s: row %d differs alone", m.Kind(), i)
+				t.Fatalf("%T: row %d differs alone", m, i)
 			}
 		}
 		for _, i := range []int{0, 255, 299} {
 			if want := slowMap(m, x.Row(i)); !slices.Equal(want, y.Row(i)) {
-				t.Fatalf("%s: row %d is %v, want %v", m.Kind(), i, y.Row(i), want)
+				t.Fatalf("%T: row %d is %v, want %v", m, i, y.Row(i), want)
 			}
 		}
 	}
@@ -399,7 +406,7 @@ func TestMappedChecks(t *testing.T) {
 			t.Errorf("recovered %q", p)
 		}
 	}()
-	(&Winner{Cols: 4}).Apply(randomMatrix(rng, 2, 4), randomMatrix(rng, 3, 4))
+	apply(randomMatrix(rng, 2, 4), randomMatrix(rng, 3, 4), []Map{&Winner{Cols: 4}})
 }
 
 // lent is a source that spoils a chunk when the next one is asked for.

@@ -45,7 +45,7 @@ func (e *Mapped) Dim() int {
 	if len(e.Maps) == 0 || e.Maps[0] == nil {
 		return 0
 	}
-	return e.Maps[0].Dim()
+	return e.Maps[0].dim()
 }
 
 // Bits implements Encoder.
@@ -78,7 +78,7 @@ func (e *Mapped) Check() error {
 		}
 		takes := e.Encoder.Dim()
 		if i+1 < len(e.Maps) && e.Maps[i+1] != nil {
-			takes = e.Maps[i+1].Dim()
+			takes = e.Maps[i+1].dim()
 		}
 		if m.Out() != takes {
 			return fmt.Errorf("map %d gives %d values, and what follows takes %d", i, m.Out(), takes)
@@ -90,9 +90,9 @@ func (e *Mapped) Check() error {
 // Fingerprint implements Encoder.
 func (e *Mapped) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
 
-// Prefix implements Encoder. The maps stay whole.
-func (e *Mapped) Prefix(bits int) Encoder {
-	return &Mapped{Maps: e.Maps, Encoder: e.Encoder.Prefix(bits)}
+// prefix leaves the maps whole.
+func (e *Mapped) prefix(bits int) Encoder {
+	return &Mapped{Maps: e.Maps, Encoder: e.Encoder.prefix(bits)}
 }
 
 func (e *Mapped) appendBase(dst []byte) []byte {
@@ -109,48 +109,40 @@ func (e *Mapped) appendBase(dst []byte) []byte {
 
 func (e *Mapped) appendBit(dst []byte, k int) []byte { return e.Encoder.appendBit(dst, k) }
 
-// EncodeTo implements Encoder.
-func (e *Mapped) EncodeTo(dst hamming.Codes, first int, x vectors.Matrix) {
-	checkEncode(e, dst, first, x)
+func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	y := vectors.Matrix{Cols: e.Encoder.Dim()}
 	y.Data = make([]float32, min(block, x.Rows)*y.Cols)
 	for lo := 0; lo < x.Rows; lo += block {
 		y.Rows = min(block, x.Rows-lo)
 		y.Data = y.Data[:y.Rows*y.Cols]
 		apply(y, x.Slice(lo, lo+y.Rows), e.Maps)
-		e.Encoder.EncodeTo(dst, first+lo, y)
+		e.Encoder.encode(dst, first+lo, y)
 	}
-}
-
-func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	e.EncodeTo(dst, first, x)
 	return finite(x.Data)
 }
 
-// EncodeRow implements Encoder.
-func (e *Mapped) EncodeRow(dst []uint64, x []float32) {
-	y := vectors.Matrix{Rows: 1, Cols: e.Encoder.Dim(), Data: make([]float32, e.Encoder.Dim())}
-	apply(y, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}, e.Maps)
-	e.Encoder.EncodeRow(dst, y.Data)
+// parser parses the maps, and leaves the rest to the parser of the encoder behind them.
+func (e *Mapped) parser(dim int) *parser {
+	p := &parser{maxBase: maxMapBytes}
+	p.base = func(b []byte) error {
+		inner, err := e.parseMaps(b, dim)
+		if err != nil {
+			return err
+		}
+		p.maxBit, p.bit = inner.maxBit, inner.bit
+		p.encoder = func() Encoder { return &Mapped{Maps: e.Maps, Encoder: inner.encoder()} }
+		return nil
+	}
+	return p
 }
 
-// mappedParser parses the maps, and leaves the rest to the parser of the encoder behind them.
-type mappedParser struct {
-	dim   int
-	maps  []Map
-	inner parser
-}
-
-func (p *mappedParser) maxBase() int { return maxMapBytes }
-func (p *mappedParser) maxBit() int  { return p.inner.maxBit() }
-
-func (p *mappedParser) base(b []byte) error {
+// parseMaps parses the maps and what all bits behind them share, and returns the parser of those.
+func (e *Mapped) parseMaps(b []byte, dim int) (*parser, error) {
 	in := &reader{b: b}
 	n := int(in.u8())
 	if n < 1 || n > maxMaps {
-		return fmt.Errorf("%d maps, outside of 1 to %d", n, maxMaps)
+		return nil, fmt.Errorf("%d maps, outside of 1 to %d", n, maxMaps)
 	}
-	dim := p.dim
 	for i := range n {
 		size := int64(-1)
 		if head := in.take(8); head != nil {
@@ -158,28 +150,24 @@ func (p *mappedParser) base(b []byte) error {
 		}
 		body := in.take(size)
 		if in.bad {
-			return fmt.Errorf("map %d is cut short", i)
+			return nil, fmt.Errorf("map %d is cut short", i)
 		}
 		m, err := parseMap(body)
 		if err != nil {
-			return fmt.Errorf("map %d: %w", i, err)
+			return nil, fmt.Errorf("map %d: %w", i, err)
 		}
-		if m.Dim() != dim {
-			return fmt.Errorf("map %d takes %d values of %d", i, m.Dim(), dim)
+		if m.dim() != dim {
+			return nil, fmt.Errorf("map %d takes %d values of %d", i, m.dim(), dim)
 		}
-		p.maps, dim = append(p.maps, m), m.Out()
+		e.Maps, dim = append(e.Maps, m), m.Out()
 	}
 	kind := string(in.take(int64(in.u8())))
 	if in.bad || kind == kindMapped {
-		return errors.New("maps without an encoder behind them")
+		return nil, errors.New("maps without an encoder behind them")
 	}
-	var err error
-	if p.inner, err = newParser(kind, dim); err != nil {
-		return err
+	inner, err := newParser(kind, dim)
+	if err != nil {
+		return nil, err
 	}
-	return p.inner.base(in.b)
+	return inner, inner.base(in.b)
 }
-
-func (p *mappedParser) bit(b []byte) error { return p.inner.bit(b) }
-
-func (p *mappedParser) encoder() Encoder { return &Mapped{Maps: p.maps, Encoder: p.inner.encoder()} }

@@ -95,14 +95,8 @@ const (
 )
 
 func appendPreparation(dst []byte, p picture.Preparation) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Width))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Height))
-	flags := byte(0)
-	for flag, set := range map[byte]bool{flagPlanar: p.Planar, flagSquash: p.Squash, flagMirrored: p.Mirrored} {
-		if set {
-			flags |= flag
-		}
-	}
+	dst = appendSize(appendSize(dst, p.Width), p.Height)
+	flags := bitIf(flagPlanar, p.Planar) | bitIf(flagSquash, p.Squash) | bitIf(flagMirrored, p.Mirrored)
 	return append(dst, byte(p.Channels), flags)
 }
 

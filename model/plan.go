@@ -35,7 +35,7 @@ import (
 // Cost per block, in operations on 256 bits: 150 per column, 6 per test, 4 per split, 50 per tree for transposing and
 // adding. The model of the paper, 64 bits x 200 trees x depth 4, takes 1.2 microseconds per row after quantisation with
 // random splits on 784 columns (123,000 tests), 1.9 on 11,200 (190,000) and 0.7 on 50 (13,000); one core of an AMD
-// EPYC. There is no early end as for single rows (walk.go): one of the rows is nearly always undecided until the last
+// EPYC. There is no early end as for single rows (binned.go): one of the rows is nearly always undecided until the last
 // trees (ten Gaussian classes, 64 rows, 200 trees: until tree 199).
 
 const (

@@ -64,8 +64,7 @@ func (e *Projection) Check() error {
 // Fingerprint implements Encoder.
 func (e *Projection) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
 
-// Prefix implements Encoder.
-func (e *Projection) Prefix(bits int) Encoder {
+func (e *Projection) prefix(bits int) Encoder {
 	return &Projection{Mean: e.Mean, Weight: e.Weight[:bits*e.Dim()], Threshold: e.Threshold[:bits]}
 }
 
@@ -76,31 +75,31 @@ func (e *Projection) appendBit(dst []byte, k int) []byte {
 	return appendFloats(dst, e.Weight[k*e.Dim():(k+1)*e.Dim()])
 }
 
-// parseMean is the inverse of Projection.appendBase.
-func parseMean(b []byte, dim int) ([]float32, error) {
-	if len(b) == 0 {
-		return nil, nil
+// parser is the inverse of appendBase and appendBit, for an encoder of some dimension.
+func (e *Projection) parser(dim int) *parser {
+	p := &parser{maxBase: 4 * dim, maxBit: 4 + 4*dim, encoder: func() Encoder { return e }}
+	p.base = func(b []byte) error {
+		if len(b) != 0 && len(b) != 4*dim {
+			return fmt.Errorf("mean of %d columns in %d bytes", dim, len(b))
+		}
+		if len(b) > 0 {
+			e.Mean = floats(b)
+		}
+		return nil
 	}
-	if len(b) != 4*dim {
-		return nil, fmt.Errorf("mean of %d columns in %d bytes", dim, len(b))
+	p.bit = func(b []byte) error {
+		if len(b) != 4+4*dim {
+			return fmt.Errorf("hyperplane of %d columns in %d bytes", dim, len(b))
+		}
+		v := floats(b)
+		e.Threshold = append(e.Threshold, v[0])
+		e.Weight = append(e.Weight, v[1:]...)
+		return nil
 	}
-	return floats(b), nil
+	return p
 }
 
-// addBit is the inverse of Projection.appendBit.
-func (e *Projection) addBit(b []byte, dim int) error {
-	if len(b) != 4+4*dim {
-		return fmt.Errorf("hyperplane of %d columns in %d bytes", dim, len(b))
-	}
-	v := floats(b)
-	e.Threshold = append(e.Threshold, v[0])
-	e.Weight = append(e.Weight, v[1:]...)
-	return nil
-}
-
-// EncodeTo implements Encoder.
-func (e *Projection) EncodeTo(dst hamming.Codes, first int, x vectors.Matrix) {
-	checkEncode(e, dst, first, x)
+func (e *Projection) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	e.once.Do(func() {
 		e.mean = make([]float64, e.Dim())
 		for j, m := range e.Mean {
@@ -133,16 +132,7 @@ func (e *Projection) EncodeTo(dst hamming.Codes, first int, x vectors.Matrix) {
 			}
 		}
 	}
-}
-
-func (e *Projection) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	e.EncodeTo(dst, first, x)
 	return finite(x.Data)
-}
-
-// EncodeRow implements Encoder.
-func (e *Projection) EncodeRow(dst []uint64, x []float32) {
-	e.EncodeTo(hamming.Codes{Bits: e.Bits(), Words: len(dst), Data: dst}, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x})
 }
 
 // notFinite returns the place of the first NaN or infinity, or -1.

@@ -38,9 +38,8 @@ func TestReasonsSeparateWhatTheyExplain(t *testing.T) {
 	differing := 0
 	for range 50 {
 		a, b := vector(), vector()
-		codeA, codeB := make([]uint64, 1), make([]uint64, 1)
-		m.EncodeRow(codeA, a)
-		m.EncodeRow(codeB, b)
+		codeA, _ := (&Model{Encoder: m}).EncodeRow(a)
+		codeB, _ := (&Model{Encoder: m}).EncodeRow(b)
 		match := hamming.Compare(codeA, codeB, 8)
 		if match.Distance+len(match.Agree) != 8 {
 			t.Fatalf("%+v", match)

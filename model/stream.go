@@ -2,7 +2,7 @@ package model
 
 import (
 	"context"
-	"errors"
+	"iter"
 
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
@@ -11,8 +11,8 @@ import (
 
 // EncodeSource encodes all rows of a source in bounded memory and hands the codes, run after run in order, to sink;
 // first is the number of the run's first row. The runs are not the chunks of the source: those of wide vectors have too
-// few rows to be encoded fast. Codes and chunk are lent until sink returns. Sink is called by one goroutine, not always
-// the caller's. After an error sink may have seen some of the rows.
+// few rows to be encoded fast. Codes and chunk are lent until sink returns. Sink is called by one goroutine at a time,
+// not always the caller's. After an error sink may have seen some of the rows.
 //
 // Reading and encoding overlap: one turn reads a batch for every thread while the other encodes the batches read
 // before, on all threads.
@@ -23,35 +23,36 @@ func (m *Model) EncodeSource(ctx context.Context, src vectors.Source, threads in
 		return err
 	}
 	threads = par.Threads(threads)
-	free, full := make(chan []batch, 2), make(chan []batch, 2)
-	for range 2 {
-		free <- make([]batch, threads)
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	turns := [2]func() error{
-		func() error { return readBatches(ctx, src, free, full) },
-		func() error { return m.encodeBatches(ctx, threads, free, full, sink) },
-	}
-	unfinished := errors.New("unfinished")
-	failed := [2]error{unfinished, unfinished}
-	// The turns wait for each other, so there are two workers even for one thread.
-	err := par.For(ctx, 2, 2, func(i int) {
-		defer func() {
-			if failed[i] != nil { // a panic too: the other turn must not wait for ever
-				stop(failed[i])
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	in := &batchReader{rows: batchRows(src.Dim())}
+	var stop func()
+	in.next, stop = iter.Pull2(src.Chunks(ctx))
+	defer stop()
+	read, encoded := make([]batch, threads), make([]batch, threads)
+	for last := false; !last; {
+		last = in.done
+		var failed [2]error
+		turns := [2]func() error{
+			func() error { return in.fill(read) },
+			func() error { return m.encodeBatches(ctx, threads, encoded, sink) },
+		}
+		err := par.For(ctx, 2, 2, func(i int) {
+			if failed[i] = turns[i](); failed[i] != nil {
+				cancel(failed[i]) // the other turn ends with the same cause
 			}
-		}()
-		failed[i] = turns[i]()
-	})
-	if err != nil {
-		return err
+		})
+		if err == nil && failed[1] != nil {
+			err = failed[1]
+		} else if err == nil {
+			err = failed[0]
+		}
+		if err != nil {
+			return err
+		}
+		read, encoded = encoded, read
 	}
-	// When one turn fails, the other ends with the same cause.
-	if failed[1] != nil {
-		return failed[1]
-	}
-	return failed[0]
+	return nil
 }
 
 // batchRows is how many rows are encoded in one go: whole blocks of together four megabytes, one block of up to
@@ -63,85 +64,62 @@ func batchRows(dim int) int {
 	return max(64, min(block, 1<<22/dim))
 }
 
-// readBatches copies the chunks of the source, which are lent, into batches.
-func readBatches(ctx context.Context, src vectors.Source, free <-chan []batch, full chan<- []batch) error {
-	group := <-free
-	n, rows := 0, batchRows(src.Dim())
-	for c, err := range src.Chunks(ctx) {
-		if err != nil {
-			return err
-		}
-		for lo := 0; lo < c.X.Rows; {
-			lo += group[n].add(c, lo, rows)
-			if group[n].chunk.X.Rows < rows {
+// batchReader copies the chunks of a source, which are lent, into batches.
+type batchReader struct {
+	rows  int // of a batch
+	next  func() (vectors.Chunk, error, bool)
+	chunk vectors.Chunk // that is being copied
+	at    int           // its first row that was not copied yet
+	done  bool          // nothing is left
+}
+
+// fill fills batches, as far as there are rows.
+func (r *batchReader) fill(group []batch) error {
+	for i := range group {
+		b := &group[i]
+		c := &b.chunk
+		c.X.Rows, c.X.Data = 0, c.X.Data[:0]
+		c.IDs, c.Labels, c.Tags, c.Places = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.Places[:0]
+		for c.X.Rows < r.rows && !r.done {
+			if r.at == r.chunk.X.Rows {
+				chunk, err, more := r.next()
+				if err != nil {
+					return err
+				}
+				r.chunk, r.at, r.done = chunk, 0, !more
 				continue
 			}
-			if n++; n == len(group) {
-				full <- group
-				select {
-				case group = <-free:
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
-				n = 0
+			if c.X.Rows == 0 {
+				c.First = r.chunk.First + r.at
 			}
+			hi := min(r.at+r.rows-c.X.Rows, r.chunk.X.Rows)
+			c.Append(r.chunk.Slice(r.at, hi))
+			r.at = hi
 		}
 	}
-	full <- group[:min(n+1, len(group))]
-	close(full)
 	return nil
 }
 
 // encodeBatches encodes what was read and hands it on.
-func (m *Model) encodeBatches(ctx context.Context, threads int, free chan<- []batch, full <-chan []batch,
+func (m *Model) encodeBatches(ctx context.Context, threads int, group []batch,
 	sink func(first int, codes hamming.Codes, chunk vectors.Chunk) error) error {
 
-	for {
-		var group []batch
-		var more bool
-		select {
-		case group, more = <-full:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	for i := range group {
+		if b := &group[i]; b.codes.Len() != b.chunk.X.Rows {
+			b.codes = hamming.NewCodes(b.chunk.X.Rows, m.Encoder.Bits())
 		}
-		if !more {
-			return nil
+	}
+	if err := m.encode(ctx, threads, group); err != nil {
+		return err
+	}
+	for i := range group {
+		b := &group[i]
+		if b.chunk.X.Rows == 0 {
+			continue
 		}
-		for i := range group {
-			if b := &group[i]; b.codes.Len() != b.chunk.X.Rows {
-				b.codes = hamming.NewCodes(b.chunk.X.Rows, m.Encoder.Bits())
-			}
-		}
-		if err := m.encode(ctx, threads, group); err != nil {
+		if err := sink(b.chunk.First, b.codes, b.chunk); err != nil {
 			return err
 		}
-		for i := range group {
-			b := &group[i]
-			if b.chunk.X.Rows == 0 {
-				continue
-			}
-			if err := sink(b.chunk.First, b.codes, b.chunk); err != nil {
-				return err
-			}
-			b.clear()
-		}
-		free <- group
 	}
-}
-
-// add copies rows of a lent chunk, from lo on, until the batch has as many as it shall have, and returns their number.
-func (b *batch) add(c vectors.Chunk, lo, rows int) int {
-	if b.chunk.X.Rows == 0 {
-		b.chunk.First = c.First + lo
-	}
-	hi := min(lo+rows-b.chunk.X.Rows, c.X.Rows)
-	b.chunk.Append(c.Slice(lo, hi))
-	return hi - lo
-}
-
-// clear empties the batch but keeps its memory.
-func (b *batch) clear() {
-	c := &b.chunk
-	c.X.Rows, c.X.Data = 0, c.X.Data[:0]
-	c.IDs, c.Labels, c.Tags, c.Places = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.Places[:0]
+	return nil
 }

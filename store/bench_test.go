@@ -74,7 +74,7 @@ func BenchmarkStore(b *testing.B) {
 		b.ReportMetric(float64(s.Info().FileBytes)/1e6, "file-after-MB")
 		measure("close-ms", 1, s.Close)
 		measure("scan-ms", 1, func() error {
-			f, _, err := inspect(ctx, path, time.Now(), nil, nil)
+			f, _, err := inspect(ctx, path, time.Now(), func(c *contents) error { return c.check(ctx, nil, nil) })
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
 )
 
@@ -83,9 +84,10 @@ func unseal(key, value []byte) (payload []byte, sum uint32, err error) {
 // block is a block taken apart. It refers to the bytes it was parsed from.
 type block struct {
 	ids     []index.ID
-	size    int      // bytes of a code
-	codes   []byte   // packed
-	records [][]byte // one per item, or nil when no item has any
+	size    int           // bytes of a code
+	codes   []byte        // packed
+	records [][]byte      // one per item, or nil when no item has any
+	words   hamming.Codes // after unpack
 }
 
 func (b *block) code(i int) []byte { return b.codes[i*b.size : (i+1)*b.size] }
@@ -95,6 +97,29 @@ func (b *block) record(i int) []byte {
 		return nil
 	}
 	return b.records[i]
+}
+
+// unpack makes words of the codes.
+func (b *block) unpack() error {
+	if b.words.Data = b.words.Data[:0]; !b.words.Append(b.codes) {
+		return damaged("a code of the block of id %s has bits beyond %d", shortened(b.ids[0]), b.words.Bits)
+	}
+	return nil
+}
+
+// appendTo appends all items to a batch.
+func (b *block) appendTo(batch *index.Batch, texts *records) error {
+	if err := b.unpack(); err != nil {
+		return err
+	}
+	for i, id := range b.ids {
+		it := index.Item{ID: id, Code: b.words.Row(i)}
+		if err := texts.parse(b.record(i), &it); err != nil {
+			return err
+		}
+		batch.Append(it)
+	}
+	return nil
 }
 
 // unseal checks a block against its checksum, which it returns, and takes it apart.

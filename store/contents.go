@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/model"
@@ -22,13 +24,14 @@ type contents struct {
 	state
 	pages   *pages
 	buckets map[string][]byte // where the trees of the file are
+	size    int64             // of the file
 
 	modelFile []byte // after readModel; nil when there is none
 	model     *model.Model
 }
 
 // visitBlock gets the blocks of a file in the order of ids. The block is lent.
-type visitBlock func(c *contents, b *block) error
+type visitBlock func(b *block) error
 
 // openContents reads what a file says about itself, which takes a few pages.
 func openContents(r io.ReaderAt, size int64) (*contents, error) {
@@ -36,7 +39,7 @@ func openContents(r io.ReaderAt, size int64) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &contents{pages: p, buckets: map[string][]byte{}}
+	c := &contents{pages: p, buckets: map[string][]byte{}, size: size}
 	err = p.tree(p.meta.root, func(key, value []byte, isBucket bool) error {
 		if !isBucket || len(value) > pageSize {
 			return damaged("%q is no bucket", key)
@@ -67,23 +70,19 @@ func openContents(r io.ReaderAt, size int64) (*contents, error) {
 	return c, nil
 }
 
-// scan reads and checks a whole file, and calls visit, which may be nil, with every block. A block that is damaged goes
-// to bad, which may be nil, and ends the scan when bad returns an error.
-func scan(ctx context.Context, r io.ReaderAt, size int64, visit visitBlock, bad func(error) error) (*contents, error) {
-	c, err := openContents(r, size)
-	if err != nil {
-		return nil, err
-	}
+// check reads and checks a whole file, and calls visit, which may be nil, with every block. A block that is damaged goes
+// to bad, which may be nil, and ends the check when bad returns an error.
+func (c *contents) check(ctx context.Context, visit visitBlock, bad func(error) error) error {
 	if err := c.readModel(); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := c.decodeModel(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.readItems(ctx, visit, bad); err != nil {
-		return nil, err
+		return err
 	}
-	return c, c.pages.finish()
+	return c.pages.finish()
 }
 
 func (c *contents) readInfo() error {
@@ -151,92 +150,60 @@ func (c *contents) decodeModel() (*model.Model, error) {
 	return m, nil
 }
 
+// eachBlock calls visit with all blocks, their checksums, and what is wrong with them.
+func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint32, err error) error) error {
+	b, n := &block{size: (c.bits + 7) / 8, words: hamming.NewCodes(0, c.bits)}, 0
+	return c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
+		if n++; n%1024 == 1 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if isBucket {
+			return damaged("a bucket is among the items")
+		}
+		sum, err := b.unseal(key, value)
+		return visit(b, sum, err)
+	})
+}
+
 // readItems visits all blocks, and checks them one by one and together.
 func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(error) error) error {
 	if bad == nil {
 		bad = func(err error) error { return err }
 	}
-	var have state
+	have := state{writes: c.writes}
 	var last index.ID
-	b := &block{size: (c.bits + 7) / 8}
-	one := func(key, value []byte) error {
-		sum, err := b.unseal(key, value)
-		have.sum += uint64(sum)
-		if err != nil {
-			return err
-		}
-		if have.items > 0 && b.ids[0].Compare(last) <= 0 {
-			return damaged("ids %s and %s are not in order", shortened(last), shortened(b.ids[0]))
-		}
-		have.items += uint64(len(b.ids))
-		last = b.ids[len(b.ids)-1]
-		if visit == nil {
-			return nil
-		}
-		return visit(c, b)
-	}
-	err := c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
+	err := c.eachBlock(ctx, func(b *block, sum uint32, err error) error {
 		have.blocks++
-		if have.blocks%1024 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+		have.sum += uint64(sum)
+		if err == nil && have.items > 0 && b.ids[0].Compare(last) <= 0 {
+			err = damaged("ids %s and %s are not in order", shortened(last), shortened(b.ids[0]))
 		}
-		if isBucket {
-			return damaged("a bucket is among the items")
+		if err == nil {
+			have.items += uint64(len(b.ids))
+			last = b.ids[len(b.ids)-1]
+			if visit != nil {
+				err = visit(b)
+			}
 		}
-		err := one(key, value)
 		if errors.Is(err, hamming.ErrDamaged) {
 			return bad(err)
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	if have.writes = c.writes; have != c.state {
-		return bad(damaged("%d items in %d blocks were found, and there should be %d in %d with other checksums",
+	if err == nil && have != c.state {
+		err = bad(damaged("%d items in %d blocks were found, and there should be %d in %d with other checksums",
 			have.items, have.blocks, c.items, c.blocks))
 	}
-	return nil
+	return err
 }
 
-// findItems visits only the blocks that may hold one of the ids, which ascend.
-func (c *contents) findItems(ctx context.Context, ids []index.ID, visit visitBlock) error {
-	keys := make([][]byte, len(ids))
-	for i, id := range ids {
-		keys[i] = appendKey(nil, id)
-	}
-	c.pages.only = keys
-	defer func() { c.pages.only = nil }()
-	b := &block{size: (c.bits + 7) / 8}
-	return c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if isBucket {
-			return damaged("a bucket is among the items")
-		}
-		if _, err := b.unseal(key, value); err != nil {
-			return err
-		}
-		return visit(c, b)
-	})
-}
-
-// report is what is known about a file of the given size that was scanned.
-func (c *contents) report(size int64) Report {
+// report is what is known about a file that was checked.
+func (c *contents) report() Report {
 	return Report{
 		Items: int(c.items), Bits: c.bits, Fingerprint: c.fingerprint, HasModel: c.hasModel(), Writes: c.writes,
-		Blocks: int(c.blocks), Pages: int(c.pages.meta.high), FileBytes: size,
+		Blocks: int(c.blocks), Pages: int(c.pages.meta.high), FileBytes: c.size,
 		FreeBytes: int64(c.pages.free) * pageSize, Recovered: c.pages.meta.alone,
 	}
-}
-
-// openToRead opens the file at path for reading, when no one writes to it.
-func openToRead(ctx context.Context, path string, until time.Time) (*file, error) {
-	if err := checkHeader(path); err != nil {
-		return nil, err
-	}
-	return lock(ctx, path, true, until)
 }
 
 // contents reads what the file says about itself now.
@@ -248,37 +215,34 @@ func (x *file) contents() (*contents, error) {
 	return openContents(x.f, info.Size())
 }
 
-// inspect scans the file at path while no one writes to it, and leaves it open to be read.
-func inspect(
-	ctx context.Context, path string, until time.Time, visit visitBlock, bad func(error) error,
-) (*file, *contents, error) {
-	f, err := openToRead(ctx, path, until)
+// inspect opens the file at path when no one writes to it, lets read look at what it holds, and leaves it open to be
+// read.
+func inspect(ctx context.Context, path string, until time.Time, read func(*contents) error) (*file, *contents, error) {
+	if err := checkHeader(path); err != nil {
+		return nil, nil, err
+	}
+	f, err := lock(ctx, path, true, until)
 	if err != nil {
 		return nil, nil, err
 	}
-	var c *contents
-	info, err := f.f.Stat()
+	c, err := f.contents()
 	if err == nil {
-		c, err = scan(ctx, f.f, info.Size(), visit, bad)
+		err = read(c)
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, c, err
+		return nil, nil, err
 	}
 	return f, c, nil
 }
 
-// checkFile scans the file at path, which nobody else uses.
+// checkFile checks the file at path, which nobody else uses.
 func checkFile(ctx context.Context, path string) (Report, error) {
-	f, c, err := inspect(ctx, path, time.Now(), nil, nil)
+	f, c, err := inspect(ctx, path, time.Now(), func(c *contents) error { return c.check(ctx, nil, nil) })
 	if err != nil {
 		return Report{}, err
 	}
-	info, err := f.f.Stat()
-	if err = errors.Join(err, f.Close()); err != nil {
-		return Report{}, err
-	}
-	return c.report(info.Size()), nil
+	return c.report(), f.Close()
 }
 
 // checkHeader tells whether bbolt may have a look at a file, for which it needs one sound header.
@@ -297,4 +261,83 @@ func checkHeader(path string) error {
 	defer f.Close()
 	_, err = readMeta(f, info.Size())
 	return err
+}
+
+// Report is what checking a file has found.
+type Report struct {
+	Items       int                 `json:"items"`
+	Bits        int                 `json:"bits"`
+	Fingerprint hamming.Fingerprint `json:"-"`
+	HasModel    bool                `json:"has_model"`
+	Writes      uint64              `json:"writes"`
+	Blocks      int                 `json:"blocks"`
+	Pages       int                 `json:"pages"`
+	FileBytes   int64               `json:"file_bytes"`
+	FreeBytes   int64               `json:"free_bytes"`
+	Recovered   bool                `json:"recovered,omitempty"` // the latest write was not finished, and is left out
+	Problems    []string            `json:"problems,omitempty"`  // the first few
+}
+
+// maxProblems is how many problems a report names.
+const maxProblems = 20
+
+// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts, model, and what bbolt checks
+// itself. What it finds is in the report; the first problem is also the error. Progress, which may be nil, gets the
+// items checked so far.
+func Verify(ctx context.Context, path string, progress func(done, total int)) (Report, error) {
+	var r Report
+	var first error
+	problem := func(err error) error {
+		if first == nil {
+			first = err
+		}
+		if len(r.Problems) < maxProblems {
+			r.Problems = append(r.Problems, err.Error())
+		}
+		return nil
+	}
+	var texts records
+	f, c, err := inspect(ctx, path, deadline(0), func(c *contents) error {
+		r.Bits, r.Fingerprint = c.bits, c.fingerprint
+		batch := index.NewBatch(c.bits) // of one block
+		return c.check(ctx, func(b *block) error {
+			r.Items += len(b.ids)
+			r.Blocks++
+			if progress != nil {
+				progress(r.Items, int(c.items))
+			}
+			batch.IDs, batch.Codes.Data = batch.IDs[:0], batch.Codes.Data[:0]
+			batch.Labels, batch.Tags, batch.Attributes = nil, nil, nil
+			if err := b.appendTo(batch, &texts); err != nil {
+				return err
+			}
+			return asDamage(batch.Check(c.bits))
+		}, problem)
+	})
+	if err != nil {
+		if !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
+			return r, withPath(path, err)
+		}
+		_ = problem(err)
+		return r, withPath(path, first)
+	}
+	defer f.Close()
+	met := r
+	r = c.report()
+	r.Items, r.Blocks, r.Problems = met.Items, met.Blocks, met.Problems // as many as are sound
+
+	if first == nil { // bbolt may look at all pages only when they are sound
+		err = guard(func() error {
+			return f.View(func(tx *bolt.Tx) error {
+				for err := range tx.Check() {
+					_ = problem(fmt.Errorf("%w: %w", hamming.ErrDamaged, err))
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			return r, withPath(path, err)
+		}
+	}
+	return r, withPath(path, first)
 }

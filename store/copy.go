@@ -60,10 +60,12 @@ func (w *bulk) put(key, value []byte, sum uint32) error {
 // build makes a new file beside the path with the items that fill, which may be nil, puts in the order of their ids,
 // and returns its name. It is synced; giving it its place is left to the caller.
 func (d draft) build(fill func(put putItem) error) (_ string, err error) {
-	tmp, err := newTemporary(d.path)
+	f, err := section.NewTemporary(d.path)
 	if err != nil {
 		return "", err
 	}
+	tmp := f.Name()
+	_ = f.Close() // nothing was written
 	w := &bulk{state: state{writes: d.state.writes}}
 	defer func() {
 		if w.tx != nil {
@@ -145,7 +147,7 @@ func (d draft) rewrite(
 ) (string, Report, error) {
 	tmp, err := d.build(func(put putItem) error {
 		i := 0
-		return old.readItems(ctx, func(_ *contents, b *block) error {
+		return old.readItems(ctx, func(b *block) error {
 			for j, id := range b.ids {
 				if err := put(id, code(i, b.code(j)), b.record(j)); err != nil {
 					return err
@@ -293,34 +295,24 @@ func newCopy(ctx context.Context, path string, write func(io.Writer) error) (Rep
 	if err := checkVacant(path); err != nil {
 		return Report{}, withPath(path, err)
 	}
-	tmp, err := newTemporary(path)
+	f, err := section.NewTemporary(path)
 	if err != nil {
 		return Report{}, withPath(path, err)
 	}
-	defer os.Remove(tmp)
-	r, err := writeCopy(ctx, tmp, write)
-	if err == nil {
-		err = moveInto(tmp, path)
+	defer os.Remove(f.Name())
+	if err = write(f); err == nil {
+		err = f.Sync()
 	}
-	return r, withPath(path, err)
-}
-
-func writeCopy(ctx context.Context, tmp string, write func(io.Writer) error) (Report, error) {
-	w, err := os.OpenFile(tmp, os.O_WRONLY, 0)
-	if err != nil {
-		return Report{}, err
+	if err = errors.Join(err, f.Close()); err != nil {
+		return Report{}, withPath(path, err)
 	}
-	if err = write(w); err == nil {
-		err = w.Sync()
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		return Report{}, err
-	}
-	r, err := checkFile(ctx, tmp)
+	r, err := checkFile(ctx, f.Name())
 	if err != nil {
 		err = fmt.Errorf("the copy is not sound, and the index it was made of may not be: %w", err)
+	} else {
+		err = moveInto(f.Name(), path)
 	}
-	return r, err
+	return r, withPath(path, err)
 }
 
 // Restore copies a backup to a new file, all or nothing: everything is checked before the file takes its name. The
@@ -329,7 +321,7 @@ func Restore(ctx context.Context, from, to string) (Report, error) {
 	if err := checkVacant(to); err != nil {
 		return Report{}, err
 	}
-	f, _, err := inspect(ctx, from, deadline(0), nil, nil)
+	f, _, err := inspect(ctx, from, deadline(0), func(c *contents) error { return c.check(ctx, nil, nil) })
 	if err != nil {
 		return Report{}, withPath(from, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -249,23 +248,6 @@ type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("%v: %v", hamming.ErrDamaged, e.value) }
 func (e *panicError) Unwrap() error { return hamming.ErrDamaged }
-
-// newTemporary makes an empty file of a new name beside path.
-func newTemporary(path string) (string, error) {
-	for try := 0; ; try++ {
-		name := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil {
-			return name, f.Close()
-		}
-		if !errors.Is(err, fs.ErrExist) || try == 100 {
-			if pe := new(fs.PathError); errors.As(err, &pe) {
-				pe.Path = path // what the caller asked for
-			}
-			return "", err
-		}
-	}
-}
 
 // removeLeftovers removes new files that were never given their place because a process was killed. Whoever may make
 // one has the lock of the file at path, and so has the caller.

@@ -20,14 +20,8 @@ import (
 // Progress, which may be nil, gets the number of items encoded so far. The report tells what is in the new file.
 func Migrate(
 	ctx context.Context, path string, m *model.Model, x vectors.Source, progress func(done, total int),
-) (Report, error) {
-	r, err := migrate(ctx, path, m, x, progress)
-	return r, withPath(path, err)
-}
-
-func migrate(
-	ctx context.Context, path string, m *model.Model, x vectors.Source, progress func(done, total int),
-) (Report, error) {
+) (_ Report, err error) {
+	defer func() { err = withPath(path, err) }()
 	var modelFile bytes.Buffer
 	if err := model.Write(&modelFile, m); err != nil {
 		return Report{}, err
@@ -73,7 +67,7 @@ func (s *Store) encode(
 		return hamming.Codes{}, err
 	}
 	ids := make([]index.ID, 0, old.items)
-	err = old.readItems(ctx, func(_ *contents, b *block) error {
+	err = old.readItems(ctx, func(b *block) error {
 		ids = append(ids, b.ids...)
 		return nil
 	}, nil)

@@ -75,7 +75,7 @@ func damaged(format string, args ...any) error {
 
 // asDamage is an error of the index about items that the file holds.
 func asDamage(err error) error {
-	if errors.Is(err, hamming.ErrDamaged) {
+	if err == nil || errors.Is(err, hamming.ErrDamaged) {
 		return err
 	}
 	return damaged("%v", err)

@@ -22,39 +22,27 @@ const (
 	textValue   = 1
 )
 
-// appendRecord appends the record of row i of a batch that an index can hold.
-func appendRecord(dst []byte, b *index.Batch, i int) []byte {
-	var label string
-	var tags []string
-	var attributes map[string]index.Value
-	if len(b.Labels) > 0 {
-		label = b.Labels[i]
-	}
-	if len(b.Tags) > 0 {
-		tags = b.Tags[i]
-	}
-	if len(b.Attributes) > 0 {
-		attributes = b.Attributes[i]
-	}
-	if label == "" && len(tags) == 0 && len(attributes) == 0 {
+// appendRecord appends the record of an item that an index can hold.
+func appendRecord(dst []byte, it index.Item) []byte {
+	if it.Label == "" && len(it.Tags) == 0 && len(it.Attributes) == 0 {
 		return dst
 	}
 	flags := len(dst)
 	dst = append(dst, 0)
-	if label != "" {
+	if it.Label != "" {
 		dst[flags] |= hasLabel
-		dst = appendText(dst, label)
+		dst = appendText(dst, it.Label)
 	}
-	if len(tags) > 0 {
+	if len(it.Tags) > 0 {
 		dst[flags] |= hasTags
-		dst = binary.AppendUvarint(dst, uint64(len(tags)))
-		for _, tag := range tags {
+		dst = binary.AppendUvarint(dst, uint64(len(it.Tags)))
+		for _, tag := range it.Tags {
 			dst = appendText(dst, tag)
 		}
 	}
-	if len(attributes) > 0 {
+	if len(it.Attributes) > 0 {
 		dst[flags] |= hasAttributes
-		dst = appendAttributes(dst, attributes)
+		dst = appendAttributes(dst, it.Attributes)
 	}
 	return dst
 }

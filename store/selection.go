@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"hashgrove/hamming"
 	"hashgrove/index"
 )
 
@@ -79,7 +78,7 @@ func (s *Store) readSnapshot(
 	var texts records
 	n, read, told := int(c.items), 0, 0
 	return index.Collect(n, c.bits, c.fingerprint, f, func(take func(index.Part) error) error {
-		return c.readItems(ctx, func(_ *contents, b *block) error {
+		return c.readItems(ctx, func(b *block) error {
 			details := func(i int, it *index.Item) error { return texts.parse(b.record(i), it) }
 			if err := take(index.Part{IDs: b.ids, Codes: b.codes, Read: details}); err != nil {
 				return asDamage(err)
@@ -107,20 +106,26 @@ func (s *Store) find(ctx context.Context, ids []index.ID) (map[index.ID]index.It
 	ids = slices.Compact(ids)
 	found := make(map[index.ID]index.Item, len(ids))
 	var texts records
-	err = c.findItems(ctx, ids, func(_ *contents, b *block) error {
+	for _, id := range ids {
+		c.pages.only = append(c.pages.only, appendKey(nil, id))
+	}
+	err = c.eachBlock(ctx, func(b *block, _ uint32, err error) error {
+		if err == nil {
+			err = b.unpack()
+		}
+		if err != nil {
+			return err
+		}
 		for i, id := range b.ids {
 			if _, ok := slices.BinarySearchFunc(ids, id, index.ID.Compare); !ok {
 				continue
 			}
-			code, it := hamming.NewCodes(1, c.bits), index.Item{ID: id}
-			if !code.SetBytes(0, b.code(i)) {
-				return damaged("the code of id %s has bits beyond %d", shortened(id), c.bits)
-			}
+			it := index.Item{ID: id, Code: slices.Clone(b.words.Row(i))}
 			if err := texts.parse(b.record(i), &it); err != nil {
 				return err
 			}
 			slices.Sort(it.Tags) // as an index in memory has them
-			it.Code, it.Tags = code.Data, slices.Compact(it.Tags)
+			it.Tags = slices.Compact(it.Tags)
 			found[id] = it
 		}
 		return nil

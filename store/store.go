@@ -170,8 +170,26 @@ func withPath(path string, err error) error {
 // load reads an index under the lock of a reader and takes that of a writer when the file is known to be sound. Nil
 // without an error means that someone wrote in between.
 func load(ctx context.Context, path string, o OpenOptions, until time.Time) (s *Store, err error) {
-	var in loader
-	f, c, err := readFile(ctx, path, o, until, &in)
+	var batch *index.Batch
+	f, c, err := inspect(ctx, path, until, func(c *contents) error {
+		switch {
+		case o.OnDisk && o.ReadOnly:
+			return c.pages.readFree()
+		case o.OnDisk:
+			return c.check(ctx, nil, nil)
+		}
+		batch = index.NewBatch(c.bits)
+		batch.Fingerprint, batch.IDs = c.fingerprint, make([]index.ID, 0, c.items)
+		batch.Codes.Data = make([]uint64, 0, int(c.items)*batch.Codes.Words)
+		var texts records
+		return c.check(ctx, func(b *block) error {
+			err := b.appendTo(batch, &texts)
+			if err == nil && o.Progress != nil {
+				o.Progress(len(batch.IDs), int(c.items))
+			}
+			return err
+		}, nil)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -200,93 +218,13 @@ func load(ctx context.Context, path string, o OpenOptions, until time.Time) (s *
 		return s, nil
 	}
 	s.index = index.New(c.bits, c.fingerprint, o.Index)
-	if in.batch == nil {
-		in.batch = index.NewBatch(c.bits)
-	}
-	if err := s.index.Add(ctx, in.batch); err != nil {
+	if err := s.index.Add(ctx, batch); err != nil {
 		if ctx.Err() == nil {
 			err = damaged("%v", err)
 		}
 		return nil, err
 	}
 	return s, nil
-}
-
-// readFile opens a file to read it: all of it into the loader, all of it to check it before it is written to, or only
-// what it says about itself.
-func readFile(ctx context.Context, path string, o OpenOptions, until time.Time, in *loader) (*file, *contents, error) {
-	if !o.OnDisk {
-		return inspect(ctx, path, until, func(c *contents, b *block) error {
-			if err := in.add(c, b); err != nil {
-				return err
-			}
-			if o.Progress != nil {
-				o.Progress(len(in.batch.IDs), int(c.items))
-			}
-			return nil
-		}, nil)
-	}
-	if !o.ReadOnly {
-		return inspect(ctx, path, until, nil, nil)
-	}
-	f, err := openToRead(ctx, path, until)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := f.contents()
-	if err == nil {
-		err = c.pages.readFree()
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, err
-	}
-	return f, c, nil
-}
-
-// loader makes one batch of all blocks.
-type loader struct {
-	batch   *index.Batch
-	records records
-}
-
-func (l *loader) add(c *contents, b *block) error {
-	if l.batch == nil {
-		l.batch = &index.Batch{
-			IDs:   make([]index.ID, 0, c.items),
-			Codes: hamming.NewCodes(int(c.items), c.bits), Fingerprint: c.fingerprint,
-		}
-	}
-	x := l.batch
-	for i, id := range b.ids {
-		n := len(x.IDs)
-		if n == x.Codes.Len() || !x.Codes.SetBytes(n, b.code(i)) {
-			return damaged("the code of id %s has bits beyond %d, or there are too many", shortened(id), c.bits)
-		}
-		x.IDs = append(x.IDs, id)
-		if b.records == nil {
-			continue
-		}
-		it := index.Item{ID: id}
-		if err := l.records.parse(b.records[i], &it); err != nil {
-			return err
-		}
-		x.Labels = setAt(x.Labels, n, it.Label, it.Label != "", int(c.items))
-		x.Tags = setAt(x.Tags, n, it.Tags, it.Tags != nil, int(c.items))
-		x.Attributes = setAt(x.Attributes, n, it.Attributes, it.Attributes != nil, int(c.items))
-	}
-	return nil
-}
-
-// setAt sets an entry of a column of n that is made with the first value there is.
-func setAt[T any](column []T, i int, v T, any bool, n int) []T {
-	if any {
-		if column == nil {
-			column = make([]T, n)
-		}
-		column[i] = v
-	}
-	return column
 }
 
 // Snapshot returns the items as they are now. It panics when they are on disk.

@@ -430,7 +430,7 @@ func TestConcurrentUse(t *testing.T) {
 					if err := s.Backup(ctx, &copied); err != nil {
 						t.Error(err)
 					}
-					if c, err := scan(ctx, bytes.NewReader(copied.Bytes()), int64(copied.Len()), nil, nil); err != nil || c.items == 0 {
+					if c, err := scan(copied.Bytes(), nil); err != nil || c.items == 0 {
 						t.Errorf("a backup: %v", err)
 					}
 				case i%3 == 0:
@@ -494,7 +494,7 @@ func TestMemoryRefuses(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	b := index.NewBatch(64)
 	b.Append(index.Item{ID: index.Int(1), Code: []uint64{5}})
-	x, err := newInsertion(b, false)
+	x, err := newEdits(b, false)
 	ok(t, err)
 	if _, err := s.update(ctx, x, func(context.Context) error { return errors.New("no memory") }); err == nil || !strings.Contains(err.Error(), "on disk") {
 		t.Error(err)

@@ -29,18 +29,13 @@ const (
 	Features   Kind = 'F'
 )
 
+var kindNames = map[Kind]string{
+	Model: "model", Codes: "code file", Checkpoint: "checkpoint", Index: "index", Features: "feature extractor",
+}
+
 func (k Kind) String() string {
-	switch k {
-	case Model:
-		return "model"
-	case Codes:
-		return "code file"
-	case Checkpoint:
-		return "checkpoint"
-	case Index:
-		return "index"
-	case Features:
-		return "feature extractor"
+	if name, ok := kindNames[k]; ok {
+		return name
 	}
 	return fmt.Sprintf("file of kind %q", byte(k))
 }
@@ -78,7 +73,7 @@ const (
 // magic has a byte that is no text and both line ends, so that a copy made in text mode is noticed at once.
 func magic(k Kind) [8]byte { return [8]byte{0x89, 'H', 'G', byte(k), '\r', '\n', 0x1a, '\n'} }
 
-// KindOf tells the kind of a file from its first bytes. A file that is cut short within them is of the kind that they
+// kindOf tells the kind of a file from its first bytes. A file that is cut short within them is of the kind that they
 // can still tell.
 func kindOf(head []byte) (k Kind, ok bool) {
 	if len(head) < 4 {
