@@ -87,7 +87,7 @@ func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst
 
 // parser is the inverse of appendBase and appendBit, for an encoder of some kind and dimension.
 func (e *Binned) parser(kind string, dim int) *parser {
-	p := &parser{maxBase: 8 * dim, maxBit: ensembleHead + MaxTrees*treeBytes(MaxDepth), encoder: func() Encoder { return e }}
+	p := &parser{maxBase: 8 * dim, maxBit: ensembleHead + maxTrees*treeBytes(MaxDepth), encoder: func() Encoder { return e }}
 	if kind == kindLinear {
 		p.maxBit = linearHead + 4*dim
 	}

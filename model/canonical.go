@@ -67,15 +67,15 @@ func ParseFunction(b []byte) (Function, error) {
 	case tag == ensembleTag:
 		depth, n := int(in.u8()), int64(in.u32())
 		// Sizes come from the bytes that are there, not from the claim.
-		if in.bad || depth < 1 || depth > MaxDepth || n > MaxTrees || int64(len(in.b)) != n*int64(treeBytes(depth)) {
+		if in.bad || depth < 1 || depth > MaxDepth || n > maxTrees || int64(len(in.b)) != n*int64(treeBytes(depth)) {
 			return nil, fmt.Errorf("%d trees of depth %d in %d bytes: at most %d trees of depth 1 to %d, in as many "+
-				"bytes as they need", n, depth, len(b), MaxTrees, MaxDepth)
+				"bytes as they need", n, depth, len(b), maxTrees, MaxDepth)
 		}
 		e := parseEnsemble(in, depth, int(n))
-		return e, e.Check(MaxDim)
+		return e, e.Check(maxDim)
 	case tag == linearTag:
 		dim, bias := int64(in.u32()), in.take(8)
-		if in.bad || dim < 1 || dim > MaxDim || int64(len(in.b)) != 4*dim {
+		if in.bad || dim < 1 || dim > maxDim || int64(len(in.b)) != 4*dim {
 			return nil, fmt.Errorf("hyperplane of %d weights in %d bytes", dim, len(b))
 		}
 		l := &Linear{Bias: int64(binary.LittleEndian.Uint64(bias)), Weight: make([]int32, dim)}

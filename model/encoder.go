@@ -48,8 +48,8 @@ const (
 
 // checkSize reports an encoder outside of the limits.
 func checkSize(e Encoder) error {
-	if e.Dim() < 1 || e.Dim() > MaxDim {
-		return fmt.Errorf("vectors of %d dimensions, outside of 1 to %d", e.Dim(), MaxDim)
+	if e.Dim() < 1 || e.Dim() > maxDim {
+		return fmt.Errorf("vectors of %d dimensions, outside of 1 to %d", e.Dim(), maxDim)
 	}
 	if e.Bits() < 1 || e.Bits() > hamming.MaxBits {
 		return fmt.Errorf("codes of %d bits, outside of 1 to %d", e.Bits(), hamming.MaxBits)

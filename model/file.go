@@ -203,8 +203,8 @@ func parseHead(b []byte) (p *parser, bits int, err error) {
 	n := 1 + int(b[0])
 	kind := string(b[1:n])
 	dim, size := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
-	if dim < 1 || dim > MaxDim || size < 1 || size > hamming.MaxBits {
-		return nil, 0, fmt.Errorf("%d dimensions and %d bits, outside of 1 to %d and 1 to %d", dim, size, MaxDim, hamming.MaxBits)
+	if dim < 1 || dim > maxDim || size < 1 || size > hamming.MaxBits {
+		return nil, 0, fmt.Errorf("%d dimensions and %d bits, outside of 1 to %d and 1 to %d", dim, size, maxDim, hamming.MaxBits)
 	}
 	p, err = newParser(kind, int(dim))
 	return p, int(size), err

@@ -229,7 +229,7 @@ func hostile() map[string][]piece {
 		"a byte too many":          with(append(stump(1, 3, 1, 5), 0)),
 		"zero trees":               with(join([]byte{ensembleTag, 1}, u32(0))),
 		"2^32-1 trees":             with(join([]byte{ensembleTag, 8}, u32(1<<32-1))),
-		"65,536 trees claimed":     with(join([]byte{ensembleTag, 8}, u32(MaxTrees))),
+		"65,536 trees claimed":     with(join([]byte{ensembleTag, 8}, u32(maxTrees))),
 		"depth 0":                  with(join([]byte{ensembleTag, 0}, u32(1), []byte{1}, u32(5))),
 		"depth 9":                  with(join([]byte{ensembleTag, 9}, u32(1), make([]byte, 5*511+64), u32(5))),
 		"depth 255":                with(join([]byte{ensembleTag, 255}, u32(1), make([]byte, 100))),

@@ -25,8 +25,8 @@ const Version = "0.1.0"
 // What a model may hold. The limits bound what a hostile file can ask for; docs/formats.md lists them.
 const (
 	MaxDepth = 8       // of a tree
-	MaxTrees = 1 << 16 // of one bit
-	MaxDim   = 1 << 24 // of a vector
+	maxTrees = 1 << 16 // of one bit
+	maxDim   = 1 << 24 // of a vector
 )
 
 // Ensemble is a hash function made of boosted decision trees (Lin et al., CVPR 2014, eq:btree):
@@ -59,7 +59,7 @@ func (e *Ensemble) Check(dim int) error {
 		return fmt.Errorf("trees of depth %d, outside of 1 to %d", e.Depth, MaxDepth)
 	}
 	n, splits := e.Trees(), Splits(e.Depth)
-	if n == 0 || n > MaxTrees || len(e.Feature) != n*splits || len(e.Bin) != n*splits || len(e.Leaf) != n*LeafWords(e.Depth) {
+	if n == 0 || n > maxTrees || len(e.Feature) != n*splits || len(e.Bin) != n*splits || len(e.Leaf) != n*LeafWords(e.Depth) {
 		return fmt.Errorf("%d trees of depth %d with %d columns, %d bins and %d leaf words", n, e.Depth, len(e.Feature), len(e.Bin), len(e.Leaf))
 	}
 	for i, f := range e.Feature {

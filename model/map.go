@@ -107,8 +107,8 @@ func apply(dst, x vectors.Matrix, maps []Map) {
 
 // checkMapSize reports a map outside of the limits.
 func checkMapSize(m Map) error {
-	if m.dim() < 1 || m.dim() > MaxDim || m.Out() < 1 || m.Out() > MaxDim {
-		return fmt.Errorf("a map of %d to %d values, outside of 1 to %d", m.dim(), m.Out(), MaxDim)
+	if m.dim() < 1 || m.dim() > maxDim || m.Out() < 1 || m.Out() > maxDim {
+		return fmt.Errorf("a map of %d to %d values, outside of 1 to %d", m.dim(), m.Out(), maxDim)
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func (r *reader) u32() uint32 {
 // size is a length or number of dimensions.
 func (r *reader) size() int {
 	n := r.u32()
-	if n < 1 || n > MaxDim {
+	if n < 1 || n > maxDim {
 		r.bad = true
 		return 1
 	}

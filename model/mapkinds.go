@@ -311,7 +311,7 @@ func (m *Curves) appendTo(dst []byte) []byte {
 func readCurves(in *reader) *Curves {
 	m := &Curves{Cols: in.size()}
 	for n := in.size(); n > 0 && !in.bad; n-- {
-		c := Curve{Column: int(min(in.u32(), MaxDim))}
+		c := Curve{Column: int(min(in.u32(), maxDim))}
 		knots := int64(in.size())
 		c.X = in.floats(true, knots)
 		c.Y = in.floats(true, knots)

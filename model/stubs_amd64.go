@@ -46,34 +46,22 @@ func laddersAVX2(dst *uint64, planes *uint64, places *uint32, n int)
 //go:noescape
 func testsAVX2(right *uint64, ladder *uint64, t *uint16, n int)
 
-// trees1AVX2 is treesGo for depth 1:
-//
-//	lowest splits: rows[i] = right[splits[i]] ^ invert[i]
-//	others:        rows[i] = rows[left] ^ right[splits[i]] & (rows[left] ^ rows[right])
+// trees1AVX2 is treesGo for depth 1.
 //
 //go:noescape
 func trees1AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
 
-// trees2AVX2 is treesGo for depth 2:
-//
-//	lowest splits: rows[i] = right[splits[i]] ^ invert[i]
-//	others:        rows[i] = rows[left] ^ right[splits[i]] & (rows[left] ^ rows[right])
+// trees2AVX2 is treesGo for depth 2.
 //
 //go:noescape
 func trees2AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
 
-// trees3AVX2 is treesGo for depth 3:
-//
-//	lowest splits: rows[i] = right[splits[i]] ^ invert[i]
-//	others:        rows[i] = rows[left] ^ right[splits[i]] & (rows[left] ^ rows[right])
+// trees3AVX2 is treesGo for depth 3.
 //
 //go:noescape
 func trees3AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
 
-// trees4AVX2 is treesGo for depth 4:
-//
-//	lowest splits: rows[i] = right[splits[i]] ^ invert[i]
-//	others:        rows[i] = rows[left] ^ right[splits[i]] & (rows[left] ^ rows[right])
+// trees4AVX2 is treesGo for depth 4.
 //
 //go:noescape
 func trees4AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
@@ -85,24 +73,12 @@ func trees4AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n in
 //go:noescape
 func sumsAVX2(dst *uint64, say *uint64, tables *int32, n int, least int32)
 
-// walkAnyAVX2 is walkGo:
-//
-//	for q := 0; plus > 0 && minus > 0; q++ {
-//		i := 1
-//		for range depth { i = 2*i + (bins[tree[i]>>8] > tree[i]&255) }
-//		if leaf i { plus -= weight[q] } else { minus -= weight[q] }
-//	}
+// walkAnyAVX2 is walkGo.
 //
 //go:noescape
 func walkAnyAVX2(bins *uint64, trees *uint32, weight *int32, depth int, stride int, leaves int, plus int64, minus int64) bool
 
-// walk4AVX2 is walkGo for depth 4:
-//
-//	for q := 0; plus > 0 && minus > 0; q++ {
-//		i := 1
-//		for range depth { i = 2*i + (bins[tree[i]>>8] > tree[i]&255) }
-//		if leaf i { plus -= weight[q] } else { minus -= weight[q] }
-//	}
+// walk4AVX2 is walkGo for depth 4.
 //
 //go:noescape
 func walk4AVX2(bins *uint64, trees *uint32, weight *int32, depth int, stride int, leaves int, plus int64, minus int64) bool

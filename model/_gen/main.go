@@ -33,14 +33,18 @@ func main() {
 	Generate()
 }
 
-// begin declares a kernel, whose comment is its twin in Go and the loop that it stands for.
+// begin declares a kernel, whose comment is its twin in Go and the loop that it stands for, if that is not known yet.
 func begin(name, signature, twin string, loop ...string) {
 	TEXT(name, NOSPLIT, signature)
-	lines := []string{name + " is " + twin + ":", ""}
-	for _, l := range loop {
-		lines = append(lines, "\t"+l)
+	if len(loop) == 0 {
+		Doc(name + " is " + twin + ".")
+	} else {
+		lines := []string{name + " is " + twin + ":", ""}
+		for _, l := range loop {
+			lines = append(lines, "\t"+l)
+		}
+		Doc(lines...)
 	}
-	Doc(lines...)
 	Pragma("noescape")
 }
 
@@ -279,9 +283,7 @@ func tests() {
 
 func trees(depth int) {
 	begin(fmt.Sprintf("trees%dAVX2", depth), "func(say, right *uint64, splits, invert *uint32, n int)",
-		fmt.Sprint("treesGo for depth ", depth),
-		"lowest splits: rows[i] = right[splits[i]] ^ invert[i]",
-		"others:        rows[i] = rows[left] ^ right[splits[i]] & (rows[left] ^ rows[right])")
+		fmt.Sprint("treesGo for depth ", depth))
 	say, right := pointer("say"), pointer("right")
 	splits, invert, n := pointer("splits"), pointer("invert"), pointer("n")
 	half := 1 << (depth - 1)
@@ -377,12 +379,7 @@ func sums() {
 // walk keeps the place in the tree, counted from 1, as the bits of the way down; the carry of a comparison is the
 // next. A fixed depth needs no loop and has its leaves in the word of node 0.
 func walk(name, twin string, fixed int) {
-	begin(name, "func(bins *uint64, trees *uint32, weight *int32, depth, stride, leaves int, plus, minus int64) bool", twin,
-		"for q := 0; plus > 0 && minus > 0; q++ {",
-		"\ti := 1",
-		"\tfor range depth { i = 2*i + (bins[tree[i]>>8] > tree[i]&255) }",
-		"\tif leaf i { plus -= weight[q] } else { minus -= weight[q] }",
-		"}")
+	begin(name, "func(bins *uint64, trees *uint32, weight *int32, depth, stride, leaves int, plus, minus int64) bool", twin)
 	bins, trees, weight := pointer("bins"), pointer("trees"), pointer("weight")
 	plus, minus := pointer("plus"), pointer("minus")
 	var depth, stride, leaves Register
