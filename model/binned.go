@@ -87,9 +87,9 @@ func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst
 
 // parser is the inverse of appendBase and appendBit, for an encoder of some kind and dimension.
 func (e *Binned) parser(kind string, dim int) *parser {
-	p := &parser{maxBase: 8 * dim, maxBit: ensembleHead + maxTrees*treeBytes(MaxDepth), encoder: func() Encoder { return e }}
-	if kind == kindLinear {
-		p.maxBit = linearHead + 4*dim
+	p := &parser{maxBase: 8 * dim, maxBit: linearHead + 4*dim, encoder: func() Encoder { return e }}
+	if kind == kindTrees {
+		p.maxBit = ensembleHead + maxTrees*treeBytes(MaxDepth)
 	}
 	p.base = func(b []byte) error {
 		if len(b) != 8*dim {

@@ -39,7 +39,8 @@ func (m *Affine) Check() error {
 	}
 	return cmp.Or(
 		checkMapSize(m), checkValues("weights", m.Weight.Data, m.dim()*m.Out()),
-		checkValues("mean", m.Mean, m.dim()), checkValues("scale", m.Scale, m.dim()), checkValues("bias", m.Bias, m.Out()),
+		checkValues("mean", m.Mean, m.dim()), checkValues("scale", m.Scale, m.dim()),
+		checkValues("bias", m.Bias, m.Out()),
 	)
 }
 

@@ -70,8 +70,8 @@ func openContents(r io.ReaderAt, size int64) (*contents, error) {
 	return c, nil
 }
 
-// check reads and checks a whole file, and calls visit, which may be nil, with every block. A block that is damaged goes
-// to bad, which may be nil, and ends the check when bad returns an error.
+// check reads and checks a whole file, and calls visit, which may be nil, with every block. A block that is damaged
+// goes to bad, which may be nil, and ends the check when bad returns an error.
 func (c *contents) check(ctx context.Context, visit visitBlock, bad func(error) error) error {
 	if err := c.readModel(); err != nil {
 		return err
