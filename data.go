@@ -161,7 +161,8 @@ type Columns struct {
 }
 
 // Open is data in files: npy, npz, CSV, TSV, JSON lines, Parquet, LibSVM, fvecs, bvecs, IDX or CIFAR, plain or
-// compressed, or pictures: a folder with a sub-folder per class, or a tar. The path may be a pattern such as "part-*.npy".
+// compressed, or pictures: a folder with a sub-folder per class, or a tar. The path may be a pattern such as
+// "part-*.npy".
 func Open(path string, c Columns) (*Data, error) {
 	spec := dataset.Spec{
 		Paths: []string{path}, Format: c.Format, Vector: c.Vector, Label: c.Label, Tags: c.Tags, ID: c.ID, SkipBad: c.SkipBad,

@@ -31,7 +31,8 @@ type roster struct {
 }
 
 // usualFiles are names of a column that holds names of pictures.
-var usualFiles = []string{"file", "filename", "file_name", "image", "image_id", "img", "picture", "photo", "path", "name"}
+var usualFiles = []string{"file", "filename", "file_name", "image", "image_id", "img",
+	"picture", "photo", "path", "name"}
 
 // roster returns nil if some of the files are not pictures.
 func (s *Set) roster() *roster {
@@ -80,7 +81,8 @@ func (r *roster) find(name string, stems bool) (int, error) {
 func (s *Set) warnOrder(path string, what noun) {
 	for _, f := range s.files {
 		if f.header.format == "folder" && !f.header.gallery.Sorted() {
-			s.warnings = append(s.warnings, fmt.Sprintf("%s: lines are taken for the pictures in natural order (2.jpg before 10.jpg), which is not that of plain text: to be sure, write lines file,%s",
+			s.warnings = append(s.warnings, fmt.Sprintf("%s: lines are taken for the pictures in natural order "+
+				"(2.jpg before 10.jpg), which is not that of plain text: to be sure, write lines file,%s",
 				path, strings.TrimPrefix(what[0], "line of ")))
 			return
 		}
@@ -156,7 +158,8 @@ func (r *roster) texts(paths []string, what noun) ([]string, bool, error) {
 	case missing == 1:
 		return nil, false, fmt.Errorf("%s: does not name the picture %s", strings.Join(paths, ", "), first)
 	case missing > 1:
-		return nil, false, fmt.Errorf("%s: does not name %d of %d pictures, the first is %s", strings.Join(paths, ", "), missing, len(line), first)
+		return nil, false, fmt.Errorf("%s: does not name %d of %d pictures, the first is %s",
+			strings.Join(paths, ", "), missing, len(line), first)
 	}
 	return texts, true, nil
 }
@@ -190,7 +193,7 @@ func (r *roster) lookNamed(in *input, what noun) (*namedTable, error) {
 	s := &sample{head: head}
 	for _, line := range s.lines(sampleRows) {
 		name, _, more := strings.Cut(string(line), " ")
-		if more && !strings.ContainsAny(name, "\t,;") && r.calls(name) {
+		if more && !strings.ContainsAny(name, "\t,;") && r.isName(name) {
 			in.skipMark()
 			return &namedTable{in: in}, nil
 		}
@@ -217,14 +220,14 @@ func (r *roster) lookNamed(in *input, what noun) (*namedTable, error) {
 	n := &namedTable{in: in, table: t, name: t.named(usual)}
 	n.stems = n.name >= 0
 	for j := 0; n.name < 0 && j < t.width; j++ {
-		if slices.ContainsFunc(rows, func(row []string) bool { return r.calls(field(row, j)) }) {
+		if slices.ContainsFunc(rows, func(row []string) bool { return r.isName(field(row, j)) }) {
 			n.name = j
 		}
 	}
 	if n.name < 0 {
 		return nil, nil
 	}
-	if t.names == nil && len(rows) > 1 && !r.calls(field(rows[0], n.name)) && r.calls(field(rows[1], n.name)) {
+	if t.names == nil && len(rows) > 1 && !r.isName(field(rows[0], n.name)) && r.isName(field(rows[1], n.name)) {
 		if err := t.takeHead(rows[0]); err != nil { // a line of names that is none by the general rules
 			return nil, err
 		}
@@ -239,8 +242,8 @@ func field(row []string, j int) string {
 	return ""
 }
 
-// calls reports a text that is the name of a picture, or means to be one.
-func (r *roster) calls(text string) bool {
+// isName reports a text that is the name of a picture, or means to be one.
+func (r *roster) isName(text string) bool {
 	_, err := r.find(text, false)
 	return err == nil || gallery.Promises(text)
 }
@@ -262,7 +265,8 @@ func (n *namedTable) findValue(what noun) error {
 		n.value = 1 - n.name
 		return nil
 	}
-	return fmt.Errorf("%s: has %d columns: call the one with the %s %s", t.in.path, t.width, strings.TrimPrefix(what[1], "lines of "), usual[0])
+	return fmt.Errorf("%s: has %d columns: call the one with the %s %s",
+		t.in.path, t.width, strings.TrimPrefix(what[1], "lines of "), usual[0])
 }
 
 // each calls f for every row.

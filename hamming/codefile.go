@@ -49,7 +49,7 @@ type codeFile struct {
 	names []byte
 }
 
-func (f *codeFile) begin(h Header, ids bool) error {
+func (f *codeFile) writeHead(h Header, ids bool) error {
 	f.ids, f.limit = ids, codesPerSection(h.Bits)
 	head := binary.LittleEndian.AppendUint32(nil, uint32(h.Bits))
 	if ids {

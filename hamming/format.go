@@ -63,7 +63,7 @@ type Writer struct {
 
 // format is what formats differ in. Rows are added one by one; id is empty when there are no ids.
 type format interface {
-	begin(h Header, ids bool) error
+	writeHead(h Header, ids bool) error
 	add(row int, packed []byte, id string) error
 	end(rows int) error
 }
@@ -123,7 +123,7 @@ func (w *Writer) Write(c Codes, ids []string) error {
 	}
 	if w.rows == 0 {
 		w.ids = ids != nil
-		if err := w.out.begin(w.header, w.ids); err != nil {
+		if err := w.out.writeHead(w.header, w.ids); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (w *Writer) Close() error {
 	}
 	var err error
 	if w.rows == 0 {
-		err = w.out.begin(w.header, false)
+		err = w.out.writeHead(w.header, false)
 	}
 	if err == nil {
 		err = w.out.end(w.rows)
@@ -183,8 +183,8 @@ type lines struct {
 	buf    []byte
 }
 
-func (f *lines) begin(Header, bool) error { return nil }
-func (f *lines) end(int) error            { return f.w.Flush() }
+func (f *lines) writeHead(Header, bool) error { return nil }
+func (f *lines) end(int) error                { return f.w.Flush() }
 
 func (f *lines) add(_ int, packed []byte, _ string) error {
 	f.buf = f.encode(f.buf[:0], packed)
@@ -201,7 +201,7 @@ type csvLines struct {
 	ids bool
 }
 
-func (f *csvLines) begin(_ Header, ids bool) error {
+func (f *csvLines) writeHead(_ Header, ids bool) error {
 	f.ids = ids
 	return f.w.Write([]string{"id", "code"})
 }
@@ -228,7 +228,7 @@ type npy struct {
 
 var errRows = errors.New("a NumPy array needs the number of rows first: write to a file, or choose another format")
 
-func (f *npy) begin(h Header, _ bool) error {
+func (f *npy) writeHead(h Header, _ bool) error {
 	f.bytes, f.rows = (h.Bits+7)/8, h.Rows
 	_, err := f.w.Write(npyHeader(f.rows, f.bytes))
 	return err

@@ -198,8 +198,8 @@ func isReducible(i, n int) bool {
 	return i > 1
 }
 
-// neighbourDistance is the mean distance of a row of x from the row of among that is at place k of the order by distance
-// from it.
+// neighbourDistance is the mean distance of a row of x from the row of among that is at place k of the order by
+// distance from it.
 func neighbourDistance(ctx context.Context, x, among vectors.Matrix, k, threads int) (float64, error) {
 	d, err := model.Transform(ctx, threads, x, &model.Kernel{Anchors: among})
 	if err != nil {

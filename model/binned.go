@@ -73,7 +73,7 @@ func (e *Binned) Check() error {
 }
 
 // Fingerprint implements Encoder.
-func (e *Binned) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
+func (e *Binned) Fingerprint(bits int) hamming.Fingerprint { return e.prints.fingerprint(e, bits) }
 
 func (e *Binned) prefix(bits int) Encoder {
 	return &Binned{Quantizer: e.Quantizer, Functions: e.Functions[:bits:bits]}

@@ -199,7 +199,7 @@ type chain struct {
 	f    []hamming.Fingerprint
 }
 
-func (c *chain) at(e Encoder, bits int) hamming.Fingerprint {
+func (c *chain) fingerprint(e Encoder, bits int) hamming.Fingerprint {
 	c.once.Do(func() {
 		b := append([]byte("hashgrove encoder 1\n"), e.Kind()...)
 		b = append(b, 0)

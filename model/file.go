@@ -60,7 +60,8 @@ func Write(w io.Writer, m *Model) error {
 		return err
 	}
 	if len(info) > maxInfo {
-		return fmt.Errorf("names and statistics take %d bytes, and at most %d are allowed: leave out the feature names", len(info), maxInfo)
+		return fmt.Errorf("names and statistics take %d bytes, and at most %d are allowed: leave out the feature names",
+			len(info), maxInfo)
 	}
 	e := m.Encoder
 	head := append([]byte{uint8(len(e.Kind()))}, e.Kind()...)
@@ -204,7 +205,8 @@ func parseHead(b []byte) (p *parser, bits int, err error) {
 	kind := string(b[1:n])
 	dim, size := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
 	if dim < 1 || dim > maxDim || size < 1 || size > hamming.MaxBits {
-		return nil, 0, fmt.Errorf("%d dimensions and %d bits, outside of 1 to %d and 1 to %d", dim, size, maxDim, hamming.MaxBits)
+		return nil, 0, fmt.Errorf("%d dimensions and %d bits, outside of 1 to %d and 1 to %d",
+			dim, size, maxDim, hamming.MaxBits)
 	}
 	p, err = newParser(kind, int(dim))
 	return p, int(size), err

@@ -59,8 +59,10 @@ func (e *Ensemble) Check(dim int) error {
 		return fmt.Errorf("trees of depth %d, outside of 1 to %d", e.Depth, MaxDepth)
 	}
 	n, splits := e.Trees(), Splits(e.Depth)
-	if n == 0 || n > maxTrees || len(e.Feature) != n*splits || len(e.Bin) != n*splits || len(e.Leaf) != n*LeafWords(e.Depth) {
-		return fmt.Errorf("%d trees of depth %d with %d columns, %d bins and %d leaf words", n, e.Depth, len(e.Feature), len(e.Bin), len(e.Leaf))
+	if n == 0 || n > maxTrees || len(e.Feature) != n*splits || len(e.Bin) != n*splits ||
+		len(e.Leaf) != n*LeafWords(e.Depth) {
+		return fmt.Errorf("%d trees of depth %d with %d columns, %d bins and %d leaf words",
+			n, e.Depth, len(e.Feature), len(e.Bin), len(e.Leaf))
 	}
 	for i, f := range e.Feature {
 		if int64(f) >= int64(dim) {

@@ -106,7 +106,8 @@ func (f *Info) check(e Encoder) error {
 	last := 0
 	for i, r := range f.Runs {
 		if r.Bits <= last || r.Bits > e.Bits() || i == len(f.Runs)-1 && r.Bits != e.Bits() {
-			return fmt.Errorf("run %d of training ends with bit %d, after bit %d and in a model of %d", i, r.Bits, last, e.Bits())
+			return fmt.Errorf("run %d of training ends with bit %d, after bit %d and in a model of %d",
+				i, r.Bits, last, e.Bits())
 		}
 		if r.Options != nil && !json.Valid(r.Options) {
 			return fmt.Errorf("options of run %d are not JSON", i)

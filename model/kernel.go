@@ -128,7 +128,8 @@ func testsGo(right []set, l []ladder, t []test) {
 const unit = 4
 
 // treesGo writes, for trees of a depth of at most unit, the rows that each one says +1 to. Splits are 4 times the test,
-// in heap order; invert, one for each of the lowest splits, is all ones where its left leaf says +1 and the right one -1.
+// in heap order; invert, one for each of the lowest splits, is all ones where its left leaf says +1 and the right one
+// -1.
 func treesGo(depth int, say, right []set, splits, invert []uint32) {
 	var v [1 << (unit - 1)]set
 	half := 1 << (depth - 1)

@@ -266,7 +266,8 @@ func (m *Curves) Out() int { return len(m.Curves) }
 func (m *Curves) Check() error {
 	for k, c := range m.Curves {
 		if c.Column < 0 || c.Column >= m.Cols || len(c.X) < 2 || len(c.X) != len(c.Y) {
-			return fmt.Errorf("curve %d is of column %d of %d, with knots at %d places and of %d values", k, c.Column, m.Cols, len(c.X), len(c.Y))
+			return fmt.Errorf("curve %d is of column %d of %d, with knots at %d places and of %d values",
+				k, c.Column, m.Cols, len(c.X), len(c.Y))
 		}
 		if notFinite(c.X) >= 0 || notFinite(c.Y) >= 0 {
 			return fmt.Errorf("curve %d holds values that are not finite", k)
@@ -284,13 +285,13 @@ func (m *Curves) apply(dst, x vectors.Matrix) {
 	for i := range x.Rows {
 		from, to := x.Row(i), dst.Row(i)
 		for k := range m.Curves {
-			to[k] = m.Curves[k].at(from[m.Curves[k].Column])
+			to[k] = m.Curves[k].value(from[m.Curves[k].Column])
 		}
 	}
 }
 
-// at is the value of the curve, in float64 and without fused operations, rounded once.
-func (c *Curve) at(v float32) float32 {
+// value is the value of the curve, in float64 and without fused operations, rounded once.
+func (c *Curve) value(v float32) float32 {
 	i, found := slices.BinarySearch(c.X, v)
 	if !found {
 		i--

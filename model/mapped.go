@@ -88,7 +88,7 @@ func (e *Mapped) Check() error {
 }
 
 // Fingerprint implements Encoder.
-func (e *Mapped) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
+func (e *Mapped) Fingerprint(bits int) hamming.Fingerprint { return e.prints.fingerprint(e, bits) }
 
 // prefix leaves the maps whole.
 func (e *Mapped) prefix(bits int) Encoder {

@@ -52,8 +52,8 @@ func (f *factor) times(x vectors.Matrix) []float64 {
 	return sums
 }
 
-// anchors is a set of points, ready for distances. They are centred first: |x|^2 - 2 x · a + |a|^2 loses least when both
-// are small.
+// anchors is a set of points, ready for distances. They are centred first: |x|^2 - 2 x · a + |a|^2 loses least when
+// both are small.
 type anchors struct {
 	centre  []float32
 	factor  *factor

@@ -62,7 +62,7 @@ func (e *Projection) Check() error {
 }
 
 // Fingerprint implements Encoder.
-func (e *Projection) Fingerprint(bits int) hamming.Fingerprint { return e.prints.at(e, bits) }
+func (e *Projection) Fingerprint(bits int) hamming.Fingerprint { return e.prints.fingerprint(e, bits) }
 
 func (e *Projection) prefix(bits int) Encoder {
 	return &Projection{Mean: e.Mean, Weight: e.Weight[:bits*e.Dim()], Threshold: e.Threshold[:bits]}

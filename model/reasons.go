@@ -39,7 +39,8 @@ func Reasons(m *Binned, k int, a, b []float32, most int) ([]Reason, error) {
 		return nil, fmt.Errorf("bit %d is a %T, which cannot be explained", k, f)
 	}
 	slices.SortStableFunc(reasons, func(x, y Reason) int {
-		return cmp.Or(-cmp.Compare(x.Weight, y.Weight), cmp.Compare(x.Feature, y.Feature), cmp.Compare(x.Threshold, y.Threshold))
+		return cmp.Or(-cmp.Compare(x.Weight, y.Weight), cmp.Compare(x.Feature, y.Feature),
+			cmp.Compare(x.Threshold, y.Threshold))
 	})
 	return reasons[:max(0, min(most, len(reasons)))], nil
 }

@@ -93,8 +93,8 @@ func curvesFigure(c collection) Experiment {
 			t := &Table{
 				Title: c.title + ": curves of the supervised methods (Figure 2)", Head: []string{"precision at", ""},
 				Note: c.parts + ` Codes have 64 bits and are learned from codebook features. Precision of the first pictures is an
-expectation over ties. Precision at a given recall is read from the curve that pools all queries at every Hamming radius,
-interpolated linearly between radii.`,
+expectation over ties. Precision at a given recall is read from the curve that pools all queries at every Hamming
+radius, interpolated linearly between radii.`,
 			}
 			drawn, err := lab.curves(ctx, c, t, rows)
 			if err != nil {

@@ -111,8 +111,8 @@ func (lab *Lab) shortened(rows []row) []row {
 }
 
 // conventions is the note of every table of rows.
-const conventions = `Columns marked * follow the paper's convention: ties in database order, lists cut at 10,000, and MAP
-divided by the number of hits in the list. Unmarked MAP and PR area are expectations over ties in the whole ranking.
+const conventions = `Columns marked * follow the paper's convention: ties in database order, lists cut at 10,000, and
+MAP divided by the number of hits in the list. Unmarked MAP and PR area are expectations over ties in the whole ranking.
 Test seconds are the time to encode all queries, including reading their vectors; training seconds do not include making
 the features. Memory is the peak of the process during training. The paper's times were measured on its authors'
 machine.`

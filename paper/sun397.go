@@ -177,9 +177,9 @@ var sun397Size = Experiment{
 			methodRow(made, 0, "pca-itq", method.Options{}, paperRow{}),
 			methodRow(made, 0, "cca-itq", method.Options{}, paperRow{}),
 		}
-		return lab.table(ctx, c, "Synthetic vectors of the size of SUN397: time and memory", `The training set and database are
-100,417 synthetic vectors of 11,200 values in 397 classes, 4.5 GB as float32 and 1.1 GB as the bytes that trees learn
-from; there are 8,000 queries. The quality of the codes says nothing about real pictures. Trees have depth 6. The paper
+		return lab.table(ctx, c, "Synthetic vectors of the size of SUN397: time and memory", `The training set and database
+are 100,417 synthetic vectors of 11,200 values in 397 classes, 4.5 GB as float32 and 1.1 GB as the bytes that trees
+learn from; there are 8,000 queries. The quality of the codes says nothing about real pictures. Trees have depth 6. The paper
 reports less than 7 GB for FastHash, and 61 s per bit (62,076 s for 1,024 bits).`, rows)
 	},
 }

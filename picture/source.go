@@ -36,8 +36,8 @@ func Of(src vectors.Source) (Source, bool) {
 	return pictures, ok && pictures.Preparation().Shape != Shape{}
 }
 
-// PreparationOf is how the pictures were prepared that vectors, pixels or features, were made from; nil for vectors that
-// were not made from pictures. A model that is learned from such vectors keeps it.
+// PreparationOf is how the pictures were prepared that vectors, pixels or features, were made from; nil for vectors
+// that were not made from pictures. A model that is learned from such vectors keeps it.
 func PreparationOf(src vectors.Source) *Preparation {
 	if from, ok := vectors.Find[interface{ Preparation() Preparation }](src); ok {
 		if p := from.Preparation(); p.Shape != (Shape{}) {

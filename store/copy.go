@@ -32,8 +32,8 @@ type bulk struct {
 	pending int // bytes in the transaction
 }
 
-// begin starts a transaction.
-func (w *bulk) begin() (err error) {
+// startTransaction starts a transaction.
+func (w *bulk) startTransaction() (err error) {
 	w.allocate()
 	w.pending = 0
 	w.tx, err = w.Begin(true)
@@ -46,7 +46,7 @@ func (w *bulk) put(key, value []byte, sum uint32) error {
 		if err := w.tx.Commit(); err != nil {
 			return err
 		}
-		if err := w.begin(); err != nil {
+		if err := w.startTransaction(); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	if w.DB, err = bolt.Open(tmp, 0, o); err != nil {
 		return "", err
 	}
-	if err := w.begin(); err != nil {
+	if err := w.startTransaction(); err != nil {
 		return "", err
 	}
 	if err := d.writeModel(w.tx); err != nil {

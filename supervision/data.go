@@ -155,7 +155,8 @@ func (d *Data) With(src vectors.Source) *Data {
 	return &out
 }
 
-// Only is the part of the kept rows. Nothing is read: its ranges are not known, and its constant columns those of the whole.
+// Only is the part of the kept rows. Nothing is read: its ranges are not known, and its constant columns those of the
+// whole.
 func (d *Data) Only(keep []bool) *Data {
 	if len(keep) != d.Rows {
 		panic("supervision: Data.Only with the wrong number of rows")

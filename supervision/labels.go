@@ -212,7 +212,8 @@ func (l *Labels) trainable() error {
 	case used == 1:
 		return fmt.Errorf("all rows have the label %q: at least two classes are needed to learn from", l.Names[l.Class[0]])
 	case !several:
-		return fmt.Errorf("every row has a label of its own, so no two rows are similar: is it the right label (%q in the first row)?", l.Names[l.Class[0]])
+		return fmt.Errorf("every row has a label of its own, so no two rows are similar: "+
+			"is it the right label (%q in the first row)?", l.Names[l.Class[0]])
 	}
 	return nil
 }

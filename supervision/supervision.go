@@ -133,7 +133,8 @@ func (s *Supervision) trainable() error {
 				return nil
 			}
 		}
-		return errors.New("no pair is dissimilar, so all rows would get the same code: mark such pairs with dissimilar or -1 (0 means unknown)")
+		return errors.New("no pair is dissimilar, so all rows would get the same code: " +
+			"mark such pairs with dissimilar or -1 (0 means unknown)")
 	case ByClasses:
 		return s.Labels.trainable()
 	case ByTags:
@@ -142,9 +143,9 @@ func (s *Supervision) trainable() error {
 	return ErrNone
 }
 
-// HoldOut sets a share of the rows aside, at random, for validation: keep is false for those, true for the rows to learn
-// from. Every class is divided in the same proportion, as far as whole rows allow, and at least one row of it is kept.
-// The result depends on the labels and the arguments alone.
+// HoldOut sets a share of the rows aside, at random, for validation: keep is false for those, true for the rows to
+// learn from. Every class is divided in the same proportion, as far as whole rows allow, and at least one row of it is
+// kept. The result depends on the labels and the arguments alone.
 func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	if !(share >= 0 && share < 1) {
 		panic("supervision: HoldOut of a share that is not in [0, 1)")

@@ -156,10 +156,12 @@ func (it item) draw(b *strings.Builder, query hashgrove.Code) {
 	fmt.Fprintf(b, `<path d="%s" stroke="#222"/>`, path(8, func(row, column int) bool {
 		return bit(it.code, row, column) && !differs(row, column)
 	}))
-	if runs := path(8, func(row, column int) bool { return bit(it.code, row, column) && differs(row, column) }); runs != "" {
+	on := func(row, column int) bool { return bit(it.code, row, column) && differs(row, column) }
+	if runs := path(8, on); runs != "" {
 		fmt.Fprintf(b, `<path d="%s" stroke="#d95f02"/>`, runs)
 	}
-	if runs := path(8, func(row, column int) bool { return !bit(it.code, row, column) && differs(row, column) }); runs != "" {
+	off := func(row, column int) bool { return !bit(it.code, row, column) && differs(row, column) }
+	if runs := path(8, off); runs != "" {
 		fmt.Fprintf(b, `<path d="%s" stroke="#fdc08a"/>`, runs)
 	}
 	b.WriteString("</g></g></g>\n")

@@ -1,8 +1,8 @@
 // Package dictionary learns the codebooks that package feature uses.
 //
 // A codebook is a dictionary D of words (unit vectors) found by OMP-1, that is gain-shape vector quantisation, on
-// whitened patches x (Coates and Ng, ICML 2011). It is K-SVD with one non-zero coefficient and a power step in the place
-// of the singular value decomposition.
+// whitened patches x (Coates and Ng, ICML 2011). It is K-SVD with one non-zero coefficient and a power step in the
+// place of the singular value decomposition.
 //
 //	D = random directions
 //	repeat 50 times
@@ -78,7 +78,8 @@ func fold(d, mean, p []float32) (filters, bias []float32) {
 	words := len(d) / dim
 	filters, bias = make([]float32, words*dim), make([]float32, words)
 	// P is symmetric: rows serve as columns.
-	_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(words, dim, filters), gemm.RowMajor(words, dim, d), gemm.RowMajor(dim, dim, p))
+	product, left := gemm.RowMajor(words, dim, filters), gemm.RowMajor(words, dim, d)
+	_ = gemm.Mul(context.Background(), 1, product, left, gemm.RowMajor(dim, dim, p))
 	for i := range bias {
 		sum := 0.0
 		for k, v := range filters[i*dim:][:dim] {
@@ -106,7 +107,8 @@ func whitened(ctx context.Context, x vectors.Matrix, mean, p []float32, threads 
 	err := par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
 		rows := centred(x.Slice(lo, hi), mean)
 		out := make([]float32, len(rows))
-		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, x.Cols, out), gemm.RowMajor(hi-lo, x.Cols, rows), right)
+		product := gemm.RowMajor(hi-lo, x.Cols, out)
+		_ = gemm.MulRight(context.Background(), 1, product, gemm.RowMajor(hi-lo, x.Cols, rows), right)
 		for i := lo; i < hi; i++ {
 			panel := s.Panel(i / 16)
 			for k, v := range out[(i-lo)*x.Cols:][:x.Cols] {

@@ -86,8 +86,8 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 	return x, value, nil
 }
 
-// tridiagonalTop returns the greatest eigenvalue and its eigenvector, of the symmetric matrix with the given diagonal and
-// values beside it; the last of these is not used.
+// tridiagonalTop returns the greatest eigenvalue and its eigenvector, of the symmetric matrix with the given diagonal
+// and values beside it; the last of these is not used.
 func tridiagonalTop(diagonal, beside []float64) (float64, []float64) {
 	n := len(diagonal)
 	t := mat.NewSymDense(n, nil)

@@ -79,7 +79,9 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 }
 
 // KernelFeatures makes a centred kernel from all the data, and the features of the rows to learn from.
-func KernelFeatures(ctx context.Context, all, rows *supervision.Data, o KernelOptions) (*model.Kernel, Features, error) {
+func KernelFeatures(
+	ctx context.Context, all, rows *supervision.Data, o KernelOptions,
+) (*model.Kernel, Features, error) {
 	kernel, err := GaussianKernel(ctx, all.Source, all.Rows, o)
 	if err != nil {
 		return nil, Features{}, err

@@ -33,8 +33,8 @@ import (
 // budgetEpochs is the number of passes over the rows.
 const budgetEpochs = 10
 
-// FitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from. Each bit has at most the
-// given number of support vectors; the seed is of the order of the rows.
+// FitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from. Each bit has at most
+// the given number of support vectors; the seed is of the order of the rows.
 func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, budget int, seed uint64,
 	threads int) (model.Encoder, error) {
 	x := kernel.Anchors
