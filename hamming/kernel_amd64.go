@@ -36,18 +36,6 @@ func bestLevel() int {
 // Kernel names the kernels in use.
 func Kernel() string { return levelNames[level] }
 
-// kernels are the names of what this machine can run.
-func kernels() []string { return levelNames[:bestLevel()+1] }
-
-// use switches to the named kernels; tests compare them.
-func use(name string) {
-	for l, n := range levelNames {
-		if n == name {
-			level = l
-		}
-	}
-}
-
 // unit is the number of codes the kernels of a width take per turn.
 func unit(words int) int {
 	if words == 1 {

@@ -12,8 +12,3 @@ func distances(dst []uint16, q, codes []uint64, stride int, last uint64) {
 func below(dst []uint32, q, codes []uint64, stride int, last uint64, limit int) int {
 	return belowGo(dst, q, codes, stride, last, limit)
 }
-
-// kernels are what the tests compare with plain Go: nothing else here.
-func kernels() []string { return []string{"go"} }
-
-func use(string) {}

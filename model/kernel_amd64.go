@@ -9,16 +9,6 @@ import "golang.org/x/sys/cpu"
 // avx2 is whether the kernels are in use.
 var avx2 = cpu.X86.HasAVX2
 
-// kernels are what the tests run; use switches to one of them.
-func kernels() []string {
-	if cpu.X86.HasAVX2 {
-		return []string{"go", "avx2"}
-	}
-	return []string{"go"}
-}
-
-func use(name string) { avx2 = name == "avx2" }
-
 func finite(x []float32) bool {
 	const step = 32
 	n := len(x)

@@ -26,8 +26,3 @@ func sums(say [][64]set, tables []table, least int32) set { return sumsGo(say, t
 func walk(bins []uint64, trees []uint32, weight []int32, depth, stride, leaves int, plus, minus int64) bool {
 	return walkGo(bins, trees, weight, depth, stride, leaves, plus, minus)
 }
-
-// kernels are what the tests run; use switches to one of them.
-func kernels() []string { return []string{"go"} }
-
-func use(string) {}

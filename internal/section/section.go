@@ -165,7 +165,7 @@ type Reader struct {
 	tag    string // of the section begun last
 	start  int64  // where it begins
 	length uint64
-	sum    uint32 // checksum so far of the section that is open
+	sum    uint32 // checksum of its head
 	open   bool
 	chain  uint32
 	n      uint64
@@ -275,22 +275,17 @@ func (r *Reader) Payload(limit int) ([]byte, error) {
 		left -= step
 	}
 	r.buf = b
-	r.sum = crc32.Update(r.sum, castagnoli, b)
-	return b, r.checkSum()
-}
-
-func (r *Reader) checkSum() error {
-	var f [4]byte
-	if err := r.readFull(f[:]); err != nil {
-		return err
+	var foot [4]byte
+	if err := r.readFull(foot[:]); err != nil {
+		return b, err
 	}
-	if binary.LittleEndian.Uint32(f[:]) != r.sum {
-		return r.Damaged("it does not match its checksum")
+	if binary.LittleEndian.Uint32(foot[:]) != crc32.Update(r.sum, castagnoli, b) {
+		return b, r.Damaged("it does not match its checksum")
 	}
-	r.chain = crc32.Update(r.chain, castagnoli, f[:])
+	r.chain = crc32.Update(r.chain, castagnoli, foot[:])
 	r.n++
 	r.open = false
-	return nil
+	return b, nil
 }
 
 // Expect reads the next section, which must have the given tag. The bytes are lent until the next call.
