@@ -127,9 +127,9 @@ func (r *Result) CSV(w io.Writer) error {
 	for _, row := range r.Rows {
 		var line []string
 		for _, v := range []any{
-			row.Method, row.Kind, row.Supervised, row.Bits, row.Bytes, row.MAP, row.MAPLow, row.MAPHigh, row.Precision100,
-			row.PRArea, row.MAP10000, row.PRArea10000, row.UnseenMAP, row.TrainSeconds, row.EncodeMicroseconds,
-			row.SearchMicroseconds, row.DistinctCodes, row.LargestBucket, row.Recommended, row.Error,
+			row.Method, row.Kind, row.Supervised, row.Bits, row.Bytes, row.MAP, row.MAPLow, row.MAPHigh,
+			row.Precision100, row.PRArea, row.MAP10000, row.PRArea10000, row.UnseenMAP, row.TrainSeconds,
+			row.EncodeMicroseconds, row.SearchMicroseconds, row.DistinctCodes, row.LargestBucket, row.Recommended, row.Error,
 		} {
 			cell := fmt.Sprint(v)
 			if number, ok := v.(float64); ok && number == 0 {

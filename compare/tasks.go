@@ -175,8 +175,8 @@ const (
 	mostConfusions = 20 // pairs of classes at most
 )
 
-// measure fills in a row: codes of both sides, their encoding time, and what they are worth. The coder unseen, which was
-// trained without the held-out classes, encodes those; it is not called where there are none.
+// measure fills in a row: codes of both sides, their encoding time, and what they are worth. The coder unseen, which
+// was trained without the held-out classes, encodes those; it is not called where there are none.
 func (s *stage) measure(ctx context.Context, row *eval.Row, code, unseen trial.Coder) error {
 	codes, err := s.bench.Encode(ctx, code)
 	if err != nil {

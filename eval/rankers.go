@@ -95,7 +95,8 @@ func RetrievalCosine(ctx context.Context, queries, base vectors.Matrix, truth Tr
 
 // judgeVectors judges rankings of mapped vectors by Euclidean distance.
 func judgeVectors(
-	ctx context.Context, queries, base vectors.Matrix, mapped func(vectors.Matrix) vectors.Matrix, truth Truth, o Options,
+	ctx context.Context, queries, base vectors.Matrix, mapped func(vectors.Matrix) vectors.Matrix, truth Truth,
+	o Options,
 ) (*Report, error) {
 	if queries.Cols != base.Cols {
 		return nil, fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike",

@@ -173,7 +173,7 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 	}
 	truth, err := eval.TruthOf(queries.Data, base.Data)
 	if err != nil {
-		return eval.Truth{}, cli.Usagef("nothing says which answers are right: give labels or tags for base and queries, "+
+		return eval.Truth{}, cli.Usagef("nothing says which answers are right: give labels or tags for base and queries, " +
 			"or --pairs")
 	}
 	return truth, nil

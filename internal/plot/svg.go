@@ -94,7 +94,8 @@ func (c *svg) box(from, to point, i ink, hollow bool) {
 }
 
 func (c *svg) text(at point, s string, size float64, a anchor, i ink, bold bool) {
-	fmt.Fprintf(c, `<text x="%s" y="%s" font-size="%s" %s`, decimal(at.x), decimal(at.y), decimal(size), c.paint('f', i))
+	fmt.Fprintf(c, `<text x="%s" y="%s" font-size="%s" %s`,
+		decimal(at.x), decimal(at.y), decimal(size), c.paint('f', i))
 	if !c.page {
 		c.WriteString(` font-family="sans-serif"`)
 	}
