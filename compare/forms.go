@@ -129,7 +129,8 @@ func (r *Result) CSV(w io.Writer) error {
 		for _, v := range []any{
 			row.Method, row.Kind, row.Supervised, row.Bits, row.Bytes, row.MAP, row.MAPLow, row.MAPHigh,
 			row.Precision100, row.PRArea, row.MAP10000, row.PRArea10000, row.UnseenMAP, row.TrainSeconds,
-			row.EncodeMicroseconds, row.SearchMicroseconds, row.DistinctCodes, row.LargestBucket, row.Recommended, row.Error,
+			row.EncodeMicroseconds, row.SearchMicroseconds, row.DistinctCodes, row.LargestBucket,
+			row.Recommended, row.Error,
 		} {
 			cell := fmt.Sprint(v)
 			if number, ok := v.(float64); ok && number == 0 {

@@ -173,8 +173,8 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 	}
 	truth, err := eval.TruthOf(queries.Data, base.Data)
 	if err != nil {
-		return eval.Truth{}, cli.Usagef("nothing says which answers are right: give labels or tags for base and queries, " +
-			"or --pairs")
+		return eval.Truth{}, cli.Usagef("nothing says which answers are right: give labels or tags for base and " +
+			"queries, or --pairs")
 	}
 	return truth, nil
 }
