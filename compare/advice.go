@@ -210,8 +210,8 @@ func (f *facts) remarkOnLengths() {
 // remarkOnOthers names codes that take less learning.
 func (f *facts) remarkOnOthers() {
 	if f.sign != nil && f.sign.MAP >= f.best.MAP-near {
-		f.say("sign-as-good", "The sign of every centred value does as well, without learning: MAP %.3f with %s an item.",
-			f.sign.MAP, byteCount(f.sign.Bytes))
+		f.say("sign-as-good", "The sign of every centred value does as well, without learning: MAP %.3f with %s an "+
+			"item.", f.sign.MAP, byteCount(f.sign.Bytes))
 	}
 	var found *eval.Row
 	for i := range f.r.Rows {

@@ -272,11 +272,11 @@ func (r *Report) addWarnings(j judgement, t *tally) {
 // A sample of the queries is enough, and its truth costs little next to the rankings.
 func baseIsOrdered(truth Truth) bool {
 	const sample = 32
-	n := truth.Base()
+	n := truth.Base
 	mark := make([]uint8, n)
 	pairs, shuffled, most := 0, 0.0, 0
-	for s := range min(sample, truth.Queries()) {
-		truth.Mark(s*truth.Queries()/min(sample, truth.Queries()), mark)
+	for s := range min(sample, truth.Queries) {
+		truth.Mark(s*truth.Queries/min(sample, truth.Queries), mark)
 		p := 0
 		for i, m := range mark {
 			if m != Relevant {

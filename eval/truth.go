@@ -17,12 +17,11 @@ const (
 )
 
 // Truth is who is relevant to whom.
-type Truth interface {
-	Queries() int
-	Base() int
-	// Mark writes Irrelevant, Relevant or Ignored for query q and every base item; mark has the length Base().
+type Truth struct {
+	Queries, Base int // how many there are
+	// Mark writes Irrelevant, Relevant or Ignored for query q and every base item; mark has the length Base.
 	// Several goroutines may call it at the same time.
-	Mark(q int, mark []uint8)
+	Mark func(q int, mark []uint8)
 }
 
 // TruthOf is what the supervision of queries and base says: the pairs of a query and a base item that the queries have,
@@ -37,44 +36,35 @@ func TruthOf(queries, base *supervision.Data) (Truth, error) {
 	case q.Tags != nil && base.Tags != nil:
 		return byTags(q.Tags.Start, q.Tags.Tag, base.Tags.Start, base.Tags.Tag, base.MinShared), nil
 	}
-	return nil, fmt.Errorf("nothing says which answers are right: queries and base need labels or tags, or pairs")
+	return Truth{}, fmt.Errorf("nothing says which answers are right: queries and base need labels or tags, or pairs")
 }
 
 // ByClass is the truth of class numbers, one numbering for queries and base: an item is relevant to the queries of
 // its class. A negative number is a class not known: such items are ignored. The slices are kept, not copied.
 func ByClass(query, base []int32) Truth {
-	return &classes{query, base, len(base) > 0 && slices.Min(base) < 0}
-}
-
-type classes struct {
-	query, base []int32
-	unknown     bool // some base item has no class
-}
-
-func (t *classes) Queries() int { return len(t.query) }
-func (t *classes) Base() int    { return len(t.base) }
-
-func (t *classes) Mark(q int, mark []uint8) {
-	c := t.query[q]
-	if c < 0 {
-		fillMarks(mark, Ignored)
-		return
-	}
-	mark = mark[:len(t.base)]
-	for i, b := range t.base {
-		m := Irrelevant
-		if b == c {
-			m = Relevant
+	unknown := len(base) > 0 && slices.Min(base) < 0 // some base item has no class
+	return Truth{len(query), len(base), func(q int, mark []uint8) {
+		c := query[q]
+		if c < 0 {
+			fillMarks(mark, Ignored)
+			return
 		}
-		mark[i] = m
-	}
-	if t.unknown {
-		for i, b := range t.base {
-			if b < 0 {
-				mark[i] = Ignored
+		mark = mark[:len(base)]
+		for i, b := range base {
+			m := Irrelevant
+			if b == c {
+				m = Relevant
+			}
+			mark[i] = m
+		}
+		if unknown {
+			for i, b := range base {
+				if b < 0 {
+					mark[i] = Ignored
+				}
 			}
 		}
-	}
+	}}
 }
 
 // byTags is the truth of tag sets: an item is relevant to a query that shares at least minShared tags with it
@@ -96,27 +86,45 @@ func byTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32
 			numbers = max(numbers, int(tag)+1)
 		}
 	}
-	t := &tags{base: len(baseStart) - 1, minShared: uint8(cmp.Or(minShared, affinity.DefaultShared))}
-	t.queryStart, t.queryTag = withoutRepeats(queryStart, queryTag, numbers)
+	queryStart, queryTag = withoutRepeats(queryStart, queryTag, numbers)
 	baseStart, baseTag = withoutRepeats(baseStart, baseTag, numbers)
 
-	// Invert: the items of each tag, in base order.
-	t.itemStart = make([]int, numbers+1)
+	// Invert: the items of tag t, in base order, are item[itemStart[t]:itemStart[t+1]].
+	base, enough := len(baseStart)-1, uint8(cmp.Or(minShared, affinity.DefaultShared))
+	itemStart, item := make([]int, numbers+1), make([]int32, len(baseTag))
 	for _, tag := range baseTag {
-		t.itemStart[tag+1]++
+		itemStart[tag+1]++
 	}
 	for i := range numbers {
-		t.itemStart[i+1] += t.itemStart[i]
+		itemStart[i+1] += itemStart[i]
 	}
-	next := slices.Clone(t.itemStart)
-	t.item = make([]int32, len(baseTag))
-	for i := range t.base {
+	next := slices.Clone(itemStart)
+	for i := range base {
 		for _, tag := range baseTag[baseStart[i]:baseStart[i+1]] {
-			t.item[next[tag]] = int32(i)
+			item[next[tag]] = int32(i)
 			next[tag]++
 		}
 	}
-	return t
+	return Truth{len(queryStart) - 1, base, func(q int, mark []uint8) {
+		clear(mark) // counts the shared tags, up to enough
+		for _, tag := range queryTag[queryStart[q]:queryStart[q+1]] {
+			for _, i := range item[itemStart[tag]:itemStart[tag+1]] {
+				if mark[i] < enough {
+					mark[i]++
+				}
+			}
+		}
+		if enough == 1 {
+			return
+		}
+		for i, shared := range mark {
+			m := Irrelevant
+			if shared == enough {
+				m = Relevant
+			}
+			mark[i] = m
+		}
+	}}
 }
 
 // withoutRepeats copies rows of tags; a tag stays in a row once.
@@ -135,71 +143,26 @@ func withoutRepeats(start []int, tag []int32, numbers int) ([]int, []int32) {
 	return outStart, out
 }
 
-type tags struct {
-	base       int
-	queryStart []int
-	queryTag   []int32
-	itemStart  []int   // items of tag t: item[itemStart[t]:itemStart[t+1]]
-	item       []int32 // base items
-	minShared  uint8
-}
-
-func (t *tags) Queries() int { return len(t.queryStart) - 1 }
-func (t *tags) Base() int    { return t.base }
-
-// Mark counts the shared tags in mark itself, up to minShared.
-func (t *tags) Mark(q int, mark []uint8) {
-	clear(mark)
-	for _, tag := range t.queryTag[t.queryStart[q]:t.queryStart[q+1]] {
-		for _, i := range t.item[t.itemStart[tag]:t.itemStart[tag+1]] {
-			if mark[i] < t.minShared {
-				mark[i]++
-			}
-		}
-	}
-	if t.minShared == 1 {
-		return
-	}
-	for i, shared := range mark {
-		m := Irrelevant
-		if shared == t.minShared {
-			m = Relevant
-		}
-		mark[i] = m
-	}
-}
-
 // byPairs is the truth of a list of pairs of a query, A, and a base item, B. Base items that are in no pair with a
 // query, or whose relevance is not known, are ignored for that query. Where a pair is named twice, the later one holds.
 func byPairs(queries, base int, list []affinity.Pair) Truth {
-	t := &pairs{base: base, start: make([]int, queries+1), pair: slices.Clone(list)}
+	start, pair := make([]int, queries+1), slices.Clone(list) // pairs of query q: pair[start[q]:start[q+1]]
 	for _, p := range list {
 		if p.A < 0 || int(p.A) >= queries || p.B < 0 || int(p.B) >= base {
 			panic("eval: pair outside of queries and base")
 		}
-		t.start[p.A+1]++
+		start[p.A+1]++
 	}
 	for q := range queries {
-		t.start[q+1] += t.start[q]
+		start[q+1] += start[q]
 	}
-	slices.SortStableFunc(t.pair, func(a, b affinity.Pair) int { return cmp.Compare(a.A, b.A) })
-	return t
-}
-
-type pairs struct {
-	base  int
-	start []int // pairs of query q: pair[start[q]:start[q+1]], in the given order
-	pair  []affinity.Pair
-}
-
-func (t *pairs) Queries() int { return len(t.start) - 1 }
-func (t *pairs) Base() int    { return t.base }
-
-func (t *pairs) Mark(q int, mark []uint8) {
-	fillMarks(mark, Ignored)
-	for _, p := range t.pair[t.start[q]:t.start[q+1]] {
-		mark[p.B] = [3]uint8{Irrelevant, Ignored, Relevant}[p.Y+1]
-	}
+	slices.SortStableFunc(pair, func(a, b affinity.Pair) int { return cmp.Compare(a.A, b.A) })
+	return Truth{queries, base, func(q int, mark []uint8) {
+		fillMarks(mark, Ignored)
+		for _, p := range pair[start[q]:start[q+1]] {
+			mark[p.B] = [3]uint8{Irrelevant, Ignored, Relevant}[p.Y+1]
+		}
+	}}
 }
 
 func fillMarks(mark []uint8, m uint8) {

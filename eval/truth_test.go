@@ -25,8 +25,8 @@ func TestTagsShareEnough(t *testing.T) {
 		bs, bt := rows(1 + rng.IntN(20))
 		minShared := trial % 4
 		truth := byTags(qs, qt, bs, bt, minShared)
-		mark := make([]uint8, truth.Base())
-		for q := range truth.Queries() {
+		mark := make([]uint8, truth.Base)
+		for q := range truth.Queries {
 			truth.Mark(q, mark)
 			for i := range mark {
 				shared := 0

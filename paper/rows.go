@@ -129,13 +129,7 @@ func (lab *Lab) table(ctx context.Context, c collection, title, note string, row
 	rows = lab.shortened(rows)
 	var err error
 	t.values, err = runRows(ctx, lab, c, t, rows, func(lab *Lab, run *training, r row) (result, error) {
-		switch {
-		case r.first > 0:
-			return lab.prefixResult(ctx, run, r.first)
-		case r.weigh:
-			return lab.weightedResult(ctx, run)
-		}
-		return lab.result(ctx, run)
+		return lab.rowResult(ctx, run, r)
 	})
 	if err != nil {
 		return nil, err

@@ -159,13 +159,17 @@ var sun397Size = Experiment{
 	About: "Time and memory on synthetic vectors of the size of SUN397: 100,417 x 11,200 in 397 classes",
 	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
 		c := collection{name: "sun397-size", title: "SUN397", prefix: "standin-",
-			vectors: func(ctx context.Context, lab *Lab) (material, error) {
+			vectors: func(ctx context.Context, lab *Lab) (m material, err error) {
 				base := standin{100_417, 11_200, 397, 1}
 				queries := standin{8000, 11_200, 397, 2}
 				if lab.Short {
 					base, queries = standin{600, 120, 12, 1}, standin{100, 120, 12, 2}
 				}
-				return lab.standins(ctx, base, queries)
+				if m.base, m.baseKey, err = base.vectors(ctx, lab, "base"); err != nil {
+					return m, err
+				}
+				m.queries, m.queryKey, err = queries.vectors(ctx, lab, "queries")
+				return m, err
 			}}
 		made := recipe{Name: "made-up"}
 		sampled := trees(16, 0, 6)
@@ -179,8 +183,8 @@ var sun397Size = Experiment{
 		}
 		return lab.table(ctx, c, "Synthetic vectors of the size of SUN397: time and memory", `The training set and database
 are 100,417 synthetic vectors of 11,200 values in 397 classes, 4.5 GB as float32 and 1.1 GB as the bytes that trees
-learn from; there are 8,000 queries. The quality of the codes says nothing about real pictures. Trees have depth 6. The paper
-reports less than 7 GB for FastHash, and 61 s per bit (62,076 s for 1,024 bits).`, rows)
+learn from; there are 8,000 queries. The quality of the codes says nothing about real pictures. Trees have depth 6.
+The paper reports less than 7 GB for FastHash, and 61 s per bit (62,076 s for 1,024 bits).`, rows)
 	},
 }
 
@@ -196,26 +200,16 @@ var sizes = collection{
 	},
 }
 
-// standins makes the files of a stand-in.
-func (lab *Lab) standins(ctx context.Context, base, queries standin) (m material, err error) {
-	for _, part := range []struct {
-		name string
-		standin
-		set *(*dataset.Set)
-		key *string
-	}{{"base", base, &m.base, &m.baseKey}, {"queries", queries, &m.queries, &m.queryKey}} {
-		*part.key = trial.Key("standin 1", part.standin)
-		path, err := lab.file(fmt.Sprintf("standin%d-%s", part.Cols, part.name), *part.key, ".npy",
-			func(path string) error {
-				_, err := dataset.SaveNpy(ctx, part.standin, path, dataset.Float32, nil)
-				return err
-			})
-		if err != nil {
-			return m, err
-		}
-		if *part.set, err = openVectors(path); err != nil {
-			return m, err
-		}
+// vectors makes the file of a stand-in and opens it.
+func (s standin) vectors(ctx context.Context, lab *Lab, part string) (set *dataset.Set, key string, err error) {
+	key = trial.Key("standin 1", s)
+	path, err := lab.file(fmt.Sprintf("standin%d-%s", s.Cols, part), key, ".npy", func(path string) error {
+		_, err := dataset.SaveNpy(ctx, s, path, dataset.Float32, nil)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
 	}
-	return m, nil
+	set, err = openVectors(path)
+	return set, key, err
 }

@@ -105,28 +105,23 @@ func (lab *Lab) result(ctx context.Context, t *training) (result, error) {
 	})
 }
 
-// prefixResult judges the first bits of a stage-wise model.
-func (lab *Lab) prefixResult(ctx context.Context, t *training, bits int) (result, error) {
-	if _, err := lab.result(ctx, t); err != nil {
-		return result{}, err
-	}
-	name, key := fmt.Sprintf("%s-first%d", t.name, bits), trial.Key("prefix 1", t.key, bits)
-	return value(lab, name, key, func() (result, error) {
-		r, _, err := lab.measure(ctx, t, bits, false)
-		return r, err
-	})
-}
-
-// weightedResult judges the ranking by the weights of the bits.
-func (lab *Lab) weightedResult(ctx context.Context, t *training) (result, error) {
+// rowResult is the result of a row: of all bits, of the first ones of a stage-wise model, or of the ranking by the
+// weights of the bits.
+func (lab *Lab) rowResult(ctx context.Context, t *training, r row) (result, error) {
 	plain, err := lab.result(ctx, t)
-	if err != nil {
-		return result{}, err
+	if err != nil || r.first == 0 && !r.weigh {
+		return plain, err
 	}
-	return value(lab, t.name+"-weighted", trial.Key("weighted 1", t.key), func() (result, error) {
-		r, _, err := lab.measure(ctx, t, 0, true)
-		r.Train, r.Memory = plain.Train, plain.Memory
-		return r, err
+	name, key := t.name+"-weighted", trial.Key("weighted 1", t.key)
+	if r.first > 0 {
+		name, key = fmt.Sprintf("%s-first%d", t.name, r.first), trial.Key("prefix 1", t.key, r.first)
+	}
+	return value(lab, name, key, func() (result, error) {
+		v, _, err := lab.measure(ctx, t, r.first, r.weigh)
+		if r.weigh { // it is the same training; that of a prefix has no time of its own
+			v.Train, v.Memory = plain.Train, plain.Memory
+		}
+		return v, err
 	})
 }
 

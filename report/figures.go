@@ -145,7 +145,8 @@ func (d Data) figures() []figure {
 			Y: plot.Axis{Label: "objective"},
 		}, func(r eval.Row) (x, y []float64) { return numbered(r.Objective), r.Objective }),
 		codeUsage(shown, at),
-		newCurves(shown, "A bit near one half tells most; one near 0 or 1 is the same for nearly every item.", plot.Lines{
+		newCurves(shown, "A bit near one half tells most; one near 0 or 1 is the same for nearly every "+
+			"item.", plot.Lines{
 			Title: "Balance of the bits" + at, Desc: "Share of items in which a bit is one, bits sorted by it.",
 			X: bitAxis("bits, sorted", shown, func(r eval.Row) int { return len(r.Usage.Ones) }),
 			Y: plot.Axis{Label: "share of items with a one", To: 1},

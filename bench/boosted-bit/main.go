@@ -33,40 +33,24 @@ func main() {
 	numbers := []int{-1, 2} // candidates and threads
 	for i, arg := range os.Args[3:] {
 		var err error
-		if numbers[i], err = strconv.Atoi(arg); err != nil {
-			log.Fatal(err)
-		}
+		numbers[i], err = strconv.Atoi(arg)
+		check(err)
 	}
-	if err := run(os.Args[1], os.Args[2], numbers[0], numbers[1]); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func run(vectorFile, labelFile string, candidates, threads int) error {
+	vectorFile, labelFile, candidates, threads := os.Args[1], os.Args[2], numbers[0], numbers[1]
 	ctx := context.Background()
 	set, err := dataset.Open(dataset.Spec{Paths: []string{vectorFile}})
-	if err != nil {
-		return err
-	}
+	check(err)
 	s, err := supervision.Scan(ctx, set, supervision.ScanOptions{})
-	if err != nil {
-		return err
-	}
+	check(err)
 	q, err := s.Quantizer(ctx)
-	if err != nil {
-		return err
-	}
+	check(err)
 	x, err := vectors.Quantize(ctx, set, s.Rows, q, 0)
-	if err != nil {
-		return err
-	}
+	check(err)
 	text, err := os.ReadFile(labelFile)
-	if err != nil {
-		return err
-	}
+	check(err)
 	class := strings.Fields(string(text))
 	if len(class) != x.Rows {
-		return fmt.Errorf("%d labels for %d rows", len(class), x.Rows)
+		log.Fatalf("%d labels for %d rows", len(class), x.Rows)
 	}
 	names := slices.Clone(class)
 	slices.Sort(names)
@@ -79,21 +63,22 @@ func run(vectorFile, labelFile string, candidates, threads int) error {
 		}
 	}
 	learner, err := boost.New(x, boost.Options{NodeFeatures: candidates}, threads)
-	if err != nil {
-		return err
-	}
+	check(err)
 	cpu, began := cpuSeconds(), time.Now()
 	_, _, miss, err := learner.Fit(ctx, z, nil, 1, 0)
-	if err != nil {
-		return err
-	}
+	check(err)
 	fmt.Printf("BenchmarkBoostedBit/method=hashgrove/data=%s 1 %.2f wall-s %.2f cpu-s %.4f train-error\n",
 		strings.TrimSuffix(filepath.Base(vectorFile), ".npy"), time.Since(began).Seconds(), cpuSeconds()-cpu, miss)
-	return nil
 }
 
 func cpuSeconds() float64 {
 	var r syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
 	return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
 }

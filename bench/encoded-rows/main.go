@@ -28,30 +28,18 @@ func main() {
 	numbers := []int{1, 3} // threads and turns
 	for i, arg := range os.Args[3:] {
 		var err error
-		if numbers[i], err = strconv.Atoi(arg); err != nil {
-			log.Fatal(err)
-		}
+		numbers[i], err = strconv.Atoi(arg)
+		check(err)
 	}
-	if err := run(os.Args[1], os.Args[2], numbers[0], numbers[1]); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func run(modelFile, vectorFile string, threads, turns int) error {
+	vectorFile, threads, turns := os.Args[2], numbers[0], numbers[1]
 	ctx := context.Background()
-	m, err := model.ReadFile(modelFile)
-	if err != nil {
-		return err
-	}
+	m, err := model.ReadFile(os.Args[1])
+	check(err)
 	set, err := dataset.Open(dataset.Spec{Paths: []string{vectorFile}})
-	if err != nil {
-		return err
-	}
+	check(err)
 	x := vectors.Matrix{Cols: set.Dim()}
 	for c, err := range set.Chunks(ctx) {
-		if err != nil {
-			return err
-		}
+		check(err)
 		x.Rows += c.X.Rows
 		x.Data = append(x.Data, c.X.Data...)
 		if x.Rows >= 50_000 {
@@ -61,22 +49,25 @@ func run(modelFile, vectorFile string, threads, turns int) error {
 	best := time.Duration(1 << 62)
 	for range turns {
 		began := time.Now()
-		if _, err := m.Encode(ctx, x, threads); err != nil {
-			return err
-		}
+		_, err := m.Encode(ctx, x, threads)
+		check(err)
 		best = min(best, time.Since(began))
 	}
 	var latency []time.Duration
 	for i := range min(5000, x.Rows) {
 		began := time.Now()
-		if _, err := m.EncodeRow(x.Row(i)); err != nil {
-			return err
-		}
+		_, err := m.EncodeRow(x.Row(i))
+		check(err)
 		latency = append(latency, time.Since(began))
 	}
 	slices.Sort(latency)
 	fmt.Printf("BenchmarkEncode/method=hashgrove/data=%s/threads=%d 1 %.2f us/row %.1f us-one-row-median\n",
 		strings.TrimSuffix(filepath.Base(vectorFile), ".npy"), threads,
 		best.Seconds()/float64(x.Rows)*1e6, latency[len(latency)/2].Seconds()*1e6)
-	return nil
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
 }

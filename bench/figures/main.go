@@ -152,17 +152,16 @@ func (it item) draw(b *strings.Builder, query hashgrove.Code) {
 	fmt.Fprintf(b, `<g transform="translate(0 %d) scale(%d)"><rect width="8" height="8" fill="#eee"/>`+
 		`<g transform="translate(0 .5)">`, codeAt-top, thumb/8)
 	bit := func(c hashgrove.Code, row, column int) bool { return c[row]>>(7-column)&1 == 1 }
-	differs := func(row, column int) bool { return bit(it.code, row, column) != bit(query, row, column) }
-	fmt.Fprintf(b, `<path d="%s" stroke="#222"/>`, path(8, func(row, column int) bool {
-		return bit(it.code, row, column) && !differs(row, column)
-	}))
-	on := func(row, column int) bool { return bit(it.code, row, column) && differs(row, column) }
-	if runs := path(8, on); runs != "" {
-		fmt.Fprintf(b, `<path d="%s" stroke="#d95f02"/>`, runs)
-	}
-	off := func(row, column int) bool { return !bit(it.code, row, column) && differs(row, column) }
-	if runs := path(8, off); runs != "" {
-		fmt.Fprintf(b, `<path d="%s" stroke="#fdc08a"/>`, runs)
+	for _, ink := range []struct {
+		code, query bool
+		colour      string
+	}{{true, true, "#222"}, {true, false, "#d95f02"}, {false, true, "#fdc08a"}} {
+		runs := path(8, func(row, column int) bool {
+			return bit(it.code, row, column) == ink.code && bit(query, row, column) == ink.query
+		})
+		if runs != "" {
+			fmt.Fprintf(b, `<path d="%s" stroke="%s"/>`, runs, ink.colour)
+		}
 	}
 	b.WriteString("</g></g></g>\n")
 }

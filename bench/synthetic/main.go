@@ -29,26 +29,14 @@ func main() {
 		size[i] = n
 	}
 	rows, columns, classes := size[0], size[1], size[2]
-	if err := write(rows, columns, classes, os.Args[4], os.Args[5]); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func write(rows, columns, classes int, vectors, labels string) error {
-	f, err := os.Create(vectors)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+	f, err := os.Create(os.Args[4])
+	check(err)
 	w := bufio.NewWriterSize(f, 1<<20)
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, columns)
 	header += strings.Repeat(" ", 117-len(header)) + "\n"
 	fmt.Fprintf(w, "\x93NUMPY\x01\x00%c\x00%s", len(header), header)
-	g, err := os.Create(labels)
-	if err != nil {
-		return err
-	}
-	defer g.Close()
+	g, err := os.Create(os.Args[5])
+	check(err)
 	l := bufio.NewWriter(g)
 	rng := rand.New(rand.NewPCG(1, 1))
 	row := make([]byte, 4*columns)
@@ -64,12 +52,17 @@ func write(rows, columns, classes int, vectors, labels string) error {
 			}
 			binary.LittleEndian.PutUint32(row[4*j:], math.Float32bits(v))
 		}
-		if _, err := w.Write(row); err != nil {
-			return err
-		}
+		_, err := w.Write(row)
+		check(err)
 	}
-	if err := l.Flush(); err != nil {
-		return err
+	check(l.Flush())
+	check(w.Flush())
+	check(f.Close())
+	check(g.Close())
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
 	}
-	return w.Flush()
 }

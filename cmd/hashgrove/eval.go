@@ -166,14 +166,15 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 		var err error
 		queries.Pairs, err = dataset.ReadPairsBetween(c.similar.pairs, queries.Data, base.Data)
 		if err != nil {
-			return nil, err
+			return eval.Truth{}, err
 		}
 	} else {
 		queries.Supervision = queries.In(&base.Supervision)
 	}
 	truth, err := eval.TruthOf(queries.Data, base.Data)
 	if err != nil {
-		return nil, cli.Usagef("nothing says which answers are right: give labels or tags for base and queries, or --pairs")
+		return eval.Truth{}, cli.Usagef("nothing says which answers are right: give labels or tags for base and " +
+			"queries, or --pairs")
 	}
 	return truth, nil
 }

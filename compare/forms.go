@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
+
+	"hashgrove/eval"
+	"hashgrove/report"
 )
 
 // Table is the comparison for people: a head and a row of cells for each row of the result. What was not measured is a
@@ -123,9 +127,10 @@ func (r *Result) CSV(w io.Writer) error {
 	for _, row := range r.Rows {
 		var line []string
 		for _, v := range []any{
-			row.Method, row.Kind, row.Supervised, row.Bits, row.Bytes, row.MAP, row.MAPLow, row.MAPHigh, row.Precision100,
-			row.PRArea, row.MAP10000, row.PRArea10000, row.UnseenMAP, row.TrainSeconds, row.EncodeMicroseconds,
-			row.SearchMicroseconds, row.DistinctCodes, row.LargestBucket, row.Recommended, row.Error,
+			row.Method, row.Kind, row.Supervised, row.Bits, row.Bytes, row.MAP, row.MAPLow, row.MAPHigh,
+			row.Precision100, row.PRArea, row.MAP10000, row.PRArea10000, row.UnseenMAP, row.TrainSeconds,
+			row.EncodeMicroseconds, row.SearchMicroseconds, row.DistinctCodes, row.LargestBucket,
+			row.Recommended, row.Error,
 		} {
 			cell := fmt.Sprint(v)
 			if number, ok := v.(float64); ok && number == 0 {
@@ -166,4 +171,126 @@ func (r *Result) Benchmark(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Pictures gives the PNG of rows of a part, by their number in its source; it may leave some out.
+type Pictures func(part *Part, rows []int) (map[int][]byte, error)
+
+// Page is what only the caller knows of a report.
+type Page struct {
+	Title    string
+	Date     time.Time
+	Machine  string
+	Command  string
+	Pictures Pictures // nil when the data are no pictures
+}
+
+// Report is the comparison as a page.
+func (r *Result) Report(d *Data, page Page) (report.Data, error) {
+	out := report.Data{
+		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command,
+		Warnings: r.Warnings, Dataset: r.Data,
+	}
+	if r.PCA > 0 {
+		out.Dataset.Notes = append(out.Dataset.Notes, fmt.Sprintf("Methods learn from the first %d principal "+
+			"components; float search uses all %d dimensions.", r.PCA, r.Data.Dim))
+	}
+	out.Dataset.Notes = append(out.Dataset.Notes, r.Failures()...)
+	for _, a := range r.Advice {
+		out.Advice = append(out.Advice, a.Text)
+	}
+	for _, row := range r.Rows {
+		if row.Error != "" {
+			continue
+		}
+		if row.Method == euclidean || row.Method == cosine {
+			row.Bits, row.DistinctCodes = 0, 0 // no codes
+		}
+		row.Method = title(row.Method)
+		out.Rows = append(out.Rows, row)
+	}
+	shown := r.exampleRow()
+	if shown == nil {
+		return out, nil
+	}
+	name := fmt.Sprintf("%s, %d bits", title(shown.Method), shown.Bits)
+	out.Confusions = report.Confusions{Method: name, Top: min(nearestItems, r.Data.Base), Pairs: shown.Confusions}
+	var err error
+	out.Searches, err = examples(name, shown.Searches, d, page.Pictures)
+	return out, err
+}
+
+// exampleRow is the row whose searches a page shows: the recommended one, or else the best codes.
+func (r *Result) exampleRow() *eval.Row {
+	for i := range r.Rows {
+		if r.Rows[i].Recommended && r.Rows[i].Searches != nil {
+			return &r.Rows[i]
+		}
+	}
+	return factsOf(r).choice
+}
+
+// examples shows queries with what a method found for them.
+func examples(method string, searches []eval.Search, d *Data, pictures Pictures) ([]report.Example, error) {
+	var queries, items []int
+	for _, s := range searches {
+		queries = append(queries, s.Query)
+		items = append(items, s.Items...)
+	}
+	queryPNG, err := pictures.load(d.Queries, queries)
+	if err != nil {
+		return nil, err
+	}
+	itemPNG, err := pictures.load(d.Base, items)
+	if err != nil {
+		return nil, err
+	}
+	truth, err := eval.TruthOf(d.Queries.Data, d.Base.Data)
+	if err != nil {
+		return nil, err
+	}
+	mark := make([]uint8, d.Base.X.Rows)
+	var out []report.Example
+	for _, s := range searches {
+		search := report.Example{Method: method, Query: d.Queries.picture(s.Query, queryPNG)}
+		truth.Mark(s.Query, mark)
+		for i, item := range s.Items {
+			search.Hits = append(search.Hits, report.Hit{
+				Picture: d.Base.picture(item, itemPNG), Distance: fmt.Sprint(s.Distances[i]), Right: mark[item] == 1,
+			})
+		}
+		out = append(out, search)
+	}
+	return out, nil
+}
+
+// load gives the pictures of rows of a part; none without Pictures.
+func (p Pictures) load(part *Part, rows []int) (map[int][]byte, error) {
+	if p == nil || len(rows) == 0 {
+		return nil, nil
+	}
+	list := make([]int, len(rows))
+	for i, r := range rows {
+		list[i] = part.Row[r]
+	}
+	return p(part, list)
+}
+
+// picture is row i as a page shows it.
+func (p *Part) picture(i int, png map[int][]byte) report.Picture {
+	out := report.Picture{PNG: png[p.Row[i]], Name: fmt.Sprintf("row %d", p.Row[i]+1)}
+	if p.IDs != nil {
+		out.Name = p.IDs[i]
+	}
+	switch {
+	case p.Labels != nil:
+		out.Label = p.Labels.Names[p.Labels.Class[i]]
+	case p.Tags != nil:
+		var names []string
+		for _, t := range p.Tags.Row(i) {
+			names = append(names, p.Tags.Names[t])
+		}
+		out.Label = strings.Join(names, ", ")
+	}
+	return out
 }
