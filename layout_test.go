@@ -20,7 +20,7 @@ var pipeline = []string{
 	"hashgrove/internal/par", "hashgrove/internal/section", "hashgrove/internal/maxflow", "hashgrove/internal/gemm",
 	"hashgrove/internal/portable",
 	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/picture",
-	"hashgrove/picture/gallery", "hashgrove/dataset", "hashgrove/internal/linalg", "hashgrove/internal/fashion",
+	"hashgrove/internal/gallery", "hashgrove/dataset", "hashgrove/internal/linalg", "hashgrove/internal/fashion",
 	"hashgrove/feature", "hashgrove/feature/dictionary", "hashgrove/inference",
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/store", "hashgrove/eval",
 	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/internal/solve", "hashgrove/method",
@@ -58,7 +58,7 @@ func TestServingLinksNeitherReadersNorLearners(t *testing.T) {
 		"hashgrove/feature/dictionary", "hashgrove/supervision", "hashgrove/affinity", "hashgrove/internal/linalg",
 	}
 	readers := []string{
-		"hashgrove/dataset", "hashgrove/picture/gallery", "image/jpeg", "image/png", "image/gif", "golang.org/x/image/",
+		"hashgrove/dataset", "hashgrove/internal/gallery", "image/jpeg", "image/png", "image/gif", "golang.org/x/image/",
 		"github.com/parquet-go/", "github.com/klauspost/compress/",
 	}
 	for serving, others := range map[string][]string{

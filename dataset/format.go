@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hashgrove/internal/gallery"
 	"hashgrove/picture"
-	"hashgrove/picture/gallery"
 )
 
 // record is one row as a file has it. Its memory is used again for the next row.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"iter"
 
+	"hashgrove/internal/gallery"
 	"hashgrove/picture"
-	"hashgrove/picture/gallery"
 )
 
 // Pictures are rows: the vector of a picture is its pixels, values from 0 to 255, all pictures of a set having one

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/picture/gallery"
+	"hashgrove/internal/gallery"
 )
 
 // Labels, tags and ids of pictures come one per line, in the order of the pictures, or in a table that names the

@@ -14,9 +14,9 @@ import (
 	"hashgrove/compare"
 	"hashgrove/dataset"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/gallery"
 	"hashgrove/internal/machine"
 	"hashgrove/picture"
-	"hashgrove/picture/gallery"
 	"hashgrove/report"
 	"hashgrove/vectors"
 )

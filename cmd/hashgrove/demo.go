@@ -19,11 +19,11 @@ import (
 	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fashion"
+	"hashgrove/internal/gallery"
 	"hashgrove/internal/machine"
 	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/picture"
-	"hashgrove/picture/gallery"
 	"hashgrove/vectors"
 )
 
