@@ -223,3 +223,27 @@ func declared(t *testing.T, folder string, name []string) bool {
 	}
 	return false
 }
+
+// TestEveryPublicPackageHasAnExample keeps a program that runs beside every package that others can import.
+func TestEveryPublicPackageHasAnExample(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}\t{{.ImportPath}}", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		dir, path, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if strings.Contains(path, "/internal/") || strings.Contains(path, "/cmd/") {
+			continue
+		}
+		tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(tests, func(name string) bool {
+			b, err := os.ReadFile(name)
+			return err == nil && bytes.Contains(b, []byte("\nfunc Example"))
+		}) {
+			t.Errorf("package %s has no example", path)
+		}
+	}
+}
