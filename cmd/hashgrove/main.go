@@ -55,8 +55,10 @@ const (
 	groupFiles  = "files"
 )
 
+// The most used verbs come first in the help. It is a setting of the whole program, made before anything runs.
+func init() { cobra.EnableCommandSorting = false }
+
 func (a *app) root() *cobra.Command {
-	cobra.EnableCommandSorting = false // the most used verbs come first
 	root := &cobra.Command{
 		Use:   "hashgrove VERB",
 		Short: "Learn short binary codes from labelled vectors with boosted trees (FastHash)",

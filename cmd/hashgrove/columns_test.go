@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestColumnsGoByName: a file with the model's columns in another order, with others between them or under other names
+// must not be encoded as if nothing had happened.
+func TestColumnsGoByName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(name string, line func(a, b, c string) string) {
+		rows := []string{line("alpha", "beta", "gamma")}
+		for i := range 60 {
+			v := []string{"1", "1", "1"}
+			v[i%3] = strings.Repeat("9", 1+i%2)
+			rows = append(rows, line(v[0], v[1], v[2]))
+		}
+		if err := os.WriteFile(name, []byte(strings.Join(rows, "\n")+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("train.csv", func(a, b, c string) string { return a + "," + b + "," + c })
+	write("other.csv", func(a, b, c string) string { return c + "," + a + "," + b })
+	write("more.csv", func(a, b, c string) string {
+		extra := "5"
+		if a == "alpha" {
+			extra = "price"
+		}
+		return c + "," + extra + "," + a + "," + b
+	})
+	write("renamed.csv", func(a, b, c string) string { return strings.Replace(a, "alpha", "delta", 1) + "," + b + "," + c })
+	write("bare.csv", func(a, b, c string) string {
+		if a == "alpha" {
+			a, b, c = "1", "1", "9"
+		}
+		return a + "," + b + "," + c
+	})
+	labels := strings.Repeat("x\ny\nz\n", 20)
+	if err := os.WriteFile("labels.txt", []byte(labels), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, strings.Fields("train train.csv --labels labels.txt --bits 8 --rounds 10 -o m.hgm")...)
+	codes := func(name string) string {
+		return succeed(t, "encode", "-m", "m.hgm", name, "--to", "hex", "-o", "-")
+	}
+	want := codes("train.csv")
+	for _, name := range []string{"other.csv", "more.csv"} {
+		if got := codes(name); got != want {
+			t.Errorf("%s has other codes than the same rows in the model's order", name)
+		}
+	}
+	if o := try(t, strings.Fields("encode -m m.hgm renamed.csv --to hex -o -")...); o.code != 1 ||
+		!strings.Contains(o.err, `"alpha"`) || !strings.Contains(o.err, "delta") {
+		t.Errorf("other names: exit %d, %s", o.code, o.err)
+	}
+	if got := strings.Count(codes("bare.csv"), "\n"); got != 61 { // without names the order must be right
+		t.Errorf("%d codes of a file without names", got)
+	}
+	if o := try(t, strings.Fields("inspect train.csv other.csv")...); o.code != 1 || !strings.Contains(o.err, "same order") {
+		t.Errorf("two files with columns in another order: exit %d, %s", o.code, o.err)
+	}
+}
