@@ -144,6 +144,10 @@ func (s *Set) addFile(path string) error {
 	if err := s.checkShape(path, h.shape); err != nil {
 		return err
 	}
+	if len(s.names) > 0 && len(h.names) > 0 && !slices.Equal(s.names, h.names) {
+		return fmt.Errorf("%s: its columns are %s, but those of %s are %s: give all files the same columns in the same order",
+			path, plain.List(h.names), s.dimFile, plain.List(s.names))
+	}
 	if s.dim >= 0 && h.dim >= 0 {
 		return s.checkDim(path, h.dim)
 	}

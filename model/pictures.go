@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"slices"
 
 	"hashgrove/feature"
+	"hashgrove/internal/plain"
 	"hashgrove/picture"
 	"hashgrove/vectors"
 )
@@ -37,12 +39,13 @@ func (m *Model) checkPictures() error {
 // ErrPreparation is an error of pictures that were not prepared as the model says, for errors.Is.
 var ErrPreparation = errors.New("pictures are prepared in another way than those the model was learned from")
 
-// Source is the source of vectors to encode: the features of pictures when the model makes them, else the source
-// itself. Pictures must have been prepared as the model says, where it says so.
+// Source is the source of vectors to encode: the features of pictures when the model makes them, else the columns that
+// the model was learned from, by name where both have names. Pictures must have been prepared as the model says, where
+// it says so.
 func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
 	pictures, ok := picture.Of(src)
 	if !ok {
-		return src, nil
+		return m.pickColumns(src)
 	}
 	if m.Pictures != nil {
 		have, want := pictures.Preparation(), *m.Pictures
@@ -58,6 +61,27 @@ func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) 
 		return src, nil
 	}
 	return feature.Vectors(m.Features, pictures, threads)
+}
+
+// pickColumns finds the columns of the model in a source whose columns have names. Their order does not matter, and
+// neither do other columns; one that is missing is an error.
+func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
+	named, ok := src.(interface{ Names() []string })
+	if !ok || len(m.Info.Features) == 0 || len(named.Names()) == 0 || slices.Equal(named.Names(), m.Info.Features) {
+		return src, nil
+	}
+	place := make(map[string]int, len(named.Names()))
+	for j, name := range named.Names() {
+		place[name] = j
+	}
+	columns := make([]int, len(m.Info.Features))
+	for k, name := range m.Info.Features {
+		if columns[k], ok = place[name]; !ok {
+			return nil, fmt.Errorf("the model was learned from a column %q, and the data have only %s",
+				name, plain.List(named.Names()))
+		}
+	}
+	return vectors.Pick(src, columns), nil
 }
 
 // EncodeImage returns the code of a picture: prepared, and turned into features, as those the model was learned from.

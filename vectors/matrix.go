@@ -120,6 +120,38 @@ func (m Matrix) Dim() int { return m.Cols }
 // Chunks makes Matrix a Source.
 func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] { return Table{X: m}.Chunks(ctx) }
 
+// Pick is the Source of some columns of src, in the given order.
+func Pick(src Source, columns []int) Source { return picked{src, columns} }
+
+type picked struct {
+	Source
+	columns []int
+}
+
+// Unwrap lends the source with all columns.
+func (p picked) Unwrap() Source { return p.Source }
+
+func (p picked) Dim() int { return len(p.columns) }
+
+func (p picked) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		var x []float32
+		for c, err := range p.Source.Chunks(ctx) {
+			x = x[:0]
+			for i := range c.X.Rows {
+				row := c.X.Row(i)
+				for _, j := range p.columns {
+					x = append(x, row[j])
+				}
+			}
+			c.X = Matrix{Rows: c.X.Rows, Cols: len(p.columns), Data: x}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Select is the Source of those rows of src whose entry in keep is true, numbered anew.
 // The source must have exactly len(keep) rows.
 func Select(src Source, keep []bool) Source { return selection{src, keep} }

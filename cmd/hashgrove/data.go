@@ -137,7 +137,7 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 	}
 	src, err := m.Source(set, d.threads())
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%s: %w", paths[0], err)
 	}
 	if src.Dim() != m.Encoder.Dim() {
 		return nil, nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d",

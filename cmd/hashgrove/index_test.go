@@ -127,7 +127,8 @@ func TestIndexMistakes(t *testing.T) {
 	succeed(t, shellWords("index build codes.hgi new.hgc")...)
 	succeed(t, shellWords("index build rows.hgi vectors.npy --model m.hgm")...)
 	lines := strings.Split(string(read(t, "new.csv")), "\n")
-	write(t, "narrow.csv", "a,b,c\n1,2,3\n")
+	write(t, "narrow.csv", "1,2,3\n4,5,6\n")
+	write(t, "named.csv", "a,b,c\n1,2,3\n")
 	write(t, "nan.csv", lines[0]+"\n"+lines[1]+"\nz,hats,1,NaN,1,1,1,1,1,1,1,1,1,1\n")
 	write(t, "twice.csv", lines[0]+"\n"+lines[1]+"\n"+lines[1]+"\n")
 	write(t, "few.csv", "price\n1\n")
@@ -165,6 +166,7 @@ func TestIndexMistakes(t *testing.T) {
 		{"index add nowhere.hgi new.csv", 1, "nowhere.hgi"},
 		{"index add damaged.hgi new.csv", 1, "damaged.hgi"},
 		{"index add items.hgi narrow.csv", 1, "vectors of 3 dimensions, but the model takes 12"},
+		{"index add items.hgi named.csv", 1, `named.csv: the model was learned from a column "f0", and the data have only a, b, c`},
 		{"index add items.hgi other.hgc", 1, "other.hgc: codes of model "},
 		{"index add rows.hgi vectors.npy", 1, "vectors.npy: its rows have no ids, so they are identified by their numbers, and rows.hgi has an item 0 already"},
 		{"index add codes.hgi narrow.csv", 2, "codes.hgi has none: it was built from codes"},

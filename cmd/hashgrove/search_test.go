@@ -385,7 +385,8 @@ func TestSearchMistakes(t *testing.T) {
 	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku -o new.hgc")...)
 	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku --prefix 8 -o short.hgc")...)
 	succeed(t, shellWords("index build codes.hgi new.hgc")...)
-	write(t, "narrow.csv", "a,b,c\n1,2,3\n")
+	write(t, "narrow.csv", "1,2,3\n4,5,6\n")
+	write(t, "named.csv", "a,b,c\n1,2,3\n")
 	write(t, "nan.csv", strings.Join(strings.Split(string(read(t, "new.csv")), "\n")[:2], "\n")+"\nz,hats,1,NaN,1,1,1,1,1,1,1,1,1,1\n")
 	write(t, "damaged.hgi", string(damage(read(t, "items.hgi"))))
 	write(t, "cut.hgi", string(read(t, "items.hgi")[:5000]))
@@ -420,6 +421,7 @@ func TestSearchMistakes(t *testing.T) {
 		{"search items.hgi --id items-3 --to xml", 2, "--to xml: choose table or csv"},
 		{"search items.hgi --id items-3 --to csv --explain", 2, "--explain works with a table or --json"},
 		{"search items.hgi narrow.csv", 1, "narrow.csv: vectors of 3 dimensions, but the model takes 12"},
+		{"search items.hgi named.csv", 1, `named.csv: the model was learned from a column "f0"`},
 		{"search items.hgi nan.csv", 1, "nan.csv: row 2, column f1"},
 		{"search items.hgi other.hgc", 1, "other.hgc: codes of model "},
 		{"search items.hgi short.hgc", 1, "short.hgc: codes of 8 bits for an index of 16"},
