@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hashgrove"
 	"hashgrove/internal/cli"
@@ -58,6 +60,19 @@ const (
 // The most used verbs come first in the help. It is a setting of the whole program, made before anything runs.
 func init() { cobra.EnableCommandSorting = false }
 
+// checkZeros reports a 0 where it cannot be meant: the library would take it for the default.
+func checkZeros(flags *pflag.FlagSet) error {
+	for _, f := range [][2]string{
+		{"bits", "1 or more"}, {"rounds", "1 or more"}, {"depth", "1 to 8"}, {"sweeps", "1 or more"}, {"seed", "1 or more"},
+		{"trim", "a share above 0, or 1 for all"}, {"min-node", "1 or more, or a negative number for none"},
+	} {
+		if given := flags.Lookup(f[0]); given != nil && given.Changed && given.Value.String() == "0" {
+			return cli.Usagef("--%s 0: give %s", f[0], f[1])
+		}
+	}
+	return nil
+}
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hashgrove VERB",
@@ -77,8 +92,10 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 			}
 			return nil
 		},
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.SetFromEnvironment(cmd.Flags()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return cmp.Or(cli.SetFromEnvironment(cmd.Flags()), checkZeros(cmd.Flags()))
+		},
 	}
 	root.SetVersionTemplate("hashgrove {{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version")

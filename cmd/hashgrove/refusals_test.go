@@ -62,3 +62,23 @@ func TestColumnsGoByName(t *testing.T) {
 		t.Errorf("two files with columns in another order: exit %d, %s", o.code, o.err)
 	}
 }
+
+// TestZerosAreRefused: 0 bits, trees or levels are no request for the default.
+func TestZerosAreRefused(t *testing.T) {
+	shop(t)
+	for _, flag := range []string{"bits", "rounds", "depth", "sweeps", "trim", "min-node", "seed"} {
+		o := try(t, "train", "items.csv", "--label", "category", "-o", "zero.hgm", "--"+flag, "0")
+		if o.code != 2 || !strings.Contains(o.err, "--"+flag+" 0: give ") {
+			t.Errorf("--%s 0: exit %d, %s", flag, o.code, o.err)
+		}
+	}
+	for _, args := range []string{"demo --bits 0", "compare items.csv --label category --rounds 0", "compare items.csv --label category --bits 0"} {
+		if o := try(t, strings.Fields(args)...); o.code != 2 {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+	t.Setenv("HASHGROVE_DEPTH", "0")
+	if o := try(t, strings.Fields("train items.csv --label category -o zero.hgm")...); o.code != 2 {
+		t.Errorf("depth 0 in the environment: exit %d, %s", o.code, o.err)
+	}
+}
