@@ -88,11 +88,11 @@ func nextSVM(in *input) ([]byte, error) {
 // cutSpace cuts off the first word.
 func cutSpace(b []byte) (word, rest []byte) {
 	b = bytes.TrimLeft(b, " \t")
-	i := bytes.IndexAny(b, " \t")
-	if i < 0 {
-		return b, nil
+	end := 0
+	for end < len(b) && b[end] != ' ' && b[end] != '\t' { // words are short: a search for either costs more
+		end++
 	}
-	return b[:i], bytes.TrimLeft(b[i:], " \t")
+	return b[:end], bytes.TrimLeft(b[end:], " \t")
 }
 
 func (s *libSVM) next(rec *record) error {
