@@ -283,7 +283,7 @@ func Read(ctx context.Context, src Source) (Table, error) {
 		if err != nil {
 			return Table{}, err
 		}
-		if len(all.X.Data)+len(c.X.Data) > maxValues {
+		if int64(len(all.X.Data)+len(c.X.Data)) > maxValues {
 			return Table{}, fmt.Errorf("more than %d rows of %d values do not fit in memory: take fewer rows or reduce them to "+
 				"fewer dimensions", all.X.Rows, all.X.Cols)
 		}
