@@ -25,12 +25,6 @@ import (
 	"hashgrove/supervision"
 )
 
-// allowedToNameFlags lists library files that still name flags.
-var allowedToNameFlags = []string{
-	"dataset/picture.go",
-	"paper/experiment.go",
-}
-
 // flagPattern matches any flag of the command.
 func flagPattern() *regexp.Regexp {
 	var names []string
@@ -62,8 +56,7 @@ func TestLibraryNamesNoFlags(t *testing.T) {
 			return err
 		case d.IsDir() && (name == "cmd" || name == "bench" || name != "." && strings.ContainsAny(d.Name()[:1], "_.")):
 			return fs.SkipDir
-		case d.IsDir(), !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"),
-			slices.Contains(allowedToNameFlags, name):
+		case d.IsDir(), !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"):
 			return nil
 		}
 		set := token.NewFileSet()
