@@ -2,7 +2,6 @@ package hashgrove
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -21,6 +20,7 @@ type Data struct {
 	table      *vectors.Table // the rows, where they are in memory
 	images     []image.Image  // of each row, where the rows are pictures in memory
 	pairs      []Pair
+	pairsFile  string // of rows in files
 	attributes []map[string]any
 	err        error
 }
@@ -173,21 +173,8 @@ func Open(path string, c Columns) (*Data, error) {
 	if c.IDsFile != "" {
 		spec.IDsFile = []string{c.IDsFile}
 	}
-	set, err := dataset.Open(spec)
-	if err != nil {
+	if _, err := dataset.Open(spec); err != nil {
 		return nil, err
 	}
-	d := &Data{spec: spec}
-	if c.PairsFile == "" {
-		return d, nil
-	}
-	scanned, err := supervision.Scan(context.Background(), set, supervision.ScanOptions{})
-	if err != nil {
-		return nil, err
-	}
-	if err := dataset.ReadPairs(c.PairsFile, scanned); err != nil {
-		return nil, err
-	}
-	d.pairs = scanned.Pairs
-	return d, nil
+	return &Data{spec: spec, pairsFile: c.PairsFile}, nil
 }

@@ -22,6 +22,7 @@ import (
 	"context"
 	"fmt"
 
+	"hashgrove/dataset"
 	"hashgrove/fasthash"
 	"hashgrove/method"
 	"hashgrove/model"
@@ -67,10 +68,14 @@ func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
 		return nil, err
 	}
 	scanned.MinShared = o.MinShared
-	if d.pairs != nil {
-		if err := scanned.SetPairs(d.pairs); err != nil {
-			return nil, err
-		}
+	switch {
+	case d.pairsFile != "":
+		err = dataset.ReadPairs(d.pairsFile, scanned)
+	case d.pairs != nil:
+		err = scanned.SetPairs(d.pairs)
+	}
+	if err != nil {
+		return nil, err
 	}
 	e.Run.Features, e.FastHash.Similar.Mirrored = extractor, o.Pictures.Mirror
 	m, err := method.Train(ctx, o.Method, scanned, e)

@@ -275,6 +275,30 @@ func TestOpenFile(t *testing.T) {
 	if hits := must[[]Hit](t)(ix.Find(ctx, Query{ID: "s7", K: 1, Where: `label = "` + labels[7] + `"`})); len(hits) != 1 {
 		t.Errorf("%+v", hits)
 	}
+	var pairs []Pair
+	var lines bytes.Buffer
+	for i := range x {
+		for j := range i {
+			y := int8(-1)
+			if labels[i] == labels[j] {
+				y = 1
+			}
+			pairs = append(pairs, Pair{A: int32(j), B: int32(i), Y: y})
+			fmt.Fprintf(&lines, "s%d,s%d,%d\n", j, i, y)
+		}
+	}
+	listed := filepath.Join(dir, "pairs.csv")
+	if err := os.WriteFile(listed, lines.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d = must[*Data](t)(Open(path, Columns{Label: "kind", ID: "sku", PairsFile: listed}))
+	if must[*Model](t)(Train(ctx, d, quick)).Fingerprint() != must[*Model](t)(Train(ctx, Paired(x, pairs), quick)).Fingerprint() {
+		t.Error("pairs in a file give another model than pairs in memory")
+	}
+	d = must[*Data](t)(Open(path, Columns{Label: "kind", ID: "sku", PairsFile: filepath.Join(dir, "none.csv")}))
+	if _, err := Train(ctx, d, quick); err == nil {
+		t.Error("a file of pairs that is not there was accepted")
+	}
 	if _, err := Open(filepath.Join(dir, "nowhere.csv"), Columns{}); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Error(err)
 	}
