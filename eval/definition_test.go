@@ -128,9 +128,14 @@ func (p problem) report(k, radii []int, cut, curveTo, bits int) *Report {
 		}
 		r.MAP, r.MAPLow, r.MAPHigh = r.MAP+mean, r.MAPLow+low, r.MAPHigh+high
 		r.Prior += float64(rel) / float64(len(p.stable(q)))
+		reach := min(100, rel)
+		for _, order := range orders {
+			r.ReachablePrecision += float64(p.hitsIn(q, order, reach)) / float64(reach*len(orders))
+		}
 	}
 	judged := float64(max(1, r.Judged))
 	r.MAP, r.MAPLow, r.MAPHigh, r.Prior = r.MAP/judged, r.MAPLow/judged, r.MAPHigh/judged, r.Prior/judged
+	r.ReachablePrecision /= judged
 
 	for n := 1; n <= curveTo; n++ {
 		precision := 0.0
@@ -230,6 +235,7 @@ func equalNumbers(t *testing.T, name string, got, want *Report) {
 	check("map_low", got.MAPLow, want.MAPLow)
 	check("map_high", got.MAPHigh, want.MAPHigh)
 	check("prior", got.Prior, want.Prior)
+	check("reachable_precision", got.ReachablePrecision, want.ReachablePrecision)
 	check("map_10000", got.MAP10000, want.MAP10000)
 	check("pr_area", got.PRArea, want.PRArea)
 	check("pr_area_10000", got.PRArea10000, want.PRArea10000)

@@ -204,7 +204,7 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	report := sum.report(j)
 	buckets := copies(j.base, j.compare)
 	report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
-	report.PerClass = perClass(o, singles)
+	report.PerClass, report.MacroMAP = perClass(o, singles)
 	report.Warnings = append(report.Warnings, warnings...)
 	report.addWarnings(j, sum)
 	return report, nil

@@ -23,6 +23,12 @@ type Report struct {
 	Prior float64 `json:"prior"`
 	// Precision of the first K items, expected over the orders of ties.
 	Precision map[int]float64 `json:"precision"`
+	// ReachablePrecision is the precision of the first min(100, relevant items of the query), mean over the judged
+	// queries, expected over the orders of ties: perfect rankings have 1, however small the classes are.
+	ReachablePrecision float64 `json:"reachable_precision"`
+	// MacroMAP is the mean of the MAPs of the classes, each of which counts once, however many queries it has. It is 0
+	// without classes.
+	MacroMAP float64 `json:"macro_map"`
 
 	// PRArea is the area under PRCurve, which pools all queries at each Hamming radius, with the first point
 	// repeated at recall 0. Vectors have ranks in place of radii.
@@ -83,6 +89,8 @@ type Class struct {
 	Base         int     `json:"base"`          // relevant items of one query, rounded mean: the size of the class
 	MAP          float64 `json:"map"`           // as in Report
 	Precision100 float64 `json:"precision_100"` // at 100, or of the whole base when that is smaller
+
+	ReachablePrecision float64 `json:"reachable_precision"` // as in Report
 }
 
 // report turns sums into means.
@@ -95,6 +103,8 @@ func (t *tally) report(j judgement) *Report {
 		MAP10000:  t.cutAP / queries,
 		Precision: make(map[int]float64, len(t.o.K)),
 		Warnings:  []string{},
+
+		ReachablePrecision: t.reachable / judged,
 	}
 	// Without ties the three are one number, up to rounding.
 	r.MAPLow = min(t.worst/judged, r.MAP)
@@ -197,8 +207,9 @@ func (o Options) className(class int32) string {
 	return strconv.Itoa(int(class))
 }
 
-// perClass is the table by class of the query. Queries without a class (negative numbers) are in no row.
-func perClass(o Options, singles []single) []Class {
+// perClass is the table by class of the query, and the mean of its MAPs. Queries without a class (negative numbers) are
+// in no row, and classes without a relevant item are not in the mean.
+func perClass(o Options, singles []single) ([]Class, float64) {
 	at := map[int32]int{}
 	var rows []Class
 	var relevant, judged []int
@@ -217,21 +228,28 @@ func perClass(o Options, singles []single) []Class {
 		rows[i].Queries++
 		rows[i].MAP += s.ap
 		rows[i].Precision100 += s.precision
+		rows[i].ReachablePrecision += s.reachable
 		relevant[i] += s.relevant
 		if s.relevant > 0 {
 			judged[i]++
 		}
 	}
+	macro, classes := 0.0, 0
 	for i := range rows {
 		r := &rows[i]
 		r.MAP /= float64(max(1, judged[i]))
+		r.ReachablePrecision /= float64(max(1, judged[i]))
 		r.Precision100 /= float64(r.Queries)
 		r.Base = (relevant[i] + r.Queries/2) / r.Queries
+		if judged[i] > 0 {
+			macro += r.MAP
+			classes++
+		}
 	}
 	slices.SortFunc(rows, func(a, b Class) int {
 		return cmp.Or(cmp.Compare(a.MAP, b.MAP), cmp.Compare(a.Number, b.Number))
 	})
-	return rows
+	return rows, macro / float64(max(1, classes))
 }
 
 // addWarnings adds the doubts that the numbers themselves raise.

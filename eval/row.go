@@ -32,9 +32,13 @@ type Row struct {
 	MAPHigh      float64 `json:"map_high"`
 	Precision100 float64 `json:"precision_100"`
 	PRArea       float64 `json:"pr_area"`
-	MAP10000     float64 `json:"map_10000"` // the paper's convention
-	PRArea10000  float64 `json:"pr_area_10000"`
-	UnseenMAP    float64 `json:"unseen_map"` // among classes that training did not see
+
+	ReachablePrecision float64 `json:"reachable_precision"` // as in Report
+	MacroMAP           float64 `json:"macro_map"`           // as in Report
+
+	MAP10000    float64 `json:"map_10000"` // the paper's convention
+	PRArea10000 float64 `json:"pr_area_10000"`
+	UnseenMAP   float64 `json:"unseen_map"` // among classes that training did not see
 
 	TrainSeconds       float64 `json:"train_seconds"`
 	EncodeMicroseconds float64 `json:"encode_microseconds"` // for one vector on one core
@@ -75,6 +79,7 @@ func (r *Report) Fill(row *Row) {
 			largest, row.Precision100 = k, p
 		}
 	}
+	row.ReachablePrecision, row.MacroMAP = r.ReachablePrecision, r.MacroMAP
 	row.PRArea, row.MAP10000, row.PRArea10000 = r.PRArea, r.MAP10000, r.PRArea10000
 	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
 	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints

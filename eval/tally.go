@@ -20,6 +20,7 @@ type tally struct {
 	cutAP             float64   // AP in the paper's convention
 	prior             float64   // relevant share of the ranking
 	precision         []float64 // by entry of K
+	reachable         float64   // precision of the first min(100, relevant items)
 
 	chance []float64 // by rank: chance that the item there is relevant
 	hits   []int     // by place of the cut list: relevant items there
@@ -37,8 +38,8 @@ type lookup struct {
 
 // single is what one query leaves for the table by class.
 type single struct {
-	ap, precision float64
-	relevant      int
+	ap, precision, reachable float64
+	relevant                 int
 }
 
 func (j judgement) newTally(o *Options) *tally {
@@ -93,6 +94,8 @@ func (t *tally) add(l *list, h harmonic) single {
 		return one
 	}
 	one.ap = mean / float64(P)
+	one.reachable = l.precisionAt(min(100, P))
+	t.reachable += one.reachable
 	t.judged++
 	t.relevant += P
 	if P == N {
@@ -170,6 +173,7 @@ func (t *tally) merge(u *tally) {
 	t.best += u.best
 	t.cutAP += u.cutAP
 	t.prior += u.prior
+	t.reachable += u.reachable
 	addSlices(t.precision, u.precision)
 	addSlices(t.chance, u.chance)
 	addSlices(t.hits, u.hits)
