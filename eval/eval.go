@@ -5,6 +5,7 @@
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
 //	RetrievalCosine a ranking by the angle between vectors
 //	Unseen          Retrieval among classes that training never saw
+//	Neighbours      the float neighbours of the queries, which rankings should find again: no labels are needed
 //
 // Codes put many items at the same distance, and the order among those is arbitrary. So every headline number is the
 // expectation over all orders of the ties, in closed form, with the worst and the best order beside it. The paper's own
@@ -37,6 +38,10 @@ type Options struct {
 
 	Classes    []int32  // class of every query, for the table by class; nil leaves it out
 	ClassNames []string // names by class number; nil names them by number
+
+	// Neighbours are the float neighbours of the queries in the base, whose recall is measured; nil leaves that out.
+	// With them the truth may be left out: Truth{}.
+	Neighbours *Neighbours
 
 	Threads  int                   // 0 means all cores; never changes the result
 	Progress func(done, total int) // called now and then, by one goroutine at a time; may be nil
@@ -134,6 +139,7 @@ type judgement struct {
 	truth               Truth
 	radii               bool // buckets are Hamming distances, so radii have a meaning
 	same                bool // queries and base are the same items
+	unjudged            bool // nothing is known of relevance: only the recall of neighbours is measured
 	ranker              func(lo, hi int, o *Options) ranker
 	compare             func(a, b int) int // order of base items, 0 iff equal
 }
@@ -142,22 +148,34 @@ type judgement struct {
 // depend on the number of threads. Every block has its own sums for each rank: 64 blocks take about 10 MB.
 const blocks = 64
 
-func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
+// check looks at what can be refused before anything is ranked. Sizes that differ are a mistake of the program.
+func (j judgement) check(o Options) error {
 	if j.queries == 0 {
-		return nil, errors.New("there are no queries to judge")
+		return errors.New("there are no queries to judge")
 	}
 	if j.base == 0 {
-		return nil, errors.New("the base is empty: nothing can be found in it")
+		return errors.New("the base is empty: nothing can be found in it")
 	}
 	if j.base > math.MaxInt32 {
-		return nil, fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample",
+		return fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample",
 			j.base, math.MaxInt32)
 	}
-	if j.truth.Queries != j.queries || j.truth.Base != j.base {
+	if n := o.Neighbours; n != nil && (n.Queries() != j.queries || n.Base() != j.base) {
+		panic("eval: sizes of neighbours and items differ")
+	}
+	if !j.unjudged && (j.truth.Queries != j.queries || j.truth.Base != j.base) {
 		panic("eval: sizes of truth and items differ")
 	}
 	if o.Classes != nil && len(o.Classes) != j.queries {
 		panic("eval: classes are not one per query")
+	}
+	return nil
+}
+
+func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
+	j.unjudged = j.truth.Mark == nil && o.Neighbours != nil
+	if err := j.check(o); err != nil {
+		return nil, err
 	}
 	o, warnings, err := o.withDefaults(j.base)
 	if err != nil {
@@ -175,10 +193,15 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	err = par.Blocks(ctx, o.Threads, j.queries, size, func(b, lo, hi int) {
 		t := j.newTally(&o)
 		r := j.ranker(lo, hi, &o)
-		mark := make([]uint8, j.base)
+		mark, near := make([]uint8, j.base), make([]uint8, j.base)
 		for q := lo; q < hi && ctx.Err() == nil; q++ {
-			j.truth.Mark(q, mark)
-			singles[q] = t.add(r.rank(q, mark), h)
+			if !j.unjudged {
+				j.truth.Mark(q, mark)
+				singles[q] = t.add(r.rank(q, mark), h)
+			}
+			if o.Neighbours != nil {
+				t.addNeighbours(o.Neighbours.recall(q, r, near))
+			}
 			if o.Progress != nil {
 				mu.Lock()
 				done++

@@ -30,6 +30,13 @@ type Report struct {
 	// without classes.
 	MacroMAP float64 `json:"macro_map"`
 
+	// The share of the float neighbours of a query among the first 10 and the first 100 items, expected over the orders
+	// of ties: what a search among codes keeps of a search among vectors. Neighbours is their number for each query; 0
+	// says that nothing was measured.
+	Neighbours         int     `json:"neighbours"`
+	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
+	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
+
 	// PRArea is the area under PRCurve, which pools all queries at each Hamming radius, with the first point
 	// repeated at recall 0. Vectors have ranks in place of radii.
 	PRArea  float64   `json:"pr_area"`
@@ -95,6 +102,23 @@ type Class struct {
 
 // report turns sums into means.
 func (t *tally) report(j judgement) *Report {
+	r := &Report{
+		Queries: j.queries, Base: j.base, Bits: j.bits, Precision: map[int]float64{},
+		PRCurve: []PRPoint{}, CurvePoints: []CurvePoint{}, Warnings: []string{},
+	}
+	if !j.unjudged {
+		r = t.relevance(j)
+	}
+	if t.o.Neighbours != nil {
+		r.Neighbours = min(NeighbourCount, j.base)
+		r.NeighbourRecall10 = t.near10 / float64(j.queries)
+		r.NeighbourRecall100 = t.near100 / float64(j.queries)
+	}
+	return r
+}
+
+// relevance is the part of the report that a truth is needed for.
+func (t *tally) relevance(j judgement) *Report {
 	queries, judged := float64(t.queries), float64(max(1, t.judged))
 	r := &Report{
 		Queries: t.queries, Judged: t.judged, Base: j.base, Bits: j.bits, Cut: t.o.Cut,
@@ -256,6 +280,7 @@ func perClass(o Options, singles []single) ([]Class, float64) {
 func (r *Report) addWarnings(j judgement, t *tally) {
 	say := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	switch {
+	case j.unjudged:
 	case r.Judged == 0:
 		say("no query has a relevant item: every number is 0 and says nothing")
 	case r.Judged < r.Queries:
@@ -271,7 +296,7 @@ func (r *Report) addWarnings(j judgement, t *tally) {
 	if j.same {
 		say("the queries are the base itself: every query finds itself first")
 	}
-	if baseIsOrdered(j.truth) {
+	if !j.unjudged && baseIsOrdered(j.truth) {
 		say("relevant items stand side by side in the base, as if it was ordered by class: map_10000 and " +
 			"pr_area_10000 take ties in base order and are biased; shuffle the base or read map")
 	}

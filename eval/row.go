@@ -16,8 +16,8 @@ const (
 	KindCeiling Kind = "ceiling" // not a code of the requested length: float search, the output of a classifier
 )
 
-// Row is one method at one code length in a comparison. UnseenMAP and the numbers from TrainSeconds on are optional: 0
-// means that the number is missing.
+// Row is one method at one code length in a comparison. The recall of neighbours, UnseenMAP and the numbers from
+// TrainSeconds on are optional: 0 means that the number is missing.
 type Row struct {
 	Method      string `json:"method"`
 	Kind        Kind   `json:"kind"`
@@ -35,6 +35,8 @@ type Row struct {
 
 	ReachablePrecision float64 `json:"reachable_precision"` // as in Report
 	MacroMAP           float64 `json:"macro_map"`           // as in Report
+	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
+	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
 
 	MAP10000    float64 `json:"map_10000"` // the paper's convention
 	PRArea10000 float64 `json:"pr_area_10000"`
@@ -80,6 +82,7 @@ func (r *Report) Fill(row *Row) {
 		}
 	}
 	row.ReachablePrecision, row.MacroMAP = r.ReachablePrecision, r.MacroMAP
+	row.NeighbourRecall10, row.NeighbourRecall100 = r.NeighbourRecall10, r.NeighbourRecall100
 	row.PRArea, row.MAP10000, row.PRArea10000 = r.PRArea, r.MAP10000, r.PRArea10000
 	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
 	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints

@@ -21,6 +21,7 @@ type tally struct {
 	prior             float64   // relevant share of the ranking
 	precision         []float64 // by entry of K
 	reachable         float64   // precision of the first min(100, relevant items)
+	near10, near100   float64   // recall of float neighbours
 
 	chance []float64 // by rank: chance that the item there is relevant
 	hits   []int     // by place of the cut list: relevant items there
@@ -109,6 +110,12 @@ func (t *tally) add(l *list, h harmonic) single {
 	return one
 }
 
+// addNeighbours counts the recall of the float neighbours of one more query.
+func (t *tally) addNeighbours(first10, first100 float64) {
+	t.near10 += first10
+	t.near100 += first100
+}
+
 // precisionAt is the expected precision of the first k items; places beyond the end are misses.
 func (l *list) precisionAt(k int) float64 {
 	N, P := 0, 0
@@ -174,6 +181,7 @@ func (t *tally) merge(u *tally) {
 	t.cutAP += u.cutAP
 	t.prior += u.prior
 	t.reachable += u.reachable
+	t.addNeighbours(u.near10, u.near100)
 	addSlices(t.precision, u.precision)
 	addSlices(t.chance, u.chance)
 	addSlices(t.hits, u.hits)
