@@ -24,6 +24,7 @@ type Data struct {
 	Ranges   *vectors.Ranges // nil for a part; see Quantizer
 	Constant []int           // columns with one value only, counted from 0
 	IDs      []string        // of each row, all different; nil when the data have none
+	Hashes   []uint64        // vectors.RowHash.Short of each row; nil unless Scan was asked for them
 
 	// Bad counts the rows left out; BadExamples are the first few.
 	Bad         int
@@ -43,6 +44,7 @@ type Data struct {
 type ScanOptions struct {
 	Progress func(rows int) // called after every chunk with the rows read so far
 	Digest   bool           // fill in Data.Digest
+	Hashes   bool           // fill in Data.Hashes
 }
 
 // Repeat is a row whose id an earlier row has; rows are counted as the files have them, from 0.
@@ -97,6 +99,9 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Ranges.Add(c.X)
 		if o.Digest {
 			digest.rows(c.X)
+		}
+		if o.Hashes {
+			vectors.HashRows(c.X, func(_ int, h vectors.RowHash) { d.Hashes = append(d.Hashes, h.Short()) })
 		}
 		for _, label := range c.Labels {
 			classes.Add(label)
@@ -170,7 +175,7 @@ func (d *Data) Only(keep []bool) *Data {
 			out.Rows++
 		}
 	}
-	out.IDs = kept(d.IDs, keep)
+	out.IDs, out.Hashes = kept(d.IDs, keep), kept(d.Hashes, keep)
 	return out
 }
 
@@ -312,10 +317,7 @@ func newDigest(dim int) *dataDigest {
 
 func (d *dataDigest) rows(x vectors.Matrix) {
 	for i := range x.Rows {
-		d.buf = d.buf[:0]
-		for _, v := range x.Row(i) {
-			d.buf = binary.LittleEndian.AppendUint32(d.buf, math.Float32bits(v+0)) // -0 + 0 is 0
-		}
+		d.buf = vectors.AppendValues(d.buf[:0], x.Row(i))
 		d.h.Write(d.buf)
 	}
 }

@@ -5,6 +5,7 @@
 //	Kept                rows that are made once and read from memory or disk after that
 //	Ranges, Quantizer   256 linear bins per column
 //	Columns             quantised rows, one byte per value, column by column
+//	RowHash             what tells a row from others by its values
 package vectors
 
 import (
