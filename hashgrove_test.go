@@ -65,6 +65,14 @@ func TestWholeJob(t *testing.T) {
 		t.Errorf("the model does not say what made it: %+v", info)
 	}
 	query, names := clouds(2, 40)
+	for _, c := range []struct {
+		x    [][]float32
+		want float64
+	}{{x, 1}, {query, 0}, {slices.Concat(x[:10], query[:30]), 0.25}} {
+		if share, ok := loaded.LearnedShare(c.x); !ok || share != c.want {
+			t.Errorf("%v of the vectors are said to be learned, %v; really %v", share, ok, c.want)
+		}
+	}
 	codes := must[[]Code](t)(loaded.EncodeAll(ctx, query))
 	ix := must[*Index](t)(NewIndex(ctx, loaded, Rows(x, labels)))
 	right := 0

@@ -24,7 +24,7 @@ type Part struct {
 
 // Read reads a source with labels or tags. Progress is called with the rows read so far; it may be nil.
 func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Part, error) {
-	d, err := supervision.Scan(ctx, src, supervision.ScanOptions{Digest: true, Progress: progress})
+	d, err := supervision.Scan(ctx, src, supervision.ScanOptions{Digest: true, Hashes: true, Progress: progress})
 	if err != nil {
 		return nil, err
 	}

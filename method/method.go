@@ -74,6 +74,10 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 		return nil, err
 	}
 	made.Info.HeldOut = o.HoldOut
+	made.Info.Sketch = model.NewSketch(d.Hashes)
+	if grown := o.Run.Grow; grown != nil && made.Info.Sketch != nil {
+		made.Info.Sketch = made.Info.Sketch.Merge(grown.Info.Sketch)
+	}
 	if name != FastHash {
 		return made, o.describe(name, made, d)
 	}

@@ -27,7 +27,8 @@ import (
 func samples() map[string]*Model {
 	rng := rand.New(rand.NewPCG(9, 9))
 	info := Info{Method: "test", Version: "1.2", Runs: []Run{{Bits: 2, Seed: 1<<64 - 1, Data: "ab", Rows: 7, Options: json.RawMessage(`{"a":"<é>"}`)}, {Bits: 3}},
-		Bits: []BitStat{{Objective: -1.5, TrainError: 0.25, Trees: 3}, {}, {Validation: 1e-300}}, Features: []string{"é", "", `"`, "<"}, Classes: []string{"x"}}
+		Bits: []BitStat{{Objective: -1.5, TrainError: 0.25, Trees: 3}, {}, {Validation: 1e-300}}, Features: []string{"é", "", `"`, "<"}, Classes: []string{"x"},
+		Sketch: NewSketch([]uint64{7, 1 << 63, 7, 0})}
 	deep := randomTrees(rng, 3, 4, 8, 2)
 	deep.Functions[1] = randomEnsemble(rng, 4, 1, 5) // depths may differ from bit to bit
 	all := map[string]*Model{
@@ -276,6 +277,12 @@ func hostile() map[string][]piece {
 		"run without bits":         told(`{"runs":[{"bits":0}]}`),
 		"run with too many bits":   told(`{"runs":[{"bits":2}]}`),
 		"runs out of order":        told(`{"runs":[{"bits":1},{"bits":1}]}`),
+		"sketch of no rows":        told(`{"sketch":""}`),
+		"sketch of a number":       told(`{"sketch":7}`),
+		"sketch no base64":         told(`{"sketch":"?"}`),
+		"sketch cut short":         told(`{"sketch":"AAAAAAAAAA=="}`),
+		"sketch out of order":      told(`{"sketch":"AAAAAAAAAAEAAAAAAAAAAQ=="}`),
+		"sketch too large":         told(`{"sketch":"` + strings.Repeat("A", 10928) + `"}`),
 	}
 	for name, base := range hostileMaps() {
 		all["map: "+name] = []piece{head(kindMapped, 2, 1), info, {"feat", nil}, {"base", base}, {"bit ", f32(0, 1, 1)}, mark}

@@ -25,6 +25,8 @@ type Info struct {
 	HeldOut  []string `json:"held_out,omitempty"` // classes kept out of training
 
 	Weights []hamming.BitWeight `json:"weights,omitempty"` // of a weighted ranking: one per bit, or none
+
+	Sketch *Sketch `json:"sketch,omitempty"` // of the rows learned from; nil where nobody took it
 }
 
 // Run is one run of training.

@@ -75,7 +75,8 @@ type fileReport struct {
 	Dims     int         `json:"dims,omitempty"`
 	Features string      `json:"features,omitempty"` // kind of the extractor that a model carries
 	Pictures string      `json:"pictures,omitempty"` // how a model prepares them
-	Info     *model.Info `json:"info,omitempty"`
+	Info     *model.Info `json:"info,omitempty"`     // without the sketch
+	Sketched int         `json:"sketched_rows,omitempty"`
 
 	Codes int  `json:"codes,omitempty"`
 	IDs   bool `json:"ids,omitempty"`
@@ -137,9 +138,10 @@ func readModel(path string) (*fileReport, error) {
 	}
 	f := &fileReport{
 		File: path, Type: "model", Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
-		Info: &m.Info, encoder: m.Encoder,
+		Info: &m.Info, Sketched: m.Info.Sketch.Len(), encoder: m.Encoder,
 	}
 	f.fillModel(m)
+	m.Info.Sketch = nil // thousands of digits
 	return f, nil
 }
 
@@ -246,6 +248,9 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	}
 	if len(f.Info.HeldOut) > 0 {
 		fmt.Fprintf(a.out, "classes held out of training: %q\n", f.Info.HeldOut)
+	}
+	if f.Sketched > 0 {
+		fmt.Fprintf(a.out, "knows rows it was learned from by a sketch of %d\n", f.Sketched)
 	}
 	a.printBits(f)
 	a.printFeatures(f)
