@@ -4,7 +4,7 @@
 //	Retrieval       a ranking by Hamming distance       -> Report
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
 //	RetrievalCosine a ranking by the angle between vectors
-//	Unseen          Retrieval among classes that training never saw
+//	Unseen          Retrieval for queries of classes that training never saw
 //	Neighbours      the float neighbours of the queries, which rankings should find again: no labels are needed
 //
 // Codes put many items at the same distance, and the order among those is arbitrary. So every headline number is the
@@ -247,53 +247,4 @@ func copies(n int, compare func(a, b int) int) (counts []int) {
 		counts[len(counts)-1]++
 	}
 	return counts
-}
-
-// Unseen judges codes by classes that were held out of training (Sablayrolles et al., ICASSP 2017): supervised
-// codes that only repeat the class of the training items look perfect on known classes and fail here. Queries and
-// base are restricted to the held-out classes, so the chance level is that of Report.Prior among them alone. The
-// table by class is always made. The classes of the queries are o.Classes.
-func Unseen(
-	ctx context.Context, queries, base hamming.Codes, baseClass, heldOut []int32, o Options,
-) (*Report, error) {
-	if len(o.Classes) != queries.Len() || len(baseClass) != base.Len() {
-		panic("eval: classes are not one per code")
-	}
-	heldOut = slices.Clone(heldOut)
-	slices.Sort(heldOut)
-	heldOut = slices.Compact(heldOut)
-	if len(heldOut) == 0 {
-		return nil, fmt.Errorf("no class is held out: name the classes that training did not see")
-	}
-	q, qc := selectClasses(queries, o.Classes, heldOut)
-	b, bc := selectClasses(base, baseClass, heldOut)
-	if len(qc) == 0 || len(bc) == 0 {
-		return nil, fmt.Errorf("the held-out classes have %d queries and %d base items: both are needed to judge them",
-			len(qc), len(bc))
-	}
-	o.Classes = qc
-	r, err := Retrieval(ctx, q, b, ByClass(qc, bc), o)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range heldOut {
-		r.HeldOut = append(r.HeldOut, o.className(c))
-		if !slices.Contains(qc, c) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("held-out class %s has no query", o.className(c)))
-		}
-	}
-	return r, nil
-}
-
-// selectClasses copies the codes whose class is among the given ones, which are sorted.
-func selectClasses(codes hamming.Codes, class, among []int32) (hamming.Codes, []int32) {
-	kept := hamming.NewCodes(0, codes.Bits)
-	var keptClass []int32
-	for i, c := range class {
-		if _, ok := slices.BinarySearch(among, c); ok {
-			kept.Data = append(kept.Data, codes.Row(i)...)
-			keptClass = append(keptClass, c)
-		}
-	}
-	return kept, keptClass
 }

@@ -327,7 +327,7 @@ func TestUnseen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// By definition: everything else is ignored.
+	// Among themselves, by definition: everything else is ignored.
 	var list []affinity.Pair
 	count := func(class []int32) (n int) {
 		for _, c := range class {
@@ -352,8 +352,31 @@ func TestUnseen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Queries != count(qc) || r.Base != count(bc) || !near(r.MAP, want.MAP) || !near(r.MAPLow, want.MAPLow) || !near(r.PRArea, want.PRArea) {
-		t.Errorf("%d queries, %d items, MAP %v; by definition %d, %d, %v", r.Queries, r.Base, r.MAP, count(qc), count(bc), want.MAP)
+	if r.Queries != count(qc) || !near(r.AmongMAP, want.MAP) || !near(r.AmongPrior, want.Prior) {
+		t.Errorf("%d queries, MAP %v among them, chance %v; by definition %d, %v, %v", r.Queries, r.AmongMAP, r.AmongPrior, count(qc), want.MAP, want.Prior)
+	}
+	// Against the whole base, only queries of other classes are ignored.
+	list = nil
+	for q := range qc {
+		for i := range bc {
+			if qc[q] == 1 || qc[q] == 4 {
+				y := int8(-1)
+				if qc[q] == bc[i] {
+					y = 1
+				}
+				list = append(list, affinity.Pair{A: int32(q), B: int32(i), Y: y})
+			}
+		}
+	}
+	want, err = Retrieval(context.Background(), queries, base, byPairs(60, 200, list), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Base != 200 || !near(r.MAP, want.MAP) || !near(r.MAPLow, want.MAPLow) || !near(r.PRArea, want.PRArea) || !near(r.Prior, want.Prior) {
+		t.Errorf("%d items, MAP %v, chance %v; by definition %v and %v", r.Base, r.MAP, r.Prior, want.MAP, want.Prior)
+	}
+	if r.MAP >= r.AmongMAP {
+		t.Errorf("MAP %v against the whole base, %v among the held-out classes: the first is harder", r.MAP, r.AmongMAP)
 	}
 	if !slices.Equal(r.HeldOut, []string{"bee", "eel", "9"}) || len(r.PerClass) != 2 {
 		t.Errorf("held out %q, per class %+v", r.HeldOut, r.PerClass)

@@ -60,8 +60,13 @@ type Report struct {
 
 	PerClass []Class `json:"per_class,omitempty"` // worst first
 
-	HeldOut []string `json:"held_out,omitempty"` // the classes a report of Unseen is about
-	Unseen  *Report  `json:"unseen,omitempty"`   // room for the report of Unseen beside this one
+	// Of a report of Unseen: the classes it is about, and MAP and chance when the base has no other classes.
+	HeldOut    []string `json:"held_out,omitempty"`
+	AmongMAP   float64  `json:"among_map,omitempty"`
+	AmongPrior float64  `json:"among_prior,omitempty"`
+	FloatMAP   float64  `json:"float_map,omitempty"` // room for what the vectors themselves reach at the same task
+
+	Unseen *Report `json:"unseen,omitempty"` // room for the report of Unseen beside this one
 
 	Warnings []string `json:"warnings"`
 }
