@@ -72,3 +72,21 @@ func TestSmallAndUnequalClasses(t *testing.T) {
 		t.Errorf("macro MAP %v without classes, error %v", r.MacroMAP, err)
 	}
 }
+
+func TestWeakClasses(t *testing.T) {
+	table := []Class{
+		{Name: "none", Queries: 50, Base: 0, MAP: 0},    // nothing could be found
+		{Name: "chance", Queries: 4, Base: 9, MAP: 0.1}, // too few queries
+		{Name: "weak", Queries: 5, Base: 9, MAP: 0.4},
+		{Name: "fair", Queries: 50, Base: 9, MAP: 0.5},
+		{Name: "good", Queries: 50, Base: 9, MAP: 0.9},
+		{Name: "best", Queries: 50, Base: 9, MAP: 1},
+	}
+	// The mean of the five that count is 0.58, three quarters of it 0.435.
+	if weak := WeakClasses(table); len(weak) != 1 || weak[0].Name != "weak" {
+		t.Errorf("weak classes %+v", weak)
+	}
+	if weak := WeakClasses(nil); weak != nil {
+		t.Errorf("weak classes %+v of none", weak)
+	}
+}

@@ -228,6 +228,9 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	buckets := copies(j.base, j.compare)
 	report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
 	report.PerClass, report.MacroMAP = perClass(o, singles)
+	for _, c := range WeakClasses(report.PerClass) {
+		report.WeakClasses = append(report.WeakClasses, c.Name)
+	}
 	report.Warnings = append(report.Warnings, warnings...)
 	report.addWarnings(j, sum)
 	return report, nil

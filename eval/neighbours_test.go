@@ -155,7 +155,7 @@ func TestNeighbourRecallEqualsTheDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if both.Neighbours, both.NeighbourRecall10, both.NeighbourRecall100 = 0, 0, 0; !reflect.DeepEqual(both, plain) {
+		if both.Neighbours, both.NeighbourQueries, both.NeighbourMetric, both.NeighbourRecall10, both.NeighbourRecall100 = 0, 0, "", 0, 0; !reflect.DeepEqual(both, plain) {
 			t.Errorf("trial %d: neighbours change other numbers", trial)
 		}
 		// Rankings by the vectors themselves find them all; ties at the tenth place may take a share.

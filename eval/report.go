@@ -32,8 +32,10 @@ type Report struct {
 
 	// The share of the float neighbours of a query among the first 10 and the first 100 items, expected over the orders
 	// of ties: what a search among codes keeps of a search among vectors. Neighbours is their number for each query; 0
-	// says that nothing was measured.
+	// says that nothing was measured. NeighbourQueries is the number of queries it was measured with.
 	Neighbours         int     `json:"neighbours"`
+	NeighbourQueries   int     `json:"neighbour_queries,omitempty"`
+	NeighbourMetric    Metric  `json:"neighbour_metric,omitempty"`
 	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
 	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
 
@@ -58,7 +60,8 @@ type Report struct {
 	DistinctCodes int `json:"distinct_codes"` // different codes in the base
 	LargestBucket int `json:"largest_bucket"` // base items with the most frequent code
 
-	PerClass []Class `json:"per_class,omitempty"` // worst first
+	PerClass    []Class  `json:"per_class,omitempty"`    // worst first
+	WeakClasses []string `json:"weak_classes,omitempty"` // names of those that WeakClasses finds in PerClass
 
 	// Of a report of Unseen: the classes it is about, and MAP and chance when the base has no other classes.
 	HeldOut    []string `json:"held_out,omitempty"`
@@ -67,6 +70,10 @@ type Report struct {
 	FloatMAP   float64  `json:"float_map,omitempty"` // room for what the vectors themselves reach at the same task
 
 	Unseen *Report `json:"unseen,omitempty"` // room for the report of Unseen beside this one
+
+	// Room for the share of base and queries that the model was learned from; nil where nobody knows.
+	LearnedShare        *float64 `json:"learned_share,omitempty"`
+	LearnedQueriesShare *float64 `json:"learned_queries_share,omitempty"`
 
 	Warnings []string `json:"warnings"`
 }
@@ -115,7 +122,8 @@ func (t *tally) report(j judgement) *Report {
 		r = t.relevance(j)
 	}
 	if t.o.Neighbours != nil {
-		r.Neighbours = min(NeighbourCount, j.base)
+		r.Neighbours, r.NeighbourQueries = min(NeighbourCount, j.base), j.queries
+		r.NeighbourMetric = t.o.Neighbours.metric
 		r.NeighbourRecall10 = t.near10 / float64(j.queries)
 		r.NeighbourRecall100 = t.near100 / float64(j.queries)
 	}
@@ -279,6 +287,31 @@ func perClass(o Options, singles []single) ([]Class, float64) {
 		return cmp.Or(cmp.Compare(a.MAP, b.MAP), cmp.Compare(a.Number, b.Number))
 	})
 	return rows, macro / float64(max(1, classes))
+}
+
+// What makes a class weak: a MAP of less than three quarters of the mean over classes, in at least five queries. A few
+// queries of a class may be bad by chance.
+const (
+	weakPart    = 0.75
+	weakQueries = 5
+)
+
+// WeakClasses are those rows of a table by class that fall far behind the mean over classes.
+func WeakClasses(table []Class) []Class {
+	sum, n := 0.0, 0
+	for _, c := range table {
+		if c.Base > 0 {
+			sum += c.MAP
+			n++
+		}
+	}
+	var weak []Class
+	for _, c := range table {
+		if c.Base > 0 && c.Queries >= weakQueries && c.MAP*float64(n) < weakPart*sum {
+			weak = append(weak, c)
+		}
+	}
+	return weak
 }
 
 // addWarnings adds the doubts that the numbers themselves raise.
