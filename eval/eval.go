@@ -4,6 +4,7 @@
 //	Retrieval       a ranking by Hamming distance       -> Report
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
 //	RetrievalCosine a ranking by the angle between vectors
+//	RetrievalInner  a ranking by the inner product, for probabilities of classes
 //	Unseen          Retrieval for queries of classes that training never saw
 //	Neighbours      the float neighbours of the queries, which rankings should find again: no labels are needed
 //

@@ -82,7 +82,7 @@ func (r *codeRanker) rank(q int, mark []uint8) *list {
 // in the order of the columns; equal ones are ties. There is no lookup by radius, and the precision-recall curve
 // runs over ranks. Cost: queries x base x columns, then a sort for each query.
 func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
-	return judgeVectors(ctx, queries, base, func(x vectors.Matrix) vectors.Matrix { return x }, truth, o)
+	return judgeVectors(ctx, queries, base, euclidean, truth, o)
 }
 
 // RetrievalCosine ranks the base by the cosine of the angle to every query, the largest first, and judges the rankings
@@ -90,26 +90,49 @@ func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Tru
 // to float32, by Euclidean distance. A vector of zeros has no direction: it counts as at right angles to all but other
 // zeros.
 func RetrievalCosine(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
-	return judgeVectors(ctx, queries, base, directions, truth, o)
+	return judgeVectors(ctx, queries, base, nearness{directions, squared4, math.Float32bits}, truth, o)
 }
 
-// judgeVectors judges rankings of mapped vectors by Euclidean distance.
+// RetrievalInner ranks the base by the inner product with every query, the largest first, and judges the rankings as
+// RetrievalFloat does: for vectors of probabilities, the chance that both are of one class. Products are summed in
+// float64 in the order of the columns and rounded to float32; equal ones are ties.
+func RetrievalInner(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
+	return judgeVectors(ctx, queries, base, nearness{asTheyAre, inner4, descendingKey}, truth, o)
+}
+
+// nearness is a way to rank vectors.
+type nearness struct {
+	mapped func(vectors.Matrix) vectors.Matrix                        // what queries and base become first
+	four   func(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) // compares a query with four items
+	key    func(float32) uint32                                       // the least key comes first
+}
+
+// euclidean ranks by squared distance. Distances are not negative, so their bits are in their order. (+0 and -0 are
+// one: a sum of squares is never -0.)
+var euclidean = nearness{asTheyAre, squared4, math.Float32bits}
+
+func asTheyAre(x vectors.Matrix) vectors.Matrix { return x }
+
+// judgeVectors judges rankings of vectors.
 func judgeVectors(
-	ctx context.Context, queries, base vectors.Matrix, mapped func(vectors.Matrix) vectors.Matrix, truth Truth,
-	o Options,
+	ctx context.Context, queries, base vectors.Matrix, n nearness, truth Truth, o Options,
 ) (*Report, error) {
 	if queries.Cols != base.Cols {
 		return nil, fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike",
 			queries.Cols, base.Cols)
 	}
-	q, b := mapped(queries), mapped(base)
+	q, b := n.mapped(queries), n.mapped(base)
 	return judgement{
 		queries: q.Rows,
 		base:    b.Rows,
 		bits:    32 * base.Cols,
 		truth:   truth,
 		same:    slices.Equal(q.Data, b.Data),
-		ranker:  func(lo, hi int, o *Options) ranker { return newFloatRanker(q.Slice(lo, hi), lo, b, o.Cut) },
+		ranker: func(lo, hi int, o *Options) ranker {
+			r := newFloatRanker(q.Slice(lo, hi), lo, b, o.Cut)
+			r.nearness = n
+			return r
+		},
 		compare: func(a, b int) int { return slices.Compare(base.Row(a), base.Row(b)) },
 	}.run(ctx, o)
 }
@@ -142,7 +165,8 @@ type floatRanker struct {
 	first    int            // number of its first query
 	base     vectors.Matrix
 	from, to int       // the tile: rows of queries whose distances are at hand
-	distance []float32 // tile x base
+	distance []float32 // tile x base; or whatever nearness compares
+	nearness
 	sorter
 }
 
@@ -151,7 +175,7 @@ const tileQueries = 8
 func newFloatRanker(queries vectors.Matrix, first int, base vectors.Matrix, cut int) *floatRanker {
 	return &floatRanker{
 		queries: queries, first: first, base: base, sorter: newSorter(base.Rows, cut),
-		distance: make([]float32, min(tileQueries, queries.Rows)*base.Rows),
+		distance: make([]float32, min(tileQueries, queries.Rows)*base.Rows), nearness: euclidean,
 	}
 }
 
@@ -161,12 +185,11 @@ func (r *floatRanker) rank(q int, mark []uint8) *list {
 		r.from, r.to = q, min(q+tileQueries, r.queries.Rows)
 		r.measure()
 	}
-	// Distances are not negative, so their bits are in their order; the number of the item below them makes the
-	// sort stable. (+0 and -0 are one: a sum of squares is never -0.)
-	r.key = r.key[:0]
+	// The number of the item below the key makes the sort stable.
+	r.keys = r.keys[:0]
 	for i, d := range r.distance[(q-r.from)*r.base.Rows : (q-r.from+1)*r.base.Rows] {
 		if mark[i] != Ignored {
-			r.key = append(r.key, uint64(math.Float32bits(d))<<32|uint64(i))
+			r.keys = append(r.keys, uint64(r.key(d))<<32|uint64(i))
 		}
 	}
 	return r.sort(mark)
@@ -174,7 +197,7 @@ func (r *floatRanker) rank(q int, mark []uint8) *list {
 
 // sorter ranks items by keys: what to sort by in the high half, the number of the item in the low half.
 type sorter struct {
-	key  []uint64
+	keys []uint64
 	cut  int
 	list list
 }
@@ -186,12 +209,12 @@ func newSorter(items, cut int) sorter {
 
 // sort makes the list of the keys.
 func (s *sorter) sort(mark []uint8) *list {
-	slices.Sort(s.key)
+	slices.Sort(s.keys)
 	l := &s.list
 	l.items, l.relevant = l.items[:0], l.relevant[:0]
 	clear(l.hits)
-	for place, key := range s.key {
-		if place == 0 || s.key[place-1]>>32 != key>>32 {
+	for place, key := range s.keys {
+		if place == 0 || s.keys[place-1]>>32 != key>>32 {
 			l.items, l.relevant = append(l.items, 0), append(l.relevant, 0)
 		}
 		m := mark[uint32(key)]
@@ -213,7 +236,7 @@ func (r *floatRanker) measure() {
 		b0, b1, b2, b3 := r.base.Row(i), r.base.Row(i1), r.base.Row(i2), r.base.Row(i3)
 		for q := r.from; q < r.to; q++ {
 			d := r.distance[(q-r.from)*n : (q-r.from+1)*n]
-			d[i], d[i1], d[i2], d[i3] = squared4(r.queries.Row(q), b0, b1, b2, b3)
+			d[i], d[i1], d[i2], d[i3] = r.four(r.queries.Row(q), b0, b1, b2, b3)
 		}
 	}
 }
@@ -233,125 +256,20 @@ func squared4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
 	return s0, s1, s2, s3
 }
 
-// Weighted ranking (Weiss, Fergus and Torralba, "Multidimensional spectral hashing", ECCV 2012). Bits come in groups g,
-// which look at one dimension each. The affinity of the codes b and b', of values -1 and 1, is
-//
-//	prod over g of (1 + sum over k in g of w_k b_k b'_k) - 1.
-//
-// Higher is nearer. Factors are divided by 1 + sum of w_k and the 1 is not taken off: the order stays, and nothing
-// overflows. Cost: queries x base x bits, then a sort for each query. The factors of a group of up to 8 bits are laid
-// out by the bits that differ.
-
-// RetrievalWeighted ranks the base by weighted affinity to every query and judges the rankings as Retrieval does.
-// Affinities are rounded to float32, and equal ones are ties. There is no lookup by radius, and the precision-recall
-// curve runs over ranks.
-//
-// It panics when there is not one weight for each bit, and where Retrieval does.
-func RetrievalWeighted(
-	ctx context.Context, queries, base hamming.Codes, weights []hamming.BitWeight, truth Truth, o Options,
-) (*Report, error) {
-	if len(weights) != base.Bits {
-		panic("eval: weights are not one per bit")
+// inner4 returns the inner products of q with four vectors. Products of float32 values are exact in float64, and their
+// sums neither overflow nor cancel to no number.
+func inner4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
+	n := len(q)
+	b0, b1, b2, b3 = b0[:n], b1[:n], b2[:n], b3[:n]
+	var t0, t1, t2, t3 float64
+	for j, x := range q {
+		v := float64(x)
+		t0 += float64(v * float64(b0[j]))
+		t1 += float64(v * float64(b1[j]))
+		t2 += float64(v * float64(b2[j]))
+		t3 += float64(v * float64(b3[j]))
 	}
-	for k, w := range weights {
-		if !(w.Weight >= 0 && w.Weight <= 1) {
-			return nil, fmt.Errorf("bit %d has the weight %v, outside of 0 to 1", k, w.Weight)
-		}
-	}
-	j, err := codeJudgement(queries, base, truth)
-	if err != nil {
-		return nil, err
-	}
-	parts := partsOf(weights)
-	j.ranker = func(_, _ int, o *Options) ranker {
-		return &weightedRanker{queries, base, parts, make([]uint64, base.Words), newSorter(base.Len(), o.Cut)}
-	}
-	return j.run(ctx, o)
-}
-
-// part is a group: its bits, and its factor by the bits that differ.
-type part struct {
-	bits   []int
-	weight []float64
-	factor []float64 // by a number whose i-th bit says that bit i of the group differs; nil for large groups
-	total  float64   // 1 + sum of w
-}
-
-// maxLooked is the greatest number of bits whose factors are laid out.
-const maxLooked = 8
-
-func partsOf(weights []hamming.BitWeight) []part {
-	place := map[int]int{}
-	var parts []part
-	for k, w := range weights {
-		at, ok := place[w.Group]
-		if !ok {
-			at = len(parts)
-			place[w.Group] = at
-			parts = append(parts, part{total: 1})
-		}
-		p := &parts[at]
-		p.bits, p.weight, p.total = append(p.bits, k), append(p.weight, w.Weight), p.total+w.Weight
-	}
-	for i := range parts {
-		p := &parts[i]
-		if len(p.bits) > maxLooked {
-			continue
-		}
-		factor := make([]float64, 1<<len(p.bits))
-		difference := make([]uint64, p.bits[len(p.bits)-1]/64+1)
-		for differ := range factor {
-			clear(difference)
-			for i, k := range p.bits {
-				difference[k/64] |= uint64(differ>>i&1) << (63 - k&63)
-			}
-			factor[differ] = p.factorFor(difference)
-		}
-		p.factor = factor
-	}
-	return parts
-}
-
-// factorFor is the group's factor for codes that differ in the given bits.
-func (p *part) factorFor(difference []uint64) float64 {
-	if p.factor != nil {
-		at := 0
-		for i, k := range p.bits {
-			at |= int(difference[k/64]>>(63-k&63)&1) << i
-		}
-		return p.factor[at]
-	}
-	sum := 1.0
-	for i, k := range p.bits {
-		sum += p.weight[i] * float64(1-2*int(difference[k/64]>>(63-k&63)&1))
-	}
-	return sum / p.total
-}
-
-type weightedRanker struct {
-	queries, base hamming.Codes
-	parts         []part
-	difference    []uint64
-	sorter
-}
-
-func (r *weightedRanker) rank(q int, mark []uint8) *list {
-	query := r.queries.Row(q)
-	r.key = r.key[:0]
-	for i := range r.base.Len() {
-		if mark[i] == Ignored {
-			continue
-		}
-		for w, b := range r.base.Row(i) {
-			r.difference[w] = query[w] ^ b
-		}
-		affinity := 1.0
-		for p := range r.parts {
-			affinity *= r.parts[p].factorFor(r.difference)
-		}
-		r.key = append(r.key, uint64(descendingKey(float32(affinity)))<<32|uint64(i))
-	}
-	return r.sort(mark)
+	return float32(t0), float32(t1), float32(t2), float32(t3)
 }
 
 // descendingKey maps floats to numbers in the opposite order; 0 and -0 are one.
