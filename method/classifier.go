@@ -18,8 +18,10 @@ package method
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
+	"hashgrove/internal/portable"
 	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
@@ -33,7 +35,32 @@ type classifier struct {
 }
 
 func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	l, err := solve.DrawLabelled(x, -1, 0)
+	if !m.OneHot {
+		if err := solve.CheckSize(m.Bits, 1); err != nil {
+			return nil, err
+		}
+	}
+	c, err := FitClassifier(ctx, x, m.Options)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.OneHot:
+		return c.OneHot()
+	}
+	return c.Hashed(ctx, x, m.Options)
+}
+
+// Classifier is a linear classifier of rows by class or tags.
+type Classifier struct {
+	Names   []string // of the classes or tags
+	Several bool     // tags: any number of them, each with a probability of its own
+
+	scores *model.Affine
+}
+
+// FitClassifier learns to tell the classes or tags of the data apart. Of the options it takes the seed and the threads.
+func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classifier, error) {
+	l, err := solve.DrawLabelled(d, -1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -41,38 +68,96 @@ func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encod
 	if err != nil {
 		return nil, err
 	}
-	if m.OneHot {
-		m.Bits = y.Classes
-	}
-	if err := solve.CheckSize(m.Bits, y.Classes); err != nil {
-		return nil, err
-	}
-	if err := solve.CheckSize(1, x.Dim()*y.Classes); err != nil {
+	if err := solve.CheckSize(1, d.Dim()*y.Classes); err != nil {
 		return nil, fmt.Errorf("a classifier of %d classes: %w", y.Classes, err)
 	}
 	q, err := l.Quantizer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	columns, err := vectors.Quantize(ctx, l.Source, l.Rows, q, m.Threads)
+	columns, err := vectors.Quantize(ctx, l.Source, l.Rows, q, o.Threads)
 	if err != nil {
 		return nil, err
 	}
-	scores, err := solve.FitLogistic(ctx, columns, y, m.Threads)
+	scores, err := solve.FitLogistic(ctx, columns, y, o.Threads)
 	if err != nil {
 		return nil, err
 	}
-	maps := []model.Map{scores}
-	if m.OneHot {
-		threshold := make([]float32, y.Classes)
-		if !y.Several {
-			maps = append(maps, &model.Winner{Cols: y.Classes})
-			threshold = slices.Repeat([]float32{0.5}, y.Classes)
+	c := &Classifier{Several: y.Several, scores: scores}
+	if c.Several {
+		c.Names = l.Tags.Names
+	} else {
+		c.Names = l.Labels.Names
+	}
+	return c, nil
+}
+
+// Probabilities returns the probability of every class or tag for each row of x, a column for each name. Those of
+// classes sum to one. It panics when the rows are of another width than those it learned from.
+func (c *Classifier) Probabilities(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error) {
+	if !c.Several {
+		return model.Transform(ctx, threads, x, c.scores, &model.Winner{Cols: len(c.Names), Soft: true})
+	}
+	p, err := model.Transform(ctx, threads, x, c.scores)
+	for i, s := range p.Data {
+		e := portable.ExpBelowZero(-math.Abs(float64(s)))
+		if p.Data[i] = float32(1 / (1 + e)); s < 0 {
+			p.Data[i] = float32(e / (1 + e))
 		}
-		return model.Compose(solve.AxisSigns(y.Classes, threshold), maps...), nil
 	}
-	maps = append(maps, &model.Winner{Cols: y.Classes, Soft: true})
-	hashed, err := lsh{m.Options}.learn(ctx, x.With(model.Through(x, m.Threads, maps...)))
+	return p, err
+}
+
+// Known is the probabilities of rows whose classes or tags are known: 1 for those that a row has, 0 for all others,
+// also for names that the classifier never saw.
+func (c *Classifier) Known(d *supervision.Data) vectors.Matrix {
+	p := vectors.Matrix{Rows: d.Rows, Cols: len(c.Names), Data: make([]float32, d.Rows*len(c.Names))}
+	place := func(names []string) []int {
+		list := make([]int, len(names))
+		for i, name := range names {
+			list[i] = slices.Index(c.Names, name)
+		}
+		return list
+	}
+	set := func(i, k int) {
+		if k >= 0 {
+			p.Row(i)[k] = 1
+		}
+	}
+	switch {
+	case !c.Several && d.Labels != nil:
+		at := place(d.Labels.Names)
+		for i, k := range d.Labels.Class {
+			set(i, at[k])
+		}
+	case c.Several && d.Tags != nil:
+		at := place(d.Tags.Names)
+		for i := range d.Rows {
+			for _, k := range d.Tags.Row(i) {
+				set(i, at[k])
+			}
+		}
+	}
+	return p
+}
+
+// OneHot is the answer as a code: a bit for each class or tag.
+func (c *Classifier) OneHot() (model.Encoder, error) {
+	n := len(c.Names)
+	if err := solve.CheckSize(n, n); err != nil {
+		return nil, err
+	}
+	if c.Several {
+		return model.Compose(solve.AxisSigns(n, make([]float32, n)), c.scores), nil
+	}
+	half := slices.Repeat([]float32{0.5}, n)
+	return model.Compose(solve.AxisSigns(n, half), c.scores, &model.Winner{Cols: n}), nil
+}
+
+// Hashed is the shares of the classes or tags as a code of o.Bits bits, by hyperplanes around the mean of x.
+func (c *Classifier) Hashed(ctx context.Context, x *supervision.Data, o Options) (model.Encoder, error) {
+	maps := []model.Map{c.scores, &model.Winner{Cols: len(c.Names), Soft: true}}
+	hashed, err := lsh{o.withDefaults()}.learn(ctx, x.With(model.Through(x, o.Threads, maps...)))
 	if err != nil {
 		return nil, err
 	}

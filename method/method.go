@@ -3,6 +3,7 @@
 //
 //	Names, Describe, New   the methods by name
 //	Train                  the named method on labelled rows -> model
+//	FitClassifier          a classifier of rows, with the probabilities of their classes and the codes made of them
 //
 // Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which
 // leaves one of the encoders of package model. What several of them solve on the way is in internal/solve.
