@@ -1,7 +1,8 @@
-// Package boost is Step 2 of FastHash: it learns one bit from quantised columns with AdaBoost over complete decision
-// trees, and leaves a model.Ensemble.
+// Package boost is Step 2 of FastHash: it learns one bit from quantised columns by boosting complete decision trees,
+// and leaves a model.Ensemble.
 //
-//	adaboost.go   the rounds, weights and tree weights
+//	adaboost.go   AdaBoost: the rounds, weights and tree weights
+//	logistic.go   the same for the logistic loss
 //	trim.go       weights become integers; the light rows are left out
 //	grow.go       one tree, level by level; LazyBoost columns and FastH-N rows of a node
 //	histogram.go  the mass in every bin of the candidate columns
@@ -48,7 +49,22 @@ type Options struct {
 	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); < 0 or >= 1: all
 	MinNode      int     `json:"min_node"`      // a node with no more rows of one sign is not split; 5; negative: 0
 	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to find the split of a greater node; 0: all rows
+
+	Boost Algorithm `json:"boost,omitempty"` // AdaBoost
+	// For Logistic alone.
+	Rate     float64 `json:"rate,omitempty"`      // share of a Newton step that a tree makes; 0.3
+	Ridge    float64 `json:"ridge,omitempty"`     // added to the curvature of a leaf, in rows; 1
+	LeafBits int     `json:"leaf_bits,omitempty"` // a leaf has one of 2^LeafBits values, 1 to 4; 2
 }
+
+// Algorithm is a way of boosting.
+type Algorithm string
+
+// The algorithms.
+const (
+	AdaBoost Algorithm = "adaboost" // the paper's: exponential loss, trees that say -1 or +1 (adaboost.go)
+	Logistic Algorithm = "logistic" // logistic loss, trees with several values at their leaves (logistic.go)
+)
 
 // Up to fewColumns usable columns all are candidates by default, and lazyColumns are drawn from more. When all are
 // candidates histograms are shared between nodes and trees, so that 500 cost no more than 200 that every node draws
@@ -68,6 +84,10 @@ func (o Options) WithDefaults() (Options, error) {
 	o.Depth = cmp.Or(o.Depth, 4)
 	o.TrimMass = cmp.Or(o.TrimMass, 0.99)
 	o.MinNode = cmp.Or(o.MinNode, 5)
+	o.Boost = cmp.Or(o.Boost, AdaBoost)
+	if o.Boost == Logistic {
+		o.Rate, o.Ridge, o.LeafBits = cmp.Or(o.Rate, 0.3), cmp.Or(o.Ridge, 1), cmp.Or(o.LeafBits, 2)
+	}
 	switch {
 	case o.Rounds < 1 || o.Rounds > maxRounds:
 		return o, fmt.Errorf("%d boosting rounds: give 1 to %d", o.Rounds, maxRounds)
@@ -75,6 +95,16 @@ func (o Options) WithDefaults() (Options, error) {
 		return o, fmt.Errorf("trees of depth %d: give 1 to %d", o.Depth, model.MaxDepth)
 	case math.IsNaN(o.TrimMass):
 		return o, errors.New("the share of weight that a tree sees is not a number: give 0.9 to 0.99, or -1 for all")
+	case o.Boost != AdaBoost && o.Boost != Logistic:
+		return o, fmt.Errorf("there is no boosting algorithm %q: give %s or %s", o.Boost, AdaBoost, Logistic)
+	case o.Boost == AdaBoost && (o.Rate != 0 || o.Ridge != 0 || o.LeafBits != 0):
+		return o, fmt.Errorf("rate, ridge and leaf bits belong to the boosting algorithm %s", Logistic)
+	case o.Boost == Logistic && !(o.Rate > 0 && o.Rate <= 1):
+		return o, fmt.Errorf("a rate of %v: give a share of a step, more than 0 and at most 1", o.Rate)
+	case o.Boost == Logistic && !(o.Ridge > 0 && o.Ridge <= 1e6):
+		return o, fmt.Errorf("a ridge of %v: give a positive number of rows up to a million", o.Ridge)
+	case o.Boost == Logistic && (o.LeafBits < 1 || o.LeafBits > 4):
+		return o, fmt.Errorf("leaves of %d bits: give 1 to 4", o.LeafBits)
 	case o.NodeRows < 0:
 		return o, fmt.Errorf("%d rows per node: give a positive number, or 0 for all rows", o.NodeRows)
 	}
@@ -94,12 +124,13 @@ type Trainer struct {
 	mass   []int32      // the same as integers
 	z      []uint64     // bit i is 1 where z_i = +1; past the last row all bits are 0, here and in said
 	said   [][]uint64   // what each kept tree says, in the same form
-	sums   [][2]float64 // V- and V+ of each block of rows
+	vs     [][2]float64 // V- and V+ of each block of rows
 	paths  [][]uint8    // the columns that the last tree tests
 	output []int8
 
 	sift
 	grower
+	scorer
 }
 
 // predictBlock is the number of rows in one turn of a loop over all rows, a multiple of 64. V+ and V- are summed over
@@ -120,7 +151,7 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	t := &Trainer{
 		x: x, o: o, threads: par.Threads(threads), n: n,
 		u: make([]float64, n), mass: make([]int32, n), z: make([]uint64, words), output: make([]int8, n),
-		sums: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
+		vs: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
 	}
 	constant := make([]bool, x.Dim())
 	_ = par.For(context.Background(), t.threads, x.Dim(), func(j int) {
@@ -138,6 +169,9 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	}
 	t.sift = newSift(n)
 	t.grower = newGrower(n, o, len(t.usable))
+	if o.Boost == Logistic {
+		t.scorer = newScorer(n, o.Depth)
+	}
 	return t, nil
 }
 
@@ -161,6 +195,14 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 		e.Leaf = append(e.Leaf, t.tree.leaf...)
 	}
 	stream := func(q int) uint64 { return uint64(bit)<<32 | uint64(q)<<9 }
+	if t.o.Boost == Logistic {
+		e, err := t.fitLogistic(ctx, seed, stream)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		mistakes := t.signs()
+		return e, t.output, float64(mistakes) / float64(t.n), nil
+	}
 
 	last, right, wrong := t.z, 1.0, 1.0
 	for q := range t.o.Rounds {

@@ -88,6 +88,10 @@ func TestEveryDepthLearns(t *testing.T) {
 			t.Errorf("depth %d has the error %v, after %v", depth, miss, last)
 		}
 		last = miss
+		b = newTrainer(t, x, Options{Rounds: 30, Depth: depth, NodeFeatures: 10, Boost: Logistic}, 2)
+		if _, _, logistic := fit(t, b, z, nil, 1, 0); logistic > miss+0.05 {
+			t.Errorf("depth %d: logistic boosting has the error %v, and AdaBoost %v", depth, logistic, miss)
+		}
 	}
 	if last > 0.01 {
 		t.Errorf("the deepest trees have the error %v", last)
@@ -98,7 +102,8 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	x, z, weight := hills(rng, predictBlock+siftBlock+77, 11)
 	for _, o := range []Options{{Rounds: 6, NodeFeatures: 5},
-		{Rounds: 6, NodeFeatures: -1, NodeRows: 500, Depth: 6, TrimMass: 0.9}} {
+		{Rounds: 6, NodeFeatures: -1, NodeRows: 500, Depth: 6, TrimMass: 0.9},
+		{Rounds: 6, NodeFeatures: 5, Boost: Logistic}} {
 		var first *model.Ensemble
 		var said []int8
 		for _, threads := range []int{1, 2, 7} {
@@ -270,7 +275,8 @@ func TestFewRowsPerNodeStillLearn(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
 	for _, o := range []Options{{Rounds: -1}, {Rounds: maxRounds + 1}, {Depth: 9}, {Depth: -1}, {NodeRows: -1},
-		{TrimMass: math.NaN()}} {
+		{TrimMass: math.NaN()}, {Boost: "gradient"}, {Rate: 0.1}, {LeafBits: 1}, {Boost: Logistic, Rate: 1.5},
+		{Boost: Logistic, Rate: math.NaN()}, {Boost: Logistic, Ridge: -1}, {Boost: Logistic, LeafBits: 5}} {
 		if _, err := New(x, o, 1); err == nil {
 			t.Errorf("%+v was taken", o)
 		}

@@ -47,9 +47,9 @@ func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
 				correct >>= 1
 			}
 		}
-		t.sums[b] = sum
+		t.vs[b] = sum
 	})
-	for _, s := range t.sums {
+	for _, s := range t.vs {
 		vWrong += s[0]
 		vRight += s[1]
 	}
@@ -62,7 +62,7 @@ func (t *Trainer) vote(weight []int32) (mistakes int) {
 	for _, w := range weight {
 		total += int64(w)
 	}
-	wrong := make([]int, len(t.sums))
+	wrong := make([]int, len(t.vs))
 	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(b, lo, hi int) {
 		for ; lo < hi; lo += 64 {
 			var yes [64]int32 // the weight of the trees that say +1

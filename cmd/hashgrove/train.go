@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove/boost"
 	"hashgrove/dataset"
 	"hashgrove/fasthash"
 	"hashgrove/feature"
@@ -96,7 +97,10 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, groupStep1)
 
 	f.StringVar((*string)(&t.Learner), "learner", string(fasthash.Trees), "`LEARNER`: trees or linear (SVM)")
+	f.StringVar((*string)(&t.Trees.Boost), "boost", string(boost.AdaBoost), "boosting `ALGORITHM`: adaboost or logistic")
 	f.IntVar(&t.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit")
+	f.Float64Var(&t.Trees.Rate, "rate", 0, "`SHARE` of a Newton step per tree of logistic boosting; 0 means 0.3")
+	f.IntVar(&t.Trees.LeafBits, "leaf-bits", 0, "leaves of logistic boosting have 2^`NUMBER` values; 0 means 2")
 	f.IntVar(&t.Trees.Depth, "depth", 4, "`DEPTH` of the trees, 1 to 8")
 	f.IntVar(&t.Trees.NodeFeatures, "node-features", 0,
 		"`NUMBER` of candidate columns per tree node (LazyBoost); 0 means 200, or all of up to 512; negative means all")
