@@ -67,7 +67,9 @@ type Report struct {
 	HeldOut    []string `json:"held_out,omitempty"`
 	AmongMAP   float64  `json:"among_map,omitempty"`
 	AmongPrior float64  `json:"among_prior,omitempty"`
-	FloatMAP   float64  `json:"float_map,omitempty"` // room for what the vectors themselves reach at the same task
+	// Room for what the vectors themselves reach at the same task, and the number of queries that was measured with.
+	FloatMAP     float64 `json:"float_map,omitempty"`
+	FloatQueries int     `json:"float_queries,omitempty"`
 
 	Unseen *Report `json:"unseen,omitempty"` // room for the report of Unseen beside this one
 

@@ -336,7 +336,7 @@ func TestMistakes(t *testing.T) {
 		{"encode -m m.hgm vectors.npy -o x.unknown", 2, "x.unknown"},
 		{"encode -m m.hgm vectors.npy --prefix 9 -o x.hgc", 2, "4 bits"},
 		{"eval -m m.hgm --base vectors.npy", 2, "--queries"},
-		{"eval -m m.hgm --base vectors.npy --queries vectors.npy", 2, "nothing says which answers are right"},
+		{"eval -m m.hgm --base vectors.npy --queries vectors.npy --neighbours none", 2, "nothing says which answers are right"},
 		{"verify damaged.hgm", 1, "damaged"},
 		{"info nowhere.hgm", 1, "nowhere.hgm"},
 		{"verify items.csv", 1, "items.csv"},

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hashgrove/eval"
+	"hashgrove/vectors"
+)
+
+// evaluate runs eval with --json and returns what it says.
+func evaluate(t *testing.T, line string) (r eval.Report, keys map[string]any) {
+	t.Helper()
+	out := []byte(succeed(t, shellWords("eval --json "+line)...))
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &keys); err != nil {
+		t.Fatal(err)
+	}
+	return r, keys
+}
+
+// shopVectors reads the numbers of one of the tables of shop.
+func shopVectors(t *testing.T, name string) (rows [][]float64) {
+	t.Helper()
+	records, err := csv.NewReader(strings.NewReader(string(read(t, name)))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range records[1:] {
+		row := make([]float64, len(record)-2)
+		for j := range row {
+			v, err := strconv.ParseFloat(record[j+2], 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row[j] = v
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// shopCodes encodes one of them with m.hgm.
+func shopCodes(t *testing.T, name string) (codes []uint64) {
+	t.Helper()
+	for line := range strings.FieldsSeq(succeed(t, shellWords("encode -m m.hgm "+name+" --id-column sku --to hex -o -")...)) {
+		code, err := strconv.ParseUint(line, 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes = append(codes, code)
+	}
+	return codes
+}
+
+// definedRecall is the share of the ten nearest vectors among the first k codes, expected over ties.
+func definedRecall(queries, base [][]float64, queryCodes, codes []uint64, k int) float64 {
+	sum := 0.0
+	for q, x := range queries {
+		distance, order := make([]float64, len(base)), make([]int, len(base))
+		for i, y := range base {
+			order[i] = i
+			for j := range x {
+				distance[i] += (x[j] - y[j]) * (x[j] - y[j])
+			}
+		}
+		slices.SortFunc(order, func(a, b int) int {
+			if distance[a] < distance[b] {
+				return -1
+			}
+			return 1
+		})
+		for _, i := range order[:10] {
+			nearer, tied, own := 0, 0, bits.OnesCount64(codes[i]^queryCodes[q])
+			for _, code := range codes {
+				if d := bits.OnesCount64(code ^ queryCodes[q]); d < own {
+					nearer++
+				} else if d == own {
+					tied++
+				}
+			}
+			sum += min(1, max(0, float64(k-nearer)/float64(tied)))
+		}
+	}
+	return sum / float64(10*len(queries))
+}
+
+// Without labels, codes are judged by the nearest vectors, and nothing is said about relevance.
+func TestEvalWithoutLabels(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --id-column sku --method lsh --bits 16 -o m.hgm")...)
+	const data = "-m m.hgm --base items.csv --queries new.csv --id-column sku"
+	r, keys := evaluate(t, data)
+	queries, base := shopVectors(t, "new.csv"), shopVectors(t, "items.csv")
+	queryCodes, codes := shopCodes(t, "new.csv"), shopCodes(t, "items.csv")
+	for k, got := range map[int]float64{10: r.NeighbourRecall10, 100: r.NeighbourRecall100} {
+		if want := definedRecall(queries, base, queryCodes, codes, k); math.Abs(got-want) > 1e-9 {
+			t.Errorf("recall of neighbours in the first %d is %v, by definition %v", k, got, want)
+		}
+	}
+	if r.Neighbours != 10 || r.NeighbourQueries != 80 || r.Queries != 80 || r.Base != 400 || r.DistinctCodes < 10 {
+		t.Errorf("report %+v", r)
+	}
+	for _, key := range []string{"map", "precision", "prior", "lookup", "reachable_precision"} {
+		if _, ok := keys[key]; ok {
+			t.Errorf("%s is reported, and nothing says what is relevant", key)
+		}
+	}
+	out := succeed(t, shellWords("eval "+data)...)
+	if !strings.Contains(out, "neighbours, first 100") || strings.Contains(out, "MAP") || strings.Contains(out, "precision") {
+		t.Errorf("eval says\n%s", out)
+	}
+	// With labels it is a further line, and the same.
+	labelled, _ := evaluate(t, data+" --label category")
+	if labelled.MAP == 0 || labelled.NeighbourRecall10 != r.NeighbourRecall10 || labelled.NeighbourRecall100 != r.NeighbourRecall100 {
+		t.Errorf("with labels MAP %v, recall %v and %v", labelled.MAP, labelled.NeighbourRecall10, labelled.NeighbourRecall100)
+	}
+	if angle, _ := evaluate(t, data+" --neighbours cosine"); angle.NeighbourMetric != eval.Cosine || angle.NeighbourRecall10 == r.NeighbourRecall10 {
+		t.Errorf("by cosine %q: %v", angle.NeighbourMetric, angle.NeighbourRecall10)
+	}
+	if none, keys := evaluate(t, data+" --label category --neighbours none"); none.MAP != labelled.MAP || keys["neighbour_recall_10"] != nil {
+		t.Errorf("without neighbours MAP %v, recall %v", none.MAP, keys["neighbour_recall_10"])
+	}
+	for line, want := range map[string]string{
+		data + " --neighbours none":         "nothing says which answers are right",
+		data + " --base-label category":     "nothing says which answers are right",
+		data + " --neighbours manhattan":    "choose euclidean, cosine or none",
+		data + " --labels classes.txt":      "--base-labels and --queries-labels",
+		data + " --queries-tags somewhere":  "somewhere",
+		data + " --queries-label categorie": "categorie",
+	} {
+		if o := try(t, shellWords("eval "+line)...); o.code == 0 || !strings.Contains(o.err, want) {
+			t.Errorf("eval %s: exit %d, want %q:\n%s", line, o.code, want, o.err)
+		}
+	}
+}
+
+// A base of training rows is named as such, because figures for new items are lower.
+func TestEvalKnowsLearnedRows(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 8 --rounds 10 --validation 0 -o m.hgm")...)
+	const data = "-m m.hgm --label category --id-column sku "
+	for _, c := range []struct {
+		base, queries  string
+		share, queried float64
+		warnings       int
+	}{
+		{"--base items.csv", "--queries new.csv", 1, 0, 1},
+		{"--base new.csv", "--queries new.csv", 0, 0, 0},
+		{"--base items.csv --base new.csv", "--queries new.csv", 400.0 / 480, 0, 1},
+		{"--base new.csv", "--queries items.csv", 0, 1, 1},
+	} {
+		r, _ := evaluate(t, data+c.base+" "+c.queries)
+		if r.LearnedShare == nil || *r.LearnedShare != c.share || r.LearnedQueriesShare == nil || *r.LearnedQueriesShare != c.queried {
+			t.Errorf("%s %s: learned %v and %v, want %v and %v", c.base, c.queries, r.LearnedShare, r.LearnedQueriesShare, c.share, c.queried)
+		}
+		warnings := 0
+		for _, w := range r.Warnings {
+			if strings.Contains(w, "learned from") && strings.Contains(w, "training did not see") {
+				warnings++
+			}
+		}
+		if warnings != c.warnings {
+			t.Errorf("%s %s: warnings %q", c.base, c.queries, r.Warnings)
+		}
+	}
+	if o := try(t, shellWords("eval "+data+"--base items.csv --queries new.csv")...); !strings.Contains(o.err, "100 % of the base was learned from") || !strings.Contains(o.out, "learned share") {
+		t.Errorf("eval says\n%s%s", o.out, o.err)
+	}
+}
+
+// Queries of unseen classes meet the whole base, with chance and float search beside them.
+func TestEvalOfUnseenClasses(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 8 --rounds 10 --hold-out hats,scarves -o m.hgm")...)
+	r, _ := evaluate(t, "-m m.hgm --base items.csv --queries new.csv --label category --id-column sku")
+	u := r.Unseen
+	if u == nil || u.Base != 400 || u.Queries >= 80 || u.Queries < 20 {
+		t.Fatalf("unseen classes: %+v", u)
+	}
+	if !slices.Equal(u.HeldOut, []string{"hats", "scarves"}) {
+		t.Errorf("held out %q", u.HeldOut)
+	}
+	if u.Prior < 0.2 || u.Prior > 0.3 || u.AmongPrior < 0.4 || u.AmongPrior > 0.6 || u.MAP >= u.AmongMAP {
+		t.Errorf("MAP %v by chance %v, among themselves %v by chance %v", u.MAP, u.Prior, u.AmongMAP, u.AmongPrior)
+	}
+	if u.FloatQueries != u.Queries || u.FloatMAP < 0.5 || u.FloatMAP <= u.MAP {
+		t.Errorf("float search has MAP %v with %d of %d queries, the codes %v", u.FloatMAP, u.FloatQueries, u.Queries, u.MAP)
+	}
+	none, _ := evaluate(t, "-m m.hgm --base items.csv --queries new.csv --label category --id-column sku --neighbours none")
+	if none.Unseen.FloatQueries != 0 || none.Unseen.MAP != u.MAP {
+		t.Errorf("without vectors %+v", none.Unseen)
+	}
+}
+
+// A sample of rows takes its vectors from whatever runs they come in.
+func TestSampleOfRows(t *testing.T) {
+	all := make([]int, 25)
+	for i := range all {
+		all[i] = i
+	}
+	if rows := spread(all, 4); !slices.Equal(rows, []int{0, 6, 12, 18}) {
+		t.Errorf("sample %v", rows)
+	}
+	if rows := spread(all, 25); len(rows) != 25 {
+		t.Errorf("sample %v", rows)
+	}
+	s := sample{rows: spread(all, 7)}
+	for first := 0; first < 25; {
+		n := min(25-first, 1+first%5)
+		x := vectors.Matrix{Rows: n, Cols: 2}
+		for i := range n {
+			x.Data = append(x.Data, float32(first+i), 1)
+		}
+		s.add(first, x)
+		first += n
+	}
+	if s.x.Rows != 7 || s.x.Cols != 2 {
+		t.Fatalf("%d x %d", s.x.Rows, s.x.Cols)
+	}
+	for i, row := range s.rows {
+		if s.x.Row(i)[0] != float32(row) {
+			t.Errorf("row %d has the vector of row %v", row, s.x.Row(i)[0])
+		}
+	}
+}
