@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hashgrove/dataset"
 	"hashgrove/eval"
@@ -76,8 +78,29 @@ training.`,
 	c.similar.bind(f)
 	c.base.bind(f, "base-")
 	c.queries.bind(f, "queries-")
+	c.shortenHelp(f)
 	f.Lookup("pairs").Usage = "`FILE` of lines query,base,similar|dissimilar|unknown, by id or by row number from 0"
 	return cmd
+}
+
+// shortenHelp says of the flags of one side only what they differ in from those of both. Files belong to one side, so
+// those of both are refused, and explained with the base.
+func (c *evalCommand) shortenHelp(f *pflag.FlagSet) {
+	for _, side := range []string{"base", "queries"} {
+		f.VisitAll(func(flag *pflag.Flag) {
+			name, ok := strings.CutPrefix(flag.Name, side+"-")
+			if !ok || side == "base" && (name == "labels" || name == "ids") {
+				return
+			}
+			unit, _ := pflag.UnquoteUsage(flag)
+			as := "--" + name
+			if name == "labels" || name == "ids" {
+				as = "--base-" + name
+			}
+			flag.Usage = fmt.Sprintf("`%s` as in %s, for the %s", unit, as, side)
+		})
+	}
+	f.Lookup("labels").Hidden, f.Lookup("ids").Hidden = true, true
 }
 
 func (c *evalCommand) run(ctx context.Context) error {
@@ -136,6 +159,9 @@ func (c *evalCommand) check() error {
 	}
 	if len(c.both.LabelsFile) > 0 {
 		return cli.Usagef("--labels is ambiguous here: use --base-labels and --queries-labels")
+	}
+	if len(c.both.IDsFile) > 0 {
+		return cli.Usagef("--ids is ambiguous here: use --base-ids and --queries-ids")
 	}
 	if c.ranking != "hamming" && c.ranking != "weighted" {
 		return cli.Usagef("--ranking %s: choose hamming or weighted", c.ranking)

@@ -133,6 +133,7 @@ func TestEvalWithoutLabels(t *testing.T) {
 		data + " --neighbours none":         "nothing says which answers are right",
 		data + " --base-label category":     "nothing says which answers are right",
 		data + " --neighbours manhattan":    "choose euclidean, cosine or none",
+		data + " --ids classes.txt":         "--base-ids and --queries-ids",
 		data + " --labels classes.txt":      "--base-labels and --queries-labels",
 		data + " --queries-tags somewhere":  "somewhere",
 		data + " --queries-label categorie": "categorie",
