@@ -16,7 +16,7 @@ import (
 const (
 	mostNeighbourQueries = 1000    // whose neighbours are looked for
 	mostFloatQueries     = 500     // of unseen classes that are ranked by vectors
-	mostFloatBytes       = 1 << 30 // of base vectors that are kept for that
+	mostFloatValues      = 1 << 28 // of base vectors that are kept for that: a gigabyte
 )
 
 // floatSearch is what a search among the vectors themselves finds, while they are read to be encoded.
@@ -68,7 +68,7 @@ func (c *evalCommand) newFloatSearch(m *model.Model, queries, base *encoded) *fl
 		all[i] = i
 	}
 	f.sample.rows = spread(all, mostNeighbourQueries)
-	if held := heldOut(m, queries, base); held != nil && 4*base.Rows*base.Dim() <= mostFloatBytes {
+	if held := heldOut(m, queries, base); held != nil && int64(base.Rows)*int64(base.Dim()) <= mostFloatValues {
 		var unseen []int
 		for i, class := range queries.Labels.Class {
 			if slices.Contains(held, class) {
