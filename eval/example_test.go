@@ -6,6 +6,7 @@ import (
 
 	"hashgrove/eval"
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // codesOf packs codes of 4 bits that are written as text.
@@ -46,4 +47,28 @@ func ExampleReport_Fill() {
 	report.Fill(&row)
 	fmt.Printf("%s with %d bits: MAP %.2f, %d distinct codes\n", row.Method, row.Bits, row.MAP, row.DistinctCodes)
 	// Output: lsh with 4 bits: MAP 1.00, 2 distinct codes
+}
+
+// Without labels, codes are judged by the nearest vectors that they find again.
+func ExampleFindNeighbours() {
+	ctx := context.Background()
+	query := vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}}
+	base := vectors.Matrix{Rows: 12, Cols: 2}
+	codes := hamming.NewCodes(12, 4)
+	for i := range 12 {
+		base.Data = append(base.Data, float32(i), 0)
+		codes.SetBit(i, 0, i%2 == 1) // half of the items are at distance 1
+	}
+	near, err := eval.FindNeighbours(ctx, query, base, eval.Euclidean, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := eval.Retrieval(ctx, codesOf("0000"), codes, eval.Truth{}, eval.Options{Neighbours: near})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("the first 10 codes hold %.2f of the %d nearest vectors\n", report.NeighbourRecall10, report.Neighbours)
+	// Output: the first 10 codes hold 0.83 of the 10 nearest vectors
 }

@@ -68,9 +68,12 @@ func TestNeighboursEqualTheDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for trial := range 40 {
 		kind, metric := trial%5, []Metric{Euclidean, Cosine}[trial/5%2]
-		nq, nb, cols := 1+rng.IntN(130), 1+rng.IntN(1500), 1+rng.IntN(300)
-		if trial%7 == 0 {
+		nq, nb, cols := 1+rng.IntN(60), 1+rng.IntN(300), 1+rng.IntN(100)
+		switch {
+		case trial%7 == 0:
 			nb = 1 + rng.IntN(12)
+		case trial == 1 || trial == 9: // several blocks on either side
+			nq, nb, cols = 125, 4096+1030, 8
 		}
 		queries, base := hardVectors(rng, kind, nq, cols), hardVectors(rng, kind, nb, cols)
 		n, err := FindNeighbours(ctx, queries, base, metric, 1+rng.IntN(3))
