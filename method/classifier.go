@@ -2,7 +2,8 @@
 // ICASSP 2017): what every supervised method must be compared with, because where the classes of the queries are those
 // of the training rows, a good classifier is a good code.
 //
-//	scores    s(x) = W x + b, by logistic regression (solve.FitLogistic); for tags one question each
+//	scores    s(x) = W x + b, by logistic regression tuned on rows held out (solve.FitLogistic); for tags one question
+//	          each
 //	one-hot   bit c = [c is the greatest score]; for tags bit c = [s_c >= 0]
 //	hashed    bit k = [w_k · (p(x) - mean) >= 0],   p_c = exp(s_c) / Σ exp(s), w_k ~ N(0, I) as in lsh.go
 //
@@ -10,6 +11,7 @@
 // shares are those of the odds.
 //
 //	columns   two passes over the rows, a byte for each value kept
+//	tune      on a sample of the rows, for the penalty and the scale of the columns
 //	descend   limited-memory BFGS, two products with the columns a step
 //	mean      one more pass, for the hashed code
 
@@ -55,10 +57,12 @@ type Classifier struct {
 	Names   []string // of the classes or tags
 	Several bool     // tags: any number of them, each with a probability of its own
 
-	scores *model.Affine
+	fit *solve.Logistic
 }
 
-// FitClassifier learns to tell the classes or tags of the data apart. Of the options it takes the seed and the threads.
+// FitClassifier learns to tell the classes or tags of the data apart: multinomial logistic regression, or one logistic
+// question for each tag, with a penalty that was chosen on rows held out. Of the options it takes the scale of the
+// columns, the seed and the threads.
 func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classifier, error) {
 	l, err := solve.DrawLabelled(d, -1, 0)
 	if err != nil {
@@ -79,11 +83,11 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 	if err != nil {
 		return nil, err
 	}
-	scores, err := solve.FitLogistic(ctx, columns, y, o.Threads)
+	fit, err := solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Seed: o.Seed, Threads: o.Threads})
 	if err != nil {
 		return nil, err
 	}
-	c := &Classifier{Several: y.Several, scores: scores}
+	c := &Classifier{Several: y.Several, fit: fit}
 	if c.Several {
 		c.Names = l.Tags.Names
 	} else {
@@ -96,9 +100,9 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 // classes sum to one. It panics when the rows are of another width than those it learned from.
 func (c *Classifier) Probabilities(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error) {
 	if !c.Several {
-		return model.Transform(ctx, threads, x, c.scores, &model.Winner{Cols: len(c.Names), Soft: true})
+		return model.Transform(ctx, threads, x, c.fit.Scores, &model.Winner{Cols: len(c.Names), Soft: true})
 	}
-	p, err := model.Transform(ctx, threads, x, c.scores)
+	p, err := model.Transform(ctx, threads, x, c.fit.Scores)
 	for i, s := range p.Data {
 		e := portable.ExpBelowZero(-math.Abs(float64(s)))
 		if p.Data[i] = float32(1 / (1 + e)); s < 0 {
@@ -148,15 +152,15 @@ func (c *Classifier) OneHot() (model.Encoder, error) {
 		return nil, err
 	}
 	if c.Several {
-		return model.Compose(solve.AxisSigns(n, make([]float32, n)), c.scores), nil
+		return model.Compose(solve.AxisSigns(n, make([]float32, n)), c.fit.Scores), nil
 	}
 	half := slices.Repeat([]float32{0.5}, n)
-	return model.Compose(solve.AxisSigns(n, half), c.scores, &model.Winner{Cols: n}), nil
+	return model.Compose(solve.AxisSigns(n, half), c.fit.Scores, &model.Winner{Cols: n}), nil
 }
 
 // Hashed is the shares of the classes or tags as a code of o.Bits bits, by hyperplanes around the mean of x.
 func (c *Classifier) Hashed(ctx context.Context, x *supervision.Data, o Options) (model.Encoder, error) {
-	maps := []model.Map{c.scores, &model.Winner{Cols: len(c.Names), Soft: true}}
+	maps := []model.Map{c.fit.Scores, &model.Winner{Cols: len(c.Names), Soft: true}}
 	hashed, err := lsh{o.withDefaults()}.learn(ctx, x.With(model.Through(x, o.Threads, maps...)))
 	if err != nil {
 		return nil, err

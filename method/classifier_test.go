@@ -67,7 +67,7 @@ func TestClassifierProbabilities(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		scores, err := model.Transform(ctx, 1, x, c.scores)
+		scores, err := model.Transform(ctx, 1, x, c.fit.Scores)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,6 +30,13 @@ const keptSteps = 5 // pairs of the recursion: two vectors of the size of w each
 // descend minimises f from w, which it overwrites, until |g| has fallen to tolerance times what it was at first. It
 // returns f and the number of steps.
 func descend(ctx context.Context, f smooth, w []float64, tolerance float64, steps int) (float64, int, error) {
+	return descendTo(ctx, f, w, func(first float64) float64 { return tolerance * first }, steps)
+}
+
+// descendTo is descend until |g| is at most what enough says, which is told what it was at first.
+func descendTo(
+	ctx context.Context, f smooth, w []float64, enough func(first float64) float64, steps int,
+) (float64, int, error) {
 	n := len(w)
 	g, next, slope, d := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	var pairs []stepPair
@@ -40,10 +47,10 @@ func descend(ctx context.Context, f smooth, w []float64, tolerance float64, step
 	if err != nil {
 		return 0, 0, err
 	}
-	enough := tolerance * linalg.Norm(g)
+	least := enough(linalg.Norm(g))
 	for step := range steps {
 		length := linalg.Norm(g)
-		if length <= enough {
+		if length <= least {
 			return at, step, nil
 		}
 		setDirection(d, g, pairs)

@@ -1,6 +1,6 @@
-// Logistic regression with an L2 penalty over quantised columns.
+// Logistic regression with an L2 penalty over quantised columns; tuning.go chooses the penalty.
 //
-// With x_i the standardised bins of row i, s_i = W x_i + b its scores, y_i its targets (one class, or any tags),
+// With x_i the scaled bins of row i, s_i = W x_i + b its scores, y_i its targets (one class, or any tags),
 //
 //	f(W, b) = 1/n Σ_i loss(y_i, s_i) + λ/2 |W|²
 //	classes   loss = log Σ_c exp(s_ic) - s_i,y_i               residue r_ic = p_ic - [c = y_i],   p softmax of s
@@ -34,40 +34,29 @@ type logistic struct {
 	penalty float64 // λ
 	threads int
 
-	mean, scale []float64 // x_ij = (bin - mean_j) scale_j; 0 where a column is constant
-	mean32      []float32
-	scale32     []float32
-	w           []float64 // the place: classes rows of dim weights, then the classes values of b
-	score       []float32 // n x classes; the residues after residues
-	factor      []gemm.Right
+	out  []bool  // rows held out: they have a loss but no residue; nil for none
+	kept int     // rows that are not held out
+	held float64 // loss of those that are, at the place moved to last
+
+	mean, spread []float64 // of the bins of every column
+	scale        []float64 // x_ij = (bin - mean_j) scale_j; 0 where a column is constant
+	mean32       []float32
+	scale32      []float32
+	w            []float64 // the place: classes rows of dim weights, then the classes values of b
+	score        []float32 // n x classes; the residues after residues
+	factor       []gemm.Right
 }
 
 const (
 	logisticSide  = 96  // rows of a turn of scores, columns of a turn of gradient: whole tiles of the kernel
 	logisticDepth = 256 // terms of a sum in single precision
-
-	logisticPenalty = 1e-3 // λ of |W|² over standardised columns, for the mean loss of a row
-	logisticEnough  = 1e-3 // the descent ends when the gradient has fallen to this share
-	logisticSteps   = 200  // of the descent, at most
 )
-
-// FitLogistic learns the scores of y as a map of the values that were quantised.
-func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, threads int) (*model.Affine, error) {
-	f, err := newLogistic(ctx, x, y, logisticPenalty, threads)
-	if err != nil {
-		return nil, err
-	}
-	w := make([]float64, f.variables())
-	if _, _, err := descend(ctx, f, w, logisticEnough, logisticSteps); err != nil {
-		return nil, err
-	}
-	return f.affine(w), nil
-}
 
 func newLogistic(ctx context.Context, x *vectors.Columns, y Targets, penalty float64, threads int) (*logistic, error) {
 	f := &logistic{
 		x: x, y: y, penalty: penalty, threads: threads,
-		mean: make([]float64, x.Dim()), scale: make([]float64, x.Dim()), score: make([]float32, x.Rows*y.Classes),
+		kept: x.Rows, mean: make([]float64, x.Dim()), spread: make([]float64, x.Dim()),
+		score: make([]float32, x.Rows*y.Classes),
 	}
 	err := par.For(ctx, threads, x.Dim(), func(j int) {
 		var sum, squares uint64
@@ -78,11 +67,41 @@ func newLogistic(ctx context.Context, x *vectors.Columns, y Targets, penalty flo
 		n := float64(x.Rows)
 		f.mean[j] = float64(sum) / n
 		if v := float64(squares)/n - f.mean[j]*f.mean[j]; v > 1e-9 {
-			f.scale[j] = 1 / math.Sqrt(v)
+			f.spread[j] = math.Sqrt(v)
 		}
 	})
-	f.mean32, f.scale32 = linalg.Float32s(f.mean), linalg.Float32s(f.scale)
+	f.mean32 = linalg.Float32s(f.mean)
+	f.rescale(ScaleEach)
 	return f, err
+}
+
+// rescale scales every column to variance 1 by itself, or all by one factor so that they have it in the mean. It is
+// false where that cannot be: no column changes, or values are near the limits of float32.
+func (f *logistic) rescale(s Scaling) bool {
+	f.scale = make([]float64, len(f.spread))
+	sum, used := 0.0, 0.0
+	for j, v := range f.spread {
+		if v > 0 {
+			sum += math.Pow(v*f.width(j), 2)
+			used++
+		}
+	}
+	for j, v := range f.spread {
+		switch {
+		case v == 0:
+		case s == ScaleAlike:
+			f.scale[j] = f.width(j) * math.Sqrt(used/sum)
+		default:
+			f.scale[j] = 1 / v
+		}
+	}
+	f.scale32 = linalg.Float32s(f.scale)
+	return s != ScaleAlike || sum > 0 && !math.IsInf(sum, 0)
+}
+
+// width is the width of a bin of column j in the units of its values.
+func (f *logistic) width(j int) float64 {
+	return (float64(f.x.Hi[j]) - float64(f.x.Lo[j])) / (vectors.Bins - 1)
 }
 
 // variables is the number of entries of W and b.
@@ -99,7 +118,7 @@ func (f *logistic) value(ctx context.Context, w []float64) (float64, error) {
 		return 0, err
 	}
 	weights := w[:f.x.Dim()*f.y.Classes]
-	return loss/float64(f.x.Rows) + f.penalty/2*linalg.Dot(weights, weights), nil
+	return loss/float64(f.kept) + f.penalty/2*linalg.Dot(weights, weights), nil
 }
 
 // scores sets score = X W' + b.
@@ -172,30 +191,40 @@ func (f *logistic) add(sum []float64, left *gemm.Left, rows, p int) {
 	}
 }
 
-// residues turns scores into residues and returns the sum of the losses.
+// residues turns scores into residues and returns the sum of the losses of the rows that are not held out.
 func (f *logistic) residues(ctx context.Context) (float64, error) {
 	const block = 1024
 	classes := f.y.Classes
 	loss := make([]float64, (f.x.Rows+block-1)/block)
+	held := make([]float64, len(loss))
 	err := par.Blocks(ctx, f.threads, f.x.Rows, block, func(b, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			s := f.score[i*classes : (i+1)*classes]
+			own := 0.0
 			for _, c := range f.y.Row(i) {
-				loss[b] -= float64(s[c])
+				own -= float64(s[c])
 			}
 			if f.y.Several {
-				loss[b] += sigmoids(s)
+				own += sigmoids(s)
 			} else {
-				loss[b] += softmax(s)
+				own += softmax(s)
 			}
+			if f.out != nil && f.out[i] {
+				held[b] += own
+				clear(s)
+				continue
+			}
+			loss[b] += own
 			for _, c := range f.y.Row(i) {
 				s[c]--
 			}
 		}
 	})
 	sum := 0.0
-	for _, v := range loss {
+	f.held = 0
+	for b, v := range loss {
 		sum += v
+		f.held += held[b]
 	}
 	return sum, err
 }
@@ -207,28 +236,34 @@ func softmax(s []float32) float64 {
 		top = max(top, v)
 	}
 	sum := 0.0
-	for _, v := range s {
-		sum += math.Exp(float64(v - top))
-	}
 	for c, v := range s {
-		s[c] = float32(math.Exp(float64(v-top)) / sum)
+		e := math.Exp(float64(v - top))
+		sum += e
+		s[c] = float32(e)
+	}
+	for c, e := range s {
+		s[c] = float32(float64(e) / sum)
 	}
 	return float64(top) + math.Log(sum)
 }
 
 // sigmoids turns scores into probabilities, each by itself, and returns the sum of log(1 + exp(s)).
 func sigmoids(s []float32) float64 {
-	sum := 0.0
+	sum, product := 0.0, 1.0
 	for c, v := range s {
 		e := math.Exp(-math.Abs(float64(v)))
-		sum += math.Log1p(e) + max(0, float64(v))
+		sum += max(0, float64(v))
+		if product *= 1 + e; product > 1e100 { // one logarithm for many factors of at most 2
+			sum += math.Log(product)
+			product = 1
+		}
 		if v < 0 {
 			s[c] = float32(e / (1 + e))
 		} else {
 			s[c] = float32(1 / (1 + e))
 		}
 	}
-	return sum
+	return sum + math.Log(product)
 }
 
 // gradient implements smooth.
@@ -253,14 +288,14 @@ func (f *logistic) gradient(ctx context.Context, g []float64) error {
 		}
 		for j := lo; j < hi; j++ {
 			for c := range classes {
-				g[c*dim+j] = sum[(j-lo)*classes+c]/float64(n) + f.penalty*f.w[c*dim+j]
+				g[c*dim+j] = sum[(j-lo)*classes+c]/float64(f.kept) + f.penalty*f.w[c*dim+j]
 			}
 		}
 	})
 	bias := g[dim*classes:]
 	clear(bias)
 	for i, r := range f.score {
-		bias[i%classes] += float64(r) / float64(n)
+		bias[i%classes] += float64(r) / float64(f.kept)
 	}
 	return err
 }
@@ -274,9 +309,8 @@ func (f *logistic) affine(w []float64) *model.Affine {
 		Mean:   make([]float32, dim), Scale: make([]float32, dim), Bias: linalg.Float32s(w[dim*classes:]),
 	}
 	for j := range dim {
-		lo, hi := float64(f.x.Lo[j]), float64(f.x.Hi[j])
-		perUnit := (vectors.Bins - 1) / (hi - lo)
-		a.Mean[j] = float32(lo + f.mean[j]/perUnit)
+		perUnit := 1 / f.width(j)
+		a.Mean[j] = float32(float64(f.x.Lo[j]) + f.mean[j]/perUnit)
 		a.Scale[j] = float32(min(perUnit*f.scale[j], math.MaxFloat32))
 	}
 	copy(a.Weight.Data, linalg.Float32s(w[:dim*classes]))
