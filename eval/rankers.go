@@ -78,7 +78,7 @@ func (r *codeRanker) rank(q int, mark []uint8) *list {
 }
 
 // RetrievalFloat ranks the base by Euclidean distance to every query and judges the rankings as Retrieval does: the
-// vectors themselves, as a ceiling for codes made from them without supervision. Squared distances are float32 sums
+// vectors themselves, as a reference for codes made from them without supervision. Squared distances are float32 sums
 // in the order of the columns; equal ones are ties. There is no lookup by radius, and the precision-recall curve
 // runs over ranks. Cost: queries x base x columns, then a sort for each query.
 func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {

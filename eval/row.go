@@ -13,7 +13,7 @@ type Kind string
 const (
 	KindMethod  Kind = "method"
 	KindFloor   Kind = "floor"   // what trivial codes reach: random codes, signs of the centred features
-	KindCeiling Kind = "ceiling" // not a code of the requested length: float search, the output of a classifier
+	KindCeiling Kind = "ceiling" // a reference, not a code of the requested length: float search, a classifier
 )
 
 // Row is one method at one code length in a comparison. The recall of neighbours, UnseenMAP and the numbers from

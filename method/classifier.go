@@ -36,26 +36,31 @@ type classifier struct {
 	OneHot bool // a bit for each class or tag instead of hashed shares
 }
 
-func (m classifier) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
+// Train implements Method.
+func (m classifier) Train(ctx context.Context, x *supervision.Data) (*model.Model, error) {
 	if !m.OneHot {
 		if err := solve.CheckSize(m.Bits, 1); err != nil {
 			return nil, err
 		}
 	}
 	c, err := FitClassifier(ctx, x, m.Options)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case m.OneHot:
-		return c.OneHot()
 	}
-	return c.Hashed(ctx, x, m.Options)
+	made := &model.Model{Info: model.Info{Scale: c.Scale}}
+	if m.OneHot {
+		made.Encoder, err = c.OneHot()
+	} else {
+		made.Encoder, err = c.Hashed(ctx, x, m.Options)
+	}
+	return made, err
 }
 
 // Classifier is a linear classifier of rows by class or tags.
 type Classifier struct {
 	Names   []string // of the classes or tags
 	Several bool     // tags: any number of them, each with a probability of its own
+	Scale   string   // how columns were scaled before the penalty weighed them, and why, in words
 
 	fit *solve.Logistic
 }
@@ -64,6 +69,10 @@ type Classifier struct {
 // question for each tag, with a penalty that was chosen on rows held out. Of the options it takes the scale of the
 // columns, the seed and the threads.
 func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classifier, error) {
+	if err := o.checkStandardize(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
 	l, err := solve.DrawLabelled(d, -1, 0)
 	if err != nil {
 		return nil, err
@@ -83,11 +92,20 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 	if err != nil {
 		return nil, err
 	}
-	fit, err := solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Seed: o.Seed, Threads: o.Threads})
+	way := map[string]solve.Scaling{StandardizeOn: solve.ScaleEach, StandardizeOff: solve.ScaleAlike}[o.Standardize]
+	fit, err := solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Scale: way, Seed: o.Seed, Threads: o.Threads})
 	if err != nil {
 		return nil, err
 	}
-	c := &Classifier{Several: y.Several, fit: fit}
+	c := &Classifier{Several: y.Several, Scale: "columns as they are", fit: fit}
+	if fit.Scale == solve.ScaleEach {
+		c.Scale = "columns standardised"
+	}
+	if way == solve.ScaleEither {
+		c.Scale += ": chosen by the loss of rows held out"
+	} else {
+		c.Scale += " as asked"
+	}
 	if c.Several {
 		c.Names = l.Tags.Names
 	} else {

@@ -3,6 +3,7 @@
 //
 //	Names, Describe, New   the methods by name
 //	Train                  the named method on labelled rows -> model
+//	ScaleOf                whether to standardise the columns of rows
 //	FitClassifier          a classifier of rows, with the probabilities of their classes and the codes made of them
 //
 // Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which
@@ -37,6 +38,10 @@ type Options struct {
 	PCA     int // dimensions that PCA leaves before the method sees the rows; 0 means no PCA; not for FastHash
 	Anchors int // points that kernel methods and anchor graphs compare with; not for FastHash
 	Rows    int // to learn from, at most; negative means all; not for FastHash
+
+	// Standardize says whether columns are centred and divided by their deviation first: StandardizeAuto, which ""
+	// means, StandardizeOn or StandardizeOff. It does not matter to FastHash, whose trees are free of scale.
+	Standardize string
 
 	FastHash fasthash.Options // of the method fasthash; Bits, Seed and Threads come from above
 	Run      fasthash.Run     // checkpoints, growing, limits and progress of the method fasthash
@@ -87,7 +92,10 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 
 // describe fills in what the model says of its making. FastHash does so itself, since it may have grown the model.
 func (o Options) describe(name string, m *model.Model, d *supervision.Data) error {
-	seed := o.withDefaults().Seed
+	seed, standardize := o.withDefaults().Seed, o.Standardize
+	if standardize == StandardizeAuto {
+		standardize = "" // the same
+	}
 	options, err := json.Marshal(struct { // 0 is the method's own default
 		Bits      int    `json:"bits"`
 		Seed      uint64 `json:"seed"`
@@ -95,7 +103,9 @@ func (o Options) describe(name string, m *model.Model, d *supervision.Data) erro
 		Anchors   int    `json:"anchors"`
 		Rows      int    `json:"rows"`
 		MinShared int    `json:"min_shared"`
-	}{o.Bits, seed, o.PCA, o.Anchors, o.Rows, cmp.Or(d.MinShared, affinity.DefaultShared)})
+
+		Standardize string `json:"standardize,omitempty"`
+	}{o.Bits, seed, o.PCA, o.Anchors, o.Rows, cmp.Or(d.MinShared, affinity.DefaultShared), standardize})
 	if err != nil {
 		return err
 	}

@@ -33,24 +33,33 @@ import (
 //	supervised: tags teach as classes do, and rows without either are refused
 //	unsupervised: classes do not matter
 
-// TestEveryMethod runs the suite on all methods by name, and on one encoder of each type behind PCA.
+// TestEveryMethod runs the suite on all methods by name, and on one encoder of each type behind PCA and behind
+// standardised columns.
 func TestEveryMethod(t *testing.T) {
 	// Classes that lie apart are parts of the anchor graph of their own, and AGH leaves out the vectors that tell them
 	// apart.
 	gain := map[string]float64{"agh": 0.15}
 	for _, name := range method.Names() {
 		d, _ := method.Describe(name)
-		for _, pca := range []int{0, 18} {
-			name := d.Name
-			if pca > 0 {
-				if name += " behind PCA"; d.Name != "lsh" && d.Name != "sdh" && d.Name != "tsh" {
-					continue // a projection, a kernel and bins are enough
-				}
+		for _, c := range []struct {
+			title       string
+			pca         int
+			standardize string
+			methods     []string // nil for all
+		}{
+			{},
+			{" behind PCA", 18, "", []string{"lsh", "sdh", "tsh"}}, // a projection, a kernel and bins are enough
+			{" standardised", 0, "on", []string{"lsh", "pca-itq", "agh2", "mdsh", "ksh", "sdh", "cca-itq", "classifier"}},
+			{" standardised behind PCA", 18, "on", []string{"tsh"}},
+		} {
+			if c.methods != nil && !slices.Contains(c.methods, d.Name) {
+				continue
 			}
-			t.Run(name, func(t *testing.T) {
+			t.Run(d.Name+c.title, func(t *testing.T) {
 				runSuite(t, suiteCase{
 					New: func(bits int, seed uint64, threads int) method.Method {
-						m, err := method.New(d.Name, method.Options{Bits: bits, Seed: seed, Threads: threads, PCA: pca, Anchors: 60})
+						m, err := method.New(d.Name, method.Options{Bits: bits, Seed: seed, Threads: threads, PCA: c.pca, Anchors: 60,
+							Standardize: c.standardize})
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -24,6 +24,8 @@ type Info struct {
 	Classes  []string `json:"classes,omitempty"`  // classes seen in training
 	HeldOut  []string `json:"held_out,omitempty"` // classes kept out of training
 
+	Scale string `json:"scale,omitempty"` // how columns were scaled before the method saw them, and why, in words
+
 	Weights []hamming.BitWeight `json:"weights,omitempty"` // of a weighted ranking: one per bit, or none
 
 	Sketch *Sketch `json:"sketch,omitempty"` // of the rows learned from; nil where nobody took it
@@ -119,7 +121,7 @@ func (f *Info) check(e Encoder) error {
 	if n := len(f.Features); n != 0 && n != e.Dim() {
 		return fmt.Errorf("%d names for %d columns", n, e.Dim())
 	}
-	texts := [][]string{{f.Method, f.Version}, f.Features, f.Classes, f.HeldOut}
+	texts := [][]string{{f.Method, f.Version, f.Scale}, f.Features, f.Classes, f.HeldOut}
 	for _, r := range f.Runs {
 		texts = append(texts, []string{r.Data, string(r.Options)})
 	}

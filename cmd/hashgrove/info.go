@@ -236,6 +236,9 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if f.Pictures != "" {
 		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
 	}
+	if f.Info.Scale != "" {
+		fmt.Fprintln(a.out, cli.Printable(f.Info.Scale))
+	}
 	from := 1
 	for _, r := range f.Info.Runs {
 		fmt.Fprintf(a.out, "bits %d to %d: %d rows, seed %d, data %.16s\n", from, r.Bits, r.Rows, r.Seed, r.Data)

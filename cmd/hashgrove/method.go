@@ -37,5 +37,8 @@ func (c *trainCommand) checkMethod(flags *pflag.FlagSet) error {
 	if c.options.PCA < 0 || c.options.Anchors < 0 {
 		return cli.Usagef("--pca %d and --anchors %d: give positive numbers", c.options.PCA, c.options.Anchors)
 	}
+	if _, unknown := method.New(c.method, c.options); err == nil && unknown != nil {
+		return cli.UsageError(unknown)
+	}
 	return err
 }

@@ -117,6 +117,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&o.Anchors, "anchors", 0,
 		"`NUMBER` of points that kernel methods and anchor graphs compare with; 0 means the method's own default")
 	f.IntVar(&o.Rows, "rows", 0, "largest `NUMBER` of rows to learn from; 0 means the method's own default, negative all")
+	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "centre the columns and divide them by their "+
+		"standard deviation first, `WHEN`: on, off, or auto: where their scales differ and it helps a sample of the rows")
 	cli.Group(f, groupOthers)
 }
 

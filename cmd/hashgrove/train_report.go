@@ -68,6 +68,7 @@ type methodReport struct {
 	Dims         int     `json:"dims"`
 	Bits         int     `json:"bits"`
 	Seed         uint64  `json:"seed"`
+	Scale        string  `json:"scale,omitempty"` // how columns were scaled, and why
 	TrainSeconds float64 `json:"train_seconds"`
 	TotalSeconds float64 `json:"total_seconds"`
 	PeakRSS      int64   `json:"peak_rss_bytes"`
@@ -77,9 +78,13 @@ func (c *trainCommand) printMethodReport(m *model.Model, learned, took time.Dura
 	about, _ := method.Describe(c.method) // it was checked
 	r := methodReport{
 		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: c.method,
-		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: c.seed,
+		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: c.seed, Scale: m.Info.Scale,
 		TrainSeconds: learned.Seconds(), TotalSeconds: took.Seconds(), PeakRSS: machine.PeakMemory(),
 	}
-	return c.printLine(r, "%s: %d bits of %s, fingerprint %s\n%.1f s in all: learning %.1f s; %.0f MB at most",
-		r.Model, r.Bits, about.Title, r.Fingerprint, r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
+	scale := ""
+	if r.Scale != "" {
+		scale = r.Scale + "\n"
+	}
+	return c.printLine(r, "%s: %d bits of %s, fingerprint %s\n%s%.1f s in all: learning %.1f s; %.0f MB at most",
+		r.Model, r.Bits, about.Title, r.Fingerprint, scale, r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
 }

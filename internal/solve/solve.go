@@ -2,7 +2,7 @@
 //
 //	DrawLabelled, Targets                the rows that a supervised method learns from, and what they are
 //	ReadRows, SampleRows, ReadThrough    rows of a source in memory
-//	Standardise, StandardiseColumns      means and variances
+//	Standardise, UnitColumns             means and variances
 //	GaussianKernel, Features             similarities with anchors, and products with them
 //	Principal, RotateToCorners           principal components; the rotation of ITQ
 //	SimilarNeighbours                    the graph of the nearest similar rows and its smoothest vectors

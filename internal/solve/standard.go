@@ -53,14 +53,14 @@ func moments(ctx context.Context, x vectors.Source) (mean, variance []float64, e
 				}
 				d := float64(v) - first[j]
 				mean[j] += d
-				squares[j] += d * d
+				squares[j] += float64(d * d)
 			}
 		}
 		rows += c.X.Rows
 	}
 	for j := range mean {
 		mean[j] /= float64(max(rows, 1))
-		squares[j] = max(0, squares[j]/float64(max(rows, 1))-mean[j]*mean[j])
+		squares[j] = max(0, squares[j]/float64(max(rows, 1))-float64(mean[j]*mean[j]))
 		mean[j] += first[j]
 	}
 	return mean, squares, nil
@@ -114,6 +114,30 @@ func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, e
 		}
 	}
 	return scaleMap(mean, scale)
+}
+
+// UnitColumns is the map that gives every column the mean 0 and the variance 1, and the factor between the greatest and
+// the least deviation of columns that change. Those that never change become 0.
+func UnitColumns(ctx context.Context, x vectors.Source) (m *model.Affine, factor float64, err error) {
+	mean, variance, err := moments(ctx, x)
+	if err != nil {
+		return nil, 0, err
+	}
+	least, most := math.Inf(1), 0.0
+	scale := make([]float32, len(variance))
+	for j, v := range variance {
+		s := 1 / math.Sqrt(v)
+		if !(s <= math.MaxFloat32) || v == 0 { // it never changes, or by less than float32 can tell
+			continue
+		}
+		scale[j] = float32(s)
+		least, most = min(least, math.Sqrt(v)), max(most, math.Sqrt(v))
+	}
+	if factor = 1; most > 0 {
+		factor = most / least
+	}
+	m, err = scaleMap(mean, scale)
+	return m, factor, err
 }
 
 // scaleMap is the map (x - mean) scale, column by column.

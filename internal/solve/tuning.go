@@ -78,7 +78,7 @@ func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, o LogisticO
 	best := choice{scale: ScaleEach, penalty: 0.01 * float64(x.Rows), loss: math.Inf(1), w: f.start()}
 	sample := f.sample(o.Seed)
 	part, parts := partsOf(sample.y, o.Seed), 1
-	if sample.x.Rows*f.variables() <= tuningAll {
+	if f.variables() <= tuningAll/max(sample.x.Rows, 1) {
 		parts = tuningParts
 	}
 	for _, scale := range []Scaling{ScaleEach, ScaleAlike} {
@@ -97,7 +97,7 @@ func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, o LogisticO
 	f.rescale(best.scale)
 	f.penalty = best.penalty / float64(x.Rows)
 	steps := min(max(int(logisticWork/(int64(x.Rows)*int64(f.variables()))), logisticLeast), logisticSteps)
-	if _, _, err := descendTo(ctx, f, best.w, best.enough.or, steps); err != nil {
+	if _, _, err := descendTo(ctx, f, best.w, best.enough.limit, steps); err != nil {
 		return nil, err
 	}
 	return &Logistic{Scores: f.affine(best.w), Scale: best.scale, Penalty: f.penalty, Loss: best.loss}, nil
@@ -116,8 +116,8 @@ type choice struct {
 // slope is a length of the gradient at which a descent may end; 0 while it is not known.
 type slope float64
 
-// or is the slope, or the usual share of the first one where it is not known.
-func (s slope) or(first float64) float64 { return cmp.Or(float64(s), logisticEnough*first) }
+// limit is the slope, or the usual share of the first one where it is not known.
+func (s slope) limit(first float64) float64 { return cmp.Or(float64(s), logisticEnough*first) }
 
 // start is the place where descents begin: no weights, and the shares of the classes or tags.
 func (f *logistic) start() []float64 {
@@ -193,7 +193,7 @@ func (f *logistic) choose(ctx context.Context, part []int8, parts, first int) (c
 			f.holdOut(part, k)
 			rows += f.x.Rows - f.kept
 			_, _, err := descendTo(ctx, f, w[k], func(first float64) float64 {
-				enough[k] = slope(enough[k].or(first))
+				enough[k] = slope(enough[k].limit(first))
 				return float64(enough[k])
 			}, tuningSteps)
 			if err == nil {
