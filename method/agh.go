@@ -73,9 +73,12 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		return nil, err
 	}
 	count := (m.Bits + m.Layers - 1) / m.Layers
-	w, _, err := z.eigenvectors(ctx, count, m.Seed, m.Threads)
+	w, found, err := z.eigenvectors(ctx, count, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
+	}
+	if len(found) < count {
+		return nil, m.tooFew(z.cols, len(found))
 	}
 	weight := linalg.Single(w)
 	if m.Layers == 1 {
@@ -94,6 +97,15 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	}
 	return model.Compose(solve.AxisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight},
 		curves), nil
+}
+
+// tooFew is the error of a graph with too few eigenvectors.
+func (m agh) tooFew(anchors, found int) error {
+	if found == 0 {
+		return errors.New("the anchor graph has no eigenvectors to take bits from: use more anchors")
+	}
+	return &BitsError{m.Bits, found * m.Layers, fmt.Sprintf("the anchor graph of %d anchors has %d eigenvectors to take "+
+		"bits from", anchors, found)}
 }
 
 // fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing
@@ -181,7 +193,8 @@ func (z *shares) degrees() []float64 {
 // The eigenvalues that count: those above say only which part of the graph a row is in, those below nothing.
 const mostSigma, leastSigma = 1 - 1e-3, 1e-9
 
-// eigenvectors returns the first k vectors w, one per row, and their eigenvalues σ.
+// eigenvectors returns the first k vectors w, one per row, and their eigenvalues σ: fewer of those where there are no
+// more.
 func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	root := z.degrees()
 	for q, d := range root {
@@ -219,10 +232,6 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 			row[q] = math.Sqrt(float64(z.rows)/s) * root[q] * v
 		}
 		sigma = append(sigma, s)
-	}
-	if len(sigma) < k {
-		return nil, nil, fmt.Errorf("the anchor graph has %d eigenvectors to take bits from, and %d are needed: use more "+
-			"anchors, or more of them for each row", len(sigma), k)
 	}
 	return w, sigma, nil
 }

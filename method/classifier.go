@@ -38,10 +38,17 @@ type classifier struct {
 
 // Train implements Method.
 func (m classifier) Train(ctx context.Context, x *supervision.Data) (*model.Model, error) {
-	if !m.OneHot {
-		if err := solve.CheckSize(m.Bits, 1); err != nil {
-			return nil, err
+	bits := m.Bits
+	if used := x.Used(); m.OneHot {
+		switch { // in the order of Targets
+		case used.Labels != nil:
+			bits = len(used.Labels.Names)
+		case used.Tags != nil:
+			bits = len(used.Tags.Names)
 		}
+	}
+	if err := solve.CheckSize(bits, 1); err != nil { // now, not after learning
+		return nil, err
 	}
 	c, err := FitClassifier(ctx, x, m.Options)
 	if err != nil {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"hashgrove/hamming"
 	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/vectors"
@@ -123,6 +125,10 @@ func TestClassifierBitsArePrefixes(t *testing.T) {
 
 func TestSupervisedRefusals(t *testing.T) {
 	pairs, classes := randomPairs(1, 40, 5, 3, 100), methodtest.Classed(1, 40, 5, 3)
+	many := vectors.WithLabels(methodtest.RandomRows(1, 2*hamming.MaxBits+2, 1), make([]string, 2*hamming.MaxBits+2))
+	for i := range many.Labels {
+		many.Labels[i] = strconv.Itoa(i / 2)
+	}
 	for _, c := range []struct {
 		want string
 		m    any
@@ -131,6 +137,7 @@ func TestSupervisedRefusals(t *testing.T) {
 		{"only pairs", classifier{}, pairs},
 		{"only pairs", sdh{}, pairs},
 		{"only pairs", sdh{Fast: true}, pairs},
+		{"4097 bits", classifier{OneHot: true}, many},
 		{"-1 bits", classifier{Options: Options{Bits: -1}}, classes},
 		{"-1 bits", ksh{Options{Bits: -1}}, classes},
 		{"weights", ksh{Options{Bits: 4096, Anchors: 1 << 20}}, classes},

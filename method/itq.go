@@ -35,8 +35,8 @@ func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, 
 		return nil, err
 	}
 	if bits > d {
-		return nil, fmt.Errorf("%d bits of vectors with %d dimensions: rotated principal components give at most one bit "+
-			"per dimension", bits, d)
+		return nil, &BitsError{bits, d,
+			fmt.Sprintf("rotated principal components give one bit per dimension, and the vectors have %d", d)}
 	}
 	front, _, err := solve.PrincipalComponents(ctx, x, bits, m.Seed, m.Threads)
 	if err != nil {

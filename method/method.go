@@ -2,7 +2,7 @@
 // interface, one registry, and one way from labelled rows to a model that says what made it.
 //
 //	Names, Describe, New   the methods by name
-//	Train                  the named method on labelled rows -> model
+//	Train                  the named method on labelled rows -> model; BitsError where it cannot make as many bits
 //	ScaleOf                whether to standardise the columns of rows
 //	FitClassifier          a classifier of rows, with the probabilities of their classes and the codes made of them
 //
@@ -115,6 +115,18 @@ func (o Options) describe(name string, m *model.Model, d *supervision.Data) erro
 	}
 	m.Info.Runs = []model.Run{{Bits: m.Encoder.Bits(), Seed: seed, Data: d.HexDigest(), Rows: d.Rows, Options: options}}
 	return nil
+}
+
+// BitsError is the error of a training that was asked for more bits than the method can make of the data. With Most
+// bits it succeeds.
+type BitsError struct {
+	Asked, Most int
+	Why         string // a sentence about the method and the data
+}
+
+// Error implements error.
+func (e *BitsError) Error() string {
+	return fmt.Sprintf("%d bits are too many: %s, so at most %d are possible", e.Asked, e.Why, e.Most)
 }
 
 // learner is a method of which the model keeps the encoder alone.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -227,5 +228,39 @@ func sources(rows int) map[string]vectors.Source {
 		"classes": methodtest.Classed(5, rows, 6, 4),
 		"tags":    methodtest.Tagged(5, rows, 6, 4),
 		"pairs":   randomPairs(5, rows, 6, 4, 6*rows),
+	}
+}
+
+// A method that cannot make as many bits as asked says how many it can, and that is the truth.
+func TestMostBits(t *testing.T) {
+	ctx := context.Background()
+	x, class := methodtest.ClusterMatrix(1, 40, 4, 3)
+	d, err := methodtest.Data(vectors.WithLabels(x, methodtest.ClassNames(class)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := map[string]bool{"pca-itq": true, "agh": true, "agh2": true, "sth": true, "sth-kernel": true}
+	for _, name := range Names() {
+		o := Options{Bits: 100, Anchors: 30}
+		o.FastHash.Trees.Rounds = 1
+		_, err := Train(ctx, name, d, o)
+		var most *BitsError
+		if errors.As(err, &most) != limited[name] || !limited[name] && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if most == nil {
+			continue
+		}
+		if most.Asked != 100 || !strings.Contains(err.Error(), "at most "+strconv.Itoa(most.Most)+" are possible") {
+			t.Errorf("%s: %v", name, err)
+		}
+		o.Bits = most.Most
+		if m, err := Train(ctx, name, d, o); err != nil || m.Encoder.Bits() != most.Most {
+			t.Errorf("%s: not even %d bits: %v", name, most.Most, err)
+		}
+		o.Bits++
+		if _, err := Train(ctx, name, d, o); err == nil {
+			t.Errorf("%s: %d bits are possible", name, o.Bits)
+		}
 	}
 }

@@ -54,7 +54,8 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		return nil, err
 	}
 	if l.Rows <= m.Bits {
-		return nil, fmt.Errorf("%d rows for %d bits: self-taught codes have fewer bits than rows", l.Rows, m.Bits)
+		return nil, &BitsError{m.Bits, l.Rows - 1,
+			fmt.Sprintf("self-taught codes have fewer bits than rows, and there are %d rows", l.Rows)}
 	}
 	z, err := m.bits(ctx, l)
 	if err != nil {
