@@ -42,12 +42,12 @@ type Scale struct {
 const (
 	scaleFactor  = 100     // spreads within this factor are alike
 	scaleGain    = 0.01    // least gain of MAP
-	scaleQueries = 400     // rows to look for, at most,
-	scaleLeast   = 50      // and as many of wide vectors,
-	scaleFew     = 10      // and too few to judge by
-	scaleOthers  = 1500    // rows to look among, at most
-	scaleValues  = 1 << 23 // of those, at most
-	scaleWork    = 1 << 29 // differences of values, at most
+	scaleQueries = 400     // most rows to look for
+	scaleLeast   = 50      // rows to look for, however wide they are
+	scaleFew     = 10      // fewer rows than this decide nothing
+	scaleOthers  = 1500    // most rows to look among
+	scaleValues  = 1 << 23 // most values of those
+	scaleWork    = 1 << 29 // most differences of values
 )
 
 // ScaleOf decides whether to standardise the columns of rows: StandardizeOn, StandardizeOff, or, for StandardizeAuto,
@@ -74,6 +74,8 @@ func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error)
 	switch {
 	case err != nil:
 		return Scale{}, err
+	case before == 0 && after == 0:
+		return Scale{nil, "columns as they are: " + why + ", but the rows are too few to judge by"}, nil
 	case after < before+scaleGain:
 		return Scale{nil, fmt.Sprintf("columns as they are: %s, but search by vectors in a sample of the rows has MAP %.3f, "+
 			"and %.3f when they are standardised", why, before, after)}, nil

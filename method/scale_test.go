@@ -71,7 +71,7 @@ func TestScaleIsDecidedByTheRows(t *testing.T) {
 		"quiet":         {vectors.WithLabels(quiet, names), "", false, "columns as they are: "},
 		"quiet, on":     {vectors.WithLabels(quiet, names), StandardizeOn, true, "columns standardised as asked"},
 		"alike":         {vectors.WithLabels(alike, names), "", false, ""},
-		"few":           {vectors.WithLabels(loud.Slice(0, 30), names[:30]), "", false, "columns as they are: "},
+		"few":           {vectors.WithLabels(loud.Slice(0, 30), names[:30]), "", false, "columns as they are: their spreads differ by a factor of "},
 	} {
 		d := dataOf(t, c.src)
 		var first Scale
@@ -82,6 +82,9 @@ func TestScaleIsDecidedByTheRows(t *testing.T) {
 			}
 			if (s.Map != nil) != c.scaled || !strings.HasPrefix(s.Reason, c.reason) || (s.Reason == "") != (c.reason == "") {
 				t.Errorf("%s: standardised %v, %q", name, s.Map != nil, s.Reason)
+			}
+			if few := strings.HasSuffix(s.Reason, "too few to judge by"); few != (name == "few") {
+				t.Errorf("%s: %q", name, s.Reason)
 			}
 			if threads > 1 && s.Reason != first.Reason {
 				t.Errorf("%s: on two threads %q, on one %q", name, s.Reason, first.Reason)

@@ -51,16 +51,16 @@ type Logistic struct {
 
 const (
 	logisticEnough = 3e-3    // a descent ends when the gradient has fallen to this share of the first one
-	logisticSteps  = 60      // of the fit on all rows, at most,
-	logisticLeast  = 15      // and so many even where their scores take
-	logisticWork   = 1 << 34 // products or more
+	logisticSteps  = 60      // most steps of the fit on all rows
+	logisticLeast  = 15      // the limit on its steps is never below this
+	logisticWork   = 1 << 34 // products that the scores of its steps may take
 
-	tuningSteps    = 15      // of a descent to choose by, at most
+	tuningSteps    = 15      // most steps of a descent to choose by
 	tuningParts    = 5       // of the sample
-	tuningRows     = 4000    // of the sample, at most,
-	tuningLeast    = 1000    // and so many even where their scores take
-	tuningProducts = 1 << 26 // products or more
-	tuningAll      = 1 << 22 // products of the scores up to which all parts are held out in turn
+	tuningRows     = 4000    // most rows of the sample
+	tuningLeast    = 1000    // the limit on its rows is never below this
+	tuningProducts = 1 << 26 // products that its scores may take
+	tuningAll      = 1 << 19 // products up to which all parts are held out in turn
 
 	tuningGain    = 0.99 // a weaker penalty must leave no more than this share of the loss
 	tuningWeakest = 0.1  // least penalty of the sum of the losses
