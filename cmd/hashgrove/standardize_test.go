@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestColumnsOfOtherUnits: kinds are told apart in grams, and a column of metres says nothing. Train says what it does
+// about that, the model keeps it, and flags decide otherwise.
+func TestColumnsOfOtherUnits(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(1, 1))
+	for name, rows := range map[string]int{"items.csv": 200, "new.csv": 60} {
+		text := "grams,more,metres,kind\n"
+		for i := range rows {
+			text += fmt.Sprintf("%.5f,%.5f,%.1f,%c\n", 0.01*float64(i%2)+0.001*rng.NormFloat64(),
+				-0.01*float64(i%2)+0.001*rng.NormFloat64(), 1000*rng.NormFloat64(), 'a'+rune(i%2))
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := map[string]float64{}
+	for _, c := range []struct{ flag, says string }{
+		{"", "columns standardised: their spreads differ by a factor of "},
+		{"auto", "columns standardised: their spreads differ by a factor of "},
+		{"on", "columns standardised as asked"},
+		{"off", ""},
+	} {
+		args := strings.Fields("train items.csv --label kind --method pca-itq --bits 3 -o m.hgm")
+		if c.flag != "" {
+			args = append(args, "--standardize", c.flag)
+		}
+		var r struct {
+			Scale string `json:"scale"`
+		}
+		out := succeed(t, args...)
+		if err := os.Remove("m.hgm"); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(succeed(t, append(args, "--json")...)), &r); err != nil {
+			t.Fatal(err)
+		}
+		info := succeed(t, "info", "m.hgm")
+		if !strings.HasPrefix(r.Scale, c.says) || (c.says == "") != (r.Scale == "") {
+			t.Errorf("%q: the report says %q", c.flag, r.Scale)
+		}
+		if !strings.Contains(out, r.Scale) || !strings.Contains(info, r.Scale) ||
+			c.says == "" && (strings.Contains(out, "columns") || strings.Contains(info, "columns")) {
+			t.Errorf("%q: train says\n%sand info\n%s", c.flag, out, info)
+		}
+		var judged struct {
+			MAP float64 `json:"map"`
+		}
+		out = succeed(t, strings.Fields("eval -m m.hgm --base items.csv --queries new.csv --label kind --json")...)
+		if err := json.Unmarshal([]byte(out), &judged); err != nil {
+			t.Fatal(err)
+		}
+		found[c.flag] = judged.MAP
+		if err := os.Remove("m.hgm"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found[""] != found["auto"] || found["on"] != found["auto"] || found["auto"] < found["off"]+0.2 {
+		t.Errorf("MAP %v", found)
+	}
+	for _, flags := range []string{"--method pca-itq --standardize sometimes", "--standardize on"} {
+		o := try(t, strings.Fields("train items.csv --label kind --bits 3 -o other.hgm "+flags)...)
+		if o.code != 2 || !strings.Contains(o.err, "standard") {
+			t.Errorf("%s: exit %d, %s", flags, o.code, o.err)
+		}
+	}
+	o := try(t, strings.Fields("train items.csv --label kind --bits 64 --method pca-itq -o other.hgm")...)
+	if o.code == 0 || !strings.Contains(o.err, "at most 3 are possible") {
+		t.Errorf("64 bits of 3 columns: exit %d, %s", o.code, o.err)
+	}
+}
