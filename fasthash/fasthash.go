@@ -63,7 +63,7 @@ type Similarity struct {
 	SampleSimilar    int      `json:"sample_similar,omitempty"`    // similar rows drawn per row; 0: all pairs count
 	SampleDissimilar int      `json:"sample_dissimilar,omitempty"` // dissimilar rows drawn per row
 	HeldOut          []string `json:"held_out,omitempty"`          // classes that are kept out of training
-	Validation       float64  `json:"validation,omitempty"`        // share of rows held out for Run.Patience
+	Validation       float64  `json:"validation,omitempty"`        // share of rows held out
 	Mirrored         bool     `json:"mirrored,omitempty"`          // mirror images of the pictures follow them
 }
 

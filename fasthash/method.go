@@ -36,6 +36,10 @@ type Run struct {
 	TimeLimit time.Duration // end before the bit that would not finish in time; 0 means no limit
 	Patience  int           // stop when the validation has not improved for this number of bits; 0 means never
 
+	// Held is the rows that patience validates with, where they were set aside already, by the share that the options
+	// name. Nil has Train set them aside.
+	Held *supervision.Data
+
 	Progress func(Bit) // called after every newly learned bit; may be nil
 	Report   *Report   // filled in when not nil
 }
@@ -53,8 +57,8 @@ type Report struct {
 // ErrCheckpoint is returned when a checkpoint is in the way and neither Resume nor Restart was asked for.
 var ErrCheckpoint = errors.New("an unfinished training is in the way")
 
-// defaultValidation is the share of rows that patience holds out.
-const defaultValidation = 0.1
+// DefaultValidation is the share of rows that patience holds out.
+const DefaultValidation = 0.1
 
 // Train learns a model from the data. When ctx ends, the checkpoint holds every finished bit, and a later run can
 // resume.
@@ -164,36 +168,27 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	return err
 }
 
-// split sets rows aside for validation where patience asks for it. A mirror image goes where its picture goes, and
-// only pictures validate.
+// split sets rows aside for validation where patience asks for it and the caller has not done so.
 func (t *training) split(d *supervision.Data) (train, held *supervision.Data, err error) {
-	if t.Patience == 0 {
+	switch {
+	case t.Held != nil:
+		train, held = d, t.Held
+	case t.Patience == 0:
 		t.Similar.Validation = 0
 		return d, nil, nil
+	default:
+		t.Similar.Validation = cmp.Or(t.Similar.Validation, DefaultValidation)
+		learn, aside, err := d.Split(t.Similar.Validation, t.Seed, t.Similar.Mirrored)
+		if err != nil {
+			return nil, nil, err
+		}
+		train, held = d.Parts(learn, aside)
 	}
-	t.Similar.Validation = cmp.Or(t.Similar.Validation, defaultValidation)
-	if s := t.Similar.Validation; !(s > 0 && s < 1) {
-		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", s)
-	}
-	pictures := d.Rows
-	if t.Similar.Mirrored {
-		pictures /= 2
-	}
-	first := make([]bool, d.Rows)
-	for i := range first {
-		first[i] = i < pictures
-	}
-	chosen := d.Only(first).HoldOut(t.Similar.Validation, t.Seed)
-	keep, validate := make([]bool, d.Rows), make([]bool, d.Rows)
-	for i := range keep {
-		keep[i], validate[i] = chosen[i%pictures], !chosen[i%pictures] && i < pictures
-	}
-	train, held = d.Only(keep), d.Only(validate)
 	if err := train.Trainable(); err != nil {
 		return nil, nil, fmt.Errorf("after setting the validation part aside: %w", err)
 	}
-	if d.Pairs != nil {
-		held.Pairs = supervision.PairsBetween(d.Pairs, validate, keep)
+	if t.Patience == 0 {
+		return train, nil, nil
 	}
 	t.truth, err = eval.TruthOf(held, train)
 	return train, held, err

@@ -47,6 +47,10 @@ type Options struct {
 	Run      fasthash.Run     // checkpoints, growing, limits and progress of the method fasthash
 
 	HoldOut []string // classes that are kept out of training
+
+	// Validation is the share of the rows that is not learned from: the model says how well it finds those and how well
+	// it finds learned ones (Info.NewItems, Info.LearnedItems), and Run.Patience watches them. 0 means none.
+	Validation float64
 }
 
 // Train has the named method ("" means fasthash) learn from the data, and says in the model what made it.
@@ -54,8 +58,10 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if name == "" {
 		name = FastHash
 	}
-	m, err := New(name, o)
-	if err != nil {
+	if _, err := New(name, o); err != nil { // before any row is read
+		return nil, err
+	}
+	if _, err := New(name, o); err != nil { // before any row is read
 		return nil, err
 	}
 	about, _ := Describe(name)
@@ -75,6 +81,17 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 			return nil, fmt.Errorf("after holding classes out: %w", err)
 		}
 	}
+	d, held, err := o.setAside(ctx, name, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Trainable(); err != nil && about.Supervised {
+		return nil, fmt.Errorf("after setting the validation part aside: %w", err)
+	}
+	m, err := New(name, o)
+	if err != nil {
+		return nil, err
+	}
 	made, err := m.Train(ctx, d)
 	if err != nil {
 		return nil, err
@@ -83,6 +100,11 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	made.Info.Sketch = model.NewSketch(d.Hashes)
 	if grown := o.Run.Grow; grown != nil && made.Info.Sketch != nil {
 		made.Info.Sketch = made.Info.Sketch.Merge(grown.Info.Sketch)
+	}
+	if held != nil {
+		if err := held.judge(ctx, made, o); err != nil {
+			return nil, err
+		}
 	}
 	if name != FastHash {
 		return made, o.describe(name, made, d)
@@ -104,8 +126,11 @@ func (o Options) describe(name string, m *model.Model, d *supervision.Data) erro
 		Rows      int    `json:"rows"`
 		MinShared int    `json:"min_shared"`
 
-		Standardize string `json:"standardize,omitempty"`
-	}{o.Bits, seed, o.PCA, o.Anchors, o.Rows, cmp.Or(d.MinShared, affinity.DefaultShared), standardize})
+		Standardize string  `json:"standardize,omitempty"`
+		Validation  float64 `json:"validation,omitempty"`
+	}{
+		o.Bits, seed, o.PCA, o.Anchors, o.Rows, cmp.Or(d.MinShared, affinity.DefaultShared), standardize, o.Validation,
+	})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ func samples() map[string]*Model {
 	rng := rand.New(rand.NewPCG(9, 9))
 	info := Info{Method: "test", Version: "1.2", Runs: []Run{{Bits: 2, Seed: 1<<64 - 1, Data: "ab", Rows: 7, Options: json.RawMessage(`{"a":"<é>"}`)}, {Bits: 3}},
 		Bits: []BitStat{{Objective: -1.5, TrainError: 0.25, Trees: 3}, {}, {Validation: 1e-300}}, Features: []string{"é", "", `"`, "<"}, Classes: []string{"x"},
-		Sketch: NewSketch([]uint64{7, 1 << 63, 7, 0})}
+		Sketch: NewSketch([]uint64{7, 1 << 63, 7, 0}), NewItems: &Figures{Rows: 2, MAP: 0.5, MAPHigh: 1, DistinctCodes: 1},
+		LearnedItems: &Figures{Rows: 3, DistinctCodes: 3}}
 	deep := randomTrees(rng, 3, 4, 8, 2)
 	deep.Functions[1] = randomEnsemble(rng, 4, 1, 5) // depths may differ from bit to bit
 	all := map[string]*Model{
@@ -277,6 +278,8 @@ func hostile() map[string][]piece {
 		"run without bits":         told(`{"runs":[{"bits":0}]}`),
 		"run with too many bits":   told(`{"runs":[{"bits":2}]}`),
 		"runs out of order":        told(`{"runs":[{"bits":1},{"bits":1}]}`),
+		"figure above 1":           told(`{"new_items":{"rows":1,"map":1.5,"distinct_codes":1}}`),
+		"figures of no rows":       told(`{"learned_items":{"map":0.5}}`),
 		"sketch of no rows":        told(`{"sketch":""}`),
 		"sketch of a number":       told(`{"sketch":7}`),
 		"sketch no base64":         told(`{"sketch":"?"}`),

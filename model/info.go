@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,38 @@ type Info struct {
 	Weights []hamming.BitWeight `json:"weights,omitempty"` // of a weighted ranking: one per bit, or none
 
 	Sketch *Sketch `json:"sketch,omitempty"` // of the rows learned from; nil where nobody took it
+
+	// How well rows that were not learned from find each other, and how well they find learned ones; nil where no rows
+	// were held out.
+	NewItems     *Figures `json:"new_items,omitempty"`
+	LearnedItems *Figures `json:"learned_items,omitempty"`
+}
+
+// Figures is how well the codes of some items are found by queries that were not learned from. All but Rows and
+// DistinctCodes are from 0 to 1.
+type Figures struct {
+	Rows          int     `json:"rows"` // of the items
+	MAP           float64 `json:"map"`  // expected over the order of ties, and in the worst and the best order
+	MAPLow        float64 `json:"map_low"`
+	MAPHigh       float64 `json:"map_high"`
+	Precision     float64 `json:"precision"` // of the first 100, or of as many as a query has relevant items
+	PRArea        float64 `json:"pr_area"`
+	DistinctCodes int     `json:"distinct_codes"`
+}
+
+func (f *Figures) check() error {
+	if f == nil {
+		return nil
+	}
+	for _, v := range []float64{f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea} {
+		if !(v >= 0 && v <= 1) {
+			return fmt.Errorf("a figure of new or learned items is %v, outside of 0 to 1", v)
+		}
+	}
+	if f.Rows < 1 || f.DistinctCodes < 1 || f.DistinctCodes > f.Rows {
+		return fmt.Errorf("figures of %d items with %d different codes", f.Rows, f.DistinctCodes)
+	}
+	return nil
 }
 
 // Run is one run of training.
@@ -107,6 +140,9 @@ func (f *Info) check(e Encoder) error {
 			return fmt.Errorf("bit %d has the weight %v in group %d; weights are from 0 to 1", k, w.Weight, w.Group)
 		}
 	}
+	if err := cmp.Or(f.NewItems.check(), f.LearnedItems.check()); err != nil {
+		return err
+	}
 	last := 0
 	for i, r := range f.Runs {
 		if r.Bits <= last || r.Bits > e.Bits() || i == len(f.Runs)-1 && r.Bits != e.Bits() {
@@ -135,8 +171,11 @@ func (f *Info) check(e Encoder) error {
 	return nil
 }
 
-// prefix is the Info of the first bits.
+// prefix is the Info of the first bits. Figures are those of all bits.
 func (f Info) prefix(bits int) Info {
+	if len(f.Runs) > 0 && f.Runs[len(f.Runs)-1].Bits != bits {
+		f.NewItems, f.LearnedItems = nil, nil
+	}
 	if len(f.Bits) > 0 {
 		f.Bits = f.Bits[:bits:bits]
 	}

@@ -226,6 +226,9 @@ func modelFile(name string) string { return strings.ReplaceAll(name, "/", "-") +
 // model trains, and keeps the model, its fingerprint and the codes of the data.
 func (l *ledger) model(name, train, encode string) {
 	path := modelFile(name)
+	if !strings.Contains(train, "--patience") && !strings.Contains(train, "--validation") {
+		train += " --validation 0" // what is learned from all rows
+	}
 	if _, ok := l.execute("model/"+name, "train "+train+" -o "+path); !ok {
 		return
 	}
@@ -255,6 +258,8 @@ func (l *ledger) vectors(name, train string) { l.model(name, train, "new.npy") }
 func (l *ledger) methods() {
 	l.vectors("classes/fasthash", fromClasses+fewTrees)
 	l.vectors("tags/fasthash", fromTags+fewTrees)
+	l.vectors("classes/held-out", fromClasses+fewTrees+" --validation 0.1")
+	l.vectors("tags/held-out", fromTags+" --bits 8 --method cca-itq --validation 0.1")
 	l.vectors("pairs/fasthash", fromPairs+fewTrees)
 	for _, name := range method.Names() {
 		if name == method.FastHash {
@@ -372,10 +377,12 @@ func (l *ledger) answers() {
 	l.answer("answer/compare/tags", "compare "+fromTags+" --methods fasthash,splh,sdh --bits 8,16 --rounds 5 --share 0.2 --work lab3")
 	for name, data := range map[string]string{"classes": fromClasses, "tags": fromTags, "pairs": fromPairs} {
 		l.answer("answer/inspect/"+name, "inspect "+data)
-		l.answer("answer/train/"+name, "train "+data+fewTrees+" --restart -o report.hgm")
+		l.answer("answer/train/"+name, "train "+data+fewTrees+" --validation 0 --restart -o report.hgm")
 		l.answer("answer/info/"+name, "info "+modelFile(name+"/fasthash"))
 	}
-	l.answer("answer/train/ksh", "train "+fromClasses+" --bits 8 --method ksh -o report.hgm")
+	l.answer("answer/train/ksh", "train "+fromClasses+" --bits 8 --method ksh --validation 0 -o report.hgm")
+	l.answer("answer/train/held-out", "train "+fromClasses+fewTrees+" --restart -o report.hgm")
+	l.answer("answer/train/held-out-tags", "train "+fromTags+" --method sdh --bits 8 -o report.hgm")
 	l.answer("answer/info/ksh", "info "+modelFile("classes/ksh"))
 	l.answer("answer/info/mdsh", "info "+modelFile("classes/mdsh"))
 }

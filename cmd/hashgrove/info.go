@@ -252,6 +252,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if len(f.Info.HeldOut) > 0 {
 		fmt.Fprintf(a.out, "classes held out of training: %q\n", f.Info.HeldOut)
 	}
+	fmt.Fprint(a.out, figuresText(f.Info))
 	if f.Sketched > 0 {
 		fmt.Fprintf(a.out, "knows rows it was learned from by a sketch of %d\n", f.Sketched)
 	}

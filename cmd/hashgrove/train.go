@@ -34,6 +34,7 @@ type trainCommand struct {
 
 	output, grow, features, method, balance string
 	mirror                                  bool
+	validation                              float64
 }
 
 func (a *app) train() *cobra.Command {
@@ -70,6 +71,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"or a file that features --save wrote; the model keeps them")
 	f.BoolVar(&c.mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
 	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to keep out of training; eval then measures them separately")
+	f.Float64Var(&c.validation, "validation", 0, "`SHARE` of the rows to hold out, for the figures at the end and for "+
+		"--patience; 0 learns from all rows (default 0.05 but at most 1000 rows; 0.1 for --patience)")
 	cli.Group(f, "Training")
 	c.data.bind(f, "")
 	c.similar.bind(f)
@@ -79,7 +82,6 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
 	f.DurationVar(&o.Run.TimeLimit, "time-limit", 0, "stop after this `TIME`, with fewer bits; for instance 10m")
 	f.IntVar(&o.Run.Patience, "patience", 0, "stop after this `NUMBER` of bits without a better validation; 0 means never")
-	f.Float64Var(&t.Similar.Validation, "validation", 0.1, "`SHARE` of the rows held out for --patience")
 	cli.Group(f, groupFastHash)
 
 	f.StringVar((*string)(&t.Inference.Method), "inference", string(inference.BlockGC),
@@ -156,12 +158,16 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	if len(c.options.HoldOut) > 0 && d.Labels == nil {
 		return cli.Usagef("--hold-out needs classes: use --labels or --label")
 	}
+	if err := c.chooseValidation(flags, d); err != nil {
+		return err
+	}
 	report := &fasthash.Report{Rows: d.Rows}
 	c.options.Run.Report, c.options.Run.Features = report, extractor
 	m, took, err := c.learn(ctx, d)
 	if err != nil {
 		return err
 	}
+	c.noteMissing(m, d)
 	m.Features = extractor
 	if m.Pictures = as; c.options.Run.Grow == nil { // else as the bits it begins with
 		m.Pictures = picture.PreparationOf(src)
@@ -198,8 +204,10 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 		return cli.Usagef("--sample-similar and --sample-dissimilar go together, both positive")
 	case c.similar.pairs != "" && len(o.HoldOut) > 0:
 		return cli.Usagef("--hold-out needs classes, not --pairs")
-	case o.Run.Patience > 0 && !(o.FastHash.Similar.Validation > 0 && o.FastHash.Similar.Validation < 1):
-		return cli.Usagef("--validation %v is not a share between 0 and 1", o.FastHash.Similar.Validation)
+	case !(c.validation >= 0 && c.validation < 1):
+		return cli.Usagef("--validation %v is not a share between 0 and 1", c.validation)
+	case o.Run.Patience > 0 && c.validation == 0 && flags.Changed("validation"):
+		return cli.Usagef("--patience watches rows that are held out: --validation must be above 0")
 	}
 	o.Seed, o.Threads = c.seed, c.threads
 	o.FastHash.Similar.Mirrored = c.mirror
@@ -255,7 +263,11 @@ func learnable(
 // learn trains with progress and returns the model and the seconds that took.
 func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.Model, time.Duration, error) {
 	about, _ := method.Describe(c.method) // it was checked
-	c.note("learning %d bits with %s from %d rows of %d dimensions", c.options.Bits, about.Title, d.Rows, d.Dim())
+	aside := ""
+	if s := c.options.Validation; s > 0 {
+		aside = fmt.Sprintf(", %.3g %% of them held out", 100*s)
+	}
+	c.note("learning %d bits with %s from %d rows of %d dimensions%s", c.options.Bits, about.Title, d.Rows, d.Dim(), aside)
 	var p *cli.Progress
 	run := &c.options.Run
 	run.Progress = func(b fasthash.Bit) {

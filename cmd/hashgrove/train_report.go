@@ -22,6 +22,9 @@ type trainReport struct {
 	TotalSeconds     float64     `json:"total_seconds"`
 	PeakRSS          int64       `json:"peak_rss_bytes"`
 	Stopped          string      `json:"stopped,omitempty"`
+
+	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
+	LearnedItems *model.Figures `json:"learned_items,omitempty"`
 }
 
 // bitReport is one bit in trainReport. Bits that were resumed or grown from have no times.
@@ -39,6 +42,7 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		Model: c.output, Fingerprint: m.Fingerprint().String(),
 		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(),
 		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped,
+		NewItems: m.Info.NewItems, LearnedItems: m.Info.LearnedItems,
 	}
 	for k, s := range m.Info.Bits {
 		r.Bits = append(r.Bits, bitReport{
@@ -53,9 +57,10 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		}
 	}
 	last := r.Bits[len(r.Bits)-1]
-	return c.printLine(r, "%s: %d bits, fingerprint %s\nobjective %.4f, error of the last bit %.4f\n"+
+	return c.printLine(r, "%s: %d bits, fingerprint %s\nobjective %.4f, error of the last bit %.4f\n%s%s"+
 		"%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most",
 		r.Model, len(r.Bits), r.Fingerprint, last.Objective, last.TrainError,
+		figuresText(&m.Info), expectation(&m.Info),
 		r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
 }
 
@@ -72,6 +77,9 @@ type methodReport struct {
 	TrainSeconds float64 `json:"train_seconds"`
 	TotalSeconds float64 `json:"total_seconds"`
 	PeakRSS      int64   `json:"peak_rss_bytes"`
+
+	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
+	LearnedItems *model.Figures `json:"learned_items,omitempty"`
 }
 
 func (c *trainCommand) printMethodReport(m *model.Model, learned, took time.Duration) error {
@@ -80,11 +88,13 @@ func (c *trainCommand) printMethodReport(m *model.Model, learned, took time.Dura
 		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: c.method,
 		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: c.seed, Scale: m.Info.Scale,
 		TrainSeconds: learned.Seconds(), TotalSeconds: took.Seconds(), PeakRSS: machine.PeakMemory(),
+		NewItems: m.Info.NewItems, LearnedItems: m.Info.LearnedItems,
 	}
 	scale := ""
 	if r.Scale != "" {
 		scale = r.Scale + "\n"
 	}
-	return c.printLine(r, "%s: %d bits of %s, fingerprint %s\n%s%.1f s in all: learning %.1f s; %.0f MB at most",
-		r.Model, r.Bits, about.Title, r.Fingerprint, scale, r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
+	return c.printLine(r, "%s: %d bits of %s, fingerprint %s\n%s%s%s%.1f s in all: learning %.1f s; %.0f MB at most",
+		r.Model, r.Bits, about.Title, r.Fingerprint, scale, figuresText(&m.Info), expectation(&m.Info),
+		r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
 }

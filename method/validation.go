@@ -1,0 +1,192 @@
+package method
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"hashgrove/eval"
+	"hashgrove/fasthash"
+	"hashgrove/hamming"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// maxJudged is the number of rows that are judged at most, of those set aside and of those learned from.
+const maxJudged = 1000
+
+// validation is rows that were set aside before training, and as many that were not.
+type validation struct {
+	held         *supervision.Data // all that were set aside
+	new, learned judged            // evenly drawn
+}
+
+// judged is rows to judge a model by.
+type judged struct {
+	*supervision.Data
+	x vectors.Matrix
+}
+
+// setAside sets rows aside when the options ask for it, and returns the others. The one pass over the rows that it
+// takes tells the ranges of those others, which training would else take a pass for.
+func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data) (
+	*supervision.Data, *validation, error,
+) {
+	patient := name == FastHash && o.Run.Patience > 0 && o.PCA == 0
+	if o.Validation == 0 && patient {
+		o.Validation = cmp.Or(o.FastHash.Similar.Validation, fasthash.DefaultValidation)
+	}
+	if o.Validation == 0 {
+		return d, nil, nil
+	}
+	mirrored := o.FastHash.Similar.Mirrored
+	keep, aside, err := d.Split(o.Validation, o.withDefaults().Seed, mirrored)
+	if err != nil {
+		return nil, nil, err
+	}
+	learn, held := d.Parts(keep, aside)
+	if held.Rows == 0 && !patient {
+		return d, nil, nil
+	}
+	if o.FastHash.Similar.Validation = o.Validation; o.PCA == 0 {
+		o.Run.Held = held
+	}
+	v := &validation{held: held}
+	originals := slices.Clone(keep)
+	if mirrored {
+		clear(originals[d.Rows/2:])
+	}
+	n := min(held.Rows, maxJudged)
+	inNew, inLearned := drawn(aside, n), drawn(originals, n)
+	v.new = judged{d.Only(inNew), vectors.Matrix{Cols: d.Dim()}}
+	v.learned = judged{d.Only(inLearned), vectors.Matrix{Cols: d.Dim()}}
+	learn.Ranges = vectors.NewRanges(d.Dim())
+	err = eachChunk(ctx, d, func(c vectors.Chunk, kept *vectors.Chunk) {
+		c.Only(keep[c.First:c.First+c.X.Rows], kept)
+		learn.Ranges.Add(kept.X)
+		v.new.add(c.X, inNew[c.First:])
+		v.learned.add(c.X, inLearned[c.First:])
+	})
+	return learn, v, err
+}
+
+// eachChunk reads the data once; kept is room that stays from chunk to chunk.
+func eachChunk(ctx context.Context, d *supervision.Data, each func(c vectors.Chunk, kept *vectors.Chunk)) error {
+	var kept vectors.Chunk
+	rows := 0
+	for c, err := range d.Chunks(ctx) {
+		if err != nil {
+			return err
+		}
+		if rows = c.First + c.X.Rows; rows > d.Rows {
+			break
+		}
+		each(c, &kept)
+	}
+	return vectors.CheckRows(rows, d.Rows)
+}
+
+// add takes the chosen rows.
+func (j *judged) add(x vectors.Matrix, chosen []bool) {
+	for i := range x.Rows {
+		if chosen[i] {
+			j.x.Rows++
+			j.x.Data = append(j.x.Data, x.Row(i)...)
+		}
+	}
+}
+
+// drawn marks n rows, or all, of those in a part, at even distances.
+func drawn(part []bool, n int) []bool {
+	size := 0
+	for _, in := range part {
+		if in {
+			size++
+		}
+	}
+	n = min(n, size)
+	out, place, next := make([]bool, len(part)), 0, 0
+	for i, in := range part {
+		if !in {
+			continue
+		}
+		if next < n && place == next*size/n {
+			out[i] = true
+			next++
+		}
+		place++
+	}
+	return out
+}
+
+// judge fills in how well the model finds new items and learned ones. Rows that were set aside are the queries; among
+// themselves each is left out of its own ranking. Nothing is said where nothing tells which answers are right, or where
+// the model had bits that had learned from these rows.
+func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error {
+	kind := v.held.Kind()
+	if kind == "" || kind == supervision.ByPairs || grewFrom(o.Run.Grow, v.held) {
+		return nil
+	}
+	queries, err := m.Encode(ctx, v.new.x, o.Threads)
+	if err != nil {
+		return err
+	}
+	learned, err := m.Encode(ctx, v.learned.x, o.Threads)
+	if err != nil {
+		return err
+	}
+	one, err := v.figures(ctx, v.new.Data, queries, queries, o.Threads)
+	if err != nil {
+		return err
+	}
+	other, err := v.figures(ctx, v.learned.Data, queries, learned, o.Threads)
+	if err == nil && one != nil && other != nil {
+		m.Info.NewItems, m.Info.LearnedItems = one, other
+	}
+	return err
+}
+
+// grewFrom reports whether the bits that a model was grown from may have been learned from the rows.
+func grewFrom(grown *model.Model, d *supervision.Data) bool {
+	if grown == nil {
+		return false
+	}
+	share, rows := grown.Info.Sketch.Share(d.Hashes)
+	return rows == 0 || share > 0.5 // less are copies of other rows
+}
+
+// figures judges one base by the new items.
+func (v *validation) figures(ctx context.Context, d *supervision.Data, queries, base hamming.Codes, threads int) (
+	*model.Figures, error,
+) {
+	truth, err := eval.TruthOf(v.new.Data, d)
+	if err != nil {
+		return nil, err
+	}
+	if d == v.new.Data {
+		truth = withoutItself(truth)
+	}
+	r, err := eval.Retrieval(ctx, queries, base, truth, eval.Options{Threads: threads})
+	if err != nil {
+		return nil, fmt.Errorf("judging the rows held out: %w", err)
+	}
+	if r.Judged == 0 {
+		return nil, nil
+	}
+	return &model.Figures{
+		Rows: r.Base, MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1), // but for rounding
+		Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1), DistinctCodes: r.DistinctCodes,
+	}, nil
+}
+
+// withoutItself is the truth of queries that are the base.
+func withoutItself(t eval.Truth) eval.Truth {
+	mark := t.Mark
+	t.Mark = func(q int, marks []uint8) {
+		mark(q, marks)
+		marks[q] = eval.Ignored
+	}
+	return t
+}

@@ -1,0 +1,34 @@
+package supervision
+
+import "fmt"
+
+// Split chooses a share of the rows to be held back: a model learns from the others and is judged by those. Where the
+// second half of the rows is the mirror images of the first, neither part has the mirror image of a row held back.
+func (d *Data) Split(share float64, seed uint64, mirrored bool) (learn, held []bool, err error) {
+	if !(share > 0 && share < 1) {
+		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", share)
+	}
+	pictures := d.Rows
+	if mirrored {
+		pictures /= 2
+	}
+	first := make([]bool, d.Rows)
+	for i := range first {
+		first[i] = i < pictures
+	}
+	chosen := d.Only(first).HoldOut(share, seed)
+	learn, held = make([]bool, d.Rows), make([]bool, d.Rows)
+	for i := range learn {
+		learn[i], held[i] = chosen[i%pictures], !chosen[i%pictures] && i < pictures
+	}
+	return learn, held, nil
+}
+
+// Parts is the two parts of Split. Pairs of held are those of a row held back and a row to learn from, in this order.
+func (d *Data) Parts(learn, held []bool) (l, h *Data) {
+	l, h = d.Only(learn), d.Only(held)
+	if d.Pairs != nil {
+		h.Pairs = PairsBetween(d.Pairs, held, learn)
+	}
+	return l, h
+}
