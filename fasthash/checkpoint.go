@@ -17,6 +17,7 @@ import (
 
 	"hashgrove/internal/section"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // A checkpoint is a folder with one small file per finished bit (docs/formats.md). Every file is written under a
@@ -25,7 +26,7 @@ import (
 // training rows, and every bit draws its random numbers from its own stream.
 
 const (
-	checkpointVersion = 1 // version 1: run, bit, function
+	checkpointVersion = 2 // version 1: run, bit, function; version 2, only with cross-fitting: the bit of all rows
 	bitSuffix         = ".bit"
 
 	maxIdentity = 1 << 20
@@ -36,11 +37,13 @@ const (
 type checkpoint struct {
 	folder   string
 	identity []byte
+	folds    bool // there are cross-fitted bits as well; the identity says so, too
 }
 
 // openCheckpoint makes the folder, or finds what an earlier run left in it.
-func openCheckpoint(folder string, identity []byte, resume, restart bool) (*checkpoint, error) {
-	c := &checkpoint{folder, identity}
+func openCheckpoint(t *training) (*checkpoint, error) {
+	folder, resume, restart := t.Checkpoint, t.Resume, t.Restart
+	c := &checkpoint{folder, t.identity(), t.folds != nil}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
 	}
@@ -105,49 +108,56 @@ func removeCheckpoint(folder string) error {
 }
 
 // save keeps a finished bit.
-func (c *checkpoint) save(bit int, f model.Function, stat model.BitStat) error {
-	text, err := json.Marshal(stat)
+func (c *checkpoint) save(bit Bit) error {
+	text, err := json.Marshal(bit.Stat)
 	if err != nil {
-		return fmt.Errorf("bit %d: %w", bit, err)
+		return fmt.Errorf("bit %d: %w", bit.Bit, err)
 	}
-	return section.WriteFile(c.path(bit), func(w io.Writer) error {
-		s := section.NewWriter(w, section.Checkpoint, checkpointVersion)
+	version := uint32(checkpointVersion)
+	if bit.CrossFit == nil {
+		version = 1
+	}
+	return section.WriteFile(c.path(bit.Bit), func(w io.Writer) error {
+		s := section.NewWriter(w, section.Checkpoint, version)
 		_ = s.Section("run.", c.identity) // the writer keeps its first error for Close
-		_ = s.Section("bit.", append(binary.LittleEndian.AppendUint32(nil, uint32(bit)), text...))
-		_ = s.Section("func", model.AppendFunction(nil, f))
+		_ = s.Section("bit.", append(binary.LittleEndian.AppendUint32(nil, uint32(bit.Bit)), text...))
+		_ = s.Section("func", model.AppendFunction(nil, bit.Function))
+		if version > 1 {
+			_ = s.Section("fold", appendWords(nil, bit.CrossFit))
+		}
 		return s.Close()
 	})
 }
 
 // load returns the bits from the given one on, up to the first that is missing or damaged. Damaged ones and those
 // after them are removed and counted: they are learned again. Bits of another run are an error.
-func (c *checkpoint) load(dim, from, to int) (done []model.Function, stats []model.BitStat, dropped int, err error) {
-	for bit := from; bit <= to; bit++ {
-		f, stat, err := c.read(bit, dim)
+func (c *checkpoint) load(x *vectors.Columns, from, to int) (done []Bit, dropped int, err error) {
+	for k := from; k <= to; k++ {
+		bit, err := c.read(k, x)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, section.ErrDamaged) || errors.Is(err, section.ErrKind) {
 			break
 		}
 		if err != nil {
-			return nil, nil, 0, err
+			return nil, 0, err
 		}
-		done, stats = append(done, f), append(stats, stat)
+		done = append(done, bit)
 	}
 	bits, _, err := c.files()
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, 0, err
 	}
 	stale := slices.DeleteFunc(bits, func(name string) bool {
 		return name >= filepath.Base(c.path(from)) && name < filepath.Base(c.path(from+len(done)))
 	})
-	return done, stats, len(stale), c.remove(stale)
+	return done, len(stale), c.remove(stale)
 }
 
 // read reads the file of one bit.
-func (c *checkpoint) read(bit, dim int) (f model.Function, stat model.BitStat, err error) {
-	path := c.path(bit)
+func (c *checkpoint) read(number int, x *vectors.Columns) (bit Bit, err error) {
+	path := c.path(number)
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, stat, err
+		return bit, err
 	}
 	defer file.Close()
 	defer func() {
@@ -157,34 +167,70 @@ func (c *checkpoint) read(bit, dim int) (f model.Function, stat model.BitStat, e
 	}()
 	r, err := section.NewReader(file, section.Checkpoint, checkpointVersion)
 	if err != nil {
-		return nil, stat, err
+		return bit, err
 	}
 	identity, err := r.Expect("run.", maxIdentity)
 	if err != nil {
-		return nil, stat, err
+		return bit, err
 	}
 	if !bytes.Equal(identity, c.identity) {
-		return nil, stat, fmt.Errorf("the checkpoint is of another training (%s); repeat its options and data, or restart",
+		return bit, fmt.Errorf("the checkpoint is of another training (%s); repeat its options and data, or restart",
 			difference(identity, c.identity))
 	}
+	bit.Bit = number
+	err = c.readBit(r, &bit, x)
+	return bit, err
+}
+
+// readBit reads what follows the identity.
+func (c *checkpoint) readBit(r *section.Reader, bit *Bit, x *vectors.Columns) error {
 	head, err := r.Expect("bit.", maxBitStat)
 	if err != nil {
-		return nil, stat, err
+		return err
 	}
-	if len(head) < 4 || binary.LittleEndian.Uint32(head) != uint32(bit) || json.Unmarshal(head[4:], &stat) != nil {
-		return nil, stat, r.Damaged("it does not describe bit %d", bit)
+	if len(head) < 4 || binary.LittleEndian.Uint32(head) != uint32(bit.Bit) || json.Unmarshal(head[4:], &bit.Stat) != nil {
+		return r.Damaged("it does not describe bit %d", bit.Bit)
 	}
 	b, err := r.Expect("func", maxFunction)
 	if err != nil {
-		return nil, stat, err
+		return err
 	}
-	if f, err = model.ParseFunction(b); err == nil {
-		err = f.Check(dim)
+	if bit.Function, err = model.ParseFunction(b); err == nil {
+		err = bit.Function.Check(x.Dim())
 	}
 	if err != nil {
-		return nil, stat, r.Damaged("%v", err)
+		return r.Damaged("%v", err)
 	}
-	return f, stat, r.End()
+	if (r.Version > 1) != c.folds {
+		return r.Damaged("version %d of a bit", r.Version)
+	}
+	if c.folds {
+		size := 8 * ((x.Rows + 63) / 64)
+		if b, err = r.Expect("fold", size); err != nil {
+			return err
+		}
+		if len(b) != size {
+			return r.Damaged("%d bytes for the bits of %d rows", len(b), x.Rows)
+		}
+		bit.CrossFit = parseWords(b)
+	}
+	return r.End()
+}
+
+// appendWords appends packed bits, and parseWords is its inverse.
+func appendWords(dst []byte, words []uint64) []byte {
+	for _, w := range words {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	return dst
+}
+
+func parseWords(b []byte) []uint64 {
+	words := make([]uint64, len(b)/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return words
 }
 
 // difference names the options in which two identities differ.

@@ -99,6 +99,10 @@ type Bit struct {
 	Output    []int8 // of the function on the training rows; lent
 	Inference time.Duration
 	Boost     time.Duration
+
+	// Of cross-fitting: the bit of all rows as the other folds predict it, packed, and the time that took.
+	CrossFit []uint64
+	Folds    time.Duration
 }
 
 // errStop is returned by a loop's each to end learning after the bit it was called with.
@@ -108,6 +112,8 @@ var errStop = errors.New("stop after this bit")
 type loop struct {
 	done []model.Function // bits that are learned already; they are replayed, not learned again
 	each func(Bit) error  // called after every newly learned bit; nil is fine
+
+	folds *crossFitter // nil without cross-fitting
 }
 
 // WithDefaults returns the options with every default filled in, as a model stores them.
@@ -191,6 +197,9 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 			return functions, fmt.Errorf("bit %d: %w", k, err)
 		}
 		bit.Boost = time.Since(began)
+		if err := run.crossFit(ctx, &bit, z, weight); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k, err)
+		}
 
 		began = time.Now()
 		step1.Push(bit.Output)
@@ -239,12 +248,26 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 			return functions, fmt.Errorf("bit %d: %w", k+1, err)
 		}
 		bit.Boost = time.Since(began)
+		if err := run.crossFit(ctx, &bit, z, nil); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k+1, err)
+		}
 		functions = append(functions, bit.Function)
 		if stop, err := run.finish(bit); stop || err != nil {
 			return functions, err
 		}
 	}
 	return functions, nil
+}
+
+// crossFit predicts the bit of the rows in each fold from the others, where that is asked for.
+func (r loop) crossFit(ctx context.Context, bit *Bit, z []int8, weight []float64) (err error) {
+	if r.folds == nil {
+		return nil
+	}
+	began := time.Now()
+	bit.CrossFit, err = r.folds.fit(ctx, z, weight, bit.Bit)
+	bit.Folds = time.Since(began)
+	return err
 }
 
 // finish completes the statistics of a bit, calls each, and reports whether to stop.

@@ -40,6 +40,9 @@ type Run struct {
 	// name. Nil has Train set them aside.
 	Held *supervision.Data
 
+	// CrossFit is the number of folds, 2 to 20, by which Report.CrossFitted is made; 0 means that it is not.
+	CrossFit int
+
 	Progress func(Bit) // called after every newly learned bit; may be nil
 	Report   *Report   // filled in when not nil
 }
@@ -52,6 +55,8 @@ type Report struct {
 	Resumed int    // bits taken from the checkpoint
 	Dropped int    // bits of the checkpoint that were damaged and learned again
 	Stopped string // why there are fewer bits than asked for; "" when there are not
+
+	CrossFitted *CrossFitted // codes of the training rows; nil when Run.CrossFit is 0
 }
 
 // ErrCheckpoint is returned when a checkpoint is in the way and neither Resume nor Restart was asked for.
@@ -74,8 +79,11 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	functions := done
 	if t.stalled() {
 		t.stop() // the run that made the checkpoint had come to this end
-	} else if functions, err = t.learn(ctx, t.x, t.y, loop{done: done, each: t.afterBit(ctx, &stats)}); err != nil {
-		return nil, err
+	} else {
+		run := loop{done: done, each: t.afterBit(ctx, &stats), folds: t.folds}
+		if functions, err = t.learn(ctx, t.x, t.y, run); err != nil {
+			return nil, err
+		}
 	}
 	if t.stalled() {
 		functions, stats = functions[:t.watch.best], stats[:t.watch.best]
@@ -83,6 +91,9 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	info := model.Info{Method: m.methodName(), Version: model.Version, Bits: stats, Runs: t.runs(len(functions))}
 	if d.Labels != nil {
 		info.Classes = d.Labels.Names
+	}
+	if t.folds != nil {
+		t.report.CrossFitted = t.folds.result(len(functions))
 	}
 	if m.Report != nil {
 		*m.Report = t.report
@@ -120,7 +131,8 @@ type training struct {
 	truth  eval.Truth // of the held-out rows against the training rows
 	began  time.Time
 	ckpt   *checkpoint
-	watch  *validator // nil without patience
+	watch  *validator   // nil without patience
+	folds  *crossFitter // nil without cross-fitting
 	report Report
 }
 
@@ -161,6 +173,11 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 		return err
 	}
 	t.report.Rows, t.report.Asked = train.Rows, t.Bits
+	if t.CrossFit != 0 {
+		if t.folds, err = newCrossFitter(ctx, t, train); err != nil {
+			return err
+		}
+	}
 	if held == nil {
 		return nil
 	}
@@ -216,15 +233,20 @@ func (t *training) doneBits(ctx context.Context) (done []model.Function, stats [
 		return nil, nil, err
 	}
 	if t.Checkpoint != "" {
-		if t.ckpt, err = openCheckpoint(t.Checkpoint, t.identity(), t.Resume, t.Restart); err != nil {
+		if t.ckpt, err = openCheckpoint(t); err != nil {
 			return nil, nil, err
 		}
-		functions, saved, dropped, err := t.ckpt.load(t.x.Dim(), len(done)+1, t.Bits)
+		saved, dropped, err := t.ckpt.load(t.x, len(done)+1, t.Bits)
 		if err != nil {
 			return nil, nil, err
 		}
-		done, stats = append(done, functions...), append(stats, saved...)
-		t.report.Resumed, t.report.Dropped = len(functions), dropped
+		for _, b := range saved {
+			done, stats = append(done, b.Function), append(stats, b.Stat)
+			if t.folds != nil {
+				t.folds.bits = append(t.folds.bits, b.CrossFit)
+			}
+		}
+		t.report.Resumed, t.report.Dropped = len(saved), dropped
 	}
 	if t.held != nil {
 		t.watch, err = newValidator(ctx, t, done, stats)
@@ -241,15 +263,18 @@ func (t *training) afterBit(ctx context.Context, stats *[]model.BitStat) func(Bi
 			}
 		}
 		if t.ckpt != nil {
-			if err := t.ckpt.save(bit.Bit, bit.Function, bit.Stat); err != nil {
+			if err := t.ckpt.save(bit); err != nil {
 				return err
 			}
+		}
+		if t.folds != nil {
+			t.folds.bits = append(t.folds.bits, bit.CrossFit)
 		}
 		*stats = append(*stats, bit.Stat)
 		if t.Progress != nil {
 			t.Progress(bit)
 		}
-		bit.Output = nil
+		bit.Output, bit.CrossFit = nil, nil
 		t.report.Bits = append(t.report.Bits, bit)
 		n := time.Duration(len(t.report.Bits))
 		switch {
@@ -339,7 +364,8 @@ func (t *training) identity() []byte {
 		Rows    int             `json:"rows"`
 		Dim     int             `json:"dim"`
 		Grow    string          `json:"grow,omitempty"`
-	}{model.Version, t.storedOptions(), t.data, t.x.Rows, t.x.Dim(), ""}
+		Folds   int             `json:"cross_fit,omitempty"`
+	}{model.Version, t.storedOptions(), t.data, t.x.Rows, t.x.Dim(), "", t.CrossFit}
 	if t.Grow != nil {
 		id.Grow = t.Grow.Fingerprint().Full()
 	}

@@ -61,10 +61,10 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if _, err := New(name, o); err != nil { // before any row is read
 		return nil, err
 	}
-	if _, err := New(name, o); err != nil { // before any row is read
-		return nil, err
-	}
 	about, _ := Describe(name)
+	if o.Run.CrossFit != 0 && (name != FastHash || o.PCA != 0) {
+		return nil, errors.New("only FastHash, and without PCA before it, can be cross-fitted")
+	}
 	if err := d.Trainable(); err != nil && about.Supervised {
 		return nil, err
 	}

@@ -240,6 +240,17 @@ func (c *Columns) Set(ctx context.Context, threads, first int, x Matrix) error {
 	})
 }
 
+// Take copies the given rows.
+func (c *Columns) Take(ctx context.Context, threads int, rows []int32) (*Columns, error) {
+	out := NewColumns(len(rows), c.Quantizer)
+	return out, par.For(ctx, threads, c.Dim(), func(j int) {
+		from, to := c.Column(j), out.Column(j)
+		for k, i := range rows {
+			to[k] = from[i]
+		}
+	})
+}
+
 // Quantize reads a source of the given number of rows once, into columns.
 func Quantize(ctx context.Context, src Source, rows int, q Quantizer, threads int) (*Columns, error) {
 	if src.Dim() != q.Dim() {

@@ -94,9 +94,13 @@ func (a *app) indexBuild() *cobra.Command {
 --model is needed only to search by vectors later. Ids, labels and tags come from the data. Rows without ids are
 identified by their numbers, counted from 0, and pictures by their paths.
 
+A model gives the rows it learned from cleaner codes than new ones, so searches prefer them. --cross-fit names
+the file that "hashgrove train --cross-fit" wrote beside the model: learned items get their codes from it.
+
 ` + attributesHelp,
 		Example: `  hashgrove index build items.csv --label category --id-column sku -m items.hgm -o items.hgi
   hashgrove index build items.csv --id-column sku -m items.hgm -o more.hgi --attributes items.csv
+  hashgrove index build items.csv --label category --id-column sku -m fair.hgm --cross-fit fair.crossfit.hgc -o fair.hgi
   hashgrove index build items.hgc -o codes.hgi`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.output == "" && len(args) > 1 { // an older spelling: INDEX DATA...
@@ -112,6 +116,7 @@ identified by their numbers, counted from 0, and pictures by their paths.
 	f.StringVarP(&c.output, "output", "o", "", "the `INDEX` to make")
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes the data; it is copied into the index")
 	cli.Group(f, "Output")
+	c.items.bindCrossFit(f)
 	c.items.bind(f)
 	return cmd
 }
@@ -135,6 +140,7 @@ items: all of them, or none if one of the ids is in the index already. --upsert 
 	}
 	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "replace items whose ids are in the index")
 	cli.Group(cmd.Flags(), "Output")
+	c.items.bindCrossFit(cmd.Flags())
 	c.items.bind(cmd.Flags())
 	return cmd
 }
@@ -148,6 +154,7 @@ type indexReport struct {
 	Deleted     int           `json:"deleted"`
 	Missing     int           `json:"missing_ids"` // that should be deleted and were not there
 	Bad         int           `json:"bad_rows"`
+	CrossFitted *int          `json:"cross_fitted,omitempty"` // items with a code of --cross-fit
 	Bits        int           `json:"bits"`
 	Codes       int           `json:"distinct_codes"`
 	Fingerprint string        `json:"fingerprint"`
@@ -234,13 +241,14 @@ func (c *addCommand) build(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	x := s.Snapshot()
+	used, how := c.crossFitted(in, len(b.IDs))
 	r := &indexReport{
-		Index: path, Items: x.Len(), Added: x.Len(), Bad: bad, Bits: x.Bits(), Codes: x.Codes(),
+		Index: path, Items: x.Len(), Added: x.Len(), Bad: bad, CrossFitted: used, Bits: x.Bits(), Codes: x.Codes(),
 		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: memoryOf(x.Memory()),
 		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(),
 	}
-	return c.printLine(r, "%s: %d items of %d bits, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
-		path, r.Items, r.Bits, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total), r.Seconds)
+	return c.printLine(r, "%s: %d items of %d bits%s, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
+		path, r.Items, r.Bits, how, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total), r.Seconds)
 }
 
 // changeIndex opens an index to write, changes it, and reports what it is then.
@@ -260,14 +268,16 @@ func (a *app) changeIndex(
 }
 
 func (c *addCommand) add(ctx context.Context, args []string) error {
-	before, written, bad := 0, 0, 0
+	before, written, bad, how := 0, 0, 0, ""
+	var used *int
 	r, err := c.changeIndex(ctx, c.output, func(s *store.Store) error {
 		before = s.Info().Items
-		b, n, err := c.read(ctx, s, args)
+		b, in, n, err := c.read(ctx, s, args)
 		if err != nil {
 			return err
 		}
 		written, bad = len(b.IDs), n
+		used, how = c.crossFitted(in, written)
 		write := s.Add
 		if c.upsert {
 			write = s.Upsert
@@ -280,36 +290,38 @@ func (c *addCommand) add(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r.Added, r.Bad = r.Items-before, bad
+	r.Added, r.Bad, r.CrossFitted = r.Items-before, bad, used
 	r.Replaced = written - r.Added
-	return c.printLine(r, "%s: %d items added, %d replaced, %d now, %.1f s",
-		c.output, r.Added, r.Replaced, r.Items, r.Seconds)
+	return c.printLine(r, "%s: %d items added, %d replaced%s, %d now, %.1f s",
+		c.output, r.Added, r.Replaced, how, r.Items, r.Seconds)
 }
 
 // read reads items for an index, and returns the number of bad rows too.
-func (c *addCommand) read(ctx context.Context, s *store.Store, args []string) (*index.Batch, int, error) {
+func (c *addCommand) read(
+	ctx context.Context, s *store.Store, args []string,
+) (b *index.Batch, in itemInput, bad int, err error) {
 	m, err := s.Model()
 	if err != nil {
-		return nil, 0, err
+		return nil, in, 0, err
 	}
-	in, err := c.items.open(m, args, c.output+" has none: it was built from codes")
+	in, err = c.items.open(m, args, c.output+" has none: it was built from codes")
 	if err != nil {
-		return nil, 0, err
+		return nil, in, 0, err
 	}
 	n, err := c.count(ctx, in)
 	if err != nil {
-		return nil, 0, err
+		return nil, in, 0, err
 	}
-	b, bad, err := c.readItems(ctx, in, n)
+	b, bad, err = c.readItems(ctx, in, n)
 	if err != nil {
-		return nil, 0, err
+		return nil, in, 0, err
 	}
 	if err := s.Info().Fingerprint.Accept(b.Fingerprint); err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", args[0], err)
+		return nil, in, 0, fmt.Errorf("%s: %w", args[0], err)
 	}
 	if _, there, err := s.Get(ctx, index.Int(0)); err != nil || there && !in.Named && !c.upsert {
-		return nil, 0, cmp.Or(err, fmt.Errorf("%s: its rows have no ids, so they are identified by their numbers, "+
+		return nil, in, 0, cmp.Or(err, fmt.Errorf("%s: its rows have no ids, so they are identified by their numbers, "+
 			"and %s has an item 0 already: give ids with --id-column or --ids", args[0], c.output))
 	}
-	return b, bad, nil
+	return b, in, bad, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -18,6 +19,7 @@ type itemFlags struct {
 	data       dataFlags
 	attributes string
 	columns    []string
+	crossFit   string
 }
 
 // attributesHelp is what every verb that takes attributes says about them.
@@ -32,6 +34,37 @@ func (i *itemFlags) bind(f *pflag.FlagSet) {
 		"CSV, TSV, JSONL or Parquet `FILE` with attributes of the items, by id or by row")
 	f.StringSliceVar(&i.columns, "attribute-columns", nil, "`COLUMNS` or keys to take from --attributes; default all")
 	cli.Group(f, "Attributes")
+}
+
+// bindCrossFit adds the flag of codes that training made of its rows.
+func (i *itemFlags) bindCrossFit(f *pflag.FlagSet) {
+	f.StringVar(&i.crossFit, "cross-fit", "", "`FILE` that train --cross-fit wrote: its codes are used for items that "+
+		"the model was learned from, so that learned and new items are alike")
+	cli.Group(f, "Codes")
+}
+
+// readCrossFit reads the file of --cross-fit.
+func (i *itemFlags) readCrossFit(m *model.Model, in itemInput) (err error) {
+	switch {
+	case i.crossFit == "":
+	case in.set == nil:
+		return cli.Usagef("--cross-fit needs vectors or pictures to tell which were learned from, not codes")
+	default:
+		in.CrossFit, err = items.ReadCrossFit(i.crossFit, m)
+	}
+	return err
+}
+
+// crossFitted is how many items got a code of --cross-fit and how many others were encoded, and the end of a sentence
+// about that; nothing without the flag.
+func (a *app) crossFitted(in itemInput, all int) (used *int, text string) {
+	if in.CrossFit == nil {
+		return nil, ""
+	}
+	if used = &in.CrossFit.Used; *used == 0 {
+		a.warn([]string{"none of the items has a cross-fitted code: the model was not learned from these values"})
+	}
+	return used, fmt.Sprintf(", %d cross-fitted and %d encoded", *used, all-*used)
 }
 
 // itemInput is items on their way into an index.
@@ -57,6 +90,9 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 		}
 	}
 	if err != nil {
+		return in, err
+	}
+	if err := i.readCrossFit(m, in); err != nil {
 		return in, err
 	}
 	if len(i.columns) > 0 && i.attributes == "" {

@@ -18,6 +18,7 @@ import (
 	"hashgrove/feature"
 	"hashgrove/inference"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/items"
 	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/picture"
@@ -48,10 +49,17 @@ func (a *app) train() *cobra.Command {
 After every bit the state is saved in MODEL.ckpt until the model is written: --resume continues an
 interrupted training and gives the same model, byte for byte.
 
+A part of the rows is held out of training and judged at the end: as new items, which is what an index gets, beside
+rows that were learned from. --validation 0 learns from all rows and judges none.
+
+--cross-fit also writes codes of the training rows that were made without them, to MODEL's name with the end
+.crossfit.hgc. With them, "hashgrove index build --cross-fit" makes learned and new items alike.
+
 --method trains another method than FastHash, one of those that compare lists; its model encodes and
 searches like any other. Such a training cannot be resumed.`,
 		Example: `  hashgrove train items.csv --label category --bits 16 -o items.hgm
   hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
+  hashgrove train items.csv --label category --bits 16 --cross-fit 5 -o fair.hgm
   hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm
   hashgrove train vectors.npy --labels classes.txt --method ksh --anchors 100 --pca 4 --bits 8 -o ksh.hgm`,
 		Args: cli.AtLeast(1, "data to learn from"),
@@ -81,6 +89,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.Run.Restart, "restart", false, "discard an interrupted training and start again")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
 	f.DurationVar(&o.Run.TimeLimit, "time-limit", 0, "stop after this `TIME`, with fewer bits; for instance 10m")
+	f.IntVar(&o.Run.CrossFit, "cross-fit", 0, "also make codes for the training rows from trees that did not see them, "+
+		"in this `NUMBER` of parts, 2 to 20, for index build --cross-fit; takes about that many times as long")
 	f.IntVar(&o.Run.Patience, "patience", 0, "stop after this `NUMBER` of bits without a better validation; 0 means never")
 	cli.Group(f, groupFastHash)
 
@@ -178,6 +188,11 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	if err := model.WriteFile(c.output, m); err != nil {
 		return err
 	}
+	if made := report.CrossFitted; made != nil {
+		if err := items.WriteCrossFit(items.CrossFitPath(c.output), m, made.Rows, made.Codes); err != nil {
+			return err
+		}
+	}
 	if err := (fasthash.Method{Run: c.options.Run}).Finish(); err != nil {
 		return err
 	}
@@ -202,6 +217,10 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 		return cli.Usagef("--resume and --restart cannot be combined")
 	case (similar > 0) != (dissimilar > 0) || similar < 0 || dissimilar < 0:
 		return cli.Usagef("--sample-similar and --sample-dissimilar go together, both positive")
+	case flags.Changed("cross-fit") && (o.Run.CrossFit < 2 || o.Run.CrossFit > 20):
+		return cli.Usagef("--cross-fit %d: give a number of parts from 2 to 20", o.Run.CrossFit)
+	case o.Run.CrossFit > 0 && c.grow != "":
+		return cli.Usagef("--cross-fit and --grow cannot be combined: what the first bits were to be is not known any more")
 	case c.similar.pairs != "" && len(o.HoldOut) > 0:
 		return cli.Usagef("--hold-out needs classes, not --pairs")
 	case !(c.validation >= 0 && c.validation < 1):
@@ -273,7 +292,7 @@ func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.M
 	run.Progress = func(b fasthash.Bit) {
 		if p == nil {
 			p = c.startProgress("bit", c.options.Bits, b.Bit-1)
-			p.BeganEarlier(b.Inference + b.Boost)
+			p.BeganEarlier(b.Inference + b.Boost + b.Folds)
 		}
 		note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
 		if b.Stat.Validation > 0 {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"hashgrove/fasthash"
+	"hashgrove/internal/items"
 	"hashgrove/internal/machine"
 	"hashgrove/method"
 	"hashgrove/model"
@@ -25,6 +27,16 @@ type trainReport struct {
 
 	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
+
+	CrossFit *crossFitReport `json:"cross_fit,omitempty"`
+}
+
+// crossFitReport is what train --cross-fit says of the codes that it made.
+type crossFitReport struct {
+	Codes   string  `json:"codes"` // the file
+	Rows    int     `json:"rows"`  // different ones
+	Parts   int     `json:"parts"`
+	Seconds float64 `json:"seconds"`
 }
 
 // bitReport is one bit in trainReport. Bits that were resumed or grown from have no times.
@@ -49,6 +61,15 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 			Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation,
 		})
 	}
+	how := ""
+	if f := made.CrossFitted; f != nil {
+		r.CrossFit = &crossFitReport{Codes: items.CrossFitPath(c.output), Rows: len(f.Rows), Parts: c.options.Run.CrossFit}
+		for _, b := range made.Bits {
+			r.CrossFit.Seconds += b.Folds.Seconds()
+		}
+		how = fmt.Sprintf("%s: codes for the %d rows it learned from, made without them in %.1f s\n",
+			r.CrossFit.Codes, r.CrossFit.Rows, r.CrossFit.Seconds)
+	}
 	for _, b := range made.Bits {
 		r.InferenceSeconds += b.Inference.Seconds()
 		r.BoostSeconds += b.Boost.Seconds()
@@ -57,10 +78,10 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		}
 	}
 	last := r.Bits[len(r.Bits)-1]
-	return c.printLine(r, "%s: %d bits, fingerprint %s\nobjective %.4f, error of the last bit %.4f\n%s%s"+
+	return c.printLine(r, "%s: %d bits, fingerprint %s\nobjective %.4f, error of the last bit %.4f\n%s%s%s"+
 		"%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most",
 		r.Model, len(r.Bits), r.Fingerprint, last.Objective, last.TrainError,
-		figuresText(&m.Info), expectation(&m.Info),
+		figuresText(&m.Info), expectation(&m.Info), how,
 		r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
 }
 

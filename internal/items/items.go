@@ -40,6 +40,7 @@ type Input struct {
 	Bits       int
 	Attributes *dataset.Attributes // nil when there are none
 	Named      bool                // the rows have ids; known after Read
+	CrossFit   *CrossFit           // codes for rows that the model was learned from; nil without
 
 	name  string
 	codes []string // code files
@@ -134,6 +135,9 @@ func (in *Input) Read(ctx context.Context, n, threads int, progress func(done in
 		b.Fingerprint = in.model.Fingerprint()
 		err = in.model.EncodeSource(ctx, in.src, threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 			progress(first + codes.Len())
+			if in.CrossFit != nil {
+				in.CrossFit.replace(codes, chunk.X)
+			}
 			return in.append(b, codes, chunk)
 		})
 	}

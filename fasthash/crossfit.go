@@ -1,0 +1,164 @@
+package fasthash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"hashgrove/hamming"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// Cross-fitting gives the training rows codes like those of new items. The trees know the rows they were fitted to, so
+// a learned row gets the very bits that Step 1 asked for, a new row only what the trees make of it, and an index that
+// holds both prefers the learned ones. Here, as in stacking (Wolpert, Neural Networks 1992), the rows are cut into
+// folds, and
+//
+//	for each bit k, once Step 1 has inferred z_k and Step 2 has fitted h_k to all rows
+//		for each fold F
+//			h = what Step 2 fits to z_k, with the same options and weights, from the rows outside of F
+//			bit k of the rows in F is the output of h
+//
+// All folds predict one z_k, which is what h_k predicts for new items: so these codes can be compared with each other
+// and with those of the model. Models that were trained on the folds one by one could not do that, since each would
+// infer bits of its own. Nothing of this flows back into the model.
+//
+// Each fold costs as much as Step 2 of its share of the rows: K folds about K-1 times the training itself.
+
+// The number of folds.
+const minFolds, maxFolds = 2, 20
+
+// CrossFitted is codes of the training rows that the trees did not see.
+type CrossFitted struct {
+	Rows  []vectors.RowHash // of each code, all different: equal rows have one code
+	Codes hamming.Codes
+}
+
+// crossFitter fits bits to the rows outside of each fold.
+type crossFitter struct {
+	*training
+	hashes []vectors.RowHash // of the training rows
+	fold   []uint8           // of the training rows
+	bits   [][]uint64        // a bit of all rows each, packed
+}
+
+// newCrossFitter reads the rows for their hashes. Equal rows are in one fold, and so are a picture and its mirror
+// image.
+func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*crossFitter, error) {
+	if t.CrossFit < minFolds || t.CrossFit > maxFolds {
+		return nil, fmt.Errorf("cross-fitting with %d folds: give %d to %d", t.CrossFit, minFolds, maxFolds)
+	}
+	if t.Grow != nil {
+		return nil, errors.New("a model that is grown cannot be cross-fitted: the targets of its first bits are not known")
+	}
+	c := &crossFitter{training: t, fold: make([]uint8, d.Rows)}
+	for chunk, err := range d.Chunks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		vectors.HashRows(chunk.X, func(_ int, h vectors.RowHash) { c.hashes = append(c.hashes, h) })
+	}
+	if err := vectors.CheckRows(len(c.hashes), d.Rows); err != nil {
+		return nil, err
+	}
+	originals := d.Rows
+	if t.Similar.Mirrored {
+		originals /= 2
+	}
+	keys := make([]uint64, originals)
+	for i := range keys {
+		keys[i] = rand.NewPCG(t.Seed, c.hashes[i].Short()).Uint64()
+	}
+	order := slices.Compact(slices.Sorted(slices.Values(keys)))
+	if len(order) < 2*t.CrossFit {
+		return nil, fmt.Errorf("cross-fitting with %d folds needs %d different rows, and there are %d",
+			t.CrossFit, 2*t.CrossFit, len(order))
+	}
+	for i := range c.fold {
+		place, _ := slices.BinarySearch(order, keys[i%originals])
+		c.fold[i] = uint8(place % t.CrossFit)
+	}
+	return c, nil
+}
+
+// fit returns the bit of all rows, packed: each as the rows outside of its fold predict it.
+func (c *crossFitter) fit(ctx context.Context, z []int8, weight []float64, bit int) ([]uint64, error) {
+	out := make([]int8, len(z))
+	for f := range uint8(c.CrossFit) {
+		var in, others []int32
+		for i, fold := range c.fold {
+			if fold == f {
+				in = append(in, int32(i))
+			} else {
+				others = append(others, int32(i))
+			}
+		}
+		h, err := c.fitOthers(ctx, others, z, weight, bit)
+		if err != nil {
+			return nil, fmt.Errorf("fold %d: %w", f+1, err)
+		}
+		part, err := c.x.Take(ctx, c.Threads, in)
+		if err != nil {
+			return nil, err
+		}
+		said := make([]int8, len(in))
+		if err := model.Outputs(ctx, h, part, c.Threads, said); err != nil {
+			return nil, err
+		}
+		for k, i := range in {
+			out[i] = said[k]
+		}
+	}
+	return pack(out), nil
+}
+
+// fitOthers fits the bit to some of the rows.
+func (c *crossFitter) fitOthers(
+	ctx context.Context, rows []int32, z []int8, weight []float64, bit int,
+) (model.Function, error) {
+	x, err := c.x.Take(ctx, c.Threads, rows)
+	if err != nil {
+		return nil, err
+	}
+	step2, err := c.fitter(x)
+	if err != nil {
+		return nil, err
+	}
+	target, sum := make([]int8, len(rows)), 0.0
+	var heavy []float64
+	for k, i := range rows {
+		target[k] = z[i]
+		if weight != nil {
+			heavy = append(heavy, weight[i])
+			sum += weight[i]
+		}
+	}
+	if sum == 0 { // no pair says anything about these rows
+		heavy = nil
+	}
+	h, _, _, err := step2.Fit(ctx, target, heavy, c.Seed, bit)
+	return h, err
+}
+
+// result is the codes of all rows, those of equal rows once.
+func (c *crossFitter) result(bits int) *CrossFitted {
+	out := &CrossFitted{Codes: hamming.NewCodes(0, bits)}
+	seen := make(map[vectors.RowHash]bool, len(c.hashes))
+	code := hamming.NewCodes(1, bits)
+	for i, h := range c.hashes {
+		if seen[h] {
+			continue
+		}
+		seen[h] = true
+		for k := range bits {
+			code.SetBit(0, k, c.bits[k][i/64]>>(i%64)&1 == 1)
+		}
+		out.Rows = append(out.Rows, h)
+		out.Codes.Data = append(out.Codes.Data, code.Row(0)...)
+	}
+	return out
+}
