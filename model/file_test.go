@@ -52,6 +52,7 @@ func samples() map[string]*Model {
 	colour := picture.Shape{Width: 1, Height: 2, Channels: 3, Planar: true}
 	all["pictures-planar"] = &Model{Encoder: randomProjection(rng, 3, 6, true), Pictures: &picture.Preparation{Shape: colour}, Info: Info{}}
 	all["mapped-features"] = &Model{Encoder: all["mapped-kernel"].Encoder, Features: all["features"].Features, Info: info}
+	all["sketch"] = &Model{Encoder: randomTrees(rand.New(rand.NewPCG(10, 10)), 3, 4, 2, 3), Info: info} // the first file with one
 	return all
 }
 
