@@ -145,7 +145,7 @@ func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts
 				k = math.MaxInt
 			}
 		}
-		want := list.search(q, k, r, width, c.keep, o)
+		want, tied := list.search(q, k, r, width, c.keep, o)
 		snapshots := []*Snapshot{list.scannable(width, f)}
 		for _, x := range layouts {
 			snapshots = append(snapshots, x.Snapshot())
@@ -155,7 +155,7 @@ func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts
 				t.Fatalf("layout %d has %d items, want %d", i, s.Len(), len(list))
 			}
 			for _, method := range []Method{auto, Scan, Tables, List} {
-				o.Method, o.Threads = method, 1+rng.IntN(3)
+				o.Method, o.Threads, o.Ties = method, 1+rng.IntN(3), rng.IntN(2) == 0
 				var got Result
 				if r == math.MaxInt {
 					got, err = s.Search(ctx, q, k, o)
@@ -168,6 +168,11 @@ func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts
 				if !slices.Equal(placeless(got.Hits), want) {
 					t.Errorf("layout %d, %d segments, method %q, k %d, radius %d, prefix %d, margins %v, where %s:\n got %v\nwant %v",
 						i, len(s.views), method, k, r, o.Prefix, o.Margins != nil, c.filter, got.Hits, want)
+					return
+				}
+				if o.Ties && got.Tied != tied {
+					t.Errorf("layout %d, %d segments, method %q, k %d, radius %d, prefix %d, where %s: %d tied, want %d",
+						i, len(s.views), method, k, r, o.Prefix, c.filter, got.Tied, tied)
 					return
 				}
 			}

@@ -22,8 +22,8 @@ func (n naive) drop(gone func(Item) bool) naive {
 	return slices.DeleteFunc(slices.Clone(n), gone)
 }
 
-// search orders all items that match by what the options say, by sorting.
-func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Options) []Hit {
+// search orders all items that match by what the options say, by sorting, and counts those at the last distance.
+func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Options) (hits []Hit, tied int) {
 	// An item with its distance by the bits that are searched, by all bits, and its sum of margins.
 	type ranked struct {
 		Item
@@ -56,14 +56,22 @@ func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Option
 	}
 	if o.Prefix > 0 && r == math.MaxInt {
 		slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.first, b.first), byID(a, b)) })
-		list = list[:min(len(list), max(k, o.Shortlist))]
+		n := min(len(list), max(k, o.Shortlist))
+		for n > 0 && n < len(list) && list[n].first == list[n-1].first {
+			n++ // the shortlist takes whole distances
+		}
+		list = list[:n]
 	}
 	slices.SortFunc(list, byAll)
-	var hits []Hit
 	for _, it := range list[:min(k, len(list))] {
 		hits = append(hits, Hit{ID: it.ID, Distance: it.all})
 	}
-	return hits
+	for _, it := range list {
+		if len(hits) > 0 && it.all == hits[len(hits)-1].Distance {
+			tied++
+		}
+	}
+	return hits, tied
 }
 
 // scannable is the list as a snapshot that was built for the searches with one filter.

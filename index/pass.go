@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -28,7 +27,8 @@ type pass struct {
 	options *Options
 	allowed *roaring.Bitmap // items that match the filter; nil: all
 
-	found   [][]found // by query; the pass appends to it
+	found   [][]found // by query; the pass appends to it, unless it is nil
+	counts  [][]int   // items by query and distance, up to the distance of the k-th; the pass adds to it, unless it is nil
 	results []Result  // by query; the pass appends to their plans
 }
 
@@ -50,7 +50,7 @@ func (p *pass) run(ctx context.Context) error {
 	switch method {
 	case List:
 		err = par.For(ctx, p.options.Threads, len(done), func(q int) {
-			p.keep(q, p.list(q))
+			p.list(q)
 			done[q] = true
 		})
 	case Tables:
@@ -79,6 +79,32 @@ func (p *pass) keep(q int, list []found) {
 	p.found[q] = append(p.found[q], list...)
 }
 
+// take takes what a collector has for a query.
+func (p *pass) take(q int, c *collector) {
+	p.addCounts(q, c)
+	if p.found != nil {
+		p.keep(q, c.result(p.penalties(q)))
+	}
+}
+
+// addCounts adds the counts of a collector. Those beyond its limit are too small, but the k-th item of all is not there.
+func (p *pass) addCounts(q int, c *collector) {
+	if p.counts != nil {
+		for d, n := range c.count {
+			p.counts[q][d] += n
+		}
+	}
+}
+
+// newCounts are zeros for every query and distance.
+func newCounts(queries, bits int) [][]int {
+	counts := make([][]int, queries)
+	for q := range counts {
+		counts[q] = make([]int, bits+1)
+	}
+	return counts
+}
+
 // penalties breaks ties of a query by its margins; nil when ids do.
 func (p *pass) penalties(q int) func(slot uint32) float64 {
 	if !p.want.ties {
@@ -99,7 +125,7 @@ func (p *pass) lookUp(q int, step *Step) bool {
 		step.LookUps += effort.LookUps
 		step.Met += effort.Met
 		if ok {
-			p.keep(q, c.result(p.penalties(q)))
+			p.take(q, c)
 			return true
 		}
 	}
@@ -108,21 +134,15 @@ func (p *pass) lookUp(q int, step *Step) bool {
 }
 
 // list compares a query with the allowed items one by one.
-func (p *pass) list(q int) []found {
+func (p *pass) list(q int) {
 	c, query := newCollector(p.segment, p.allowed, p.want), p.queries.Row(q)
-	words, last := (p.want.bits+63)/64, ^uint64(0)<<(-p.want.bits&63)
-	compare := func(slot uint32) {
-		code, d := p.codes.Row(int(slot)), 0
-		for i := range words - 1 {
-			d += bits.OnesCount64(query[i] ^ code[i])
-		}
-		c.add(slot, d+bits.OnesCount64((query[words-1]^code[words-1])&last))
-	}
+	compare := func(slot uint32) { c.add(slot, prefixDistance(query, p.codes.Row(int(slot)), p.want.bits)) }
 	if p.allowed == nil {
 		for slot := range p.codes.Len() {
 			compare(uint32(slot))
 		}
-		return c.result(p.penalties(q))
+		p.take(q, c)
+		return
 	}
 	var seen slotSet
 	for it := p.allowed.Iterator(); it.HasNext(); {
@@ -131,7 +151,7 @@ func (p *pass) list(q int) []found {
 			compare(slot)
 		}
 	}
-	return c.result(p.penalties(q))
+	p.take(q, c)
 }
 
 // scan compares some queries with all codes: blocks of queries, and parts of the codes where queries are few.
@@ -141,6 +161,7 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 	if threads := par.Threads(p.options.Threads); blocks < threads { // a few per thread: every part finds its own limit
 		parts = max(min(4*threads, n/codesPerPart), 1)
 	}
+	collectors := make([]*collector, len(which)*parts)
 	lists := make([][]found, len(which)*parts)
 	err := par.For(ctx, p.options.Threads, blocks*parts, func(turn int) {
 		block, part := turn/parts, turn%parts
@@ -148,23 +169,34 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 		rows, sinks := make([][]uint64, hi-lo), make([]hamming.Sink, hi-lo)
 		for i := range rows {
 			c := newCollector(p.segment, p.allowed, p.want)
-			c.strict = p.slot == nil && !p.want.ties
+			c.strict = p.slot == nil && !p.want.ties && !p.want.whole && p.counts == nil
 			rows[i], sinks[i] = p.queries.Row(which[lo+i]), c
 		}
 		p.codes.Sweep(part*n/parts, (part+1)*n/parts, p.want.bits, rows, sinks)
 		for i, sink := range sinks {
-			lists[(lo+i)*parts+part] = sink.(*collector).result(p.penalties(which[lo+i]))
+			at, c := (lo+i)*parts+part, sink.(*collector)
+			if p.found != nil {
+				lists[at] = c.result(p.penalties(which[lo+i]))
+			}
+			c.near = nil
+			collectors[at] = c
 		}
 	})
 	if err != nil {
 		return err
 	}
 	for i, q := range which {
+		for _, c := range collectors[i*parts : (i+1)*parts] {
+			p.addCounts(q, c)
+		}
+		if p.found == nil {
+			continue
+		}
 		list := lists[i*parts]
 		if parts > 1 {
 			list = slices.Concat(lists[i*parts : (i+1)*parts]...)
 			slices.SortFunc(list, compareFound)
-			list = list[:min(p.want.k, len(list))]
+			list = p.want.first(list)
 		}
 		p.keep(q, list)
 	}
@@ -175,6 +207,16 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 type want struct {
 	k, radius, bits int
 	ties            bool // keep all codes at the distance of the k-th item: something else than the id breaks ties
+	whole           bool // take all items at the distance of the k-th
+}
+
+// first keeps what is wanted of items in order.
+func (w want) first(list []found) []found {
+	n := min(w.k, len(list))
+	for w.whole && n > 0 && n < len(list) && list[n].distance == list[n-1].distance {
+		n++
+	}
+	return list[:n]
 }
 
 // found is an item of a segment.
@@ -295,14 +337,18 @@ func (c *collector) result(penalty func(slot uint32) float64) []found {
 			if penalty != nil {
 				p = penalty(codes[i].slot)
 			}
-			pos = c.segment.first(pos[:0], codes[i].slot, c.want.k-begin, c.allowed)
+			most := c.want.k - begin
+			if c.want.whole {
+				most = math.MaxInt
+			}
+			pos = c.segment.first(pos[:0], codes[i].slot, most, c.allowed)
 			for _, at := range pos {
 				out = append(out, found{d, at, p, 0})
 			}
 		}
 		slices.SortFunc(out[begin:], compareFound)
 	}
-	return out[:min(len(out), c.want.k)]
+	return c.want.first(out)
 }
 
 // penalties returns the function that breaks ties by the query's margins (the scores before the sign): a code that

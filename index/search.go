@@ -25,9 +25,12 @@ type Options struct {
 	// doubtful bit weighs little; then by id. Which items a prefix puts on the shortlist does not depend on them.
 	Margins []float32
 
-	// Shortlist is the number of items that Prefix looks at; 0 means ten times k, and at least 100.
+	// Shortlist is the least number of items that Prefix or a reranking looks at. All items at the distance of the
+	// last one are looked at too, so that ids never decide. 0 means ten times k and at least 100 for Prefix, and
+	// RerankItems for a reranking.
 	Shortlist int
 
+	Ties    bool   // fill Result.Tied
 	Limit   int    // of hits within a radius, the nearest ones; 0 means all
 	Method  Method // empty lets the planner choose
 	Threads int    // 0 means all cores
@@ -53,6 +56,7 @@ type place struct{ view, pos uint32 }
 type Result struct {
 	Hits []Hit
 	Plan Plan // with Options.Explain
+	Tied int  // with Options.Ties: items at the distance of the last hit, whether they are among the hits or not
 }
 
 // Rerank orders the hits by score, the smaller the nearer, then by distance and id, and keeps the first k.
@@ -143,32 +147,61 @@ func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, 
 	if o.Prefix == s.bits {
 		o.Prefix = 0
 	}
-	w := want{k: k, radius: min(r, s.bits), bits: s.bits, ties: o.Margins != nil && o.Prefix == 0}
-	if o.Prefix > 0 {
-		w.bits, w.radius = o.Prefix, min(r, o.Prefix)
-		switch {
-		case r != math.MaxInt:
-			w.k = math.MaxInt
-		case o.Shortlist == 0:
-			w.k = max(100, min(k, MaxItems)*10)
-		default:
-			w.k = max(k, o.Shortlist)
-		}
+	if o.Prefix == 0 {
+		return s.answerBlock(ctx, queries, k, r, o)
 	}
+	// The shortlists of a prefix may hold a large part of all items, so not those of all queries at a time.
+	var results []Result
+	margins := o.Margins
+	block := max(1, min(queriesPerScan, 1<<24/max(s.size, 1)))
+	for lo := 0; lo < queries.Len(); lo += block {
+		part := queries
+		hi := min(lo+block, queries.Len())
+		part.Data = queries.Data[lo*queries.Words : hi*queries.Words]
+		if margins != nil {
+			o.Margins = margins[lo*s.bits : hi*s.bits]
+		}
+		answers, err := s.answerBlock(ctx, part, k, r, o)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, answers...)
+	}
+	return results, nil
+}
+
+// answerBlock answers queries at the same time.
+func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
+	w := s.wanted(k, r, o)
 	results := make([]Result, queries.Len())
 	all := make([][]found, queries.Len())
+	var counts [][]int
+	if o.Ties && o.Prefix == 0 {
+		counts = newCounts(queries.Len(), w.bits)
+	}
 	for i, v := range s.views {
-		p := pass{view: v, number: uint32(i), queries: queries, want: w, options: &o, found: all, results: results}
+		p := pass{
+			view: v, number: uint32(i), queries: queries, want: w, options: &o, found: all, results: results, counts: counts,
+		}
 		if err := p.run(ctx); err != nil {
 			return nil, err
 		}
 	}
 	err := par.For(ctx, o.Threads, queries.Len(), func(q int) {
-		list := s.nearest(all[q], w.k)
+		list := s.nearest(all[q], w)
 		if o.Prefix > 0 {
 			list = s.refine(list, queries.Row(q), o.margins(s.bits, q))
 		}
-		list = list[:min(k, len(list))]
+		n := min(k, len(list))
+		if o.Ties && n > 0 {
+			last := list[n-1].distance
+			if o.Prefix > 0 {
+				results[q].Tied = countAt(list, last)
+			} else {
+				results[q].Tied = counts[q][last]
+			}
+		}
+		list = list[:n]
 		hits := make([]Hit, len(list))
 		for i, f := range list {
 			id := s.views[f.view].ids.get(f.pos)
@@ -179,6 +212,34 @@ func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, 
 	return results, err
 }
 
+// wanted is what the segments are searched for, when the k nearest within a radius are asked for.
+func (s *Snapshot) wanted(k, r int, o Options) want {
+	w := want{k: k, radius: min(r, s.bits), bits: s.bits, ties: o.Margins != nil && o.Prefix == 0}
+	if o.Prefix > 0 {
+		w.bits, w.radius, w.whole = o.Prefix, min(r, o.Prefix), true
+		switch {
+		case r != math.MaxInt:
+			w.k = math.MaxInt
+		case o.Shortlist == 0:
+			w.k = max(100, min(k, MaxItems)*10)
+		default:
+			w.k = max(k, o.Shortlist)
+		}
+	}
+	return w
+}
+
+// countAt is the number of items of a list at a distance.
+func countAt(list []found, distance uint32) int {
+	n := 0
+	for _, f := range list {
+		if f.distance == distance {
+			n++
+		}
+	}
+	return n
+}
+
 // margins are those of one query.
 func (o *Options) margins(bits, q int) []float32 {
 	if o.Margins == nil {
@@ -187,8 +248,8 @@ func (o *Options) margins(bits, q int) []float32 {
 	return o.Margins[q*bits : (q+1)*bits]
 }
 
-// nearest brings what the segments found, each in its own order, into the order of the index and keeps the first k.
-func (s *Snapshot) nearest(list []found, k int) []found {
+// nearest brings what the segments found, each in its own order, into the order of the index and keeps what is wanted.
+func (s *Snapshot) nearest(list []found, w want) []found {
 	if len(s.views) > 1 {
 		slices.SortFunc(list, func(a, b found) int {
 			if c := cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.penalty, b.penalty)); c != 0 {
@@ -197,7 +258,7 @@ func (s *Snapshot) nearest(list []found, k int) []found {
 			return s.views[a.view].ids.get(a.pos).Compare(s.views[b.view].ids.get(b.pos))
 		})
 	}
-	return list[:min(k, len(list))]
+	return w.first(list)
 }
 
 // refine orders items by all bits.
@@ -213,5 +274,5 @@ func (s *Snapshot) refine(list []found, q []uint64, margins []float32) []found {
 	if len(s.views) == 1 {
 		slices.SortFunc(list, compareFound)
 	}
-	return s.nearest(list, len(list))
+	return s.nearest(list, want{k: len(list)})
 }

@@ -1,0 +1,171 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"hashgrove/hamming"
+)
+
+// allItems is the number of items up to which a reranking looks at all of them.
+const allItems = 1 << 16
+
+// RerankItems is the number of items that a reranking looks at, of n that match, unless Options.Shortlist says
+// otherwise: all up to 65,536, and of more the nearer half. Learned codes tell classes apart, not neighbours within a
+// class, so a shorter list misses many of the nearest vectors (docs/results/rerank.md).
+func RerankItems(n int) int { return max(min(n, allItems), n/2) }
+
+// Shortlist is the items that are nearest to each of some queries by their codes, by whole distances: it holds no list
+// but the distance of each query, so that its memory does not depend on the number of items on it. It is for one
+// reranking at a time.
+type Shortlist struct {
+	snapshot *Snapshot
+	queries  hamming.Codes
+	bits     int               // that are compared
+	allowed  []*roaring.Bitmap // by segment; nil: all
+	met      [][]uint64        // by segment, a bit per item
+	radius   []int             // by query
+	size     []int             // by query
+}
+
+// Shortlist finds the distance from each query within which Options.Shortlist items lie, or RerankItems, but at most r.
+func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, o Options) (*Shortlist, error) {
+	if err := s.check(queries, 0, o); err != nil {
+		return nil, err
+	}
+	l := &Shortlist{
+		snapshot: s, queries: queries, bits: s.bits, radius: make([]int, queries.Len()), size: make([]int, queries.Len()),
+	}
+	if o.Prefix > 0 {
+		l.bits = o.Prefix
+	}
+	matching := 0
+	for _, v := range s.views {
+		allowed := o.Filter.allowed(v)
+		l.allowed, l.met = append(l.allowed, allowed), append(l.met, make([]uint64, (v.len()+63)/64))
+		if allowed == nil {
+			matching += v.len()
+		} else {
+			matching += int(allowed.GetCardinality())
+		}
+	}
+	n := o.Shortlist
+	if n == 0 {
+		n = RerankItems(matching)
+	}
+	w := want{k: min(n, MaxItems), radius: min(r, l.bits), bits: l.bits}
+	if n >= matching && w.radius == l.bits {
+		for q := range l.radius {
+			l.radius[q], l.size[q] = l.bits, matching
+		}
+		return l, nil
+	}
+	if n >= matching {
+		w.k = math.MaxInt
+	}
+	return l, l.measure(ctx, w, o)
+}
+
+// measure counts the items by distance and finds the radius of each query.
+func (l *Shortlist) measure(ctx context.Context, w want, o Options) error {
+	counts := newCounts(l.queries.Len(), l.bits)
+	results := make([]Result, l.queries.Len())
+	for i, v := range l.snapshot.views {
+		p := pass{view: v, number: uint32(i), queries: l.queries, want: w, options: &o, results: results, counts: counts}
+		if err := p.run(ctx); err != nil {
+			return err
+		}
+	}
+	for q, count := range counts {
+		l.radius[q] = w.radius
+		for d := 0; d <= w.radius; d++ {
+			if l.size[q] += count[d]; l.size[q] >= w.k {
+				l.radius[q] = d
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// Len is the number of items on the list of a query.
+func (l *Shortlist) Len(q int) int { return l.size[q] }
+
+// Radius is the greatest distance of an item on the list of a query, by the bits that are searched.
+func (l *Shortlist) Radius(q int) int { return l.radius[q] }
+
+// Meet returns the item with an id when it is met for the first time and may be on a list: it is there and matches.
+func (l *Shortlist) Meet(id ID) (Hit, bool) {
+	for i, v := range l.snapshot.views {
+		pos, ok := v.find(id)
+		if !ok {
+			continue
+		}
+		word, bit := pos/64, uint64(1)<<(pos%64)
+		if l.met[i][word]&bit != 0 || l.allowed[i] != nil && !l.allowed[i].Contains(pos) {
+			return Hit{}, false
+		}
+		l.met[i][word] |= bit
+		return Hit{ID: id, place: place{uint32(i), pos}}, true
+	}
+	return Hit{}, false
+}
+
+// Distance is that of an item from a query by all bits, and whether the item is on the query's list.
+func (l *Shortlist) Distance(q int, h Hit) (int, bool) {
+	query, code := l.queries.Row(q), l.snapshot.views[h.place.view].code(h.place.pos)
+	distance := hamming.Distance(query, code)
+	if l.bits == l.snapshot.bits {
+		return distance, distance <= l.radius[q]
+	}
+	return distance, prefixDistance(query, code, l.bits) <= l.radius[q]
+}
+
+// Missing is the first item on the list of a query that was not met.
+func (l *Shortlist) Missing(q int) (ID, bool) {
+	for i, v := range l.snapshot.views {
+		for pos := range uint32(v.len()) {
+			if l.met[i][pos/64]>>(pos%64)&1 != 0 || l.allowed[i] != nil && !l.allowed[i].Contains(pos) {
+				continue
+			}
+			if _, on := l.Distance(q, Hit{place: place{uint32(i), pos}}); on {
+				return v.ids.get(pos), true
+			}
+		}
+	}
+	return ID{}, false
+}
+
+// prefixDistance is the distance of two codes by their first n bits.
+func prefixDistance(a, b []uint64, n int) int {
+	words, d := (n+63)/64, 0
+	for i := range words - 1 {
+		d += bits.OnesCount64(a[i] ^ b[i])
+	}
+	return d + bits.OnesCount64((a[words-1]^b[words-1])&(^uint64(0)<<(-n&63)))
+}
+
+// Rerank finds the items whose codes are nearest, by whole distances as Options.Shortlist says and at most at distance
+// r, and returns the k of them with the least score. Equal scores come in the order of the codes' distances, then of ids. Score is called once for every item on the list.
+func (s *Snapshot) Rerank(
+	ctx context.Context, q []uint64, k, r int, o Options, score func(Hit) (float64, error),
+) (Result, error) {
+	if k < 0 {
+		return Result{}, fmt.Errorf("%d neighbours: ask for 0 or more", k)
+	}
+	o.Margins = nil // scores decide
+	l, err := s.Shortlist(ctx, s.single(q), r, o)
+	if err != nil {
+		return Result{}, err
+	}
+	o.Limit, o.Ties = 0, false
+	result, err := s.Within(ctx, q, l.radius[0], o)
+	if err != nil {
+		return Result{}, err
+	}
+	return result, result.Rerank(k, score)
+}
