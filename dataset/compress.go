@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -27,7 +26,8 @@ type input struct {
 	path   string      // how errors call it
 	size   int64       // bytes of the content, or -1 when unknown before reading
 	packed string      // "gzip", "zstd" or ""
-	at     io.ReaderAt // the content in any order; nil when packed
+	at     io.ReaderAt // the content in any order; nil when packed or a stream
+	stream *stream     // where the content comes from when it can be read only once, else nil
 	buf    *bufio.Reader
 	lines  int    // read so far
 	long   []byte // a line longer than the buffer
@@ -49,21 +49,25 @@ func openInput(path string) (*input, error) {
 		return nil, err
 	}
 	in := &input{path: path, size: info.Size(), at: f, close: []func() error{f.Close}}
-	if err := in.unpack(f); err != nil {
+	var head [4]byte
+	n, err := f.ReadAt(head[:], 0)
+	if err == io.EOF {
+		err = nil
+	}
+	if err == nil {
+		err = in.unpack(f, head[:n])
+	}
+	if err != nil {
 		in.Close()
 		return nil, err
 	}
 	return in, nil
 }
 
-func (in *input) unpack(f *os.File) error {
-	var magic [4]byte
-	n, err := f.ReadAt(magic[:], 0)
-	if err != nil && err != io.EOF {
-		return err
-	}
-	var r io.Reader = f
-	switch head := magic[:n]; {
+// unpack reads f, which begins with head, through a decompressor where it needs one.
+func (in *input) unpack(f io.Reader, head []byte) error {
+	r := f
+	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		in.packed = "gzip"
 		z, err := gzip.NewReader(bufio.NewReaderSize(f, maxTake))
@@ -129,8 +133,14 @@ func (in *input) Close() error {
 	return errors.Join(errs...)
 }
 
-// head returns the first bytes, at most maxTake, before anything is taken. They are valid until the next call.
+// head returns the first bytes, at most maxTake, before anything is taken. They are valid until the next call. Of a
+// stream of JSON lines it is the first line, so that nobody waits for more.
 func (in *input) head() ([]byte, error) {
+	if in.stream != nil {
+		if line, ok := in.firstLine(); ok {
+			return line, nil
+		}
+	}
 	b, err := in.buf.Peek(maxTake)
 	if err == io.EOF {
 		err = nil

@@ -135,14 +135,14 @@ func FormatNames() string {
 // openFile recognises the format of path by its content, then its name, or takes that of the spec, and opens it for
 // reading from the start. A folder is one of pictures.
 func openFile(path string, spec *Spec) (reader, header, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() && path != Standard {
 		if spec.Format != "" {
 			return nil, header{}, &SpecError{"Format", fmt.Errorf(
 				"%s: is a folder, which is read as pictures: name no format, or name the files in it", path)}
 		}
 		return openFolder(path, spec)
 	}
-	in, err := openInput(path)
+	in, err := spec.openInput(path)
 	if err != nil {
 		return nil, header{}, err
 	}
@@ -150,6 +150,9 @@ func openFile(path string, spec *Spec) (reader, header, error) {
 	var r reader
 	var h header
 	f, err := recognise(in, spec.Format)
+	if err == nil {
+		err = in.checkStream(f.name)
+	}
 	if err == nil {
 		r, h, err = f.open(in, spec)
 	}
@@ -189,7 +192,7 @@ func recognise(in *input, formatName string) (format, error) {
 		return format{}, fmt.Errorf("%s: is empty", in.path)
 	}
 	s := &sample{head, in.size, strings.ToLower(filepath.Base(in.path))}
-	if len(head) < maxTake {
+	if len(head) < maxTake && len(head) == in.buf.Buffered() {
 		s.size = int64(len(head)) // all of it, compressed or not
 	}
 	var found []format

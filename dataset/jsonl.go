@@ -35,7 +35,7 @@ func openJSONLines(in *input, spec *Spec) (reader, header, error) {
 	j := &jsonLines{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}}
 	h := header{format: "jsonl", rows: -1, dim: -1}
 	// The first row decides which of the usual keys are meant. It is read through an input of its own.
-	look, err := openInput(in.path)
+	look, err := in.again()
 	if err != nil {
 		return nil, h, err
 	}

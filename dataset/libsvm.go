@@ -25,13 +25,13 @@ type libSVM struct {
 func openLibSVM(in *input, spec *Spec) (reader, header, error) {
 	h := header{format: "libsvm"}
 	s := &libSVM{rowCounter: rowCounter{in: in, seen: interner{}}}
-	look, err := openInput(in.path)
+	look, err := in.again()
 	if err != nil {
 		return nil, h, err
 	}
 	defer look.Close()
 	greatest, least := 0, 1
-	for {
+	for in.stream == nil || h.rows == 0 { // of a stream the first row must tell
 		line, err := nextSVM(look)
 		if err == io.EOF {
 			break
@@ -56,6 +56,12 @@ func openLibSVM(in *input, spec *Spec) (reader, header, error) {
 		}
 	}
 	s.base, s.dim = least, greatest-least+1
+	if in.stream != nil {
+		if s.dim = spec.Dim; s.dim < 1 && spec.Vector == "" {
+			return nil, h, &SpecError{"Vector", fmt.Errorf("%s: LibSVM rows from a pipe do not tell how many dimensions there "+
+				"are: give their number", in.path)}
+		}
+	}
 	if spec.Vector != "" {
 		n, err := strconv.Atoi(spec.Vector)
 		if err != nil || n < 1 || n > maxDim {
@@ -67,6 +73,9 @@ func openLibSVM(in *input, spec *Spec) (reader, header, error) {
 	h.dim = s.dim
 	if s.dim < 1 || h.rows == 0 {
 		return nil, h, fmt.Errorf("%s: has no rows of the form label index:value", in.path)
+	}
+	if in.stream != nil {
+		h.rows = -1
 	}
 	return s, h, nil
 }

@@ -75,6 +75,9 @@ func (s *Set) Files() []string {
 	return paths
 }
 
+// Once reports whether some of the data can be read only once, as from a pipe.
+func (s *Set) Once() bool { return len(s.spec.streams) > 0 }
+
 // Format is the format of the first file.
 func (s *Set) Format() string { return s.files[0].header.format }
 
@@ -147,6 +150,9 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 		return readGallery(ctx, f.header.gallery)
 	}
 	r, _, err := openFile(f.path, &s.spec)
+	if from := s.spec.streams[f.path]; from != nil {
+		from.startPass()
+	}
 	if d, ok := r.(*dense); ok && err == nil {
 		r = newBlocks(d, s.spec.Threads)
 	}
@@ -201,11 +207,12 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 			continue
 		}
 		p.add(&rec)
-		if p.chunk.X.Rows == full {
+		live, ok := r.(waiter)
+		if p.chunk.X.Rows == full || ok && live.waits() { // whoever waits for answers gets them
 			if !yield(p.chunk) {
 				return false, nil
 			}
-			p.chunk.First += full
+			p.chunk.First += p.chunk.X.Rows
 			p.clearChunk()
 		}
 	}

@@ -47,9 +47,17 @@ type Spec struct {
 	// Pictures prepares pictures as a model says, in place of the three above. Vectors stay as they are.
 	Pictures *picture.Preparation
 
+	// Once says that there will be one pass over the rows, so that paths may be pipes, or Standard for Stdin. LibSVM rows
+	// from there have Dim values where it is not 0, because the greatest index is known only at the end.
+	Once  bool
+	Stdin io.Reader
+	Dim   int
+
 	Threads int // that decode pictures and numbers; 0 means all cores
 
 	SkipBad bool // leave out bad rows instead of stopping at the first one
+
+	streams map[string]*stream // by path
 }
 
 // Open looks at the files, not at all their rows: it finds out names and formats, checks that all files have
@@ -69,6 +77,9 @@ func Open(spec Spec) (*Set, error) {
 			return nil, fmt.Errorf("%s: is named twice", path)
 		}
 		seen[filepath.Clean(path)] = true
+	}
+	if err := spec.openStreams(paths); err != nil {
+		return nil, err
 	}
 	for _, c := range []struct {
 		what, column string
@@ -118,7 +129,7 @@ func (spec *Spec) tagsColumn(path string) bool {
 	if info, err := os.Stat(path); err == nil && info.IsDir() || fileNamed(path) == "tar" {
 		return false
 	}
-	r, h, err := openFile(path, &Spec{Format: spec.Format, Vector: spec.Vector, Tags: spec.Tags})
+	r, h, err := openFile(path, &Spec{Format: spec.Format, Vector: spec.Vector, Tags: spec.Tags, streams: spec.streams})
 	if err != nil {
 		return false
 	}
@@ -312,6 +323,10 @@ func (e *entries[T]) readLists(s *Set, paths []string) error {
 func expand(patterns []string, folders bool) ([]string, error) {
 	var paths []string
 	for _, p := range patterns {
+		if p == Standard && folders {
+			paths = append(paths, p)
+			continue
+		}
 		info, err := plain.Stat(p)
 		switch {
 		case err == nil && info.IsDir() && !folders:

@@ -52,7 +52,7 @@ func (t *table) takeHead(names []string) error {
 
 // sampleTable looks at the first rows through an input of its own, which settle the separator, and returns them.
 func sampleTable(in *input, format string) (*table, [][]string, error) {
-	look, err := openInput(in.path)
+	look, err := in.again()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/csv"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,17 +23,20 @@ import (
 // Format is a way to write codes to a file. Codes are packed bytes, bit 0 first, in all of them.
 type Format string
 
-// The formats. Only a code file keeps the fingerprint of the model; only a code file and CSV keep ids.
+// The formats. Only a code file keeps the fingerprint of the model; a code file, CSV and JSON lines keep ids.
 const (
 	HGC Format = "hgc" // Hashgrove's code file: checksums, fingerprint, ids
 	NPY Format = "npy" // NumPy array of uint8, one row per code, as packbits makes it
 	Raw Format = "raw" // the packed bytes, one code after the other
 	Hex Format = "hex" // one line of hex digits per code
 	CSV Format = "csv" // lines id,code after a header; the code in hex digits
+
+	JSONLines Format = "jsonl" // lines {"row": 0, "id": "a", "code": "0f"}; the code in hex digits
 )
 
 var formatOf = map[string]Format{
 	".hgc": HGC, ".npy": NPY, ".bin": Raw, ".raw": Raw, ".hex": Hex, ".txt": Hex, ".csv": CSV,
+	".jsonl": JSONLines, ".ndjson": JSONLines,
 }
 
 // FormatOf tells the format from the end of a file name.
@@ -41,7 +45,7 @@ func FormatOf(path string) (Format, error) {
 		return f, nil
 	}
 	return "", fmt.Errorf("%s: the name does not tell the format of codes: "+
-		"end it with .hgc, .npy, .bin, .hex, .txt or .csv", path)
+		"end it with .hgc, .npy, .bin, .hex, .txt, .csv or .jsonl", path)
 }
 
 // Header is what a writer must know before the first code.
@@ -68,6 +72,9 @@ type format interface {
 	end(rows int) error
 }
 
+// flusher is a format whose rows can be sent off at any time.
+type flusher interface{ flush() error }
+
 // NewWriter starts codes on w. NumPy arrays need the number of rows in advance.
 func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 	if h.Bits < 1 || h.Bits > MaxBits {
@@ -86,8 +93,10 @@ func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 		out.out = &lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendHex}
 	case CSV:
 		out.out = &csvLines{w: csv.NewWriter(w)}
+	case JSONLines:
+		out.out = &jsonLines{w: bufio.NewWriterSize(w, 1<<16)}
 	default:
-		return nil, fmt.Errorf("unknown format of codes %q: choose hgc, npy, raw, hex or csv", string(f))
+		return nil, fmt.Errorf("unknown format of codes %q: choose hgc, npy, raw, hex, csv or jsonl", string(f))
 	}
 	return out, nil
 }
@@ -144,6 +153,15 @@ func (w *Writer) Write(c Codes, ids []string) error {
 	return nil
 }
 
+// Flush sends off what was written so far, where the format has rows of their own: not a code file, which is written by
+// sections.
+func (w *Writer) Flush() error {
+	if f, ok := w.out.(flusher); ok && w.rows > 0 {
+		return f.flush()
+	}
+	return nil
+}
+
 // Close finishes what was written. It commits a file that Create started, and does not close a writer that was
 // given to NewWriter.
 func (w *Writer) Close() error {
@@ -184,6 +202,7 @@ type lines struct {
 }
 
 func (f *lines) writeHead(Header, bool) error { return nil }
+func (f *lines) flush() error                 { return f.w.Flush() }
 func (f *lines) end(int) error                { return f.w.Flush() }
 
 func (f *lines) add(_ int, packed []byte, _ string) error {
@@ -213,9 +232,29 @@ func (f *csvLines) add(row int, packed []byte, id string) error {
 	return f.w.Write([]string{id, hex.EncodeToString(packed)})
 }
 
-func (f *csvLines) end(int) error {
+func (f *csvLines) flush() error {
 	f.w.Flush()
 	return f.w.Error()
+}
+
+func (f *csvLines) end(int) error { return f.flush() }
+
+// jsonLines is the format JSONLines. An id is there only where the rows have ids.
+type jsonLines struct{ w *bufio.Writer }
+
+func (f *jsonLines) writeHead(Header, bool) error { return nil }
+func (f *jsonLines) flush() error                 { return f.w.Flush() }
+func (f *jsonLines) end(int) error                { return f.w.Flush() }
+
+func (f *jsonLines) add(row int, packed []byte, id string) error {
+	line := struct {
+		Row  int    `json:"row"`
+		ID   string `json:"id,omitempty"`
+		Code string `json:"code"`
+	}{row, id, hex.EncodeToString(packed)}
+	e := json.NewEncoder(f.w)
+	e.SetEscapeHTML(false)
+	return e.Encode(line)
 }
 
 // npy is the format NPY: a header and the packed rows.

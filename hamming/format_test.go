@@ -357,8 +357,33 @@ func TestCreateLeavesTheOldFile(t *testing.T) {
 	}
 }
 
+// TestJSONLines: a line per code, which is all there after Flush, and ids that need quotes.
+func TestJSONLines(t *testing.T) {
+	for _, c := range []struct {
+		ids  []string
+		want string
+	}{
+		{nil, `{"row":0,"code":"8000"}` + "\n" + `{"row":1,"code":"0000"}` + "\n"},
+		{[]string{"a\"b", "<é>"}, `{"row":0,"id":"a\"b","code":"8000"}` + "\n" + `{"row":1,"id":"<é>","code":"0000"}` + "\n"},
+	} {
+		codes := NewCodes(2, 9)
+		codes.SetBit(0, 0, true)
+		var b bytes.Buffer
+		w, err := NewWriter(&b, JSONLines, Header{Bits: 9})
+		if err == nil {
+			err = errors.Join(w.Flush(), w.Write(codes, c.ids), w.Flush())
+		}
+		if err != nil || b.String() != c.want {
+			t.Errorf("%v\n%swant\n%s", err, b.String(), c.want)
+		}
+		if err := w.Close(); err != nil || b.String() != c.want {
+			t.Errorf("closing: %v\n%s", err, b.String())
+		}
+	}
+}
+
 func TestFormatOf(t *testing.T) {
-	for path, want := range map[string]Format{"a.hgc": HGC, "a.NPY": NPY, "x/a.bin": Raw, "a.hex": Hex, "a.txt": Hex, "a.b.csv": CSV, "a": "", "a.parquet": ""} {
+	for path, want := range map[string]Format{"a.hgc": HGC, "a.NPY": NPY, "x/a.bin": Raw, "a.hex": Hex, "a.txt": Hex, "a.b.csv": CSV, "a.jsonl": JSONLines, "a": "", "a.parquet": ""} {
 		if got, err := FormatOf(path); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", path, got, err)
 		}

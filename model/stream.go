@@ -55,6 +55,25 @@ func (m *Model) EncodeSource(ctx context.Context, src vectors.Source, threads in
 	return nil
 }
 
+// EncodeLive is EncodeSource for rows that come bit by bit, as from a pipe: every chunk is encoded and handed on before
+// the next one is read.
+func (m *Model) EncodeLive(ctx context.Context, src vectors.Source, threads int,
+	sink func(first int, codes hamming.Codes, chunk vectors.Chunk) error) error {
+
+	if err := m.checkDim(src.Dim()); err != nil {
+		return err
+	}
+	for chunk, err := range src.Chunks(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := m.encodeBatches(ctx, par.Threads(threads), []batch{{chunk: chunk}}, sink); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // batchRows is how many rows are encoded in one go: whole blocks of together four megabytes, one block of up to
 // sixteen, and of vectors that are wider still as many as that.
 func batchRows(dim int) int {
