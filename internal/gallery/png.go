@@ -24,7 +24,7 @@ func EncodePNG(ctx context.Context, src picture.Source, rows []int) (map[int][]b
 		}
 		for len(left) > 0 && left[0] < chunk.First+chunk.X.Rows {
 			at := left[0] - chunk.First
-			b, err := encodePNG(shape.Picture(chunk.Slice(at, at+1).Pix, nil))
+			b, err := PNG(shape.Picture(chunk.Slice(at, at+1).Pix, nil))
 			if err != nil {
 				return nil, err
 			}
@@ -38,7 +38,8 @@ func EncodePNG(ctx context.Context, src picture.Source, rows []int) (map[int][]b
 	return found, nil
 }
 
-func encodePNG(p picture.Picture) ([]byte, error) {
+// PNG is a picture as a PNG.
+func PNG(p picture.Picture) ([]byte, error) {
 	var img image.Image = &image.Gray{Pix: p.Pix, Stride: p.Width, Rect: image.Rect(0, 0, p.Width, p.Height)}
 	if p.Channels == 3 {
 		colour := image.NewNRGBA(image.Rect(0, 0, p.Width, p.Height))
