@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"math"
 
 	"hashgrove/hamming"
 	"hashgrove/index"
@@ -34,7 +35,8 @@ type itemStore interface {
 // Hit is an item that was found.
 type Hit struct {
 	ID         string
-	Distance   int // in bits
+	Distance   int     // in bits
+	Score      float64 // by Query.Score
 	Label      string
 	Tags       []string
 	Attributes map[string]any // numbers are float64, texts are string
@@ -50,6 +52,12 @@ type Query struct {
 	K      int    // number of hits; 0 means 10, or all within Radius
 	Radius *int   // only items at this distance or less
 	Where  string // only items that this filter lets through, such as `label = "boots" and price < 30`
+
+	// Score orders the items on the shortlist, the smaller the nearer: for instance the distance of a vector that the
+	// caller keeps under the id. It is called for each of them. The shortlist is the items with the nearest codes, at
+	// least Shortlist of them, and all that tie with the last; 0 means all items up to 65,536, of more two thirds.
+	Score     func(id string) (float64, error)
+	Shortlist int
 }
 
 // NewIndex is an index in memory of the items, encoded by the model. Items may be nil.
@@ -151,6 +159,8 @@ func (ix *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
 	switch {
 	case q.K < 0 || q.Radius != nil && *q.Radius < 0:
 		return nil, errors.New("a negative number of hits or a negative radius was asked for")
+	case q.Score != nil:
+		found, err = rerank(ctx, snapshot, code, q, o)
 	case q.Radius != nil:
 		o.Limit = q.K
 		found, err = snapshot.Within(ctx, code, *q.Radius, o)
@@ -165,8 +175,28 @@ func (ix *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
 	hits := make([]Hit, len(found.Hits))
 	for i, h := range found.Hits {
 		hits[i] = hitOf(snapshot.Item(h), h.Distance)
+		hits[i].Score = h.Score
 	}
 	return hits, nil
+}
+
+// rerank answers a query by its scores.
+func rerank(ctx context.Context, s *index.Snapshot, code []uint64, q Query, o index.Options) (index.Result, error) {
+	if q.Shortlist < 0 {
+		return index.Result{}, errors.New("a shortlist has 0 items or more")
+	}
+	o.Shortlist = q.Shortlist
+	k, radius := q.K, math.MaxInt
+	if q.Radius != nil {
+		radius = *q.Radius
+	}
+	switch {
+	case k == 0 && q.Radius != nil:
+		k = math.MaxInt
+	case k == 0:
+		k = 10
+	}
+	return s.Rerank(ctx, code, k, radius, o, func(h index.Hit) (float64, error) { return q.Score(h.ID.String()) })
 }
 
 // Get returns an item by id, and whether it is there.

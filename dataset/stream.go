@@ -142,11 +142,10 @@ func (in *input) checkStream(format string) error {
 // firstLine is the first line of a stream when it is JSON, which settles the format without waiting for more.
 func (in *input) firstLine() ([]byte, bool) {
 	for n := 1; n <= maxTake; n = in.buf.Buffered() + 1 {
-		b, err := in.buf.Peek(n)
-		if err != nil {
+		if _, err := in.buf.Peek(n); err != nil {
 			return nil, false
 		}
-		b, _ = in.buf.Peek(in.buf.Buffered())
+		b, _ := in.buf.Peek(in.buf.Buffered()) // cannot fail: the bytes are in the buffer
 		if b[0] != '{' && b[0] != '[' {
 			return nil, false
 		}

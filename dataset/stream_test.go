@@ -127,7 +127,7 @@ func TestStreamIsReadOnce(t *testing.T) {
 		t.Errorf("%d bytes are kept", len(kept))
 	}
 	for want, spec := range map[string]Spec{
-		"-: is not a file: it can be read only once":        {Paths: []string{"-"}, Stdin: strings.NewReader("[1]")},
+		"-: is not a file: it can be read only once":                 {Paths: []string{"-"}, Stdin: strings.NewReader("[1]")},
 		"-: there is no standard input here":                         {Paths: []string{"-"}, Once: true},
 		"-: LibSVM rows from a pipe do not tell how many dimensions": {Paths: []string{"-"}, Once: true, Stdin: strings.NewReader("1 1:2\n")},
 		"-: picture data cannot be read from a pipe":                 {Paths: []string{"-"}, Once: true, Stdin: strings.NewReader("\x89PNG\r\n\x1a\nxxxx")},

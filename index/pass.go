@@ -87,7 +87,7 @@ func (p *pass) take(q int, c *collector) {
 	}
 }
 
-// addCounts adds the counts of a collector. Those beyond its limit are too small, but the k-th item of all is not there.
+// addCounts adds the counts of a collector. Those beyond its limit are too small, but the k-th item of all is nearer.
 func (p *pass) addCounts(q int, c *collector) {
 	if p.counts != nil {
 		for d, n := range c.count {

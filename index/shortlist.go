@@ -15,9 +15,9 @@ import (
 const allItems = 1 << 16
 
 // RerankItems is the number of items that a reranking looks at, of n that match, unless Options.Shortlist says
-// otherwise: all up to 65,536, and of more the nearer half. Learned codes tell classes apart, not neighbours within a
-// class, so a shorter list misses many of the nearest vectors (docs/results/rerank.md).
-func RerankItems(n int) int { return max(min(n, allItems), n/2) }
+// otherwise: all up to 65,536, and of more the nearer two thirds. Learned codes tell classes apart, not neighbours
+// within a class, so a shorter list misses many of the nearest vectors (docs/results/rerank.md).
+func RerankItems(n int) int { return max(min(n, allItems), n-n/3) }
 
 // Shortlist is the items that are nearest to each of some queries by their codes, by whole distances: it holds no list
 // but the distance of each query, so that its memory does not depend on the number of items on it. It is for one
@@ -30,6 +30,7 @@ type Shortlist struct {
 	met      [][]uint64        // by segment, a bit per item
 	radius   []int             // by query
 	size     []int             // by query
+	plans    []Result          // by query, with Options.Explain
 }
 
 // Shortlist finds the distance from each query within which Options.Shortlist items lie, or RerankItems, but at most r.
@@ -38,7 +39,8 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 		return nil, err
 	}
 	l := &Shortlist{
-		snapshot: s, queries: queries, bits: s.bits, radius: make([]int, queries.Len()), size: make([]int, queries.Len()),
+		snapshot: s, queries: queries, bits: s.bits,
+		radius: make([]int, queries.Len()), size: make([]int, queries.Len()), plans: make([]Result, queries.Len()),
 	}
 	if o.Prefix > 0 {
 		l.bits = o.Prefix
@@ -59,8 +61,17 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	}
 	w := want{k: min(n, MaxItems), radius: min(r, l.bits), bits: l.bits}
 	if n >= matching && w.radius == l.bits {
+		var plan Plan
+		for _, v := range s.views {
+			plan = append(plan, Step{
+				Method: List, Items: v.len(), Codes: v.codes.Len(), Reason: "all items that match are compared",
+			})
+		}
 		for q := range l.radius {
 			l.radius[q], l.size[q] = l.bits, matching
+			if o.Explain {
+				l.plans[q].Plan = plan
+			}
 		}
 		return l, nil
 	}
@@ -73,9 +84,8 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 // measure counts the items by distance and finds the radius of each query.
 func (l *Shortlist) measure(ctx context.Context, w want, o Options) error {
 	counts := newCounts(l.queries.Len(), l.bits)
-	results := make([]Result, l.queries.Len())
 	for i, v := range l.snapshot.views {
-		p := pass{view: v, number: uint32(i), queries: l.queries, want: w, options: &o, results: results, counts: counts}
+		p := pass{view: v, number: uint32(i), queries: l.queries, want: w, options: &o, results: l.plans, counts: counts}
 		if err := p.run(ctx); err != nil {
 			return err
 		}
@@ -94,6 +104,9 @@ func (l *Shortlist) measure(ctx context.Context, w want, o Options) error {
 
 // Len is the number of items on the list of a query.
 func (l *Shortlist) Len(q int) int { return l.size[q] }
+
+// Plan is how the list of a query was found, with Options.Explain.
+func (l *Shortlist) Plan(q int) Plan { return l.plans[q].Plan }
 
 // Radius is the greatest distance of an item on the list of a query, by the bits that are searched.
 func (l *Shortlist) Radius(q int) int { return l.radius[q] }
@@ -150,7 +163,8 @@ func prefixDistance(a, b []uint64, n int) int {
 }
 
 // Rerank finds the items whose codes are nearest, by whole distances as Options.Shortlist says and at most at distance
-// r, and returns the k of them with the least score. Equal scores come in the order of the codes' distances, then of ids. Score is called once for every item on the list.
+// r, and returns the k of them with the least score. Equal scores come in the order of the codes' distances, then of
+// ids. Score is called once for every item on the list.
 func (s *Snapshot) Rerank(
 	ctx context.Context, q []uint64, k, r int, o Options, score func(Hit) (float64, error),
 ) (Result, error) {
@@ -158,6 +172,9 @@ func (s *Snapshot) Rerank(
 		return Result{}, fmt.Errorf("%d neighbours: ask for 0 or more", k)
 	}
 	o.Margins = nil // scores decide
+	if o.Shortlist > 0 {
+		o.Shortlist = max(o.Shortlist, k) // there are k hits whenever k items match
+	}
 	l, err := s.Shortlist(ctx, s.single(q), r, o)
 	if err != nil {
 		return Result{}, err

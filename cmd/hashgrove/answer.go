@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/store"
 )
@@ -26,9 +28,11 @@ type answer struct {
 	queries *items.Queries
 	items   *store.Selection
 	results []index.Result
-	found   [][]index.Item         // the items of the hits, by query
-	vectors map[index.ID][]float32 // of the hits, with --rerank
+	found   [][]index.Item // the items of the hits, by query
 	took    time.Duration
+
+	compared []int                  // items whose vectors were compared, by query, with --rerank
+	vectors  map[index.ID][]float32 // of the first hits, with --rerank and --explain
 }
 
 // searchReport is what search --json prints.
@@ -39,6 +43,7 @@ type searchReport struct {
 	Fingerprint string        `json:"fingerprint"`
 	Seconds     float64       `json:"seconds"`
 	Memory      *memoryReport `json:"memory,omitempty"`
+	Report      string        `json:"report,omitempty"`
 	Results     []queryReport `json:"results"`
 }
 
@@ -50,6 +55,12 @@ type queryReport struct {
 	Hits  []hitReport  `json:"hits"`
 	Plan  index.Plan   `json:"plan,omitempty"`
 	Why   *items.Match `json:"why,omitempty"` // about the first hit
+
+	// Tied is the number of items at the distance of the last hit, and TiedHits that of those among the hits; with
+	// --rerank vectors break ties, and Compared items were compared.
+	Tied     int `json:"tied,omitempty"`
+	TiedHits int `json:"tied_hits,omitempty"`
+	Compared int `json:"compared,omitempty"`
 }
 
 type hitReport struct {
@@ -95,6 +106,16 @@ func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 		}
 		r.Hits = append(r.Hits, hit)
 	}
+	if r.Tied = a.results[q].Tied; r.Tied > 0 {
+		for _, h := range r.Hits {
+			if h.Distance == r.Hits[len(r.Hits)-1].Distance {
+				r.TiedHits++
+			}
+		}
+	}
+	if q < len(a.compared) {
+		r.Compared = a.compared[q]
+	}
 	if c.explain && len(r.Hits) > 0 {
 		var err error
 		first := a.found[q][0]
@@ -106,24 +127,46 @@ func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 
 func (c *searchCommand) isReranked() bool { return len(c.rerank) > 0 && c.rerankBy != "none" }
 
+// queryReports collects the answers.
+func (c *searchCommand) queryReports(a *answer) ([]queryReport, error) {
+	reports := make([]queryReport, len(a.results))
+	for q := range reports {
+		var err error
+		if reports[q], err = c.queryReport(a, q); err != nil {
+			return nil, err
+		}
+	}
+	return reports, nil
+}
+
+// printLines prints a line of JSON per query.
+func (c *searchCommand) printLines(results []queryReport) error {
+	e := json.NewEncoder(c.out)
+	e.SetEscapeHTML(false)
+	for i := range results {
+		if err := e.Encode(&results[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // print prints the answers as JSON, CSV or tables.
-func (c *searchCommand) print(a *answer) error {
+func (c *searchCommand) print(a *answer, results []queryReport) error {
 	s := a.items
 	all := searchReport{
 		Index: a.path, Items: s.Len(), Bits: s.Bits(), Fingerprint: s.Fingerprint().String(), Seconds: a.took.Seconds(),
-		Results: make([]queryReport, len(a.results)),
-	}
-	for q := range a.results {
-		var err error
-		if all.Results[q], err = c.queryReport(a, q); err != nil {
-			return err
-		}
+		Report: c.report, Results: results,
 	}
 	if c.explain {
 		all.Memory = memoryOf(s.Memory())
 	}
-	if c.to == "csv" && !c.json {
-		return c.printCSV(all.Results)
+	switch {
+	case c.to == "jsonl":
+		return c.printLines(all.Results)
+	case c.to == "csv" && !c.json:
+		c.noteTies(all.Results)
+		return c.printCSV(all.Results, true)
 	}
 	return c.printResult(all, func() {
 		if c.explain {
@@ -131,6 +174,9 @@ func (c *searchCommand) print(a *answer) error {
 		}
 		for _, r := range all.Results {
 			c.printQuery(a, r)
+		}
+		if c.report != "" {
+			fmt.Fprintf(c.out, "The page with these searches: %s\n", c.report)
 		}
 	})
 }
@@ -153,8 +199,19 @@ func (c *searchCommand) printQuery(a *answer, r queryReport) {
 		}
 		t.Render()
 	}
+	if r.Tied > r.TiedHits {
+		order := "by id"
+		if c.margins {
+			order = "by margins, then by id"
+		}
+		fmt.Fprintf(c.out, "%d items are at distance %d; %d of them are shown, the first %s\n",
+			r.Tied, r.Hits[len(r.Hits)-1].Distance, r.TiedHits, order)
+	}
 	if c.explain {
 		fmt.Fprint(c.out, r.Plan)
+		if r.Compared > 0 {
+			fmt.Fprintf(c.out, "%s compared by vectors\n", plain.Count(r.Compared, "item was", "items were"))
+		}
 	}
 	if r.Why != nil {
 		c.printWhy(a, r)
@@ -228,8 +285,22 @@ func valueText(v index.Value) string {
 	return v.String()
 }
 
-// printCSV prints a line per hit.
-func (c *searchCommand) printCSV(results []queryReport) error {
+// noteTies says where items at the last distance were left out.
+func (c *searchCommand) noteTies(results []queryReport) {
+	cut := 0
+	for _, r := range results {
+		if r.Tied > r.TiedHits {
+			cut++
+		}
+	}
+	if cut > 0 {
+		c.note("for %d of %s some items at the last distance are not shown, the later ones by id; --rerank orders by vectors",
+			cut, plain.Count(len(results), "query", "queries"))
+	}
+}
+
+// printCSV prints a line per hit, after the names of the fields when they are wanted.
+func (c *searchCommand) printCSV(results []queryReport, head bool) error {
 	w := csv.NewWriter(c.out)
 	fields := c.fields
 	if len(fields) == 0 {
@@ -239,8 +310,10 @@ func (c *searchCommand) printCSV(results []queryReport) error {
 		}
 		fields = append([]string{"query", "rank"}, c.shownFields(all)...)
 	}
-	if err := w.Write(fields); err != nil {
-		return err
+	if head {
+		if err := w.Write(fields); err != nil {
+			return err
+		}
 	}
 	for _, r := range results {
 		for i := range r.Hits {

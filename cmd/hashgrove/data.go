@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 
@@ -19,6 +20,11 @@ import (
 type dataFlags struct {
 	dataset.Spec
 	flags *pflag.FlagSet // of the verb, with those of all verbs
+}
+
+// readOnce allows standard input and pipes.
+func (d *dataFlags) readOnce(ctx context.Context, stdin io.Reader) {
+	d.Once, d.Stdin = true, cli.Interruptible(ctx, stdin)
 }
 
 // bind adds the flags; prefix is "" or, where a verb takes two data sets, "base-" or "queries-".
@@ -131,6 +137,7 @@ func (d dataFlags) checkPreparation(p picture.Preparation) error {
 
 // openFor opens data that a model is to encode: the set of rows, and the source of the model's vectors.
 func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vectors.Source, error) {
+	d.Dim = m.Encoder.Dim()
 	set, err := d.open(paths, m.Pictures)
 	if err != nil {
 		return nil, nil, err

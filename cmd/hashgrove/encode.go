@@ -30,17 +30,23 @@ func (a *app) encode() *cobra.Command {
   npy   uint8 matrix of packed bits, first bit in the highest place, as numpy.packbits
   raw   the packed bytes alone (.bin)
   hex   one line of hexadecimal digits per row (.hex, .txt)
-  csv   lines id,code with hexadecimal codes`,
+  csv   lines id,code with hexadecimal codes
+  jsonl lines {"row": 0, "id": "a", "code": "0f"}, the id where the data have ids
+
+A pipe, or - for standard input, can be encoded too, except Parquet, npz and pictures, which are not read in
+order. Codes go to standard output with -o -. JSON lines are answered one by one as they come.`,
 		Example: `  hashgrove encode items.csv --label category -m items.hgm -o items.hgc
   hashgrove encode vectors.npy -m items.hgm -o codes.npy
-  hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -`,
+  hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -
+  cat new.csv | hashgrove encode - --label category -m items.hgm --to jsonl -o -`,
 		Args: cli.AtLeast(1, "data to encode"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes")
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the codes; - means standard output")
-	f.StringVar(&c.format, "to", "", "`FORM` of the output: hgc, npy, raw, hex or csv; default by the name of the output")
+	f.StringVar(&c.format, "to", "",
+		"`FORM` of the output: hgc, npy, raw, hex, csv or jsonl; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of first bits of each code; 0 means all")
 	cli.Group(f, "Output")
 	c.data.bind(f, "")
@@ -59,6 +65,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	c.data.readOnce(ctx, c.in)
 	set, src, err := c.data.openFor(m, args)
 	if err != nil {
 		return err
@@ -100,7 +107,7 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 		return hamming.Format(c.format), nil // the writer knows which there are
 	}
 	if c.output == "-" {
-		return "", cli.Usagef("codes on standard output need --to hex, csv, raw, npy or hgc")
+		return "", cli.Usagef("codes on standard output need --to jsonl, hex, csv, raw, npy or hgc")
 	}
 	f, err := hamming.FormatOf(c.output)
 	if err != nil {
@@ -125,10 +132,17 @@ func (c *encodeCommand) encode(
 	}
 	p := c.startProgress("encoding", header.Rows, 0)
 	defer p.End()
-	err = m.EncodeSource(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
+	encode := m.EncodeSource
+	if set.Once() {
+		encode = m.EncodeLive
+	}
+	err = encode(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		rows = first + codes.Len()
 		p.Tick(rows)
-		return out.Write(codes, chunk.IDs)
+		if err := out.Write(codes, chunk.IDs); err != nil || !set.Once() || c.output != "-" {
+			return err
+		}
+		return out.Flush()
 	})
 	if err != nil {
 		out.Abort()

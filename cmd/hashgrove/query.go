@@ -11,9 +11,7 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
 	"hashgrove/model"
-	"hashgrove/picture"
 	"hashgrove/store"
-	"hashgrove/vectors"
 )
 
 // queries reads what the command line asks for: items of the index, codes in hexadecimal digits, a code file, or data.
@@ -57,15 +55,21 @@ func (c *searchCommand) readHex(q *items.Queries) error {
 	return nil
 }
 
+// queryModel is the model of the index, which encodes queries.
+func (c *searchCommand) queryModel(s *store.Store, paths []string) (*model.Model, error) {
+	m, err := s.Model()
+	if err == nil && m == nil {
+		err = fmt.Errorf("%s holds no model to encode %s with, because it was built from codes: "+
+			"search with a code file, --id or --code, or build it with --model", s.Info().Path, paths[0])
+	}
+	return m, err
+}
+
 // readVectors encodes vectors or pictures with the model of the index.
 func (c *searchCommand) readVectors(ctx context.Context, s *store.Store, q *items.Queries, paths []string) error {
-	m, err := s.Model()
+	m, err := c.queryModel(s, paths)
 	if err != nil {
 		return err
-	}
-	if m == nil {
-		return fmt.Errorf("%s holds no model to encode %s with, because it was built from codes: "+
-			"search with a code file, --id or --code, or build it with --model", s.Info().Path, paths[0])
 	}
 	set, src, err := c.data.openFor(m, paths)
 	if err != nil {
@@ -81,29 +85,4 @@ func (c *searchCommand) readVectors(ctx context.Context, s *store.Store, q *item
 		c.noteBad(set)
 	}
 	return err
-}
-
-// itemVectors reads the vectors of items from --rerank.
-func (c *searchCommand) itemVectors(
-	ctx context.Context, m *model.Model, ids map[index.ID]bool,
-) (map[index.ID][]float32, error) {
-	d := c.items
-	d.SkipBad, d.Size, d.Fit, d.Grey = c.data.SkipBad, c.data.Size, c.data.Fit, c.data.Grey
-	var as *picture.Preparation
-	if m != nil {
-		as = m.Pictures
-	}
-	set, err := d.open(c.rerank, as)
-	if err != nil {
-		return nil, err
-	}
-	src := vectors.Source(set)
-	if m != nil {
-		if src, err = m.Source(set, c.threads); err != nil {
-			return nil, err
-		}
-	}
-	p := c.startProgress("reading vectors", max(set.Rows(), 0), 0)
-	defer p.End()
-	return items.VectorsByID(ctx, src, ids, p.Tick)
 }

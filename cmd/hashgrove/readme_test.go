@@ -36,7 +36,9 @@ func runSession(t *testing.T, sessions []string) {
 		for line := range strings.Lines(session) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
 			words := shellWords(line)
-			if len(words) > 2 && words[0] == "$" && words[1] == "hashgrove" {
+			if len(words) > 2 && words[0] == "$" && piped(t, words[1:]) {
+				ran++
+			} else if len(words) > 2 && words[0] == "$" && words[1] == "hashgrove" {
 				if out := succeed(t, words[2:]...); strings.Contains(out, "nothing found") {
 					t.Errorf("%s: nothing was found", line)
 				}

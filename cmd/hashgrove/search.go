@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove/dataset"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
@@ -25,7 +25,8 @@ type searchCommand struct {
 
 	k, radius, prefix, shortlist  int
 	where, strategy, rerankBy, to string
-	rerank, fields                []string
+	report, command               string
+	rerank, fields, pictures      []string
 	margins, explain              bool
 
 	within bool // a radius was given
@@ -46,19 +47,36 @@ index also finds itself.
 and in (...), "has NAME", and, or, not, and parentheses, for instance
   --where 'label = "boots" and price < 30 and not tag in ("sale", "old")'
 
---margins orders items at the same distance by how certain the query's bits are. --rerank orders the shortlist by
-float vectors of the items, matched by id, or by row where they have no ids. --explain shows how each query was
-searched and why the first hit was found: which bits agree and differ and, with --rerank, which features decided
-them.
+Learned codes tie: many items have the same code. When there are more items at the last distance than are shown,
+a line says how many; those shown are the first by id. --margins orders items at the same distance by how
+certain the query's bits are, which cannot separate equal codes.
+
+--rerank orders items by their float vectors, matched by id, or by row where they have no ids. It reads the
+vectors once for all queries and keeps only the hits in memory. By default it compares all items, and of more
+than 65,536 the nearer two thirds by code, to find nine in ten of the nearest vectors or more. --shortlist 1000
+compares only the 1,000 nearest by code and those tied with the last: more hits are of the query's class, fewer
+are the nearest vectors.
+
+--report FILE writes a page with the queries and their hits: pictures where the data are pictures, those of the
+items from --pictures or --rerank, and ids, labels and attributes.
+
+--explain shows how each query was searched and why the first hit was found: which bits agree and differ and,
+with --rerank, which features decided them.
+
+Queries can come through a pipe, or from standard input as -. They are answered as they come, unless --json,
+--to csv without --fields, --rerank or --explain needs all of them first.
 
 The index is opened for reading only: several searches may run at once, but not while a command writes.`,
 		Example: `  hashgrove search items.hgi new.csv --row 0 -k 5
   hashgrove search items.hgi --id items-7 --radius 2 --where 'label = "boots" and f0 > 1'
   hashgrove search items.hgi --code ffff --json
   hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
-  hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain`,
+  hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain
+  hashgrove search items.hgi new.csv --row 0,1,2 -k 5 --report found.html
+  cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl`,
 		Args: cli.AtLeast(1, "an index and a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			c.command = cli.CommandLine(cmd, args)
 			c.within, c.limit = cmd.Flags().Changed("radius"), cmd.Flags().Changed("k")
 			return c.run(cmd.Context(), args[0], args[1:])
 		},
@@ -77,18 +95,24 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 		"search for items like those with these `IDS`, separated by commas; may be repeated")
 	f.StringArrayVar(&c.codes, "code", nil, "search for a `CODE` in hexadecimal digits; may be repeated")
 	cli.Group(f, "Search")
-	f.StringVar(&c.to, "to", "table", "`FORM` of the output: table or csv; --json is another")
+	f.StringVar(&c.to, "to", "table",
+		"`FORM` of the output: table, csv, json (as --json) or jsonl, a line of JSON per query")
 	f.StringSliceVar(&c.fields, "fields", nil,
 		"`FIELDS` of the hits to print: query, rank, id, distance, score, label, tags or names of attributes")
 	f.BoolVar(&c.explain, "explain", false, "show how the search was done and why the first hit was found")
+	f.StringVar(&c.report, "report", "",
+		"also write a page to this HTML `FILE` with the queries and their hits, as pictures where there are any")
+	f.StringArrayVar(&c.pictures, "pictures", nil,
+		"`DATA` with the pictures of the items for --report, by id or by row; default those of --rerank; may be repeated")
 	cli.Group(f, "Output")
 	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how certain the query's bits are")
 	f.StringArrayVar(&c.rerank, "rerank", nil,
-		"`DATA` with vectors of the items to order the shortlist by; may be repeated")
+		"`DATA` with vectors of the items to order them by; may be repeated")
 	f.StringVar(&c.rerankBy, "rerank-by", "euclidean",
 		"`DISTANCE` for --rerank: euclidean or cosine, or none to use the vectors only for --explain")
 	f.IntVar(&c.shortlist, "shortlist", 0,
-		"`NUMBER` of items that --prefix and --rerank look at; default ten times k, and at least 100")
+		"least `NUMBER` of items that --rerank and --prefix look at, whole distances in any case; default for --rerank "+
+			"all items up to 65,536, of more the nearer two thirds; for --prefix ten times k, at least 100")
 	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of first bits and order the result by all bits; 0 means all")
 	c.items.bindRows(f, "rerank-", " of --rerank", false)
 	cli.AddAlias(f, "rerank-id-column", "rerank-id")
@@ -117,17 +141,21 @@ func (c *searchCommand) check(args []string) error {
 	case c.prefix < 0:
 		return cli.Usagef("--prefix %d: give the number of bits to search by", c.prefix)
 	case c.shortlist < 0:
-		return cli.Usagef("--shortlist %d: give a number of items, or 0 for ten times k", c.shortlist)
+		return cli.Usagef("--shortlist %d: give a number of items, or 0 for the default", c.shortlist)
 	case len(c.rows) > 0 && (!vectors || slices.Min(c.rows) < 0):
 		return cli.Usagef("--row is the number of a row in the files to search for, counted from 0")
 	case !slices.Contains([]string{"auto", "scan", "tables", "list"}, c.strategy):
 		return cli.Usagef("--strategy %s: choose auto, scan, tables or list", c.strategy)
 	case !slices.Contains([]string{"euclidean", "cosine", "none"}, c.rerankBy):
 		return cli.Usagef("--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
-	case c.to != "table" && c.to != "csv":
-		return cli.Usagef("--to %s: choose table or csv", c.to)
+	case !slices.Contains([]string{"table", "csv", "json", "jsonl"}, c.to):
+		return cli.Usagef("--to %s: choose table, csv, json or jsonl", c.to)
 	case c.explain && c.to == "csv" && !c.json:
 		return cli.Usagef("--explain works with a table or --json, not with --to csv")
+	case slices.Contains(args, dataset.Standard) && slices.Contains(c.rerank, dataset.Standard):
+		return cli.Usagef("--rerank -: standard input has the queries already; give the vectors as a file")
+	case len(c.pictures) > 0 && c.report == "":
+		return cli.Usagef("--pictures is for --report FILE, the page that shows them")
 	case c.margins && !vectors:
 		return cli.Usagef("--margins needs vectors to search for: codes do not say how certain they are")
 	case len(c.rerank) > 0 && len(c.codes) > 0:
@@ -140,9 +168,16 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	if err := c.check(args); err != nil {
 		return err
 	}
+	if c.to == "json" {
+		c.json = true
+	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
 		return cli.Usagef("--where: %w", err)
+	}
+	c.data.readOnce(ctx, c.in)
+	if c.isLive(args) {
+		return c.runLive(ctx, path, args, filter)
 	}
 	st, q, err := c.open(ctx, path, args)
 	if err != nil {
@@ -152,18 +187,103 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	if err := st.Info().Fingerprint.Accept(q.Fingerprint); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
+	a, err := c.newAnswer(ctx, path, st, filter)
+	if err != nil {
+		return err
+	}
+	if err := c.answer(ctx, filter, a, q); err != nil {
+		return err
+	}
+	results, err := c.queryReports(a)
+	if err == nil && c.report != "" {
+		err = c.writeReport(ctx, a, args, results)
+	}
+	if err != nil {
+		return err
+	}
+	return c.print(a, results)
+}
+
+// isLive reports whether the queries come through a pipe and can be answered as they come: the form of the output does
+// not need all answers, and no file is read for each of them.
+func (c *searchCommand) isLive(args []string) bool {
+	whole := c.json && c.to != "jsonl" || c.to == "csv" && len(c.fields) == 0 || len(c.rerank) > 0 || c.explain ||
+		c.report != ""
+	return !whole && c.strategy == "auto" && slices.ContainsFunc(args, dataset.IsStream)
+}
+
+// runLive answers queries from a pipe as they come, in bounded memory.
+func (c *searchCommand) runLive(ctx context.Context, path string, args []string, filter index.Filter) error {
+	st, err := c.openToRead(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	if c.prefix > st.Info().Bits {
+		return cli.Usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, st.Info().Bits)
+	}
+	m, err := c.queryModel(st, args)
+	if err != nil {
+		return err
+	}
+	set, src, err := c.data.openFor(m, args)
+	if err != nil {
+		return err
+	}
+	a, err := c.newAnswer(ctx, path, st, filter)
+	if err != nil {
+		return err
+	}
+	head := true
+	o := items.Reading{Name: args[0], Rows: c.rows, KeepVectors: c.margins, Threads: c.threads}
+	err = items.EachChunk(ctx, m, src, o, func(q *items.Queries) error {
+		if err := c.answer(ctx, filter, a, q); err != nil {
+			return err
+		}
+		results, err := c.queryReports(a)
+		if err != nil {
+			return err
+		}
+		switch c.to {
+		case "jsonl":
+			return c.printLines(results)
+		case "csv":
+			err, head = c.printCSV(results, head), false
+			return err
+		}
+		for _, r := range results {
+			c.printQuery(a, r)
+		}
+		return nil
+	})
+	if err == nil {
+		c.noteBad(set)
+	}
+	return err
+}
+
+// newAnswer reads what all answers need.
+func (c *searchCommand) newAnswer(ctx context.Context, path string, st *store.Store, f index.Filter) (*answer, error) {
+	a := &answer{path: path}
+	var err error
+	if c.margins || c.explain || len(c.rerank) > 0 {
+		if a.model, err = st.Model(); err != nil {
+			return nil, err
+		}
+	}
+	a.items, err = c.selectItems(ctx, st, f)
+	return a, err
+}
+
+// answer searches for queries.
+func (c *searchCommand) answer(ctx context.Context, filter index.Filter, a *answer, q *items.Queries) (err error) {
+	a.queries = q
 	o := index.Options{
-		Filter: filter, Prefix: c.prefix, Shortlist: c.shortlist, Threads: c.threads, Explain: c.explain,
+		Filter: filter, Prefix: c.prefix, Shortlist: c.shortlist, Threads: c.threads, Explain: c.explain, Ties: true,
 		Fingerprint: q.Fingerprint,
 	}
 	if c.strategy != "auto" {
 		o.Method = index.Method(c.strategy)
-	}
-	a := &answer{path: path, queries: q}
-	if c.margins || c.explain || len(c.rerank) > 0 {
-		if a.model, err = st.Model(); err != nil {
-			return err
-		}
 	}
 	if c.margins {
 		if q.Vectors.Rows == 0 {
@@ -173,15 +293,10 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 			return fmt.Errorf("--margins: %w", err)
 		}
 	}
-	if a.items, err = c.selectItems(ctx, st, filter); err != nil {
-		return err
-	}
 	began := time.Now()
-	if err := c.find(ctx, o, a); err != nil {
-		return err
-	}
+	err = c.find(ctx, o, a)
 	a.took = time.Since(began)
-	return c.print(a)
+	return err
 }
 
 // manyQueries is the number of queries from which building an index in memory costs less than it saves.
@@ -212,32 +327,29 @@ func (c *searchCommand) open(ctx context.Context, path string, args []string) (*
 	return st, q, err
 }
 
-// find searches, orders what is found by float vectors when it should, and gets the items that are left. The vectors of
-// all items may be too many for the memory, so one pass over their file picks those of the shortlist.
+// find searches, orders what is found by float vectors when it should, and gets the items that are left.
 func (c *searchCommand) find(ctx context.Context, o index.Options, a *answer) (err error) {
-	k := c.k
-	if len(c.rerank) > 0 {
-		if a.queries.Vectors.Rows == 0 && len(c.ids) == 0 {
-			return cli.Usagef("--rerank needs vectors to search for, and a code file has none")
-		}
-		if o.Shortlist == 0 {
-			o.Shortlist = max(100, 10*min(c.k, index.MaxItems))
-		}
-		k = max(k, o.Shortlist)
+	if len(c.rerank) > 0 && a.queries.Vectors.Rows == 0 && len(c.ids) == 0 {
+		return cli.Usagef("--rerank needs vectors to search for, and a code file has none")
 	}
-	if c.within {
+	switch {
+	case c.isReranked():
+		if err := c.findReranked(ctx, o, a); err != nil {
+			return fmt.Errorf("--rerank: %w", err)
+		}
+	case c.within:
 		if c.limit {
-			o.Limit = k
+			o.Limit = c.k
 		}
 		a.results, err = a.items.WithinBatch(ctx, a.queries.Codes, c.radius, o)
-	} else {
-		a.results, err = a.items.SearchBatch(ctx, a.queries.Codes, k, o)
+	default:
+		a.results, err = a.items.SearchBatch(ctx, a.queries.Codes, c.k, o)
 	}
 	if err != nil {
 		return err
 	}
-	if len(c.rerank) > 0 {
-		if err := c.reorder(ctx, a); err != nil {
+	if len(c.rerank) > 0 && c.explain {
+		if err := c.readFirstHits(ctx, a); err != nil {
 			return fmt.Errorf("--rerank: %w", err)
 		}
 	}
@@ -249,44 +361,10 @@ func (c *searchCommand) find(ctx context.Context, o index.Options, a *answer) (e
 	if err != nil {
 		return err
 	}
+	a.found = a.found[:0]
 	for _, r := range a.results {
 		n := len(r.Hits)
 		a.found, found = append(a.found, found[:n]), found[n:]
-	}
-	return nil
-}
-
-// reorder orders the shortlists by the vectors of --rerank and keeps the first k of each.
-func (c *searchCommand) reorder(ctx context.Context, a *answer) (err error) {
-	needed := map[index.ID]bool{}
-	for _, r := range a.results {
-		for _, h := range r.Hits {
-			needed[h.ID] = true
-		}
-	}
-	for _, text := range c.ids {
-		needed[index.Text(text)] = true
-	}
-	if a.vectors, err = c.itemVectors(ctx, a.model, needed); err != nil {
-		return err
-	}
-	for _, text := range c.ids { // items of the index as queries
-		v, ok := a.vectors[index.Text(text)]
-		if !ok {
-			return fmt.Errorf("there is no vector of the item %q", text)
-		}
-		a.queries.AddVector(v)
-	}
-	most := c.k
-	if c.within && !c.limit {
-		most = math.MaxInt
-	}
-	if distance := items.Distances[c.rerankBy]; distance != nil {
-		return items.Rerank(a.results, a.queries, a.vectors, most, distance)
-	}
-	for q := range a.results {
-		r := &a.results[q]
-		r.Hits = r.Hits[:min(most, len(r.Hits))]
 	}
 	return nil
 }

@@ -45,7 +45,12 @@ type found struct {
 		Code  string           `json:"code"`
 		Hits  []hit            `json:"hits"`
 		Plan  []map[string]any `json:"plan"`
-		Why   *struct {
+
+		Tied     int `json:"tied"`
+		TiedHits int `json:"tied_hits"`
+		Compared int `json:"compared"`
+
+		Why *struct {
 			ID            string `json:"id"`
 			Distance      int    `json:"distance"`
 			Agree, Differ []int
@@ -189,24 +194,43 @@ func TestSearchIsTheDefinition(t *testing.T) {
 	same("id", searched(t, "items.hgi --id items-17").Results[0].Hits, nearest(base, base[17], all)[:10], base[17])
 	same("more than there are", searched(t, "items.hgi --id items-17 -k 1000").Results[0].Hits, nearest(base, base[17], all), base[17])
 
-	// A prefix: the nearest by the first byte, as many as the shortlist, then by all bits.
+	// A prefix: the nearest by the first byte, as many as the shortlist and those tied with the last, then by all bits.
 	first := func(a, b item) int { return bits.OnesCount8(a.code[0] ^ b.code[0]) }
 	short := slices.Clone(base)
 	slices.SortFunc(short, func(a, b item) int { return cmp.Or(first(a, q)-first(b, q), strings.Compare(a.id, b.id)) })
-	same("prefix", searched(t, "items.hgi new.csv --row 3 --prefix 8 --shortlist 30").Results[0].Hits, nearest(short[:30], q, all)[:10], q)
+	last := first(short[29], q)
+	short = slices.DeleteFunc(short, func(it item) bool { return first(it, q) > last })
+	if len(short) == 30 {
+		t.Error("the shortlist does not end inside of a tie")
+	}
+	same("prefix", searched(t, "items.hgi new.csv --row 3 --prefix 8 --shortlist 30").Results[0].Hits, nearest(short, q, all)[:10], q)
 }
 
-// TestRerank orders the shortlist by float vectors.
+// TestRerank orders the shortlist, which takes whole distances and by default is everything, by float vectors.
 func TestRerank(t *testing.T) {
 	indexed(t)
 	base, queries := tableItems(t, "items.csv"), tableItems(t, "new.csv")
 	all := func(item) bool { return true }
 	check := func(line string, q item, score func(a, b []float64) float64) {
 		t.Helper()
-		short := nearest(base, q, all)[:100]
+		short := nearest(base, q, all)
+		if _, n, ok := strings.Cut(line, "--shortlist "); ok {
+			least, err := strconv.Atoi(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := short[max(least, 10)-1].distance(q)
+			short = slices.DeleteFunc(short, func(it item) bool { return it.distance(q) > last })
+			if len(short) == least {
+				t.Errorf("%s: the shortlist does not end inside of a tie", line)
+			}
+		}
 		slices.SortStableFunc(short, func(a, b item) int { return cmp.Compare(score(q.vector, a.vector), score(q.vector, b.vector)) })
-		hits := searched(t, "items.hgi "+line).Results[0].Hits
-		for i, h := range hits {
+		r := searched(t, "items.hgi "+line).Results[0]
+		if r.Compared != len(short) || r.Tied != 0 || len(r.Hits) != 10 {
+			t.Errorf("%s: %d items compared, %d tied, %d hits; want %d compared", line, r.Compared, r.Tied, len(r.Hits), len(short))
+		}
+		for i, h := range r.Hits {
 			if h.ID != short[i].id || h.Score == nil || !near(*h.Score, score(q.vector, short[i].vector)) {
 				t.Fatalf("%s: hit %d is %v, want %s", line, i, h, short[i].id)
 			}
@@ -227,6 +251,8 @@ func TestRerank(t *testing.T) {
 	check("new.csv --row 5 --rerank items.csv --rerank-id sku", queries[5], root)
 	check("new.csv --row 5 --rerank items.csv --rerank-id sku --rerank-by cosine", queries[5], angle)
 	check("--id items-9 --rerank items.csv --rerank-id sku", base[9], root)
+	check("new.csv --row 5 --rerank items.csv --rerank-id sku --shortlist 100", queries[5], root)
+	check("new.csv --row 8 --rerank items.csv --rerank-id sku --shortlist 3", queries[8], root)
 	plain := searched(t, "items.hgi new.csv --row 5")
 	none := searched(t, "items.hgi new.csv --row 5 --rerank items.csv --rerank-id sku --rerank-by none")
 	if fmt.Sprint(plain.Results[0].Hits) != fmt.Sprint(none.Results[0].Hits) {
@@ -418,7 +444,7 @@ func TestSearchMistakes(t *testing.T) {
 		{"search items.hgi --id items-3 --where 'label == '", 2, "--where: filter, column 10: found the end"},
 		{"search items.hgi --id items-3 --where 'label boots'", 2, `--where: filter, column 7: found "boots"`},
 		{"search items.hgi --id items-3 --strategy magic", 2, "--strategy magic: choose auto, scan, tables or list"},
-		{"search items.hgi --id items-3 --to xml", 2, "--to xml: choose table or csv"},
+		{"search items.hgi --id items-3 --to xml", 2, "--to xml: choose table, csv, json or jsonl"},
 		{"search items.hgi --id items-3 --to csv --explain", 2, "--explain works with a table or --json"},
 		{"search items.hgi narrow.csv", 1, "narrow.csv: vectors of 3 dimensions, but the model takes 12"},
 		{"search items.hgi named.csv", 1, `named.csv: the model was learned from a column "f0"`},
@@ -432,7 +458,7 @@ func TestSearchMistakes(t *testing.T) {
 		{"search items.hgi --code ffff --rerank items.csv", 2, "--rerank needs a vector"},
 		{"search items.hgi new.hgc --rerank items.csv --rerank-id sku", 2, "--rerank needs vectors"},
 		{"search items.hgi new.csv --rerank new.csv --rerank-id sku", 1, `--rerank: query 0: there is no vector of the item "items-`},
-		{"search items.hgi new.csv --rerank narrow.csv", 1, "--rerank: query 0: there is no vector of the item"},
+		{"search items.hgi new.csv --rerank narrow.csv", 1, "--rerank: the items have vectors of 3 dimensions, the query has 12"},
 		{"search items.hgi new.csv --rerank items.csv --rerank-by taste", 2, "--rerank-by taste"},
 		{"search codes.hgi new.csv", 1, "codes.hgi holds no model to encode new.csv with"},
 		{"search damaged.hgi --id items-3", 1, "damaged.hgi"},

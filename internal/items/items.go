@@ -24,6 +24,9 @@ var ErrMixed = errors.New("code files and vectors cannot be mixed: give one or t
 func AreCodes(paths []string) (bool, error) {
 	coded := 0
 	for _, path := range paths {
+		if dataset.IsStream(path) {
+			continue // looking would take the beginning away
+		}
 		// An error is left to whoever reads the file: the path may be a pattern.
 		if kind, ok, _ := section.FileKind(path); ok && kind == section.Codes {
 			coded++

@@ -3,7 +3,6 @@ package items
 import (
 	"context"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,32 +69,12 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-func TestVectorsByIDAndRerank(t *testing.T) {
-	ctx := context.Background()
+func TestVectorsByID(t *testing.T) {
 	src := vectors.WithLabels(vectors.Matrix{Rows: 3, Cols: 2, Data: []float32{3, 4, 0, 0, 1, 0}}, []string{"a", "b", "c"})
 	needed := map[index.ID]bool{index.Int(0): true, index.Int(2): true}
-	of, err := VectorsByID(ctx, src, needed, func(int) {})
+	of, err := VectorsByID(context.Background(), src, needed, func(int) {})
 	if err != nil || len(of) != 2 || of[index.Int(0)][1] != 4 {
 		t.Fatalf("%v, %v", of, err)
-	}
-	q := &Queries{}
-	q.AddVector([]float32{0, 0.5})
-	results := []index.Result{{Hits: []index.Hit{{ID: index.Int(0)}, {ID: index.Int(2)}}}}
-	if err := Rerank(results, q, of, 1, Distances["euclidean"]); err != nil {
-		t.Fatal(err)
-	}
-	if hits := results[0].Hits; len(hits) != 1 || hits[0].ID != index.Int(2) || math.Abs(hits[0].Score-math.Sqrt(1.25)) > 1e-12 {
-		t.Errorf("%+v", hits)
-	}
-	results = []index.Result{{Hits: []index.Hit{{ID: index.Int(1)}}}}
-	if err := Rerank(results, q, of, 1, Distances["cosine"]); err == nil || !strings.Contains(err.Error(), `no vector of the item "1"`) {
-		t.Errorf("an item without a vector: %v", err)
-	}
-	if got := cosine([]float32{0, 0}, []float32{1, 0}); got != 1 {
-		t.Errorf("cosine of zeros: %v", got)
-	}
-	if got := cosine([]float32{2, 0}, []float32{0.5, 0}); got != 0 {
-		t.Errorf("cosine of one direction: %v", got)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,28 +112,60 @@ func (q *Queries) ReadRows(ctx context.Context, m *model.Model, src vectors.Sour
 	err := m.EncodeSource(ctx, src, o.Threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		read = first + codes.Len()
 		o.Progress(read)
-		for i := range codes.Len() {
-			if !isWanted(o.Rows, first+i) {
-				continue
-			}
-			label, vector := "", []float32(nil)
-			if chunk.Labels != nil {
-				label = chunk.Labels[i]
-			}
-			if o.KeepVectors {
-				vector = chunk.X.Row(i)
-			}
-			q.Add(rowName(chunk.IDs, i, first+i), label, codes.Row(i), vector)
-		}
-		if len(o.Rows) > 0 && read > slices.Max(o.Rows) {
-			return errEnough
-		}
-		return nil
+		q.addChunk(first, codes, chunk, o)
+		return o.enough(read)
 	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	return q.check(o.Name, o.Rows, read)
+}
+
+// EachChunk encodes rows as they come, as from a pipe, and hands them on chunk by chunk. It reports no progress.
+func EachChunk(
+	ctx context.Context, m *model.Model, src vectors.Source, o Reading, take func(q *Queries) error,
+) error {
+	read, wanted := 0, Queries{}
+	err := m.EncodeLive(ctx, src, o.Threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
+		read = first + codes.Len()
+		q := &Queries{Codes: hamming.NewCodes(0, codes.Bits), Fingerprint: m.Fingerprint()}
+		if q.addChunk(first, codes, chunk, o); len(q.Names) > 0 {
+			wanted.Names = q.Names
+			if err := take(q); err != nil {
+				return err
+			}
+		}
+		return o.enough(read)
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return wanted.check(o.Name, o.Rows, read)
+}
+
+// addChunk appends the rows of a chunk that are wanted.
+func (q *Queries) addChunk(first int, codes hamming.Codes, chunk vectors.Chunk, o Reading) {
+	for i := range codes.Len() {
+		if !isWanted(o.Rows, first+i) {
+			continue
+		}
+		label, vector := "", []float32(nil)
+		if chunk.Labels != nil {
+			label = chunk.Labels[i]
+		}
+		if o.KeepVectors {
+			vector = chunk.X.Row(i)
+		}
+		q.Add(rowName(chunk.IDs, i, first+i), label, codes.Row(i), vector)
+	}
+}
+
+// enough is errEnough when all rows that are wanted were read.
+func (o Reading) enough(read int) error {
+	if len(o.Rows) > 0 && read > slices.Max(o.Rows) {
+		return errEnough
+	}
+	return nil
 }
 
 // check reports a row that was asked for and is not there, and data without rows.
@@ -200,54 +231,4 @@ func VectorsByID(
 		}
 	}
 	return found, nil
-}
-
-// Distances are the float distances that Rerank knows by name.
-var Distances = map[string]func(x, y []float32) float64{"euclidean": euclidean, "cosine": cosine}
-
-// Rerank orders the hits of each query by the distance of their vectors from its own, and keeps at most k of them.
-func Rerank(
-	results []index.Result, q *Queries, of map[index.ID][]float32, k int, distance func(x, y []float32) float64,
-) error {
-	for i := range results {
-		x := q.Vectors.Row(i)
-		err := results[i].Rerank(k, func(h index.Hit) (float64, error) {
-			y, ok := of[h.ID]
-			if !ok {
-				return 0, fmt.Errorf("there is no vector of the item %q", h.ID.String())
-			}
-			if len(x) != len(y) {
-				return 0, fmt.Errorf("the items have vectors of %d dimensions, the query has %d", len(y), len(x))
-			}
-			return distance(x, y), nil
-		})
-		if err != nil {
-			return fmt.Errorf("query %d: %w", i, err)
-		}
-	}
-	return nil
-}
-
-func euclidean(x, y []float32) float64 {
-	sum := 0.0
-	for j := range x {
-		d := float64(x[j]) - float64(y[j])
-		sum += float64(d * d)
-	}
-	return math.Sqrt(sum)
-}
-
-// cosine is 1 less the cosine of the angle; a vector of zeros is at a right angle to everything.
-func cosine(x, y []float32) float64 {
-	xy, xx, yy := 0.0, 0.0, 0.0
-	for j := range x {
-		a, b := float64(x[j]), float64(y[j])
-		xy += float64(a * b)
-		xx += float64(a * a)
-		yy += float64(b * b)
-	}
-	if xx == 0 || yy == 0 {
-		return 1
-	}
-	return 1 - xy/(math.Sqrt(xx)*math.Sqrt(yy))
 }

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// feed runs a command line with a standard input.
+func feed(t *testing.T, in io.Reader, args ...string) outcome {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code := run(context.Background(), in, &out, &errOut, args)
+	return outcome{code, out.String(), errOut.String()}
+}
+
+// piped runs a line "cat FILE | hashgrove ...", which must succeed, and reports whether it is one.
+func piped(t *testing.T, words []string) bool {
+	t.Helper()
+	if len(words) < 5 || words[0] != "cat" || words[2] != "|" || words[3] != "hashgrove" {
+		return false
+	}
+	if o := feed(t, bytes.NewReader(read(t, words[1])), words[4:]...); o.code != 0 || o.out == "" {
+		t.Errorf("%s: exit %d\n%s%s", strings.Join(words, " "), o.code, o.out, o.err)
+	}
+	return true
+}
+
+// forms writes the rows of new.csv in other formats and returns the files, each with the flags that it needs.
+func forms(t *testing.T) map[string]string {
+	t.Helper()
+	var lines, svm strings.Builder
+	for _, it := range tableItems(t, "new.csv") {
+		fmt.Fprintf(&lines, `{"id":%q,"label":%q,"vector":[`, it.id, it.label)
+		svm.WriteString("1")
+		for j, x := range it.vector {
+			fmt.Fprintf(&lines, "%s%v", strings.Repeat(",", min(j, 1)), x)
+			fmt.Fprintf(&svm, " %d:%v", j+1, x)
+		}
+		lines.WriteString("]}\n")
+		svm.WriteString("\n")
+	}
+	for name, text := range map[string]string{"new.jsonl": lines.String(), "new.libsvm": svm.String()} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return map[string]string{
+		"new.csv": "--label category --id-column sku", "new.jsonl": "", "new.libsvm": "--format libsvm", "vectors.npy": "",
+	}
+}
+
+// TestPipesEqualFiles gives the same answers from standard input, from a pipe with a path and from a file.
+func TestPipesEqualFiles(t *testing.T) {
+	indexed(t)
+	for file, flags := range forms(t) {
+		content := read(t, file)
+		for _, line := range []string{
+			"encode FILE -m m.hgm --to jsonl -o -", "encode FILE -m m.hgm --to hex -o -", "encode FILE -m m.hgm --to hgc -o -",
+			"search items.hgi FILE --to jsonl", "search items.hgi FILE -k 3", "search items.hgi FILE --to csv -k 2",
+			"search items.hgi FILE --to csv --fields query,id,distance -k 2", "search items.hgi FILE --row 2,5 --to jsonl --margins",
+			"search items.hgi FILE --to jsonl --rerank items.csv --rerank-id-column sku", "search items.hgi FILE --to jsonl --explain",
+			"search items.hgi FILE --to jsonl --prefix 4 --where 'f0 > 0'",
+		} {
+			words := shellWords(line + " " + flags)
+			at := slices.Index(words, "FILE")
+			words[at] = file
+			want := succeed(t, words...)
+			if words[at] = "-"; want == "" {
+				t.Fatalf("%s: no output", line)
+			}
+			if got := feed(t, bytes.NewReader(content), words...); got.code != 0 || got.out != want {
+				t.Errorf("%s of %s from standard input: exit %d\n%s%.300s\nwant\n%.300s", line, file, got.code, got.err, got.out, want)
+			}
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			words[at] = fmt.Sprintf("/dev/fd/%d", r.Fd())
+			if _, err := os.Stat(words[at]); err != nil {
+				t.Skip("no paths of open files here")
+			}
+			go func() {
+				_, _ = w.Write(content)
+				_ = w.Close()
+			}()
+			if got := try(t, words...); got.code != 0 || got.out != want {
+				t.Errorf("%s of %s from a pipe: exit %d\n%s%.300s\nwant\n%.300s", line, file, got.code, got.err, got.out, want)
+			}
+			r.Close()
+		}
+	}
+	if got := feed(t, strings.NewReader(string(read(t, "new.csv"))), shellWords("search items.hgi - --label category --id-column sku --json")...); !strings.Contains(got.out, `"query": "new-79"`) {
+		t.Errorf("--json from standard input: %+v", got)
+	}
+}
+
+// TestAnswersComeAtOnce: whoever sends JSON lines through a pipe gets the answer to each before the next is sent.
+func TestAnswersComeAtOnce(t *testing.T) {
+	indexed(t)
+	forms(t)
+	lines := bytes.SplitAfter(read(t, "new.jsonl"), []byte("\n"))
+	for _, line := range []string{"search items.hgi - --to jsonl -k 2", "encode - -m m.hgm --to jsonl -o -", "encode - -m m.hgm --to hex -o -"} {
+		in, send := io.Pipe()
+		receive, out := io.Pipe()
+		done := make(chan int)
+		go func() {
+			var errOut bytes.Buffer
+			code := run(context.Background(), in, out, &errOut, shellWords(line))
+			out.Close()
+			done <- code
+		}()
+		answers := bufio.NewReader(receive)
+		for i, row := range lines[:5] {
+			if _, err := send.Write(row); err != nil {
+				t.Fatal(err)
+			}
+			got := make(chan string)
+			go func() {
+				answer, _ := answers.ReadString('\n')
+				got <- answer
+			}()
+			select {
+			case answer := <-got:
+				if strings.HasPrefix(line, "search") && !strings.Contains(answer, fmt.Sprintf(`"query":"new-%d"`, i)) {
+					t.Errorf("%s: the answer to row %d is %s", line, i, answer)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%s: no answer to row %d before the next is sent", line, i)
+			}
+		}
+		send.Close()
+		if rest, _ := io.ReadAll(answers); len(rest) > 0 || <-done != 0 {
+			t.Errorf("%s: %s is left", line, rest)
+		}
+	}
+}
+
+// TestWaitingCanBeStopped: a signal ends a command that waits for its input.
+func TestWaitingCanBeStopped(t *testing.T) {
+	indexed(t)
+	for _, line := range []string{"search items.hgi -", "encode - -m m.hgm --to hex -o -"} {
+		in, send := io.Pipe()
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan int, 1)
+		go func() { done <- run(ctx, in, io.Discard, io.Discard, shellWords(line)) }()
+		if _, err := send.Write([]byte("[1,2,3,4,5,6,7,8,9,10,11,12]\n")); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		select {
+		case code := <-done:
+			if code == 0 {
+				t.Errorf("%s: exit 0 after a signal", line)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: still waiting", line)
+		}
+	}
+}
+
+func TestPipeMistakes(t *testing.T) {
+	indexed(t)
+	svm := "1 1:0.5 2:3\n"
+	for _, c := range []struct{ in, line, want string }{
+		{"", "encode - -m m.hgm --to hex -o -", "-: is empty"},
+		{"sku,f0\na,1\n", "train - --label category -o n.hgm", "-: is not a file: it can be read only once, and the data are needed more than once here"},
+		{"PAR1xxxxxxxxxx", "encode - -m m.hgm --to hex -o -", "-: parquet data cannot be read from a pipe"},
+		{"PK\x03\x04xxxxxx", "search items.hgi -", "-: npz data cannot be read from a pipe"},
+		{svm, "encode - -m m.hgm --format libsvm --to npy -o -", "a NumPy array needs the number of rows first"},
+		{svm, "search items.hgi - --format libsvm --row 7", "-: there is no row 7: the rows are 0 to 0"},
+		{"[1,2,3]\n", "search items.hgi -", "-: vectors of 3 dimensions, but the model takes 12"},
+		{"[1,2,3]\n", "search items.hgi - --prefix 17", "--prefix 17: the codes of items.hgi have 16 bits"},
+		{"[1,2,3]\n", "search items.hgi - -", "-: is named twice"},
+		{"[1,2,3]\n", "search items.hgi - --rerank -", "standard input has the queries"},
+		{"", "search items.hgi --id items-3 --rerank -", "-: is not a file: it can be read only once"},
+	} {
+		if o := feed(t, strings.NewReader(c.in), shellWords(c.line)...); o.code == 0 || !strings.Contains(o.err, c.want) {
+			t.Errorf("%s: exit %d, want %q:\n%s%s", c.line, o.code, c.want, o.err, o.out)
+		}
+	}
+}
+
+// TestVectorsFromPipe: the vectors of --rerank are read once, so they may come through a pipe.
+func TestVectorsFromPipe(t *testing.T) {
+	indexed(t)
+	line := "search items.hgi new.csv --to jsonl --rerank-id-column sku --rerank "
+	want := succeed(t, shellWords(line+"items.csv")...)
+	if got := feed(t, bytes.NewReader(read(t, "items.csv")), shellWords(line+"-")...); got.code != 0 || got.out != want {
+		t.Errorf("exit %d: %s%.300s\nwant\n%.300s", got.code, got.err, got.out, want)
+	}
+}
+
+// TestLinesOfJSON: the lines are what --json says of every query, and --to json is --json.
+func TestLinesOfJSON(t *testing.T) {
+	indexed(t)
+	line := "search items.hgi new.csv --label category --id-column sku -k 4"
+	var all struct{ Results []json.RawMessage }
+	whole := succeed(t, shellWords(line+" --to json")...)
+	if err := json.Unmarshal([]byte(whole), &all); err != nil || len(all.Results) != 80 {
+		t.Fatalf("%d results, %v", len(all.Results), err)
+	}
+	rows := strings.Split(strings.TrimSpace(succeed(t, shellWords(line+" --to jsonl")...)), "\n")
+	if len(rows) != len(all.Results) {
+		t.Fatalf("%d lines for %d results", len(rows), len(all.Results))
+	}
+	for i, row := range rows {
+		var b bytes.Buffer
+		if err := json.Compact(&b, all.Results[i]); err != nil || b.String() != row {
+			t.Fatalf("line %d is\n%s\nwant\n%s", i, row, b.String())
+		}
+	}
+	succeed(t, shellWords("encode new.csv --label category --id-column sku -m m.hgm -o codes.jsonl")...)
+	if codes := strings.Split(string(read(t, "codes.jsonl")), "\n"); len(codes) != 81 || !strings.HasPrefix(codes[3], `{"row":3,"id":"new-3","code":"`) {
+		t.Errorf("%d lines, such as %s", len(codes), codes[3])
+	}
+}
+
+// TestTiesAreTold: search says how many items are at the last distance when it does not show all of them.
+func TestTiesAreTold(t *testing.T) {
+	indexed(t)
+	base := tableItems(t, "items.csv")
+	q := base[17]
+	list := nearest(base, q, func(item) bool { return true })
+	last := list[2].distance(q)
+	tied, shown := 0, 0
+	for i, it := range list {
+		if it.distance(q) == last {
+			if tied++; i < 3 {
+				shown++
+			}
+		}
+	}
+	if tied <= shown {
+		t.Fatal("nothing ties")
+	}
+	r := searched(t, "items.hgi --id items-17 -k 3").Results[0]
+	if r.Tied != tied || r.TiedHits != shown {
+		t.Errorf("%d tied, %d shown; want %d and %d", r.Tied, r.TiedHits, tied, shown)
+	}
+	want := fmt.Sprintf("%d items are at distance %d; %d of them are shown, the first by id\n", tied, last, shown)
+	if out := succeed(t, shellWords("search items.hgi --id items-17 -k 3")...); !strings.HasSuffix(out, want) {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+	if out := succeed(t, shellWords("search items.hgi --id items-17 --radius 16")...); strings.Contains(out, "are shown") {
+		t.Errorf("all are shown, but it says\n%s", out)
+	}
+	if o := try(t, shellWords("search items.hgi --id items-17 -k 3 --to csv")...); !strings.Contains(o.err, "1 of 1 query") {
+		t.Errorf("nothing about ties beside CSV: %s", o.err)
+	}
+	if out := succeed(t, shellWords("search items.hgi new.csv --row 1 -k 3 --margins")...); strings.Contains(out, "are shown") && !strings.Contains(out, "the first by margins, then by id") {
+		t.Errorf("margins are not named:\n%s", out)
+	}
+}

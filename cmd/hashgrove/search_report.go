@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hashgrove"
+	"hashgrove/dataset"
+	"hashgrove/index"
+	"hashgrove/internal/gallery"
+	"hashgrove/internal/items"
+	"hashgrove/picture"
+	"hashgrove/report"
+)
+
+const (
+	reportQueries = 100 // on a page
+	reportHits    = 50  // of each
+	reportSize    = 96  // pixels of the side of photos
+)
+
+// writeReport writes the page of --report: queries with what was found, as pictures where there are any.
+func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []string, results []queryReport) error {
+	page := report.SearchPage{
+		Title: "Searches in " + a.path, Date: time.Now(), Command: c.command, Version: hashgrove.Version,
+	}
+	if len(results) > reportQueries {
+		page.Notes = append(page.Notes, fmt.Sprintf("The first %d of %d queries.", reportQueries, len(results)))
+		results = results[:reportQueries]
+	}
+	found, err := c.itemPictures(ctx, results)
+	if err != nil {
+		return err
+	}
+	asked, err := c.queryPictures(ctx, args, len(results))
+	if err != nil {
+		return err
+	}
+	for q, r := range results {
+		s := report.Search{Query: report.Picture{Name: r.Query, Label: r.Label, PNG: asked[q]}}
+		if len(c.ids) > 0 {
+			s.Query.PNG = found[index.Text(r.Query)]
+		}
+		if r.Tied > r.TiedHits {
+			s.Note = fmt.Sprintf("%d items are at distance %d", r.Tied, r.Hits[len(r.Hits)-1].Distance)
+		}
+		for _, h := range r.Hits[:min(len(r.Hits), reportHits)] {
+			s.Hits = append(s.Hits, foundItem(h, r.Label, found[h.ID]))
+		}
+		page.Searches = append(page.Searches, s)
+	}
+	return report.WriteSearchesFile(c.report, page)
+}
+
+// foundItem is a hit as the page shows it.
+func foundItem(h hitReport, label string, png []byte) report.FoundItem {
+	it := report.FoundItem{Hit: report.Hit{
+		Picture:  report.Picture{Name: h.ID.String(), Label: h.Label, PNG: png},
+		Distance: strconv.Itoa(h.Distance), Right: h.Label == label,
+	}}
+	if h.Score != nil {
+		it.Distance = strconv.FormatFloat(*h.Score, 'g', 4, 64)
+	}
+	if len(h.Tags) > 0 {
+		it.Details = append(it.Details, strings.Join(h.Tags, ", "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Attributes)) {
+		it.Details = append(it.Details, name+" "+valueText(h.Attributes[name]))
+	}
+	return it
+}
+
+// itemPictures are the pictures of the hits, and of items that are queries, from --pictures or --rerank, by id.
+func (c *searchCommand) itemPictures(ctx context.Context, results []queryReport) (map[index.ID][]byte, error) {
+	paths := c.pictures
+	if len(paths) == 0 {
+		paths = c.rerank
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	src, err := openPictures(c.items, paths)
+	if err != nil {
+		return nil, fmt.Errorf("--pictures: %w", err)
+	}
+	if src == nil {
+		if len(c.pictures) > 0 {
+			return nil, fmt.Errorf("--pictures: %s holds vectors, not pictures", paths[0])
+		}
+		return nil, nil
+	}
+	wanted := map[index.ID]bool{}
+	for _, r := range results {
+		for _, h := range r.Hits[:min(len(r.Hits), reportHits)] {
+			wanted[h.ID] = true
+		}
+	}
+	for _, text := range c.ids {
+		wanted[index.Text(text)] = true
+	}
+	found := map[index.ID][]byte{}
+	shape := src.Preparation().Shape
+	for chunk, err := range src.Pictures(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range chunk.X.Rows {
+			it, err := items.FromRow(chunk.Chunk, i, chunk.First+i)
+			if err != nil {
+				return nil, err
+			}
+			if !wanted[it.ID] || found[it.ID] != nil {
+				continue
+			}
+			if found[it.ID], err = gallery.PNG(shape.Picture(chunk.Slice(i, i+1).Pix, nil)); err != nil {
+				return nil, err
+			}
+		}
+		if len(found) == len(wanted) {
+			break
+		}
+	}
+	return found, nil
+}
+
+// queryPictures are the pictures of the first n queries, by number; none where they are no pictures or came through a
+// pipe.
+func (c *searchCommand) queryPictures(ctx context.Context, args []string, n int) (map[int][]byte, error) {
+	if len(args) == 0 || slices.ContainsFunc(args, dataset.IsStream) {
+		return nil, nil
+	}
+	if coded, err := items.AreCodes(args); coded || err != nil {
+		return nil, err
+	}
+	src, err := openPictures(c.data, args)
+	if err != nil || src == nil {
+		return nil, err
+	}
+	rows := slices.Compact(slices.Sorted(slices.Values(c.rows)))
+	if len(rows) == 0 {
+		for row := range n {
+			rows = append(rows, row)
+		}
+	}
+	rows = rows[:min(n, len(rows))]
+	byRow, err := gallery.EncodePNG(ctx, src, rows)
+	found := map[int][]byte{}
+	for q, row := range rows {
+		found[q] = byRow[row]
+	}
+	return found, err
+}
+
+// openPictures opens data as pictures to be shown: photos larger than models see them. It is nil when they are vectors.
+func openPictures(d dataFlags, paths []string) (picture.Source, error) {
+	d.Size, d.Grey = 0, false
+	set, err := d.open(paths, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := set.AsPictures(); ok && slices.Contains([]string{"folder", "tar", "picture"}, set.Format()) {
+		d.Size = reportSize
+		if set, err = d.open(paths, nil); err != nil {
+			return nil, err
+		}
+	}
+	src, ok := set.AsPictures()
+	if !ok {
+		return nil, nil
+	}
+	return src, nil
+}
