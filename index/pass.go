@@ -208,6 +208,7 @@ type want struct {
 	k, radius, bits int
 	ties            bool // keep all codes at the distance of the k-th item: something else than the id breaks ties
 	whole           bool // take all items at the distance of the k-th
+	counts          bool // only count them
 }
 
 // first keeps what is wanted of items in order.
@@ -286,7 +287,9 @@ func (c *collector) add(slot uint32, distance int) {
 			return
 		}
 	}
-	c.near = append(c.near, near{slot, uint32(distance)})
+	if !c.want.counts {
+		c.near = append(c.near, near{slot, uint32(distance)})
+	}
 	c.count[distance] += items
 	if c.within += items; c.within < c.want.k {
 		return

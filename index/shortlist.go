@@ -59,7 +59,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	if n == 0 {
 		n = RerankItems(matching)
 	}
-	w := want{k: min(n, MaxItems), radius: min(r, l.bits), bits: l.bits}
+	w := want{k: min(n, MaxItems), radius: min(r, l.bits), bits: l.bits, counts: true}
 	if n >= matching && w.radius == l.bits {
 		var plan Plan
 		for _, v := range s.views {
