@@ -65,7 +65,8 @@ func FromCodes(c hamming.Codes) *Snapshot {
 	return s
 }
 
-// describe sets columns of an item, those that are named, or all when columns is nil.
+// describe sets columns of an item, those that are named, or all when columns is nil. Of other attributes it notes the
+// kinds of values, for messages.
 func (b *builder) describe(pos uint32, it *Item, columns []string) {
 	wanted := func(name string) bool { return columns == nil || slices.Contains(columns, name) }
 	if it.Label != "" && wanted(labelName) {
@@ -79,6 +80,8 @@ func (b *builder) describe(pos uint32, it *Item, columns []string) {
 	for name, v := range it.Attributes { // one value per name: the order does not matter
 		if wanted(name) {
 			b.set(pos, name, v)
+		} else if c := b.column(name); c.kind != NumberKind|textKinds {
+			c.kind |= kindOf(v)
 		}
 	}
 }
@@ -103,12 +106,16 @@ func (b *builder) add(id ID, code []uint64) uint32 {
 }
 
 func (b *builder) set(pos uint32, name string, v Value) {
+	b.column(name).add(pos, v)
+}
+
+func (b *builder) column(name string) *columnBuilder {
 	c := b.columns[name]
 	if c == nil {
 		c = &columnBuilder{}
 		b.columns[name] = c
 	}
-	c.add(pos, v)
+	return c
 }
 
 // build makes the segment. Codes that repeat are merged into one, or left as they come where that does not pay.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -19,6 +20,9 @@ type column struct {
 
 	number []float64 // of each item, NaN where there is none; nil when there are no numbers
 	order  []uint32  // the items with a number, by number, then by position
+
+	kind    Kind            // of all values
+	moments func() []moment // of the texts, read when dates are compared for the first time
 }
 
 // columnBuilder collects a column in order of position. Texts are numbered as they come.
@@ -29,10 +33,12 @@ type columnBuilder struct {
 	distinct []string
 	numberAt []uint32
 	numbers  []float64
+	kind     Kind
 }
 
 func (b *columnBuilder) add(pos uint32, v Value) {
 	if v.isNumber {
+		b.kind |= NumberKind
 		b.numberAt = append(b.numberAt, pos)
 		b.numbers = append(b.numbers, v.number)
 		return
@@ -43,6 +49,7 @@ func (b *columnBuilder) add(pos uint32, v Value) {
 			b.numberOf = map[string]uint32{}
 		}
 		n = uint32(len(b.distinct))
+		b.kind |= kindOfText(v.text)
 		b.numberOf[v.text] = n
 		b.distinct = append(b.distinct, v.text)
 	}
@@ -52,7 +59,8 @@ func (b *columnBuilder) add(pos uint32, v Value) {
 
 // build makes the column of n items.
 func (b *columnBuilder) build(n int) *column {
-	c := &column{}
+	c := &column{kind: b.kind}
+	c.moments = sync.OnceValue(c.readMoments)
 	if len(b.distinct) > 0 {
 		c.buildTexts(b, n)
 	}
@@ -129,6 +137,84 @@ func interval(op string, first, after, n int) (lo, hi int) {
 	return first, after // =, in
 }
 
+// compares reports whether an operator holds for the sign of a comparison.
+func compares(op string, sign int) bool {
+	switch op {
+	case "<":
+		return sign < 0
+	case "<=":
+		return sign <= 0
+	case ">":
+		return sign > 0
+	case ">=":
+		return sign >= 0
+	}
+	return sign == 0 // =, in
+}
+
+// readMoments reads the texts that are dates.
+func (c *column) readMoments() []moment {
+	list := make([]moment, c.texts.len())
+	for i := range list {
+		list[i] = parseDate(c.texts.bytesOf(i))
+	}
+	return list
+}
+
+// addDates adds the items with a text that keep accepts; it gets the moment of each text.
+func (c *column) addDates(dst *roaring.Bitmap, keep func(m moment, text []byte) bool) {
+	lo := 0 // of the run of texts that ends here
+	for i, m := range c.moments() {
+		if !keep(m, c.texts.bytesOf(i)) {
+			if lo < i {
+				c.having.union(dst, lo, i)
+			}
+			lo = i + 1
+		}
+	}
+	if n := c.texts.len(); lo < n {
+		c.having.union(dst, lo, n)
+	}
+}
+
+// addBetween adds the items with a value from low to high.
+func (c *column) addBetween(dst *roaring.Bitmap, low, high Value) {
+	if low.isNumber {
+		number := func(i int) float64 { return c.number[c.order[i]] }
+		lo := sort.Search(len(c.order), func(i int) bool { return number(i) >= low.number })
+		hi := sort.Search(len(c.order), func(i int) bool { return number(i) > high.number })
+		dst.AddMany(c.order[lo:max(lo, hi)])
+		return
+	}
+	from, to := parseDate(low.text), parseDate(high.text)
+	if c.kind&DateKind != 0 && (from != noMoment || to != noMoment) {
+		c.addDates(dst, func(m moment, text []byte) bool {
+			return compareTexts(text, m, low.text, from) >= 0 && compareTexts(text, m, high.text, to) <= 0
+		})
+		return
+	}
+	if n := c.texts.len(); n > 0 {
+		lo, hi := c.texts.search(low.text, false), c.texts.search(high.text, true)
+		c.having.union(dst, lo, max(lo, hi))
+	}
+}
+
+// compareTexts compares two texts: as moments when both are dates, and by their bytes otherwise.
+func compareTexts(a []byte, at moment, b string, bt moment) int {
+	if at != noMoment && bt != noMoment {
+		return at.compare(bt)
+	}
+	return cmp.Compare(string(a), b)
+}
+
+// addPrefixed adds the items with a text that begins with another.
+func (c *column) addPrefixed(dst *roaring.Bitmap, prefix string) {
+	if c.texts.len() > 0 {
+		lo, hi := c.texts.prefixed(prefix)
+		c.having.union(dst, lo, hi)
+	}
+}
+
 // addMatches adds the items with a value that compares as asked. Texts and numbers never compare.
 func (c *column) addMatches(dst *roaring.Bitmap, op string, v Value) {
 	if v.isNumber {
@@ -137,6 +223,10 @@ func (c *column) addMatches(dst *roaring.Bitmap, op string, v Value) {
 		after := sort.Search(len(c.order), func(i int) bool { return number(i) > v.number })
 		lo, hi := interval(op, first, after, len(c.order))
 		dst.AddMany(c.order[lo:hi])
+		return
+	}
+	if at := parseDate(v.text); at != noMoment && c.kind&DateKind != 0 {
+		c.addDates(dst, func(m moment, text []byte) bool { return compares(op, compareTexts(text, m, v.text, at)) })
 		return
 	}
 	if n := c.texts.len(); n > 0 {

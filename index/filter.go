@@ -1,9 +1,11 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -21,14 +23,15 @@ var reserved = []string{idName, labelName, tagName}
 // Filter tells which items a search may return. It is a tree of comparisons, evaluated per segment as bitmaps, so that
 // an answer is exact: a search returns k items whenever as many match. The zero Filter lets everything through.
 //
-// A comparison holds when one of the item's values does: a tag is one of several. Texts and numbers never compare, and
-// nothing compares with what an item does not have; name != value means that the item has the name and no value of it
-// is equal. Parse reads filters, and String writes them so that Parse gives the same filter back.
+// A comparison holds when one of the item's values does: a tag is one of several. Numbers compare by value, texts by
+// their bytes, and dates (ISO 8601) as moments; texts and numbers never compare, and nothing compares with what an item
+// does not have; name != value means that the item has the name and no value of it is equal. A search with a filter
+// that no item can match because of a name or a kind of value returns a *FilterError. Parse reads filters, and String writes them so that Parse gives the same filter back.
 type Filter struct{ *node }
 
 // node is a condition, or several that are joined.
 type node struct {
-	op     string // of the language: and, or, not, has, in, =, !=, <, <=, > or >=
+	op     string // of the language: and, or, not, has, in, between, starts with, =, !=, <, <=, > or >=
 	a, b   *node  // of and and or; not has only a
 	name   string // of the others
 	values []Value
@@ -137,6 +140,21 @@ func (n *node) match(v view) *roaring.Bitmap {
 		} else if c := v.columns[n.name]; c != nil {
 			c.addAll(set)
 		}
+	case "between":
+		if c := v.columns[n.name]; c != nil {
+			c.addBetween(set, n.values[0], n.values[1])
+		} else if n.name == idName {
+			v.ids.addMatches(set, ">=", n.values[0])
+			upTo := roaring.New()
+			v.ids.addMatches(upTo, "<=", n.values[1])
+			set.And(upTo)
+		}
+	case prefixOp:
+		if c := v.columns[n.name]; c != nil {
+			c.addPrefixed(set, n.values[0].text)
+		} else if n.name == idName {
+			v.ids.addPrefixed(set, n.values[0].text)
+		}
 	default:
 		for _, value := range n.values {
 			if n.name == idName {
@@ -176,6 +194,19 @@ func (t *idTable) addMatches(dst *roaring.Bitmap, op string, v Value) {
 		return
 	}
 	dst.AddRange(uint64(begin+lo), uint64(begin+hi))
+}
+
+// addPrefixed adds the positions of ids that begin with a text, integers as they are spelled.
+func (t *idTable) addPrefixed(dst *roaring.Bitmap, prefix string) {
+	var digits []byte
+	for i := range t.integers {
+		digits = strconv.AppendInt(digits[:0], t.get(uint32(i)).number, 10)
+		if bytes.HasPrefix(digits, []byte(prefix)) {
+			dst.AddInt(i)
+		}
+	}
+	lo, hi := t.text.prefixed(prefix)
+	dst.AddRange(uint64(t.integers+lo), uint64(t.integers+hi))
 }
 
 // searchNumber returns the first integer that is at least x, or over it.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -209,6 +210,13 @@ func (t *stringTable) search(s string, over bool) int {
 		v := t.bytesOf(i)
 		return string(v) > s || !over && string(v) == s
 	})
+}
+
+// prefixed returns the places [lo, hi) of the strings that begin with a text.
+func (t *stringTable) prefixed(prefix string) (lo, hi int) {
+	lo = t.search(prefix, false)
+	more := sort.Search(t.len()-lo, func(i int) bool { return !bytes.HasPrefix(t.bytesOf(lo+i), []byte(prefix)) })
+	return lo, lo + more
 }
 
 func (t *stringTable) bytes() int { return cap(t.all) + 8*cap(t.end) }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -56,14 +57,75 @@ func (x *Index) Snapshot() *Snapshot { return x.current.Load() }
 
 // Add adds items whose ids are new: all of them, or none and an error. It may merge segments, which takes a while
 // now and then; searches continue meanwhile.
-func (x *Index) Add(ctx context.Context, b *Batch) error { return x.put(ctx, b, false) }
-
-// Upsert adds items, replacing those whose ids are there; of an id that is in the batch twice the last item counts.
-func (x *Index) Upsert(ctx context.Context, b *Batch) error { return x.put(ctx, b, true) }
-
-func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
+func (x *Index) Add(ctx context.Context, b *Batch) error {
 	x.write.Lock()
 	defer x.write.Unlock()
+	return x.put(ctx, b, false)
+}
+
+// Upsert adds items, and gives those whose ids are there a new code, and the label, the tags and the attributes that
+// the batch has for them; what it does not have for an item stays as it is. Of an id that is in the batch twice the
+// last item counts.
+func (x *Index) Upsert(ctx context.Context, b *Batch) error {
+	x.write.Lock()
+	defer x.write.Unlock()
+	s := x.Snapshot()
+	if err := b.Check(s.bits); err != nil {
+		return err
+	}
+	return x.put(ctx, s.completed(b), true)
+}
+
+// Update changes the label, the tags and the attributes of items by id, and returns how many of them are there; others
+// are ignored. Codes stay, and those of the batch are not looked at. What the batch does not have for an item stays as
+// it is, but with replace the attributes of the batch are all that the item has then.
+func (x *Index) Update(ctx context.Context, b *Batch, replace bool) (int, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	s := x.Snapshot()
+	d := b.Details()
+	if err := d.CheckDetails(); err != nil {
+		return 0, err
+	}
+	if _, err := d.Order(false); err != nil {
+		return 0, err
+	}
+	changed := NewBatch(s.bits)
+	for i, id := range d.IDs {
+		if old, there := s.Get(id); there {
+			changed.Append(d.Item(i).Completed(old, replace))
+		}
+	}
+	if len(changed.IDs) == 0 {
+		return 0, nil
+	}
+	return len(changed.IDs), x.put(ctx, changed, true)
+}
+
+// completed is the batch in which items that are there keep what it does not have for them.
+func (s *Snapshot) completed(b *Batch) *Batch {
+	n := len(b.IDs)
+	c := *b
+	copied := false
+	for i, id := range b.IDs {
+		old, there := s.Get(id)
+		if !there || old.Label == "" && len(old.Tags)+len(old.Attributes) == 0 {
+			continue
+		}
+		if !copied {
+			c.Labels = padTo(slices.Clone(b.Labels), n, n)
+			c.Tags = padTo(slices.Clone(b.Tags), n, n)
+			c.Attributes = padTo(slices.Clone(b.Attributes), n, n)
+			copied = true
+		}
+		it := b.Item(i).Completed(old, false)
+		c.Labels[i], c.Tags[i], c.Attributes[i] = it.Label, it.Tags, it.Attributes
+	}
+	return &c
+}
+
+// put adds items, or replaces them by items of the batch. The caller holds the lock of writers.
+func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	s := x.Snapshot()
 	if err := s.fingerprint.Accept(b.Fingerprint); err != nil {
 		return err
@@ -114,7 +176,11 @@ func (x *Index) Delete(ctx context.Context, ids ...ID) (int, error) {
 func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
-	views, gone := x.Snapshot().remaining(func(v view) []uint32 {
+	s := x.Snapshot()
+	if err := s.CheckFilter(f); err != nil {
+		return 0, err
+	}
+	views, gone := s.remaining(func(v view) []uint32 {
 		if f.node == nil {
 			f = Filter{&node{op: "has", name: idName}}
 		}
@@ -255,7 +321,32 @@ func (s *Snapshot) Get(id ID) (Item, bool) {
 // Item returns an item that was found in this snapshot.
 func (s *Snapshot) Item(h Hit) Item { return s.views[h.place.view].item(h.place.pos) }
 
-// Count is the number of items that match a filter.
+// Matches returns the items that match a filter, in the order of their ids.
+func (s *Snapshot) Matches(f Filter) ([]Hit, error) {
+	if err := s.CheckFilter(f); err != nil {
+		return nil, err
+	}
+	hits := make([]Hit, 0, s.Count(f))
+	for i, v := range s.views {
+		add := func(pos uint32) bool {
+			hits = append(hits, Hit{ID: v.ids.get(pos), place: place{uint32(i), pos}})
+			return true
+		}
+		if set := f.allowed(v); set != nil {
+			set.Iterate(add)
+			continue
+		}
+		for pos := range v.len() {
+			add(uint32(pos))
+		}
+	}
+	if len(s.views) > 1 {
+		slices.SortFunc(hits, func(a, b Hit) int { return a.ID.Compare(b.ID) })
+	}
+	return hits, nil
+}
+
+// Count is the number of items that match a filter, also one that CheckFilter refuses.
 func (s *Snapshot) Count(f Filter) int {
 	n := 0
 	for _, v := range s.views {

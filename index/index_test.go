@@ -2,7 +2,9 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -43,12 +45,14 @@ func TestEveryLayoutEqualsThePlainList(t *testing.T) {
 // change does the same random thing to all indexes and to the list.
 func change(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts []*Index, list *naive) {
 	t.Helper()
-	switch rng.IntN(8) {
+	switch rng.IntN(9) {
 	case 0, 1, 2:
 		b := NewBatch(centres.Bits)
+		before := *list
 		for range rng.IntN(60) {
 			it := randomItem(rng, centres)
 			b.Append(it)
+			it, _ = before.changed(it, false)
 			*list = list.put(it)
 		}
 		for _, x := range layouts {
@@ -101,15 +105,37 @@ func change(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts []*Inde
 			t.Fatal(err)
 		}
 		if rng.IntN(2) == 0 {
-			want := len(*list)
-			*list = list.drop(c.keep)
+			want, fits := len(*list), c.fits(*list)
+			if fits {
+				*list = list.drop(c.keep)
+			}
 			for _, x := range layouts {
-				if n, err := x.DeleteWhere(ctx, f); err != nil || n != want-len(*list) {
+				if n, err := x.DeleteWhere(ctx, f); (err == nil) != fits || n != want-len(*list) {
 					t.Fatalf("deleted %d where %s, %v, want %d", n, c.filter, err, want-len(*list))
 				}
 			}
 		}
 	case 7:
+		b, replace, want := &Batch{}, rng.IntN(2) == 0, 0
+		for range rng.IntN(40) {
+			it := randomItem(rng, centres)
+			if slices.Contains(b.IDs, it.ID) {
+				continue
+			}
+			b.IDs, b.Labels = append(b.IDs, it.ID), append(b.Labels, it.Label)
+			b.Tags, b.Attributes = append(b.Tags, it.Tags), append(b.Attributes, it.Attributes)
+			it.Code = nil
+			if it, there := list.changed(it, replace); there {
+				*list = list.put(it)
+				want++
+			}
+		}
+		for _, x := range layouts {
+			if n, err := x.Update(ctx, b, replace); n != want || err != nil {
+				t.Fatalf("updated %d, %v, want %d", n, err, want)
+			}
+		}
+	case 8:
 		for _, x := range layouts[rng.IntN(len(layouts)):] {
 			if err := x.Compact(ctx); err != nil {
 				t.Fatal(err)
@@ -162,8 +188,14 @@ func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts
 				} else {
 					got, err = s.Within(ctx, q, r, o)
 				}
-				if err != nil {
-					t.Fatal(err)
+				if _, refused := errors.AsType[*FilterError](err); refused {
+					if c.fits(list) {
+						t.Fatalf("layout %d of %d items, where %s: %v", i, len(list), c.filter, err)
+					}
+					continue
+				}
+				if err != nil || !c.fits(list) {
+					t.Fatalf("layout %d of %d items, where %s: %v, should be refused: %t", i, len(list), c.filter, err, !c.fits(list))
 				}
 				if !slices.Equal(placeless(got.Hits), want) {
 					t.Errorf("layout %d, %d segments, method %q, k %d, radius %d, prefix %d, margins %v, where %s:\n got %v\nwant %v",
@@ -185,6 +217,9 @@ func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts
 				if s.Count(f) != n {
 					t.Errorf("count where %s: %d, want %d", c.filter, s.Count(f), n)
 				}
+				if c.fits(list) {
+					compareMatches(t, s, f, list.drop(func(it Item) bool { return !c.keep(it) }))
+				}
 			}
 		}
 	}
@@ -194,9 +229,24 @@ func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts
 			got, ok := x.Snapshot().Get(it.ID)
 			tags := slices.Clone(it.Tags)
 			slices.Sort(tags)
-			if !ok || !slices.Equal(got.Code, it.Code) || got.Label != it.Label || !slices.Equal(got.Tags, slices.Compact(tags)) || len(got.Attributes) != len(it.Attributes) {
+			if !ok || !slices.Equal(got.Code, it.Code) || got.Label != it.Label || !slices.Equal(got.Tags, slices.Compact(tags)) || !maps.Equal(got.Attributes, it.Attributes) {
 				t.Errorf("got %v, want %v", got, it)
 			}
+		}
+	}
+}
+
+// compareMatches demands that a filter lets just these items through.
+func compareMatches(t *testing.T, s *Snapshot, f Filter, list naive) {
+	t.Helper()
+	slices.SortFunc(list, func(a, b Item) int { return a.ID.Compare(b.ID) })
+	hits, err := s.Matches(f)
+	if err != nil || len(hits) != len(list) {
+		t.Fatalf("where %v: %d matches, want %d: %v", f, len(hits), len(list), err)
+	}
+	for i, h := range hits {
+		if h.ID != list[i].ID || s.Item(h).ID != h.ID {
+			t.Fatalf("where %v: match %d is %v, want %v", f, i, h.ID, list[i].ID)
 		}
 	}
 }

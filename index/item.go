@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -77,6 +78,28 @@ type Item struct {
 	Attributes map[string]Value `json:"attributes,omitempty"`
 }
 
+// Completed is the item with what it does not have itself from an older one: the code, the label, the tags and, unless
+// they are replaced, those attributes that the item has no value of.
+func (it Item) Completed(old Item, replace bool) Item {
+	if len(it.Code) == 0 {
+		it.Code = old.Code
+	}
+	it.Label = cmp.Or(it.Label, old.Label)
+	if len(it.Tags) == 0 {
+		it.Tags = old.Tags
+	}
+	switch {
+	case replace || len(old.Attributes) == 0:
+	case len(it.Attributes) == 0:
+		it.Attributes = old.Attributes
+	default:
+		all := maps.Clone(old.Attributes)
+		maps.Copy(all, it.Attributes)
+		it.Attributes = all
+	}
+	return it
+}
+
 // Batch is items by columns, which is how many of them are added quickly. Labels, Tags and Attributes are nil or as
 // long as IDs; a label "" and nil tags or attributes mean none.
 type Batch struct {
@@ -88,6 +111,11 @@ type Batch struct {
 
 	// Fingerprint of the model that made the codes; zeros when it is not known.
 	Fingerprint hamming.Fingerprint
+}
+
+// Details is the batch without its codes.
+func (b *Batch) Details() *Batch {
+	return &Batch{IDs: b.IDs, Labels: b.Labels, Tags: b.Tags, Attributes: b.Attributes}
 }
 
 // NewBatch is no items yet, with codes of the given length.
@@ -161,24 +189,36 @@ func padTo[T any](s []T, n, room int) []T {
 
 // Check reports an item that an index of codes of the given length cannot hold.
 func (b *Batch) Check(bits int) error {
-	n := len(b.IDs)
 	if b.Codes.Bits != bits {
 		return fmt.Errorf("codes of %d bits for an index of %d: encode with the model of the index", b.Codes.Bits, bits)
 	}
-	labels, tags, attributes := cmp.Or(len(b.Labels), n), cmp.Or(len(b.Tags), n), cmp.Or(len(b.Attributes), n)
-	if b.Codes.Len() != n || labels != n || tags != n || attributes != n {
+	if b.Codes.Len() != len(b.IDs) {
 		panic("index: columns of a batch differ in length")
 	}
-	refusal := func(i int, format string, args ...any) error {
-		return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), fmt.Errorf(format, args...))
+	if over := bits & 63; over != 0 {
+		for i := range b.IDs {
+			if b.Codes.Data[(i+1)*b.Codes.Words-1]<<over != 0 {
+				return b.refusal(i, "its code has bits beyond %d", bits)
+			}
+		}
 	}
-	over := bits & 63
+	return b.CheckDetails()
+}
+
+func (b *Batch) refusal(i int, format string, args ...any) error {
+	return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), fmt.Errorf(format, args...))
+}
+
+// CheckDetails reports ids, labels, tags and attributes that no index can hold.
+func (b *Batch) CheckDetails() error {
+	n := len(b.IDs)
+	if cmp.Or(len(b.Labels), n) != n || cmp.Or(len(b.Tags), n) != n || cmp.Or(len(b.Attributes), n) != n {
+		panic("index: columns of a batch differ in length")
+	}
+	refusal := b.refusal
 	for i, id := range b.IDs {
 		if n := len(id.text); n > hamming.MaxID {
 			return refusal(i, "an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
-		}
-		if over != 0 && b.Codes.Data[(i+1)*b.Codes.Words-1]<<over != 0 {
-			return refusal(i, "its code has bits beyond %d", bits)
 		}
 	}
 	for i, label := range b.Labels {

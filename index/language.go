@@ -15,15 +15,22 @@ import (
 //	conjunction = condition { "and" condition }
 //	condition   = "not" condition | "(" filter ")" | "has" name | name op value
 //	            | name ["not"] "in" "(" value { "," value } ")"
+//	            | name ["not"] "between" value "and" value | name ["not"] "starts" "with" value
 //	op          = "=" | "!=" | "<" | "<=" | ">" | ">="        also "==" and "<>"
-//	value       = number | "text" | 'text'
+//	value       = number | "text" | 'text' | date | "true" | "false"
+//	date        = 2024-01-31 | 2024-01-31T09:30:00Z, with or without quotes
 //	name        = letters, digits, "_", "." and "-", not beginning with a digit or "-" | `any text`
 //
 // Words of the language may be written in capitals; a name that is such a word goes into back quotes. In quotes, \\ \"
 // \' \` \n \t and \r stand for themselves and for line feed, tab and carriage return. The names id, label and tag are
-// every item's; all others are attributes. Example:
+// every item's; all others are attributes. Both ends of between count. A date is a text of ISO 8601 (date.go), and true
+// and false are texts too. Examples:
 //
 //	label = "boots" and price < 30 and not tag in ("sale", "old")
+//	in_stock = true and added between 2024-01-01 and 2024-03-31 and name starts with "rain"
+//
+// Ids that are whole numbers up to 2^63 - 1 compare as integers, also in quotes. All others are texts and compare by
+// their bytes with texts alone; among them are larger numbers and those with leading zeros, which have to be quoted.
 //
 // A filter may be maxFilter bytes long and maxNesting deep.
 const (
@@ -31,7 +38,11 @@ const (
 	maxNesting = 500
 )
 
+// words may not be names. The others are recognised by their places, because an attribute may be called so.
 var words = []string{"and", "or", "not", "in", "has"}
+
+// prefixOp is how a node spells starts with.
+const prefixOp = "starts with"
 
 // comparisons are the operators, and how they are spelled in a node.
 var comparisons = map[string]string{
@@ -92,6 +103,14 @@ func (p *parser) fail(want string) {
 	p.kind = end
 }
 
+// refuse ends the parsing with a reason about the present token.
+func (p *parser) refuse(format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("filter, column %d: %w", utf8.RuneCountInString(p.text[:p.at])+1, fmt.Errorf(format, args...))
+	}
+	p.kind = end
+}
+
 func isLetter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
 }
@@ -121,6 +140,13 @@ func (p *parser) advance() {
 		if lower := strings.ToLower(p.token); slices.Contains(words, lower) {
 			p.kind, p.token = word, lower
 		}
+	case startsDate(s[i:]):
+		for i += len("2024-01-31"); i < len(s) && (isDigit(s[i]) || isLetter(s[i]) || strings.IndexByte(":.+-", s[i]) >= 0); {
+			i++
+		}
+		if p.kind, p.token = text, s[p.at:i]; parseDate(p.token) == noMoment {
+			p.fail("a date such as 2024-01-31 or 2024-01-31T09:30:00Z")
+		}
 	case isDigit(c) || (c == '-' || c == '+' || c == '.') && i+1 < len(s) && (isDigit(s[i+1]) || s[i+1] == '.'):
 		for i++; i < len(s); i++ {
 			exponent := (s[i] == '-' || s[i] == '+') && s[i-1]|0x20 == 'e'
@@ -145,6 +171,17 @@ func (p *parser) advance() {
 		p.kind, p.token = symbol, s[p.at:i]
 	}
 	p.next = i
+}
+
+// startsDate reports whether a text begins as a date does.
+func startsDate(s string) bool {
+	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
+		return false
+	}
+	_, year := digits(s[:4])
+	_, month := digits(s[5:7])
+	_, day := digits(s[8:10])
+	return year && month && day
 }
 
 // quoted reads what is between quotes.
@@ -242,21 +279,87 @@ func (p *parser) condition() *node {
 	field := p.name()
 	if p.accept(word, "not") {
 		p.descend()
-		if !p.nextIs(word, "in") {
-			p.fail("in")
+		n := p.rangeOrList(field)
+		if n == nil {
+			p.fail("in, between or starts with")
 		}
-		return &node{op: "not", a: p.member(field)}
+		return &node{op: "not", a: n}
 	}
-	if p.nextIs(word, "in") {
-		return p.member(field)
+	if n := p.rangeOrList(field); n != nil {
+		return n
 	}
 	op, ok := comparisons[p.token]
 	if !ok || p.kind != symbol {
-		p.fail("=, !=, <, <=, >, >= or in")
+		p.fail("=, !=, <, <=, >, >=, in, between or starts with")
 		return nil
 	}
 	p.advance()
-	return &node{op: op, name: field, values: []Value{p.literal(field)}}
+	return &node{op: op, name: field, values: []Value{p.literal(field, op)}}
+}
+
+// rangeOrList reads what comes behind a name: in (values), between values, or starts with a text; nil when it is none.
+func (p *parser) rangeOrList(field string) *node {
+	switch {
+	case p.nextIs(word, "in"):
+		return p.member(field)
+	case p.acceptPlain("between"):
+		n := &node{op: "between", name: field, values: []Value{p.literal(field, "between")}}
+		if !p.accept(word, "and") {
+			p.fail("and")
+		}
+		at := p.at
+		n.values = append(n.values, p.literal(field, "between"))
+		if reason := n.backwards(); reason != "" {
+			p.at = at
+			p.refuse("%s", reason)
+		}
+		return n
+	case p.acceptPlain("starts"):
+		if !p.acceptPlain("with") {
+			p.fail("with")
+		}
+		if p.kind != text {
+			p.fail("a text in quotes")
+		}
+		n := &node{op: prefixOp, name: field, values: []Value{String(p.token)}}
+		p.advance()
+		return n
+	}
+	return nil
+}
+
+// acceptPlain takes a word that is also a name elsewhere.
+func (p *parser) acceptPlain(w string) bool {
+	if p.err != nil || p.kind != name || !strings.EqualFold(p.text[p.at:p.next], w) {
+		return false
+	}
+	p.advance()
+	return true
+}
+
+// backwards says why nothing can lie between the values, or "".
+func (n *node) backwards() string {
+	a, b := n.values[0], n.values[1]
+	greater := false
+	switch {
+	case n.name == idName && !a.isNumber && !b.isNumber && a.text != "" && b.text != "":
+		x, y := Text(a.text), Text(b.text)
+		if greater = x.Compare(y) > 0; (x.text == "") != (y.text == "") {
+			return fmt.Sprintf("between %v and %v: one is an integer and the other a text", a, b)
+		}
+	case n.name == idName:
+		greater = a.isNumber && b.isNumber && a.number > b.number
+	case a.isNumber != b.isNumber:
+		return fmt.Sprintf("between %v and %v: one is a number and the other a text", a, b)
+	case a.isNumber:
+		greater = a.number > b.number
+	default:
+		greater = compareTexts([]byte(a.text), parseDate(a.text), b.text, parseDate(b.text)) > 0
+	}
+	if greater {
+		return fmt.Sprintf("between %v and %v: the smaller value comes first", a, b)
+	}
+	return ""
 }
 
 func (p *parser) name() string {
@@ -271,10 +374,16 @@ func (p *parser) name() string {
 
 // literal reads what a name is compared with. Labels and tags are texts, also when they look like numbers, and whole
 // ids are compared as texts too, because a float64 does not hold them all.
-func (p *parser) literal(field string) Value {
+func (p *parser) literal(field, op string) Value {
 	v := String(p.token)
 	switch {
 	case p.err != nil:
+	case p.kind == number && field == idName && isWritten(p.token):
+		if p.token[0] == '0' {
+			p.refuse("ids with leading zeros, such as %s, are texts: write it in quotes, or without zeros", shortened(p.token))
+		} else if op != "=" && op != "!=" && op != "in" {
+			p.refuse("ids beyond 2^63 - 1, such as %s, are texts and have no order by value", shortened(p.token))
+		}
 	case p.kind == number:
 		n, err := strconv.ParseInt(p.token, 10, 64)
 		whole := err == nil
@@ -287,11 +396,21 @@ func (p *parser) literal(field string) Value {
 		case field != labelName && field != tagName:
 			v = Number(p.value)
 		}
+	case p.kind == name && (p.token == "true" || p.token == "false") && p.text[p.at] != '`':
 	case p.kind != text:
 		p.fail("a number or a text in quotes")
 	}
 	p.advance()
 	return v
+}
+
+// isWritten reports whether a number is digits that an integer id never has: too many of them, or needless zeros.
+func isWritten(token string) bool {
+	if _, ok := digits(token); !ok {
+		return false
+	}
+	_, err := strconv.ParseInt(token, 10, 64)
+	return err != nil || len(token) > 1 && token[0] == '0'
 }
 
 // member reads in (values).
@@ -300,7 +419,7 @@ func (p *parser) member(field string) *node {
 	p.expect("(")
 	m := &node{op: "in", name: field}
 	for p.err == nil {
-		m.values = append(m.values, p.literal(field))
+		m.values = append(m.values, p.literal(field, "in"))
 		if !p.accept(symbol, ",") {
 			break
 		}
@@ -357,6 +476,8 @@ func (n *node) write(b *strings.Builder) {
 		n.a.writeIn(b, n.a.op == "and" || n.a.op == "or")
 	case n.op == "has":
 		b.WriteString("has " + field(n.name))
+	case n.op == "between":
+		b.WriteString(field(n.name) + " between " + n.values[0].String() + " and " + n.values[1].String())
 	case n.op != "in":
 		b.WriteString(field(n.name) + " " + n.op + " " + n.values[0].String())
 	case len(n.values) == 0: // what nothing is

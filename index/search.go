@@ -135,6 +135,9 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	case slices.ContainsFunc(o.Margins, func(m float32) bool { return m != m }):
 		return errors.New("a margin is not a number")
 	}
+	if err := s.CheckFilter(o.Filter); err != nil {
+		return err
+	}
 	return s.fingerprint.Accept(o.Fingerprint)
 }
 

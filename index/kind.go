@@ -1,0 +1,234 @@
+package index
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Kind is what the values of an attribute are, over all items that have it.
+type Kind uint8
+
+// The kinds of values. An attribute with values of several kinds has all their bits.
+const (
+	NumberKind  Kind = 1 << iota
+	TextKind         // a text that is neither of those below
+	DateKind         // a text of ISO 8601, such as 2024-01-31 or 2024-01-31T09:30:00Z
+	BooleanKind      // the text true or false
+)
+
+const textKinds = TextKind | DateKind | BooleanKind
+
+// String names the kind.
+func (k Kind) String() string {
+	texts := "text"
+	switch k & textKinds {
+	case 0:
+		return "number"
+	case DateKind:
+		texts = "date"
+	case BooleanKind:
+		texts = "true or false"
+	}
+	if k&NumberKind != 0 {
+		return "number or " + texts
+	}
+	return texts
+}
+
+// kindOfText is the kind of a text.
+func kindOfText[T string | []byte](s T) Kind {
+	switch {
+	case string(s) == "true" || string(s) == "false":
+		return BooleanKind
+	case parseDate(s) != noMoment:
+		return DateKind
+	}
+	return TextKind
+}
+
+func kindOf(v Value) Kind {
+	if v.isNumber {
+		return NumberKind
+	}
+	return kindOfText(v.text)
+}
+
+// Attribute is the name of an attribute and what its values are.
+type Attribute struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"-"`
+}
+
+func (a Attribute) String() string { return fmt.Sprintf("%s (%v)", field(a.Name), a.Kind) }
+
+// Attributes returns what the items have, by name. A snapshot that Collect made for a filter without attributes knows
+// none.
+func (s *Snapshot) Attributes() []Attribute {
+	kinds := map[string]Kind{}
+	for _, v := range s.views {
+		for name := range v.columns {
+			if k := v.kind(name); k != 0 && !slices.Contains(reserved, name) {
+				kinds[name] |= k
+			}
+		}
+	}
+	var list []Attribute
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		list = append(list, Attribute{name, kinds[name]})
+	}
+	return list
+}
+
+// kind is what the items that are left have under a name; 0 means that none of them has it. Deleted items can only
+// take kinds away, so looking ends when all kinds of the column were met, which is at once in most columns.
+func (v view) kind(name string) Kind {
+	c := v.columns[name]
+	if c == nil || v.live == nil {
+		if c == nil {
+			return 0
+		}
+		return c.kind
+	}
+	met := Kind(0)
+	for _, pos := range c.order {
+		if v.live.Contains(pos) {
+			met = NumberKind
+			break
+		}
+	}
+	for i := 0; i < c.texts.len() && met != c.kind; i++ {
+		if k := kindOfText(c.texts.bytesOf(i)); met&k == 0 && c.having.count(uint32(i), v.live) > 0 {
+			met |= k
+		}
+	}
+	return met
+}
+
+// FilterError is the error of a filter that looks at an attribute that no item has, or compares what can never be
+// equal, greater or less: it would let nothing through, or everything. An index without items accepts every filter.
+type FilterError struct {
+	Name  string      // that the filter looks at
+	Known []Attribute // that there are
+
+	reason string // when items have the name
+}
+
+func (e *FilterError) Error() string {
+	const most = 30
+	names := make([]string, 0, min(len(e.Known), most))
+	for _, a := range e.Known[:min(len(e.Known), most)] {
+		names = append(names, a.String())
+	}
+	list := strings.Join(names, ", ")
+	if more := len(e.Known) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	switch {
+	case e.Name == idName:
+		return e.reason
+	case len(e.Known) == 0:
+		return fmt.Sprintf("no item has an attribute %s: there are only id, label and tag", field(shortened(e.Name)))
+	case e.reason == "":
+		return fmt.Sprintf("no item has an attribute %s; there are %s", field(shortened(e.Name)), list)
+	}
+	return fmt.Sprintf("%s; there are %s", e.reason, list)
+}
+
+// CheckFilter returns a *FilterError when the filter cannot mean what it says: see there. Searches check it too.
+func (s *Snapshot) CheckFilter(f Filter) error {
+	if f.node == nil || s.size == 0 {
+		return nil
+	}
+	return s.checkNode(f.node)
+}
+
+func (s *Snapshot) checkNode(n *node) error {
+	if n.a != nil {
+		if err := s.checkNode(n.a); err != nil || n.b == nil {
+			return err
+		}
+		return s.checkNode(n.b)
+	}
+	switch n.name {
+	case labelName, tagName, "":
+		return nil
+	case idName:
+		return s.checkID(n)
+	}
+	kind := Kind(0)
+	for _, v := range s.views {
+		kind |= v.kind(n.name)
+	}
+	if kind == 0 {
+		return &FilterError{Name: n.name, Known: s.Attributes()}
+	}
+	for _, v := range n.values {
+		if reason := mismatch(n, kind, v); reason != "" {
+			return &FilterError{Name: n.name, Known: s.Attributes(), reason: reason}
+		}
+	}
+	return nil
+}
+
+// mismatch says why a value cannot be compared with an attribute of a kind, or "".
+func mismatch(n *node, kind Kind, v Value) string {
+	name := field(shortened(n.name))
+	what, texts := "text", kind&textKinds
+	if v.isNumber {
+		what = "number"
+	}
+	switch {
+	case n.op == prefixOp && texts == 0:
+		return fmt.Sprintf("%s is a number in every item, and only texts start with a text", name)
+	case n.op == prefixOp, kind&NumberKind != 0 && (v.isNumber || texts != 0), texts&TextKind != 0 && !v.isNumber:
+		return ""
+	case texts == 0:
+		return fmt.Sprintf("%s is a number in every item, and %v is a %s: numbers have no quotes", name, v, what)
+	case texts == DateKind:
+		if parseDate(v.text) != noMoment || isPartOfDate(v.text) {
+			return ""
+		}
+		return fmt.Sprintf("%s is a date in every item, and %v is a %s: write a date such as \"2024-01-31\"", name, v, what)
+	case texts == BooleanKind:
+		if v.text == "true" || v.text == "false" {
+			return ""
+		}
+		return fmt.Sprintf("%s is true or false in every item, and %v is a %s", name, v, what)
+	case v.isNumber:
+		return fmt.Sprintf("%s is a text in every item, and %v is a number: texts are in quotes", name, v)
+	}
+	return "" // dates and truth values
+}
+
+// checkID refuses an order between integers and texts, which are never compared, where all ids are of one kind.
+func (s *Snapshot) checkID(n *node) error {
+	if n.op == "=" || n.op == "!=" || n.op == "in" || n.op == "has" || n.op == prefixOp {
+		return nil // any id may be asked for
+	}
+	integers, first := 0, ID{}
+	for _, v := range s.views {
+		n, least := v.ids.integers, uint32(0)
+		if v.live != nil {
+			if least = v.live.Minimum(); n > 0 {
+				n = int(v.live.Rank(uint32(n - 1)))
+			}
+		}
+		integers += n
+		first = v.ids.get(least)
+	}
+	texts := s.size - integers
+	for _, v := range n.values {
+		isInteger := v.isNumber || v.text != "" && Text(v.text).text == ""
+		switch {
+		case isInteger && integers == 0:
+			return &FilterError{Name: idName, reason: fmt.Sprintf("the ids of the items are texts, such as %q, "+
+				"and have no order with the number %s: compare them with a text", first.String(), strings.Trim(v.String(), `"`))}
+		case !isInteger && texts == 0:
+			return &FilterError{Name: idName, reason: fmt.Sprintf("the ids of the items are integers, such as %v, "+
+				"and have no order with the text %v", first, v)}
+		}
+	}
+	return nil
+}
