@@ -25,22 +25,51 @@ import (
 var ctx = context.Background()
 
 // world is an index as a plain map: what a store should hold.
-type world map[index.ID]index.Item
+type world map[index.ID]thing
 
 func (w world) put(b *index.Batch) {
+	before := maps.Clone(w)
 	for i, id := range b.IDs {
-		it := index.Item{ID: id, Code: slices.Clone(b.Codes.Row(i))}
-		if b.Labels != nil {
-			it.Label = b.Labels[i]
-		}
-		if b.Tags != nil && len(b.Tags[i]) > 0 {
-			it.Tags = slices.Compact(slices.Sorted(slices.Values(b.Tags[i])))
-		}
-		if b.Attributes != nil && len(b.Attributes[i]) > 0 {
-			it.Attributes = maps.Clone(b.Attributes[i])
-		}
-		w[id] = it
+		it := before[id].changed(b, i, false)
+		it.ID, it.Code = id, slices.Clone(b.Codes.Row(i))
+		w[id] = thing{it.Item}
 	}
+}
+
+// update is put for items that are there, without codes; it returns how many there are.
+func (w world) update(b *index.Batch, replace bool) int {
+	n := 0
+	for i, id := range b.IDs {
+		if it, there := w[id]; there {
+			w[id] = it.changed(b, i, replace)
+			n++
+		}
+	}
+	return n
+}
+
+// thing is an item of a world.
+type thing struct{ index.Item }
+
+// changed is the item with what row i of a batch says about it.
+func (it thing) changed(b *index.Batch, i int, replace bool) thing {
+	if b.Labels != nil && b.Labels[i] != "" {
+		it.Label = b.Labels[i]
+	}
+	if b.Tags != nil && len(b.Tags[i]) > 0 {
+		it.Tags = slices.Compact(slices.Sorted(slices.Values(b.Tags[i])))
+	}
+	all := map[string]index.Value{}
+	if !replace {
+		maps.Copy(all, it.Attributes)
+	}
+	if b.Attributes != nil {
+		maps.Copy(all, b.Attributes[i])
+	}
+	if it.Attributes = all; len(all) == 0 {
+		it.Attributes = nil
+	}
+	return it
 }
 
 // has demands that the store holds the world, no more and no less.
@@ -51,7 +80,7 @@ func (w world) has(t *testing.T, s *Store) {
 		t.Fatalf("%d items in memory, %d on disk, want %d", x.Len(), s.state.items, len(w))
 	}
 	for id, want := range w {
-		if have, ok := x.Get(id); !ok || !reflect.DeepEqual(have, want) {
+		if have, ok := x.Get(id); !ok || !reflect.DeepEqual(have, want.Item) {
 			t.Fatalf("id %v: have %+v, want %+v", id, have, want)
 		}
 	}
@@ -91,6 +120,25 @@ func (m maker) item(id index.ID) index.Item {
 		it.Attributes = map[string]index.Value{"price": index.Number(m.Float64()), "place": index.String(strings.Repeat("x", m.IntN(40)))}
 	}
 	return it
+}
+
+// details is what to change in items that are there, and in others.
+func (m maker) details(w world, n int) *index.Batch {
+	b := m.batch(n)
+	for id := range w {
+		if b.Append(m.item(id)); m.IntN(n+1) == 0 {
+			break
+		}
+	}
+	seen := map[index.ID]bool{}
+	d := index.NewBatch(m.bits)
+	for i, id := range b.IDs {
+		if !seen[id] {
+			d.Append(b.Item(i))
+		}
+		seen[id] = true
+	}
+	return d.Details()
 }
 
 func (m maker) batch(n int) *index.Batch {
@@ -133,6 +181,7 @@ func ok(t testing.TB, err error) {
 type both interface {
 	Add(ctx context.Context, b *index.Batch) error
 	Upsert(ctx context.Context, b *index.Batch) error
+	Update(ctx context.Context, b *index.Batch, replace bool) (int, error)
 	Delete(ctx context.Context, ids ...index.ID) (int, error)
 	DeleteWhere(ctx context.Context, f index.Filter) (int, error)
 	Compact(ctx context.Context) error
@@ -169,7 +218,13 @@ func TestRandomOperations(t *testing.T) {
 			s, path := create(t, Options{Bits: bits})
 			w := world{}
 			for round := range rounds {
-				switch op := m.IntN(12); op {
+				switch op := m.IntN(14); op {
+				case 12, 13: // change labels, tags and attributes alone
+					b, replace := m.details(w, m.IntN(30)), m.IntN(2) == 0
+					want := w.update(b, replace)
+					if n, err := s.Update(ctx, b, replace); n != want || err != nil {
+						t.Fatalf("%d updated, %v; want %d", n, err, want)
+					}
 				case 0, 1, 2, 3: // upsert, one or many, the last of an id counts
 					b := m.batch(1 + m.IntN(2)*m.IntN(400))
 					ok(t, s.Upsert(ctx, b))

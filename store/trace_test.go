@@ -38,8 +38,17 @@ type call struct {
 }
 
 // scriptStep makes write n of the script on a store, or on a world.
-func scriptStep(n int, put func(*index.Batch), remove func([]index.ID)) {
+func scriptStep(n int, put, update func(*index.Batch), remove func([]index.ID)) {
 	rng := rand.New(rand.NewPCG(uint64(n), 77))
+	if n%4 == 2 {
+		b := &index.Batch{}
+		for i := range int64(1 + rng.IntN(60)) {
+			b.IDs = append(b.IDs, index.Int(4*i))
+			b.Attributes = append(b.Attributes, map[string]index.Value{fmt.Sprint("a", n%3): index.Number(float64(n))})
+		}
+		update(b)
+		return
+	}
 	if n%4 == 3 {
 		var ids []index.ID
 		for range 1 + rng.IntN(40) {
@@ -62,7 +71,9 @@ func script(path string, n int) error {
 		return err
 	}
 	for i := range n {
-		scriptStep(i, func(b *index.Batch) { err = s.Upsert(ctx, b) }, func(ids []index.ID) { _, err = s.Delete(ctx, ids...) })
+		scriptStep(i, func(b *index.Batch) { err = s.Upsert(ctx, b) },
+			func(b *index.Batch) { _, err = s.Update(ctx, b, false) },
+			func(ids []index.ID) { _, err = s.Delete(ctx, ids...) })
 		if err != nil {
 			return err
 		}
@@ -75,7 +86,7 @@ func script(path string, n int) error {
 
 func (w world) step(n int) world {
 	w = maps.Clone(w)
-	scriptStep(n, w.put, func(ids []index.ID) {
+	scriptStep(n, w.put, func(b *index.Batch) { w.update(b, false) }, func(ids []index.ID) {
 		for _, id := range ids {
 			delete(w, id)
 		}
@@ -321,7 +332,7 @@ func contentsOf(image []byte) (string, error) {
 	}
 	w := world{}
 	for _, it := range a.Items {
-		w[it.ID] = it
+		w[it.ID] = thing{it}
 	}
 	return w.print(), nil
 }

@@ -16,9 +16,32 @@ import (
 // Add adds items whose ids are new: all of them, or none and an error. When it returns nil they are on disk.
 func (s *Store) Add(ctx context.Context, b *index.Batch) error { return s.put(ctx, b, false) }
 
-// Upsert adds items, replacing those whose ids are there; of an id that is in the batch twice the last item counts.
-// When it returns nil they are on disk.
+// Upsert adds items, and gives those whose ids are there a new code, and the label, the tags and the attributes that
+// the batch has for them; what it does not have for an item stays as it is. Of an id that is in the batch twice the
+// last item counts. When it returns nil they are on disk.
 func (s *Store) Upsert(ctx context.Context, b *index.Batch) error { return s.put(ctx, b, true) }
+
+// Update changes the label, the tags and the attributes of items by id, and returns how many of them are there; others
+// are ignored. Codes stay, and those of the batch are not looked at. What the batch does not have for an item stays as
+// it is, but with replace the attributes of the batch are all that the item has then. When it returns no error the
+// changes are on disk.
+func (s *Store) Update(ctx context.Context, b *index.Batch, replace bool) (int, error) {
+	b = b.Details()
+	if err := b.CheckDetails(); err != nil {
+		return 0, err
+	}
+	e, err := newEdits(b, false)
+	if err != nil {
+		return 0, err
+	}
+	e.update, e.replace = true, replace
+	s.write.Lock()
+	defer s.write.Unlock()
+	return s.update(ctx, e, func(ctx context.Context) error {
+		_, err := s.index.Update(ctx, b, replace)
+		return err
+	})
+}
 
 func (s *Store) put(ctx context.Context, b *index.Batch, replace bool) error {
 	if err := s.opened.fingerprint.Accept(b.Fingerprint); err != nil {
@@ -66,17 +89,14 @@ func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
 	} else if x, err = s.readSnapshot(ctx, f, nil); err != nil {
 		return 0, withPath(s.path, err)
 	}
-	// Everything is within this radius.
-	bits := s.opened.bits
-	all, err := x.Within(ctx, make([]uint64, (bits+63)/64), bits, index.Options{Filter: f})
+	matches, err := x.Matches(f)
 	if err != nil {
 		return 0, err
 	}
-	ids := make([]index.ID, len(all.Hits))
-	for i, h := range all.Hits {
+	ids := make([]index.ID, len(matches))
+	for i, h := range matches {
 		ids[i] = h.ID
 	}
-	slices.SortFunc(ids, index.ID.Compare)
 	return s.remove(ctx, ids)
 }
 
@@ -196,24 +216,43 @@ type edits struct {
 
 	batch   *index.Batch // nil to remove
 	rows    []int        // of the batch, one per id
-	replace bool         // items that are there
+	update  bool         // only items that are there, whose codes stay
+	replace bool         // items that are there; of an update, their attributes
 
+	texts        records
 	code, record []byte
 }
 
-// item lends the code and the record of an item to put, given whether one of its id is there. When put is false that
-// one is removed.
-func (e *edits) item(i int, there bool) (code, record []byte, put bool, err error) {
-	if e.batch == nil {
+// stored is an item on disk.
+type stored struct{ code, record []byte }
+
+// item lends the code and the record of an item to put, given the one of its id that is there, or nil. When put is
+// false that one is removed.
+func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err error) {
+	if e.batch == nil || e.update && old == nil {
 		return nil, nil, false, nil
 	}
 	r := e.rows[i]
-	if there && !e.replace {
+	if old != nil && !e.replace && !e.update {
 		return nil, nil, false, fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it",
 			r, shortened(e.ids[i]))
 	}
+	it := e.batch.Item(r)
+	if old != nil && len(old.record) > 0 {
+		before := index.Item{ID: it.ID}
+		if err := e.texts.parse(old.record, &before); err != nil {
+			return nil, nil, false, err
+		}
+		it = it.Completed(before, e.update && e.replace)
+		if n := len(it.Attributes); n > index.MaxAttributes {
+			return nil, nil, false, fmt.Errorf("item %d (id %q): %d attributes with those it has, and at most %d are allowed",
+				r, shortened(it.ID), n, index.MaxAttributes)
+		}
+	}
+	if e.record = appendRecord(e.record[:0], it); e.update {
+		return old.code, e.record, true, nil
+	}
 	e.code = e.batch.Codes.AppendBytes(e.code[:0], r)
-	e.record = appendRecord(e.record[:0], e.batch.Item(r))
 	return e.code, e.record, true, nil
 }
 
@@ -342,8 +381,9 @@ func (c *change) merge(ctx context.Context, e *edits, g group) error {
 			}
 			i++
 		}
-		there := i < had && old.ids[i] == id
-		if there {
+		var there *stored
+		if i < had && old.ids[i] == id {
+			there = &stored{old.code(i), old.record(i)}
 			i++
 			c.removed++
 			c.state.items--
@@ -382,7 +422,7 @@ func (c *change) limit(e *edits, g group, old []index.ID, size int) int {
 		return blockLimit
 	}
 	for i := g.lo; i < g.hi; i++ {
-		code, record, _, err := e.item(i, false)
+		code, record, _, err := e.item(i, nil)
 		if err != nil {
 			return blockLimit // it comes up again
 		}
