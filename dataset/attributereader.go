@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hashgrove/dataset/internal/parquetrows"
 	"hashgrove/internal/plain"
@@ -20,12 +22,60 @@ type attributeReader struct {
 	id      string   // the column of ids, "" for the usual names
 	columns []string // to take, nil for all
 	found   []bool   // which of them the file has
+	format  string   // of the file; "" means by name and content
+
+	mustHaveID bool // the file must have the column of ids
+	own        bool // the file is one of vectors, whose ids are known
+	skipBad    bool // a line that cannot be read is a record without anything
 
 	unit    string
 	hasIDs  bool
 	records []Description
 	seen    interner
 	keys    map[string]bool // of the present JSON object
+	texts   map[string]bool // columns of tables with anything but numbers
+}
+
+func newAttributeReader(columns []string) *attributeReader {
+	return &attributeReader{
+		columns: columns, found: make([]bool, len(columns)),
+		seen: interner{}, keys: map[string]bool{}, texts: map[string]bool{},
+	}
+}
+
+// readFile reads the records of a file behind those that were read before.
+func (r *attributeReader) readFile(path string) error {
+	in, err := openInput(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	r.in = in
+	if err := r.read(); err != nil {
+		return err
+	}
+	return r.checkColumns()
+}
+
+// checkColumns reports a column that the file does not have.
+func (r *attributeReader) checkColumns() error {
+	for i, name := range r.columns {
+		if !r.found[i] {
+			return &SpecError{"Columns", fmt.Errorf("%s: there is no column or key %q", r.in.path, name)}
+		}
+	}
+	return nil
+}
+
+// settle makes texts of the numbers in columns that hold texts, too.
+func (r *attributeReader) settle() {
+	for _, d := range r.records {
+		for i, v := range d.Attributes {
+			if r.texts[v.Name] {
+				d.Attributes[i] = Attribute{Name: v.Name, Text: v.Text}
+			}
+		}
+	}
 }
 
 // read reads the file. A name that promises a format is believed; otherwise the content tells.
@@ -36,7 +86,7 @@ func (r *attributeReader) read() error {
 	}
 	s := &sample{head: head}
 	r.unit = "line"
-	named := fileNamed(r.in.path)
+	named := cmp.Or(r.format, fileNamed(r.in.path))
 	switch {
 	case len(head) == 0:
 		return fmt.Errorf("%s: is empty, but should begin with the names of the attributes", r.in.path)
@@ -81,15 +131,25 @@ func (r *attributeReader) readTable(format string) error {
 	if err != nil {
 		return err
 	}
-	texts := map[string]bool{} // columns with anything but numbers
 	for {
-		if err := t.readRow(); err == io.EOF {
-			break
-		} else if err != nil {
-			return err
+		err := t.readRow()
+		if err == io.EOF {
+			return nil
 		}
 		var d Description
+		if err != nil && r.skipBad && len(t.fields) != t.width {
+			if err := r.add(d, t.line); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
 		for j, b := range t.fields {
+			if roles[j] == roleNone {
+				continue
+			}
 			v := Attribute{Name: t.names[j], Text: r.seen.keepBytes(b)}
 			switch {
 			case v.Text == "":
@@ -99,7 +159,7 @@ func (r *attributeReader) readTable(format string) error {
 				continue
 			case roles[j] == roleValue:
 				if v.Number, v.IsNumber = plainNumber(v.Text); !v.IsNumber {
-					texts[v.Name] = true
+					r.texts[v.Name] = true
 				}
 			}
 			d.put(roles[j], v)
@@ -108,21 +168,20 @@ func (r *attributeReader) readTable(format string) error {
 			return err
 		}
 	}
-	for _, d := range r.records {
-		for i, v := range d.Attributes {
-			if texts[v.Name] {
-				d.Attributes[i] = Attribute{Name: v.Name, Text: v.Text}
-			}
-		}
-	}
-	return nil
 }
 
 // keyValue is a key of a JSON object with its value as written.
 type keyValue struct {
-	key string
-	raw []byte
+	key   string
+	raw   []byte
+	inner bool // of the object of attributes of an exported item
 }
+
+// exportedKey is the key of the attributes of an item that an index exports; its code is under exportedCode.
+const (
+	exportedKey  = "attributes"
+	exportedCode = "code"
+)
 
 // readLines reads JSON lines.
 func (r *attributeReader) readLines() error {
@@ -136,7 +195,10 @@ func (r *attributeReader) readLines() error {
 			return err
 		}
 		d, hasID, err := r.readObject(bytes.TrimSpace(b))
-		if err == nil && len(r.records) > 0 && hasID != r.hasIDs {
+		if _, other := errors.AsType[*SpecError](err); err != nil && r.skipBad && !other {
+			d, err = Description{}, nil
+		}
+		if err == nil && len(r.records) > 0 && hasID != r.hasIDs && !r.own {
 			err = errors.New("either all lines have an id or none")
 		}
 		if err != nil {
@@ -159,11 +221,17 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 		return d, false, err
 	}
 	if !slices.ContainsFunc(pairs, func(p keyValue) bool { return p.key == r.id }) {
+		if r.mustHaveID {
+			return d, false, &SpecError{"AttributesID", fmt.Errorf("there is no key %q", r.id)}
+		}
 		r.id = ""
 	}
 	clear(r.keys)
 	for _, p := range pairs {
 		role := r.role(p.key)
+		if p.inner && (r.columns == nil || slices.Contains(r.columns, p.key)) {
+			role = roleValue
+		}
 		if role == roleNone || string(p.raw) == "null" {
 			continue
 		}
@@ -194,19 +262,31 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 }
 
 // keyValues lists the keys of an object. Those inside of objects that are not themselves asked for are written with
-// dots.
+// dots, but attributes of an exported item by their names alone.
 func (r *attributeReader) keyValues(b []byte) ([]keyValue, error) {
 	s := &jsonScanner{b: b}
 	var pairs []keyValue
+	exported := false
 	err := s.object(0, func(path []byte) (bool, error) {
+		if s.peek() == '{' && string(path) == exportedKey && !slices.Contains(r.columns, exportedKey) {
+			exported = true
+			return false, nil
+		}
 		if s.peek() == '{' && r.columns != nil && !slices.Contains(r.columns, string(path)) {
 			return false, nil
 		}
 		from := s.i
 		err := s.skip(0)
-		pairs = append(pairs, keyValue{string(path), b[from:s.i]})
+		p := keyValue{key: string(path), raw: b[from:s.i]}
+		if name, ok := strings.CutPrefix(p.key, exportedKey+"."); ok && exported && !slices.Contains(r.columns, p.key) {
+			p.key, p.inner = name, true
+		}
+		pairs = append(pairs, p)
 		return true, err
 	})
+	if exported && !slices.Contains(r.columns, exportedCode) {
+		pairs = slices.DeleteFunc(pairs, func(p keyValue) bool { return p.key == exportedCode && !p.inner })
+	}
 	if err == nil {
 		err = s.end()
 	}

@@ -6,25 +6,38 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hashgrove/internal/plain"
 )
 
 // Attributes are what filters compare and answers show: prices, dates, names. They come from a table with a header
-// (CSV, TSV), from JSON lines or from Parquet, compressed or not, one record per item. A record belongs to the item
-// with its id; where the file has no ids, record i belongs to row i. The columns label and tags fill in for items whose
-// data have none.
+// (CSV, TSV), from JSON lines or from Parquet, compressed or not, one record per item, or from the files of the vectors
+// themselves. A record belongs to the item with its id; only where neither the records nor the items have ids, or where
+// that is asked for, record i belongs to row i. The columns label and tags fill in for items whose data have none.
 //
 // A column of a text table holds numbers if all its fields are numbers, and texts otherwise. A number with needless
 // leading zeros is a text, because it is a name. An empty field is no attribute. In JSON and Parquet every value has
 // the type that the file gives it: true and false become texts, dates and times texts of ISO 8601, and null is no
-// attribute.
+// attribute. A JSON line as an index exports it, with the attributes in an object of that name, is read as it was.
 
 // Attributes is a file of attributes in memory.
 type Attributes struct {
 	path    string
 	unit    string // what places count: "line" or "row"
 	records []Description
-	byID    map[string]int // nil when records go by row
+	byID    map[string]int // nil when records have no ids
+	joinBy  string         // "id", "row" or "data"
+	asked   bool           // by row, whatever ids there are
 	found   int            // records that found their item
+}
+
+// AttributeSpec names a file of attributes and says which record belongs to which item.
+type AttributeSpec struct {
+	Path    string
+	ID      string   // the column or key of the ids; "" means that of the items if the file has it, else id or ids
+	ItemID  string   // what the column of ids is called where the items come from
+	Columns []string // to take; nil means all
+	ByRow   bool     // record i belongs to row i, whatever ids there are
 }
 
 // Description is what a file of attributes says about one item.
@@ -45,41 +58,137 @@ type Attribute struct {
 	IsNumber bool
 }
 
+// Join is how attributes found their items.
+type Join struct {
+	By        string `json:"joined_by"`               // "id", "row", or "data" when they come from the files of the vectors
+	Records   int    `json:"records"`                 // of the file
+	Found     int    `json:"items_with_record"`       // items that have one
+	Unmatched int    `json:"records_without_an_item"` // records that no item has
+}
+
 // ReadAttributes reads a file. The column id holds the ids if the file has it; otherwise, or for "", the column id or
 // ids does. Columns are those to take, nil for all.
 func ReadAttributes(path, id string, columns []string) (*Attributes, error) {
-	in, err := openInput(path)
-	if err != nil {
+	return OpenAttributes(AttributeSpec{Path: path, ItemID: id, Columns: columns})
+}
+
+// OpenAttributes reads a file of attributes.
+func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
+	r := newAttributeReader(spec.Columns)
+	r.id = spec.ItemID
+	if spec.ID != "" {
+		r.id, r.mustHaveID = spec.ID, true
+	}
+	if err := r.readFile(spec.Path); err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	r := &attributeReader{in: in, id: id, columns: columns, found: make([]bool, len(columns))}
-	r.seen, r.keys = interner{}, map[string]bool{}
-	if err := r.read(); err != nil {
-		return nil, err
-	}
-	for i, name := range columns {
-		if !r.found[i] {
-			return nil, fmt.Errorf("%s: there is no column or key %q", path, name)
-		}
-	}
-	a := &Attributes{path: path, unit: r.unit, records: r.records}
-	if !r.hasIDs {
+	r.settle()
+	a := &Attributes{path: spec.Path, unit: r.unit, records: r.records, asked: spec.ByRow, joinBy: "row"}
+	if !r.hasIDs || spec.ByRow {
 		return a, nil
 	}
+	a.joinBy = "id"
 	a.byID = make(map[string]int, len(r.records))
 	for i, d := range r.records {
 		if d.ID == "" {
-			return nil, fmt.Errorf("%s: %s %d: the id is empty", path, a.unit, d.place)
+			return nil, fmt.Errorf("%s: %s %d: the id is empty", spec.Path, a.unit, d.place)
 		}
 		if first, ok := a.byID[d.ID]; ok {
 			return nil, fmt.Errorf("%s: %s %d has the id %q of %s %d",
-				path, a.unit, d.place, d.ID, a.unit, a.records[first].place)
+				spec.Path, a.unit, d.place, d.ID, a.unit, a.records[first].place)
 		}
 		a.byID[d.ID] = i
 	}
 	return a, nil
 }
+
+// Attributes reads columns or keys of the files of vectors as attributes of their rows. Find takes the place of a row
+// in the files, bad rows counted.
+func (s *Set) Attributes(columns []string) (*Attributes, error) {
+	r := newAttributeReader(columns)
+	r.own, r.skipBad = true, s.spec.SkipBad
+	for _, f := range s.files {
+		switch f.header.format {
+		case "csv", "tsv", "jsonl", "parquet":
+		default:
+			return nil, fmt.Errorf("%s: attributes are read from CSV, TSV, JSON lines and Parquet, not from %s: "+
+				"give them in a file of their own", f.path, f.header.format)
+		}
+		clear(r.found) // every file must have them
+		r.format = f.header.format
+		if err := r.readFile(f.path); err != nil {
+			return nil, err
+		}
+	}
+	r.settle()
+	return &Attributes{path: s.files[0].path, unit: "row", records: r.records, joinBy: "data"}, nil
+}
+
+// Match decides, given the ids of the first rows, or nil when rows have none, how records belong to rows. Joining by
+// row what has ids has to be asked for, because another order would go unnoticed.
+func (a *Attributes) Match(ids []string) error {
+	if a.joinBy != "row" || a.asked || ids == nil {
+		return nil
+	}
+	if column := a.columnOfIDs(ids); column != "" {
+		return &SpecError{"AttributesID", fmt.Errorf("%s: its column %q holds ids of the items: name it as the column of ids",
+			a.path, column)}
+	}
+	return &SpecError{"AttributesByRow", fmt.Errorf("%s: the items have ids, and it has no column id: "+
+		"name its column of ids, or join it row by row", a.path)}
+}
+
+// columnOfIDs is the first column of attributes that holds ids of the items in at least half of the records that have
+// it, or as many as there are ids; "" when there is none.
+func (a *Attributes) columnOfIDs(ids []string) string {
+	known := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		known[id] = true
+	}
+	var names []string
+	hits := map[string]int{}
+	for _, d := range a.records {
+		for _, v := range d.Attributes {
+			if !known[v.Text] {
+				continue
+			}
+			if hits[v.Name]++; hits[v.Name] == 1 {
+				names = append(names, v.Name)
+			}
+		}
+	}
+	least := max(1, min(len(known), len(a.records))/2)
+	for _, name := range names {
+		if hits[name] >= least {
+			return name
+		}
+	}
+	return ""
+}
+
+// Misplaced returns a doubt about records that were joined by row: "", or that a column holds the ids of the items in
+// another order. The ids are those of all rows.
+func (a *Attributes) Misplaced(ids []string) string {
+	if a.joinBy != "row" || len(ids) == 0 {
+		return ""
+	}
+	column := a.columnOfIDs(ids)
+	for row, id := range ids {
+		if column == "" || row >= len(a.records) {
+			break
+		}
+		for _, v := range a.records[row].Attributes {
+			if v.Name == column && v.Text != id {
+				return fmt.Sprintf("%s was joined row by row, but its column %q holds ids of the items in another order: "+
+					"row %d is about %q and was given to %q", a.path, column, row+1, v.Text, id)
+			}
+		}
+	}
+	return ""
+}
+
+// InData reports whether the attributes come from the files of the vectors, so that Find wants places in the files.
+func (a *Attributes) InData() bool { return a.joinBy == "data" }
 
 // Find returns what is known about an item: the record with its id, or the one of its row where records have no ids.
 func (a *Attributes) Find(id string, row int) Description {
@@ -100,15 +209,34 @@ func (a *Attributes) Find(id string, row int) Description {
 // Check says, after Find was called for all rows, whether the file describes these items: records without ids must be
 // as many as the rows, and of records with ids at least one must have been found.
 func (a *Attributes) Check(rows int) error {
-	if a.byID == nil && rows != len(a.records) {
+	switch {
+	case a.joinBy == "data" && a.found < rows:
+		return fmt.Errorf("%s: it has changed while it was read", a.path)
+	case a.joinBy == "row" && rows != len(a.records):
 		return fmt.Errorf("%s: %d records for %d rows: give one per row, or a column with ids",
 			a.path, len(a.records), rows)
-	}
-	if a.found == 0 && len(a.records) > 0 {
+	case a.found == 0 && len(a.records) > 0:
 		return fmt.Errorf("%s: none of its %d ids is in the data: does it describe other items, or is another column the id?",
 			a.path, len(a.records))
 	}
 	return nil
+}
+
+// Records returns the records with their ids, or an error when they have none.
+func (a *Attributes) Records() ([]Description, error) {
+	if a.byID == nil {
+		return nil, &SpecError{"AttributesID", fmt.Errorf("%s: it has no column id: name its column of ids", a.path)}
+	}
+	return a.records, nil
+}
+
+// Join tells, after Find was called for all rows, how records found their items.
+func (a *Attributes) Join() Join {
+	j := Join{By: a.joinBy, Records: len(a.records), Found: a.found}
+	if a.joinBy == "id" {
+		j.Unmatched = len(a.records) - a.found
+	}
+	return j
 }
 
 // attributeRole is what a column or key is for.
@@ -143,6 +271,8 @@ func (r *attributeReader) role(name string) attributeRole {
 		r.found[i] = true
 	}
 	switch {
+	case r.own && (name == "id" || name == "ids"):
+		return roleNone // the rows have their ids already
 	case r.id != "" && name == r.id, r.id == "" && (name == "id" || name == "ids"):
 		return roleID
 	case r.columns != nil && i < 0, name == "id", name == "":
@@ -159,19 +289,21 @@ func (r *attributeReader) role(name string) attributeRole {
 // usual ones count, and last the unnamed first column that pandas writes.
 func (r *attributeReader) roles(names []string) ([]attributeRole, error) {
 	if !slices.Contains(names, r.id) {
+		if r.mustHaveID {
+			return nil, &SpecError{"AttributesID", fmt.Errorf("%s: has no column %q; it has %s", r.in.path, r.id, plain.List(names))}
+		}
 		r.id = ""
 	}
 	roles := make([]attributeRole, len(names))
 	seen := make(map[string]bool, len(names))
 	for j, name := range names {
-		if seen[name] {
+		if roles[j] = r.role(name); seen[name] && roles[j] != roleNone {
 			return nil, fmt.Errorf("%s: two columns are called %q", r.in.path, name)
 		}
 		seen[name] = true
-		roles[j] = r.role(name)
 	}
 	r.hasIDs = slices.Contains(roles, roleID)
-	if !r.hasIDs && len(names) > 1 && names[0] == "" {
+	if !r.own && !r.hasIDs && len(names) > 1 && names[0] == "" {
 		roles[0], r.hasIDs = roleID, true
 	}
 	return roles, nil

@@ -14,7 +14,7 @@ import (
 // SpecError is an error that another setting would avoid. The message says so in words; Field is for programs that call
 // the setting by a name of their own.
 type SpecError struct {
-	Field string // of Spec, or Columns for the columns of ReadAttributes
+	Field string // of Spec, or of AttributeSpec: AttributesID, AttributesByRow, or Columns
 	Err   error
 }
 

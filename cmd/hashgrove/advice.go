@@ -4,12 +4,16 @@ import (
 	"errors"
 
 	"hashgrove/dataset"
+	"hashgrove/index"
 	"hashgrove/internal/plain"
 	"hashgrove/supervision"
 )
 
 // settingFlags are the flags for the settings of package dataset.
 var settingFlags = map[string]string{
+	"AttributesByRow": "--attributes-id, --attributes-by row",
+	"AttributesID":    "--attributes-id",
+
 	"Columns":    "--attribute-columns",
 	"Format":     "--format",
 	"ID":         "--id-column",
@@ -27,6 +31,9 @@ func message(err error) string {
 	text := plain.Error(err).Error()
 	if e, ok := errors.AsType[*dataset.SpecError](err); ok && settingFlags[e.Field] != "" {
 		text += " (" + settingFlags[e.Field] + ")"
+	}
+	if _, ok := errors.AsType[*index.FilterError](err); ok {
+		text += " (--where)"
 	}
 	if errors.Is(err, supervision.ErrNone) {
 		text += "; name them with --label, --labels, --tags or --pairs"

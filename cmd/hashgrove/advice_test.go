@@ -84,9 +84,11 @@ func TestLibraryNamesNoFlags(t *testing.T) {
 // TestSettingFlags: every setting that an error may speak of is one, and its flag exists.
 func TestSettingFlags(t *testing.T) {
 	flag := flagPattern()
-	spec := reflect.TypeFor[dataset.Spec]()
+	spec, table := reflect.TypeFor[dataset.Spec](), reflect.TypeFor[dataset.AttributeSpec]()
 	for field, name := range settingFlags {
-		if _, ok := spec.FieldByName(field); !ok && field != "Columns" {
+		_, ok := spec.FieldByName(field)
+		_, ofTable := table.FieldByName(strings.TrimPrefix(field, "Attributes"))
+		if !ok && !ofTable {
 			t.Errorf("Spec has no field %s", field)
 		}
 		if !flag.MatchString(name) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
@@ -32,8 +33,8 @@ kill and a power cut. One command may write at a time, and no search runs meanwh
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.indexBuild(), a.indexAdd(), a.indexDelete(), a.indexGet(), a.indexCompact(),
-		a.backup(), a.restore(), a.migrate())
+	cmd.AddCommand(a.indexBuild(), a.indexAdd(), a.indexUpdate(), a.indexDelete(), a.indexGet(), a.indexList(),
+		a.indexExport(), a.indexCompact(), a.backup(), a.restore(), a.migrate())
 	return cmd
 }
 
@@ -127,7 +128,8 @@ func (a *app) indexAdd() *cobra.Command {
 		Use:   "add INDEX DATA...",
 		Short: "Add items to an index",
 		Long: `Encode vectors or pictures with the model in the index, or read a code file of that model, and add the
-items: all of them, or none if one of the ids is in the index already. --upsert replaces such items.
+items: all of them, or none if one of the ids is in the index already. --upsert gives such items the new code, and the
+label, tags and attributes that come with it; what does not come stays as it is.
 
 ` + attributesHelp,
 		Example: `  hashgrove index add items.hgi new.csv --label category --id-column sku
@@ -138,7 +140,7 @@ items: all of them, or none if one of the ids is in the index already. --upsert 
 			return c.add(cmd.Context(), args[1:])
 		},
 	}
-	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "replace items whose ids are in the index")
+	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "change items whose ids are in the index")
 	cli.Group(cmd.Flags(), "Output")
 	c.items.bindCrossFit(cmd.Flags())
 	c.items.bind(cmd.Flags())
@@ -151,8 +153,9 @@ type indexReport struct {
 	Items       int           `json:"items"` // now
 	Added       int           `json:"added"`
 	Replaced    int           `json:"replaced"`
+	Updated     int           `json:"updated"`
 	Deleted     int           `json:"deleted"`
-	Missing     int           `json:"missing_ids"` // that should be deleted and were not there
+	Missing     int           `json:"missing_ids"` // that should be deleted or updated and were not there
 	Bad         int           `json:"bad_rows"`
 	CrossFitted *int          `json:"cross_fitted,omitempty"` // items with a code of --cross-fit
 	Bits        int           `json:"bits"`
@@ -162,6 +165,9 @@ type indexReport struct {
 	Memory      *memoryReport `json:"memory"`
 	FileBytes   int64         `json:"file_bytes"`
 	Seconds     float64       `json:"seconds"`
+
+	Attributes *dataset.Join `json:"attributes,omitempty"` // how those of the items found them
+	DryRun     *dryRun       `json:"dry_run,omitempty"`    // what would have been deleted
 }
 
 // indexReport is what is known about an index. Counting distinct codes reads all of them, so only --json has that.
@@ -245,7 +251,7 @@ func (c *addCommand) build(ctx context.Context, args []string) (err error) {
 	r := &indexReport{
 		Index: path, Items: x.Len(), Added: x.Len(), Bad: bad, CrossFitted: used, Bits: x.Bits(), Codes: x.Codes(),
 		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: memoryOf(x.Memory()),
-		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(),
+		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(), Attributes: in.joinReport(),
 	}
 	return c.printLine(r, "%s: %d items of %d bits%s, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
 		path, r.Items, r.Bits, how, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total), r.Seconds)
@@ -270,13 +276,14 @@ func (a *app) changeIndex(
 func (c *addCommand) add(ctx context.Context, args []string) error {
 	before, written, bad, how := 0, 0, 0, ""
 	var used *int
+	var joined *dataset.Join
 	r, err := c.changeIndex(ctx, c.output, func(s *store.Store) error {
 		before = s.Info().Items
 		b, in, n, err := c.read(ctx, s, args)
 		if err != nil {
 			return err
 		}
-		written, bad = len(b.IDs), n
+		written, bad, joined = len(b.IDs), n, in.joinReport()
 		used, how = c.crossFitted(in, written)
 		write := s.Add
 		if c.upsert {
@@ -290,7 +297,7 @@ func (c *addCommand) add(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r.Added, r.Bad, r.CrossFitted = r.Items-before, bad, used
+	r.Added, r.Bad, r.CrossFitted, r.Attributes = r.Items-before, bad, used, joined
 	r.Replaced = written - r.Added
 	return c.printLine(r, "%s: %d items added, %d replaced%s, %d now, %.1f s",
 		c.output, r.Added, r.Replaced, how, r.Items, r.Seconds)

@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"encoding/csv"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,6 +39,13 @@ type deleteCommand struct {
 	*app
 	items          idFlags
 	idsFile, where string
+	dryRun         bool
+}
+
+// dryRun is what a deletion would do.
+type dryRun struct {
+	Deletes int        `json:"would_delete"`
+	First   []index.ID `json:"first_ids"`
 }
 
 func (a *app) indexDelete() *cobra.Command {
@@ -46,8 +54,9 @@ func (a *app) indexDelete() *cobra.Command {
 		Use:   "delete INDEX --id A,B | --ids FILE | --where FILTER",
 		Short: "Delete items from an index",
 		Long: `Delete items by id, or all that match a filter; "hashgrove help search" explains filters. Ids that are not
-in the index are counted; they are not an error.`,
+in the index are counted; they are not an error. --dry-run deletes nothing and shows what would be deleted.`,
 		Example: `  hashgrove index delete items.hgi --id new-0,new-1
+  hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5' --dry-run
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5'`,
 		Args: cli.ExactlyOne("one index, with --id, --ids or --where,"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
@@ -55,6 +64,7 @@ in the index are counted; they are not an error.`,
 	f := cmd.Flags()
 	c.items.bind(f)
 	f.StringVar(&c.where, "where", "", "`FILTER` that the items match")
+	f.BoolVar(&c.dryRun, "dry-run", false, "delete nothing, but say how many items and show the first of them")
 	cli.Group(f, "Items")
 	f.StringVar(&c.idsFile, "ids-file", "", "") // an older name of --ids
 	_ = f.MarkHidden("ids-file")                // it exists
@@ -99,6 +109,12 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	if c.dryRun {
+		if c.where == "" {
+			filter = index.IDs(ids...)
+		}
+		return c.tryDeletion(ctx, path, filter, len(ids))
+	}
 	deleted, missing := 0, 0
 	r, err := c.changeIndex(ctx, path, func(s *store.Store) (err error) {
 		if c.where != "" {
@@ -119,6 +135,49 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	return c.printLine(r, "%s: %d items deleted, %d left", path, deleted, r.Items)
 }
 
+// tryDeletion says what would be deleted; of so many ids, where there are any.
+func (c *deleteCommand) tryDeletion(ctx context.Context, path string, f index.Filter, ids int) error {
+	began := time.Now()
+	s, err := c.openToRead(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	x, err := c.selectItems(ctx, s, f)
+	if err != nil {
+		return err
+	}
+	hits, err := x.Matches(f)
+	if err != nil {
+		return err
+	}
+	r, err := c.indexReport(ctx, s, began)
+	if err != nil {
+		return err
+	}
+	const few = 10
+	list, err := itemReports(ctx, x, hits[:min(few, len(hits))])
+	if err != nil {
+		return err
+	}
+	r.DryRun = &dryRun{len(hits), []index.ID{}}
+	for _, it := range list {
+		r.DryRun.First = append(r.DryRun.First, it.ID)
+	}
+	if ids > 0 {
+		r.Missing = ids - len(hits)
+	}
+	return c.printResult(r, func() {
+		fmt.Fprintf(c.out, "%s: %d items would be deleted, %d would be left\n", path, len(hits), r.Items-len(hits))
+		if len(list) > 0 {
+			c.printTable(list, itemFields(list))
+		}
+		if more := len(hits) - len(list); more > 0 {
+			fmt.Fprintf(c.out, "and %d more\n", more)
+		}
+	})
+}
+
 // itemReport is an item as index get --json prints it.
 type itemReport struct {
 	ID         index.ID               `json:"id"`
@@ -131,9 +190,10 @@ type itemReport struct {
 func (a *app) indexGet() *cobra.Command {
 	var named idFlags
 	cmd := &cobra.Command{
-		Use:     "get INDEX --id A,B | --ids FILE",
-		Short:   "Print items of an index",
-		Long:    `Print label, tags, attributes and code of items. An id that is not in the index is an error.`,
+		Use:   "get INDEX --id A,B | --ids FILE",
+		Short: "Print items of an index",
+		Long: `Print label, tags, attributes and code of items. If ids are not in the index, the others are printed, and then
+they are named in an error.`,
 		Example: `  hashgrove index get items.hgi --id items-7,items-8`,
 		Args:    cli.ExactlyOne("one index, with --id or --ids,"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -157,43 +217,80 @@ func (a *app) indexGet() *cobra.Command {
 	return cmd
 }
 
-// printItems prints items of an index.
+// printItems prints items of an index; ids that are not there are an error after that.
 func (a *app) printItems(ctx context.Context, s *store.Store, ids []index.ID) error {
+	found, err := a.getItems(ctx, s, ids)
+	if err != nil {
+		return err
+	}
 	var list []itemReport
+	var missing []string
 	code := hamming.NewCodes(1, s.Info().Bits)
 	for _, id := range ids {
-		item, err := getItem(ctx, s, id)
-		if err != nil {
+		if item, ok := found[id]; ok {
+			list = append(list, reportItem(item, code))
+		} else {
+			missing = append(missing, strconv.Quote(id.String()))
+		}
+	}
+	if len(list) > 0 {
+		if err := a.printResult(list, func() { a.printDetails(list) }); err != nil {
 			return err
 		}
-		copy(code.Row(0), item.Code)
-		list = append(list, itemReport{
-			item.ID, item.Label, item.Tags, item.Attributes, hex.EncodeToString(code.AppendBytes(nil, 0)),
-		})
 	}
-	return a.printResult(list, func() {
-		for _, item := range list {
-			fmt.Fprintf(a.out, "%s\n", cli.Printable(item.ID.String()))
-			line := func(name, value string) {
-				if value != "" {
-					fmt.Fprintf(a.out, "  %-12s %s\n", cli.Printable(name), cli.Printable(value))
-				}
-			}
-			line("label", item.Label)
-			line("tags", strings.Join(item.Tags, ";"))
-			for _, name := range slices.Sorted(maps.Keys(item.Attributes)) {
-				line(name, valueText(item.Attributes[name]))
-			}
-			line("code", item.Code)
-		}
-	})
+	switch len(missing) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("%s: no item has the id %s", s.Info().Path, missing[0])
+	}
+	return fmt.Errorf("%s: %d of %d ids are not in the index: %s", s.Info().Path, len(missing), len(ids), plain.List(missing))
 }
 
-// getItem gets one item that must be there.
-func getItem(ctx context.Context, s *store.Store, id index.ID) (index.Item, error) {
-	item, ok, err := s.Get(ctx, id)
-	if err == nil && !ok {
-		err = fmt.Errorf("%s: no item has the id %q", s.Info().Path, id.String())
+// getItems gets items by id. Whether one is missing is known when all items were read, so after the first that is, the
+// others are looked up together.
+func (a *app) getItems(ctx context.Context, s *store.Store, ids []index.ID) (map[index.ID]index.Item, error) {
+	found := make(map[index.ID]index.Item, len(ids))
+	for i, id := range ids {
+		item, ok, err := s.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			found[id] = item
+			continue
+		}
+		x, err := a.selectItems(ctx, s, index.Filter{})
+		if err != nil {
+			return nil, err
+		}
+		hits, err := x.Matches(index.IDs(ids[i+1:]...))
+		if err != nil {
+			return nil, err
+		}
+		others, err := x.Items(ctx, hits)
+		for _, item := range others {
+			found[item.ID] = item
+		}
+		return found, err
 	}
-	return item, err
+	return found, nil
+}
+
+// printDetails prints everything about items.
+func (a *app) printDetails(list []itemReport) {
+	for _, item := range list {
+		fmt.Fprintf(a.out, "%s\n", cli.Printable(item.ID.String()))
+		line := func(name, value string) {
+			if value != "" {
+				fmt.Fprintf(a.out, "  %-12s %s\n", cli.Printable(name), cli.Printable(value))
+			}
+		}
+		line("label", item.Label)
+		line("tags", strings.Join(item.Tags, ";"))
+		for _, name := range slices.Sorted(maps.Keys(item.Attributes)) {
+			line(name, valueText(item.Attributes[name]))
+		}
+		line("code", item.Code)
+	}
 }

@@ -162,7 +162,7 @@ func TestIndexMistakes(t *testing.T) {
 		{"index build x.hgi new.csv --model m.hgm --attributes few.csv", 1, "few.csv: 1 records for 80 rows"},
 		{"index build x.hgi new.csv --model m.hgm --attributes others.csv", 1, "others.csv: none of its 1 ids is in the data"},
 		{"index build x.hgi new.csv --model m.hgm --attributes new.csv --id sku --attribute-columns price", 1, `no column or key "price"`},
-		{"index build x.hgi new.csv --model m.hgm --attribute-columns price", 2, "--attributes"},
+		{"index build x.hgi new.csv --model m.hgm --attribute-columns price", 1, `new.csv: there is no column or key "price"`},
 		{"index add nowhere.hgi new.csv", 1, "nowhere.hgi"},
 		{"index add damaged.hgi new.csv", 1, "damaged.hgi"},
 		{"index add items.hgi narrow.csv", 1, "vectors of 3 dimensions, but the model takes 12"},

@@ -10,29 +10,37 @@ import (
 	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
 // itemFlags says which items go into an index.
 type itemFlags struct {
-	data       dataFlags
-	attributes string
-	columns    []string
-	crossFit   string
+	data     dataFlags
+	crossFit string
+	attributeFlags
+}
+
+// attributeFlags says which attributes items have.
+type attributeFlags struct {
+	table   string
+	id, by  string
+	columns []string
 }
 
 // attributesHelp is what every verb that takes attributes says about them.
 const attributesHelp = `--attributes names a table with a header (CSV, TSV), JSON lines or a Parquet file with more
-about the items, for filters and answers. It is matched by id if it has a column id, or the one that --id-column
-names, and otherwise row by row. Its columns label and tags are used where the data have none. Text files may be
-compressed (gzip, zstd).`
+about the items, for filters and answers. A record belongs to the item with its id, which is in the column that
+--attributes-id names, or in the one of --id-column, or in the column id. Where neither the table nor the items have
+ids, the table is joined row by row; --attributes-by row asks for that in any case. Its columns label and tags are
+used where the data have none. Text files may be compressed (gzip, zstd). --attribute-columns without --attributes
+takes columns of the data themselves (CSV, TSV, JSON lines, Parquet).`
 
 func (i *itemFlags) bind(f *pflag.FlagSet) {
 	i.data.bind(f, "")
-	f.StringVar(&i.attributes, "attributes", "",
-		"CSV, TSV, JSONL or Parquet `FILE` with attributes of the items, by id or by row")
-	f.StringSliceVar(&i.columns, "attribute-columns", nil, "`COLUMNS` or keys to take from --attributes; default all")
+	i.attributeFlags.bind(f)
+	f.StringVar(&i.by, "attributes-by", "", "`HOW` --attributes is joined: id or row; default id where there are ids")
 	cli.Group(f, "Attributes")
 }
 
@@ -67,6 +75,47 @@ func (a *app) crossFitted(in itemInput, all int) (used *int, text string) {
 	return used, fmt.Sprintf(", %d cross-fitted and %d encoded", *used, all-*used)
 }
 
+// bind adds the flags that name a table and its columns.
+func (a *attributeFlags) bind(f *pflag.FlagSet) {
+	f.StringVar(&a.table, "attributes", "", "CSV, TSV, JSONL or Parquet `FILE` with attributes of the items")
+	f.StringVar(&a.id, "attributes-id", "",
+		"`COLUMN` or key of --attributes with the ids; default that of --id-column, else id")
+	f.StringSliceVar(&a.columns, "attribute-columns", nil,
+		"`COLUMNS` or keys to take from --attributes, default all, or else from the data")
+}
+
+// check finds flags that contradict each other.
+func (a *attributeFlags) check() error {
+	switch {
+	case a.by != "" && a.by != "id" && a.by != "row":
+		return cli.Usagef("--attributes-by %s: choose id or row", a.by)
+	case a.table == "" && (a.id != "" || a.by != ""):
+		return cli.Usagef("--attributes-id and --attributes-by are about a file that --attributes names")
+	case a.id != "" && a.by == "row":
+		return cli.Usagef("--attributes-id and --attributes-by row exclude each other")
+	}
+	return nil
+}
+
+// open reads the attributes of items from data, which is nil for codes; nil means that there are none.
+func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attributes, error) {
+	switch {
+	case a.table == "" && len(a.columns) == 0:
+		return nil, nil
+	case a.table == "" && data == nil:
+		return nil, cli.Usagef("--attribute-columns: code files have no attributes: name a file with --attributes")
+	case a.table == "":
+		return data.Attributes(a.columns)
+	}
+	t, err := dataset.OpenAttributes(dataset.AttributeSpec{
+		Path: a.table, ID: a.id, ItemID: itemID, Columns: a.columns, ByRow: a.by == "row",
+	})
+	if err == nil && a.by == "id" {
+		_, err = t.Records()
+	}
+	return t, err
+}
+
 // itemInput is items on their way into an index.
 type itemInput struct {
 	*items.Input
@@ -75,6 +124,9 @@ type itemInput struct {
 
 // open opens the data; without is why there is no model, where one is needed and missing.
 func (i *itemFlags) open(m *model.Model, paths []string, without string) (in itemInput, err error) {
+	if err := i.check(); err != nil {
+		return in, err
+	}
 	coded, err := items.AreCodes(paths)
 	switch {
 	case err != nil:
@@ -95,12 +147,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 	if err := i.readCrossFit(m, in); err != nil {
 		return in, err
 	}
-	if len(i.columns) > 0 && i.attributes == "" {
-		return in, cli.Usagef("--attribute-columns chooses from a file that --attributes names")
-	}
-	if i.attributes != "" {
-		in.Attributes, err = dataset.ReadAttributes(i.attributes, i.data.ID, i.columns)
-	}
+	in.Attributes, err = i.attributeFlags.open(i.data.ID, in.set)
 	return in, err
 }
 
@@ -124,12 +171,45 @@ func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch,
 	p := a.startProgress("encoding", n, 0)
 	defer p.End()
 	b, err := in.Read(ctx, n, a.threads, p.Tick)
-	if err != nil || in.set == nil {
-		return b, 0, err
+	if err != nil {
+		return nil, 0, err
+	}
+	p.End()
+	a.noteJoin(in, len(b.IDs))
+	if in.set == nil {
+		return b, 0, nil
 	}
 	bad := a.noteBad(in.set)
 	if bad > 0 && !in.Named {
 		a.warn([]string{"the rows have no ids, so they are identified by their numbers among the rows that were kept"})
 	}
 	return b, bad, nil
+}
+
+// noteJoin says how the attributes found their items.
+func (a *app) noteJoin(in itemInput, n int) {
+	if in.Doubt != "" {
+		a.warn([]string{in.Doubt})
+	}
+	switch j := in.Join; {
+	case j.By == "row" && in.Named:
+		a.note("attributes joined row by row, as asked, although the items have ids")
+	case j.By == "row":
+		a.note("attributes joined row by row: the items have no ids")
+	case j.By == "data":
+		a.note("attributes taken from the data")
+	case j.By == "id" && j.Unmatched == 0:
+		a.note("attributes joined by id: %d of %d items have a record", j.Found, n)
+	case j.By == "id":
+		a.note("attributes joined by id: %d of %d items have a record; %s no item", j.Found, n,
+			plain.Count(j.Unmatched, "record matches", "records match"))
+	}
+}
+
+// joinReport is how attributes found their items, for --json; nil when there are none.
+func (in itemInput) joinReport() *dataset.Join {
+	if in.Attributes == nil {
+		return nil
+	}
+	return &in.Join
 }

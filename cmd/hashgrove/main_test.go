@@ -132,7 +132,7 @@ func TestHelpExamples(t *testing.T) {
 	}
 	shop(t)
 	order := []string{
-		"version", "inspect", "train", "encode", "eval", "compare", "index build", "index add", "index delete", "index compact", "search", "index get", "index backup",
+		"version", "inspect", "train", "encode", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "search", "index get", "index list", "index export", "index backup",
 		"index restore", "index migrate", "info", "verify", "demo", "features", "experiment",
 	}
 	root := (&app{}).root()

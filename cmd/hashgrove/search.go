@@ -43,9 +43,12 @@ picture, which the model in the index encodes; a row of a code file; an item of 
 hexadecimal digits (--code). The answer is exact and in a fixed order: by distance, then by id. An item of the
 index also finds itself.
 
---where keeps only items that match a filter: comparisons of label, tag, id and attributes with =, !=, <, <=, >, >=
-and in (...), "has NAME", and, or, not, and parentheses, for instance
+--where keeps only items that match a filter: comparisons of label, tag, id and attributes with =, !=, <, <=, >, >=,
+in (...), between A and B, and starts with "TEXT"; "has NAME"; and, or, not, and parentheses, for instance
   --where 'label = "boots" and price < 30 and not tag in ("sale", "old")'
+  --where 'in_stock = true and added between 2024-01-01 and 2024-03-31 and name starts with "rain"'
+Texts are quoted; numbers, true, false and dates (ISO 8601) need no quotes. A name that no item has, or a value of
+another kind than the attribute has, is an error that lists the attributes.
 
 Learned codes tie: many items have the same code. When there are more items at the last distance than are shown,
 a line says how many; those shown are the first by id. --margins orders items at the same distance by how

@@ -2,6 +2,7 @@
 package items
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +43,10 @@ func AreCodes(paths []string) (bool, error) {
 type Input struct {
 	Bits       int
 	Attributes *dataset.Attributes // nil when there are none
-	Named      bool                // the rows have ids; known after Read
 	CrossFit   *CrossFit           // codes for rows that the model was learned from; nil without
+	Named      bool                // the rows have ids; known after Read, like what follows
+	Join       dataset.Join        // of the attributes
+	Doubt      string              // about the attributes
 
 	name  string
 	codes []string // code files
@@ -151,6 +154,14 @@ func (in *Input) Read(ctx context.Context, n, threads int, progress func(done in
 		if err := in.Attributes.Check(len(b.IDs)); err != nil {
 			return nil, err
 		}
+		in.Join = in.Attributes.Join()
+		if in.Named && in.Join.By == "row" {
+			ids := make([]string, len(b.IDs))
+			for i, id := range b.IDs {
+				ids[i] = id.String()
+			}
+			in.Doubt = in.Attributes.Misplaced(ids)
+		}
 	}
 	return b, nil
 }
@@ -158,6 +169,11 @@ func (in *Input) Read(ctx context.Context, n, threads int, progress func(done in
 // append adds rows to the batch.
 func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk) error {
 	in.Named = in.Named || chunk.IDs != nil
+	if in.Attributes != nil && len(b.IDs) == 0 {
+		if err := in.Attributes.Match(chunk.IDs); err != nil {
+			return err
+		}
+	}
 	for i := range codes.Len() {
 		row := len(b.IDs)
 		it, err := FromRow(chunk, i, row)
@@ -166,18 +182,48 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 		}
 		it.Code = codes.Row(i)
 		if in.Attributes != nil {
-			d := in.Attributes.Find(it.ID.String(), row)
-			if it.Label == "" {
-				it.Label = d.Label
-			}
-			if len(it.Tags) == 0 {
-				it.Tags = d.Tags
-			}
-			it.Attributes = attributeValues(d.Attributes)
+			Describe(&it, in.Attributes, chunk, i, row)
 		}
 		b.Append(it)
 	}
 	return nil
+}
+
+// Describe gives an item, which is row i of a chunk and the given row among all, what attributes say about it.
+func Describe(it *index.Item, from *dataset.Attributes, chunk vectors.Chunk, i, row int) {
+	if from.InData() && i < len(chunk.Places) {
+		row = chunk.Places[i] // bad rows count in the files
+	}
+	described := FromRecord(from.Find(it.ID.String(), row))
+	it.Label = cmp.Or(it.Label, described.Label)
+	if len(it.Tags) == 0 {
+		it.Tags = described.Tags
+	}
+	it.Attributes = described.Attributes
+}
+
+// FromRecord is what a record of a file of attributes says, without the id.
+func FromRecord(d dataset.Description) index.Item {
+	return index.Item{Label: d.Label, Tags: d.Tags, Attributes: attributeValues(d.Attributes)}
+}
+
+// Changes is the records of a file of attributes as changes of items by id.
+func Changes(a *dataset.Attributes) (*index.Batch, error) {
+	records, err := a.Records()
+	if err != nil {
+		return nil, err
+	}
+	b := &index.Batch{}
+	for _, d := range records {
+		id, err := index.ParseID(d.ID)
+		if err != nil {
+			return nil, err
+		}
+		it := FromRecord(d)
+		b.IDs, b.Labels = append(b.IDs, id), append(b.Labels, it.Label)
+		b.Tags, b.Attributes = append(b.Tags, it.Tags), append(b.Attributes, it.Attributes)
+	}
+	return b, nil
 }
 
 // FromRow is what a chunk says about its row i, which has the given number among all rows and goes by it without an id.

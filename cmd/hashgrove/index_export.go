@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hashgrove/dataset"
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/cli"
+	"hashgrove/internal/section"
+	"hashgrove/store"
+)
+
+// exportCommand is index export.
+type exportCommand struct {
+	*app
+	where, output, to string
+}
+
+func (a *app) indexExport() *cobra.Command {
+	c := &exportCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "export INDEX -o FILE",
+		Short: "Write the items of an index to a file",
+		Long: `Write all items of an index, or those that match a filter, in the order of their ids. The name of the output, or
+--to, decides its form:
+  jsonl    an object per line with id, code, label, tags and an object of attributes (.jsonl, .ndjson)
+  csv      columns id, code, label, tags and those of the attributes, with tags between semicolons
+  parquet  the same columns, with types; tags are lists
+  hgc      a code file with ids and the fingerprint of the model
+Codes are hexadecimal digits. To make an index of an export, give its code file as the data and its JSON lines as
+--attributes; --model adds the model, so that vectors can be searched for.`,
+		Example: `  hashgrove index export items.hgi -o all.jsonl
+  hashgrove index export items.hgi -o all.hgc
+  hashgrove index build all.hgc --attributes all.jsonl -m items.hgm -o rebuilt.hgi
+  hashgrove index export items.hgi --where 'label = "boots"' --to csv -o -`,
+		Args: cli.ExactlyOne("one index, with -o,"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.where, "where", "", "export only items that match this `FILTER`")
+	cli.Group(f, "Items")
+	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the items; - means standard output")
+	f.StringVar(&c.to, "to", "", "`FORM` of the output: jsonl, csv, parquet or hgc; default by the name of the output")
+	cli.Group(f, "Output")
+	return cmd
+}
+
+// exportForms are the forms by the ends of names.
+var exportForms = map[string]string{
+	".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".hgc": "hgc",
+}
+
+// form is the form of the output.
+func (c *exportCommand) form() (string, error) {
+	forms := []string{"jsonl", "csv", "parquet", "hgc"}
+	switch {
+	case c.output == "":
+		return "", cli.Usagef("index export needs -o FILE, or - for standard output")
+	case c.to != "" && !slices.Contains(forms, c.to):
+		return "", cli.Usagef("--to %s: choose jsonl, csv, parquet or hgc", c.to)
+	case c.to != "":
+		return c.to, nil
+	case c.output == "-":
+		return "", cli.Usagef("items on standard output need --to jsonl, csv, parquet or hgc")
+	}
+	if form := exportForms[strings.ToLower(filepath.Ext(c.output))]; form != "" {
+		return form, nil
+	}
+	return "", cli.Usagef("%s: the name does not tell the form: end it with .jsonl, .csv, .parquet or .hgc, or give --to",
+		c.output)
+}
+
+// exportReport is what index export --json prints.
+type exportReport struct {
+	Index  string `json:"index"`
+	Output string `json:"output"`
+	Form   string `json:"form"`
+	Items  int    `json:"items"`
+}
+
+func (c *exportCommand) run(ctx context.Context, path string) (err error) {
+	form, err := c.form()
+	if err != nil {
+		return err
+	}
+	filter, err := index.Parse(c.where)
+	if err != nil {
+		return cli.Usagef("--where: %w", err)
+	}
+	s, err := c.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, Index: index.Config{Tables: -1}})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	e := export{Snapshot: s.Snapshot()}
+	if e.hits, err = e.Matches(filter); err != nil {
+		return err
+	}
+	write := map[string]func(io.Writer) error{
+		"jsonl": e.writeLines, "csv": e.writeCSV, "parquet": e.writeParquet, "hgc": e.writeCodes,
+	}[form]
+	if c.output == "-" {
+		return write(c.out)
+	}
+	if err := section.WriteFile(c.output, write); err != nil {
+		return err
+	}
+	return c.printLine(exportReport{path, c.output, form, len(e.hits)}, "%s: %d items of %s", c.output, len(e.hits), path)
+}
+
+// export is items on their way out.
+type export struct {
+	*index.Snapshot
+	hits []index.Hit
+}
+
+// reports yields the items.
+func (e *export) reports(yield func(itemReport) bool) {
+	code := hamming.NewCodes(1, e.Bits())
+	for _, h := range e.hits {
+		if !yield(reportItem(e.Item(h), code)) {
+			return
+		}
+	}
+}
+
+// writeLines writes JSON lines. Attributes are always there: by that the line is known when it is read again.
+func (e *export) writeLines(to io.Writer) error {
+	w := json.NewEncoder(to)
+	w.SetEscapeHTML(false)
+	for it := range e.reports {
+		if it.Attributes == nil {
+			it.Attributes = map[string]index.Value{}
+		}
+		err := w.Encode(struct {
+			ID         index.ID               `json:"id"`
+			Code       string                 `json:"code"`
+			Label      string                 `json:"label,omitempty"`
+			Tags       []string               `json:"tags,omitempty"`
+			Attributes map[string]index.Value `json:"attributes"`
+		}{it.ID, it.Code, it.Label, it.Tags, it.Attributes})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fields are the columns of a table, and the attributes among them.
+func (e *export) fields() ([]string, []index.Attribute, error) {
+	fields := []string{"id", "code", "label", "tags"}
+	attributes := e.Attributes()
+	for _, a := range attributes {
+		if slices.Contains(fields[:4], a.Name) {
+			return nil, nil, fmt.Errorf("an attribute is called %s, like a column of the table: export JSON lines", a.Name)
+		}
+		fields = append(fields, a.Name)
+	}
+	return fields, attributes, nil
+}
+
+func (e *export) writeCSV(to io.Writer) error {
+	fields, _, err := e.fields()
+	if err != nil {
+		return err
+	}
+	return writeCSV(to, fields, e.reports)
+}
+
+// writeParquet writes a table with types: ids that are all integers and attributes that are all numbers are no texts.
+func (e *export) writeParquet(to io.Writer) error {
+	fields, attributes, err := e.fields()
+	if err != nil {
+		return err
+	}
+	samples := []any{"", "", "", []string(nil)}
+	integers := !slices.ContainsFunc(e.hits, func(h index.Hit) bool { _, ok := h.ID.Integer(); return !ok })
+	if integers {
+		samples[0] = int64(0)
+	}
+	for _, a := range attributes {
+		if a.Kind == index.NumberKind {
+			samples = append(samples, 0.0)
+		} else {
+			samples = append(samples, "")
+		}
+	}
+	w, err := dataset.NewParquetWriter(to, fields, samples)
+	if err != nil {
+		return err
+	}
+	row := make([]any, len(fields))
+	for it := range e.reports {
+		clear(row)
+		if row[0] = it.ID.String(); integers {
+			row[0], _ = it.ID.Integer()
+		}
+		row[1], row[3] = it.Code, it.Tags
+		if it.Label != "" {
+			row[2] = it.Label
+		}
+		for i, a := range attributes {
+			v, ok := it.Attributes[a.Name]
+			switch number, _ := v.Number(); {
+			case !ok:
+			case a.Kind == index.NumberKind:
+				row[4+i] = number
+			default:
+				row[4+i] = valueText(v)
+			}
+		}
+		if err := w.Write(row); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+func (e *export) writeCodes(to io.Writer) error {
+	w, err := hamming.NewWriter(to, hamming.HGC,
+		hamming.Header{Bits: e.Bits(), Rows: len(e.hits), Fingerprint: e.Fingerprint()})
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(e.hits, 1<<12) {
+		codes, ids := hamming.NewCodes(len(part), e.Bits()), make([]string, len(part))
+		for i, h := range part {
+			copy(codes.Row(i), e.Item(h).Code)
+			ids[i] = h.ID.String()
+		}
+		if err := w.Write(codes, ids); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}

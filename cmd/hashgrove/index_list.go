@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/cli"
+	"hashgrove/store"
+)
+
+// listCommand is index list.
+type listCommand struct {
+	*app
+	where, after, to string
+	limit            int
+	fields           []string
+}
+
+func (a *app) indexList() *cobra.Command {
+	c := &listCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "list INDEX",
+		Short: "List the items of an index, or those that match a filter",
+		Long: `List items in the order of their ids: all, or those that match a filter, as a filter of a search or of "index delete"
+would; "hashgrove help search" explains filters. A table shows label, tags and attributes; --fields chooses among
+them and the code.`,
+		Example: `  hashgrove index list items.hgi --limit 5
+  hashgrove index list items.hgi --where 'label = "boots" and f0 > 1' --fields id,label,f0
+  hashgrove index list items.hgi --after items-7 --limit 0 --to jsonl`,
+		Args: cli.ExactlyOne("one index"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.where, "where", "", "list only items that match this `FILTER`")
+	f.IntVar(&c.limit, "limit", 20, "`NUMBER` of items to list; 0 means all")
+	f.StringVar(&c.after, "after", "", "begin after the item with this `ID`, in the order of ids")
+	cli.Group(f, "Items")
+	f.StringVar(&c.to, "to", "table", "`FORM` of the output: table, csv or jsonl; --json is another")
+	f.StringSliceVar(&c.fields, "fields", nil,
+		"`FIELDS` of the items to print: id, code, label, tags or names of attributes")
+	cli.Group(f, "Output")
+	return cmd
+}
+
+// listReport is what index list --json prints.
+type listReport struct {
+	Index    string       `json:"index"`
+	Items    int          `json:"items"`    // of the index
+	Matching int          `json:"matching"` // items that match the filter
+	Listed   []itemReport `json:"listed"`
+}
+
+func (c *listCommand) run(ctx context.Context, path string) error {
+	switch {
+	case c.limit < 0:
+		return cli.Usagef("--limit %d: give a number of items, or 0 for all", c.limit)
+	case !slices.Contains([]string{"table", "csv", "jsonl"}, c.to):
+		return cli.Usagef("--to %s: choose table, csv or jsonl", c.to)
+	}
+	filter, err := index.Parse(c.where)
+	if err != nil {
+		return cli.Usagef("--where: %w", err)
+	}
+	s, err := c.openToRead(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	x, err := c.selectItems(ctx, s, filter)
+	if err != nil {
+		return err
+	}
+	hits, err := x.Matches(filter)
+	if err != nil {
+		return err
+	}
+	r := listReport{Index: path, Items: x.Len(), Matching: len(hits)}
+	if c.after != "" {
+		after := index.Text(c.after)
+		i, there := slices.BinarySearchFunc(hits, after, func(h index.Hit, id index.ID) int { return h.ID.Compare(id) })
+		if there {
+			i++
+		}
+		hits = hits[i:]
+	}
+	left := 0
+	if c.limit > 0 && len(hits) > c.limit {
+		hits, left = hits[:c.limit], len(hits)-c.limit
+	}
+	if r.Listed, err = itemReports(ctx, x, hits); err != nil {
+		return err
+	}
+	if err := c.print(r); err != nil {
+		return err
+	}
+	if left > 0 && !c.json {
+		c.note("%d of %d items; the next ones: --after %s, all of them: --limit 0",
+			len(hits), r.Matching, cli.Printable(hits[len(hits)-1].ID.String()))
+	}
+	return nil
+}
+
+// itemReports reads items that were found.
+func itemReports(ctx context.Context, x *store.Selection, hits []index.Hit) ([]itemReport, error) {
+	found, err := x.Items(ctx, hits)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]itemReport, len(found))
+	code := hamming.NewCodes(1, x.Bits())
+	for i, it := range found {
+		list[i] = reportItem(it, code)
+	}
+	return list, nil
+}
+
+// reportItem makes a report of an item, given memory for a code.
+func reportItem(it index.Item, code hamming.Codes) itemReport {
+	copy(code.Row(0), it.Code)
+	return itemReport{it.ID, it.Label, it.Tags, it.Attributes, hex.EncodeToString(code.AppendBytes(nil, 0))}
+}
+
+// print prints the items as JSON, a table, CSV or JSON lines.
+func (c *listCommand) print(r listReport) error {
+	switch {
+	case c.json:
+		return c.printJSON(r)
+	case c.to == "jsonl":
+		w := json.NewEncoder(c.out)
+		w.SetEscapeHTML(false)
+		for _, it := range r.Listed {
+			if err := w.Encode(it); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	fields := c.fields
+	if len(fields) == 0 {
+		fields = itemFields(r.Listed)
+	}
+	if c.to == "csv" {
+		return writeCSV(c.out, fields, slices.Values(r.Listed))
+	}
+	if len(r.Listed) == 0 {
+		fmt.Fprintln(c.out, "no items")
+		return nil
+	}
+	c.printTable(r.Listed, fields)
+	return nil
+}
+
+// printTable prints items as a table.
+func (a *app) printTable(list []itemReport, fields []string) {
+	t := a.table()
+	t.AppendHeader(tableRow(fields))
+	for _, it := range list {
+		t.AppendRow(tableRow(it.fieldTexts(fields)))
+	}
+	t.Render()
+}
+
+// writeCSV writes items as CSV, a column per field.
+func writeCSV(to io.Writer, fields []string, list func(yield func(itemReport) bool)) error {
+	w := csv.NewWriter(to)
+	if err := w.Write(fields); err != nil {
+		return err
+	}
+	for it := range list {
+		if err := w.Write(it.fieldTexts(fields)); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// itemFields is the fields that at least one of the items has, without the code.
+func itemFields(list []itemReport) []string {
+	fields, names := []string{"id"}, map[string]bool{}
+	label, tags := false, false
+	for _, it := range list {
+		label, tags = label || it.Label != "", tags || len(it.Tags) > 0
+		for name := range it.Attributes {
+			names[name] = true
+		}
+	}
+	if label {
+		fields = append(fields, "label")
+	}
+	if tags {
+		fields = append(fields, "tags")
+	}
+	return append(fields, slices.Sorted(maps.Keys(names))...)
+}
+
+// fieldTexts is what the fields say of an item; "" where it has nothing of that name.
+func (it *itemReport) fieldTexts(fields []string) []string {
+	texts := make([]string, len(fields))
+	for j, name := range fields {
+		switch name {
+		case "id":
+			texts[j] = it.ID.String()
+		case "code":
+			texts[j] = it.Code
+		case "label":
+			texts[j] = it.Label
+		case "tags":
+			texts[j] = strings.Join(it.Tags, ";")
+		default:
+			texts[j] = valueText(it.Attributes[name]) // of no attribute "", too
+		}
+	}
+	return texts
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hashgrove/internal/cli"
+	"hashgrove/internal/items"
+	"hashgrove/internal/plain"
+	"hashgrove/store"
+)
+
+// updateCommand is index update.
+type updateCommand struct {
+	*app
+	attributes attributeFlags
+	replace    bool
+}
+
+func (a *app) indexUpdate() *cobra.Command {
+	c := &updateCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "update INDEX --attributes TABLE",
+		Short: "Change attributes of items, without their vectors",
+		Long: `Change attributes, labels and tags of items that are in the index, by id; codes stay as they are. An item keeps
+what the table does not have for it, unless --replace makes the attributes of the table all that it has. Records whose
+ids are not in the index are counted and change nothing.
+
+The table has a header (CSV, TSV), or it is JSON lines or Parquet. --attributes-id names the column of its ids; the
+default is id. Columns label and tags change these.`,
+		Example: `  hashgrove index update items.hgi --attributes items.csv --attributes-id sku --attribute-columns f0,f1
+  hashgrove index update items.hgi --attributes new.csv --attributes-id sku --attribute-columns f0 --replace`,
+		Args: cli.ExactlyOne("one index, with --attributes,"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	c.attributes.bind(f)
+	f.BoolVar(&c.replace, "replace", false, "remove the attributes that the table does not have for an item")
+	cli.Group(f, "Attributes")
+	return cmd
+}
+
+func (c *updateCommand) run(ctx context.Context, path string) error {
+	if c.attributes.table == "" {
+		return cli.Usagef("index update needs --attributes, the table with the new values")
+	}
+	table, err := c.attributes.open("", nil)
+	if err != nil {
+		return err
+	}
+	b, err := items.Changes(table)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.attributes.table, err)
+	}
+	updated := 0
+	r, err := c.changeIndex(ctx, path, func(s *store.Store) (err error) {
+		if updated, err = s.Update(ctx, b, c.replace); err != nil {
+			return fmt.Errorf("%s: %w", c.attributes.table, err)
+		}
+		if updated == 0 && len(b.IDs) > 0 {
+			return fmt.Errorf("%s: none of its %d ids is in %s: does it describe other items, or is another column the id?",
+				c.attributes.table, len(b.IDs), path)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.Updated, r.Missing = updated, len(b.IDs)-updated
+	if r.Missing > 0 && !c.json {
+		c.note("%s no item of the index", plain.Count(r.Missing, "record matches", "records match"))
+	}
+	return c.printLine(r, "%s: %d items updated, %d in all, %.1f s", path, updated, r.Items, r.Seconds)
+}

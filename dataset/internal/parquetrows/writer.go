@@ -1,0 +1,83 @@
+package parquetrows
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Writer writes a Parquet file row by row.
+type Writer struct {
+	out     *parquet.Writer
+	place   []int // of each column in the file
+	columns []int // the other way round
+	row     parquet.Row
+}
+
+// NewWriter starts a file whose columns have names and hold what the samples are: string, float64 or int64, of which
+// rows may have none, or []string.
+func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error) {
+	defer catch(&err)
+	group := parquet.Group{}
+	for i, name := range names {
+		if _, twice := group[name]; twice || name == "" {
+			return nil, fmt.Errorf("a column cannot be called %q: two are, or it has no name", name)
+		}
+		switch samples[i].(type) {
+		case string:
+			group[name] = parquet.Optional(parquet.String())
+		case float64:
+			group[name] = parquet.Optional(parquet.Leaf(parquet.DoubleType))
+		case int64:
+			group[name] = parquet.Optional(parquet.Int(64))
+		case []string:
+			group[name] = parquet.List(parquet.String())
+		default:
+			return nil, fmt.Errorf("column %s: a %T cannot be written", name, samples[i])
+		}
+	}
+	x = &Writer{place: make([]int, len(names)), columns: make([]int, len(names))}
+	for i, name := range slices.Sorted(slices.Values(names)) { // the order of the library
+		j := slices.Index(names, name)
+		x.place[j], x.columns[i] = i, j
+	}
+	x.out = parquet.NewWriter(w, parquet.NewSchema("rows", group))
+	return x, nil
+}
+
+// Write appends a row: a value per column, nil for none.
+func (x *Writer) Write(values []any) (err error) {
+	defer catch(&err)
+	if len(values) != len(x.place) {
+		return errors.New("a row has another number of values than there are columns")
+	}
+	x.row = x.row[:0]
+	for place, j := range x.columns {
+		switch v := values[j].(type) {
+		case nil:
+			x.row = append(x.row, parquet.Value{}.Level(0, 0, place))
+		case []string:
+			for i, s := range v {
+				x.row = append(x.row, parquet.ByteArrayValue([]byte(s)).Level(min(i, 1), 1, place))
+			}
+			if len(v) == 0 {
+				x.row = append(x.row, parquet.Value{}.Level(0, 0, place))
+			}
+		case string:
+			x.row = append(x.row, parquet.ByteArrayValue([]byte(v)).Level(0, 1, place))
+		default:
+			x.row = append(x.row, parquet.ValueOf(v).Level(0, 1, place))
+		}
+	}
+	_, err = x.out.WriteRows([]parquet.Row{x.row})
+	return err
+}
+
+// Close writes the end of the file.
+func (x *Writer) Close() (err error) {
+	defer catch(&err)
+	return x.out.Close()
+}
