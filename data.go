@@ -22,6 +22,7 @@ type Data struct {
 	pairs      []Pair
 	pairsFile  string // of rows in files
 	attributes []map[string]any
+	columns    Columns // of rows in files
 	err        error
 }
 
@@ -95,7 +96,8 @@ func (d *Data) WithTags(tags [][]string) *Data {
 	return d
 }
 
-// WithAttributes gives each row attributes for filters and answers: numbers (int, int64, float32, float64) or texts.
+// WithAttributes gives each row attributes for filters and answers: numbers (int, int64, float32, float64), texts,
+// truth values (bool, which become the texts true and false) or times (time.Time, which become texts of ISO 8601).
 func (d *Data) WithAttributes(attributes []map[string]any) *Data {
 	d.attributes = attributes
 	return d
@@ -156,6 +158,13 @@ type Columns struct {
 	IDsFile    string // a file with the id of each row
 	PairsFile  string // a file of lines a,b,similar|dissimilar|unknown
 
+	// Attributes of items of an index: columns or keys of the files themselves, or of AttributesFile, whose records
+	// belong to the rows with their ids (in AttributesID; "" means the name in ID, else id), or to rows in order where
+	// neither the records nor the rows have ids.
+	Attributes     []string // nil means all columns of AttributesFile
+	AttributesFile string
+	AttributesID   string
+
 	Format  string // of the files; "" means by content and name
 	SkipBad bool   // leave out rows that cannot be used instead of failing
 }
@@ -176,5 +185,5 @@ func Open(path string, c Columns) (*Data, error) {
 	if _, err := dataset.Open(spec); err != nil {
 		return nil, err
 	}
-	return &Data{spec: spec, pairsFile: c.PairsFile}, nil
+	return &Data{spec: spec, pairsFile: c.PairsFile, columns: c}, nil
 }

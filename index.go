@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"image"
 	"math"
+	"strconv"
+	"time"
 
+	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/items"
@@ -27,6 +30,7 @@ type Index struct {
 type itemStore interface {
 	Add(ctx context.Context, b *index.Batch) error
 	Upsert(ctx context.Context, b *index.Batch) error
+	Update(ctx context.Context, b *index.Batch, replace bool) (int, error)
 	Delete(ctx context.Context, ids ...index.ID) (int, error)
 	DeleteWhere(ctx context.Context, f index.Filter) (int, error)
 	Snapshot() *index.Snapshot
@@ -41,6 +45,18 @@ type Hit struct {
 	Tags       []string
 	Attributes map[string]any // numbers are float64, texts are string
 }
+
+// Details is what to change about an item: what is empty stays as it is.
+type Details struct {
+	ID         string
+	Label      string
+	Tags       []string
+	Attributes map[string]any // as in WithAttributes
+}
+
+// FilterError is the error of a filter that names an attribute that no item has, or compares a value of another kind
+// than the attribute has; it lists what there is. Find, DeleteWhere and List return it.
+type FilterError = index.FilterError
 
 // Query is what to search for, one of Vector, Image, Code and ID, and how.
 type Query struct {
@@ -115,8 +131,46 @@ func (ix *Index) Model() *Model {
 // Add encodes items and adds them: all of them, or none when one of the ids is there already.
 func (ix *Index) Add(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Add) }
 
-// Upsert encodes items and adds them, replacing those whose ids are there.
+// Upsert encodes items and adds them. Those whose ids are there get the new code, and the label, the tags and the
+// attributes that come with it; what does not come stays as it is.
 func (ix *Index) Upsert(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Upsert) }
+
+// Update changes labels, tags and attributes of items that are there, without their vectors, and returns how many there
+// are. With replace, the attributes of an item are all that it has then.
+func (ix *Index) Update(ctx context.Context, details []Details, replace bool) (int, error) {
+	b := &index.Batch{}
+	for i, d := range details {
+		id, err := index.ParseID(d.ID)
+		if err != nil {
+			return 0, fmt.Errorf("item %d: %w", i, err)
+		}
+		values, err := attributeValues(d.Attributes)
+		if err != nil {
+			return 0, fmt.Errorf("item %d (id %q): %w", i, d.ID, err)
+		}
+		b.IDs, b.Labels = append(b.IDs, id), append(b.Labels, d.Label)
+		b.Tags, b.Attributes = append(b.Tags, d.Tags), append(b.Attributes, values)
+	}
+	return ix.items.Update(ctx, b, replace)
+}
+
+// List returns the items that a filter lets through, all for "", in the order of their ids.
+func (ix *Index) List(where string) ([]Hit, error) {
+	f, err := index.Parse(where)
+	if err != nil {
+		return nil, err
+	}
+	snapshot := ix.items.Snapshot()
+	found, err := snapshot.Matches(f)
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]Hit, len(found))
+	for i, h := range found {
+		hits[i] = hitOf(snapshot.Item(h), 0)
+	}
+	return hits, nil
+}
 
 // Delete removes items by id and returns how many were there.
 func (ix *Index) Delete(ctx context.Context, ids ...string) (int, error) {
@@ -267,19 +321,36 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 	if err != nil {
 		return err
 	}
+	table, err := d.attributeTable(rows)
+	if err != nil {
+		return err
+	}
 	b := index.NewBatch(ix.model.Encoder.Bits())
 	b.Fingerprint = ix.model.Fingerprint()
 	err = ix.model.EncodeSource(ctx, src, 0, func(first int, codes hamming.Codes, c vectors.Chunk) error {
+		if table != nil && first == 0 {
+			if err := table.Match(c.IDs); err != nil {
+				return err
+			}
+		}
 		for i := range codes.Len() {
 			item, err := d.item(first+i, c, i)
 			if err != nil {
 				return err
+			}
+			if table != nil {
+				given := item.Attributes
+				items.Describe(&item, table, c, i, first+i)
+				item.Attributes = index.Item{Attributes: given}.Completed(item, false).Attributes
 			}
 			item.Code = codes.Row(i)
 			b.Append(item)
 		}
 		return nil
 	})
+	if err == nil && table != nil {
+		err = table.Check(len(b.IDs))
+	}
 	if err != nil {
 		return err
 	}
@@ -294,22 +365,48 @@ func (d *Data) item(row int, c vectors.Chunk, i int) (item index.Item, err error
 	if item, err = items.FromRow(c, i, row); err != nil || row >= len(d.attributes) {
 		return item, err
 	}
-	item.Attributes = make(map[string]index.Value, len(d.attributes[row]))
-	for name, v := range d.attributes[row] {
+	if item.Attributes, err = attributeValues(d.attributes[row]); err != nil {
+		err = fmt.Errorf("row %d: %w", row, err)
+	}
+	return item, err
+}
+
+// attributeTable reads the attributes of rows in files; nil when there are none.
+func (d *Data) attributeTable(rows vectors.Source) (*dataset.Attributes, error) {
+	set, inFiles := rows.(*dataset.Set)
+	switch {
+	case !inFiles || d.columns.AttributesFile == "" && len(d.columns.Attributes) == 0:
+		return nil, nil
+	case d.columns.AttributesFile == "":
+		return set.Attributes(d.columns.Attributes)
+	}
+	return dataset.OpenAttributes(dataset.AttributeSpec{
+		Path: d.columns.AttributesFile, ID: d.columns.AttributesID, ItemID: d.columns.ID, Columns: d.columns.Attributes,
+	})
+}
+
+// attributeValues makes values of an index.
+func attributeValues(attributes map[string]any) (map[string]index.Value, error) {
+	values := make(map[string]index.Value, len(attributes))
+	for name, v := range attributes {
 		switch v := v.(type) {
 		case string:
-			item.Attributes[name] = index.String(v)
+			values[name] = index.String(v)
+		case bool:
+			values[name] = index.String(strconv.FormatBool(v))
+		case time.Time:
+			values[name] = index.String(v.Format(time.RFC3339Nano))
 		case float64:
-			item.Attributes[name] = index.Number(v)
+			values[name] = index.Number(v)
 		case float32:
-			item.Attributes[name] = index.Number(float64(v))
+			values[name] = index.Number(float64(v))
 		case int:
-			item.Attributes[name] = index.Number(float64(v))
+			values[name] = index.Number(float64(v))
 		case int64:
-			item.Attributes[name] = index.Number(float64(v))
+			values[name] = index.Number(float64(v))
 		default:
-			return item, fmt.Errorf("row %d: the attribute %q is a %T: give numbers or texts", row, name, v)
+			return nil, fmt.Errorf("the attribute %q is a %T: give numbers, texts, truth values or times", name, v)
 		}
 	}
-	return item, nil
+	return values, nil
 }

@@ -60,7 +60,7 @@ type Attribute struct {
 
 // Join is how attributes found their items.
 type Join struct {
-	By        string `json:"joined_by"`               // "id", "row", or "data" when they come from the files of the vectors
+	By        string `json:"joined_by"`               // "id", "row", or "data": from the files of the vectors
 	Records   int    `json:"records"`                 // of the file
 	Found     int    `json:"items_with_record"`       // items that have one
 	Unmatched int    `json:"records_without_an_item"` // records that no item has
@@ -290,7 +290,8 @@ func (r *attributeReader) role(name string) attributeRole {
 func (r *attributeReader) roles(names []string) ([]attributeRole, error) {
 	if !slices.Contains(names, r.id) {
 		if r.mustHaveID {
-			return nil, &SpecError{"AttributesID", fmt.Errorf("%s: has no column %q; it has %s", r.in.path, r.id, plain.List(names))}
+			return nil, &SpecError{"AttributesID", fmt.Errorf("%s: has no column %q; it has %s",
+				r.in.path, r.id, plain.List(names))}
 		}
 		r.id = ""
 	}

@@ -26,7 +26,8 @@ var reserved = []string{idName, labelName, tagName}
 // A comparison holds when one of the item's values does: a tag is one of several. Numbers compare by value, texts by
 // their bytes, and dates (ISO 8601) as moments; texts and numbers never compare, and nothing compares with what an item
 // does not have; name != value means that the item has the name and no value of it is equal. A search with a filter
-// that no item can match because of a name or a kind of value returns a *FilterError. Parse reads filters, and String writes them so that Parse gives the same filter back.
+// that no item can match because of a name or a kind of value returns a *FilterError. Parse reads filters, and
+// String writes them so that Parse gives the same filter back.
 type Filter struct{ *node }
 
 // node is a condition, or several that are joined.

@@ -30,8 +30,8 @@ func (a *app) indexExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export INDEX -o FILE",
 		Short: "Write the items of an index to a file",
-		Long: `Write all items of an index, or those that match a filter, in the order of their ids. The name of the output, or
---to, decides its form:
+		Long: `Write all items of an index, or those that match a filter, in the order of their ids. The name of the output,
+or --to, decides its form:
   jsonl    an object per line with id, code, label, tags and an object of attributes (.jsonl, .ndjson)
   csv      columns id, code, label, tags and those of the attributes, with tags between semicolons
   parquet  the same columns, with types; tags are lists

@@ -244,7 +244,8 @@ func (a *app) printItems(ctx context.Context, s *store.Store, ids []index.ID) er
 	case 1:
 		return fmt.Errorf("%s: no item has the id %s", s.Info().Path, missing[0])
 	}
-	return fmt.Errorf("%s: %d of %d ids are not in the index: %s", s.Info().Path, len(missing), len(ids), plain.List(missing))
+	return fmt.Errorf("%s: %d of %d ids are not in the index: %s",
+		s.Info().Path, len(missing), len(ids), plain.List(missing))
 }
 
 // getItems gets items by id. Whether one is missing is known when all items were read, so after the first that is, the

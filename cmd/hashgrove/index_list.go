@@ -32,9 +32,8 @@ func (a *app) indexList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list INDEX",
 		Short: "List the items of an index, or those that match a filter",
-		Long: `List items in the order of their ids: all, or those that match a filter, as a filter of a search or of "index delete"
-would; "hashgrove help search" explains filters. A table shows label, tags and attributes; --fields chooses among
-them and the code.`,
+		Long: `List items in the order of their ids: all of them, or those that match a filter; "hashgrove help search"
+explains filters. A table shows label, tags and attributes; --fields chooses among them and the code.`,
 		Example: `  hashgrove index list items.hgi --limit 5
   hashgrove index list items.hgi --where 'label = "boots" and f0 > 1' --fields id,label,f0
   hashgrove index list items.hgi --after items-7 --limit 0 --to jsonl`,

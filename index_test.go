@@ -1,0 +1,113 @@
+package hashgrove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAttributesOfAnIndex: filters know the attributes, an upsert keeps them, and an update changes them alone.
+func TestAttributesOfAnIndex(t *testing.T) {
+	ctx := context.Background()
+	x, labels := clouds(1, 60)
+	var ids []string
+	var about []map[string]any
+	day := time.Date(2024, 1, 31, 12, 0, 0, 0, time.FixedZone("", 3600))
+	for i := range x {
+		ids = append(ids, fmt.Sprintf("item-%02d", i))
+		about = append(about, map[string]any{"price": i, "new": i%2 == 0, "added": day.AddDate(0, 0, i)})
+	}
+	m := must[*Model](t)(Train(ctx, Rows(x, labels), quick))
+	path := filepath.Join(t.TempDir(), "shop.hgi")
+	items := Rows(x, labels).WithIDs(ids).WithAttributes(about)
+	for name, ix := range map[string]*Index{
+		"memory": must[*Index](t)(NewIndex(ctx, m, items)), "file": must[*Index](t)(CreateIndex(ctx, path, m, items)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if hits := must[[]Hit](t)(ix.List(`new = true and added between 2024-02-01 and 2024-02-10T11:00Z and id starts with "item-0"`)); len(hits) != 4 || hits[0].ID != "item-02" {
+				t.Errorf("%+v", hits)
+			}
+			_, found := ix.Find(ctx, Query{Vector: x[0], Where: "prce < 3"})
+			_, listed := ix.List("prce < 3")
+			_, deleted := ix.DeleteWhere(ctx, "not has prce")
+			for _, err := range []error{found, listed, deleted} {
+				refusal, ok := errors.AsType[*FilterError](err)
+				if !ok || refusal.Name != "prce" || err.Error() != "no item has an attribute prce; there are added (date), new (true or false), price (number)" {
+					t.Errorf("%v", err)
+				}
+			}
+			if err := ix.Upsert(ctx, Vectors(x[:10]).WithIDs(ids[:10])); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]any{"price": 7.0, "new": "false", "added": "2024-02-07T12:00:00+01:00"}
+			if h, _ := ix.Get("item-07"); h.Label != labels[7] || !maps.Equal(h.Attributes, want) {
+				t.Errorf("after an upsert: %+v", h)
+			}
+			details := []Details{{ID: "item-07", Attributes: map[string]any{"price": 1.5}}, {ID: "nobody"}, {ID: "item-08", Label: "x"}}
+			if n, err := ix.Update(ctx, details, false); n != 2 || err != nil {
+				t.Fatalf("%d updated, %v", n, err)
+			}
+			want["price"] = 1.5
+			if h, _ := ix.Get("item-07"); h.Label != labels[7] || !maps.Equal(h.Attributes, want) {
+				t.Errorf("after an update: %+v", h)
+			}
+			if n, err := ix.Update(ctx, details[:1], true); n != 1 || err != nil {
+				t.Fatalf("%d updated, %v", n, err)
+			}
+			if h, _ := ix.Get("item-07"); len(h.Attributes) != 1 || h.Attributes["price"] != 1.5 {
+				t.Errorf("after a replacement: %+v", h)
+			}
+			if h, _ := ix.Get("item-08"); h.Label != "x" || h.Attributes["price"] != 8.0 {
+				t.Errorf("a new label: %+v", h)
+			}
+			for _, bad := range []Details{{}, {ID: "item-01", Attributes: map[string]any{"price": []int{1}}}} {
+				if _, err := ix.Update(ctx, []Details{bad}, false); err == nil {
+					t.Errorf("%+v was accepted", bad)
+				}
+			}
+			if err := ix.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestAttributesInFiles takes attributes from the file of the vectors, or from one of their own.
+func TestAttributesInFiles(t *testing.T) {
+	ctx := context.Background()
+	t.Chdir(t.TempDir())
+	var rows, table strings.Builder
+	rows.WriteString("sku,kind,a,b,price\n")
+	table.WriteString("code,name\n")
+	for i := range 40 {
+		fmt.Fprintf(&rows, "s%d,k%d,%d,%d,%d\n", i, i%2, i%2*9+i%3, i%5, 100+i)
+		fmt.Fprintf(&table, "s%d,n%d\n", 39-i, 39-i)
+	}
+	for name, text := range map[string]string{"rows.csv": rows.String(), "table.csv": table.String()} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := Columns{Vector: "a,b", Label: "kind", ID: "sku"}
+	m := must[*Model](t)(Train(ctx, must[*Data](t)(Open("rows.csv", c)), quick))
+	c.Attributes = []string{"price"}
+	ix := must[*Index](t)(NewIndex(ctx, m, must[*Data](t)(Open("rows.csv", c))))
+	if h, _ := ix.Get("s7"); len(h.Attributes) != 1 || h.Attributes["price"] != 107.0 {
+		t.Errorf("%+v", h)
+	}
+	c.Attributes, c.AttributesFile = nil, "table.csv"
+	if _, err := NewIndex(ctx, m, must[*Data](t)(Open("rows.csv", c))); err == nil || !strings.Contains(err.Error(), `its column "code" holds ids of the items`) {
+		t.Errorf("a table in another order: %v", err)
+	}
+	c.AttributesID = "code"
+	ix = must[*Index](t)(NewIndex(ctx, m, must[*Data](t)(Open("rows.csv", c))))
+	if h, _ := ix.Get("s7"); len(h.Attributes) != 1 || h.Attributes["name"] != "n7" {
+		t.Errorf("%+v", h)
+	}
+}
