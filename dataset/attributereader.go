@@ -228,17 +228,20 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 	}
 	clear(r.keys)
 	for _, p := range pairs {
-		role := r.role(p.key)
+		role, path := r.role(p.key), p.key
+		if p.inner {
+			path = exportedKey + "." + p.key
+		}
 		if p.inner && (r.columns == nil || slices.Contains(r.columns, p.key)) {
 			role = roleValue
 		}
 		if role == roleNone || string(p.raw) == "null" {
 			continue
 		}
-		if r.keys[p.key] {
+		if r.keys[path] {
 			return d, false, fmt.Errorf("the key %q appears twice", p.key)
 		}
-		r.keys[p.key] = true
+		r.keys[path] = true
 		if role == roleTags && p.raw[0] == '[' {
 			if json.Unmarshal(p.raw, &d.Tags) != nil {
 				return d, false, fmt.Errorf("key %q: tags are a list of texts", p.key)

@@ -256,6 +256,7 @@ func FuzzReadAttributes(f *testing.F) {
 	f.Add(`{"id": 7, "price": 1.5, "tags": ["a"]}`, uint8(2))
 	f.Add(parquetOf([]soldItem{{ID: 7, Price: 1.5}}), uint8(3))
 	f.Add(gzipped("id,price\nx,1\n"), uint8(4))
+	f.Add(`{"id": 7, "code": "ff", "attributes": {"price": 2, "tags": "x"}}`, uint8(2))
 	f.Fuzz(func(t *testing.T, text string, kind uint8) {
 		name := []string{"a.csv", "a.tsv", "a.jsonl", "a.parquet", "a"}[kind%5]
 		path := fileOf(t, t.TempDir(), name, text)
@@ -276,4 +277,143 @@ func FuzzReadAttributes(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestJoiningByRow: rows with ids are joined by row only when that is asked for, and then a column of ids in another
+// order is noticed.
+func TestJoiningByRow(t *testing.T) {
+	t.Chdir(t.TempDir())
+	fileOf(t, ".", "sku.csv", "sku,n\ny,1\nx,2\n")
+	fileOf(t, ".", "numbers.csv", "n,code\n5,7\n6,8\n")
+	fileOf(t, ".", "bare.csv", "n\n1\n2\n")
+	for _, c := range []struct {
+		spec           AttributeSpec
+		ids            string
+		refusal, doubt string
+		join           Join
+	}{
+		{AttributeSpec{Path: "sku.csv"}, "x y", `sku.csv: its column "sku" holds ids of the items`, "", Join{}},
+		{AttributeSpec{Path: "numbers.csv"}, "8 7", `numbers.csv: its column "code" holds ids`, "", Join{}},
+		{AttributeSpec{Path: "bare.csv"}, "x y", "bare.csv: the items have ids, and it has no column id", "", Join{}},
+		{AttributeSpec{Path: "bare.csv"}, "", "", "", Join{By: "row", Records: 2, Found: 2}},
+		{AttributeSpec{Path: "sku.csv", ID: "sku"}, "x y", "", "", Join{By: "id", Records: 2, Found: 2}},
+		{AttributeSpec{Path: "sku.csv", ItemID: "sku"}, "x z", "", "", Join{By: "id", Records: 2, Found: 1, Unmatched: 1}},
+		{AttributeSpec{Path: "sku.csv", ByRow: true}, "x y", "", `row 1 is about "y" and was given to "x"`, Join{By: "row", Records: 2, Found: 2}},
+		{AttributeSpec{Path: "sku.csv", ByRow: true}, "y x", "", "", Join{By: "row", Records: 2, Found: 2}},
+		{AttributeSpec{Path: "sku.csv", ByRow: true}, "a b", "", "", Join{By: "row", Records: 2, Found: 2}},
+	} {
+		a, err := OpenAttributes(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		if c.ids != "" {
+			ids = strings.Fields(c.ids)
+		}
+		if err := a.Match(ids); err != nil || c.refusal != "" {
+			if err == nil || c.refusal == "" || !strings.Contains(err.Error(), c.refusal) {
+				t.Errorf("%+v: %v, want %q", c.spec, err, c.refusal)
+			}
+			continue
+		}
+		for row := range 2 {
+			id := strconv.Itoa(row)
+			if ids != nil {
+				id = ids[row]
+			}
+			a.Find(id, row)
+		}
+		if doubt := a.Misplaced(ids); (doubt == "") != (c.doubt == "") || !strings.Contains(doubt, c.doubt) {
+			t.Errorf("%+v, %s: %q, want %q", c.spec, c.ids, doubt, c.doubt)
+		}
+		if err, join := a.Check(2), a.Join(); err != nil || join != c.join {
+			t.Errorf("%+v, %s: %+v, %v, want %+v", c.spec, c.ids, join, err, c.join)
+		}
+	}
+	for _, spec := range []AttributeSpec{{Path: "bare.csv", ID: "sku"}, {Path: "lines.jsonl", ID: "sku"}} {
+		fileOf(t, ".", "lines.jsonl", `{"sku": 1, "n": 2}`+"\n"+`{"id": 1, "n": 2}`+"\n")
+		if _, err := OpenAttributes(spec); err == nil || !strings.Contains(err.Error(), `"sku"`) {
+			t.Errorf("%+v: %v", spec, err)
+		}
+	}
+}
+
+// TestAttributesOfRows reads attributes from the files of vectors; columns are of one kind over all files.
+func TestAttributesOfRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	fileOf(t, ".", "a.csv", "id,x,y,size,new\na,1,2,7,true\nb,3,4,,false\n")
+	fileOf(t, ".", "b.csv", "id,x,y,size,new\nc,1,2\nd,3,4,L,true\n")
+	fileOf(t, ".", "c.csv", "id,x,y\ne,1,2\n")
+	set, err := Open(Spec{Paths: []string{"a.csv", "b.csv"}, Vector: "x,y", SkipBad: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := set.Attributes([]string{"size", "new"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "[] map[new:\"true\" size:\"7\"]\n  [] map[new:\"false\"]\n  [] map[]\n  [] map[new:\"true\" size:\"L\"]"
+	if got := described(a); got != want || !a.InData() {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if set, err = Open(Spec{Paths: []string{"a.csv", "c.csv"}, Vector: "x,y"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := set.Attributes([]string{"size"}); err == nil || !strings.Contains(err.Error(), `c.csv: there is no column or key "size"`) {
+		t.Errorf("a file without the column: %v", err)
+	}
+}
+
+// TestExportedAttributes reads the lines that an index exports, in which an attribute may have any name.
+func TestExportedAttributes(t *testing.T) {
+	line := `{"id": "x", "code": "ff", "label": "hats", "tags": ["a"], "attributes": {"code": 7, "tags": "t", "meta.w": 2}}`
+	path := fileOf(t, t.TempDir(), "a.jsonl", line+"\n"+`{"id": "y", "code": "00", "attributes": {}}`)
+	for _, c := range []struct {
+		columns []string
+		want    string
+	}{
+		{nil, "x hats [a] map[code:7 meta.w:2 tags:\"t\"]\ny  [] map[]"},
+		{[]string{"meta.w"}, "x  [] map[meta.w:2]\ny  [] map[]"},
+		{[]string{"attributes.code"}, "x  [] map[attributes.code:7]\ny  [] map[]"},
+	} {
+		a, err := ReadAttributes(path, "", c.columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := described(a); got != c.want {
+			t.Errorf("%v: got\n%s\nwant\n%s", c.columns, got, c.want)
+		}
+	}
+}
+
+// TestParquetWriter writes a table that reads as it was.
+func TestParquetWriter(t *testing.T) {
+	var b strings.Builder
+	w, err := NewParquetWriter(&b, []string{"id", "price", "tags", "name", "age"}, []any{"", 0.0, []string(nil), "", int64(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range [][]any{{"x", 1.5, []string{"a", "b c"}, "n", int64(7)}, {"y", nil, []string{}, nil, nil}, {"z", -2.0, []string{"d"}, "", int64(-1)}} {
+		if err := w.Write(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := ReadAttributes(fileOf(t, t.TempDir(), "a.parquet", b.String()), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := described(a), "x  [a b c] map[age:7 name:\"n\" price:1.5]\ny  [] map[]\nz  [d] map[age:-1 price:-2]"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, names := range [][]string{{"a", "a"}, {"", "b"}} {
+		if _, err := NewParquetWriter(&b, names, []any{"", ""}); err == nil {
+			t.Errorf("columns %q are accepted", names)
+		}
+	}
+	if _, err := NewParquetWriter(&b, []string{"a"}, []any{true}); err == nil {
+		t.Error("a column of another kind is accepted")
+	}
 }

@@ -582,3 +582,44 @@ func TestCancelled(t *testing.T) {
 		t.Error("a cancelled write took place")
 	}
 }
+
+// TestTooManyAttributes: what an item has and what it is given must fit together, on disk and in memory.
+func TestTooManyAttributes(t *testing.T) {
+	attributes := func(prefix string, n int) map[string]index.Value {
+		all := map[string]index.Value{}
+		for i := range n {
+			all[fmt.Sprint(prefix, i)] = index.Number(float64(i))
+		}
+		return all
+	}
+	for _, onDisk := range []bool{false, true} {
+		s, path := create(t, Options{Bits: 8})
+		b := index.NewBatch(8)
+		b.Append(index.Item{ID: index.Int(1), Code: []uint64{0}, Attributes: attributes("a", 200)})
+		ok(t, s.Add(ctx, b))
+		w := world{}
+		w.put(b)
+		if onDisk {
+			ok(t, s.Close())
+			s = open(t, path, OpenOptions{OnDisk: true})
+		}
+		more := index.NewBatch(8)
+		more.Append(index.Item{ID: index.Int(1), Code: []uint64{1 << 56}, Attributes: attributes("b", 57)})
+		if err := s.Upsert(ctx, more); err == nil || !strings.Contains(err.Error(), "257 attributes") {
+			t.Errorf("upsert: %v", err)
+		}
+		if _, err := s.Update(ctx, more, false); err == nil || !strings.Contains(err.Error(), "257 attributes") {
+			t.Errorf("update: %v", err)
+		}
+		ok(t, s.Close())
+		w.has(t, open(t, path, OpenOptions{}))
+	}
+	x := index.New(8, hamming.Fingerprint{}, index.Config{})
+	for i, prefix := range []string{"a", "b"} {
+		b := index.NewBatch(8)
+		b.Append(index.Item{ID: index.Int(1), Code: []uint64{0}, Attributes: attributes(prefix, 200)})
+		if err := x.Upsert(ctx, b); (err == nil) != (i == 0) {
+			t.Errorf("in memory: %v", err)
+		}
+	}
+}
