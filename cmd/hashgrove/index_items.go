@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -290,7 +291,7 @@ func (a *app) printDetails(list []itemReport) {
 		line("label", item.Label)
 		line("tags", strings.Join(item.Tags, ";"))
 		for _, name := range slices.Sorted(maps.Keys(item.Attributes)) {
-			line(name, valueText(item.Attributes[name]))
+			line(name, cmp.Or(valueText(item.Attributes[name]), `""`))
 		}
 		line("code", item.Code)
 	}

@@ -11,7 +11,7 @@ import (
 
 // Writer writes a Parquet file row by row.
 type Writer struct {
-	out     *parquet.Writer
+	out     *parquet.GenericWriter[any]
 	place   []int // of each column in the file
 	columns []int // the other way round
 	row     parquet.Row
@@ -44,7 +44,7 @@ func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error
 		j := slices.Index(names, name)
 		x.place[j], x.columns[i] = i, j
 	}
-	x.out = parquet.NewWriter(w, parquet.NewSchema("rows", group))
+	x.out = parquet.NewGenericWriter[any](w, parquet.NewSchema("rows", group))
 	return x, nil
 }
 
