@@ -187,6 +187,9 @@ func (a *Attributes) Misplaced(ids []string) string {
 	return ""
 }
 
+// Path is the file.
+func (a *Attributes) Path() string { return a.path }
+
 // InData reports whether the attributes come from the files of the vectors, so that Find wants places in the files.
 func (a *Attributes) InData() bool { return a.joinBy == "data" }
 

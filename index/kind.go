@@ -121,7 +121,10 @@ func (e *FilterError) Error() string {
 	for _, a := range e.Known[:min(len(e.Known), most)] {
 		names = append(names, a.String())
 	}
-	list := strings.Join(names, ", ")
+	list := "there are " + strings.Join(names, ", ")
+	if len(names) == 1 {
+		list = "there is " + names[0]
+	}
 	if more := len(e.Known) - most; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
@@ -131,9 +134,9 @@ func (e *FilterError) Error() string {
 	case len(e.Known) == 0:
 		return fmt.Sprintf("no item has an attribute %s: there are only id, label and tag", field(shortened(e.Name)))
 	case e.reason == "":
-		return fmt.Sprintf("no item has an attribute %s; there are %s", field(shortened(e.Name)), list)
+		return fmt.Sprintf("no item has an attribute %s; %s", field(shortened(e.Name)), list)
 	}
-	return fmt.Sprintf("%s; there are %s", e.reason, list)
+	return fmt.Sprintf("%s; %s", e.reason, list)
 }
 
 // CheckFilter returns a *FilterError when the filter cannot mean what it says: see there. Searches check it too.

@@ -208,9 +208,9 @@ func TestFiltersKnowTheAttributes(t *testing.T) {
 	indexed(t)
 	before := read(t, "items.hgi")
 	for filter, want := range map[string]string{
-		"prce > 100":   "no item has an attribute prce; there are f0 (number) (--where)",
-		"not has prce": "no item has an attribute prce; there are f0 (number) (--where)",
-		`f0 < "10"`:    `f0 is a number in every item, and "10" is a text: numbers have no quotes; there are f0 (number) (--where)`,
+		"prce > 100":   "no item has an attribute prce; there is f0 (number) (--where)",
+		"not has prce": "no item has an attribute prce; there is f0 (number) (--where)",
+		`f0 < "10"`:    `f0 is a number in every item, and "10" is a text: numbers have no quotes; there is f0 (number) (--where)`,
 		"f0 = true":    `f0 is a number in every item, and "true" is a text`,
 		"id < 10":      `the ids of the items are texts, such as "items-0", and have no order with the number 10`,
 	} {

@@ -153,7 +153,7 @@ type indexReport struct {
 	Items       int           `json:"items"` // now
 	Added       int           `json:"added"`
 	Replaced    int           `json:"replaced"`
-	Updated     int           `json:"updated"`
+	Updated     int           `json:"updated,omitempty"`
 	Deleted     int           `json:"deleted"`
 	Missing     int           `json:"missing_ids"` // that should be deleted or updated and were not there
 	Bad         int           `json:"bad_rows"`

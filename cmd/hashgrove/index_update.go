@@ -37,6 +37,8 @@ default is id. Columns label and tags change these.`,
 	}
 	f := cmd.Flags()
 	c.attributes.bind(f)
+	f.Lookup("attributes-id").Usage = "`COLUMN` or key of --attributes with the ids; default id"
+	f.Lookup("attribute-columns").Usage = "`COLUMNS` or keys to take from --attributes; default all"
 	f.BoolVar(&c.replace, "replace", false, "remove the attributes that the table does not have for an item")
 	cli.Group(f, "Attributes")
 	return cmd
@@ -52,7 +54,7 @@ func (c *updateCommand) run(ctx context.Context, path string) error {
 	}
 	b, err := items.Changes(table)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.attributes.table, err)
+		return err
 	}
 	updated := 0
 	r, err := c.changeIndex(ctx, path, func(s *store.Store) (err error) {
@@ -72,5 +74,6 @@ func (c *updateCommand) run(ctx context.Context, path string) error {
 	if r.Missing > 0 && !c.json {
 		c.note("%s no item of the index", plain.Count(r.Missing, "record matches", "records match"))
 	}
-	return c.printLine(r, "%s: %d items updated, %d in all, %.1f s", path, updated, r.Items, r.Seconds)
+	return c.printLine(r, "%s: %s updated, %d in all, %.1f s",
+		path, plain.Count(updated, "item", "items"), r.Items, r.Seconds)
 }

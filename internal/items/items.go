@@ -217,7 +217,7 @@ func Changes(a *dataset.Attributes) (*index.Batch, error) {
 	for _, d := range records {
 		id, err := index.ParseID(d.ID)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", a.Path(), err)
 		}
 		it := FromRecord(d)
 		b.IDs, b.Labels = append(b.IDs, id), append(b.Labels, it.Label)
