@@ -17,7 +17,7 @@ func shop() *Result {
 		return []eval.Class{{Name: "boots", MAP: a}, {Name: "hats", MAP: b}}
 	}
 	float := func(name string, mean, unseen float64) eval.Row {
-		return eval.Row{Method: name, Kind: eval.KindCeiling, Bits: 32 * 512, Bytes: 2048, MAP: mean, MAPLow: mean,
+		return eval.Row{Method: name, Kind: eval.KindReference, Bits: 32 * 512, Bytes: 2048, MAP: mean, MAPLow: mean,
 			MAPHigh: mean, UnseenMAP: unseen,
 			SearchMicroseconds: 20_000, DistinctCodes: 99_000, PerClass: classes(mean, mean)}
 	}
@@ -33,7 +33,7 @@ func shop() *Result {
 				40), code("fasthash", eval.KindMethod, 64, 0.905, 80),
 			code("ksh", eval.KindMethod, 32, 0.70, 10), code("ksh", eval.KindMethod, 64, 0.72, 20),
 			code("random", eval.KindFloor, 32, 0.10, 0), code("sign", eval.KindFloor, 512, 0.40, 0),
-			code("classifier-onehot", eval.KindCeiling, 10, 0.75, 1), code("classifier", eval.KindCeiling, 32, 0.74, 1),
+			code("classifier-onehot", eval.KindReference, 10, 0.75, 1), code("classifier", eval.KindReference, 32, 0.74, 1),
 			float("float-euclidean", 0.44, 0), float("float-cosine", 0.45, 0),
 		},
 	}

@@ -1,7 +1,7 @@
-// Package compare trains several methods on one data set, judges them side by side between floors and ceilings, and
+// Package compare trains several methods on one data set, judges them side by side with floors and references, and
 // says in words what follows.
 //
-//	Read, Split   files -> Data: a base to learn from and to search in, and queries
+//	Read, Split   files -> Data: a base to learn from and to search in, new items to search in, and queries
 //	Run           Data, Options -> Result: a row for each method and code length, and advice in sentences
 //	Result.CSV, Markdown, Benchmark, Report: the same numbers in other forms
 //
@@ -10,9 +10,9 @@
 //	for each task
 //		train        on the base                                       FastHash once, at the longest length: its
 //		                                                               bits are stage-wise, so prefixes are the rest
-//		encode       the base, and the queries on one core, timed
-//		judge        package eval, with ties counted fairly
-//		again        without some classes, judged among them alone
+//		encode       base and new items, and the queries on one core, timed
+//		judge        package eval, with ties counted fairly: new items first, then learned ones, then a mix
+//		again        without some classes, whose queries then search in all items
 //		keep         the rows in the work folder
 //
 // A task that fails leaves its error in its row, and the others continue. Everything but seconds and microseconds is a
@@ -20,6 +20,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -39,9 +40,12 @@ import (
 type Options struct {
 	Methods []string // names as Names lists them; nil means Quick; "all" means all
 	Bits    []int    // code lengths; nil means 16, 32, 64 and 128
-	PCA     int      // dimensions that principal components reduce the vectors to before any method; 0 means none
-	Unseen  int      // classes kept out of a second training; 0 means a quarter of them, negative none
-	Seed    uint64
+	// NewShare is the share of the base that becomes new items, which nothing is learned from, where Data.New is nil: 0
+	// means a fifth, but at most 10,000 rows, and a negative share means none.
+	NewShare float64
+	PCA      int // dimensions that principal components reduce the vectors to before any method; 0 means none
+	Unseen   int // classes kept out of a second training; 0 means a quarter of them, negative none
+	Seed     uint64
 
 	FastHash fasthash.Options // options of FastHash; Bits, Seed and Threads come from above
 
@@ -68,6 +72,7 @@ type Result struct {
 	Bits     []int          `json:"bits"`
 	PCA      int            `json:"pca,omitempty"`
 	Seed     uint64         `json:"seed"`
+	NewShare float64        `json:"new_share"` // as in Options
 	Rows     []eval.Row     `json:"rows"`
 	Advice   []Advice       `json:"advice"`
 	Warnings []string       `json:"warnings"`
@@ -106,6 +111,9 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("codes of %d to %d bits were requested; a code has 1 to %d",
 			o.Bits[0], o.Bits[len(o.Bits)-1], hamming.MaxBits)
 	}
+	if o.NewShare >= 1 {
+		return o, fmt.Errorf("a share of %v cannot become new items: give a number between 0 and 1", o.NewShare)
+	}
 	if o.PCA < 0 {
 		return o, fmt.Errorf("%d principal components: give a positive number, or 0 for none", o.PCA)
 	}
@@ -121,6 +129,9 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if data, err = data.parts(o.NewShare, o.Seed); err != nil {
+		return nil, err
+	}
 	if err := data.check(); err != nil {
 		return nil, err
 	}
@@ -133,10 +144,12 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 			return nil, fmt.Errorf("the folder for finished methods: %w", err)
 		}
 	}
-	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed}
+	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
+		NewShare: o.NewShare}
 	if err := s.runTasks(ctx, result); err != nil {
 		return nil, err
 	}
+	sortMethods(result.Rows)
 	result.Warnings = s.warnings(result.Rows)
 	result.Advice = advise(result)
 	result.Seconds = time.Since(began).Seconds()
@@ -179,6 +192,32 @@ func (s *stage) runTasks(ctx context.Context, result *Result) error {
 	return nil
 }
 
+// sortMethods puts the methods in front, by the greatest MAP that they reach at any length; the rows of a method stay
+// together, and the order of all else stays.
+func sortMethods(rows []eval.Row) {
+	best := map[string]float64{}
+	for _, r := range rows {
+		best[r.Method] = max(best[r.Method], r.MAP)
+	}
+	slices.SortStableFunc(rows, func(a, b eval.Row) int {
+		switch {
+		case a.Kind != eval.KindMethod || b.Kind != eval.KindMethod:
+			return cmp.Compare(rank(a), rank(b))
+		case a.Method == b.Method:
+			return 0
+		}
+		return cmp.Or(cmp.Compare(best[b.Method], best[a.Method]), cmp.Compare(a.Method, b.Method))
+	})
+}
+
+// rank is 0 for methods and 1 for what they are measured against.
+func rank(r eval.Row) int {
+	if r.Kind == eval.KindMethod {
+		return 0
+	}
+	return 1
+}
+
 // reportProgress calls Options.Progress.
 func (s *stage) reportProgress(note string) {
 	if s.o.Progress != nil {
@@ -197,13 +236,18 @@ func (s *stage) finishStep() {
 // warnings collects the doubts about the data: those that came with them, and those that most rows share.
 func (s *stage) warnings(rows []eval.Row) []string {
 	list := append(slices.Clone(s.data.Base.Warnings), s.notes...)
-	queries := s.data.Queries
-	for _, w := range queries.Warnings {
-		learning := slices.Contains(queries.TrainingWarnings, w) // nothing is learned from queries
-		if !learning && !slices.Contains(list, w) {
-			list = append(list, "queries: "+w)
+	add := func(name string, p *Part) {
+		for _, w := range p.Warnings {
+			learning := slices.Contains(p.TrainingWarnings, w) // nothing is learned from these rows
+			if !learning && !slices.Contains(list, w) {
+				list = append(list, name+": "+w)
+			}
 		}
 	}
+	if s.data.New != nil {
+		add("new items", s.data.New)
+	}
+	add("queries", s.data.Queries)
 	count := map[string]int{}
 	for _, r := range rows {
 		for _, w := range r.Warnings {

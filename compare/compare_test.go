@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"hashgrove/boost"
 	"hashgrove/eval"
 	"hashgrove/fasthash"
+	"hashgrove/hamming"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -179,29 +181,27 @@ func TestRowsAreThoseOfTheModels(t *testing.T) {
 	o.Unseen = -1
 	models := map[string]*model.Model{}
 	o.Each = func(method string, bits int, m *model.Model) { models[fmt.Sprint(method, bits)] = m }
-	r := run(t, d, o)
+	r, parts := run(t, d, o), parted(t, d, o)
 	for _, name := range []string{"fasthash", "lsh"} {
 		for _, bits := range o.Bits {
 			m := models[fmt.Sprint(name, bits)]
 			if m == nil || m.Encoder.Bits() != bits {
 				t.Fatalf("no model of %s at %d bits", name, bits)
 			}
-			codes, err := m.Encode(context.Background(), d.Base.X, 0)
-			if err != nil {
-				t.Fatal(err)
+			queries, got := encode(t, m, parts.Queries), value(t, r, name, bits)
+			learned, added := judged(t, queries, m, parts, parts.Base), judged(t, queries, m, parts, parts.New)
+			if got.MAP != added.MAP || got.UnseenMAP != 0 || got.Precision100 != added.Precision[100] {
+				t.Errorf("%s at %d bits: MAP %v, want %v; unseen %v", name, bits, got.MAP, added.MAP, got.UnseenMAP)
 			}
-			queries, err := m.Encode(context.Background(), d.Queries.X, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := eval.Retrieval(context.Background(), queries, codes, truthOf(t, d), eval.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := value(t, r, name, bits); got.MAP != want.MAP || got.UnseenMAP != 0 || got.Precision100 != want.Precision[100] {
-				t.Errorf("%s at %d bits: MAP %v, want %v; unseen %v", name, bits, got.MAP, want.MAP, got.UnseenMAP)
+			if *got.NewItems != *added.Items() || *got.LearnedItems != *learned.Items() {
+				t.Errorf("%s at %d bits: new %+v, want %+v; learned %+v, want %+v", name, bits, *got.NewItems,
+					*added.Items(), *got.LearnedItems, *learned.Items())
 			}
 		}
+	}
+	if fast, lsh := value(t, r, "fasthash", 32), value(t, r, "lsh", 32); !(fast.MixedLearnedShare > 0.52) ||
+		math.Abs(lsh.MixedLearnedShare-0.5) > 0.04 {
+		t.Errorf("FastHash puts %v learned items first, LSH %v", fast.MixedLearnedShare, lsh.MixedLearnedShare)
 	}
 	o.Bits, o.Each = []int{8}, nil
 	if short := run(t, d, o); value(t, short, "fasthash", 8).MAP != value(t, r, "fasthash", 8).MAP {
@@ -401,11 +401,40 @@ func TestAllMethods(t *testing.T) {
 	}
 }
 
-func truthOf(t *testing.T, d *Data) eval.Truth {
+func truthOf(t *testing.T, queries, items *Part) eval.Truth {
 	t.Helper()
-	truth, err := eval.TruthOf(d.Queries.Data, d.Base.Data)
+	truth, err := eval.TruthOf(queries.Data, items.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return truth
+}
+
+// parted is the data with the new items set apart as a run does.
+func parted(t *testing.T, d *Data, o Options) *Data {
+	t.Helper()
+	out, err := d.parts(o.NewShare, o.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func encode(t *testing.T, m *model.Model, p *Part) hamming.Codes {
+	t.Helper()
+	c, err := m.Encode(context.Background(), p.X, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// judged is what the codes of a model are worth in some items.
+func judged(t *testing.T, queries hamming.Codes, m *model.Model, d *Data, items *Part) *eval.Report {
+	t.Helper()
+	r, err := eval.Retrieval(context.Background(), queries, encode(t, m, items), truthOf(t, d.Queries, items), eval.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

@@ -55,6 +55,16 @@ func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error
 	if share == 0 {
 		share = min(0.1, 2000/float64(p.X.Rows))
 	}
+	base, queries, err = p.setAside(share, seed, "queries")
+	if err == nil && queries == nil {
+		err = fmt.Errorf("%d rows are too few to set a share of %v aside as queries: name the queries", p.X.Rows, share)
+	}
+	return base, queries, err
+}
+
+// setAside parts a share of the rows from the others, every class in proportion. Rows that are too few for it stay
+// together, and aside is nil.
+func (p *Part) setAside(share float64, seed uint64, name string) (others, aside *Part, err error) {
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("%v is not a share of the rows: give a number between 0 and 1", share)
 	}
@@ -64,11 +74,10 @@ func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error
 		other[i] = !k
 	}
 	if !slices.Contains(keep, true) || !slices.Contains(other, true) {
-		return nil, nil, fmt.Errorf("%d rows are too few to set a share of %v aside as queries: name the queries",
-			p.X.Rows, share)
+		return p, nil, nil
 	}
 	how := fmt.Sprintf("share %v seed %d", share, seed)
-	return p.subset(keep, how+" base"), p.subset(other, how+" queries"), nil
+	return p.subset(keep, how+" without "+name), p.subset(other, how+" "+name), nil
 }
 
 // subset is the kept rows, in memory of their own; how says which those are.
@@ -95,33 +104,114 @@ func (p *Part) withVectors(x vectors.Matrix, name string) *Part {
 	return &Part{Data: d, X: x, Row: p.Row}
 }
 
-// Data is what methods are compared on: a base, which they learn from and which is searched, and queries.
+// Data is what methods are compared on. They learn from the base; the queries search in the new items, which nothing is
+// learned from, and in the base.
 type Data struct {
 	Name    string // for people
 	Base    *Part  // its MinShared counts
+	New     *Part  // nil sets a share of the base aside, as Options.NewShare says
 	Queries *Part
 }
 
-// check validates the data and gives both parts one numbering.
+// mostNew is the number of new items that are set aside unless a share is asked for.
+const mostNew = 10_000
+
+// parts is the data with the new items set apart; a negative share sets none apart, and 0 means a fifth, but at most
+// 10,000 rows. Where the base has too few rows for it, New stays nil.
+func (d *Data) parts(share float64, seed uint64) (*Data, error) {
+	out := *d
+	if d.New != nil || share < 0 {
+		return &out, nil
+	}
+	if share == 0 {
+		share = min(0.2, mostNew/float64(max(1, d.Base.X.Rows)))
+	}
+	var err error
+	out.Base, out.New, err = d.Base.setAside(share, seed^0x6e6577, "new items") // not as the queries were drawn
+	return &out, err
+}
+
+// searched lends the items that decide: the new ones, or the base where there are none.
+func (d *Data) searched() *Part {
+	if d.New != nil {
+		return d.New
+	}
+	return d.Base
+}
+
+// each is the data with every part mapped.
+func (d *Data) each(change func(*Part) (*Part, error)) (*Data, error) {
+	out := &Data{Name: d.Name}
+	var err error
+	if out.Base, err = change(d.Base); err != nil {
+		return nil, err
+	}
+	if d.New != nil {
+		if out.New, err = change(d.New); err != nil {
+			return nil, err
+		}
+	}
+	out.Queries, err = change(d.Queries)
+	return out, err
+}
+
+// digests are those of all parts.
+func (d *Data) digests() []string {
+	list := []string{d.Base.HexDigest(), d.Queries.HexDigest()}
+	if d.New != nil {
+		list = append(list, d.New.HexDigest())
+	}
+	return list
+}
+
+// items is the number of items that can be found.
+func (d *Data) items() int {
+	if d.New != nil {
+		return d.Base.X.Rows + d.New.X.Rows
+	}
+	return d.Base.X.Rows
+}
+
+// check validates the data and gives all parts one numbering.
 func (d *Data) check() error {
 	b, q := d.Base, d.Queries
-	switch {
-	case b.X.Cols != q.X.Cols:
-		return fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike", q.X.Cols, b.X.Cols)
-	case b.X.Rows < 2 || q.X.Rows < 1:
+	if b.X.Rows < 2 || q.X.Rows < 1 {
 		return fmt.Errorf("%d rows to learn from and %d to search with: both are needed", b.X.Rows, q.X.Rows)
-	case b.MinShared < 0 || b.MinShared > 255:
+	}
+	if b.MinShared < 0 || b.MinShared > 255 {
 		return fmt.Errorf("%d shared tags: give a number from 1 to 255", b.MinShared)
-	case b.Labels != nil && q.Labels != nil:
-		q.Labels = q.Labels.In(b.Labels)
-	case b.Tags != nil && q.Tags != nil:
-		q.Tags = q.Tags.In(b.Tags)
+	}
+	if b.Tags != nil {
 		b.MinShared = cmp.Or(b.MinShared, affinity.DefaultShared)
-	default:
-		return errors.New("base and queries are labelled differently: both need classes, or both need tags")
+	}
+	if err := q.follow(b, "queries"); err != nil {
+		return err
+	}
+	if d.New != nil {
+		if d.New.X.Rows == 0 {
+			return errors.New("there are no new items to search in: name some, or none at all")
+		}
+		if err := d.New.follow(b, "new items"); err != nil {
+			return err
+		}
 	}
 	if classes := d.classes(); b.Labels != nil && len(classes) < 2 {
 		return fmt.Errorf("all rows are of one class: at least two are needed to learn from")
+	}
+	return nil
+}
+
+// follow checks that a part is like the base, and numbers its classes or tags as the base does.
+func (p *Part) follow(base *Part, name string) error {
+	switch {
+	case base.X.Cols != p.X.Cols:
+		return fmt.Errorf("the %s have %d dimensions and the base has %d: they must be alike", name, p.X.Cols, base.X.Cols)
+	case base.Labels != nil && p.Labels != nil:
+		p.Labels = p.Labels.In(base.Labels)
+	case base.Tags != nil && p.Tags != nil:
+		p.Tags, p.MinShared = p.Tags.In(base.Tags), base.MinShared
+	default:
+		return fmt.Errorf("base and %s are labelled differently: both need classes, or both need tags", name)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -12,33 +13,62 @@ import (
 )
 
 // Table is the comparison for people: a head and a row of cells for each row of the result. What was not measured is a
-// dash. Columns marked * follow the paper's convention.
+// dash.
 func (r *Result) Table() (head []string, rows [][]string) {
-	head = []string{
-		"method", "bits", "MAP", "by ties", "prec@100", "PR area", "MAP*", "unseen",
-		"train s", "encode us", "search us", "bytes", "codes",
+	for _, c := range r.columns() {
+		head = append(head, c.head)
 	}
-	for _, row := range r.Rows {
-		name := row.Method
-		if row.Recommended {
-			name += " <-"
+	for i := range r.Rows {
+		row, cells := &r.Rows[i], make([]string, len(head))
+		for k, c := range r.columns() {
+			if row.Error == "" || k < 2 {
+				cells[k] = c.cell(row)
+			}
 		}
 		if row.Error != "" {
-			cells := make([]string, len(head))
-			cells[0], cells[1], cells[2] = name, countOrDash(row.Bits), "failed"
-			rows = append(rows, cells)
-			continue
+			cells[2] = "failed"
 		}
-		rows = append(rows, []string{
-			name, countOrDash(row.Bits), fmt.Sprintf("%.3f", row.MAP),
-			fmt.Sprintf("%.3f-%.3f", row.MAPLow, row.MAPHigh),
-			fmt.Sprintf("%.3f", row.Precision100), fmt.Sprintf("%.3f", row.PRArea), fmt.Sprintf("%.3f", row.MAP10000),
-			numberOrDash("%.3f", row.UnseenMAP), numberOrDash("%.2f", row.TrainSeconds),
-			numberOrDash("%.1f", row.EncodeMicroseconds),
-			numberOrDash("%.1f", row.SearchMicroseconds), countOrDash(row.Bytes), countOrDash(row.DistinctCodes),
-		})
+		rows = append(rows, cells)
 	}
 	return head, rows
+}
+
+// column is one column of the table.
+type column struct {
+	head string
+	cell func(*eval.Row) string
+}
+
+// columns are those that the data fill.
+func (r *Result) columns() []column {
+	share := func(v float64) string { return fmt.Sprintf("%.3f", v) }
+	list := []column{
+		{"method", func(row *eval.Row) string {
+			if row.Recommended {
+				return row.Method + " <-"
+			}
+			return row.Method
+		}},
+		{"bits", func(row *eval.Row) string { return countOrDash(row.Bits) }},
+		{"MAP", func(row *eval.Row) string { return share(row.MAP) }},
+		{"by ties", func(row *eval.Row) string { return fmt.Sprintf("%.3f-%.3f", row.MAPLow, row.MAPHigh) }},
+		{"precision", func(row *eval.Row) string { return share(row.ReachablePrecision) }},
+	}
+	if r.Data.New > 0 {
+		list = append(list, column{"learned MAP", func(row *eval.Row) string {
+			return numberOrDash("%.3f", itemsOf(row.LearnedItems).MAP)
+		}})
+	}
+	if len(r.Data.HeldOut) > 0 {
+		list = append(list, column{"unseen", func(row *eval.Row) string { return numberOrDash("%.3f", row.UnseenMAP) }})
+	}
+	return append(list,
+		column{"train s", func(row *eval.Row) string { return numberOrDash("%.2f", row.TrainSeconds) }},
+		column{"encode us", func(row *eval.Row) string { return numberOrDash("%.1f", row.EncodeMicroseconds) }},
+		column{"search us", func(row *eval.Row) string { return numberOrDash("%.1f", row.SearchMicroseconds) }},
+		column{"bytes", func(row *eval.Row) string { return countOrDash(row.Bytes) }},
+		column{"codes", func(row *eval.Row) string { return countOrDash(row.DistinctCodes) }},
+	)
 }
 
 func countOrDash(n int) string { return numberOrDash("%.0f", float64(n)) }
@@ -53,8 +83,11 @@ func numberOrDash(format string, v float64) string {
 // Title says in a line what was compared.
 func (r *Result) Title() string {
 	d := r.Data
-	text := fmt.Sprintf("%d queries against %d items of %d dimensions, similar by %s",
-		d.Queries, d.Base, d.Dim, d.Similar)
+	text := fmt.Sprintf("%d queries against %d items of %d dimensions", d.Queries, d.Base, d.Dim)
+	if d.New > 0 {
+		text += fmt.Sprintf(" (%d learned from, %d new)", d.Learned, d.New)
+	}
+	text += ", similar by " + d.Similar
 	if d.Classes > 0 {
 		text += fmt.Sprintf(", %d classes", d.Classes)
 	}
@@ -77,17 +110,41 @@ func (r *Result) Failures() []string {
 
 // Notes explain the columns.
 func (r *Result) Notes() []string {
-	notes := []string{
-		"MAP is expected over the order of ties; * is the paper's convention: ties in base order, lists cut at " +
-			"10,000, divided by the hits in the list.",
-		"Times of encoding and searching are for one vector on one core; train s of shorter fasthash codes is that " +
-			"of their bits, as a prefix of its code is a code.",
+	notes := []string{"MAP is expected over the order of ties; precision is that of the first 100 items, or of as many " +
+		"as there are right ones."}
+	if r.Data.New > 0 {
+		notes = append(notes, fmt.Sprintf("MAP, precision and codes are about the %d new items, which no method "+
+			"learned from; learned MAP is about the %d items that they learned from.", r.Data.New, r.Data.Learned))
 	}
+	notes = append(notes, "Times of encoding and searching are for one vector on one core; train s of shorter fasthash "+
+		"codes is that of their bits, as a prefix of its code is a code.")
 	if len(r.Data.HeldOut) > 0 {
 		classes := strings.Join(r.Data.HeldOut, ", ")
-		notes = append(notes, "unseen is MAP among classes kept out of a second training: "+classes+".")
+		text := "unseen is MAP of queries of classes kept out of a second training (" + classes + ") in all items"
+		if chance := r.unseenChance(); chance > 0 {
+			text += fmt.Sprintf("; chance would be %.3f", chance)
+		}
+		notes = append(notes, text+".")
 	}
 	return notes
+}
+
+// itemsOf is what a row has of a part of the items: zeros where it has nothing.
+func itemsOf(part *eval.Items) eval.Items {
+	if part == nil {
+		return eval.Items{}
+	}
+	return *part
+}
+
+// unseenChance is what random rankings reach for the held-out classes, 0 where it was not measured.
+func (r *Result) unseenChance() float64 {
+	for _, row := range r.Rows {
+		if row.UnseenChance > 0 {
+			return row.UnseenChance
+		}
+	}
+	return 0
 }
 
 // Markdown writes table, notes and advice.
@@ -116,22 +173,54 @@ func (r *Result) Markdown(w io.Writer) error {
 // escapeCell keeps text from breaking a table.
 func escapeCell(text string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(text) }
 
+// csvColumns are the values of a row that the CSV form has, under the keys of the JSON form.
+var csvColumns = []struct {
+	key   string
+	value func(*eval.Row) any
+}{
+	{"method", func(r *eval.Row) any { return r.Method }},
+	{"kind", func(r *eval.Row) any { return r.Kind }},
+	{"supervised", func(r *eval.Row) any { return r.Supervised }},
+	{"bits", func(r *eval.Row) any { return r.Bits }},
+	{"bytes_per_item", func(r *eval.Row) any { return r.Bytes }},
+	{"map", func(r *eval.Row) any { return r.MAP }},
+	{"map_low", func(r *eval.Row) any { return r.MAPLow }},
+	{"map_high", func(r *eval.Row) any { return r.MAPHigh }},
+	{"precision_100", func(r *eval.Row) any { return r.Precision100 }},
+	{"pr_area", func(r *eval.Row) any { return r.PRArea }},
+	{"map_10000", func(r *eval.Row) any { return r.MAP10000 }},
+	{"pr_area_10000", func(r *eval.Row) any { return r.PRArea10000 }},
+	{"unseen_map", func(r *eval.Row) any { return r.UnseenMAP }},
+	{"train_seconds", func(r *eval.Row) any { return r.TrainSeconds }},
+	{"encode_microseconds", func(r *eval.Row) any { return r.EncodeMicroseconds }},
+	{"search_microseconds", func(r *eval.Row) any { return r.SearchMicroseconds }},
+	{"distinct_codes", func(r *eval.Row) any { return r.DistinctCodes }},
+	{"largest_bucket", func(r *eval.Row) any { return r.LargestBucket }},
+	{"recommended", func(r *eval.Row) any { return r.Recommended }},
+	{"error", func(r *eval.Row) any { return r.Error }},
+	{"reachable_precision", func(r *eval.Row) any { return r.ReachablePrecision }},
+	{"macro_map", func(r *eval.Row) any { return r.MacroMAP }},
+	{"new_items.map", func(r *eval.Row) any { return itemsOf(r.NewItems).MAP }},
+	{"new_items.precision", func(r *eval.Row) any { return itemsOf(r.NewItems).Precision }},
+	{"new_items.distinct_codes", func(r *eval.Row) any { return itemsOf(r.NewItems).DistinctCodes }},
+	{"learned_items.map", func(r *eval.Row) any { return itemsOf(r.LearnedItems).MAP }},
+	{"learned_items.precision", func(r *eval.Row) any { return itemsOf(r.LearnedItems).Precision }},
+	{"learned_items.distinct_codes", func(r *eval.Row) any { return itemsOf(r.LearnedItems).DistinctCodes }},
+	{"mixed_learned_share", func(r *eval.Row) any { return r.MixedLearnedShare }},
+	{"unseen_chance", func(r *eval.Row) any { return r.UnseenChance }},
+}
+
 // CSV writes a line for each row, with the keys of the JSON form that hold one value. Numbers of a row that failed, and
 // those that were not measured, are empty.
 func (r *Result) CSV(w io.Writer) error {
-	lines := [][]string{{
-		"method", "kind", "supervised", "bits", "bytes_per_item", "map", "map_low", "map_high", "precision_100",
-		"pr_area", "map_10000", "pr_area_10000", "unseen_map", "train_seconds", "encode_microseconds",
-		"search_microseconds", "distinct_codes", "largest_bucket", "recommended", "error",
-	}}
-	for _, row := range r.Rows {
+	lines := [][]string{{}}
+	for _, c := range csvColumns {
+		lines[0] = append(lines[0], c.key)
+	}
+	for i := range r.Rows {
 		var line []string
-		for _, v := range []any{
-			row.Method, row.Kind, row.Supervised, row.Bits, row.Bytes, row.MAP, row.MAPLow, row.MAPHigh,
-			row.Precision100, row.PRArea, row.MAP10000, row.PRArea10000, row.UnseenMAP, row.TrainSeconds,
-			row.EncodeMicroseconds, row.SearchMicroseconds, row.DistinctCodes, row.LargestBucket,
-			row.Recommended, row.Error,
-		} {
+		for _, c := range csvColumns {
+			v := c.value(&r.Rows[i])
 			cell := fmt.Sprint(v)
 			if number, ok := v.(float64); ok && number == 0 {
 				cell = ""
@@ -159,7 +248,7 @@ func (r *Result) Benchmark(w io.Writer) error {
 			unit  string
 		}{
 			{row.MAP, "MAP"}, {row.Precision100, "prec@100"}, {row.PRArea, "PR-area"}, {row.MAP10000, "MAP-10000"},
-			{row.UnseenMAP, "unseen-MAP"}, {row.TrainSeconds, "train-s"}, {row.EncodeMicroseconds, "encode-us"},
+			{itemsOf(row.LearnedItems).MAP, "learned-MAP"}, {row.UnseenMAP, "unseen-MAP"}, {row.TrainSeconds, "train-s"}, {row.EncodeMicroseconds, "encode-us"},
 			{row.SearchMicroseconds, "search-us"}, {float64(row.Bytes), "bytes/item"},
 			{float64(row.DistinctCodes), "codes"},
 		} {
@@ -214,8 +303,11 @@ func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 		return out, nil
 	}
 	name := fmt.Sprintf("%s, %d bits", title(shown.Method), shown.Bits)
-	out.Confusions = report.Confusions{Method: name, Top: min(nearestItems, r.Data.Base), Pairs: shown.Confusions}
-	var err error
+	out.Confusions = report.Confusions{Method: name, Top: min(nearestItems, cmp.Or(r.Data.New, r.Data.Base)), Pairs: shown.Confusions}
+	d, err := d.parts(r.NewShare, r.Seed)
+	if err != nil {
+		return out, err
+	}
 	out.Searches, err = examples(name, shown.Searches, d, page.Pictures)
 	return out, err
 }
@@ -241,22 +333,23 @@ func examples(method string, searches []eval.Search, d *Data, pictures Pictures)
 	if err != nil {
 		return nil, err
 	}
-	itemPNG, err := pictures.load(d.Base, items)
+	found := d.searched()
+	itemPNG, err := pictures.load(found, items)
 	if err != nil {
 		return nil, err
 	}
-	truth, err := eval.TruthOf(d.Queries.Data, d.Base.Data)
+	truth, err := eval.TruthOf(d.Queries.Data, found.Data)
 	if err != nil {
 		return nil, err
 	}
-	mark := make([]uint8, d.Base.X.Rows)
+	mark := make([]uint8, found.X.Rows)
 	var out []report.Example
 	for _, s := range searches {
 		search := report.Example{Method: method, Query: d.Queries.picture(s.Query, queryPNG)}
 		truth.Mark(s.Query, mark)
 		for i, item := range s.Items {
 			search.Hits = append(search.Hits, report.Hit{
-				Picture: d.Base.picture(item, itemPNG), Distance: fmt.Sprint(s.Distances[i]), Right: mark[item] == 1,
+				Picture: found.picture(item, itemPNG), Distance: fmt.Sprint(s.Distances[i]), Right: mark[item] == 1,
 			})
 		}
 		out = append(out, search)

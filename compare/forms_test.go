@@ -50,7 +50,11 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, name := range lines[0] { // CSV and JSON tell the same under the same name
-		v, ok := keys[name]
+		part, inner, nested := strings.Cut(name, ".")
+		v, ok := keys[part]
+		if nested && ok {
+			v, ok = v.(map[string]any)[inner]
+		}
 		if !ok && name != "error" {
 			t.Errorf("the CSV has %q, which JSON has not", name)
 		}
@@ -120,28 +124,21 @@ func TestPCA(t *testing.T) {
 	if m == nil || m.Encoder.Dim() != 16 {
 		t.Fatalf("the model is %+v", m)
 	}
-	codes, err := m.Encode(context.Background(), d.Base.X, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	queries, err := m.Encode(context.Background(), d.Queries.X, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := eval.Retrieval(context.Background(), queries, codes, truthOf(t, d), eval.Options{})
-	if err != nil || want.MAP != value(t, r, "lsh", 32).MAP {
-		t.Errorf("the model has MAP %v, its row %v (%v)", want.MAP, value(t, r, "lsh", 32).MAP, err)
+	parts := parted(t, d, small())
+	want := judged(t, encode(t, m, parts.Queries), m, parts, parts.New)
+	if want.MAP != value(t, r, "lsh", 32).MAP {
+		t.Errorf("the model has MAP %v, its row %v", want.MAP, value(t, r, "lsh", 32).MAP)
 	}
 	// The components are the directions of greatest variance: no other map keeps more of it.
-	y, err := model.Transform(context.Background(), 0, d.Base.X, m.Encoder.(*model.Mapped).Maps[0])
+	y, err := model.Transform(context.Background(), 0, parts.Base.X, m.Encoder.(*model.Mapped).Maps[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := variance(y, 0)
 	for j := range 5 {
-		if v := variance(y, j); v > last*1.0001 || v < variance(d.Base.X, 0) {
+		if v := variance(y, j); v > last*1.0001 || v < variance(parts.Base.X, 0) {
 			t.Errorf("component %d has the variance %v after %v; a useful column has %v", j, v, last,
-				variance(d.Base.X, 0))
+				variance(parts.Base.X, 0))
 		} else {
 			last = v
 		}
@@ -176,9 +173,12 @@ func tagged(p *Part) *Part {
 
 // Tags that say the same as classes give the same rows, less what only classes have.
 func TestTags(t *testing.T) {
-	classes := quickRun(t, clusterData(), func(o *Options) { o.Methods = []string{"fasthash", "lsh"} })
-	d := clusterData()
-	d.Base, d.Queries = tagged(d.Base), tagged(d.Queries)
+	data := func() *Data { // shares are set aside by class, where there are classes
+		return &Data{Name: "clusters", Base: clusters(1, 480, 6), New: clusters(3, 120, 6), Queries: clusters(2, 90, 6)}
+	}
+	classes := quickRun(t, data(), func(o *Options) { o.Methods = []string{"fasthash", "lsh"} })
+	d := data()
+	d.Base, d.New, d.Queries = tagged(d.Base), tagged(d.New), tagged(d.Queries)
 	balanced := false // classes count as they are, tags so that similar pairs weigh as much as others
 	tags := quickRun(t, d, func(o *Options) {
 		o.Methods = []string{"fasthash", "lsh"}
@@ -267,7 +267,7 @@ func TestReport(t *testing.T) {
 			asked++
 			png := map[int][]byte{}
 			for _, row := range rows {
-				png[row] = []byte(fmt.Sprint(p == d.Base, row))
+				png[row] = []byte(fmt.Sprint(p == d.Queries, row))
 			}
 			return png, nil
 		}}
@@ -283,7 +283,7 @@ func TestReport(t *testing.T) {
 		if res.Recommended {
 			recommended++
 		}
-		if strings.HasPrefix(res.Method, "Float") && (res.Bits != 0 || res.Kind != eval.KindCeiling) {
+		if strings.HasPrefix(res.Method, "Float") && (res.Bits != 0 || res.Kind != eval.KindReference) {
 			t.Errorf("%s has %d bits and kind %s", res.Method, res.Bits, res.Kind)
 		}
 	}
@@ -293,12 +293,13 @@ func TestReport(t *testing.T) {
 	if len(out.Searches) != sampleSearches {
 		t.Fatalf("%d searches", len(out.Searches))
 	}
+	items := parted(t, d, small()).New
 	for i, s := range out.Searches {
 		from := r.exampleRow().Searches[i]
 		for k, h := range s.Hits {
-			right := d.Base.Labels.Class[from.Items[k]] == d.Queries.Labels.Class[from.Query]
-			if h.Right != right || h.Name != fmt.Sprint("item-", from.Items[k]) || string(h.PNG) != fmt.Sprint(true,
-				from.Items[k]) {
+			right := items.Labels.Class[from.Items[k]] == d.Queries.Labels.Class[from.Query]
+			row := items.Row[from.Items[k]]
+			if h.Right != right || h.Name != fmt.Sprint("item-", row) || string(h.PNG) != fmt.Sprint(false, row) {
 				t.Errorf("search %d, hit %d is %+v", i, k, h)
 			}
 		}

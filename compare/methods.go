@@ -12,7 +12,7 @@ import (
 	"hashgrove/model"
 )
 
-// The floors and ceilings, which are in every table.
+// The floors and references, which are in every table.
 const (
 	random    = "random"
 	sign      = "sign"
@@ -67,13 +67,13 @@ func (s *stage) methodTasks(name string) []*task {
 
 // trainMethod trains a method once, and once more without the held-out classes.
 func (s *stage) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
-	all, err := s.train(ctx, t, s.base, allRows)
+	all, err := s.train(ctx, t, s.mapped.Base, allRows)
 	if err != nil {
 		return nil, err
 	}
 	var unseen *model.Model
-	if s.held != nil {
-		seen, err := s.train(ctx, t, s.others, seenRows)
+	if s.unseen != nil {
+		seen, err := s.train(ctx, t, s.unseen.others, seenRows)
 		if err != nil {
 			return nil, err
 		}
@@ -136,16 +136,16 @@ func (s *stage) measureLengths(
 }
 
 // classifier judges both codes that a classifier's output gives: its answer, one-hot, and its scores, hashed. They are
-// ceilings of every supervised method (Sablayrolles et al., ICASSP 2017). The scores are learned once for both: the
+// what every supervised method must be compared with (Sablayrolles et al., ICASSP 2017). The scores are learned once for both: the
 // longest part by far.
 func (s *stage) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
-	all, err := s.trainClassifier(ctx, s.base)
+	all, err := s.trainClassifier(ctx, s.mapped.Base)
 	if err != nil {
 		return nil, err
 	}
 	var seen classifierCodes
-	if s.held != nil {
-		if seen, err = s.trainClassifier(ctx, s.others); err != nil {
+	if s.unseen != nil {
+		if seen, err = s.trainClassifier(ctx, s.unseen.others); err != nil {
 			return nil, err
 		}
 	}

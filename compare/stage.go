@@ -13,24 +13,31 @@ import (
 	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/report"
+	"hashgrove/vectors"
 )
 
 // stage is where the tasks of one run work: the data as the methods see them, and how far the run is.
 type stage struct {
-	data          *Data
-	o             Options
-	base, queries *Part // after PCA, if there is one
-	bench         *trial.Bench
-	pca           projection
-
-	// The protocol of unseen classes; nil where there is none.
-	held                []int32
-	others              *Part        // base rows of the other classes, to learn from
-	unseen              *trial.Bench // rows of the held-out classes
-	rawBase, rawQueries *Part        // the same before PCA, for float search
+	data    *Data // with the new items set apart
+	mapped  *Data // the same after PCA, if there is one
+	o       Options
+	bench   *trial.Bench // the queries and the items that decide
+	learned *trial.Bench // the queries and the base; nil where there are no new items
+	pca     projection
+	unseen  *unseen // nil where no class is kept out
 
 	notes    []string // doubts about the data
 	progress Progress
+}
+
+// unseen is the protocol of unseen classes: a second training without them, and their queries against all items.
+type unseen struct {
+	held    []int32
+	others  *Part          // base rows of the other classes, to learn from
+	queries *Part          // queries of the held-out classes
+	raw     vectors.Matrix // the same before PCA, for float search
+	truth   eval.Truth
+	options eval.Options
 }
 
 // projection is the principal components in front of every method, and what they add to its times.
@@ -41,35 +48,52 @@ type projection struct {
 }
 
 func newStage(ctx context.Context, data *Data, o Options) (*stage, error) {
-	s := &stage{data: data, o: o, base: data.Base, queries: data.Queries}
-	var err error
-	if s.held, err = data.chooseUnseen(o.Unseen, o.Seed); err != nil {
+	s := &stage{data: data, mapped: data, o: o}
+	held, err := data.chooseUnseen(o.Unseen, o.Seed)
+	if err != nil {
 		return nil, err
 	}
-	if n := data.Base.X.Rows; n < 100 {
-		s.notes = append(s.notes, fmt.Sprintf("the base has only %d items: precision@100 is precision@%d here", n, n))
-	}
+	s.note(held == nil)
 	if o.PCA > 0 {
 		if err := s.applyPCA(ctx); err != nil {
 			return nil, err
 		}
 	}
-	judging := eval.Options{K: []int{min(100, s.base.X.Rows)}, Threads: o.Threads}
-	if l := s.queries.Labels; l != nil {
+	items, queries := s.mapped.searched(), s.mapped.Queries
+	judging := eval.Options{K: []int{min(100, items.X.Rows)}, Threads: o.Threads}
+	if data.New != nil {
+		if s.learned, err = trial.NewBench(s.mapped.Base.Data, queries.Data, judging); err != nil {
+			return nil, err
+		}
+		s.learned.Options.K = []int{min(100, s.mapped.Base.X.Rows)}
+	}
+	if l := queries.Labels; l != nil {
 		judging.Classes, judging.ClassNames = l.Class, l.Names
 	}
-	if s.bench, err = trial.NewBench(s.base.Data, s.queries.Data, judging); err != nil {
+	if s.bench, err = trial.NewBench(items.Data, queries.Data, judging); err != nil {
 		return nil, err
 	}
 	s.bench.OneCore = true
-	if s.held != nil {
-		return s, s.holdOut()
-	}
-	if o.Unseen == 0 && data.Base.Labels != nil {
-		s.notes = append(s.notes, "there are too few classes to keep some out of training: nothing is said about "+
-			"classes that come later")
+	if held != nil {
+		s.holdOut(held)
 	}
 	return s, nil
+}
+
+// note collects doubts about the data.
+func (s *stage) note(noneHeld bool) {
+	say := func(format string, args ...any) { s.notes = append(s.notes, fmt.Sprintf(format, args...)) }
+	d := s.data
+	if n := d.searched().X.Rows; n < 100 {
+		say("the base has only %d items to judge by: precision@100 is precision@%d here", n, n)
+	}
+	if d.New == nil {
+		say("only items that were learned from are judged: methods that learn by heart look better than they are " +
+			"for items that come later")
+	}
+	if noneHeld && s.o.Unseen == 0 && d.Base.Labels != nil {
+		say("there are too few classes to keep some out of training: nothing is said about classes that come later")
+	}
 }
 
 // applyPCA puts principal components in front of every method (the paper's Table 4, tab:pca): all methods see base and
@@ -88,63 +112,68 @@ func (s *stage) applyPCA(ctx context.Context) error {
 		return fmt.Errorf("principal components: %w", err)
 	}
 	s.pca.maps = []model.Map{pca}
-	project := func(p *Part) (*Part, error) {
+	s.mapped, err = s.data.each(func(p *Part) (*Part, error) {
 		x, err := model.Transform(ctx, s.o.Threads, p.X, pca)
 		if err != nil {
 			return nil, err
 		}
 		return p.withVectors(x, fmt.Sprint("pca ", s.o.PCA)), nil
-	}
-	if s.base, err = project(s.data.Base); err != nil {
-		return err
-	}
-	took := trial.Fastest(func() { _, err = model.Transform(ctx, 1, s.data.Queries.X, pca) })
+	})
 	if err != nil {
 		return err
 	}
+	took := trial.Fastest(func() { _, err = model.Transform(ctx, 1, s.data.Queries.X, pca) })
 	s.pca.encode = took * 1e6 / float64(s.data.Queries.X.Rows)
-	s.queries, err = project(s.data.Queries)
 	return err
 }
 
 // holdOut parts the rows of the held-out classes from the others.
-func (s *stage) holdOut() error {
-	split := func(p *Part, held bool) []bool {
+func (s *stage) holdOut(held []int32) {
+	split := func(p *Part, want bool) []bool {
 		keep := make([]bool, p.X.Rows)
 		for i, c := range p.Labels.Class {
-			keep[i] = slices.Contains(s.held, c) == held
+			keep[i] = slices.Contains(held, c) == want
 		}
 		return keep
 	}
-	s.others = s.base.subset(split(s.base, false), fmt.Sprintf("without %v", s.held))
-	ofBase, ofQueries := split(s.base, true), split(s.queries, true)
-	base, queries := s.base.subset(ofBase, "unseen"), s.queries.subset(ofQueries, "unseen")
-	s.rawBase, s.rawQueries = base, queries
-	if s.o.PCA > 0 {
-		s.rawBase, s.rawQueries = s.data.Base.subset(ofBase, "unseen"), s.data.Queries.subset(ofQueries, "unseen")
+	base, queries := s.mapped.Base, s.mapped.Queries
+	of := split(queries, true)
+	u := &unseen{
+		held: held, options: eval.Options{Threads: s.o.Threads},
+		others:  base.subset(split(base, false), fmt.Sprintf("without %v", held)),
+		queries: queries.subset(of, "unseen"),
 	}
-	var err error
-	s.unseen, err = trial.NewBench(base.Data, queries.Data, eval.Options{Threads: s.o.Threads})
-	return err
+	u.raw = u.queries.X
+	if s.o.PCA > 0 {
+		u.raw = s.data.Queries.subset(of, "unseen").X
+	}
+	classes := base.Labels.Class
+	if s.mapped.New != nil {
+		classes = slices.Concat(classes, s.mapped.New.Labels.Class)
+	}
+	u.truth = eval.ByClass(u.queries.Labels.Class, classes)
+	s.unseen = u
 }
 
 // dataset says what the comparison is made on.
 func (s *stage) dataset() report.Dataset {
 	d := s.data
 	out := report.Dataset{
-		Name: d.Name, Base: d.Base.X.Rows, Queries: d.Queries.X.Rows, Dim: d.Base.X.Cols,
-		Classes: len(d.classes()), Similar: d.similarity(), HeldOut: []string{},
-		Digest: trial.Key(d.Base.HexDigest(), d.Queries.HexDigest()),
+		Name: d.Name, Base: d.items(), Learned: d.Base.X.Rows, Queries: d.Queries.X.Rows, Dim: d.Base.X.Cols,
+		Classes: len(d.classes()), Similar: d.similarity(), HeldOut: []string{}, Digest: trial.Key(d.digests()),
 	}
-	for _, c := range s.held {
-		out.HeldOut = append(out.HeldOut, d.Base.Labels.Names[c])
+	out.New = out.Base - out.Learned
+	if s.unseen != nil {
+		for _, c := range s.unseen.held {
+			out.HeldOut = append(out.HeldOut, d.Base.Labels.Names[c])
+		}
 	}
 	return out
 }
 
 // trainings is the number of times that a method is trained.
 func (s *stage) trainings() int {
-	if s.held != nil {
+	if s.unseen != nil {
 		return 2
 	}
 	return 1
@@ -157,10 +186,11 @@ func (s *stage) trainings() int {
 type entry struct {
 	Rows  []eval.Row
 	Usage []eval.Usage // of each row
+	AP    [][]float64  // of each row
 }
 
 // cacheVersion changes when the meaning of rows changes.
-const cacheVersion = 1
+const cacheVersion = 2
 
 // program names the program that computes the rows: its version and, where the build knows it, its revision.
 func program() string {
@@ -176,9 +206,12 @@ func program() string {
 
 // path is the file of a task, without its suffix. The name is for people; the digest tells tasks apart.
 func (s *stage) path(t *task) string {
-	base, queries := s.data.Base, s.data.Queries
-	key := trial.Key(cacheVersion, program(), base.HexDigest(), queries.HexDigest(), base.MinShared,
-		s.o.PCA, s.held, s.o.Seed, t.method, t.bits, t.options)
+	var held []int32
+	if s.unseen != nil {
+		held = s.unseen.held
+	}
+	key := trial.Key(cacheVersion, program(), s.data.digests(), s.data.Base.MinShared,
+		s.o.PCA, held, s.o.Seed, t.method, t.bits, t.options)
 	name := t.method
 	if len(t.bits) > 0 {
 		name += "-" + strings.ReplaceAll(strings.Trim(fmt.Sprint(t.bits), "[]"), " ", "-")
@@ -206,11 +239,11 @@ func (s *stage) loadRows(t *task) ([]eval.Row, bool) {
 		return nil, false
 	}
 	e, ok := trial.Load[entry](s.path(t) + ".json")
-	if !ok || len(e.Rows) == 0 || len(e.Usage) != len(e.Rows) {
+	if !ok || len(e.Rows) == 0 || len(e.Usage) != len(e.Rows) || len(e.AP) != len(e.Rows) {
 		return nil, false
 	}
 	for i := range e.Rows {
-		e.Rows[i].Usage = e.Usage[i]
+		e.Rows[i].Usage, e.Rows[i].AP = e.Usage[i], e.AP[i]
 	}
 	return e.Rows, true
 }
@@ -222,7 +255,7 @@ func (s *stage) saveRows(t *task, rows []eval.Row) error {
 	}
 	e := entry{Rows: rows}
 	for _, r := range rows {
-		e.Usage = append(e.Usage, r.Usage)
+		e.Usage, e.AP = append(e.Usage, r.Usage), append(e.AP, r.AP)
 	}
 	if err := trial.Save(s.path(t)+".json", e); err != nil {
 		return err

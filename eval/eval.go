@@ -226,6 +226,13 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	}
 
 	report := sum.report(j)
+	report.AP = make([]float64, j.queries)
+	for q, one := range singles {
+		report.AP[q] = one.ap
+		if one.relevant == 0 {
+			report.AP[q] = -1
+		}
+	}
 	buckets := copies(j.base, j.compare)
 	report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
 	report.PerClass, report.MacroMAP = perClass(o, singles)

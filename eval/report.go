@@ -39,6 +39,9 @@ type Report struct {
 	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
 	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
 
+	// AP is the average precision of each query, expected over the orders of ties; -1 where nothing is relevant.
+	AP []float64 `json:"-"`
+
 	// PRArea is the area under PRCurve, which pools all queries at each Hamming radius, with the first point
 	// repeated at recall 0. Vectors have ranks in place of radii.
 	PRArea  float64   `json:"pr_area"`

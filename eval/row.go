@@ -11,13 +11,30 @@ type Kind string
 
 // The kinds of rows.
 const (
-	KindMethod  Kind = "method"
-	KindFloor   Kind = "floor"   // what trivial codes reach: random codes, signs of the centred features
-	KindCeiling Kind = "ceiling" // a reference, not a code of the requested length: float search, a classifier
+	KindMethod Kind = "method"
+	KindFloor  Kind = "floor" // what trivial codes reach: random codes, signs of the centred features
+	// KindReference is no code of the requested length: float search, the output of a classifier.
+	KindReference Kind = "reference"
 )
 
-// Row is one method at one code length in a comparison. The recall of neighbours, UnseenMAP and the numbers from
-// TrainSeconds on are optional: 0 means that the number is missing.
+// Items is what a row is worth in one part of the items that can be found.
+type Items struct {
+	MAP           float64 `json:"map"`
+	MAPLow        float64 `json:"map_low"`
+	MAPHigh       float64 `json:"map_high"`
+	Precision     float64 `json:"precision"` // of the first 100, or of as many as there are right ones
+	PRArea        float64 `json:"pr_area"`
+	DistinctCodes int     `json:"distinct_codes"`
+}
+
+// Items is the part of the report that a row has for each part of the items.
+func (r *Report) Items() *Items {
+	return &Items{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea, r.DistinctCodes}
+}
+
+// Row is one method at one code length in a comparison. The numbers at the top are about the new items, which training
+// did not see, or about the learned ones where there are no new ones. The recall of neighbours, UnseenMAP
+// and the numbers from TrainSeconds on are optional: 0 means that the number is missing.
 type Row struct {
 	Method      string `json:"method"`
 	Kind        Kind   `json:"kind"`
@@ -40,7 +57,17 @@ type Row struct {
 
 	MAP10000    float64 `json:"map_10000"` // the paper's convention
 	PRArea10000 float64 `json:"pr_area_10000"`
-	UnseenMAP   float64 `json:"unseen_map"` // among classes that training did not see
+
+	NewItems     *Items `json:"new_items,omitempty"` // nil where there are none
+	LearnedItems *Items `json:"learned_items,omitempty"`
+	// MixedLearnedShare is the share of learned items among the first hits in a base that holds as many new ones: the
+	// first 100, or fewer in a small base. It is 0 where it was not measured.
+	MixedLearnedShare float64 `json:"mixed_learned_share,omitempty"`
+
+	// UnseenMAP is of queries of classes that training did not see, in all items; UnseenChance is what random codes
+	// reach there.
+	UnseenMAP    float64 `json:"unseen_map"`
+	UnseenChance float64 `json:"unseen_chance"`
 
 	TrainSeconds       float64 `json:"train_seconds"`
 	EncodeMicroseconds float64 `json:"encode_microseconds"` // for one vector on one core
@@ -56,6 +83,7 @@ type Row struct {
 	Confusions     []Confusion  `json:"confusions,omitempty"`
 	Warnings       []string     `json:"warnings,omitempty"`
 	Usage          Usage        `json:"-"`
+	AP             []float64    `json:"-"` // by query, as in Report
 }
 
 // Search is one query and the base items nearest to it, by row; distances are in bits.
@@ -81,9 +109,10 @@ func (r *Report) Fill(row *Row) {
 			largest, row.Precision100 = k, p
 		}
 	}
-	row.ReachablePrecision, row.MacroMAP = r.ReachablePrecision, r.MacroMAP
 	row.NeighbourRecall10, row.NeighbourRecall100 = r.NeighbourRecall10, r.NeighbourRecall100
 	row.PRArea, row.MAP10000, row.PRArea10000 = r.PRArea, r.MAP10000, r.PRArea10000
+	row.ReachablePrecision, row.MacroMAP = r.ReachablePrecision, r.MacroMAP
+	row.AP = r.AP
 	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
 	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints
 	row.Warnings = r.Warnings

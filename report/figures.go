@@ -83,7 +83,7 @@ func (d Data) curveResults() []curve {
 			first = append(first, r)
 		case r.Kind == eval.KindFloor:
 			floors = append(floors, r)
-		case r.Kind == eval.KindCeiling:
+		case r.Kind == eval.KindReference:
 			ceilings = append(ceilings, r)
 		default:
 			methods = append(methods, r)
@@ -227,7 +227,7 @@ func (d Data) overview(suffix string) figure {
 		switch {
 		case r.Kind == eval.KindFloor:
 			group = 2
-		case r.Kind == eval.KindCeiling:
+		case r.Kind == eval.KindReference:
 			group = 3
 		case r.Supervised:
 			group = 0

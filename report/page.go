@@ -56,6 +56,8 @@ type Data struct {
 type Dataset struct {
 	Name    string   `json:"name"`     // usually the file
 	Base    int      `json:"base"`     // items to find
+	Learned int      `json:"learned"`  // of these, items that methods learned from
+	New     int      `json:"new"`      // the others
 	Queries int      `json:"queries"`  // items to search with
 	Dim     int      `json:"dim"`      // numbers in a vector
 	Classes int      `json:"classes"`  // 0 when similarity is not by class
@@ -218,7 +220,7 @@ func (d Data) validate() error {
 				return fmt.Errorf("%s: %s is %v: it should be 0 (not measured) or more", where, m.name, m.value)
 			}
 		}
-		kinds := []eval.Kind{eval.KindMethod, eval.KindFloor, eval.KindCeiling}
+		kinds := []eval.Kind{eval.KindMethod, eval.KindFloor, eval.KindReference}
 		if r.Bits < 0 || !slices.Contains(kinds, r.Kind) {
 			return fmt.Errorf("%s: there is no such code length or kind %q", where, r.Kind)
 		}
@@ -282,7 +284,7 @@ func (d Data) tiles() []tile {
 	r := d.Rows[i]
 	var plain *eval.Row // the best without a code
 	for k, c := range d.Rows {
-		if k != i && c.Kind == eval.KindCeiling && c.Bits == 0 && (plain == nil || c.MAP > plain.MAP) {
+		if k != i && c.Kind == eval.KindReference && c.Bits == 0 && (plain == nil || c.MAP > plain.MAP) {
 			plain = &d.Rows[k]
 		}
 	}

@@ -38,7 +38,7 @@ func small() report.Data {
 			result("LSH", 16, 0.30), result("LSH", 32, 0.35),
 			supervised(result("FastHash", 16, 0.71)), recommended(supervised(result("FastHash", 32, 0.75))),
 			{Method: "random codes", Kind: eval.KindFloor, Bits: 32, MAP: 0.1, Precision100: 0.1, PRArea: 0.1},
-			{Method: "float, Euclidean", Kind: eval.KindCeiling, MAP: 0.42, Precision100: 0.7, PRArea: 0.4, Bytes: 3136},
+			{Method: "float, Euclidean", Kind: eval.KindReference, MAP: 0.42, Precision100: 0.7, PRArea: 0.4, Bytes: 3136},
 		},
 		Searches: []report.Example{{
 			Method: "FastHash, 32 bits",
@@ -148,11 +148,11 @@ func large(t *testing.T) report.Data {
 		random.Kind, random.PerClass = eval.KindFloor, nil
 		random.UnseenMAP, random.TrainSeconds, random.EncodeMicroseconds = 0, 0, 0
 		class := supervised(result("a classifier's classes", bits, 0.7))
-		class.Kind, class.Objective = eval.KindCeiling, nil
+		class.Kind, class.Objective = eval.KindReference, nil
 		d.Rows = append(d.Rows, random, class)
 	}
 	float := result("plain vectors", 0, 0.43)
-	float.Kind, float.Bytes = eval.KindCeiling, 3136
+	float.Kind, float.Bytes = eval.KindReference, 3136
 	float.TrainSeconds, float.EncodeMicroseconds, float.DistinctCodes = 0, 0, 0
 	float.MAPLow, float.MAPHigh, float.Usage = 0, 0, eval.Usage{}
 	float.PRCurve = result("", 64, 0.43).PRCurve

@@ -24,7 +24,10 @@ import (
 type compareCommand struct {
 	*app
 	data, queries  dataFlags
+	added          dataFlags // of the new items
 	queryPaths     []string
+	newPaths       []string
+	flags          *pflag.FlagSet
 	options        compare.Options
 	minShared      int
 	share          float64
@@ -32,7 +35,7 @@ type compareCommand struct {
 	to, reportFile string
 	command        string // the command line, as the report shows it
 
-	baseSet, querySet *dataset.Set
+	baseSet, querySet, newSet *dataset.Set
 }
 
 func (a *app) compare() *cobra.Command {
@@ -48,10 +51,13 @@ func (a *app) compare() *cobra.Command {
 words: which method, how many bits, what they cost compared with float search, which classes suffer, and
 whether to hash at all.
 
-A share of the rows is set aside as queries, or --queries names them; the methods learn from the other rows and
-search in them. Always in the table: random codes and the sign of the centred values as floors, a classifier's
-output as a code and float search as ceilings. A second training without a quarter of the classes shows
-what the codes are worth for classes that appear later (--unseen -1 skips it to save time).
+A share of the rows is set aside as queries, or --queries names them. A fifth of the others is set aside as new
+items, or --new names them: no method learns from those, and the queries search in them. Codes of rows that a
+method learned from say how well it knows them by heart; an index exists for items that come later, so the
+figures for new items decide, and those for learned items stand beside them. Always in the table: random codes
+and the sign of the centred values as floors, a classifier's output and float search as references. A second
+training without a quarter of the classes shows what the codes are worth for classes that appear later: the
+queries of those classes search in all items (--unseen -1 skips it to save time).
 
 FastHash is trained once, at the longest length: its bits are learned one after the other, so that the
 shorter codes are prefixes. Other methods are trained again for each length. Vectors are kept in memory.
@@ -82,11 +88,16 @@ The forms of the result, for --to:
 // bind adds the flags of compare.
 func (c *compareCommand) bind(f *pflag.FlagSet) {
 	o := &c.options
+	c.flags = f
 	f.StringSliceVar(&o.Methods, "methods", compare.Quick, "`METHODS` to compare, or all")
 	f.IntSliceVar(&o.Bits, "bits", []int{16, 32, 64, 128}, "code lengths in `BITS`")
 	f.StringArrayVar(&c.queryPaths, "queries", nil,
 		"`DATA` to search with, instead of a share of the rows; may be repeated")
 	f.Float64Var(&c.share, "share", 0, "`SHARE` of the rows that become queries; 0 means a tenth, at most 2000 rows")
+	f.StringArrayVar(&c.newPaths, "new", nil,
+		"`DATA` to search in that nothing is learned from, instead of a share of the rows; may be repeated")
+	f.Float64Var(&o.NewShare, "new-share", 0.2,
+		"`SHARE` of the rows to search in that nothing is learned from; by default at most 10000 rows; 0 means none")
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
 	cli.Group(f, "Comparison")
@@ -99,6 +110,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&c.minShared, "min-shared", 2, "`NUMBER` of common tags from which two rows are similar")
 	cli.Group(f, "Similarity")
 	c.queries.bind(f, "queries-")
+	c.added.bind(f, "new-")
 	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit of FastHash")
 	f.IntVar(&o.FastHash.Trees.Depth, "depth", 4, "`DEPTH` of the trees of FastHash, 1 to 8")
 	f.IntVar(&o.PCA, "pca", 0,
@@ -124,6 +136,9 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if c.share != 0 && !(c.share > 0 && c.share < 1) {
 		return cli.Usagef("--share %v is not a share between 0 and 1", c.share)
 	}
+	if err := c.checkNew(); err != nil {
+		return err
+	}
 	c.options.Seed, c.options.Threads = c.seed, c.threads
 	if err := c.options.Check(); err != nil {
 		return cli.UsageError(err)
@@ -148,7 +163,23 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	return c.print(result)
 }
 
-// read opens the data and splits them, or also reads the queries.
+// checkNew turns the flags about new items into options.
+func (c *compareCommand) checkNew() error {
+	share, given := &c.options.NewShare, c.flags.Changed("new-share")
+	switch {
+	case !given:
+		*share = 0 // the default, with its limit
+	case len(c.newPaths) > 0:
+		return cli.Usagef("--new and --new-share cannot be combined: new items are either named or set aside")
+	case !(*share >= 0 && *share < 1):
+		return cli.Usagef("--new-share %v is not a share: give 0 or a number between 0 and 1", *share)
+	case *share == 0:
+		*share = -1
+	}
+	return nil
+}
+
+// read opens the data and splits them, or also reads the queries and the new items.
 func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data, error) {
 	var as *picture.Preparation // of the base, for the queries too
 	open := func(flags dataFlags, paths []string) (*dataset.Set, *compare.Part, error) {
@@ -178,6 +209,11 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		return nil, err
 	}
 	all.MinShared = c.minShared
+	if len(c.newPaths) > 0 {
+		if c.newSet, data.New, err = open(c.added.withCommon(c.data), c.newPaths); err != nil {
+			return nil, fmt.Errorf("new items: %w", err)
+		}
+	}
 	if len(c.queryPaths) == 0 {
 		c.querySet = c.baseSet
 		if data.Base, data.Queries, err = all.Split(c.share, c.seed); err != nil {
@@ -276,8 +312,11 @@ func (c *compareCommand) pictures(ctx context.Context, data *compare.Data) compa
 	}
 	return func(part *compare.Part, rows []int) (map[int][]byte, error) {
 		set := c.baseSet
-		if part == data.Queries {
+		switch part {
+		case data.Queries:
 			set = c.querySet
+		case data.New:
+			set = c.newSet
 		}
 		src, _ := set.AsPictures()
 		return gallery.EncodePNG(ctx, src, rows)

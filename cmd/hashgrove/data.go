@@ -27,10 +27,14 @@ func (d *dataFlags) readOnce(ctx context.Context, stdin io.Reader) {
 	d.Once, d.Stdin = true, cli.Interruptible(ctx, stdin)
 }
 
-// bind adds the flags; prefix is "" or, where a verb takes two data sets, "base-" or "queries-".
+// bind adds the flags; prefix is "" or, where a verb takes several data sets, "base-", "queries-" or "new-".
 func (d *dataFlags) bind(f *pflag.FlagSet, prefix string) {
 	what := ""
-	if prefix != "" {
+	switch prefix {
+	case "":
+	case "new-":
+		what = " of the new items"
+	default:
 		what = " of the " + prefix[:len(prefix)-1]
 	}
 	d.bindRows(f, prefix, what, true)

@@ -155,7 +155,7 @@ func (c *demoCommand) addMethods(r *compare.Result) {
 			about, _ := method.Describe(row.Method)
 			name = about.Title
 		}
-		if name == "" || row.Kind != eval.KindCeiling && row.Bits != c.bits {
+		if name == "" || row.Kind != eval.KindReference && row.Bits != c.bits {
 			continue
 		}
 		m := demoMethod{name, row.Bits, row.MAP, row.Precision100, row.TrainSeconds, row.EncodeMicroseconds}

@@ -1,0 +1,240 @@
+package compare
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/boost"
+	"hashgrove/eval"
+	"hashgrove/fasthash"
+	"hashgrove/hamming"
+	"hashgrove/model"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// How many new items there are, and that the numbers at the top are about them.
+func TestShareOfNewItems(t *testing.T) {
+	for _, c := range []struct {
+		share      float64
+		added      int
+		wantInText string
+	}{{0, 120, "600 items of 16 dimensions (480 learned from, 120 new)"}, {0.5, 300, "300 learned from, 300 new"},
+		{-1, 0, "600 items of 16 dimensions, similar"}} {
+		r := quickRun(t, clusterData(), func(o *Options) { o.NewShare, o.Unseen = c.share, -1 })
+		if r.Data.New != c.added || r.Data.Learned != 600-c.added || !strings.Contains(r.Title(), c.wantInText) {
+			t.Errorf("share %v: %+v, %s", c.share, r.Data, r.Title())
+		}
+		for _, row := range r.Rows {
+			top := eval.Items{MAP: row.MAP, MAPLow: row.MAPLow, MAPHigh: row.MAPHigh, Precision: row.ReachablePrecision,
+				PRArea: row.PRArea, DistinctCodes: row.DistinctCodes}
+			decides := row.NewItems
+			if c.added == 0 {
+				decides = row.LearnedItems
+			}
+			if (row.NewItems != nil) != (c.added > 0) || *decides != top {
+				t.Errorf("share %v: %s has %+v, new items %+v", c.share, rowName(&row), top, row.NewItems)
+			}
+		}
+		head, _ := r.Table()
+		if slices.Contains(head, "learned MAP") != (c.added > 0) {
+			t.Errorf("share %v: the table has %v", c.share, head)
+		}
+		doubt := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "only items that were learned") })
+		if doubt != (c.added == 0) {
+			t.Errorf("share %v: the warnings are %q", c.share, r.Warnings)
+		}
+	}
+	x := vectors.Matrix{Rows: 80_000, Cols: 1, Data: make([]float32, 80_000)}
+	large := &Part{Data: &supervision.Data{Source: x, Rows: 80_000}, X: x, Row: make([]int, 80_000)}
+	large.Tags = &supervision.Tags{Start: make([]int, 80_001)}
+	if d := parted(t, &Data{Base: large}, Options{}); d.New.X.Rows != 10_000 {
+		t.Errorf("of 80,000 rows %d became new items", d.New.X.Rows)
+	}
+	tiny := clusters(1, 2, 2)
+	if d := parted(t, &Data{Base: tiny}, Options{}); d.New != nil || d.Base != tiny {
+		t.Error("two rows were parted")
+	}
+}
+
+// Nothing is learned from new items: other vectors there leave every model as it is.
+func TestNewItemsAreNotLearned(t *testing.T) {
+	prints := func(added *Part) (list []string) {
+		d := &Data{Name: "clusters", Base: clusters(1, 300, 6), New: added, Queries: clusters(2, 60, 6)}
+		o := small()
+		o.Methods, o.Bits, o.Unseen = []string{"fasthash", "sdh", "pca-itq"}, []int{8}, -1
+		o.Each = func(_ string, _ int, m *model.Model) { list = append(list, fmt.Sprint(m.Fingerprint())) }
+		run(t, d, o)
+		return list
+	}
+	if a, b := prints(clusters(3, 90, 6)), prints(clusters(4, 120, 6)); len(a) < 3 || !slices.Equal(a, b) {
+		t.Errorf("models %v and %v", a, b)
+	}
+	d := &Data{Name: "clusters", Base: clusters(1, 300, 6), New: clusters(3, 90, 6), Queries: clusters(2, 60, 6)}
+	d.New.X.Cols = 8
+	if _, err := Run(context.Background(), d, small()); err == nil || !strings.Contains(err.Error(), "new items have 8 dim") {
+		t.Errorf("%v", err)
+	}
+}
+
+// sums draws vectors in which the class is the sum of all columns, with noise: planes find it, and trees learn the rows
+// by heart.
+func sums(seed uint64, n int) *Part {
+	const cols = 24
+	rng := rand.New(rand.NewPCG(seed, 3))
+	p := &Part{
+		X:    vectors.Matrix{Rows: n, Cols: cols},
+		Data: &supervision.Data{Rows: n, Digest: sha256.Sum256(fmt.Append(nil, "sums", seed, n))},
+	}
+	p.Labels = &supervision.Labels{Names: []string{"low", "high"}}
+	for i := range n {
+		sum := 0.0
+		for range cols {
+			v := rng.NormFloat64()
+			sum += v
+			p.X.Data = append(p.X.Data, float32(v))
+		}
+		class := int32(0)
+		if sum+3*rng.NormFloat64() > 0 {
+			class = 1
+		}
+		p.Labels.Class, p.Row = append(p.Labels.Class, class), append(p.Row, i)
+	}
+	p.Source = p.X
+	return p
+}
+
+// Where a method knows the learned items by heart and another is better for new ones, the other is advised.
+func TestAdviceFollowsNewItems(t *testing.T) {
+	d := &Data{Name: "sums", Base: sums(1, 400), Queries: sums(2, 200)}
+	o := Options{Methods: []string{"fasthash", "cca-itq"}, Bits: []int{8}, Seed: 1, NewShare: 0.4,
+		FastHash: fasthash.Options{Trees: boost.Options{Rounds: 60, Depth: 5}}}
+	r := run(t, d, o)
+	fast, cca := value(t, r, "fasthash", 0), value(t, r, "cca-itq", 0)
+	if !(fast.LearnedItems.MAP > cca.LearnedItems.MAP+0.02 && fast.NewItems.MAP < cca.NewItems.MAP-0.02) {
+		t.Fatal("the order of learned and new items is the same: this test cannot fail")
+	}
+	if r.Rows[0].Method != "cca-itq" || strings.Contains(r.Advice[0].Text, "FastHash") {
+		t.Errorf("the first row is %s, and the advice %q", r.Rows[0].Method, r.Advice[0].Text)
+	}
+}
+
+// The mix against its definition: every order of the ties at once.
+func TestMixedShare(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	draw := func(n int) hamming.Codes {
+		c := hamming.NewCodes(n, 4)
+		for i := range n {
+			for b := range 4 {
+				c.SetBit(i, b, rng.IntN(3) == 0)
+			}
+		}
+		return c
+	}
+	queries, learned, added := draw(9), draw(431), draw(130)
+	got, err := mixedShare(context.Background(), queries, learned, added, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0.0
+	for q := range queries.Len() {
+		// An item is among the first 13 as surely as there is room for its distance.
+		distance := func(c hamming.Codes, i int) (d int) {
+			for b := range 4 {
+				if c.Bit(i, b) != queries.Bit(q, b) {
+					d++
+				}
+			}
+			return d
+		}
+		var own, all []int
+		for i := range 130 {
+			own = append(own, distance(learned, i*431/130))
+			all = append(all, own[i], distance(added, i))
+		}
+		for _, d := range own {
+			nearer, tied := 0, 0
+			for _, e := range all {
+				if e < d {
+					nearer++
+				} else if e == d {
+					tied++
+				}
+			}
+			want += min(1, max(0, float64(13-nearer)/float64(tied))) / 13 / 9
+		}
+	}
+	if math.Abs(got-want) > 1e-12 || got == 0.5 {
+		t.Errorf("the share is %v, want %v", got, want)
+	}
+}
+
+// Queries of unseen classes search in all items, those of seen classes among them.
+func TestUnseenSearchesInAllItems(t *testing.T) {
+	d := clusterData()
+	r := quickRun(t, d, nil)
+	parts := parted(t, d, small())
+	held := r.Data.HeldOut
+	var queries []int32
+	rows := vectors.Matrix{Cols: d.Queries.X.Cols}
+	for i, c := range d.Queries.Labels.Class {
+		if slices.Contains(held, d.Queries.Labels.Names[c]) {
+			queries = append(queries, c)
+			rows.Rows++
+			rows.Data = append(rows.Data, d.Queries.X.Row(i)...)
+		}
+	}
+	all := slices.Concat(parts.Base.Labels.Class, parts.New.Labels.Class)
+	x := vectors.Matrix{Rows: len(all), Cols: rows.Cols, Data: slices.Concat(parts.Base.X.Data, parts.New.X.Data)}
+	want, err := eval.RetrievalFloat(context.Background(), rows, x, eval.ByClass(queries, all), eval.Options{})
+	if err != nil || len(all) != 600 {
+		t.Fatal(err, len(all))
+	}
+	float := value(t, r, "float-euclidean", 0)
+	if float.UnseenMAP != want.MAP || float.UnseenChance != want.Prior || want.Prior > 0.25 {
+		t.Errorf("float search has %v by chance %v, want %v by %v", float.UnseenMAP, float.UnseenChance, want.MAP, want.Prior)
+	}
+	for _, row := range r.Rows {
+		if row.UnseenMAP < 0.5*row.UnseenChance || row.UnseenChance != want.Prior {
+			t.Errorf("%s has %v by chance %v", rowName(&row), row.UnseenMAP, row.UnseenChance)
+		}
+	}
+	if random := value(t, r, "random", 32); math.Abs(random.UnseenMAP-random.UnseenChance) > 0.03 {
+		t.Errorf("random codes have %v by chance %v", random.UnseenMAP, random.UnseenChance)
+	}
+}
+
+// Of items at one distance, a search shows first those whose vectors are nearest.
+func TestTiesOfSearchesGoByVectors(t *testing.T) {
+	d := clusterData()
+	r := quickRun(t, d, nil)
+	items := parted(t, d, small()).New
+	apart := func(q, item int) (sum float64) {
+		for j, v := range items.X.Row(item) {
+			gap := float64(v) - float64(d.Queries.X.Row(q)[j])
+			sum += gap * gap
+		}
+		return sum
+	}
+	tied := 0
+	for _, s := range value(t, r, "lsh", 8).Searches {
+		for k := range len(s.Items) - 1 {
+			a, b := s.Items[k], s.Items[k+1]
+			if s.Distances[k] > s.Distances[k+1] || s.Distances[k] == s.Distances[k+1] && apart(s.Query, a) > apart(s.Query, b) {
+				t.Errorf("query %d: item %d comes before item %d", s.Query, a, b)
+			}
+			if s.Distances[k] == s.Distances[k+1] {
+				tied++
+			}
+		}
+	}
+	if tied < 20 {
+		t.Errorf("%d ties: this test cannot fail", tied)
+	}
+}
