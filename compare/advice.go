@@ -1,17 +1,18 @@
-// Advice in words, drawn from the numbers of a comparison. All rules are in this file.
+// Advice in words, drawn from the numbers of a comparison.
 //
 //	verdict    what to do: the first rule that fires speaks, and no other
-//	remarks    what else to know: every rule that fires speaks
+//	remarks    what else to know about the codes that the verdict names: every rule that fires speaks
 //
-// MAP decides, as the one number over the whole ranking. Differences below near are treated as none. Seconds enter
-// sentences and one remark, never a verdict, so that the same data lead to the same verdict on every machine.
+// MAP decides, as the one number over the whole ranking, and always that of new items, where there are some: learned
+// items enter sentences, never a choice. Differences below near are treated as none, and so are those that the
+// queries at hand show by chance. Seconds enter sentences and one remark, never a verdict, so that the same data lead to
+// the same verdict on every machine.
 
 package compare
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 
 	"hashgrove/eval"
@@ -25,8 +26,10 @@ const (
 	fewCodes  = 100      // items for each distinct code on average, from which codes are little but classes
 	fewAsked  = 200      // queries below which chance moves MAP noticeably
 	quicker   = 10       // how much less training a lesser method must take to be worth a word
-	giveAway  = 0.03     // and what it may cost
-	weakShare = 0.5      // of the mean MAP: a class below is weak
+	noticed   = 5        // seconds of training that are worth a word
+	giveAway  = 0.03     // and what less training may cost
+	preferred = 0.55     // share of learned items among the first hits of a mixed base that is worth a word
+	deviation = 2        // standard errors that chance explains
 	naming    = 3        // classes or methods named at most
 )
 
@@ -40,10 +43,10 @@ type Advice struct {
 type facts struct {
 	r      *Result
 	best   *eval.Row // greatest MAP of all methods
-	choice *eval.Row // the shortest code that is near the best; nil only without a best
-	random *eval.Row // the best of the floors and ceilings of each sort
+	choice *eval.Row // the shortest code of its method that is near the best; nil only without a best
+	random *eval.Row // the best of the floors and references of each sort
 	sign   *eval.Row
-	class  *eval.Row // a classifier's output
+	class  *eval.Row // a classifier's output: its probabilities, or else the best of its codes
 	float  *eval.Row
 	failed []string
 
@@ -62,17 +65,10 @@ func advise(r *Result) []Advice {
 	for i := range r.Rows {
 		r.Rows[i].Recommended = &r.Rows[i] == recommended
 	}
-	if f.choice != nil { // remarks are about the choice among the codes, whatever the verdict
-		f.remarkOnCost()
-		f.remarkOnLengths()
-		f.remarkOnOthers()
-		f.remarkOnUnseen()
-		f.remarkOnClasses()
-		f.remarkOnCodes()
+	if recommended != nil && recommended != f.float { // whoever should not hash need not know more about codes
+		f.remark()
 	}
-	if r.Data.Queries < fewAsked {
-		f.say("few-queries", "There are only %d queries: differences of a few hundredths are chance.", r.Data.Queries)
-	}
+	f.remarkOnQueries()
 	if len(f.failed) > 0 {
 		f.say("failed", "Not considered, because they failed: %s.", firstNames(f.failed))
 	}
@@ -97,7 +93,9 @@ func factsOf(r *Result) *facts {
 			better(&f.random, row)
 		case row.Method == sign:
 			better(&f.sign, row)
-		case row.Method == hashed || row.Method == oneHot:
+		case row.Method == probable:
+			f.class = row
+		case (row.Method == hashed || row.Method == oneHot) && (f.class == nil || f.class.Method != probable):
 			better(&f.class, row)
 		case row.Method == euclidean || row.Method == cosine:
 			better(&f.float, row)
@@ -105,14 +103,34 @@ func factsOf(r *Result) *facts {
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.Kind != eval.KindMethod || row.Error != "" || row.MAP < f.best.MAP-near {
+		if f.best == nil || row.Method != f.best.Method || row.Error != "" || row.MAP < f.best.MAP-near {
 			continue
 		}
-		if c := f.choice; c == nil || row.Bits < c.Bits || row.Bits == c.Bits && row.MAP > c.MAP {
+		if f.choice == nil || row.Bits < f.choice.Bits {
 			f.choice = row
 		}
 	}
 	return f
+}
+
+// chance is how far apart the MAPs of two rows may be by the choice of the queries alone: two standard errors of the
+// mean difference, query by query. It is 0 where the rows do not have the same queries.
+func chance(a, b *eval.Row) float64 {
+	if len(a.AP) != len(b.AP) {
+		return 0
+	}
+	n, sum, squares := 0.0, 0.0, 0.0
+	for q, own := range a.AP {
+		if other := b.AP[q]; own >= 0 && other >= 0 {
+			d := own - other
+			n, sum, squares = n+1, sum+d, squares+float64(d*d)
+		}
+	}
+	if n < 2 {
+		return 0
+	}
+	variance := max(0, squares-float64(sum*sum)/n) / (n - 1)
+	return deviation * math.Sqrt(variance/n)
 }
 
 // rowName is the name of a row in sentences.
@@ -137,156 +155,68 @@ func (f *facts) verdict() *eval.Row {
 		return nil
 	case float != nil && float.MAP > best.MAP+much:
 		f.say("float-better", "Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. They lose more than "+
-			"the memory they save is worth.", rowName(float), float.MAP, rowName(best), best.MAP)
+			"the memory they save is worth.", rowName(float), float.MAP, rowName(choice), choice.MAP)
 		return float
 	case f.random != nil && best.MAP <= f.random.MAP+2*near:
 		f.say("no-signal", "Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These "+
-			"vectors do not tell which rows are similar.", rowName(best), best.MAP, f.random.MAP)
+			"vectors do not tell which rows are similar.", rowName(choice), choice.MAP, f.random.MAP)
 		return nil
 	case float != nil && float.MAP >= best.MAP-near && f.r.Data.Base*float.Bytes <= cheap:
 		f.say("float-cheap", "Do not hash: %s is as good, with MAP %.3f against %.3f of the best codes, %s, and it is "+
 			"cheap: all %d vectors take %s, and one core goes through them in %s for a query.",
-			rowName(float), float.MAP, best.MAP, rowName(best), f.r.Data.Base,
+			rowName(float), float.MAP, choice.MAP, rowName(choice), f.r.Data.Base,
 			byteCount(f.r.Data.Base*float.Bytes), microseconds(float.SearchMicroseconds))
 		return float
-	case class != nil && class.MAP >= best.MAP-near:
-		what := fmt.Sprintf("its scores, hashed to %d bits, have", class.Bits)
-		if class.Method == oneHot {
-			what = fmt.Sprintf("its answer, one-hot in %d bits, has", class.Bits)
-		}
-		f.say("classifier-as-good", "A classifier does as well: %s MAP %.3f, and the best codes, %s, have %.3f. Where "+
-			"all that matters is the class, and none will be new, store the class and do not hash.",
-			what, class.MAP, rowName(best), best.MAP)
+	case class != nil && class.MAP >= best.MAP-max(near, chance(best, class)):
+		f.sayClassifier()
 		return class
 	}
 	others := ""
 	if choice != best {
 		others = fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(best), best.MAP)
 	}
-	f.say("use", "Use %s: MAP %.3f, and of the 100 nearest codes %.0f %% are right.%s",
-		rowName(choice), choice.MAP, 100*choice.Precision100, others)
+	f.say("use", "Use %s: MAP %.3f%s, and %s are right.%s",
+		rowName(choice), choice.MAP, f.forNew(), precisionOf(choice), others)
 	return choice
 }
 
-func (f *facts) remarkOnCost() {
-	c, float, gain := f.choice, f.float, "gain"
-	if float == nil || float.Bytes == 0 {
-		return
+// sayClassifier is the verdict that a classifier is as good as the best codes, or better.
+func (f *facts) sayClassifier() {
+	class, best := f.class, f.best
+	how := "as well"
+	switch tolerance := max(near, chance(best, class)); {
+	case class.MAP > best.MAP+tolerance:
+		how = "better"
+	case class.MAP < best.MAP-near:
+		how = fmt.Sprintf("as well, as far as %d queries can tell", f.r.Data.Queries)
 	}
-	difference := c.MAP - float.MAP
-	if difference < 0 {
-		gain, difference = "loss", -difference
+	what := fmt.Sprintf("ranked by its probabilities, items have MAP %.3f", class.MAP)
+	switch class.Method {
+	case hashed:
+		what = fmt.Sprintf("its probabilities, hashed to %d bits, have MAP %.3f", class.Bits, class.MAP)
+	case oneHot:
+		what = fmt.Sprintf("its answer, one-hot in %d bits, has MAP %.3f", class.Bits, class.MAP)
 	}
-	times := ""
-	if c.SearchMicroseconds > 0 && float.SearchMicroseconds > 0 {
-		times = fmt.Sprintf(" and %.0f times the speed of search", float.SearchMicroseconds/c.SearchMicroseconds)
-	}
-	if c.EncodeMicroseconds > 0 {
-		times += fmt.Sprintf("; a new vector takes %s to encode", microseconds(c.EncodeMicroseconds))
-	}
-	f.say("cost", "Against %s, codes of %s take %s an item instead of %s, for a %s of %.3f MAP%s.",
-		rowName(float), rowName(c), byteCount(c.Bytes), byteCount(float.Bytes), gain, difference, times)
+	f.say("classifier-as-good", "A classifier does %s: %s%s, with %s an item, and the best codes, %s, have %.3f. Where "+
+		"all that matters is the class, and none will be new, classify and do not hash.",
+		how, what, f.forNew(), byteCount(class.Bytes), rowName(f.choice), f.choice.MAP)
 }
 
-// remarkOnLengths compares the rows of the choice's method, which are by rising length.
-func (f *facts) remarkOnLengths() {
-	var before, last *eval.Row
-	for i := range f.r.Rows {
-		if row := &f.r.Rows[i]; row.Method == f.choice.Method && row.Error == "" {
-			before, last = last, row
-		}
+// forNew says what the numbers are about.
+func (f *facts) forNew() string {
+	if f.r.Data.New > 0 {
+		return " for new items"
 	}
-	switch {
-	case before == nil:
-	case last.Bits != f.choice.Bits:
-		f.say("enough-bits", "%d bits are enough: %d bits of %s have MAP %.3f instead of %.3f.",
-			f.choice.Bits, last.Bits, title(last.Method), last.MAP, f.choice.MAP)
-	case last.MAP > before.MAP+near:
-		f.say("more-bits", "More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
-			before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
-	}
+	return ""
 }
 
-// remarkOnOthers names codes that take less learning.
-func (f *facts) remarkOnOthers() {
-	if f.sign != nil && f.sign.MAP >= f.best.MAP-near {
-		f.say("sign-as-good", "The sign of every centred value does as well, without learning: MAP %.3f with %s an "+
-			"item.", f.sign.MAP, byteCount(f.sign.Bytes))
+// precisionOf says how many of the nearest items are right.
+func precisionOf(row *eval.Row) string {
+	if math.Abs(row.ReachablePrecision-row.Precision100) < 0.0005 {
+		return fmt.Sprintf("of the 100 nearest items %.0f %%", 100*row.ReachablePrecision)
 	}
-	var found *eval.Row
-	for i := range f.r.Rows {
-		row := &f.r.Rows[i]
-		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != f.choice.Method &&
-			row.Bits <= f.choice.Bits && row.MAP >= f.choice.MAP-giveAway &&
-			row.TrainSeconds*quicker < f.choice.TrainSeconds && (found == nil || row.MAP > found.MAP) {
-			found = row
-		}
-	}
-	if found != nil {
-		f.say("quicker-method", "Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.",
-			rowName(found), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
-	}
-}
-
-func (f *facts) remarkOnUnseen() {
-	if f.choice.UnseenMAP == 0 || f.float == nil {
-		return
-	}
-	found := fmt.Sprintf("among classes that training did not see, %s has MAP %.3f and %s has %.3f.",
-		rowName(f.choice), f.choice.UnseenMAP, rowName(f.float), f.float.UnseenMAP)
-	if f.choice.UnseenMAP < f.float.UnseenMAP-much {
-		f.say("unseen-lose", "For classes that come later do not rely on these codes: %s Train again when a class is "+
-			"new.", found)
-	} else {
-		f.say("unseen-hold", "The codes hold for classes that come later: %s", found)
-	}
-}
-
-// remarkOnClasses names the classes that codes serve worse than float search does, the greatest loss first, and those
-// that they serve badly.
-func (f *facts) remarkOnClasses() {
-	if f.float != nil {
-		before := map[string]float64{}
-		for _, c := range f.float.PerClass {
-			before[c.Name] = c.MAP
-		}
-		var names []string
-		classes := slices.Clone(f.choice.PerClass)
-		slices.SortStableFunc(classes, func(a, b eval.Class) int {
-			return cmp.Compare(a.MAP-before[a.Name], b.MAP-before[b.Name])
-		})
-		for _, c := range classes {
-			if was, ok := before[c.Name]; ok && c.MAP < was-2*near {
-				names = append(names, fmt.Sprintf("%s (%.3f instead of %.3f)", c.Name, c.MAP, was))
-			}
-		}
-		if len(names) > 0 {
-			f.say("classes-lose", "%s less well served by codes of %s than by %s: %s.",
-				countClasses(len(names)), rowName(f.choice), rowName(f.float), firstNames(names))
-		}
-	}
-	var weak []string
-	for _, c := range f.choice.PerClass { // worst first
-		if c.MAP < weakShare*f.choice.MAP {
-			weak = append(weak, fmt.Sprintf("%s (MAP %.3f)", c.Name, c.MAP))
-		}
-	}
-	if len(weak) > 0 {
-		f.say("classes-weak", "%s far below the mean of %s: %s.",
-			countClasses(len(weak)), rowName(f.choice), firstNames(weak))
-	}
-}
-
-func (f *facts) remarkOnCodes() {
-	c, base := f.choice, f.r.Data.Base
-	if c.DistinctCodes > 0 && c.DistinctCodes*fewCodes <= base {
-		f.say("few-codes", "The %d items have only %d distinct codes of %s: good for finding the class, useless for "+
-			"finding the nearest item within it.", base, c.DistinctCodes, rowName(c))
-	}
-	if c.MAPHigh-c.MAPLow > much {
-		f.say("ties", "Many items tie: by the order among them MAP of %s is anything from %.3f to %.3f. Longer "+
-			"codes, or ranking the ties by the vectors, would settle them.", rowName(c), c.MAPLow, c.MAPHigh)
-	}
+	return fmt.Sprintf("of the nearest items, as many as there are right ones and 100 at most, %.0f %%",
+		100*row.ReachablePrecision)
 }
 
 // countClasses begins a sentence about classes.

@@ -49,5 +49,5 @@ func ExampleRun() {
 	// Output:
 	// 30 queries against 270 items of 6 dimensions (216 learned from, 54 new), similar by same class, 3 classes
 	// SDH is better than random codes: true
-	// rows: 8 failures: 0
+	// rows: 9 failures: 0
 }

@@ -292,7 +292,7 @@ func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 		if row.Error != "" {
 			continue
 		}
-		if row.Method == euclidean || row.Method == cosine {
+		if isFloat(&row) {
 			row.Bits, row.DistinctCodes = 0, 0 // no codes
 		}
 		row.Method = title(row.Method)

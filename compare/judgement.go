@@ -183,7 +183,10 @@ func (d *Data) joined() vectors.Matrix {
 	if d.New == nil {
 		return d.Base.X
 	}
-	x := vectors.Matrix{Rows: d.items(), Cols: d.Base.X.Cols}
-	x.Data = slices.Concat(d.Base.X.Data, d.New.X.Data)
-	return x
+	return below(d.Base.X, d.New.X)
+}
+
+// below is two matrices one below the other.
+func below(a, b vectors.Matrix) vectors.Matrix {
+	return vectors.Matrix{Rows: a.Rows + b.Rows, Cols: a.Cols, Data: slices.Concat(a.Data, b.Data)}
 }

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"hashgrove/eval"
@@ -16,8 +15,9 @@ import (
 const (
 	random    = "random"
 	sign      = "sign"
-	hashed    = "classifier"        // its scores, hashed
+	probable  = "classifier-float"  // its probabilities, as vectors
 	oneHot    = "classifier-onehot" // its answer
+	hashed    = "classifier"        // its probabilities, hashed
 	euclidean = "float-euclidean"
 	cosine    = "float-cosine"
 )
@@ -135,9 +135,8 @@ func (s *stage) measureLengths(
 	return list, nil
 }
 
-// classifier judges both codes that a classifier's output gives: its answer, one-hot, and its scores, hashed. They are
-// what every supervised method must be compared with (Sablayrolles et al., ICASSP 2017). The scores are learned once for both: the
-// longest part by far.
+// classifier judges what a classifier's output is worth (Sablayrolles et al., ICASSP 2017): its probabilities as vectors,
+// its answer as a one-hot code, and its probabilities hashed. One training serves all three.
 func (s *stage) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
 	all, err := s.trainClassifier(ctx, s.mapped.Base)
 	if err != nil {
@@ -149,57 +148,125 @@ func (s *stage) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
 			return nil, err
 		}
 	}
+	first, err := s.rankProbabilities(ctx, all, seen)
+	if err != nil {
+		return nil, err
+	}
 	answer := task{method: oneHot, kind: t.kind, supervised: t.supervised}
-	list, err := s.measureLengths(ctx, &answer, all.answer, seen.answer, func(int) float64 { return all.answerSeconds })
+	list, err := s.measureLengths(ctx, &answer, all.answer, seen.answer, func(int) float64 { return all.fitSeconds })
 	if err != nil {
 		return nil, err
 	}
 	more, err := s.measureLengths(ctx, t, all.scores, seen.scores, func(int) float64 { return all.scoresSeconds })
-	return append(list, more...), err
+	return slices.Concat([]eval.Row{first}, list, more), err
 }
 
-// classifierCodes are the two codes of a classifier and the seconds that training them took.
+// classifierCodes are a classifier, its two codes, and the seconds that training them took.
 type classifierCodes struct {
-	answer, scores               *model.Model
-	answerSeconds, scoresSeconds float64
+	*method.Classifier
+	answer, scores            *model.Model
+	fitSeconds, scoresSeconds float64
 }
 
 // trainClassifier trains a classifier on a part of the base: its one-hot code, and its hashed code of the longest
 // length.
 func (s *stage) trainClassifier(ctx context.Context, p *Part) (c classifierCodes, err error) {
 	o := method.Options{Bits: s.o.Bits[len(s.o.Bits)-1], Seed: s.o.Seed, Threads: s.o.Threads}
-	classifier, err := method.New(oneHot, o)
+	c.answer, c.scores = new(model.Model), new(model.Model)
+	c.fitSeconds = trial.Seconds(func() { c.Classifier, err = method.FitClassifier(ctx, p.Data, o) })
 	if err != nil {
 		return c, err
 	}
-	planes, err := method.New("lsh", o)
-	if err != nil {
+	if c.answer.Encoder, err = c.OneHot(); err != nil {
 		return c, err
 	}
-	c.answerSeconds = trial.Seconds(func() { c.answer, err = classifier.Train(ctx, p.Data) })
-	if err != nil {
-		return c, err
-	}
-	mapped, ok := c.answer.Encoder.(*model.Mapped)
-	if !ok {
-		return c, fmt.Errorf("the classifier has no scores: it is a %s", c.answer.Encoder.Kind())
-	}
-	scores := mapped.Maps[0]
-	c.scoresSeconds = c.answerSeconds + trial.Seconds(func() {
-		c.scores, err = planes.Train(ctx, p.With(model.Through(p.X, s.o.Threads, scores)))
-	})
-	if err == nil {
-		c.scores.Encoder = model.Compose(c.scores.Encoder, scores)
-	}
+	c.scoresSeconds = c.fitSeconds + trial.Seconds(func() { c.scores.Encoder, err = c.Hashed(ctx, p.Data, o) })
 	return c, err
+}
+
+// rankProbabilities judges the probabilities of the classes or tags as vectors: items are ranked by their inner product
+// with those of the query. Of items that were learned from, the classes are known.
+func (s *stage) rankProbabilities(ctx context.Context, all, seen classifierCodes) (eval.Row, error) {
+	n := len(all.Names)
+	t := task{method: probable, kind: eval.KindReference, supervised: true}
+	row, data := t.row(32*n), s.mapped
+	row.TrainSeconds = s.pca.train + all.fitSeconds
+	ofQueries, err := all.Probabilities(ctx, data.Queries.X, s.o.Threads)
+	if err != nil {
+		return row, err
+	}
+	took := trial.Fastest(func() { _, err = all.Probabilities(ctx, data.Queries.X, 1) })
+	if err != nil {
+		return row, err
+	}
+	row.EncodeMicroseconds = took*1e6/float64(data.Queries.X.Rows) + s.pca.encode
+	known := all.Known(data.Base.Data)
+	items, whole := known, known
+	learnedBench := s.bench
+	if s.learned != nil {
+		if items, err = all.Probabilities(ctx, data.New.X, s.o.Threads); err != nil {
+			return row, err
+		}
+		whole, learnedBench = below(known, items), s.learned
+	}
+	found, err := eval.RetrievalInner(ctx, ofQueries, items, s.bench.Truth, s.bench.Options)
+	if err != nil {
+		return row, err
+	}
+	learned := found
+	if s.learned != nil {
+		learned, err = eval.RetrievalInner(ctx, ofQueries, known, learnedBench.Truth, learnedBench.Options)
+		if err != nil {
+			return row, err
+		}
+	}
+	s.fill(&row, found, learned)
+	if row.SearchMicroseconds, err = floatSearchTime(ctx, ofQueries, whole); err != nil || s.unseen == nil {
+		return row, err
+	}
+	return row, s.rankUnseenProbabilities(ctx, &row, seen)
+}
+
+// rankUnseenProbabilities does the same for the held-out classes, by the classifier that has not seen them: of the rows
+// that it learned from, the classes are known.
+func (s *stage) rankUnseenProbabilities(ctx context.Context, row *eval.Row, seen classifierCodes) error {
+	u, data := s.unseen, s.mapped
+	queries, err := seen.Probabilities(ctx, u.queries.X, s.o.Threads)
+	if err != nil {
+		return err
+	}
+	items, err := seen.Probabilities(ctx, data.joined(), s.o.Threads)
+	if err != nil {
+		return err
+	}
+	known := seen.Known(data.Base.Data)
+	for i, class := range data.Base.Labels.Class {
+		if !slices.Contains(u.held, class) {
+			copy(items.Row(i), known.Row(i))
+		}
+	}
+	r, err := eval.RetrievalInner(ctx, queries, items, u.truth, u.options)
+	if err == nil {
+		row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
+	}
+	return err
+}
+
+// isFloat reports whether a row is about vectors instead of codes.
+func isFloat(row *eval.Row) bool {
+	return row.Method == euclidean || row.Method == cosine || row.Method == probable
 }
 
 // title is the name of a method in print.
 func title(name string) string {
-	if d, ok := method.Describe(name); ok {
+	if d, ok := method.Describe(name); ok && name != hashed {
 		return d.Title
 	}
 	switch name {
+	case hashed:
+		return "Classifier, hashed"
+	case probable:
+		return "Classifier, probabilities"
 	case random:
 		return "Random codes"
 	case euclidean:

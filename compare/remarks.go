@@ -1,0 +1,213 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"hashgrove/eval"
+)
+
+// remark says what else there is to know about the choice among the codes.
+func (f *facts) remark() {
+	f.remarkOnLearned()
+	f.remarkOnCost()
+	f.remarkOnLengths()
+	f.remarkOnOthers()
+	f.remarkOnUnseen()
+	f.remarkOnClasses()
+	f.remarkOnCodes()
+}
+
+func (f *facts) remarkOnCost() {
+	c, float, gain := f.choice, f.float, "gain"
+	if float == nil || float.Bytes == 0 {
+		return
+	}
+	difference := c.MAP - float.MAP
+	if difference < 0 {
+		gain, difference = "loss", -difference
+	}
+	times := ""
+	if c.SearchMicroseconds > 0 && float.SearchMicroseconds > 0 {
+		times = fmt.Sprintf(" and %.0f times the speed of search", float.SearchMicroseconds/c.SearchMicroseconds)
+	}
+	if c.EncodeMicroseconds > 0 {
+		times += fmt.Sprintf("; a new vector takes %s to encode", microseconds(c.EncodeMicroseconds))
+	}
+	f.say("cost", "Against %s, codes of %s take %s an item instead of %s, for a %s of %.3f MAP%s.",
+		rowName(float), rowName(c), byteCount(c.Bytes), byteCount(float.Bytes), gain, difference, times)
+}
+
+// remarkOnLengths compares the rows of the choice's method, which are by rising length.
+func (f *facts) remarkOnLengths() {
+	var before, last *eval.Row
+	for i := range f.r.Rows {
+		if row := &f.r.Rows[i]; row.Method == f.choice.Method && row.Error == "" {
+			before, last = last, row
+		}
+	}
+	switch {
+	case before == nil:
+	case last.Bits != f.choice.Bits:
+		f.say("enough-bits", "%d bits are enough: %d bits of %s have MAP %.3f instead of %.3f.",
+			f.choice.Bits, last.Bits, title(last.Method), last.MAP, f.choice.MAP)
+	case last.MAP > before.MAP+near:
+		f.say("more-bits", "More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
+			before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
+	}
+}
+
+// remarkOnOthers names codes that take less learning.
+func (f *facts) remarkOnOthers() {
+	if f.sign != nil && f.sign.MAP >= f.best.MAP-near {
+		f.say("sign-as-good", "The sign of every centred value does as well, without learning: MAP %.3f with %s an "+
+			"item.", f.sign.MAP, byteCount(f.sign.Bytes))
+	}
+	var found *eval.Row
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != f.choice.Method &&
+			row.Bits <= f.choice.Bits && row.MAP >= f.choice.MAP-giveAway &&
+			row.TrainSeconds*quicker < f.choice.TrainSeconds && f.choice.TrainSeconds >= noticed && (found == nil || row.MAP > found.MAP) {
+			found = row
+		}
+	}
+	if found != nil {
+		f.say("quicker-method", "Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.",
+			rowName(found), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
+	}
+}
+
+func (f *facts) remarkOnUnseen() {
+	c, float := f.choice, f.float
+	if c.UnseenMAP == 0 || float == nil {
+		return
+	}
+	found := fmt.Sprintf("queries of classes that training did not see, in all items, have MAP %.3f with %s and %.3f "+
+		"with %s; chance would be %.3f.", c.UnseenMAP, rowName(c), float.UnseenMAP, rowName(float), c.UnseenChance)
+	switch {
+	case c.UnseenMAP < float.UnseenMAP-much || c.UnseenMAP < c.UnseenChance+much:
+		f.say("unseen-lose", "For classes that come later do not rely on these codes: %s Train again when a class is "+
+			"new.", found)
+	case c.UnseenMAP < float.UnseenMAP-near:
+		f.say("unseen-less", "Classes that come later are found less well than by float search: %s", found)
+	default:
+		f.say("unseen-hold", "The codes hold for classes that come later: %s", found)
+	}
+}
+
+// remarkOnClasses names the classes that codes serve worse than float search does, the greatest loss first, and those
+// that they serve badly.
+func (f *facts) remarkOnClasses() {
+	if f.float != nil {
+		before := map[string]float64{}
+		for _, c := range f.float.PerClass {
+			before[c.Name] = c.MAP
+		}
+		var names []string
+		classes := slices.Clone(f.choice.PerClass)
+		slices.SortStableFunc(classes, func(a, b eval.Class) int {
+			return cmp.Compare(a.MAP-before[a.Name], b.MAP-before[b.Name])
+		})
+		for _, c := range classes {
+			if was, ok := before[c.Name]; ok && c.MAP < was-2*near {
+				names = append(names, fmt.Sprintf("%s (%.3f instead of %.3f)", c.Name, c.MAP, was))
+			}
+		}
+		if len(names) > 0 {
+			f.say("classes-lose", "%s less well served by codes of %s than by %s: %s.",
+				countClasses(len(names)), rowName(f.choice), rowName(f.float), firstNames(names))
+		}
+	}
+	var weak []string
+	for _, c := range eval.WeakClasses(f.choice.PerClass) { // worst first
+		weak = append(weak, fmt.Sprintf("%s (MAP %.3f)", c.Name, c.MAP))
+	}
+	macro := ""
+	if m := f.choice.MacroMAP; m > 0 && math.Abs(m-f.choice.MAP) > 2*near {
+		macro = fmt.Sprintf("the mean over classes, each counted once, is %.3f and over queries %.3f", m, f.choice.MAP)
+	}
+	switch {
+	case len(weak) > 0:
+		if macro != "" {
+			macro = "; " + macro
+		}
+		f.say("classes-weak", "%s far below the mean of %s: %s%s.",
+			countClasses(len(weak)), rowName(f.choice), firstNames(weak), macro)
+	case macro != "":
+		f.say("classes-unequal", "The classes of %s are not equally well served: %s.", rowName(f.choice), macro)
+	}
+}
+
+func (f *facts) remarkOnCodes() {
+	c, d := f.choice, f.r.Data
+	if f.fewCodes(c.DistinctCodes, cmp.Or(d.New, d.Base)) || f.fewCodes(itemsOf(c.LearnedItems).DistinctCodes, d.Learned) {
+		which := fmt.Sprintf("The %d items have only %d distinct codes of %s", d.Base, c.DistinctCodes, rowName(c))
+		if d.New > 0 {
+			which = fmt.Sprintf("The %d learned items have only %d distinct codes of %s, and the %d new ones %d",
+				d.Learned, itemsOf(c.LearnedItems).DistinctCodes, rowName(c), d.New, c.DistinctCodes)
+		}
+		f.say("few-codes", "%s: good for finding the class, useless for finding the nearest item within it.", which)
+	}
+	if c.MAPHigh-c.MAPLow > much {
+		f.say("ties", "Many items tie: by the order among them MAP of %s is anything from %.3f to %.3f. Longer "+
+			"codes, or ranking the ties by the vectors, would settle them.", rowName(c), c.MAPLow, c.MAPHigh)
+	}
+}
+
+// fewCodes reports whether codes say little more than the class.
+func (f *facts) fewCodes(codes, items int) bool {
+	return codes > 0 && items > 0 && (codes*fewCodes <= items || codes <= f.r.Data.Classes)
+}
+
+// remarkOnLearned explains where figures for learned items differ from those for new ones.
+func (f *facts) remarkOnLearned() {
+	c, d := f.choice, f.r.Data
+	if d.New == 0 || c.LearnedItems == nil {
+		return
+	}
+	if own := c.LearnedItems.MAP; own > c.MAP+much {
+		f.say("learned-by-heart", "Among the items that it learned from, %s has MAP %.3f: it knows those by heart, and "+
+			"%.3f is what to expect of items that come later.", rowName(c), own, c.MAP)
+	}
+	other := c
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != c.Method &&
+			itemsOf(row.LearnedItems).MAP > itemsOf(other.LearnedItems).MAP+near {
+			other = row
+		}
+	}
+	if other != c {
+		f.say("learned-order", "Among learned items %s looks better, with MAP %.3f; for new ones it has %.3f.",
+			rowName(other), other.LearnedItems.MAP, other.MAP)
+	}
+	if c.MixedLearnedShare > preferred {
+		f.say("mixed", "In a base of as many learned as new items, %.0f %% of the first %d hits of %s are learned ones "+
+			"instead of half: new items come too late.", 100*c.MixedLearnedShare, mixedHits(min(d.New, d.Learned)), rowName(c))
+	}
+}
+
+// remarkOnQueries says what so few queries cannot tell.
+func (f *facts) remarkOnQueries() {
+	if f.r.Data.Queries >= fewAsked {
+		return
+	}
+	var names []string
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if f.best == nil || row.Kind != eval.KindMethod || row.Error != "" || row.Method == f.best.Method {
+			continue
+		}
+		if ahead := f.best.MAP - row.MAP; ahead > near && ahead <= chance(f.best, row) {
+			names = append(names, rowName(row))
+		}
+	}
+	text := "differences of a few hundredths are chance"
+	if len(names) > 0 {
+		text = fmt.Sprintf("that %s is ahead of %s may be chance", title(f.best.Method), firstNames(names))
+	}
+	f.say("few-queries", "There are only %d queries: %s.", f.r.Data.Queries, text)
+}
