@@ -25,38 +25,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"hashgrove/eval"
-	"hashgrove/fasthash"
-	"hashgrove/hamming"
 	"hashgrove/internal/trial"
 	"hashgrove/model"
 	"hashgrove/report"
 )
-
-// Options say what to compare. The zero value compares the quick methods at 16, 32, 64 and 128 bits.
-type Options struct {
-	Methods []string // names as Names lists them; nil means Quick; "all" means all
-	Bits    []int    // code lengths; nil means 16, 32, 64 and 128
-	// NewShare is the share of the base that becomes new items, which nothing is learned from, where Data.New is nil: 0
-	// means a fifth, but at most 10,000 rows, and a negative share means none.
-	NewShare float64
-	PCA      int // dimensions that principal components reduce the vectors to before any method; 0 means none
-	Unseen   int // classes kept out of a second training; 0 means a quarter of them, negative none
-	Seed     uint64
-
-	FastHash fasthash.Options // options of FastHash; Bits, Seed and Threads come from above
-
-	Work    string // folder that keeps finished rows and unfinished trainings; "" keeps nothing
-	Restart bool   // do not use what the folder holds
-
-	Threads  int            // 0 means all cores; changes times, nothing else
-	Progress func(Progress) // called by one goroutine; may be nil
-	// Each is called with every model that was trained on the whole base; may be nil.
-	Each func(method string, bits int, m *model.Model)
-}
 
 // Progress says how far a run is, in steps of roughly equal length.
 type Progress struct {
@@ -73,60 +48,24 @@ type Result struct {
 	PCA      int            `json:"pca,omitempty"`
 	Seed     uint64         `json:"seed"`
 	NewShare float64        `json:"new_share"` // as in Options
-	Rows     []eval.Row     `json:"rows"`
-	Advice   []Advice       `json:"advice"`
-	Warnings []string       `json:"warnings"`
-	Kept     int            `json:"kept_rows"` // rows of an earlier run
-	Seconds  float64        `json:"seconds"`
-}
-
-// Check validates the options before any data are read.
-func (o Options) Check() error {
-	_, err := o.withDefaults()
-	return err
-}
-
-func (o Options) withDefaults() (Options, error) {
-	if o.Methods == nil {
-		o.Methods = Quick
-	}
-	if slices.Equal(o.Methods, []string{"all"}) {
-		o.Methods = Names()
-	}
-	for i, name := range o.Methods {
-		if !slices.Contains(Names(), name) {
-			return o, fmt.Errorf("there is no method %q; the methods are %s, or all", name, strings.Join(Names(), ", "))
-		}
-		if slices.Contains(o.Methods[:i], name) {
-			return o, fmt.Errorf("the method %s is named twice", name)
-		}
-	}
-	if len(o.Bits) == 0 {
-		o.Bits = []int{16, 32, 64, 128}
-	}
-	o.Bits = slices.Clone(o.Bits)
-	slices.Sort(o.Bits)
-	o.Bits = slices.Compact(o.Bits)
-	if o.Bits[0] < 1 || o.Bits[len(o.Bits)-1] > hamming.MaxBits {
-		return o, fmt.Errorf("codes of %d to %d bits were requested; a code has 1 to %d",
-			o.Bits[0], o.Bits[len(o.Bits)-1], hamming.MaxBits)
-	}
-	if o.NewShare >= 1 {
-		return o, fmt.Errorf("a share of %v cannot become new items: give a number between 0 and 1", o.NewShare)
-	}
-	if o.PCA < 0 {
-		return o, fmt.Errorf("%d principal components: give a positive number, or 0 for none", o.PCA)
-	}
-	_, err := o.FastHash.WithDefaults()
-	return o, err
+	// Neighbours is how the float neighbours were found; "" where they were not.
+	Neighbours eval.Metric `json:"neighbours,omitempty"`
+	Rows       []eval.Row  `json:"rows"`
+	Advice     []Advice    `json:"advice"`
+	Warnings   []string    `json:"warnings"`
+	Kept       int         `json:"kept_rows"` // rows of an earlier run
+	Seconds    float64     `json:"seconds"`
 }
 
 // Run compares. When ctx ends, the work folder holds every finished task and the bits of an unfinished FastHash; the
 // same call resumes from there.
 func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	began := time.Now()
-	o, err := o.withDefaults()
+	o, err := o.suit(data)
 	if err != nil {
+		return nil, err
+	}
+	if o, err = o.withDefaults(); err != nil {
 		return nil, err
 	}
 	if data, err = data.parts(o.NewShare, o.Seed); err != nil {
@@ -146,12 +85,19 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	}
 	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
 		NewShare: o.NewShare}
+	if s.bench.Options.Neighbours != nil {
+		result.Neighbours = o.Neighbours
+	}
 	if err := s.runTasks(ctx, result); err != nil {
 		return nil, err
 	}
 	sortMethods(result.Rows)
 	result.Warnings = s.warnings(result.Rows)
-	result.Advice = advise(result)
+	if data.labelled() {
+		result.Advice = advise(result)
+	} else {
+		result.Advice = adviseByRecall(result)
+	}
 	result.Seconds = time.Since(began).Seconds()
 	return result, nil
 }
@@ -197,7 +143,7 @@ func (s *stage) runTasks(ctx context.Context, result *Result) error {
 func sortMethods(rows []eval.Row) {
 	best := map[string]float64{}
 	for _, r := range rows {
-		best[r.Method] = max(best[r.Method], r.MAP)
+		best[r.Method] = max(best[r.Method], quality(&r))
 	}
 	slices.SortStableFunc(rows, func(a, b eval.Row) int {
 		switch {
@@ -208,6 +154,15 @@ func sortMethods(rows []eval.Row) {
 		}
 		return cmp.Or(cmp.Compare(best[b.Method], best[a.Method]), cmp.Compare(a.Method, b.Method))
 	})
+}
+
+// quality is the number that decides about a row: MAP, or the recall of float neighbours where no labels say what is
+// right.
+func quality(r *eval.Row) float64 {
+	if r.LearnedItems == nil {
+		return cmp.Or(r.MAP, r.NeighbourRecall100)
+	}
+	return r.MAP
 }
 
 // rank is 0 for methods and 1 for what they are measured against.

@@ -22,14 +22,12 @@ type Part struct {
 	Row []int // number of each row in the source that was read, from 0
 }
 
-// Read reads a source with labels or tags. Progress is called with the rows read so far; it may be nil.
+// Read reads a source, with its labels or tags if it has some. Progress is called with the rows read so far; it may be
+// nil.
 func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Part, error) {
 	d, err := supervision.Scan(ctx, src, supervision.ScanOptions{Digest: true, Hashes: true, Progress: progress})
 	if err != nil {
 		return nil, err
-	}
-	if d.Labels == nil && d.Tags == nil {
-		return nil, supervision.ErrNone
 	}
 	table, err := vectors.Read(ctx, src)
 	if err != nil {
@@ -112,6 +110,9 @@ type Data struct {
 	New     *Part  // nil sets a share of the base aside, as Options.NewShare says
 	Queries *Part
 }
+
+// labelled reports whether classes or tags say what is similar; else the nearness of the vectors does.
+func (d *Data) labelled() bool { return d.Base.Labels != nil || d.Base.Tags != nil }
 
 // mostNew is the number of new items that are set aside unless a share is asked for.
 const mostNew = 10_000
@@ -210,6 +211,7 @@ func (p *Part) follow(base *Part, name string) error {
 		p.Labels = p.Labels.In(base.Labels)
 	case base.Tags != nil && p.Tags != nil:
 		p.Tags, p.MinShared = p.Tags.In(base.Tags), base.MinShared
+	case base.Labels == nil && base.Tags == nil && p.Labels == nil && p.Tags == nil:
 	default:
 		return fmt.Errorf("base and %s are labelled differently: both need classes, or both need tags", name)
 	}
@@ -231,6 +233,8 @@ func (d *Data) similarity() string {
 	switch {
 	case d.Base.Labels != nil:
 		return "same class"
+	case d.Base.Tags == nil:
+		return "nearness of the vectors"
 	case d.Base.MinShared == 1:
 		return "a shared tag"
 	}

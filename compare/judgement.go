@@ -31,8 +31,8 @@ func (s *stage) encode(ctx context.Context, code trial.Coder) (c codes, err erro
 		return c, err
 	}
 	c.learned = c.Base
-	if s.learned != nil {
-		c.learned, err = code(ctx, s.learned.Base, s.o.Threads)
+	if s.mapped.New != nil {
+		c.learned, err = code(ctx, s.mapped.Base.Data, s.o.Threads)
 	}
 	return c, err
 }
@@ -78,15 +78,15 @@ func (s *stage) judge(ctx context.Context, row *eval.Row, c codes, later trial.C
 		if learned, err = s.learned.Judge(ctx, trial.Codes{Queries: c.Queries, Base: c.learned}); err != nil {
 			return err
 		}
-		if row.MixedLearnedShare, err = mixedShare(ctx, c.Queries, c.learned, c.Base, s.o.Threads); err != nil {
-			return err
-		}
 	}
 	s.fill(row, found, learned)
 	row.Usage = eval.UsageOf(c.Base)
 	row.SearchMicroseconds = searchTime(c.Queries, c.learned)
-	if s.learned != nil {
+	if s.mapped.New != nil {
 		row.SearchMicroseconds += searchTime(c.Queries, c.Base)
+		if row.MixedLearnedShare, err = mixedShare(ctx, c.Queries, c.learned, c.Base, s.o.Threads); err != nil {
+			return err
+		}
 	}
 	if s.unseen != nil {
 		r, err := eval.Retrieval(ctx, later.Queries, later.Base, s.unseen.truth, s.unseen.options)
@@ -101,6 +101,9 @@ func (s *stage) judge(ctx context.Context, row *eval.Row, c codes, later trial.C
 // fill copies what was found in the items that decide, and in the learned ones.
 func (s *stage) fill(row *eval.Row, found, learned *eval.Report) {
 	found.Fill(row)
+	if !s.data.labelled() {
+		return
+	}
 	row.LearnedItems = learned.Items()
 	if s.learned != nil {
 		row.NewItems = found.Items()

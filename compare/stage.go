@@ -22,7 +22,7 @@ type stage struct {
 	mapped  *Data // the same after PCA, if there is one
 	o       Options
 	bench   *trial.Bench // the queries and the items that decide
-	learned *trial.Bench // the queries and the base; nil where there are no new items
+	learned *trial.Bench // the queries and the base; nil where there are no new items, or no labels
 	pca     projection
 	unseen  *unseen // nil where no class is kept out
 
@@ -59,35 +59,49 @@ func newStage(ctx context.Context, data *Data, o Options) (*stage, error) {
 			return nil, err
 		}
 	}
-	items, queries := s.mapped.searched(), s.mapped.Queries
-	judging := eval.Options{K: []int{min(100, items.X.Rows)}, Threads: o.Threads}
-	if data.New != nil {
-		if s.learned, err = trial.NewBench(s.mapped.Base.Data, queries.Data, judging); err != nil {
-			return nil, err
-		}
-		s.learned.Options.K = []int{min(100, s.mapped.Base.X.Rows)}
-	}
-	if l := queries.Labels; l != nil {
-		judging.Classes, judging.ClassNames = l.Class, l.Names
-	}
-	if s.bench, err = trial.NewBench(items.Data, queries.Data, judging); err != nil {
+	if err := s.setBenches(ctx); err != nil {
 		return nil, err
 	}
-	s.bench.OneCore = true
 	if held != nil {
 		s.holdOut(held)
 	}
 	return s, nil
 }
 
+// setBenches says what codes are judged on.
+func (s *stage) setBenches(ctx context.Context) error {
+	items, queries := s.mapped.searched(), s.mapped.Queries
+	judging := eval.Options{K: []int{min(100, items.X.Rows)}, Threads: s.o.Threads}
+	s.bench = &trial.Bench{Base: items.Data, Queries: queries.Data, Options: judging, OneCore: true}
+	var err error
+	if s.o.Neighbours != NoNeighbours {
+		s.bench.Options.Neighbours, err = eval.FindNeighbours(ctx, s.data.Queries.X, s.data.searched().X, s.o.Neighbours,
+			s.o.Threads)
+	}
+	if err != nil || !s.data.labelled() {
+		return err
+	}
+	if s.bench.Truth, err = eval.TruthOf(queries.Data, items.Data); err != nil {
+		return err
+	}
+	if l := queries.Labels; l != nil {
+		s.bench.Options.Classes, s.bench.Options.ClassNames = l.Class, l.Names
+	}
+	if s.data.New != nil {
+		s.learned, err = trial.NewBench(s.mapped.Base.Data, queries.Data, judging)
+		s.learned.Options.K = []int{min(100, s.mapped.Base.X.Rows)}
+	}
+	return err
+}
+
 // note collects doubts about the data.
 func (s *stage) note(noneHeld bool) {
 	say := func(format string, args ...any) { s.notes = append(s.notes, fmt.Sprintf(format, args...)) }
 	d := s.data
-	if n := d.searched().X.Rows; n < 100 {
+	if n := d.searched().X.Rows; n < 100 && d.labelled() {
 		say("the base has only %d items to judge by: precision@100 is precision@%d here", n, n)
 	}
-	if d.New == nil {
+	if d.New == nil && d.labelled() {
 		say("only items that were learned from are judged: methods that learn by heart look better than they are " +
 			"for items that come later")
 	}
@@ -211,7 +225,7 @@ func (s *stage) path(t *task) string {
 		held = s.unseen.held
 	}
 	key := trial.Key(cacheVersion, program(), s.data.digests(), s.data.Base.MinShared,
-		s.o.PCA, held, s.o.Seed, t.method, t.bits, t.options)
+		s.o.PCA, held, s.o.Seed, s.o.Neighbours, t.method, t.bits, t.options)
 	name := t.method
 	if len(t.bits) > 0 {
 		name += "-" + strings.ReplaceAll(strings.Trim(fmt.Sprint(t.bits), "[]"), " ", "-")

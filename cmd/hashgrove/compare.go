@@ -13,6 +13,7 @@ import (
 
 	"hashgrove/compare"
 	"hashgrove/dataset"
+	"hashgrove/eval"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/gallery"
 	"hashgrove/internal/machine"
@@ -32,6 +33,7 @@ type compareCommand struct {
 	minShared      int
 	share          float64
 	features       string
+	neighbours     string
 	to, reportFile string
 	command        string // the command line, as the report shows it
 
@@ -58,6 +60,9 @@ figures for new items decide, and those for learned items stand beside them. Alw
 and the sign of the centred values as floors, a classifier's output and float search as references. A second
 training without a quarter of the classes shows what the codes are worth for classes that appear later: the
 queries of those classes search in all items (--unseen -1 skips it to save time).
+
+Rows without labels are judged by the float neighbours that their codes keep, and only methods that learn without
+labels are compared.
 
 FastHash is trained once, at the longest length: its bits are learned one after the other, so that the
 shorter codes are prefixes. Other methods are trained again for each length. Vectors are kept in memory.
@@ -98,6 +103,8 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"`DATA` to search in that nothing is learned from, instead of a share of the rows; may be repeated")
 	f.Float64Var(&o.NewShare, "new-share", 0.2,
 		"`SHARE` of the rows to search in that nothing is learned from; by default at most 10000 rows; 0 means none")
+	f.StringVar(&c.neighbours, "neighbours", string(eval.Euclidean),
+		"`METRIC` of the float neighbours that codes should keep: euclidean, cosine or none")
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
 	cli.Group(f, "Comparison")
@@ -139,6 +146,10 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if err := c.checkNew(); err != nil {
 		return err
 	}
+	if !c.flags.Changed("methods") {
+		c.options.Methods = nil // as the data allow
+	}
+	c.options.Neighbours = eval.Metric(c.neighbours)
 	c.options.Seed, c.options.Threads = c.seed, c.threads
 	if err := c.options.Check(); err != nil {
 		return cli.UsageError(err)

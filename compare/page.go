@@ -1,0 +1,166 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hashgrove/eval"
+	"hashgrove/report"
+	"hashgrove/vectors"
+)
+
+// Pictures gives the PNG of rows of a part, by their number in its source; it may leave some out.
+type Pictures func(part *Part, rows []int) (map[int][]byte, error)
+
+// Page is what only the caller knows of a report.
+type Page struct {
+	Title    string
+	Date     time.Time
+	Machine  string
+	Command  string
+	Pictures Pictures // nil when the data are no pictures
+}
+
+// Report is the comparison as a page.
+func (r *Result) Report(d *Data, page Page) (report.Data, error) {
+	out := report.Data{
+		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command,
+		Warnings: r.Warnings, Dataset: r.Data,
+	}
+	if r.PCA > 0 {
+		out.Dataset.Notes = append(out.Dataset.Notes, fmt.Sprintf("Methods learn from the first %d principal "+
+			"components; float search uses all %d dimensions.", r.PCA, r.Data.Dim))
+	}
+	out.Dataset.Notes = append(out.Dataset.Notes, r.Failures()...)
+	for _, a := range r.Advice {
+		out.Advice = append(out.Advice, a.Text)
+	}
+	for _, row := range r.Rows {
+		if row.Error != "" {
+			continue
+		}
+		if isFloat(&row) {
+			row.Bits, row.DistinctCodes = 0, 0 // no codes
+		}
+		row.Method = title(row.Method)
+		out.Rows = append(out.Rows, row)
+	}
+	shown := r.exampleRow()
+	if shown == nil {
+		return out, nil
+	}
+	name := fmt.Sprintf("%s, %d bits", title(shown.Method), shown.Bits)
+	out.Confusions = report.Confusions{Method: name, Top: min(nearestItems, cmp.Or(r.Data.New, r.Data.Base)), Pairs: shown.Confusions}
+	d, err := d.parts(r.NewShare, r.Seed)
+	if err != nil {
+		return out, err
+	}
+	out.Searches, err = examples(name, shown.Searches, d, r.Neighbours, page.Pictures)
+	return out, err
+}
+
+// exampleRow is the row whose searches a page shows: the recommended one, or else the best codes.
+func (r *Result) exampleRow() *eval.Row {
+	for i := range r.Rows {
+		if r.Rows[i].Recommended && r.Rows[i].Searches != nil {
+			return &r.Rows[i]
+		}
+	}
+	if r.unlabelled() {
+		return nil
+	}
+	return factsOf(r).choice
+}
+
+// examples shows queries with what a method found for them.
+func examples(
+	method string, searches []eval.Search, d *Data, metric eval.Metric, pictures Pictures,
+) ([]report.Example, error) {
+	var queries, items []int
+	for _, s := range searches {
+		queries = append(queries, s.Query)
+		items = append(items, s.Items...)
+	}
+	queryPNG, err := pictures.load(d.Queries, queries)
+	if err != nil {
+		return nil, err
+	}
+	found := d.searched()
+	itemPNG, err := pictures.load(found, items)
+	if err != nil {
+		return nil, err
+	}
+	truth, err := d.rightAnswers(queries, metric)
+	if err != nil {
+		return nil, err
+	}
+	mark := make([]uint8, found.X.Rows)
+	var out []report.Example
+	for k, s := range searches {
+		search := report.Example{Method: method, Query: d.Queries.picture(s.Query, queryPNG)}
+		truth.Mark(k, mark)
+		for i, item := range s.Items {
+			search.Hits = append(search.Hits, report.Hit{
+				Picture: found.picture(item, itemPNG), Distance: fmt.Sprint(s.Distances[i]), Right: mark[item] == eval.Relevant,
+			})
+		}
+		out = append(out, search)
+	}
+	return out, nil
+}
+
+// rightAnswers is what is right for some queries: what labels say or, without them, their float neighbours.
+func (d *Data) rightAnswers(queries []int, metric eval.Metric) (eval.Truth, error) {
+	found := d.searched()
+	if d.labelled() {
+		all, err := eval.TruthOf(d.Queries.Data, found.Data)
+		return eval.Truth{
+			Queries: len(queries), Base: all.Base, Mark: func(k int, mark []uint8) { all.Mark(queries[k], mark) },
+		}, err
+	}
+	x := vectors.Matrix{Rows: len(queries), Cols: found.X.Cols}
+	for _, q := range queries {
+		x.Data = append(x.Data, d.Queries.X.Row(q)...)
+	}
+	near, err := eval.FindNeighbours(context.Background(), x, found.X, metric, 0)
+	return eval.Truth{Queries: len(queries), Base: found.X.Rows, Mark: func(k int, mark []uint8) {
+		clear(mark)
+		for _, row := range near.Rows(k) {
+			mark[row] = eval.Relevant
+		}
+	}}, err
+}
+
+// load gives the pictures of rows of a part; none without Pictures.
+func (p Pictures) load(part *Part, rows []int) (map[int][]byte, error) {
+	if p == nil || len(rows) == 0 {
+		return nil, nil
+	}
+	list := make([]int, len(rows))
+	for i, r := range rows {
+		list[i] = part.Row[r]
+	}
+	return p(part, list)
+}
+
+// picture is row i as a page shows it.
+func (p *Part) picture(i int, png map[int][]byte) report.Picture {
+	out := report.Picture{PNG: png[p.Row[i]], Name: fmt.Sprintf("row %d", p.Row[i]+1)}
+	if p.IDs != nil {
+		out.Name = p.IDs[i]
+	}
+	switch {
+	case p.Labels != nil:
+		out.Label = p.Labels.Names[p.Labels.Class[i]]
+	case p.Tags != nil:
+		var names []string
+		for _, t := range p.Tags.Row(i) {
+			names = append(names, p.Tags.Names[t])
+		}
+		out.Label = strings.Join(names, ", ")
+	}
+	return out
+}

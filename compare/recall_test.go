@@ -1,0 +1,177 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/eval"
+	"hashgrove/report"
+	"hashgrove/supervision"
+)
+
+// bare is the clusters without labels.
+func bare() *Data {
+	d := clusterData()
+	for _, p := range []*Part{d.Base, d.Queries} {
+		p.Labels = nil
+	}
+	return d
+}
+
+// Without labels, codes are judged by the float neighbours that they keep, and only by those.
+func TestWithoutLabels(t *testing.T) {
+	d, o := bare(), Options{Bits: []int{8, 16}, Seed: 1}
+	r := run(t, d, o)
+	for _, row := range r.Rows {
+		if row.Supervised || row.Error != "" || row.MAP != 0 || row.NewItems != nil || row.UnseenMAP != 0 {
+			t.Errorf("%+v", row)
+		}
+		if row.NeighbourRecall100 <= 0 || row.NeighbourRecall10 > row.NeighbourRecall100 {
+			t.Errorf("%s has recall %v and %v", rowName(&row), row.NeighbourRecall10, row.NeighbourRecall100)
+		}
+	}
+	random, lsh, itq := value(t, r, "random", 16), value(t, r, "lsh", 16), value(t, r, "pca-itq", 0)
+	if !(random.NeighbourRecall10 < lsh.NeighbourRecall10-0.1 && itq.NeighbourRecall10 > random.NeighbourRecall10) {
+		t.Errorf("random codes find %v, LSH %v, PCA-ITQ %v", random.NeighbourRecall10, lsh.NeighbourRecall10,
+			itq.NeighbourRecall10)
+	}
+	if float := value(t, r, "float-euclidean", 0); float.NeighbourRecall10 != 1 || r.Find("float-cosine", 0) != nil {
+		t.Errorf("float search finds %v of its own neighbours", float.NeighbourRecall10)
+	}
+	if !strings.HasPrefix(r.Advice[0].Rule, "recall-") || r.Neighbours != eval.Euclidean {
+		t.Errorf("advice %+v by %s", r.Advice, r.Neighbours)
+	}
+	head, _ := r.Table()
+	if slices.Contains(head, "MAP") || !slices.Contains(head, "recall@10") || !slices.Contains(head, "recall@100") {
+		t.Errorf("the table has %v", head)
+	}
+	out, err := r.Report(d, Page{Title: "T"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := report.Write(discard{}, out); err != nil {
+		t.Error(err)
+	}
+	// Another metric is another measure.
+	o.Neighbours = eval.Cosine
+	if other := run(t, bare(), o); value(t, other, "lsh", 8).NeighbourRecall100 == value(t, r, "lsh", 8).NeighbourRecall100 {
+		t.Error("neighbours by cosine are those by distance")
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// What needs labels is refused by name, and none is silently left out of a list.
+func TestMethodsThatNeedLabels(t *testing.T) {
+	o := Options{Methods: []string{"lsh", "fasthash", "sdh"}, Bits: []int{8}}
+	_, err := Run(context.Background(), bare(), o)
+	if err == nil || !errors.Is(err, supervision.ErrNone) ||
+		!strings.Contains(err.Error(), "fasthash, sdh learn from labels, and the rows have none; without them choose among ") {
+		t.Errorf("%v", err)
+	}
+	o.Methods = []string{"fasthash"}
+	if _, err = Run(context.Background(), bare(), o); err == nil || !strings.Contains(err.Error(), "fasthash learns") {
+		t.Errorf("%v", err)
+	}
+	o = Options{Neighbours: NoNeighbours}
+	if _, err = Run(context.Background(), bare(), o); err == nil || !strings.Contains(err.Error(), "no labels") {
+		t.Errorf("%v", err)
+	}
+	d := clusterData()
+	d.Queries.Labels = nil
+	if _, err = Run(context.Background(), d, small()); err == nil || !strings.Contains(err.Error(), "labelled differently") {
+		t.Errorf("%v", err)
+	}
+	if err := (Options{Neighbours: "taxi"}).Check(); err == nil || !strings.Contains(err.Error(), "euclidean, cosine or none") {
+		t.Errorf("%v", err)
+	}
+}
+
+// With labels the recall is one more number, and changes no other.
+func TestRecallBesideLabels(t *testing.T) {
+	with := quickRun(t, clusterData(), nil)
+	without := quickRun(t, clusterData(), func(o *Options) { o.Neighbours = NoNeighbours })
+	for i, row := range with.Rows {
+		other := without.Rows[i]
+		if row.MAP != other.MAP || *row.NewItems != *other.NewItems || other.NeighbourRecall100 != 0 {
+			t.Errorf("%s: MAP %v with neighbours, %v without", rowName(&row), row.MAP, other.MAP)
+		}
+		if float := strings.HasPrefix(row.Method, "float"); (row.NeighbourRecall100 == 0) != float {
+			t.Errorf("%s has recall %v", rowName(&row), row.NeighbourRecall100)
+		}
+	}
+	head, _ := without.Table()
+	if slices.Contains(head, "recall@100") || without.Neighbours != "" {
+		t.Errorf("the table has %v", head)
+	}
+}
+
+// Each rule about recall has a change that makes it fire, and one close to it that does not.
+func TestAdviceByRecall(t *testing.T) {
+	vault := func() *Result {
+		code := func(name string, kind eval.Kind, bits int, recall float64) eval.Row {
+			return eval.Row{Method: name, Kind: kind, Bits: bits, Bytes: bits / 8, NeighbourRecall100: recall,
+				NeighbourRecall10: recall / 2, SearchMicroseconds: 50}
+		}
+		return &Result{
+			Data: report.Dataset{Base: 100_000, Queries: 1000, Dim: 512}, Neighbours: eval.Euclidean,
+			Rows: []eval.Row{
+				code("pca-itq", eval.KindMethod, 64, 0.70), code("pca-itq", eval.KindMethod, 128, 0.80),
+				code("lsh", eval.KindMethod, 128, 0.60), code("sign", eval.KindFloor, 512, 0.75),
+				code("float-euclidean", eval.KindReference, 512*32, 1),
+			},
+		}
+	}
+	tested := map[string]bool{}
+	for _, c := range []struct {
+		rule        string
+		fires, does func(r *Result)
+		want        string
+	}{
+		{"recall-use", func(*Result) {}, func(r *Result) { r.Rows = nil },
+			"Use PCA-ITQ with 128 bits: of the 10 nearest vectors of a query, 80 % are among the first 100 items"},
+		{"recall-use", func(r *Result) { r.Rows[0].NeighbourRecall100 = 0.795 }, func(r *Result) { r.Rows = nil },
+			"Use PCA-ITQ with 64 bits"},
+		{"recall-cheap", func(r *Result) {
+			r.Data.Base = 20_000
+			r.Rows[0].NeighbourRecall100, r.Rows[1].NeighbourRecall100, r.Rows[2].NeighbourRecall100 = 0.3, 0.4, 0.2
+		}, func(r *Result) { // too many vectors
+			r.Rows[0].NeighbourRecall100, r.Rows[1].NeighbourRecall100, r.Rows[2].NeighbourRecall100 = 0.3, 0.4, 0.2
+		}, "Do not hash: with the best codes, PCA-ITQ with 128 bits, of the 10 nearest vectors of a query, 40 %"},
+		{"recall-cost", func(*Result) {}, func(r *Result) { r.Rows = r.Rows[:4] }, "16 bytes an item instead of 2048 bytes"},
+		{"recall-more-bits", func(*Result) {}, func(r *Result) { r.Rows[0].NeighbourRecall100 = 0.795 }, "Try 256"},
+		{"recall-enough-bits", func(r *Result) { r.Rows[0].NeighbourRecall100 = 0.795 }, func(*Result) {},
+			"64 bits are enough: 128 bits of PCA-ITQ have recall@100 0.800 instead of 0.795"},
+		{"recall-sign", func(r *Result) { r.Rows[3].NeighbourRecall100 = 0.79 }, func(*Result) {}, "0.790 with 64 bytes"},
+		{"no-method", func(r *Result) { r.Rows = r.Rows[3:] }, func(*Result) {}, "Nothing can be advised"},
+		{"failed", func(r *Result) { r.Rows[2].Error = "no" }, func(*Result) {}, "LSH with 128 bits"},
+	} {
+		tested[c.rule] = true
+		r := vault()
+		c.fires(r)
+		if text := said(adviseByRecall(r), c.rule); !strings.Contains(text, c.want) {
+			t.Errorf("%s says %q, want %q in it", c.rule, text, c.want)
+		}
+		r = vault()
+		c.does(r)
+		if text := said(adviseByRecall(r), c.rule); text != "" {
+			t.Errorf("%s fires where it should not: %s", c.rule, text)
+		}
+	}
+	source, err := os.ReadFile("recall.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range regexp.MustCompile(`\.say\("([a-z-]+)"`).FindAllSubmatch(source, -1) {
+		if !tested[string(rule[1])] {
+			t.Errorf("the rule %s is not tested", rule[1])
+		}
+	}
+}
