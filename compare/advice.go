@@ -5,8 +5,8 @@
 //
 // MAP decides, as the one number over the whole ranking, and always that of new items, where there are some: learned
 // items enter sentences, never a choice. Differences below near are treated as none, and so are those that the
-// queries at hand show by chance. Seconds enter sentences and one remark, never a verdict, so that the same data lead to
-// the same verdict on every machine.
+// queries at hand show by chance. Seconds enter sentences and one remark, never a verdict, so that the same data lead
+// to the same verdict on every machine.
 
 package compare
 

@@ -91,7 +91,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	if err := s.runTasks(ctx, result); err != nil {
 		return nil, err
 	}
-	sortMethods(result.Rows)
+	result.sortMethods()
 	result.Warnings = s.warnings(result.Rows)
 	if data.labelled() {
 		result.Advice = advise(result)
@@ -138,14 +138,15 @@ func (s *stage) runTasks(ctx context.Context, result *Result) error {
 	return nil
 }
 
-// sortMethods puts the methods in front, by the greatest MAP that they reach at any length; the rows of a method stay
-// together, and the order of all else stays.
-func sortMethods(rows []eval.Row) {
+// sortMethods puts the methods in front, by the best that they reach at any length; the rows of a method stay together,
+// and the order of all else stays.
+func (r *Result) sortMethods() {
 	best := map[string]float64{}
-	for _, r := range rows {
-		best[r.Method] = max(best[r.Method], quality(&r))
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		best[row.Method] = max(best[row.Method], r.quality(row))
 	}
-	slices.SortStableFunc(rows, func(a, b eval.Row) int {
+	slices.SortStableFunc(r.Rows, func(a, b eval.Row) int {
 		switch {
 		case a.Kind != eval.KindMethod || b.Kind != eval.KindMethod:
 			return cmp.Compare(rank(a), rank(b))
@@ -158,11 +159,11 @@ func sortMethods(rows []eval.Row) {
 
 // quality is the number that decides about a row: MAP, or the recall of float neighbours where no labels say what is
 // right.
-func quality(r *eval.Row) float64 {
-	if r.LearnedItems == nil {
-		return cmp.Or(r.MAP, r.NeighbourRecall100)
+func (r *Result) quality(row *eval.Row) float64 {
+	if r.unlabelled() {
+		return recallOf(row, r.recallRank())
 	}
-	return r.MAP
+	return row.MAP
 }
 
 // rank is 0 for methods and 1 for what they are measured against.

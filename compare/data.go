@@ -212,6 +212,9 @@ func (p *Part) follow(base *Part, name string) error {
 	case base.Tags != nil && p.Tags != nil:
 		p.Tags, p.MinShared = p.Tags.In(base.Tags), base.MinShared
 	case base.Labels == nil && base.Tags == nil && p.Labels == nil && p.Tags == nil:
+	case p.Labels == nil && p.Tags == nil:
+		return fmt.Errorf("%s: %w; the base has classes or tags, and both need classes, or both need tags", name,
+			supervision.ErrNone)
 	default:
 		return fmt.Errorf("base and %s are labelled differently: both need classes, or both need tags", name)
 	}

@@ -135,8 +135,8 @@ func (s *stage) measureLengths(
 	return list, nil
 }
 
-// classifier judges what a classifier's output is worth (Sablayrolles et al., ICASSP 2017): its probabilities as vectors,
-// its answer as a one-hot code, and its probabilities hashed. One training serves all three.
+// classifier judges what a classifier's output is worth (Sablayrolles et al., ICASSP 2017): its probabilities as
+// vectors, its answer as a one-hot code, and its probabilities hashed. One training serves all three.
 func (s *stage) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
 	all, err := s.trainClassifier(ctx, s.mapped.Base)
 	if err != nil {

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -53,7 +52,7 @@ func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 		return out, nil
 	}
 	name := fmt.Sprintf("%s, %d bits", title(shown.Method), shown.Bits)
-	out.Confusions = report.Confusions{Method: name, Top: min(nearestItems, cmp.Or(r.Data.New, r.Data.Base)), Pairs: shown.Confusions}
+	out.Confusions = report.Confusions{Method: name, Top: min(nearestItems, r.searched()), Pairs: shown.Confusions}
 	d, err := d.parts(r.NewShare, r.Seed)
 	if err != nil {
 		return out, err

@@ -8,21 +8,22 @@ import (
 
 // Advice where no labels say what is right: codes are worth as much as they keep of a search among the vectors. The
 // share of the float neighbours of a query among the first 100 items decides, since a search that compares those once
-// more by their vectors finds all of these.
+// more by their vectors finds all of these; in a small base, that among the first 10.
 
 // What the rules take for little.
-const lowRecall = 0.5 // share of the float neighbours among the first 100 items, below which codes lose too much
+const lowRecall = 0.5 // share of the float neighbours, below which codes lose too much
 
 // adviseByRecall says what follows from the recall of float neighbours, and marks the recommended row.
 func adviseByRecall(r *Result) []Advice {
 	f := &facts{r: r}
+	recall := func(row *eval.Row) float64 { return recallOf(row, r.recallRank()) }
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		row.Recommended = false
 		switch {
 		case row.Error != "":
 			f.failed = append(f.failed, rowName(row))
-		case row.Kind == eval.KindMethod && (f.best == nil || row.NeighbourRecall100 > f.best.NeighbourRecall100):
+		case row.Kind == eval.KindMethod && (f.best == nil || recall(row) > recall(f.best)):
 			f.best = row
 		case row.Method == sign:
 			f.sign = row
@@ -33,7 +34,7 @@ func adviseByRecall(r *Result) []Advice {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if f.best == nil || row.Method != f.best.Method || row.Error != "" ||
-			row.NeighbourRecall100 < f.best.NeighbourRecall100-near {
+			recall(row) < recall(f.best)-near {
 			continue
 		}
 		if f.choice == nil || row.Bits < f.choice.Bits {
@@ -56,9 +57,13 @@ func (f *facts) recallVerdict() *eval.Row {
 		f.say("no-method", "Nothing can be advised: no method left codes.")
 		return nil
 	}
-	found := fmt.Sprintf("of the %d nearest vectors of a query, %.0f %% are among the first 100 items and %.0f %% among "+
-		"the first 10", eval.NeighbourCount, 100*c.NeighbourRecall100, 100*c.NeighbourRecall10)
-	if c.NeighbourRecall100 < lowRecall && float != nil && d.Base*float.Bytes <= cheap {
+	found := fmt.Sprintf("of the %d nearest vectors of a query, %.0f %% are among the first 10 items",
+		eval.NeighbourCount, 100*c.NeighbourRecall10)
+	if f.r.recallRank() > 10 {
+		found = fmt.Sprintf("of the %d nearest vectors of a query, %.0f %% are among the first 100 items and %.0f %% among "+
+			"the first 10", eval.NeighbourCount, 100*c.NeighbourRecall100, 100*c.NeighbourRecall10)
+	}
+	if recallOf(c, f.r.recallRank()) < lowRecall && float != nil && d.Base*float.Bytes <= cheap {
 		f.say("recall-cheap", "Do not hash: with the best codes, %s, %s. All %d vectors take %s, and one core goes "+
 			"through them in %s for a query.", rowName(c), found, d.Base, byteCount(d.Base*float.Bytes),
 			microseconds(float.SearchMicroseconds))
@@ -77,7 +82,8 @@ func (f *facts) recallVerdict() *eval.Row {
 
 // remarkOnRecall says what longer codes and plain signs would do.
 func (f *facts) remarkOnRecall() {
-	c := f.choice
+	c, rank := f.choice, f.r.recallRank()
+	recall := func(row *eval.Row) float64 { return recallOf(row, rank) }
 	var before, last *eval.Row
 	for i := range f.r.Rows {
 		if row := &f.r.Rows[i]; row.Method == c.Method && row.Error == "" {
@@ -87,14 +93,14 @@ func (f *facts) remarkOnRecall() {
 	switch {
 	case before == nil:
 	case last.Bits != c.Bits:
-		f.say("recall-enough-bits", "%d bits are enough: %d bits of %s have recall@100 %.3f instead of %.3f.",
-			c.Bits, last.Bits, title(c.Method), last.NeighbourRecall100, c.NeighbourRecall100)
-	case last.NeighbourRecall100 > before.NeighbourRecall100+near:
-		f.say("recall-more-bits", "More bits still help: from %d to %d bits recall@100 rose from %.3f to %.3f. Try %d.",
-			before.Bits, last.Bits, before.NeighbourRecall100, last.NeighbourRecall100, 2*last.Bits)
+		f.say("recall-enough-bits", "%d bits are enough: %d bits of %s have recall@%d %.3f instead of %.3f.",
+			c.Bits, last.Bits, title(c.Method), rank, recall(last), recall(c))
+	case recall(last) > recall(before)+near:
+		f.say("recall-more-bits", "More bits still help: from %d to %d bits recall@%d rose from %.3f to %.3f. Try %d.",
+			before.Bits, last.Bits, rank, recall(before), recall(last), 2*last.Bits)
 	}
-	if f.sign != nil && f.sign.NeighbourRecall100 >= c.NeighbourRecall100-near {
-		f.say("recall-sign", "The sign of every centred value does as well, without learning: recall@100 %.3f with %s an "+
-			"item.", f.sign.NeighbourRecall100, byteCount(f.sign.Bytes))
+	if f.sign != nil && recall(f.sign) >= recall(c)-near {
+		f.say("recall-sign", "The sign of every centred value does as well, without learning: recall@%d %.3f with %s an "+
+			"item.", rank, recall(f.sign), byteCount(f.sign.Bytes))
 	}
 }

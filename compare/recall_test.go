@@ -86,7 +86,7 @@ func TestMethodsThatNeedLabels(t *testing.T) {
 	}
 	d := clusterData()
 	d.Queries.Labels = nil
-	if _, err = Run(context.Background(), d, small()); err == nil || !strings.Contains(err.Error(), "labelled differently") {
+	if _, err = Run(context.Background(), d, small()); err == nil || !strings.Contains(err.Error(), "queries: no labels") {
 		t.Errorf("%v", err)
 	}
 	if err := (Options{Neighbours: "taxi"}).Check(); err == nil || !strings.Contains(err.Error(), "euclidean, cosine or none") {

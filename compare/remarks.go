@@ -70,7 +70,8 @@ func (f *facts) remarkOnOthers() {
 		row := &f.r.Rows[i]
 		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != f.choice.Method &&
 			row.Bits <= f.choice.Bits && row.MAP >= f.choice.MAP-giveAway &&
-			row.TrainSeconds*quicker < f.choice.TrainSeconds && f.choice.TrainSeconds >= noticed && (found == nil || row.MAP > found.MAP) {
+			row.TrainSeconds*quicker < f.choice.TrainSeconds && f.choice.TrainSeconds >= noticed &&
+			(found == nil || row.MAP > found.MAP) {
 			found = row
 		}
 	}
@@ -143,7 +144,7 @@ func (f *facts) remarkOnClasses() {
 
 func (f *facts) remarkOnCodes() {
 	c, d := f.choice, f.r.Data
-	if f.fewCodes(c.DistinctCodes, cmp.Or(d.New, d.Base)) || f.fewCodes(itemsOf(c.LearnedItems).DistinctCodes, d.Learned) {
+	if f.fewCodes(c.DistinctCodes, f.r.searched()) || f.fewCodes(itemsOf(c.LearnedItems).DistinctCodes, d.Learned) {
 		which := fmt.Sprintf("The %d items have only %d distinct codes of %s", d.Base, c.DistinctCodes, rowName(c))
 		if d.New > 0 {
 			which = fmt.Sprintf("The %d learned items have only %d distinct codes of %s, and the %d new ones %d",

@@ -1,11 +1,13 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"hashgrove/eval"
+	"hashgrove/method"
 )
 
 // Table is the comparison for people: a head and a row of cells for each row of the result. What was not measured is a
@@ -47,10 +49,13 @@ func (r *Result) columns() []column {
 		}},
 		{"bits", func(row *eval.Row) string { return countOrDash(row.Bits) }},
 	}
-	recall10 := column{"recall@10", func(row *eval.Row) string { return numberOrDash("%.3f", row.NeighbourRecall10) }}
-	recall100 := column{"recall@100", func(row *eval.Row) string { return numberOrDash("%.3f", row.NeighbourRecall100) }}
+	recall := func(rank int) column {
+		return column{fmt.Sprint("recall@", rank), func(row *eval.Row) string {
+			return numberOrDash("%.3f", recallOf(row, rank))
+		}}
+	}
 	if r.unlabelled() {
-		return slices.Concat(list, []column{recall10, recall100}, costs)
+		return slices.Concat(list, []column{recall(10), recall(100)}, costs)
 	}
 	list = append(list, []column{
 		{"MAP", func(row *eval.Row) string { return share(row.MAP) }},
@@ -66,7 +71,7 @@ func (r *Result) columns() []column {
 		list = append(list, column{"unseen", func(row *eval.Row) string { return numberOrDash("%.3f", row.UnseenMAP) }})
 	}
 	if r.Neighbours != "" {
-		list = append(list, recall100)
+		list = append(list, recall(r.recallRank()))
 	}
 	return append(list, costs...)
 }
@@ -78,6 +83,26 @@ var costs = []column{
 	{"search us", func(row *eval.Row) string { return numberOrDash("%.1f", row.SearchMicroseconds) }},
 	{"bytes", func(row *eval.Row) string { return countOrDash(row.Bytes) }},
 	{"codes", func(row *eval.Row) string { return countOrDash(row.DistinctCodes) }},
+}
+
+// searched is the number of items that decide: the new ones, or all where there are none.
+func (r *Result) searched() int { return cmp.Or(r.Data.New, r.Data.Base) }
+
+// recallRank is the rank that decides about the recall of float neighbours: the first 100 items are worth comparing once
+// more by their vectors, but in a small base they hold most items anyway.
+func (r *Result) recallRank() int {
+	if r.searched() < 1000 {
+		return 10
+	}
+	return 100
+}
+
+// recallOf is the recall of float neighbours at a rank of 10 or 100.
+func recallOf(row *eval.Row, rank int) float64 {
+	if rank == 10 {
+		return row.NeighbourRecall10
+	}
+	return row.NeighbourRecall100
 }
 
 // unlabelled reports whether no labels said what is right.
@@ -134,15 +159,18 @@ func (r *Result) Notes() []string {
 			"learned from; learned MAP is about the %d items that they learned from.", r.Data.New, r.Data.Learned))
 	}
 	if r.Neighbours != "" {
-		text := fmt.Sprintf("recall@100 is the share of the %d nearest vectors of a query, by %s, among the first 100 items",
-			eval.NeighbourCount, metricName(r.Neighbours))
+		text := fmt.Sprintf("recall@%d is the share of the %d nearest vectors of a query, by %s, among the first %[1]d items",
+			r.recallRank(), eval.NeighbourCount, metricName(r.Neighbours))
 		if r.Data.New > 0 {
 			text += ", both among new items"
 		}
 		notes = append(notes, text+".")
 	}
-	notes = append(notes, "Times of encoding and searching are for one vector on one core; train s of shorter fasthash "+
-		"codes is that of their bits, as a prefix of its code is a code.")
+	times := "Times of encoding and searching are for one vector on one core"
+	if r.Find(method.FastHash, 0) != nil {
+		times += "; train s of shorter fasthash codes is that of their bits, as a prefix of its code is a code"
+	}
+	notes = append(notes, times+".")
 	if len(r.Data.HeldOut) > 0 {
 		classes := strings.Join(r.Data.HeldOut, ", ")
 		text := "unseen is MAP of queries of classes kept out of a second training (" + classes + ") in all items"

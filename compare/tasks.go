@@ -196,8 +196,8 @@ func (s *stage) floatSearch(retrieval floatRetrieval) func(context.Context, *tas
 	}
 }
 
-// floatSearchTime is what searchTime is, for float vectors: products with 16 queries at a time, which give cosine or Euclidean
-// distance alike. A search with one query at a time takes longer.
+// floatSearchTime is what searchTime is, for float vectors: products with 16 queries at a time, which give cosine or
+// Euclidean distance alike. A search with one query at a time takes longer.
 func floatSearchTime(ctx context.Context, queries, base vectors.Matrix) (float64, error) {
 	n := min(16, queries.Rows)
 	q := gemm.RowMajor(n, queries.Cols, queries.Data[:n*queries.Cols])

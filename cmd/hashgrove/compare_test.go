@@ -19,7 +19,7 @@ func compareArgs(more ...string) []string {
 func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 	shop(t)
 	out := succeed(t, compareArgs("--report", "page.html")...)
-	for _, want := range []string{"40 queries against 360 items of 12 dimensions", "classifier-onehot <-", "float-cosine", "Advice\n- ", "page.html"} {
+	for _, want := range []string{"40 queries against 360 items of 12 dimensions", "(288 learned from, 72 new)", "learned MAP", "classifier-float <-", "float-cosine", "Advice\n- ", "page.html"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the text lacks %q:\n%s", want, out)
 		}
@@ -48,7 +48,8 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 	row := keys["rows"].([]any)[0].(map[string]any)
 	for _, key := range []string{
 		"method", "kind", "supervised", "bits", "bytes_per_item", "map", "map_low", "map_high", "precision_100", "pr_area", "map_10000", "pr_area_10000",
-		"unseen_map", "train_seconds", "encode_microseconds", "search_microseconds", "distinct_codes", "largest_bucket", "recommended",
+		"unseen_map", "unseen_chance", "new_items", "learned_items", "mixed_learned_share", "reachable_precision", "macro_map",
+		"neighbour_recall_10", "neighbour_recall_100", "train_seconds", "encode_microseconds", "search_microseconds", "distinct_codes", "largest_bucket", "recommended",
 	} {
 		if _, ok := row[key]; !ok {
 			t.Errorf("a row of compare --json has no %q", key)
@@ -110,7 +111,13 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare items.csv --label category --share 0.5 --queries new.csv", 2, "cannot be combined"},
 		{"compare items.csv --label category --min-shared 0", 2, "--min-shared"},
 		{"compare items.csv --label category --features gist320", 2, "pictures"},
-		{"compare vectors.npy", 1, "--label"},
+		{"compare vectors.npy --methods lsh,fasthash", 1, "fasthash learns from labels, and the rows have none"},
+		{"compare vectors.npy --methods fasthash", 1, "--label"},
+		{"compare vectors.npy --neighbours none", 1, "no labels"},
+		{"compare vectors.npy --neighbours taxi", 2, "euclidean, cosine or none"},
+		{"compare items.csv --label category --new-share 1", 2, "--new-share 1"},
+		{"compare items.csv --label category --new-share 0.1 --new new.csv", 2, "cannot be combined"},
+		{"compare vectors.npy --labels classes.txt --new vectors.npy --methods lsh", 1, "new items: "},
 		{"compare nowhere.csv", 1, "nowhere.csv"},
 		{"compare items.csv --label category --id sku --methods lsh --bits 8 --unseen 3", 1, "3 classes cannot be kept out"},
 		{"compare items.csv --label category --pca -3", 2, "principal components"},
@@ -123,6 +130,46 @@ func TestCompareMistakes(t *testing.T) {
 	}
 	if _, err := os.Stat("lab"); err == nil {
 		t.Error("a mistake left a work folder")
+	}
+}
+
+// New items come from a share of the rows or from a file of their own, and all forms have both kinds of figures.
+func TestCompareWithNewItems(t *testing.T) {
+	shop(t)
+	read := func(args ...string) (r compare.Result) {
+		args = append([]string{"compare", "items.csv", "--label", "category", "--id", "sku", "--methods", "lsh", "--bits", "8",
+			"--work", "lab", "--json"}, args...)
+		if err := json.Unmarshal([]byte(succeed(t, args...)), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := read("--new-share", "0.5")
+	if d := r.Data; d.Learned != 180 || d.New != 180 || r.Rows[0].NewItems == nil || r.Rows[0].NewItems.MAP != r.Rows[0].MAP {
+		t.Errorf("%+v", d)
+	}
+	r = read("--new", "new.csv")
+	if d := r.Data; d.Learned != 360 || d.New == 0 || d.Base != d.Learned+d.New {
+		t.Errorf("%+v", d)
+	}
+	r = read("--new-share", "0")
+	if d := r.Data; d.Learned != 360 || d.New != 0 || r.Rows[0].NewItems != nil || r.Rows[0].LearnedItems.MAP != r.Rows[0].MAP ||
+		!strings.Contains(strings.Join(r.Warnings, "\n"), "only items that were learned from") {
+		t.Errorf("%+v %v", d, r.Warnings)
+	}
+}
+
+// Vectors without labels are compared by what codes keep of their neighbours.
+func TestCompareWithoutLabels(t *testing.T) {
+	shop(t)
+	out := succeed(t, "compare", "vectors.npy", "--bits", "8", "--work", "lab", "--report", "page.html")
+	for _, want := range []string{"similar by nearness of the vectors", "recall@10 ", "pca-itq", "lsh", "float-euclidean", "Advice\n- "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the text lacks %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "fasthash ") || strings.Contains(out, "MAP") {
+		t.Errorf("what needs labels is there:\n%s", out)
 	}
 }
 
