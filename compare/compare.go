@@ -48,6 +48,10 @@ type Result struct {
 	PCA      int            `json:"pca,omitempty"`
 	Seed     uint64         `json:"seed"`
 	NewShare float64        `json:"new_share"` // as in Options
+	// Standardized says that float search and all methods but FastHash saw standardised columns, and Scale says why, or
+	// why not; "" where there was nothing to decide.
+	Standardized bool   `json:"standardized"`
+	Scale        string `json:"scale,omitempty"`
 	// Neighbours is how the float neighbours were found; "" where they were not.
 	Neighbours eval.Metric `json:"neighbours,omitempty"`
 	Rows       []eval.Row  `json:"rows"`
@@ -85,6 +89,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	}
 	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
 		NewShare: o.NewShare}
+	result.Standardized, result.Scale = s.scale.Map != nil, s.scale.Reason
 	if s.bench.Options.Neighbours != nil {
 		result.Neighbours = o.Neighbours
 	}
@@ -109,6 +114,7 @@ func (s *stage) runTasks(ctx context.Context, result *Result) error {
 		s.progress.Total += t.steps
 		if kept, ok := s.loadRows(t); ok {
 			rows[i] = kept
+			s.noteCaps(kept)
 			s.progress.Kept += t.steps
 			result.Kept += len(kept)
 		}
@@ -130,6 +136,7 @@ func (s *stage) runTasks(ctx context.Context, result *Result) error {
 			} else if err := s.saveRows(t, rows[i]); err != nil {
 				return err
 			}
+			s.noteCaps(rows[i])
 			s.progress.Done = until
 			s.reportProgress(t.outcome(rows[i]))
 		}
@@ -172,6 +179,15 @@ func rank(r eval.Row) int {
 		return 0
 	}
 	return 1
+}
+
+// noteCaps remembers how many bits a method can make at most.
+func (s *stage) noteCaps(rows []eval.Row) {
+	for _, r := range rows {
+		if r.CappedFrom > 0 {
+			s.most[r.Method] = r.Bits
+		}
+	}
 }
 
 // reportProgress calls Options.Progress.

@@ -312,13 +312,19 @@ func TestInterruptionAndResume(t *testing.T) {
 // One method that fails is said in its row and loses no other.
 func TestFailureStaysInItsRow(t *testing.T) {
 	o := small()
-	o.Methods = []string{"pca-itq", "lsh"} // 32 components of 16 columns cannot be
+	o.Methods = []string{"cca-itq", "pca-itq", "lsh"}
 	o.Unseen, o.Work = -1, t.TempDir()
+	o.Each = func(method string, bits int, _ *model.Model) {
+		if method == "cca-itq" && bits > 8 {
+			panic("out of luck")
+		}
+	}
 	r := run(t, clusterData(), o)
-	bad := r.Find("pca-itq", 32)
+	bad := r.Find("cca-itq", 32)
 	if bad == nil || bad.Error == "" || bad.MAP != 0 {
 		t.Fatalf("the failed row is %+v", bad)
 	}
+	value(t, r, "cca-itq", 8)
 	value(t, r, "pca-itq", 8)
 	value(t, r, "lsh", 32)
 	value(t, r, "float-cosine", 0)
@@ -338,6 +344,82 @@ func TestFailureStaysInItsRow(t *testing.T) {
 		t.Errorf("a panic became %q, want %q", got, want)
 	}
 	value(t, r, "pca-itq", 8)
+}
+
+// A method that cannot make as many bits makes as many as it can, once, and its row says so.
+func TestBitsAreCapped(t *testing.T) {
+	o := small() // 16 columns
+	o.Methods, o.Bits, o.Work = []string{"pca-itq", "lsh"}, []int{8, 24, 32, 64}, t.TempDir()
+	first := run(t, clusterData(), o)
+	for range 2 {
+		var found []string
+		r := run(t, clusterData(), o)
+		for _, row := range r.Rows {
+			if row.Error != "" {
+				t.Errorf("%s: %s", rowName(&row), row.Error)
+			}
+			if row.Method == "pca-itq" {
+				found = append(found, fmt.Sprint(row.Bits, " of ", row.CappedFrom))
+			}
+		}
+		if want := []string{"8 of 0", "16 of 24"}; !slices.Equal(found, want) || untimed(t, r) != untimed(t, first) {
+			t.Errorf("the rows are %v", found)
+		}
+		_, cells := r.Table()
+		if !slices.ContainsFunc(cells, func(line []string) bool { return line[1] == "16 (of 24)" }) {
+			t.Errorf("the table does not say what is capped: %v", cells)
+		}
+	}
+	o.Bits, o.Work = []int{8, 16, 24}, ""
+	if r := run(t, clusterData(), o); r.Find("pca-itq", 24) != nil || value(t, r, "pca-itq", 16).CappedFrom != 0 {
+		t.Error("16 bits that were asked for and 24 bits that are capped to them are two rows")
+	}
+}
+
+// Where scales differ, float search and the methods see standardised columns, and the models take the vectors as they
+// are.
+func TestStandardisedColumns(t *testing.T) {
+	scaled := func() *Data {
+		d := clusterData()
+		for _, p := range []*Part{d.Base, d.Queries} {
+			for i := range p.X.Rows {
+				for j := 8; j < 16; j++ { // noise
+					p.X.Row(i)[j] *= 1000
+				}
+			}
+		}
+		return d
+	}
+	for _, pca := range []int{0, 12} {
+		o := small()
+		o.Methods, o.Unseen, o.PCA = []string{"fasthash", "lsh"}, -1, pca
+		models := map[string]*model.Model{}
+		o.Each = func(method string, bits int, m *model.Model) { models[fmt.Sprint(method, bits)] = m }
+		auto := run(t, scaled(), o)
+		d := parted(t, scaled(), o)
+		for _, name := range []string{"fasthash", "lsh"} {
+			m := models[name+"32"]
+			if got, want := value(t, auto, name, 32).MAP, judged(t, encode(t, m, d.Queries), m, d, d.New).MAP; got != want {
+				t.Errorf("PCA %d: %s has MAP %v, and its model %v", pca, name, got, want)
+			}
+		}
+		o.Standardize = "off"
+		off := run(t, scaled(), o)
+		if !auto.Standardized || auto.Scale == "" || !strings.Contains(auto.Title(), "columns standardised") || off.Standardized {
+			t.Errorf("standardised: %v for %q, and %v where it is off", auto.Standardized, auto.Scale, off.Standardized)
+		}
+		for _, name := range []string{"lsh", "float-euclidean", "float-cosine"} {
+			if a, b := value(t, auto, name, 0).MAP, value(t, off, name, 0).MAP; a < b+0.01 {
+				t.Errorf("PCA %d: %s has MAP %v standardised and %v as it is", pca, name, a, b)
+			}
+		}
+		if a, b := value(t, auto, "fasthash", 32).MAP, value(t, off, "fasthash", 32).MAP; pca == 0 && a != b {
+			t.Errorf("FastHash has MAP %v standardised and %v as it is", a, b)
+		}
+	}
+	if err := (Options{Standardize: "maybe"}).Check(); err == nil {
+		t.Error("maybe is no way to standardise")
+	}
 }
 
 func TestOptionsThatCannotBe(t *testing.T) {

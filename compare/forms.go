@@ -70,6 +70,7 @@ var csvColumns = []struct {
 	{"learned_items.distinct_codes", func(r *eval.Row) any { return itemsOf(r.LearnedItems).DistinctCodes }},
 	{"mixed_learned_share", func(r *eval.Row) any { return r.MixedLearnedShare }},
 	{"unseen_chance", func(r *eval.Row) any { return r.UnseenChance }},
+	{"capped_from", func(r *eval.Row) any { return r.CappedFrom }},
 	{"neighbour_recall_10", func(r *eval.Row) any { return r.NeighbourRecall10 }},
 	{"neighbour_recall_100", func(r *eval.Row) any { return r.NeighbourRecall100 }},
 }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"hashgrove/eval"
@@ -68,6 +69,9 @@ func (s *stage) methodTasks(name string) []*task {
 // trainMethod trains a method once, and once more without the held-out classes.
 func (s *stage) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
 	all, err := s.train(ctx, t, s.mapped.Base, allRows)
+	if err == errCapped {
+		return []eval.Row{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -82,14 +86,27 @@ func (s *stage) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
 	return s.measureLengths(ctx, t, all.Model, unseen, all.Seconds)
 }
 
-// train trains the method of a task on a part of the base, resuming from a checkpoint where there is one.
+// errCapped says that a length is more than a method can make, and that what it can make has a row already.
+var errCapped = errors.New("there is a row of as many bits as the method can make")
+
+// train trains the method of a task on a part of the base, resuming from a checkpoint where there is one. A method that
+// cannot make as many bits makes as many as it can.
 func (s *stage) train(ctx context.Context, t *task, p *Part, part string) (*trial.Training, error) {
-	o := method.Options{Bits: t.longest(), Seed: s.o.Seed, Threads: s.o.Threads, FastHash: s.o.FastHash}
+	o := method.Options{
+		Bits: t.longest(), Seed: s.o.Seed, Threads: s.o.Threads, FastHash: s.o.FastHash, Standardize: s.standardize(),
+	}
 	o.Run = fasthash.Run{
 		Checkpoint: s.checkpoint(t, part), Restart: s.o.Restart,
 		Progress: func(fasthash.Bit) { s.finishStep() },
 	}
 	made, err := trial.Train(ctx, t.method, p.Data, o)
+	if e, ok := errors.AsType[*method.BitsError](err); ok && e.Most > 0 {
+		if part == allRows && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {
+			return nil, errCapped
+		}
+		o.Bits = e.Most
+		made, err = trial.Train(ctx, t.method, p.Data, o)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +127,21 @@ func (s *stage) measureLengths(
 		lengths = []int{m.Encoder.Bits()}
 	}
 	var list []eval.Row
-	for _, bits := range lengths {
-		short, shortUnseen := m, unseen
-		if len(t.bits) > 1 && bits < m.Encoder.Bits() {
-			short = m.Prefix(bits)
-			if unseen != nil {
-				shortUnseen = unseen.Prefix(bits)
-			}
+	prefix := func(m *model.Model, bits int) *model.Model {
+		if m == nil || len(t.bits) < 2 || bits >= m.Encoder.Bits() {
+			return m
 		}
+		return m.Prefix(bits)
+	}
+	for _, bits := range lengths {
+		short, shortUnseen := prefix(m, bits), prefix(unseen, bits)
 		row := t.row(short.Encoder.Bits())
+		if len(list) > 0 && list[len(list)-1].Bits == row.Bits {
+			break // no more bits than before
+		}
+		if row.Bits < bits {
+			row.CappedFrom = bits
+		}
 		row.TrainSeconds = s.pca.train + seconds(bits)
 		for _, stat := range short.Info.Bits {
 			row.Objective = append(row.Objective, stat.Objective)
@@ -171,7 +194,9 @@ type classifierCodes struct {
 // trainClassifier trains a classifier on a part of the base: its one-hot code, and its hashed code of the longest
 // length.
 func (s *stage) trainClassifier(ctx context.Context, p *Part) (c classifierCodes, err error) {
-	o := method.Options{Bits: s.o.Bits[len(s.o.Bits)-1], Seed: s.o.Seed, Threads: s.o.Threads}
+	o := method.Options{
+		Bits: s.o.Bits[len(s.o.Bits)-1], Seed: s.o.Seed, Threads: s.o.Threads, Standardize: s.o.Standardize,
+	}
 	c.answer, c.scores = new(model.Model), new(model.Model)
 	c.fitSeconds = trial.Seconds(func() { c.Classifier, err = method.FitClassifier(ctx, p.Data, o) })
 	if err != nil {

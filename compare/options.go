@@ -29,6 +29,9 @@ type Options struct {
 	// eval.Euclidean, and NoNeighbours leaves it out. Rows without labels are judged by nothing else.
 	Neighbours eval.Metric
 
+	// Standardize says whether float search and all methods but FastHash see standardised columns, as in method.Options.
+	Standardize string
+
 	Unseen int // classes kept out of a second training; 0 means a quarter of them, negative none
 	Seed   uint64
 
@@ -126,6 +129,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.PCA < 0 {
 		return o, fmt.Errorf("%d principal components: give a positive number, or 0 for none", o.PCA)
+	}
+	if _, err := method.New("lsh", method.Options{Bits: o.Bits[0], Standardize: o.Standardize}); err != nil {
+		return o, err
 	}
 	_, err := o.FastHash.WithDefaults()
 	return o, err

@@ -95,7 +95,7 @@ func (f *facts) remarkOnRecall() {
 	case last.Bits != c.Bits:
 		f.say("recall-enough-bits", "%d bits are enough: %d bits of %s have recall@%d %.3f instead of %.3f.",
 			c.Bits, last.Bits, title(c.Method), rank, recall(last), recall(c))
-	case recall(last) > recall(before)+near:
+	case recall(last) > recall(before)+near && last.CappedFrom == 0:
 		f.say("recall-more-bits", "More bits still help: from %d to %d bits recall@%d rose from %.3f to %.3f. Try %d.",
 			before.Bits, last.Bits, rank, recall(before), recall(last), 2*last.Bits)
 	}

@@ -53,7 +53,7 @@ func (f *facts) remarkOnLengths() {
 	case last.Bits != f.choice.Bits:
 		f.say("enough-bits", "%d bits are enough: %d bits of %s have MAP %.3f instead of %.3f.",
 			f.choice.Bits, last.Bits, title(last.Method), last.MAP, f.choice.MAP)
-	case last.MAP > before.MAP+near:
+	case last.MAP > before.MAP+near && last.CappedFrom == 0:
 		f.say("more-bits", "More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
 			before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
 	}

@@ -41,7 +41,7 @@ func (s *stage) search(q int, c trial.Codes) eval.Search {
 		apart          float64 // squared distance of the vectors
 	}
 	var hits []hit
-	query, items := s.data.Queries.X.Row(q), s.data.searched().X
+	query, items := s.floats.Queries.X.Row(q), s.floats.searched().X
 	for i, d := range distance {
 		if int(d) > last {
 			continue

@@ -20,11 +20,14 @@ import (
 type stage struct {
 	data    *Data // with the new items set apart
 	mapped  *Data // the same after PCA, if there is one
+	floats  *Data // the same as float search sees it: standardised, if that was chosen
 	o       Options
 	bench   *trial.Bench // the queries and the items that decide
 	learned *trial.Bench // the queries and the base; nil where there are no new items, or no labels
 	pca     projection
-	unseen  *unseen // nil where no class is kept out
+	scale   method.Scale
+	most    map[string]int // by method: bits that it can make, where that is known to be fewer than asked for
+	unseen  *unseen        // nil where no class is kept out
 
 	notes    []string // doubts about the data
 	progress Progress
@@ -35,7 +38,7 @@ type unseen struct {
 	held    []int32
 	others  *Part          // base rows of the other classes, to learn from
 	queries *Part          // queries of the held-out classes
-	raw     vectors.Matrix // the same before PCA, for float search
+	raw     vectors.Matrix // the same as float search sees them
 	truth   eval.Truth
 	options eval.Options
 }
@@ -48,12 +51,15 @@ type projection struct {
 }
 
 func newStage(ctx context.Context, data *Data, o Options) (*stage, error) {
-	s := &stage{data: data, mapped: data, o: o}
+	s := &stage{data: data, mapped: data, floats: data, o: o, most: map[string]int{}}
 	held, err := data.chooseUnseen(o.Unseen, o.Seed)
 	if err != nil {
 		return nil, err
 	}
 	s.note(held == nil)
+	if err := s.applyScale(ctx); err != nil {
+		return nil, err
+	}
 	if o.PCA > 0 {
 		if err := s.applyPCA(ctx); err != nil {
 			return nil, err
@@ -75,8 +81,8 @@ func (s *stage) setBenches(ctx context.Context) error {
 	s.bench = &trial.Bench{Base: items.Data, Queries: queries.Data, Options: judging, OneCore: true}
 	var err error
 	if s.o.Neighbours != NoNeighbours {
-		s.bench.Options.Neighbours, err = eval.FindNeighbours(ctx, s.data.Queries.X, s.data.searched().X, s.o.Neighbours,
-			s.o.Threads)
+		s.bench.Options.Neighbours, err = eval.FindNeighbours(ctx, s.floats.Queries.X, s.floats.searched().X,
+			s.o.Neighbours, s.o.Threads)
 	}
 	if err != nil || !s.data.labelled() {
 		return err
@@ -110,6 +116,31 @@ func (s *stage) note(noneHeld bool) {
 	}
 }
 
+// applyScale decides about the scale of the columns, once for all: for float search here, for methods with their
+// options.
+func (s *stage) applyScale(ctx context.Context) (err error) {
+	o := method.Options{Standardize: s.o.Standardize, Seed: s.o.Seed, Threads: s.o.Threads}
+	if s.scale, err = method.ScaleOf(ctx, s.data.Base.Data, o); err != nil || s.scale.Map == nil {
+		return err
+	}
+	s.floats, err = s.data.each(func(p *Part) (*Part, error) {
+		x, err := model.Transform(ctx, s.o.Threads, p.X, s.scale.Map)
+		if err != nil {
+			return nil, err
+		}
+		return p.withVectors(x, "standardised"), nil
+	})
+	return err
+}
+
+// standardize is what methods are told about the scale of the columns.
+func (s *stage) standardize() string {
+	if s.scale.Map != nil && s.o.PCA == 0 { // else components of standardised columns stand in front of them
+		return method.StandardizeOn
+	}
+	return method.StandardizeOff
+}
+
 // applyPCA puts principal components in front of every method (the paper's Table 4, tab:pca): all methods see base and
 // queries as their projections, and the cost of it counts in their times.
 func (s *stage) applyPCA(ctx context.Context) error {
@@ -120,13 +151,16 @@ func (s *stage) applyPCA(ctx context.Context) error {
 	var pca *model.Affine
 	var err error
 	s.pca.train = trial.Seconds(func() {
-		pca, _, err = method.Reduce(ctx, s.data.Base.X, s.o.PCA, s.o.Seed, s.o.Threads)
+		pca, _, err = method.Reduce(ctx, s.floats.Base.X, s.o.PCA, s.o.Seed, s.o.Threads)
 	})
 	if err != nil {
 		return fmt.Errorf("principal components: %w", err)
 	}
-	s.pca.maps = []model.Map{pca}
-	s.mapped, err = s.data.each(func(p *Part) (*Part, error) {
+	if s.scale.Map != nil {
+		s.pca.maps = append(s.pca.maps, s.scale.Map)
+	}
+	s.pca.maps = append(s.pca.maps, pca)
+	s.mapped, err = s.floats.each(func(p *Part) (*Part, error) {
 		x, err := model.Transform(ctx, s.o.Threads, p.X, pca)
 		if err != nil {
 			return nil, err
@@ -136,7 +170,7 @@ func (s *stage) applyPCA(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	took := trial.Fastest(func() { _, err = model.Transform(ctx, 1, s.data.Queries.X, pca) })
+	took := trial.Fastest(func() { _, err = model.Transform(ctx, 1, s.data.Queries.X, s.pca.maps...) })
 	s.pca.encode = took * 1e6 / float64(s.data.Queries.X.Rows)
 	return err
 }
@@ -158,8 +192,8 @@ func (s *stage) holdOut(held []int32) {
 		queries: queries.subset(of, "unseen"),
 	}
 	u.raw = u.queries.X
-	if s.o.PCA > 0 {
-		u.raw = s.data.Queries.subset(of, "unseen").X
+	if s.floats.Queries != queries {
+		u.raw = s.floats.Queries.subset(of, "unseen").X
 	}
 	classes := base.Labels.Class
 	if s.mapped.New != nil {
@@ -225,7 +259,7 @@ func (s *stage) path(t *task) string {
 		held = s.unseen.held
 	}
 	key := trial.Key(cacheVersion, program(), s.data.digests(), s.data.Base.MinShared,
-		s.o.PCA, held, s.o.Seed, s.o.Neighbours, t.method, t.bits, t.options)
+		s.o.PCA, held, s.o.Seed, s.o.Neighbours, s.o.Standardize, t.method, t.bits, t.options)
 	name := t.method
 	if len(t.bits) > 0 {
 		name += "-" + strings.ReplaceAll(strings.Trim(fmt.Sprint(t.bits), "[]"), " ", "-")

@@ -47,7 +47,12 @@ func (r *Result) columns() []column {
 			}
 			return row.Method
 		}},
-		{"bits", func(row *eval.Row) string { return countOrDash(row.Bits) }},
+		{"bits", func(row *eval.Row) string {
+			if row.CappedFrom > 0 {
+				return fmt.Sprintf("%d (of %d)", row.Bits, row.CappedFrom)
+			}
+			return countOrDash(row.Bits)
+		}},
 	}
 	recall := func(rank int) column {
 		return column{fmt.Sprint("recall@", rank), func(row *eval.Row) string {
@@ -130,6 +135,9 @@ func (r *Result) Title() string {
 	if d.Classes > 0 {
 		text += fmt.Sprintf(", %d classes", d.Classes)
 	}
+	if r.Standardized {
+		text += ", columns standardised"
+	}
 	if r.PCA > 0 {
 		text += fmt.Sprintf(", methods after PCA to %d", r.PCA)
 	}
@@ -171,6 +179,9 @@ func (r *Result) Notes() []string {
 		times += "; train s of shorter fasthash codes is that of their bits, as a prefix of its code is a code"
 	}
 	notes = append(notes, times+".")
+	if slices.ContainsFunc(r.Rows, func(row eval.Row) bool { return row.CappedFrom > 0 }) {
+		notes = append(notes, "13 (of 16) would be a method that can make 13 bits of these data and no more.")
+	}
 	if len(r.Data.HeldOut) > 0 {
 		classes := strings.Join(r.Data.HeldOut, ", ")
 		text := "unseen is MAP of queries of classes kept out of a second training (" + classes + ") in all items"

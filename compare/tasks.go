@@ -55,6 +55,9 @@ func (t *task) failed(err error) []eval.Row {
 
 // outcome says in a few words how a task ended.
 func (t *task) outcome(rows []eval.Row) string {
+	if len(rows) == 0 {
+		return t.title() + ": more than it can make, as before"
+	}
 	last := rows[len(rows)-1]
 	if last.Error != "" {
 		return fmt.Sprintf("%s failed: %s", t.title(), last.Error)
@@ -156,15 +159,16 @@ func signCoder(mean []float32) trial.Coder {
 type floatRetrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report,
 	error)
 
-// floatSearch judges the vectors themselves, before PCA: they are what a user searches today.
+// floatSearch judges the vectors themselves, before PCA: they are what a user searches today, who would not leave columns
+// at scales that differ.
 func (s *stage) floatSearch(retrieval floatRetrieval) func(context.Context, *task) ([]eval.Row, error) {
 	return func(ctx context.Context, t *task) ([]eval.Row, error) {
-		queries, items := s.data.Queries.X, s.data.searched().X
+		queries, items := s.floats.Queries.X, s.floats.searched().X
 		row := t.row(32 * items.Cols)
 		if !s.data.labelled() {
 			row.NeighbourRecall10, row.NeighbourRecall100 = 1, 1
 			var err error
-			row.SearchMicroseconds, err = floatSearchTime(ctx, queries, s.data.joined())
+			row.SearchMicroseconds, err = floatSearchTime(ctx, queries, s.floats.joined())
 			return []eval.Row{row}, err
 		}
 		judging := s.bench.Options
@@ -175,13 +179,13 @@ func (s *stage) floatSearch(retrieval floatRetrieval) func(context.Context, *tas
 		}
 		learned := found
 		if s.learned != nil {
-			learned, err = retrieval(ctx, queries, s.data.Base.X, s.learned.Truth, s.learned.Options)
+			learned, err = retrieval(ctx, queries, s.floats.Base.X, s.learned.Truth, s.learned.Options)
 			if err != nil {
 				return nil, err
 			}
 		}
 		s.fill(&row, found, learned)
-		all := s.data.joined()
+		all := s.floats.joined()
 		if row.SearchMicroseconds, err = floatSearchTime(ctx, queries, all); err != nil {
 			return nil, err
 		}

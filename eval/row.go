@@ -39,7 +39,8 @@ type Row struct {
 	Method      string `json:"method"`
 	Kind        Kind   `json:"kind"`
 	Supervised  bool   `json:"supervised"`
-	Bits        int    `json:"bits"` // of a code; of a float vector, 32 for each dimension
+	Bits        int    `json:"bits"`                  // of a code; of a float vector, 32 for each dimension
+	CappedFrom  int    `json:"capped_from,omitempty"` // bits that were asked for, where the method cannot make as many
 	Bytes       int    `json:"bytes_per_item"`
 	Error       string `json:"error,omitempty"` // why there are no numbers
 	Recommended bool   `json:"recommended"`     // at most one row of a comparison

@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/gallery"
 	"hashgrove/internal/machine"
+	"hashgrove/method"
 	"hashgrove/picture"
 	"hashgrove/report"
 	"hashgrove/vectors"
@@ -122,6 +123,8 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&o.FastHash.Trees.Depth, "depth", 4, "`DEPTH` of the trees of FastHash, 1 to 8")
 	f.IntVar(&o.PCA, "pca", 0,
 		"`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
+	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "centre the columns and divide them by their "+
+		"standard deviation first, for all but FastHash, `WHEN`: on, off, or auto: where it helps a sample of the rows")
 	f.IntVar(&o.Unseen, "unseen", 0,
 		"`NUMBER` of classes kept out of a second training; 0 means a quarter of them, negative none")
 	cli.Group(f, "Training")
