@@ -48,17 +48,18 @@ func (d Data) focusBits() int {
 	return best
 }
 
-// compared returns the results at the code length of the comparison and those without a code, best first, one for each
-// name.
+// compared returns the results at the code length of the comparison, those without a code, and those with a length of
+// their own, best first, one for each name.
 func (d Data) compared() []eval.Row {
 	focus := d.focusBits()
 	var rows []eval.Row
 	for _, r := range d.Rows {
-		if r.Bits == focus || r.Bits == 0 {
+		capped := r.CappedFrom > 0 && r.CappedFrom <= focus // more bits cannot be had
+		if r.Bits == focus || r.Bits == 0 || capped || d.ownLength(r) {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortStableFunc(rows, compareMAP)
+	slices.SortStableFunc(rows, d.compare)
 	var kept []eval.Row
 	for _, r := range rows {
 		if !slices.ContainsFunc(kept, func(k eval.Row) bool { return k.Method == r.Method }) {
@@ -68,31 +69,44 @@ func (d Data) compared() []eval.Row {
 	return kept
 }
 
-// compareMAP orders results by falling MAP.
-func compareMAP(a, b eval.Row) int {
-	return cmp.Or(cmp.Compare(b.MAP, a.MAP), cmp.Compare(a.Method, b.Method))
+// ownLength reports whether a mark has one code length, which the methods do not have: the answer of a classifier has a
+// bit for each class.
+func (d Data) ownLength(r eval.Row) bool {
+	return r.Kind != eval.KindMethod && !slices.ContainsFunc(d.Rows, func(o eval.Row) bool {
+		return o.Method == r.Method && o.Bits != r.Bits || o.Kind == eval.KindMethod && o.Bits == r.Bits
+	})
 }
 
-// curveResults returns the results that the curves show: the recommended one first, then the best, and for reference
-// the best ceiling, preferably one without codes, and the lowest floor, which is that of random codes.
+// compare orders results by falling quality.
+func (d Data) compare(a, b eval.Row) int {
+	return cmp.Or(cmp.Compare(d.quality(b), d.quality(a)), cmp.Compare(a.Method, b.Method))
+}
+
+// curveResults returns the results that the curves show: the recommended one first, then the best, and beside them the
+// best reference with labels and the best without, preferably without codes, and the lowest floor, which is that of
+// random codes.
 func (d Data) curveResults() []curve {
-	var first, methods, floors, ceilings []eval.Row
+	var first, methods, floors, learned, plain []eval.Row
 	for _, r := range d.compared() {
 		switch {
 		case r.Recommended:
 			first = append(first, r)
 		case r.Kind == eval.KindFloor:
 			floors = append(floors, r)
+		case r.Kind == eval.KindReference && r.Supervised:
+			learned = append(learned, r)
 		case r.Kind == eval.KindReference:
-			ceilings = append(ceilings, r)
+			plain = append(plain, r)
 		default:
 			methods = append(methods, r)
 		}
 	}
 	var marks []eval.Row
-	if len(ceilings) > 0 {
-		plain := slices.IndexFunc(ceilings, func(r eval.Row) bool { return r.Bits == 0 })
-		marks = append(marks, ceilings[max(plain, 0)])
+	for _, references := range [][]eval.Row{learned, plain} {
+		if len(references) > 0 {
+			at := slices.IndexFunc(references, func(r eval.Row) bool { return r.Bits == 0 })
+			marks = append(marks, references[max(at, 0)])
+		}
 	}
 	if len(floors) > 0 {
 		marks = append(marks, floors[len(floors)-1])
@@ -212,15 +226,18 @@ var groups = []plot.Group{
 	{Name: "supervised", Style: 0},
 	{Name: "unsupervised", Style: 1},
 	{Name: "floor", Style: 7, Hollow: true},
-	{Name: "ceiling: not a code of this length", Style: 2, Hollow: true},
+	{Name: "reference: no code of this length", Style: 2, Hollow: true},
 }
 
 func (d Data) overview(suffix string) figure {
 	b := plot.Bars{
-		Title:  "Mean average precision" + suffix,
+		Title:  "Mean average precision" + d.ofNew() + suffix,
 		Desc:   "Bars, longest first.",
-		X:      plot.Axis{Label: "MAP"},
+		X:      plot.Axis{Label: d.measure()},
 		Groups: groups,
+	}
+	if d.unjudged() {
+		b.Title = "Recall of float neighbours" + d.ofNew() + suffix
 	}
 	for _, r := range d.compared() {
 		group := 1
@@ -233,15 +250,29 @@ func (d Data) overview(suffix string) figure {
 			group = 0
 		}
 		low, high := mapBounds(r)
+		if d.unjudged() {
+			low, high = d.quality(r), d.quality(r)
+		}
 		b.Bars = append(b.Bars, plot.Bar{
-			Name: r.Method, Value: r.MAP, Low: low, High: high, Group: group, Strong: r.Recommended,
+			Name: r.Method, Value: d.quality(r), Low: low, High: high, Group: group, Strong: r.Recommended,
 		})
 	}
 	if b.Bars == nil {
 		return figure{}
 	}
+	if d.unjudged() {
+		return figure{"Longer is better: the share of the nearest vectors that is among the first 100 items.", b}
+	}
 	return figure{"Longer is better. " +
 		"The thin line across the end of a bar runs from the worst to the best order of ties.", b}
+}
+
+// ofNew says in a title that the numbers are about new items.
+func (d Data) ofNew() string {
+	if d.Dataset.New > 0 {
+		return " for new items"
+	}
+	return ""
 }
 
 // mapBounds returns the bounds of MAP; a result without them has no ties.
@@ -255,7 +286,7 @@ func mapBounds(r eval.Row) (low, high float64) {
 func (d Data) mapBits(shown []curve) figure {
 	var lengths []float64
 	for _, r := range d.Rows {
-		if r.Bits > 0 && r.Kind == eval.KindMethod { // floors and ceilings have lengths of their own
+		if r.Bits > 0 && r.Kind == eval.KindMethod { // floors and references have lengths of their own
 			lengths = append(lengths, float64(r.Bits))
 		}
 	}
@@ -266,21 +297,21 @@ func (d Data) mapBits(shown []curve) figure {
 	}
 	l := plot.Lines{
 		Title: "What more bits bring",
-		Desc:  "Mean average precision by code length.",
+		Desc:  "What methods reach by code length.",
 		X:     plot.Axis{Label: "bits", Log: true, Ticks: lengths},
-		Y:     plot.Axis{Label: "MAP", Zero: true},
+		Y:     plot.Axis{Label: d.measure(), Zero: true},
 	}
 	caption := "A line that has become flat says that more bits are not worth their memory."
 	return newCurves(shown, caption, l, func(r eval.Row) (x, y []float64) {
 		if r.Bits == 0 { // no code: the same at every length
-			return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{r.MAP, r.MAP}
+			return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{d.quality(r), d.quality(r)}
 		}
 		for _, bits := range lengths {
 			i := slices.IndexFunc(d.Rows, func(o eval.Row) bool {
 				return o.Method == r.Method && float64(o.Bits) == bits
 			})
 			if i >= 0 {
-				x, y = append(x, bits), append(y, d.Rows[i].MAP)
+				x, y = append(x, bits), append(y, d.quality(d.Rows[i]))
 			}
 		}
 		return x, y
@@ -290,9 +321,9 @@ func (d Data) mapBits(shown []curve) figure {
 func (d Data) trainTime(suffix string) figure {
 	l := plot.Lines{
 		Title:  "Training time and what it buys" + suffix,
-		Desc:   "Points: mean average precision by training seconds on a logarithmic axis.",
+		Desc:   "Points: what methods reach by training seconds on a logarithmic axis.",
 		X:      plot.Axis{Label: "training time, seconds", Log: true},
-		Y:      plot.Axis{Label: "MAP", Zero: true},
+		Y:      plot.Axis{Label: d.measure(), Zero: true},
 		Direct: true,
 	}
 	styles := map[string]int{}
@@ -308,7 +339,7 @@ func (d Data) trainTime(suffix string) figure {
 			style = len(plot.Styles) - 1 // the rest share the last look; their names stand beside them
 		}
 		l.Series = append(l.Series, plot.Series{
-			Name: r.Method, X: []float64{r.TrainSeconds}, Y: []float64{r.MAP},
+			Name: r.Method, X: []float64{r.TrainSeconds}, Y: []float64{d.quality(r)},
 			Style: style, Strong: r.Recommended, Points: true,
 		})
 	}

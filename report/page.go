@@ -52,6 +52,28 @@ type Data struct {
 	Confusions Confusions
 }
 
+// unjudged reports whether no labels said what is right: then all there is, is the recall of float neighbours.
+func (d Data) unjudged() bool {
+	return !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.MAP != 0 }) &&
+		slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 != 0 })
+}
+
+// quality is the number that methods are ordered by.
+func (d Data) quality(r eval.Row) float64 {
+	if d.unjudged() {
+		return r.NeighbourRecall100
+	}
+	return r.MAP
+}
+
+// measure names that number.
+func (d Data) measure() string {
+	if d.unjudged() {
+		return "recall@100"
+	}
+	return "MAP"
+}
+
 // Dataset describes the data that were searched.
 type Dataset struct {
 	Name    string   `json:"name"`     // usually the file
@@ -126,6 +148,11 @@ type view struct {
 	Warnings []string
 	Classes  []classTable // the second one is folded
 	Mixups   []mixup
+
+	Measure                string // that methods are ordered by
+	Unlabelled, Neighbours bool
+	NewItems, LearnedItems string // how many
+	UnseenChance           string
 }
 
 type tile struct{ Value, Name, Note string }
@@ -146,6 +173,12 @@ func Write(w io.Writer, d Data) error {
 	v := view{
 		Data: d, CSS: template.CSS(plot.CSS() + pageCSS), // both are ours
 		Facts: d.facts(), Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(), Mixups: d.mixups(),
+	}
+	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
+	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
+	v.NewItems, v.LearnedItems = plot.Number(float64(d.Dataset.New)), plot.Number(float64(d.Dataset.Learned))
+	if i := slices.IndexFunc(d.Rows, func(r eval.Row) bool { return r.UnseenChance > 0 }); i >= 0 {
+		v.UnseenChance = formatShare(d.Rows[i].UnseenChance)
 	}
 	if !d.Date.IsZero() {
 		v.When = d.Date.Format("2 January 2006, 15:04 MST")
@@ -206,7 +239,9 @@ func (d Data) validate() error {
 		where := fmt.Sprintf("result %d (%s, %d bits)", i+1, r.Method, r.Bits)
 		for _, m := range []measure{
 			{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh},
-			{"precision@100", r.Precision100}, {"PR area", r.PRArea}, {"unseen-class MAP", r.UnseenMAP},
+			{"precision@100", r.Precision100}, {"precision", r.ReachablePrecision}, {"PR area", r.PRArea},
+			{"unseen-class MAP", r.UnseenMAP}, {"MAP of learned items", learnedMAP(r)},
+			{"recall of neighbours", r.NeighbourRecall100},
 		} {
 			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
 				return fmt.Errorf("%s: %s is %v: it should be from 0 to 1", where, m.name, m.value)
@@ -244,6 +279,14 @@ func (d Data) validate() error {
 	return nil
 }
 
+// learnedMAP is the MAP among learned items, 0 where it was not measured.
+func learnedMAP(r eval.Row) float64 {
+	if r.LearnedItems == nil {
+		return 0
+	}
+	return r.LearnedItems.MAP
+}
+
 func (p Picture) validate() error {
 	if len(p.PNG) == 0 {
 		return nil
@@ -268,6 +311,7 @@ func (d Data) facts() []tile {
 	return slices.DeleteFunc([]tile{
 		{Name: "Data", Value: s.Name},
 		{Name: "Items to find", Value: number(s.Base, "")},
+		{Name: "New", Value: number(s.New, "")},
 		{Name: "Queries", Value: number(s.Queries, "")},
 		{Name: "Vector", Value: number(s.Dim, " numbers")},
 		{Name: "Classes", Value: number(s.Classes, "")},
@@ -284,7 +328,7 @@ func (d Data) tiles() []tile {
 	r := d.Rows[i]
 	var plain *eval.Row // the best without a code
 	for k, c := range d.Rows {
-		if k != i && c.Kind == eval.KindReference && c.Bits == 0 && (plain == nil || c.MAP > plain.MAP) {
+		if k != i && c.Kind == eval.KindReference && c.Bits == 0 && (plain == nil || d.quality(c) > d.quality(*plain)) {
 			plain = &d.Rows[k]
 		}
 	}
@@ -298,10 +342,16 @@ func (d Data) tiles() []tile {
 	if r.Bits > 0 {
 		name = fmt.Sprintf("%s, %d bits", r.Method, r.Bits)
 	}
-	tiles := []tile{
-		{formatShare(r.MAP), "MAP of " + name, beside(func(r eval.Row) float64 { return r.MAP }, formatShare)},
-		{formatShare(r.Precision100), "precision of the first 100",
-			beside(func(r eval.Row) float64 { return r.Precision100 }, formatShare)},
+	of := ""
+	if d.Dataset.New > 0 {
+		of = ", new items"
+	}
+	tiles := []tile{{formatShare(d.quality(r)), d.measure() + " of " + name + of, beside(d.quality, formatShare)}}
+	if !d.unjudged() {
+		if d.Dataset.New > 0 {
+			tiles = append(tiles, tile{formatShare(learnedMAP(r)), "MAP, learned items", beside(learnedMAP, formatShare)})
+		}
+		tiles = append(tiles, tile{formatShare(precision(r)), "precision of the first items", beside(precision, formatShare)})
 	}
 	if r.Bytes > 0 {
 		tiles = append(tiles, tile{plot.Number(float64(r.Bytes)), "bytes per item",

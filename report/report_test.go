@@ -136,7 +136,7 @@ func TestTableOrderAndMarks(t *testing.T) {
 	for _, text := range []string{
 		`rowgroup">16 bits`, `row">FastHash</th>`, `row">LSH`,
 		`rowgroup">32 bits`, "★ advised", `row">LSH`, "▽ floor",
-		`rowgroup">Without codes`, "△ ceiling",
+		`rowgroup">Without codes`, "△ reference",
 	} {
 		at := strings.Index(page[place+1:], text)
 		if at < 0 {
@@ -308,5 +308,91 @@ func TestDoNotHash(t *testing.T) {
 	}
 	if at := strings.Index(page, "★ advised"); at < strings.Index(page, `rowgroup">Without codes`) {
 		t.Error("the advised row is not the one without codes")
+	}
+}
+
+// withNew is the small report as a comparison with new items leaves it: learned items stand beside them.
+func withNew() report.Data {
+	d := small()
+	d.Dataset.Learned, d.Dataset.New = 4800, 1200
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		r.NewItems = &eval.Items{MAP: r.MAP}
+		r.LearnedItems = &eval.Items{MAP: min(1, r.MAP+0.2)}
+		r.ReachablePrecision, r.UnseenChance = r.MAP, 0.123
+	}
+	return d
+}
+
+// TestNewItemsLead: the page says which items the numbers are about, and has those of learned items beside them.
+func TestNewItemsLead(t *testing.T) {
+	d := withNew()
+	d.Rows[1].LearnedItems.MAP = 0.99 // LSH knows them by heart, and stays behind
+	page := string(render(t, d))
+	for _, want := range []string{
+		"<dt>New</dt><dd>1,200</dd>", "<dt>MAP of FastHash, 32 bits, new items</dt><dd>0.750</dd>",
+		"<dt>MAP, learned items</dt><dd>0.950</dd>", `MAP of learned <span class="unit">items</span>`, "0.910",
+		"Mean average precision for new items at 32 bits", "1,200 items were kept from training, and 4,800 were learned from",
+		"searching in all items; chance would be 0.123", "its nearest new items",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Index(page, `row">FastHash <span`) > strings.LastIndex(page, `row">LSH`) {
+		t.Error("LSH comes first for what it knows by heart")
+	}
+	if page := string(render(t, small())); strings.Contains(page, "new items") || strings.Contains(page, "MAP of learned") {
+		t.Error("a page without new items speaks of them")
+	}
+}
+
+// TestReferencesAreInTheCharts: a classifier's answer has a length of its own, and is compared all the same.
+func TestReferencesAreInTheCharts(t *testing.T) {
+	d := small()
+	answer, chance := supervised(result("Classifier, one-hot", 10, 0.6)), supervised(result("Classifier, probabilities", 0, 0.8))
+	answer.Kind, chance.Kind, chance.PRCurve = eval.KindReference, eval.KindReference, answer.PRCurve
+	d.Rows = append(d.Rows, answer, chance)
+	page := string(render(t, d))
+	overview, rest, _ := strings.Cut(page, "</svg>")
+	if !strings.Contains(overview, "Classifier, one-hot") || !strings.Contains(overview, "reference: no code of this length") {
+		t.Error("the overview lacks the answer of the classifier")
+	}
+	at := strings.Index(rest, "Precision and recall at 32 bits")
+	curves := rest[at : at+strings.Index(rest[at:], "</svg>")]
+	if !strings.Contains(curves, "Classifier, probabilities") || strings.Contains(page, "ceiling") {
+		t.Error("the curves lack the classifier, or something is called a ceiling")
+	}
+}
+
+// TestWithoutLabels: the page is about the recall of float neighbours, and says nothing of MAP.
+func TestWithoutLabels(t *testing.T) {
+	d := small()
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		*r = eval.Row{
+			Method: r.Method, Kind: r.Kind, Bits: r.Bits, Bytes: r.Bytes, Recommended: r.Recommended, TrainSeconds: 1 + float64(i),
+			NeighbourRecall100: 0.9 - 0.1*float64(i), NeighbourRecall10: 0.1,
+		}
+	}
+	page := string(render(t, d))
+	for _, want := range []string{
+		"Recall of float neighbours at 32 bits", "best recall@100 first", "<dt>recall@100 of FastHash, 32 bits</dt><dd>0.600</dd>",
+		`Recall of <span class="unit">neighbours</span>`, "among the nearest by their vectors",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, `<th scope="col">MAP`) || strings.Contains(page, "Mean average precision at") {
+		t.Error("the page has a column or a plot of MAP")
+	}
+}
+
+// TestItemsWithoutPictures: they are shown by what is known of them.
+func TestItemsWithoutPictures(t *testing.T) {
+	page := string(render(t, small()))
+	if !strings.Contains(page, `<div class="nopicture"><b>coat</b> <span>18</span></div>`) {
+		t.Error("an item without a picture lacks its label or its name")
 	}
 }

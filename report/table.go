@@ -19,7 +19,7 @@ type group struct {
 
 type tableRow struct {
 	Method      string
-	Mark        string // "floor", "ceiling", or nothing
+	Mark        string // "floor", "reference", or nothing
 	Recommended bool
 	Supervision string
 	Cells       []cell
@@ -42,8 +42,10 @@ type column struct {
 
 var columns = []column{
 	{"MAP", "", func(r eval.Row) float64 { return r.MAP }, formatShare, false, true},
-	{"Precision", "@100", func(r eval.Row) float64 { return r.Precision100 }, formatShare, false, true},
+	{"Precision", "", precision, formatShare, false, true},
 	{"PR area", "", func(r eval.Row) float64 { return r.PRArea }, formatShare, false, true},
+	{"MAP of learned", "items", learnedMAP, formatShare, false, false},
+	{"Recall of", "neighbours", func(r eval.Row) float64 { return r.NeighbourRecall100 }, formatShare, false, false},
 	{"MAP of unseen", "classes", func(r eval.Row) float64 { return r.UnseenMAP }, formatShare, false, false},
 	{"Training", "s", func(r eval.Row) float64 { return r.TrainSeconds }, formatQuantity, true, false},
 	{"Encoding", "µs/vector", func(r eval.Row) float64 { return r.EncodeMicroseconds }, formatQuantity, true, false},
@@ -51,10 +53,18 @@ var columns = []column{
 	{"Distinct", "codes", func(r eval.Row) float64 { return float64(r.DistinctCodes) }, plot.Number, false, false},
 }
 
+// precision is that of the first items, as many as are right and 100 at most; or that of the first 100, where only that
+// is known.
+func precision(r eval.Row) float64 { return cmp.Or(r.ReachablePrecision, r.Precision100) }
+
 // columns returns the columns that at least one result has a number for.
 func (d Data) columns() []column {
+	unjudged, hasNew := d.unjudged(), d.Dataset.New > 0
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
-		return !c.even && !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return c.value(r) != 0 })
+		if c.Head == "MAP of learned" && !hasNew {
+			return true
+		}
+		return (!c.even || unjudged) && !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return c.value(r) != 0 })
 	})
 }
 
@@ -66,7 +76,7 @@ func (d Data) groups(columns []column) []group {
 		if (a.Bits == 0) != (b.Bits == 0) {
 			return cmp.Compare(b.Bits, a.Bits)
 		}
-		return cmp.Or(cmp.Compare(a.Bits, b.Bits), compareMAP(a, b))
+		return cmp.Or(cmp.Compare(a.Bits, b.Bits), d.compare(a, b))
 	})
 	var groups []group
 	for len(rows) > 0 {
@@ -103,13 +113,13 @@ func newTableRow(r eval.Row, rivals []eval.Row, columns []column) tableRow {
 		}
 		t.Cells = append(t.Cells, cell{Text: c.text(v), Best: isBest(r, c, rivals)})
 	}
-	if low, high := mapBounds(r); formatShare(low) != formatShare(high) {
+	if low, high := mapBounds(r); formatShare(low) != formatShare(high) && r.MAP != 0 {
 		t.Cells[0].Note = formatShare(low) + "–" + formatShare(high)
 	}
 	return t
 }
 
-// isBest reports whether no other method of the group is better. Floors and ceilings do not compete, and a column in
+// isBest reports whether no other method of the group is better. Floors and references do not compete, and a column in
 // which all methods are equal has no best.
 func isBest(r eval.Row, c column, rivals []eval.Row) bool {
 	own := c.value(r)
@@ -156,7 +166,7 @@ type classTable struct {
 type classRow struct {
 	Name          string
 	Queries, Base string
-	Precision     string // at 100, of the first method
+	Precision     string // of the first method
 	Cells         []cell
 	Bar           template.CSS // MAP of the first method as a length
 }
@@ -189,7 +199,7 @@ func (d Data) classes() []classTable {
 	for i, c := range rows {
 		r := classRow{
 			Name: c.Name, Queries: plot.Number(float64(c.Queries)), Base: plot.Number(float64(c.Base)),
-			Precision: formatShare(c.Precision100),
+			Precision: formatShare(cmp.Or(c.ReachablePrecision, c.Precision100)),
 			Bar:       barLength(c.MAP),
 		}
 		best, at := -1.0, 0
