@@ -198,7 +198,7 @@ func (f *facts) sayClassifier() {
 		what = fmt.Sprintf("its answer, one-hot in %d bits, has MAP %.3f", class.Bits, class.MAP)
 	}
 	f.say("classifier-as-good", "A classifier does %s: %s%s, with %s an item, and the best codes, %s, have %.3f. Where "+
-		"all that matters is the class, and none will be new, classify and do not hash.",
+		"all that matters is the class, and no class will be new, classify and do not hash.",
 		how, what, f.forNew(), byteCount(class.Bytes), rowName(f.choice), f.choice.MAP)
 }
 

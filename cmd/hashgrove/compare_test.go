@@ -200,6 +200,9 @@ func TestDemoLeavesAReport(t *testing.T) {
 			t.Errorf("the demo does not show %s", name)
 		}
 	}
+	if fast := names["FastHash"]; fast.NewItems == nil || fast.NewItems.MAP != fast.MAP || fast.LearnedItems.MAP < fast.MAP {
+		t.Errorf("FastHash has %+v for new items and %+v for learned ones", fast.NewItems, fast.LearnedItems)
+	}
 	if r.Methods[0].Name != "FastHash" || names["FastHash"].MAP < 2*names["random codes"].MAP || len(r.Advice) == 0 || r.Seconds == 0 {
 		t.Errorf("the demo says %+v", r)
 	}
