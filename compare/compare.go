@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"hashgrove/eval"
@@ -223,6 +224,9 @@ func (s *stage) warnings(rows []eval.Row) []string {
 	count := map[string]int{}
 	for _, r := range rows {
 		for _, w := range r.Warnings {
+			if strings.Contains(w, "pr_area_10000") {
+				continue // numbers that only the rows themselves have
+			}
 			if count[w]++; count[w] == len(rows)/2+1 {
 				list = append(list, w)
 			}

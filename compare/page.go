@@ -33,6 +33,9 @@ func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 		out.Dataset.Notes = append(out.Dataset.Notes, fmt.Sprintf("Methods learn from the first %d principal "+
 			"components; float search uses all %d dimensions.", r.PCA, r.Data.Dim))
 	}
+	if r.Scale != "" {
+		out.Dataset.Notes = append(out.Dataset.Notes, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
+	}
 	out.Dataset.Notes = append(out.Dataset.Notes, r.Failures()...)
 	for _, a := range r.Advice {
 		out.Advice = append(out.Advice, a.Text)

@@ -202,8 +202,9 @@ func (f *facts) remarkOnQueries() {
 		if f.best == nil || row.Kind != eval.KindMethod || row.Error != "" || row.Method == f.best.Method {
 			continue
 		}
-		if ahead := f.best.MAP - row.MAP; ahead > near && ahead <= chance(f.best, row) {
-			names = append(names, rowName(row))
+		ahead, name := f.best.MAP-row.MAP, title(row.Method)
+		if ahead > near && ahead <= chance(f.best, row) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	text := "differences of a few hundredths are chance"

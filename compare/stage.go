@@ -104,8 +104,8 @@ func (s *stage) setBenches(ctx context.Context) error {
 func (s *stage) note(noneHeld bool) {
 	say := func(format string, args ...any) { s.notes = append(s.notes, fmt.Sprintf(format, args...)) }
 	d := s.data
-	if n := d.searched().X.Rows; n < 100 && d.labelled() {
-		say("the base has only %d items to judge by: precision@100 is precision@%d here", n, n)
+	if n := d.searched().X.Rows; n < 100 {
+		say("there are only %d items to search in: the figures are rough, and precision_100 is precision at %d", n, n)
 	}
 	if d.New == nil && d.labelled() {
 		say("only items that were learned from are judged: methods that learn by heart look better than they are " +

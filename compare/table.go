@@ -93,8 +93,8 @@ var costs = []column{
 // searched is the number of items that decide: the new ones, or all where there are none.
 func (r *Result) searched() int { return cmp.Or(r.Data.New, r.Data.Base) }
 
-// recallRank is the rank that decides about the recall of float neighbours: the first 100 items are worth comparing once
-// more by their vectors, but in a small base they hold most items anyway.
+// recallRank is the rank that decides about the recall of float neighbours: the first 100 items are worth comparing
+// once more by their vectors, but in a small base they hold most items anyway.
 func (r *Result) recallRank() int {
 	if r.searched() < 1000 {
 		return 10
@@ -179,8 +179,9 @@ func (r *Result) Notes() []string {
 		times += "; train s of shorter fasthash codes is that of their bits, as a prefix of its code is a code"
 	}
 	notes = append(notes, times+".")
-	if slices.ContainsFunc(r.Rows, func(row eval.Row) bool { return row.CappedFrom > 0 }) {
-		notes = append(notes, "13 (of 16) would be a method that can make 13 bits of these data and no more.")
+	if i := slices.IndexFunc(r.Rows, func(row eval.Row) bool { return row.CappedFrom > 0 }); i >= 0 {
+		notes = append(notes, fmt.Sprintf("%d (of %d) says that the method can make only %[1]d bits of these data.",
+			r.Rows[i].Bits, r.Rows[i].CappedFrom))
 	}
 	if len(r.Data.HeldOut) > 0 {
 		classes := strings.Join(r.Data.HeldOut, ", ")

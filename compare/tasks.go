@@ -159,8 +159,8 @@ func signCoder(mean []float32) trial.Coder {
 type floatRetrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report,
 	error)
 
-// floatSearch judges the vectors themselves, before PCA: they are what a user searches today, who would not leave columns
-// at scales that differ.
+// floatSearch judges the vectors themselves, before PCA: they are what a user searches today, who would not leave
+// columns at scales that differ.
 func (s *stage) floatSearch(retrieval floatRetrieval) func(context.Context, *task) ([]eval.Row, error) {
 	return func(ctx context.Context, t *task) ([]eval.Row, error) {
 		queries, items := s.floats.Queries.X, s.floats.searched().X

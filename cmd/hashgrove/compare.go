@@ -285,6 +285,9 @@ func (c *compareCommand) print(r *compare.Result) error {
 	}
 	c.warn(append(r.Failures(), r.Warnings...))
 	fmt.Fprintln(c.out, r.Title())
+	if r.Scale != "" {
+		fmt.Fprintln(c.out, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
+	}
 	head, rows := r.Table()
 	t := c.table()
 	t.AppendHeader(tableRow(head))
@@ -306,8 +309,19 @@ func (c *compareCommand) print(r *compare.Result) error {
 func (a *app) printAdvice(list []compare.Advice) {
 	fmt.Fprintln(a.out, "\nAdvice")
 	for _, advice := range list {
-		fmt.Fprintf(a.out, "- %s\n", advice.Text)
+		fmt.Fprintf(a.out, "- %s%s\n", advice.Text, flagsFor(advice))
 	}
+}
+
+// flagsFor names the flags that help with an advice.
+func flagsFor(advice compare.Advice) string {
+	switch {
+	case advice.Rule == "mixed" && strings.Contains(advice.Text, "FastHash"):
+		return " \"train --cross-fit\" makes codes for learned items that are like those of new ones."
+	case advice.Rule == "recall-use":
+		return " \"search --rerank\" does that."
+	}
+	return ""
 }
 
 // writeReport writes the page.
