@@ -211,3 +211,18 @@ func TestDemoLeavesAReport(t *testing.T) {
 	}
 	succeed(t, "verify", "shop/demo.hgm")
 }
+
+// The library gives advice, and the command the flags that follow it.
+func TestAdviceNamesFlags(t *testing.T) {
+	for _, c := range []struct{ rule, text, want string }{
+		{"mixed", "hits of FastHash with 64 bits", "--cross-fit"},
+		{"mixed", "hits of SDH with 64 bits", ""},
+		{"recall-use", "Use LSH", "--rerank"},
+		{"use", "Use FastHash", ""},
+	} {
+		got := flagsFor(compare.Advice{Rule: c.rule, Text: c.text})
+		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s of %q names %q, want %q", c.rule, c.text, got, c.want)
+		}
+	}
+}
