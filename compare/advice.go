@@ -23,6 +23,7 @@ const (
 	near      = 0.01     // a difference of MAP that nobody would notice
 	much      = 0.05     // a difference of MAP that everybody would
 	cheap     = 64 << 20 // bytes of float vectors that are searched in milliseconds
+	fewBytes  = 256      // bytes of an item that are no reason to look for codes
 	fewCodes  = 100      // items for each distinct code on average, from which codes are little but classes
 	fewAsked  = 200      // queries below which chance moves MAP noticeably
 	quicker   = 10       // how much less training a lesser method must take to be worth a word
@@ -167,7 +168,7 @@ func (f *facts) verdict() *eval.Row {
 			rowName(float), float.MAP, choice.MAP, rowName(choice), f.r.Data.Base,
 			byteCount(f.r.Data.Base*float.Bytes), microseconds(float.SearchMicroseconds))
 		return float
-	case class != nil && class.MAP >= best.MAP-max(near, chance(best, class)):
+	case f.classifierSuffices():
 		f.sayClassifier()
 		return class
 	}
@@ -178,6 +179,16 @@ func (f *facts) verdict() *eval.Row {
 	f.say("use", "Use %s: MAP %.3f%s, and %s are right.%s",
 		rowName(choice), choice.MAP, f.forNew(), precisionOf(choice), others)
 	return choice
+}
+
+// classifierSuffices reports whether a classifier is better than the best codes, or as good without taking much more
+// room.
+func (f *facts) classifierSuffices() bool {
+	if f.class == nil {
+		return false
+	}
+	tolerance := max(near, chance(f.best, f.class))
+	return f.class.MAP > f.best.MAP+tolerance || f.class.MAP >= f.best.MAP-tolerance && f.class.Bytes <= fewBytes
 }
 
 // sayClassifier is the verdict that a classifier is as good as the best codes, or better.
@@ -197,9 +208,13 @@ func (f *facts) sayClassifier() {
 	case oneHot:
 		what = fmt.Sprintf("its answer, one-hot in %d bits, has MAP %.3f", class.Bits, class.MAP)
 	}
-	f.say("classifier-as-good", "A classifier does %s: %s%s, with %s an item, and the best codes, %s, have %.3f. Where "+
-		"all that matters is the class, and no class will be new, classify and do not hash.",
-		how, what, f.forNew(), byteCount(class.Bytes), rowName(f.choice), f.choice.MAP)
+	matters := "the class, and no class will be new"
+	if f.r.Data.Classes == 0 {
+		matters = "tags, and no tag will be new"
+	}
+	f.say("classifier-as-good", "A classifier does %s: %s%s, with %s an item, and the best codes, %s, have %.3f with %s. "+
+		"Where all that matters is %s, classify and do not hash.", how, what, f.forNew(), byteCount(class.Bytes),
+		rowName(f.choice), f.choice.MAP, byteCount(f.choice.Bytes), matters)
 }
 
 // forNew says what the numbers are about.

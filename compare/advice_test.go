@@ -127,7 +127,12 @@ func TestEachRule(t *testing.T) {
 			func(r *Result) { row(r, "classifier-float", 0).MAP = 0.9 },
 			func(r *Result) { row(r, "classifier-float", 0).MAP = 0.89 },
 			"A classifier does as well: ranked by its probabilities, items have MAP 0.900 for new items, with 8 bytes an " +
-				"item, and the best codes, FastHash with 32 bits, have 0.900", "classifier-float"},
+				"item, and the best codes, FastHash with 32 bits, have 0.900 with 4 bytes", "classifier-float"},
+		{"classifier-larger", func(r *Result) { // as good, with a number for each of many classes
+			row(r, "classifier-float", 0).MAP, row(r, "classifier-float", 0).Bytes = 0.9, 400
+		}, func(r *Result) { // better, at any price
+			row(r, "classifier-float", 0).MAP, row(r, "classifier-float", 0).Bytes = 0.93, 400
+		}, "do as well, with MAP 0.900, and take 400 bytes an item", "fasthash"},
 		{"classifier-as-good",
 			func(r *Result) { row(r, "classifier-float", 0).MAP = 0.92 },
 			func(r *Result) { row(r, "classifier", 0).MAP = 0.92 }, // its probabilities decide

@@ -238,3 +238,49 @@ func TestTiesOfSearchesGoByVectors(t *testing.T) {
 		t.Errorf("%d ties: this test cannot fail", tied)
 	}
 }
+
+// Confusions against their definition: each item is as likely among the first ten as there is room for its distance.
+func TestConfusionsCountTiesFairly(t *testing.T) {
+	d := clusterData()
+	var m *model.Model
+	r := quickRun(t, d, func(o *Options) {
+		o.Each = func(_ string, bits int, made *model.Model) {
+			if bits == 8 && m == nil {
+				m = made
+			}
+		}
+	})
+	items := parted(t, d, small()).New
+	queries, codes := encode(t, m, d.Queries), encode(t, m, items)
+	found, total := map[[2]string]float64{}, map[string]float64{}
+	distance := make([]uint16, codes.Len())
+	for q, class := range d.Queries.Labels.Class {
+		own := d.Queries.Labels.Names[class]
+		total[own] += 10
+		codes.Distances(distance, queries.Row(q))
+		for i, a := range distance {
+			nearer, tied := 0, 0
+			for _, b := range distance {
+				if b < a {
+					nearer++
+				} else if b == a {
+					tied++
+				}
+			}
+			other := items.Labels.Names[items.Labels.Class[i]]
+			found[[2]string{own, other}] += min(1, max(0, float64(10-nearer)/float64(tied)))
+		}
+	}
+	list := value(t, r, "lsh", 8).Confusions
+	if len(list) != mostConfusions {
+		t.Fatalf("%d confusions", len(list))
+	}
+	for i, c := range list {
+		if want := found[[2]string{c.Query, c.Found}] / total[c.Query]; math.Abs(c.Share-want) > 1e-12 || c.Query == c.Found {
+			t.Errorf("%s finds %s with %v, want %v", c.Query, c.Found, c.Share, want)
+		}
+		if i > 0 && c.Share > list[i-1].Share {
+			t.Error("the confusions are not in order")
+		}
+	}
+}

@@ -59,8 +59,12 @@ func (f *facts) remarkOnLengths() {
 	}
 }
 
-// remarkOnOthers names codes that take less learning.
+// remarkOnOthers names what is as good as the choice and differs in room or learning.
 func (f *facts) remarkOnOthers() {
+	if c := f.class; c != nil && c.Bytes > fewBytes && c.MAP >= f.best.MAP-near && !f.classifierSuffices() {
+		f.say("classifier-larger", "A classifier's probabilities do as well, with MAP %.3f, and take %s an item.",
+			c.MAP, byteCount(c.Bytes))
+	}
 	if f.sign != nil && f.sign.MAP >= f.best.MAP-near {
 		f.say("sign-as-good", "The sign of every centred value does as well, without learning: MAP %.3f with %s an "+
 			"item.", f.sign.MAP, byteCount(f.sign.Bytes))
