@@ -3,7 +3,6 @@ package dataset
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -23,7 +22,10 @@ type csv struct {
 
 func openCSV(format string) func(in *input, spec *Spec) (reader, header, error) {
 	return func(in *input, spec *Spec) (reader, header, error) {
-		asked := append(strings.Split(spec.Vector, ","), spec.Label, spec.Tags, spec.ID)
+		asked := append(askedNames(spec.Vector), spec.Label, spec.Tags, spec.ID)
+		if spec.Known != nil {
+			asked = append(asked, spec.Known.Vector...)
+		}
 		t, rows, err := openTable(in, format, asked...)
 		if err != nil {
 			return nil, header{}, err
@@ -42,6 +44,8 @@ func openCSV(format string) func(in *input, spec *Spec) (reader, header, error) 
 			}
 			c.separator = tagSeparator(texts...)
 		}
+		h.columns = c.columns()
+		h.columns.List = holdsLists(rows, c.vector) && len(c.vector) == 1
 		if !holdsLists(rows, c.vector) {
 			h.dim, c.dim = len(c.vector), len(c.vector)
 			for _, j := range c.vector {
@@ -52,6 +56,29 @@ func openCSV(format string) func(in *input, spec *Spec) (reader, header, error) 
 		}
 		return c, h, nil
 	}
+}
+
+// columns says what the columns are taken for.
+func (c *csv) columns() Columns {
+	var out Columns
+	used := map[int]bool{}
+	name := func(j int) string {
+		if j < 0 {
+			return ""
+		}
+		used[j] = true
+		return c.table.column(j)
+	}
+	for _, j := range c.vector {
+		out.Vector = append(out.Vector, name(j))
+	}
+	out.Label, out.Tags, out.ID = name(c.label), name(c.tags), name(c.id)
+	for j := range c.table.width {
+		if !used[j] {
+			out.Unused = append(out.Unused, c.table.column(j))
+		}
+	}
+	return out
 }
 
 // holdsLists reports whether any of the columns has a list in one of the rows.
@@ -80,8 +107,8 @@ func (c *csv) chooseColumns(spec *Spec, rows [][]string) (err error) {
 		}
 		return j
 	}
-	c.label = pick(spec.Label, tableLabels)
-	c.tags = pick(spec.Tags, usualTags)
+	c.label = pick(spec.labelName(c.table.names), tableLabels)
+	c.tags = pick(spec.tagsName(c.table.names), usualTags)
 	c.id = pick(spec.ID, usualIDs)
 	if c.id < 0 && len(c.table.names) > 1 && c.table.names[0] == "" {
 		c.id = 0 // the index pandas writes
@@ -89,30 +116,19 @@ func (c *csv) chooseColumns(spec *Spec, rows [][]string) (err error) {
 	if err != nil {
 		return err
 	}
+	choice := columnChoice{
+		path: c.in.path, names: c.table.names, width: c.table.width, counted: true, find: c.table.find,
+		may: func(j int) bool { return j != c.label && j != c.tags && j != c.id && mostlyNumeric(rows, j) },
+	}
+	if known := spec.knownVector(c.table.names); known != nil {
+		c.vector, err = choice.list(known)
+		return err
+	}
 	if spec.Vector != "" {
-		for _, name := range strings.Split(spec.Vector, ",") {
-			first, last, ok := strings.Cut(name, "-")
-			lo, e1 := strconv.Atoi(first)
-			hi, e2 := strconv.Atoi(last)
-			if ok && e1 == nil && e2 == nil && lo >= 1 && lo <= hi && hi <= c.table.width && c.table.named([]string{name}) < 0 {
-				for j := lo; j <= hi; j++ {
-					c.vector = append(c.vector, j-1)
-				}
-				continue
-			}
-			j, err := c.table.find(strings.TrimSpace(name))
-			if err != nil {
-				return err
-			}
-			c.vector = append(c.vector, j)
-		}
-		return nil
+		c.vector, err = choice.choose(spec.Vector)
+		return err
 	}
-	for j := range c.table.width {
-		if j != c.label && j != c.tags && j != c.id && mostlyNumeric(rows, j) {
-			c.vector = append(c.vector, j)
-		}
-	}
+	c.vector = choice.only(func(int) bool { return true })
 	if len(c.vector) == 0 {
 		return fmt.Errorf("%s: has no column of numbers; a number has a decimal point, no comma", c.in.path)
 	}

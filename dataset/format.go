@@ -73,6 +73,7 @@ type header struct {
 	format    string
 	rows, dim int              // -1 where unknown before reading
 	names     []string         // names of the features, where the file has them
+	columns   Columns          // of a table
 	labels    string           // the file the labels come from, when it is another one found beside it
 	shape     picture.Shape    // of rows that are pictures
 	gallery   *gallery.Gallery // the pictures of a folder or an archive
@@ -118,7 +119,7 @@ var formats = []format{
 	{"bvecs", []string{".bvecs"}, looksVecs("bvecs"), openVecs("bvecs")},
 	{"ivecs", []string{".ivecs"}, looksVecs("ivecs"), openVecs("ivecs")},
 	{"jsonl", []string{".jsonl", ".ndjson", ".json"}, looksJSON, openJSONLines},
-	{"libsvm", []string{".libsvm", ".svm", ".svmlight"}, looksLibSVM, openLibSVM},
+	{"libsvm", svmEndings, looksLibSVM, openLibSVM},
 	{"tsv", []string{".tsv", ".tab"}, looksTable("\t"), openCSV("tsv")},
 	{"csv", []string{".csv"}, looksTable(",;"), openCSV("csv")},
 }

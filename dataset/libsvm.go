@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // The sparse text format of LibSVM and SVMlight:
@@ -15,6 +17,8 @@ import (
 // then every row of the file has tags. "qid:7" is skipped. The greatest index is known only after the whole file is
 // read, so it is read twice. A test file may lack the last features; then the number of dimensions is given as the name
 // of the vector. Vectors are dense in memory.
+
+var svmEndings = []string{".libsvm", ".svm", ".svmlight"}
 
 type libSVM struct {
 	rowCounter
@@ -154,12 +158,14 @@ func (s *libSVM) next(rec *record) error {
 	return nil
 }
 
-// looksLibSVM reports whether the first lines hold a label and pairs index:value.
+// looksLibSVM reports whether the first lines hold a label and pairs index:value. Labels that are not numbers need pairs
+// behind them and no comma, which other texts have too, unless the name of the file says what it is.
 func looksLibSVM(s *sample) bool {
 	if !isText(s.head) {
 		return false
 	}
 	pairs := 0
+	named := slices.ContainsFunc(svmEndings, func(ending string) bool { return strings.Contains(s.name, ending) })
 	for n, line := range s.lines(10) {
 		line, _, _ = bytes.Cut(line, []byte("#"))
 		word, rest := cutSpace(line)
@@ -168,13 +174,14 @@ func looksLibSVM(s *sample) bool {
 		}
 		if bytes.IndexByte(word, ':') >= 0 {
 			rest = line
-		} else if len(bytes.Trim(word, "+-.,eE0123456789")) > 0 {
+		} else if isWord := len(bytes.Trim(word, "+-.,eE0123456789")) > 0; isWord && !named &&
+			(len(rest) == 0 || bytes.IndexByte(word, ',') >= 0) {
 			return false
 		}
 		for len(rest) > 0 {
 			word, rest = cutSpace(rest)
 			index, value, ok := bytes.Cut(word, []byte(":"))
-			if !ok || len(bytes.Trim(index, "0123456789")) > 0 && string(index) != "qid" {
+			if !ok || len(index) == 0 || len(bytes.Trim(index, "0123456789")) > 0 && string(index) != "qid" {
 				return false
 			}
 			if _, err := parseFloat(value); err != nil {

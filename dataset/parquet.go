@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"hashgrove/dataset/internal/parquetrows"
 	"hashgrove/internal/plain"
 )
 
 // Parquet: the vector is the column of lists named by the caller, or the one with a usual name, or the only one.
-// Without lists it is made of the columns named by the caller, between commas, or of every column of numbers without
-// another meaning.
+// Without lists it is made of the columns named by the caller, or of every column of numbers without another meaning.
 
 type parquetRows struct {
 	rowCounter
@@ -24,6 +22,8 @@ type parquetRows struct {
 	sides  [3]*parquetrows.Column // labels, ids and tags, or nil
 	split  bool                   // the tags are one string
 	texts  []string
+
+	columns Columns
 }
 
 // The order of parquetRows.sides.
@@ -56,6 +56,7 @@ func openParquet(in *input, spec *Spec) (reader, header, error) {
 	if err := p.openColumns(f, spec); err != nil {
 		return nil, h, fmt.Errorf("%s: %w", in.path, err)
 	}
+	h.columns = p.columns
 	if !p.lists {
 		h.dim, h.names, p.dim = len(p.vector), p.names, len(p.vector)
 	}
@@ -66,7 +67,7 @@ func openParquet(in *input, spec *Spec) (reader, header, error) {
 func (p *parquetRows) openColumns(f *parquetrows.File, spec *Spec) error {
 	c := parquetColumns{f.Fields(), f.Names()}
 	taken := map[int]bool{}
-	asked := [3]string{sideLabel: spec.Label, sideID: spec.ID, sideTags: spec.Tags}
+	asked := [3]string{sideLabel: spec.labelName(c.names), sideID: spec.ID, sideTags: spec.tagsName(c.names)}
 	usual := [3][]string{sideLabel: tableLabels, sideID: usualIDs, sideTags: usualTags}
 	for k := range p.sides {
 		i, err := c.side(asked[k], usual[k], k == sideTags)
@@ -77,21 +78,50 @@ func (p *parquetRows) openColumns(f *parquetrows.File, spec *Spec) error {
 			taken[i] = true
 			p.sides[k] = f.Column(c.fields[i], half)
 			p.split = k == sideTags && !c.fields[i].List
+			*[]*string{&p.columns.Label, &p.columns.ID, &p.columns.Tags}[k] = c.names[i]
 		}
 	}
-	var chosen []int
-	var err error
-	if spec.Vector != "" {
-		chosen, err = c.askedVectors(spec.Vector)
-	} else {
-		chosen, err = c.usualVectors(taken)
-	}
+	chosen, err := c.vector(spec, taken)
 	for _, i := range chosen {
 		p.vector = append(p.vector, f.Column(c.fields[i], half))
 		p.names = append(p.names, c.names[i])
 		p.lists = p.lists || c.fields[i].List
+		taken[i] = true
+	}
+	p.columns.Vector, p.columns.List = p.names, p.lists && len(chosen) == 1
+	for i, name := range c.names {
+		if !taken[i] {
+			p.columns.Unused = append(p.columns.Unused, name)
+		}
 	}
 	return err
+}
+
+// vector is the columns that make up the vector.
+func (c *parquetColumns) vector(spec *Spec, taken map[int]bool) ([]int, error) {
+	choice := columnChoice{names: c.names, width: len(c.names), find: c.find, may: func(i int) bool {
+		return !taken[i] && c.fields[i].Number
+	}}
+	known := spec.knownVector(c.names)
+	var chosen []int
+	var err error
+	switch {
+	case known != nil:
+		chosen, err = choice.list(known)
+	case spec.Vector != "":
+		chosen, err = choice.choose(spec.Vector)
+	default:
+		return c.usualVectors(taken)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range chosen {
+		if !c.fields[i].Number {
+			return nil, fmt.Errorf("column %q does not hold numbers", c.names[i])
+		}
+	}
+	return chosen, nil
 }
 
 // parquetColumns chooses among the columns of a Parquet file.
@@ -127,21 +157,6 @@ func (c *parquetColumns) side(asked string, usual []string, mayBeList bool) (int
 		err = fmt.Errorf("column %q holds neither text nor single numbers", asked)
 	}
 	return i, err
-}
-
-// askedVectors are the columns named between commas.
-func (c *parquetColumns) askedVectors(names string) (chosen []int, err error) {
-	for _, name := range strings.Split(names, ",") {
-		i, err := c.find(strings.TrimSpace(name))
-		if err != nil {
-			return nil, err
-		}
-		if !c.fields[i].Number {
-			return nil, fmt.Errorf("column %q does not hold numbers", c.names[i])
-		}
-		chosen = append(chosen, i)
-	}
-	return chosen, nil
 }
 
 // usualVectors is the column of lists with a usual name, or the only one, or all columns of single numbers that are not

@@ -30,6 +30,10 @@ type Set struct {
 	dimFile string        // the file that dim comes from
 	shape   picture.Shape // of rows that are pictures
 	names   []string
+	columns Columns // of the first file
+
+	badRows  int // met while opening
+	firstBad error
 
 	// What comes with the vectors, according to the first row and the Spec.
 	labelled, tagged, identified bool
@@ -46,6 +50,7 @@ type Set struct {
 type file struct {
 	path   string
 	header header
+	spec   *Spec // what it was opened by
 }
 
 // Dim makes Set a Source.
@@ -65,6 +70,17 @@ func (s *Set) Rows() int {
 
 // Names returns the names of the features, or nil where the files have none.
 func (s *Set) Names() []string { return s.names }
+
+// Columns says what the columns of the first file are taken for; it is empty where the data have no columns.
+func (s *Set) Columns() Columns { return s.columns }
+
+// LabelColumn is the column that the labels come from, or "".
+func (s *Set) LabelColumn() string {
+	if s.labels.list != nil {
+		return ""
+	}
+	return s.columns.Label
+}
 
 // Files returns the files of vectors in the order they are read.
 func (s *Set) Files() []string {
@@ -149,7 +165,7 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 	if f.header.gallery != nil {
 		return readGallery(ctx, f.header.gallery)
 	}
-	r, _, err := openFile(f.path, &s.spec)
+	r, _, err := openFile(f.path, f.spec)
 	if from := s.spec.streams[f.path]; from != nil {
 		from.startPass()
 	}
@@ -252,6 +268,9 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 			return p.problem(name, "NaN instead of a number"), nil
 		}
 		return p.problem(name, "an infinite value"), nil
+	}
+	if s.spec.TagsAlone {
+		rec.label, rec.hasLabel = "", false
 	}
 	if rec.hasLabel {
 		rec.label = supervision.CanonicalLabel(rec.label)

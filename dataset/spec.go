@@ -27,9 +27,18 @@ type Spec struct {
 	Paths  []string // files, patterns as of filepath.Match, or folders of pictures; together they are one data set
 	Format string   // "" recognises it file by file
 
-	// Names of columns or keys inside the files; "" is the default of the format. If Tags names an
-	// existing file, that file is meant.
+	// Names of columns or keys inside the files; "" is the default of the format. Vector may name several columns
+	// between commas, numbered ones as e0..e767 and patterns as e*. If Tags names an existing file, that file is meant.
 	Vector, Label, Tags, ID string
+
+	// Known is what the columns of other data are taken for, those a model was learned from: a table with columns of the
+	// same names is read in the same way where nothing above says otherwise. Other tables are read as without it.
+	Known *Columns
+
+	follows bool // Known comes before Vector, which chose it
+
+	// TagsAlone leaves out classes that come with the files, so that only the tags say which rows are similar.
+	TagsAlone bool
 
 	// Files with one entry per row of the data, several of them read as one. Those of pictures may also be
 	// tables in any order that name the pictures, as file,label. A list of ids whose lines name all the pictures says
@@ -89,6 +98,9 @@ func Open(spec Spec) (*Set, error) {
 			return nil, fmt.Errorf("%s come from a column (%s) or from a file (%s), not from both", c.what, c.column, c.files[0])
 		}
 	}
+	if spec.TagsAlone && (spec.Label != "" || len(spec.LabelsFile) > 0) {
+		return nil, errors.New("labels are named, but only tags are to say which rows are similar: name one of them")
+	}
 	if err := spec.settleTags(paths[0]); err != nil {
 		return nil, err
 	}
@@ -101,7 +113,10 @@ func Open(spec Spec) (*Set, error) {
 			return nil, err
 		}
 	}
-	if s.dim < 0 {
+	switch {
+	case s.dim < 0 && s.badRows > 0:
+		return nil, fmt.Errorf("all %s bad; the first: %w", plain.Count(s.badRows, "row is", "rows are"), s.firstBad)
+	case s.dim < 0:
 		return nil, fmt.Errorf("%s: no rows", strings.Join(s.Files(), ", "))
 	}
 	return s, s.readSupervision()
@@ -134,7 +149,7 @@ func (spec *Spec) tagsColumn(path string) bool {
 		return false
 	}
 	defer r.Close()
-	if h.gallery != nil {
+	if h.gallery != nil || (&Spec{Tags: spec.Tags}).checkNames(path, h.format) != nil {
 		return false
 	}
 	var rec record
@@ -143,7 +158,13 @@ func (spec *Spec) tagsColumn(path string) bool {
 
 // addFile takes the next file of vectors into the set.
 func (s *Set) addFile(path string) error {
-	r, h, err := openFile(path, &s.spec)
+	spec := &s.spec
+	if len(s.names) > 0 { // further files have the columns of the first, in any order
+		next := s.spec
+		next.Known, next.follows = &Columns{Vector: s.names, Label: s.columns.Label, Tags: s.columns.Tags}, true
+		spec = &next
+	}
+	r, h, err := openFile(path, spec)
 	if err != nil {
 		return err
 	}
@@ -151,13 +172,12 @@ func (s *Set) addFile(path string) error {
 	if err := s.spec.checkNames(path, h.format); err != nil {
 		return err
 	}
-	s.files = append(s.files, file{path, h})
+	s.files = append(s.files, file{path, h, spec})
 	if err := s.checkShape(path, h.shape); err != nil {
 		return err
 	}
-	if len(s.names) > 0 && len(h.names) > 0 && !slices.Equal(s.names, h.names) {
-		return fmt.Errorf("%s: its columns are %s, but those of %s are %s: give all files the same columns in the same order",
-			path, plain.List(h.names), s.dimFile, plain.List(s.names))
+	if err := s.checkColumns(path, h.names); err != nil {
+		return err
 	}
 	if s.dim >= 0 && h.dim >= 0 {
 		return s.checkDim(path, h.dim)
@@ -167,6 +187,9 @@ func (s *Set) addFile(path string) error {
 	for {
 		err := r.next(&rec)
 		if _, bad := errors.AsType[*RowError](err); bad && s.spec.SkipBad {
+			if s.badRows++; s.badRows == 1 {
+				s.firstBad = err
+			}
 			continue
 		} else if bad {
 			return advise(err)
@@ -186,12 +209,28 @@ func (s *Set) addFile(path string) error {
 		return fmt.Errorf("%s: the vectors have no values", path)
 	}
 	if s.dim < 0 {
-		s.names = slices.Clone(h.names)
-		s.labelled = rec.hasLabel || s.spec.Label != ""
+		s.names, s.columns = slices.Clone(h.names), h.columns
+		if c := &s.columns; s.spec.TagsAlone && c.Label != "" {
+			c.Unused, c.Label = append(slices.Clone(c.Unused), c.Label), ""
+		}
+		s.labelled = (rec.hasLabel || s.spec.Label != "") && !s.spec.TagsAlone
 		s.tagged = rec.hasTags || s.spec.Tags != ""
 		s.identified = rec.id != "" || s.spec.ID != ""
 	}
 	return s.checkDim(path, h.dim)
+}
+
+// checkColumns reports columns of the first file that another one lacks.
+func (s *Set) checkColumns(path string, names []string) error {
+	if len(s.names) == 0 || len(names) == 0 || slices.Equal(s.names, names) {
+		return nil
+	}
+	lacks := missing(names, s.names)
+	if len(lacks) == 0 { // it has more, and those that it shares in another order
+		lacks = s.names
+	}
+	return fmt.Errorf("%s: has no columns of numbers %s, which %s has: give all files the same columns, in any order",
+		path, plain.Runs(lacks), s.dimFile)
 }
 
 func (s *Set) checkDim(path string, dim int) error {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"math"
+	"strconv"
 	"strings"
 
 	"hashgrove/internal/plain"
@@ -61,6 +62,9 @@ type files interface {
 	Repeated(r Repeat) error // why the row ends the pass, or nil when it is to be left out
 	LeaveOut(rows []Repeat)  // from this pass's account and from every later pass
 }
+
+// labelColumn is a source whose labels come from a column, which has a name, or a number from 1.
+type labelColumn interface{ LabelColumn() string }
 
 // Scan reads a source once. Two rows of one id are an error, unless the source leaves out bad rows: then the later one
 // is a bad row.
@@ -132,6 +136,9 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Digest = digest.sum(d.Rows, d.Labels, d.Tags)
 	}
 	d.warn()
+	if column, ok := vectors.Find[labelColumn](src); ok && d.Labels != nil && column.LabelColumn() != "" {
+		d.doubtLabels(column.LabelColumn())
+	}
 	return d, nil
 }
 
@@ -248,6 +255,24 @@ func (d *Data) warn() {
 		if bare > 0 {
 			say("%d of %s no tags", bare, plain.Count(d.Rows, "row has", "rows have"))
 		}
+	}
+}
+
+// doubtLabels asks whether a column is the label if it looks like measurements: most of its classes are fractions.
+func (d *Data) doubtLabels(column string) {
+	fractions, example := 0, ""
+	for _, name := range d.Labels.Names {
+		v, err := strconv.ParseFloat(name, 64)
+		if err != nil {
+			return
+		}
+		if v != math.Trunc(v) {
+			fractions, example = fractions+1, name
+		}
+	}
+	if n := len(d.Labels.Names); fractions > 2 && 2*fractions > n {
+		d.Warnings = append(d.Warnings,
+			fmt.Sprintf("%d classes such as %s look like measurements: is column %s the label?", n, example, column))
 	}
 }
 

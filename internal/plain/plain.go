@@ -103,3 +103,40 @@ func List(names []string) string {
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
+
+// Runs joins names for a sentence, numbered ones that follow one another as e0..e767, the first ten parts of them.
+func Runs(names []string) string {
+	const most = 10
+	var parts []string
+	for i := 0; i < len(names); {
+		if len(parts) == most {
+			return fmt.Sprintf("%s and %d more", strings.Join(parts, ", "), len(names)-i)
+		}
+		j := i
+		for j+1 < len(names) && follows(names[j], names[j+1]) {
+			j++
+		}
+		if j-i < 2 { // two names are as short as a run
+			j = i
+		}
+		part := names[i]
+		if j > i {
+			part += ".." + names[j]
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// follows reports whether two names differ in a number at the end that counts up by one.
+func follows(a, b string) bool {
+	stem := strings.TrimRight(a, "0123456789")
+	rest, same := strings.CutPrefix(b, stem)
+	if !same {
+		return false
+	}
+	n, err1 := strconv.Atoi(a[len(stem):])
+	m, err2 := strconv.Atoi(rest)
+	return err1 == nil && err2 == nil && m == n+1
+}

@@ -67,3 +67,19 @@ func TestError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRuns(t *testing.T) {
+	for want, names := range map[string][]string{
+		"":                    nil,
+		"a":                   {"a"},
+		"price, e0..e3, name": {"price", "e0", "e1", "e2", "e3", "name"},
+		"e0, e1, x":           {"e0", "e1", "x"},
+		"1..4":                {"1", "2", "3", "4"},
+		"e8..e10, e12":        {"e8", "e9", "e10", "e12"},
+		"a, b, c, d, e, f, g, h, i, j and 2 more": {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k1", "k2"},
+	} {
+		if got := Runs(names); got != want {
+			t.Errorf("%v is %q, want %q", names, got, want)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package dataset
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hashgrove/internal/plain"
+)
+
+// Columns of a vector are named between commas, each part in one of these ways, the first that fits:
+//
+//	price           the column of that name; in a table without names its number, counted from 1
+//	e0..e767        numbered columns, both ends included: every one of them must be there
+//	width..height   the columns from one to the other, in the order of the file
+//	e*              a pattern as of path.Match
+//	1-5             columns by number, in CSV and TSV
+//
+// Patterns, and parts in the order of the file, leave out columns that hold no numbers and those taken for labels, tags
+// or ids. A column that is named twice counts once.
+
+// Columns says what the columns of a table, the keys of JSON lines or the columns of a Parquet file are taken for. Those
+// without names are called by number, counted from 1.
+type Columns struct {
+	Vector          []string // in order
+	List            bool     // Vector is one column, which holds lists
+	Label, Tags, ID string   // "" where there is none
+	Unused          []string // all others, in the order of the file
+}
+
+// hasAll reports whether all names are among those of a file.
+func hasAll(names, wanted []string) bool {
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		there[name] = true
+	}
+	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(name string) bool { return !there[name] })
+}
+
+// missing lists the names that are not among those of a file.
+func missing(names, wanted []string) []string {
+	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return slices.Contains(names, name) })
+}
+
+// knownVector is the vector's columns as the Spec knows them from elsewhere, if it names none itself and the file has
+// them.
+func (spec *Spec) knownVector(names []string) []string {
+	if (spec.Vector == "" || spec.follows) && spec.Known != nil && hasAll(names, spec.Known.Vector) {
+		return spec.Known.Vector
+	}
+	return nil
+}
+
+// labelName and tagsName are the columns asked for, or those that are known from elsewhere, if the file has them.
+func (spec *Spec) labelName(names []string) string {
+	if spec.Label == "" && spec.Known != nil && len(spec.LabelsFile) == 0 && slices.Contains(names, spec.Known.Label) {
+		return spec.Known.Label
+	}
+	return spec.Label
+}
+
+func (spec *Spec) tagsName(names []string) string {
+	if spec.Tags == "" && spec.Known != nil && len(spec.TagsFile) == 0 && slices.Contains(names, spec.Known.Tags) {
+		return spec.Known.Tags
+	}
+	return spec.Tags
+}
+
+// columnChoice chooses the columns of a vector among those of a file.
+type columnChoice struct {
+	path    string
+	names   []string                       // nil where the file has none
+	width   int                            // number of columns
+	counted bool                           // columns have numbers too, from 1
+	find    func(name string) (int, error) // of one column, by name or by number
+	may     func(j int) bool               // it holds numbers and means nothing else
+}
+
+// choose returns the columns that a text names.
+func (c *columnChoice) choose(text string) ([]int, error) {
+	var chosen []int
+	seen := map[int]bool{}
+	for _, part := range strings.Split(text, ",") {
+		list, err := c.part(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range list {
+			if !seen[j] {
+				seen[j], chosen = true, append(chosen, j)
+			}
+		}
+	}
+	return chosen, nil
+}
+
+// part returns the columns that one part of the text names.
+func (c *columnChoice) part(part string) ([]int, error) {
+	if j := slices.Index(c.names, part); j >= 0 {
+		return []int{j}, nil
+	}
+	first, last, isRange := strings.Cut(part, "..")
+	switch {
+	case isRange && first != "" && last != "":
+		if list, ok := numbered(first, last); ok {
+			return c.list(list)
+		}
+		return c.between(first, last)
+	case strings.ContainsAny(part, "*?["):
+		return c.matching(part)
+	}
+	if first, last, ok := strings.Cut(part, "-"); ok && c.counted {
+		lo, err1 := strconv.Atoi(first)
+		hi, err2 := strconv.Atoi(last)
+		if err1 == nil && err2 == nil && lo >= 1 && lo <= hi && hi <= c.width {
+			var chosen []int
+			for j := lo - 1; j < hi; j++ {
+				chosen = append(chosen, j)
+			}
+			return chosen, nil
+		}
+	}
+	return c.list([]string{part})
+}
+
+// list finds columns one by one.
+func (c *columnChoice) list(names []string) ([]int, error) {
+	var chosen []int
+	for _, name := range names {
+		j, err := c.find(name)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, j)
+	}
+	return chosen, nil
+}
+
+// between returns the columns of numbers from one to another in the order of the file.
+func (c *columnChoice) between(first, last string) ([]int, error) {
+	ends, err := c.list([]string{first, last})
+	if err != nil {
+		return nil, err
+	}
+	if ends[0] > ends[1] {
+		return nil, fmt.Errorf("%s: the column %s comes after %s: write %s..%s", c.path, first, last, last, first)
+	}
+	return c.only(func(j int) bool { return j >= ends[0] && j <= ends[1] }), nil
+}
+
+// matching returns the columns of numbers whose names match a pattern.
+func (c *columnChoice) matching(pattern string) ([]int, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("%s: %q is not a valid pattern of column names", c.path, pattern)
+	}
+	if c.names == nil {
+		return nil, fmt.Errorf("%s: has no header, so no column matches %q: columns are called 1 to %d",
+			c.path, pattern, c.width)
+	}
+	chosen := c.only(func(j int) bool { ok, _ := path.Match(pattern, c.names[j]); return ok })
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("%s: no column of numbers matches %q; it has %s", c.path, pattern, plain.Runs(c.names))
+	}
+	return chosen, nil
+}
+
+// only returns the columns that may be part of a vector and that a condition holds for.
+func (c *columnChoice) only(holds func(j int) bool) []int {
+	var chosen []int
+	for j := range c.width {
+		if holds(j) && c.may(j) {
+			chosen = append(chosen, j)
+		}
+	}
+	return chosen
+}
+
+// maxNumbered bounds a range of numbered names.
+const maxNumbered = 1 << 20
+
+// numbered lists the names from e0 to e767: the same text with ascending numbers at the end, as wide as the first where
+// that begins with a zero.
+func numbered(first, last string) ([]string, bool) {
+	stem := strings.TrimRight(first, "0123456789")
+	end := strings.TrimRight(last, "0123456789")
+	lo, err1 := strconv.Atoi(first[len(stem):])
+	hi, err2 := strconv.Atoi(last[len(end):])
+	if stem != end || err1 != nil || err2 != nil || lo > hi || hi-lo >= maxNumbered {
+		return nil, false
+	}
+	width := 0
+	if digits := first[len(stem):]; digits[0] == '0' {
+		width = len(digits)
+	}
+	names := make([]string, 0, hi-lo+1)
+	for n := lo; n <= hi; n++ {
+		names = append(names, fmt.Sprintf("%s%0*d", stem, width, n))
+	}
+	return names, true
+}
+
+// askedNames are the names that a text for the columns of a vector contains, for telling a head from a row.
+func askedNames(vector string) []string {
+	var names []string
+	for _, part := range strings.Split(vector, ",") {
+		names = append(names, strings.Split(strings.TrimSpace(part), "..")...)
+	}
+	return names
+}
