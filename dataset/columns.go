@@ -21,7 +21,7 @@ import (
 // Patterns, and parts in the order of the file, leave out columns that hold no numbers and those taken for labels, tags
 // or ids. A column that is named twice counts once.
 
-// Columns says what the columns of a table, the keys of JSON lines or the columns of a Parquet file are taken for. Those
+// Columns says what the columns of a table or of a Parquet file, or the keys of JSON lines, are taken for. Columns
 // without names are called by number, counted from 1.
 type Columns struct {
 	Vector          []string // in order
@@ -147,7 +147,7 @@ func (c *columnChoice) between(first, last string) ([]int, error) {
 	if ends[0] > ends[1] {
 		return nil, fmt.Errorf("%s: the column %s comes after %s: write %s..%s", c.path, first, last, last, first)
 	}
-	return c.only(func(j int) bool { return j >= ends[0] && j <= ends[1] }), nil
+	return c.usable(func(j int) bool { return j >= ends[0] && j <= ends[1] }), nil
 }
 
 // matching returns the columns of numbers whose names match a pattern.
@@ -159,15 +159,15 @@ func (c *columnChoice) matching(pattern string) ([]int, error) {
 		return nil, fmt.Errorf("%s: has no header, so no column matches %q: columns are called 1 to %d",
 			c.path, pattern, c.width)
 	}
-	chosen := c.only(func(j int) bool { ok, _ := path.Match(pattern, c.names[j]); return ok })
+	chosen := c.usable(func(j int) bool { ok, _ := path.Match(pattern, c.names[j]); return ok })
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("%s: no column of numbers matches %q; it has %s", c.path, pattern, plain.Runs(c.names))
 	}
 	return chosen, nil
 }
 
-// only returns the columns that may be part of a vector and that a condition holds for.
-func (c *columnChoice) only(holds func(j int) bool) []int {
+// usable returns the columns that may be part of a vector and that a condition holds for.
+func (c *columnChoice) usable(holds func(j int) bool) []int {
 	var chosen []int
 	for j := range c.width {
 		if holds(j) && c.may(j) {

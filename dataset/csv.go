@@ -128,7 +128,7 @@ func (c *csv) chooseColumns(spec *Spec, rows [][]string) (err error) {
 		c.vector, err = choice.choose(spec.Vector)
 		return err
 	}
-	c.vector = choice.only(func(int) bool { return true })
+	c.vector = choice.usable(func(int) bool { return true })
 	if len(c.vector) == 0 {
 		return fmt.Errorf("%s: has no column of numbers; a number has a decimal point, no comma", c.in.path)
 	}

@@ -12,9 +12,9 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// JSON Lines: every line is an object with a list of numbers under one key, or only the list, or an object with a number
-// under each of the keys that are named. Keys inside of objects are written with dots. Only the keys that matter are
-// kept, and integers keep all their digits. The first row says which keys there are.
+// JSON Lines: every line is an object with a list of numbers under one key, or only the list, or an object with a
+// number under each of the keys that are named. Keys inside of objects are written with dots. Only the keys that matter
+// are kept, and integers keep all their digits. The first row says which keys there are.
 
 var usualKeys = []string{"vector", "embedding", "values", "x"}
 

@@ -158,8 +158,8 @@ func (s *libSVM) next(rec *record) error {
 	return nil
 }
 
-// looksLibSVM reports whether the first lines hold a label and pairs index:value. Labels that are not numbers need pairs
-// behind them and no comma, which other texts have too, unless the name of the file says what it is.
+// looksLibSVM reports whether the first lines hold a label and pairs index:value. Labels that are not numbers need
+// pairs behind them and no comma, since other texts have such words too, unless the name of the file says what it is.
 func looksLibSVM(s *sample) bool {
 	if !isText(s.head) {
 		return false

@@ -134,6 +134,12 @@ type Saved struct {
 	IDs    string // likewise
 }
 
+// NpyFiles are the files that SaveNpy may write: the one of vectors first, then those of labels, tags and ids.
+func NpyFiles(path string) []string {
+	stem := strings.TrimSuffix(path, filepath.Ext(path))
+	return []string{path, stem + ".labels.txt", stem + ".tags.txt", stem + ".ids.txt"}
+}
+
 // SaveNpy writes the vectors of a source to a NumPy file and what is known about their rows to text files beside it:
 // out.npy has out.labels.txt, out.tags.txt and out.ids.txt. For Uint8 the source is read twice, since bins need the
 // ranges. Progress, which may be nil, is called after every chunk with the rows so far.
@@ -178,16 +184,14 @@ func SaveNpy(
 			progress(saved.Rows)
 		}
 	}
-	stem := strings.TrimSuffix(path, filepath.Ext(path))
-	for _, side := range []struct {
-		name string
+	for i, side := range []struct {
 		text *strings.Builder
 		path *string
-	}{{"labels", &labels, &saved.Labels}, {"tags", &tags, &saved.Tags}, {"ids", &ids, &saved.IDs}} {
+	}{{&labels, &saved.Labels}, {&tags, &saved.Tags}, {&ids, &saved.IDs}} {
 		if side.text.Len() == 0 {
 			continue
 		}
-		*side.path = stem + "." + side.name + ".txt"
+		*side.path = NpyFiles(path)[1+i]
 		err := section.WriteFile(*side.path, func(w io.Writer) error {
 			_, err := io.WriteString(w, side.text.String())
 			return err

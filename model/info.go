@@ -22,6 +22,9 @@ type Info struct {
 	Bits    []BitStat `json:"bits,omitempty"`    // one per bit, or none
 
 	Features []string `json:"features,omitempty"` // names of the columns, or none
+	Vector   string   `json:"vector,omitempty"`   // name of the column of lists that the vectors came from, or ""
+	Label    string   `json:"label,omitempty"`    // name of the column of classes, or ""
+	Tags     string   `json:"tags,omitempty"`     // name of the column of tags, or ""
 	Classes  []string `json:"classes,omitempty"`  // classes seen in training
 	HeldOut  []string `json:"held_out,omitempty"` // classes kept out of training
 
@@ -157,7 +160,7 @@ func (f *Info) check(e Encoder) error {
 	if n := len(f.Features); n != 0 && n != e.Dim() {
 		return fmt.Errorf("%d names for %d columns", n, e.Dim())
 	}
-	texts := [][]string{{f.Method, f.Version, f.Scale}, f.Features, f.Classes, f.HeldOut}
+	texts := [][]string{{f.Method, f.Version, f.Scale, f.Vector, f.Label, f.Tags}, f.Features, f.Classes, f.HeldOut}
 	for _, r := range f.Runs {
 		texts = append(texts, []string{r.Data, string(r.Options)})
 	}

@@ -75,11 +75,18 @@ func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
 		place[name] = j
 	}
 	columns := make([]int, len(m.Info.Features))
+	var missing []string
 	for k, name := range m.Info.Features {
 		if columns[k], ok = place[name]; !ok {
-			return nil, fmt.Errorf("the model was learned from a column %q, and the data have only %s",
-				name, plain.List(named.Names()))
+			missing = append(missing, name)
 		}
+	}
+	if len(missing) == 1 {
+		return nil, fmt.Errorf("the model was learned from a column %q, and the data have only %s",
+			missing[0], plain.Runs(named.Names()))
+	} else if len(missing) > 1 {
+		return nil, fmt.Errorf("the model was learned from columns that the data lack: %s; they have only %s",
+			plain.Runs(missing), plain.Runs(named.Names()))
 	}
 	return vectors.Pick(src, columns), nil
 }

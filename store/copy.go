@@ -330,3 +330,24 @@ func Restore(ctx context.Context, from, to string) (Report, error) {
 		return f.View(func(tx *bolt.Tx) error { return writeTo(ctx, w, tx) })
 	})
 }
+
+// Replace puts a finished index into the place of the file at path, whatever that is, in one step. It waits for others
+// that use the old one if that is an index.
+func Replace(ctx context.Context, from, path string) error {
+	old, err := Open(ctx, path, OpenOptions{OnDisk: true})
+	switch {
+	case err == nil:
+		defer old.Close()
+		path = old.real
+	case errors.Is(err, ErrLocked) || ctx.Err() != nil:
+		return err
+	}
+	if info, err := os.Stat(path); err == nil {
+		_ = os.Chmod(from, info.Mode().Perm()) // a private file stays private, where there are modes
+	}
+	f, err := swap(ctx, from, path)
+	if f != nil {
+		err = errors.Join(err, f.Close())
+	}
+	return withPath(path, err)
+}

@@ -5,6 +5,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/index"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/plain"
 	"hashgrove/supervision"
 )
@@ -34,6 +35,9 @@ func message(err error) string {
 	}
 	if _, ok := errors.AsType[*index.FilterError](err); ok {
 		text += " (--where)"
+	}
+	if errors.Is(err, cli.ErrExists) {
+		text += " with --force"
 	}
 	if errors.Is(err, supervision.ErrNone) {
 		text += "; name them with --label, --labels, --tags or --pairs"

@@ -36,6 +36,7 @@ type compareCommand struct {
 	features       string
 	neighbours     string
 	to, reportFile string
+	file           cli.Output
 	command        string // the command line, as the report shows it
 
 	baseSet, querySet, newSet *dataset.Set
@@ -111,6 +112,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Comparison")
 	f.StringVar(&c.to, "to", "text", "`FORM` of the result: text, json, csv, markdown or bench")
 	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write: the same with plots, classes and searches")
+	c.file.Bind(f)
 	f.StringVar(&o.Work, "work", cacheFolder("compare"), "`FOLDER` that keeps finished methods")
 	f.BoolVar(&o.Restart, "restart", false, "measure again what that folder holds already")
 	cli.Group(f, "Output")
@@ -157,6 +159,10 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if err := c.options.Check(); err != nil {
 		return cli.UsageError(err)
 	}
+	inputs := slices.Concat(c.data.inputs(args, c.features), c.queries.inputs(c.queryPaths))
+	if err := c.file.Check([]string{c.reportFile}, inputs); err != nil {
+		return err
+	}
 	data, err := c.read(ctx, args)
 	if err != nil {
 		return err
@@ -197,7 +203,11 @@ func (c *compareCommand) checkNew() error {
 func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data, error) {
 	var as *picture.Preparation // of the base, for the queries too
 	open := func(flags dataFlags, paths []string) (*dataset.Set, *compare.Part, error) {
-		set, err := flags.open(paths, as)
+		flags, err := flags.forSimilarity()
+		if err != nil {
+			return nil, nil, err
+		}
+		set, err := flags.openLike(c.baseSet, paths, as)
 		if err != nil {
 			return nil, nil, err
 		}

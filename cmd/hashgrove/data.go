@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -19,7 +20,8 @@ import (
 // dataFlags is the one way to say which rows, and what is known about them, for every verb.
 type dataFlags struct {
 	dataset.Spec
-	flags *pflag.FlagSet // of the verb, with those of all verbs
+	flags   *pflag.FlagSet // of the verb, with those of all verbs
+	similar bool           // labels and tags say which rows are similar: see forSimilarity
 }
 
 // readOnce allows standard input and pipes.
@@ -49,7 +51,8 @@ func (d *dataFlags) bind(f *pflag.FlagSet, prefix string) {
 // not columns.
 func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) {
 	d.flags = f
-	f.StringVar(&d.Label, prefix+"label", "", "`COLUMN` or key with the class"+what)
+	f.StringVar(&d.Label, prefix+"label", "", "`COLUMN` or key with the class"+what+
+		"; in a table without a header its number, counted from 1")
 	if files {
 		f.StringArrayVar(&d.LabelsFile, prefix+"labels", nil, "`FILE` with the classes"+what+
 			", one per row, or for pictures lines file,label; may be repeated")
@@ -59,7 +62,8 @@ func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) 
 	f.StringVar(&d.ID, prefix+"id-column", "", "`COLUMN` or key with the ids"+what)
 	f.StringArrayVar(&d.IDsFile, prefix+"ids", nil, "`FILE` with the ids"+what+
 		", one per row; with names of pictures, it says which picture each line of the other files is about")
-	f.StringVar(&d.Vector, prefix+"vector", "", "`COLUMN` or key with the vectors"+what)
+	f.StringVar(&d.Vector, prefix+"vector", "", "`COLUMN` or key with the vectors"+what+", or columns of numbers: "+
+		"a list (a,b,c) of names, numbered ones (e0..e767), those from one to another (width..height) and patterns ('e*')")
 	f.StringVar(&d.Format, prefix+"format", "", "file `FORMAT`"+what+": "+dataset.FormatNames()+
 		"; default by content and name")
 }
@@ -139,9 +143,15 @@ func (d dataFlags) checkPreparation(p picture.Preparation) error {
 	return nil
 }
 
+// inputs are the files that the flags name, with those of the data and others that the command reads.
+func (d dataFlags) inputs(paths []string, others ...string) []string {
+	return slices.Concat(paths, others, d.LabelsFile, d.IDsFile, d.TagsFile, []string{d.Tags})
+}
+
 // openFor opens data that a model is to encode: the set of rows, and the source of the model's vectors.
 func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vectors.Source, error) {
 	d.Dim = m.Encoder.Dim()
+	d.asModel(m)
 	set, err := d.open(paths, m.Pictures)
 	if err != nil {
 		return nil, nil, err

@@ -31,6 +31,7 @@ type demoCommand struct {
 	*app
 	bits int
 	save string
+	file cli.Output
 
 	train, query fashion.Part
 	learned      int          // pictures of train that were learned from
@@ -74,6 +75,7 @@ from, search with one picture, and write the report of the comparison.
 	f := cmd.Flags()
 	f.StringVarP(&c.save, "output", "o", "", "`FOLDER` to write the pictures, the model and the report to")
 	cli.AddAlias(f, "output", "save")
+	c.file.Bind(f)
 	f.IntVar(&c.bits, "bits", 64, "code length in `BITS`")
 	cli.Group(f, "Demo")
 	return cmd
@@ -81,6 +83,9 @@ from, search with one picture, and write the report of the comparison.
 
 func (c *demoCommand) run(ctx context.Context) error {
 	began := time.Now()
+	if err := c.prepareFiles(); err != nil {
+		return err
+	}
 	c.train, c.query = fashion.Train(), fashion.Query()
 	c.note("%d pictures of clothes to find, %d to search with; 28 x 28 pixels, %d classes",
 		c.train.X.Rows, c.query.X.Rows, len(fashion.Names))
@@ -172,22 +177,34 @@ func (c *demoCommand) addMethods(r *compare.Result) {
 	c.report.Advice, c.learned = r.Advice, r.Data.Learned
 }
 
-// saveFiles chooses where the report goes, and with -o writes pictures and model beside it.
-func (c *demoCommand) saveFiles() error {
+// prepareFiles chooses where the report goes, makes the folder, and tries the files that -o writes beside it.
+func (c *demoCommand) prepareFiles() error {
 	folder := cmp.Or(c.save, cacheFolder("demo"))
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
 	c.report.Report = filepath.Join(folder, "report.html")
 	if c.save == "" {
+		return (&cli.Output{Force: true}).Check([]string{c.report.Report}, nil) // in the cache
+	}
+	outputs := []string{c.report.Report, filepath.Join(folder, "demo.hgm")}
+	for _, name := range fashion.Files {
+		outputs = append(outputs, filepath.Join(folder, name))
+	}
+	return c.file.Check(outputs, nil)
+}
+
+// saveFiles writes pictures and model with -o.
+func (c *demoCommand) saveFiles() error {
+	if c.save == "" {
 		return nil
 	}
 	for _, name := range fashion.Files {
-		if err := os.WriteFile(filepath.Join(folder, name), fashion.File(name), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(c.save, name), fashion.File(name), 0o666); err != nil {
 			return err
 		}
 	}
-	return model.WriteFile(filepath.Join(folder, "demo.hgm"), c.model)
+	return model.WriteFile(filepath.Join(c.save, "demo.hgm"), c.model)
 }
 
 func (c *demoCommand) print(ctx context.Context) error {

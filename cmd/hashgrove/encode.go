@@ -18,6 +18,7 @@ type encodeCommand struct {
 	data                  dataFlags
 	model, output, format string
 	prefix                int
+	file                  cli.Output
 }
 
 func (a *app) encode() *cobra.Command {
@@ -45,6 +46,7 @@ order. Codes go to standard output with -o -. JSON lines are answered one by one
 	f := cmd.Flags()
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes")
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the codes; - means standard output")
+	c.file.Bind(f)
 	f.StringVar(&c.format, "to", "",
 		"`FORM` of the output: hgc, npy, raw, hex, csv or jsonl; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of first bits of each code; 0 means all")
@@ -59,6 +61,9 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	}
 	format, err := c.outputFormat()
 	if err != nil {
+		return err
+	}
+	if err := c.file.Check([]string{c.output}, c.data.inputs(args, c.model)); err != nil {
 		return err
 	}
 	m, err := readPrefix(c.model, c.prefix)

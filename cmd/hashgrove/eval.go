@@ -217,6 +217,10 @@ type encoded struct {
 
 // open reads one side for the first time; its codes come later.
 func (c *evalCommand) open(ctx context.Context, m *model.Model, d dataFlags, paths []string) (*encoded, error) {
+	d, err := d.forSimilarity()
+	if err != nil {
+		return nil, err
+	}
 	_, src, err := d.openFor(m, paths)
 	if err != nil {
 		return nil, err

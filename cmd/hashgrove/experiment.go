@@ -22,6 +22,7 @@ type experimentCommand struct {
 	data, cache, output string
 	methods             []string
 	short               bool
+	file                cli.Output
 }
 
 func (a *app) experiment() *cobra.Command {
@@ -60,6 +61,7 @@ Figures are written as SVG files next to the file that --output names.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.output, "output", "o", "", "Markdown `FILE` for the table, in addition to standard output")
+	c.file.Bind(f)
 	f.StringVar(&c.data, "data", cacheFolder(), "`FOLDER` with the data sets")
 	f.StringVar(&c.cache, "cache", cacheFolder("experiments"), "`FOLDER` for finished stages")
 	f.StringSliceVar(&c.methods, "methods", nil, "run only these `METHODS`, or none")
@@ -94,6 +96,9 @@ func (c *experimentCommand) run(ctx context.Context, name string) error {
 		if names := append(paper.Methods(), "none"); !slices.Contains(names, m) {
 			return cli.Usagef("there is no method %q; the methods are %s", m, strings.Join(names, ", "))
 		}
+	}
+	if err := c.file.Check([]string{c.output}, nil); err != nil {
+		return err
 	}
 	lab := &paper.Lab{
 		Data: c.data, Cache: c.cache, Short: c.short, Methods: c.methods, Threads: c.threads, Seed: c.seed, Say: c.note,

@@ -25,6 +25,7 @@ type featuresCommand struct {
 	options                      feature.CodebookOptions
 	sides, pool                  string
 	mirror                       bool
+	file                         cli.Output
 }
 
 func (a *app) features() *cobra.Command {
@@ -53,6 +54,7 @@ codebook in it, for --use on other pictures and for "hashgrove train --features"
 // bind adds the flags of features.
 func (c *featuresCommand) bind(f *pflag.FlagSet) {
 	f.StringVarP(&c.output, "output", "o", "", "the NumPy `FILE` to write")
+	c.file.Bind(f)
 	f.StringVar(&c.kind, "kind", "", "`KIND` of features: gist, codebook or pixels")
 	f.StringVar(&c.save, "save", "", "`FILE` to keep the extractor in")
 	f.StringVar(&c.use, "use", "", "use the extractor in this `FILE`, which --save wrote, instead of --kind")
@@ -86,6 +88,13 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	}
 	if (c.kind == "") == (c.use == "") {
 		return cli.Usagef("features needs either --kind gist, codebook or pixels, or --use FILE")
+	}
+	outputs := []string{c.save}
+	if c.output != "" {
+		outputs = append(dataset.NpyFiles(c.output), c.save)
+	}
+	if err := c.file.Check(outputs, c.data.inputs(args, c.use)); err != nil {
+		return err
 	}
 	set, err := c.data.open(args, nil)
 	if err != nil {

@@ -84,6 +84,7 @@ type addCommand struct {
 	items         itemFlags
 	model, output string
 	upsert        bool
+	file          cli.Output
 }
 
 func (a *app) indexBuild() *cobra.Command {
@@ -105,6 +106,9 @@ the file that "hashgrove train --cross-fit" wrote beside the model: learned item
   hashgrove index build items.hgc -o codes.hgi`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.output == "" && len(args) > 1 { // an older spelling: INDEX DATA...
+				if c.file.Force {
+					return cli.Usagef("--force needs -o INDEX: without it the first file would be replaced")
+				}
 				c.output, args = args[0], args[1:]
 			}
 			if c.output == "" || len(args) == 0 {
@@ -115,6 +119,7 @@ the file that "hashgrove train --cross-fit" wrote beside the model: learned item
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.output, "output", "o", "", "the `INDEX` to make")
+	c.file.Bind(f)
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes the data; it is copied into the index")
 	cli.Group(f, "Output")
 	c.items.bindCrossFit(f)
@@ -158,6 +163,7 @@ type indexReport struct {
 	Missing     int           `json:"missing_ids"` // that should be deleted or updated and were not there
 	Bad         int           `json:"bad_rows"`
 	CrossFitted *int          `json:"cross_fitted,omitempty"` // items with a code of --cross-fit
+	crossFit    string        // the same in words
 	Bits        int           `json:"bits"`
 	Codes       int           `json:"distinct_codes"`
 	Fingerprint string        `json:"fingerprint"`
@@ -197,45 +203,72 @@ func (a *app) memoryNeeds(ctx context.Context, s *store.Store) (int, *memoryRepo
 	return codes, memoryOf(index.Estimate(n, x.Bits(), 0, float64(codes)/float64(max(n, 1)))), nil
 }
 
-func (c *addCommand) build(ctx context.Context, args []string) (err error) {
-	began, path := time.Now(), c.output
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s: %w: name another with -o, remove it, or use \"hashgrove index add\"", path, fs.ErrExist)
+// build makes the index. One that is replaced stays as it is until the new one is whole.
+func (c *addCommand) build(ctx context.Context, args []string) error {
+	path, draft := c.output, c.output
+	tried := cli.Output{Force: true} // below is more to say about an index that exists
+	if err := tried.Check([]string{path}, c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)); err != nil {
+		return err
 	}
+	if _, err := os.Lstat(path); err == nil {
+		if !c.file.Force {
+			return fmt.Errorf("%s: %w: name another with -o, replace it with --force, or use \"hashgrove index add\"",
+				path, fs.ErrExist)
+		}
+		draft = path + ".new"
+		_ = os.Remove(draft) // of a replacement that was killed
+	}
+	r, err := c.buildAt(ctx, draft, args)
+	if err == nil && draft != path {
+		if err = store.Replace(ctx, draft, path); err != nil {
+			_ = os.Remove(draft)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	r.Index = path
+	return c.printLine(r, "%s: %d items of %d bits%s, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
+		path, r.Items, r.Bits, r.crossFit, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total), r.Seconds)
+}
+
+// buildAt makes the index in a file that does not exist.
+func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r *indexReport, err error) {
+	began := time.Now()
 	var m *model.Model
 	if c.model != "" {
 		if m, err = model.ReadFile(c.model); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	in, err := c.items.open(m, args, "--model says which")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n, err := c.count(ctx, in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	estimate := index.Estimate(n, in.Bits, 0, 1).Total()
 	c.note("%d items of %d bits will take about %s of memory, plus labels, tags and attributes; "+
 		"less where codes are equal", n, in.Bits, cli.Size(estimate))
 	b, bad, err := c.readItems(ctx, in, n)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if m != nil && b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
-		return fmt.Errorf("%s: codes of model %v, but --model is %v: give the model that made them",
+		return nil, fmt.Errorf("%s: codes of model %v, but --model is %v: give the model that made them",
 			args[0], b.Fingerprint, m.Fingerprint())
 	}
 	if m != nil && b.Codes.Bits != m.Encoder.Bits() {
-		return fmt.Errorf("%s: codes of %d bits, but --model makes %d: give the model that made them",
+		return nil, fmt.Errorf("%s: codes of %d bits, but --model makes %d: give the model that made them",
 			args[0], b.Codes.Bits, m.Encoder.Bits())
 	}
 	s, err := store.Create(ctx, path, store.Options{
 		Model: m, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() {
 		if err = closeStore(s, err); err != nil {
@@ -244,17 +277,15 @@ func (c *addCommand) build(ctx context.Context, args []string) (err error) {
 	}()
 	c.note("writing %d items", len(b.IDs))
 	if err := s.Add(ctx, b); err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
+		return nil, fmt.Errorf("%s: %w", args[0], err)
 	}
 	x := s.Snapshot()
 	used, how := c.crossFitted(in, len(b.IDs))
-	r := &indexReport{
-		Index: path, Items: x.Len(), Added: x.Len(), Bad: bad, CrossFitted: used, Bits: x.Bits(), Codes: x.Codes(),
+	return &indexReport{
+		Items: x.Len(), Added: x.Len(), Bad: bad, CrossFitted: used, crossFit: how, Bits: x.Bits(), Codes: x.Codes(),
 		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: memoryOf(x.Memory()),
 		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(), Attributes: in.joinReport(),
-	}
-	return c.printLine(r, "%s: %d items of %d bits%s, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
-		path, r.Items, r.Bits, how, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total), r.Seconds)
+	}, nil
 }
 
 // changeIndex opens an index to write, changes it, and reports what it is then.

@@ -166,7 +166,7 @@ func TestIndexMistakes(t *testing.T) {
 		{"index add nowhere.hgi new.csv", 1, "nowhere.hgi"},
 		{"index add damaged.hgi new.csv", 1, "damaged.hgi"},
 		{"index add items.hgi narrow.csv", 1, "vectors of 3 dimensions, but the model takes 12"},
-		{"index add items.hgi named.csv", 1, `named.csv: the model was learned from a column "f0", and the data have only a, b, c`},
+		{"index add items.hgi named.csv", 1, "named.csv: the model was learned from columns that the data lack: f0..f11; they have only a, b, c"},
 		{"index add items.hgi other.hgc", 1, "other.hgc: codes of model "},
 		{"index add rows.hgi vectors.npy", 1, "vectors.npy: its rows have no ids, so they are identified by their numbers, and rows.hgi has an item 0 already"},
 		{"index add codes.hgi narrow.csv", 2, "codes.hgi has none: it was built from codes"},

@@ -11,6 +11,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
 	"hashgrove/supervision"
 )
 
@@ -56,11 +57,16 @@ type inspectReport struct {
 	TrainSeconds   float64             `json:"train_seconds_64_bits"`
 	TrainBytes     int64               `json:"train_bytes_64_bits"`
 	Warnings       []string            `json:"warnings"`
+	columnReport
 }
 
 func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	c.data.SkipBad = true // the first bad row must not end the inspection
-	set, err := c.data.open(args, nil)
+	data, err := c.data.forSimilarity()
+	if err != nil {
+		return err
+	}
+	set, err := data.open(args, nil)
 	if err != nil {
 		return err
 	}
@@ -71,6 +77,7 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	r := inspectReport{
 		Files: set.Files(), Rows: sum.Rows, Dims: sum.Dim(), Bad: sum.Bad,
 		Constant: len(sum.Constant), Bytes: sum.Ranges.Bytes, IDs: sum.IDs != nil, Warnings: []string{},
+		columnReport: columnsOf(set),
 	}
 	if pictures, ok := set.AsPictures(); ok {
 		r.Pictures = pictures.Preparation().Shape.String()
@@ -129,6 +136,12 @@ func (c *inspectCommand) print(r inspectReport) {
 		fmt.Fprint(c.out, ", all values are bytes")
 	}
 	fmt.Fprintln(c.out)
+	if len(r.Vector) > 0 {
+		fmt.Fprintf(c.out, "vector       %s\n", r.vectorText(r.Dims))
+	}
+	if len(r.Unused) > 0 {
+		fmt.Fprintf(c.out, "not used     %s\n", plain.Runs(r.Unused))
+	}
 	if r.Pictures != "" {
 		fmt.Fprintf(c.out, "pictures     %s\n", r.Pictures)
 	}

@@ -174,7 +174,7 @@ func TestTrainIsTheSameOnAnyNumberOfThreads(t *testing.T) {
 	shop(t)
 	var first []byte
 	for _, threads := range []string{"1", "2", "7"} {
-		succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "12", "--rounds", "30", "--threads", threads, "-o", "m.hgm")
+		succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "12", "--rounds", "30", "--threads", threads, "-o", "m.hgm", "--force")
 		b, err := os.ReadFile("m.hgm")
 		if err != nil {
 			t.Fatal(err)

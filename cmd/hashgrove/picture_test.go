@@ -93,12 +93,12 @@ func TestPicturesArePreparedAsLearned(t *testing.T) {
 	t.Chdir(t.TempDir())
 	photoFolder(t, "photos", 1)
 	photoFolder(t, "new", 2)
-	const few = " --bits 12 --rounds 5 -o m.hgm"
+	const few = " --bits 12 --rounds 5 --force -o m.hgm"
 	for _, how := range []string{"--fit squash", "--size 9", "--grey", "--fit squash --size 6 --grey",
 		"--fit squash --features gist320", "--size 16 --grey --features gist320", "--fit squash --features gist320 --mirror", "--fit squash --method lsh --bits 8"} {
 		options := few
 		if strings.Contains(how, "lsh") {
-			options = " -o m.hgm"
+			options = " --force -o m.hgm"
 		}
 		succeed(t, shellWords("train photos "+options+" "+how)...)
 		kept := strings.Fields(strings.NewReplacer("--mirror", "", "--features gist320", "", "--method lsh --bits 8", "").Replace(how))
@@ -108,7 +108,7 @@ func TestPicturesArePreparedAsLearned(t *testing.T) {
 		}
 		// The same pixels as vectors, as they were prepared when the model was learned.
 		if !strings.Contains(how, "features") {
-			succeed(t, shellWords("features new --kind pixels -o new.npy "+strings.Join(kept, " "))...)
+			succeed(t, shellWords("features new --kind pixels --force -o new.npy "+strings.Join(kept, " "))...)
 			if plain := hexCodes(t, "-m m.hgm new.npy"); !slices.Equal(codes, plain) {
 				t.Errorf("%s: codes are\n%v\nand of the pixels\n%v", how, codes, plain)
 			}
@@ -201,7 +201,7 @@ func TestSameIDsOfPictures(t *testing.T) {
 	}
 	write(t, "ids.txt", ids)
 	for i, how := range []string{"--features pixels", "--features pixels --patience 3 --validation 0.3", "--features pixels --method ksh --anchors 8 --pca 6"} {
-		line := "train photos --size 6 --bits 4 --ids ids.txt " + how
+		line := "train photos --size 6 --bits 4 --force --ids ids.txt " + how
 		if o := try(t, shellWords(line+" -o m.hgm")...); o.code != 1 || !strings.Contains(o.err, `the id "p0", which row 1 already has`) {
 			t.Errorf("%s: exit %d, %s", how, o.code, o.err)
 		}
@@ -211,7 +211,7 @@ func TestSameIDsOfPictures(t *testing.T) {
 			t.Errorf("%s: learned from %+v (%v)", how, m.Info.Runs, err)
 		}
 	}
-	succeed(t, shellWords("train photos --size 6 --features pixels --mirror --bits 4 --ids ids.txt --skip-bad -o m.hgm")...)
+	succeed(t, shellWords("train photos --size 6 --features pixels --mirror --bits 4 --ids ids.txt --skip-bad --force -o m.hgm")...)
 	if m, err := model.ReadFile("m.hgm"); err != nil || m.Info.Runs[0].Rows != 78 {
 		t.Errorf("with mirror images: learned from %+v (%v)", m.Info.Runs, err)
 	}
@@ -250,8 +250,8 @@ func TestFeaturesAreExtractedOnce(t *testing.T) {
 		{"compare photos --features gist320 --methods lsh,fasthash --rounds 3 --bits 4,8 --unseen -1 --work lab", 40},
 		{"compare photos --queries new --features gist320 --methods lsh --bits 4 --unseen -1 --work lab", 80},
 		{"features photos --kind gist --type uint8 -o gist.npy", 40},
-		{"features photos --kind gist --mirror --type uint8 -o gist.npy", 80},
-		{"features photos --kind gist -o gist.npy", 40},
+		{"features photos --kind gist --mirror --type uint8 --force -o gist.npy", 80},
+		{"features photos --kind gist --force -o gist.npy", 40},
 		{"encode -m m.hgm new -o new.hgc", 40},
 		{"index build p.hgi photos --model m.hgm", 40},
 		{"search p.hgi new/dark/0.png", 1},

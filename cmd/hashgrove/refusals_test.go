@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,8 +59,47 @@ func TestColumnsGoByName(t *testing.T) {
 	if got := strings.Count(codes("bare.csv"), "\n"); got != 61 { // without names the order must be right
 		t.Errorf("%d codes of a file without names", got)
 	}
-	if o := try(t, strings.Fields("inspect train.csv other.csv")...); o.code != 1 || !strings.Contains(o.err, "same order") {
-		t.Errorf("two files with columns in another order: exit %d, %s", o.code, o.err)
+	// Several files are one data set, by name.
+	twice := strings.Repeat(labels, 2)
+	if err := os.WriteFile("twice.txt", []byte(twice), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	write("same.csv", func(a, b, c string) string { return a + "," + b + "," + c })
+	const train = " --labels twice.txt --bits 8 --rounds 10 -o "
+	succeed(t, strings.Fields("train train.csv same.csv"+train+"same.hgm")...)
+	for _, name := range []string{"other", "more"} {
+		succeed(t, strings.Fields("train train.csv "+name+".csv"+train+name+".hgm")...)
+		if a, b := read(t, "same.hgm"), read(t, name+".hgm"); string(a) != string(b) {
+			t.Errorf("%s.csv has the same columns in another order and gives another model", name)
+		}
+	}
+	if o := try(t, strings.Fields("train train.csv renamed.csv"+train+"x.hgm")...); o.code != 1 ||
+		!strings.Contains(o.err, "renamed.csv: has no columns of numbers alpha, which train.csv has") {
+		t.Errorf("two files with other columns: exit %d, %s", o.code, o.err)
+	}
+	// A model that grows keeps the order of its columns.
+	succeed(t, strings.Fields("train train.csv --labels labels.txt --bits 12 --rounds 10 --grow m.hgm -o long.hgm")...)
+	succeed(t, strings.Fields("train other.csv --labels labels.txt --bits 12 --rounds 10 --grow m.hgm -o long2.hgm")...)
+	if string(read(t, "long.hgm")) != string(read(t, "long2.hgm")) {
+		t.Error("a model that grew from a file with another order of columns is another one")
+	}
+	floatMAP := map[string]string{}
+	for _, queries := range []string{"train.csv", "other.csv", "more.csv"} {
+		lines := strings.Split(succeed(t, strings.Fields("compare train.csv --labels labels.txt --queries-labels labels.txt "+
+			"--methods lsh --bits 8 --unseen -1 --work lab --to csv --queries "+queries)...), "\n")
+		at := slices.Index(strings.Split(lines[0], ","), "map")
+		for _, line := range lines {
+			if strings.HasPrefix(line, "float-euclidean,") {
+				floatMAP[queries] = strings.Split(line, ",")[at]
+			}
+		}
+	}
+	if want := floatMAP["train.csv"]; want == "" || floatMAP["other.csv"] != want || floatMAP["more.csv"] != want {
+		t.Errorf("queries with columns in another order: float MAP %v", floatMAP)
+	}
+	o := try(t, strings.Fields("compare train.csv --labels labels.txt --queries-labels labels.txt --methods lsh --bits 8 --queries renamed.csv")...)
+	if o.code != 1 || !strings.Contains(o.err, "renamed.csv: its columns are not those of train.csv; missing: alpha") {
+		t.Errorf("queries with other columns: exit %d, %s", o.code, o.err)
 	}
 }
 

@@ -447,7 +447,7 @@ func TestSearchMistakes(t *testing.T) {
 		{"search items.hgi --id items-3 --to xml", 2, "--to xml: choose table, csv, json or jsonl"},
 		{"search items.hgi --id items-3 --to csv --explain", 2, "--explain works with a table or --json"},
 		{"search items.hgi narrow.csv", 1, "narrow.csv: vectors of 3 dimensions, but the model takes 12"},
-		{"search items.hgi named.csv", 1, `named.csv: the model was learned from a column "f0"`},
+		{"search items.hgi named.csv", 1, "named.csv: the model was learned from columns that the data lack: f0..f11"},
 		{"search items.hgi nan.csv", 1, "nan.csv: row 2, column f1"},
 		{"search items.hgi other.hgc", 1, "other.hgc: codes of model "},
 		{"search items.hgi short.hgc", 1, "short.hgc: codes of 8 bits for an index of 16"},

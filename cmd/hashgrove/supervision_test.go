@@ -76,12 +76,12 @@ func TestTagsAndPairs(t *testing.T) {
 		if weighs(c.name+".hgm") != (c.name == "tags") {
 			t.Errorf("%s: similar pairs weigh more: %v", c.name, weighs(c.name+".hgm"))
 		}
-		even := append(slices.Clone(train), "--balance", "1:1")
+		even := append(slices.Clone(train), "--balance", "1:1", "--force")
 		even[slices.Index(even, "-o")+1] = "even.hgm"
 		if succeed(t, even...); weighs("even.hgm") {
 			t.Errorf("%s: a balance of 1:1 weighs", c.name)
 		}
-		sampled := append(slices.Clone(train), "--sample-similar", "10", "--sample-dissimilar", "10", "--balance", "auto", "--inference", "icm")
+		sampled := append(slices.Clone(train), "--sample-similar", "10", "--sample-dissimilar", "10", "--balance", "auto", "--inference", "icm", "--force")
 		succeed(t, sampled...)
 	}
 	o := try(t, append([]string{"train", "docs.jsonl", "--pairs", "contradiction.csv", "-o", "x.hgm"}, data...)...)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ type trainCommand struct {
 	output, grow, features, method, balance string
 	mirror                                  bool
 	validation                              float64
+	file                                    cli.Output
+	columns                                 columnReport
 }
 
 func (a *app) train() *cobra.Command {
@@ -73,6 +76,7 @@ searches like any other. Such a training cannot be resumed.`,
 func (c *trainCommand) bind(f *pflag.FlagSet) {
 	o, t := &c.options, &c.options.FastHash
 	f.StringVarP(&c.output, "output", "o", "", "the `MODEL` file to write")
+	c.file.Bind(f)
 	f.IntVar(&o.Bits, "bits", 64, "code length in `BITS`")
 	f.StringVar(&c.method, "method", method.FastHash, "hash `METHOD`: "+strings.Join(method.Names(), ", "))
 	f.StringVar(&c.features, "features", "", "turn pictures into these `FEATURES` first: gist320, gist512, pixels, "+
@@ -136,12 +140,13 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 
 func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []string) error {
 	began := time.Now()
-	if err := c.check(flags); err != nil {
+	if err := cmp.Or(c.check(flags), c.checkOutput(args)); err != nil {
 		return err
 	}
 	var as *picture.Preparation
-	if c.options.Run.Grow != nil {
-		as = c.options.Run.Grow.Pictures
+	if m := c.options.Run.Grow; m != nil {
+		c.data.asModel(m)
+		as = m.Pictures
 	}
 	set, err := c.data.open(args, as)
 	if err != nil {
@@ -164,6 +169,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 			return err
 		}
 	}
+	c.noteColumns(columnsOf(set), set.Dim())
 	c.warn(d.Warnings)
 	if len(c.options.HoldOut) > 0 && d.Labels == nil {
 		return cli.Usagef("--hold-out needs classes: use --labels or --label")
@@ -183,8 +189,12 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		m.Pictures = picture.PreparationOf(src)
 	}
 	if extractor == nil {
-		m.Info.Features = set.Names()
+		c.data.remember(&m.Info, set)
 	}
+	if grown := c.options.Run.Grow; grown != nil && len(grown.Info.Features) > 0 {
+		m.Info.Features = grown.Info.Features
+	}
+	c.columns = columnsOf(set)
 	if err := model.WriteFile(c.output, m); err != nil {
 		return err
 	}
@@ -207,6 +217,10 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	o := &c.options
 	if c.output == "" {
 		return cli.Usagef("train needs -o MODEL, the file to write")
+	}
+	var err error
+	if c.data, err = c.data.forSimilarity(); err != nil {
+		return err
 	}
 	if err := cmp.Or(c.checkMethod(flags), c.similar.check()); err != nil {
 		return err
@@ -242,15 +256,32 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 		return cli.UsageError(err)
 	}
 	if c.grow != "" {
-		var err error
 		o.Run.Grow, err = model.ReadFile(c.grow)
 		return err
 	}
 	return nil
 }
 
+// checkOutput tries the model's file. The model that grows is one that exists; an interrupted training has begun to
+// write its file.
+func (c *trainCommand) checkOutput(args []string) error {
+	file := c.file
+	if _, err := os.Stat(c.output + ".ckpt"); err == nil && c.options.Run.Resume {
+		file.Force = true
+	}
+	outputs := []string{c.output}
+	if c.options.Run.CrossFit > 0 {
+		outputs = append(outputs, items.CrossFitPath(c.output))
+	}
+	return file.Check(outputs, c.data.inputs(args, c.similar.pairs, c.features))
+}
+
 // vectors is what is learned from: the rows as they are, or the features of pictures, mirror images after them.
 func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extractor, error) {
+	if _, ok := set.AsPictures(); !ok && c.options.Run.Grow != nil && c.features == "" && !c.mirror {
+		src, err := c.options.Run.Grow.Source(set, c.threads) // in the order of its columns
+		return src, nil, err
+	}
 	if c.features == "" {
 		if c.mirror {
 			return nil, nil, cli.Usagef("--mirror needs --features, to make vectors of the mirror images; " +

@@ -24,6 +24,7 @@ type trainReport struct {
 	TotalSeconds     float64     `json:"total_seconds"`
 	PeakRSS          int64       `json:"peak_rss_bytes"`
 	Stopped          string      `json:"stopped,omitempty"`
+	columnReport
 
 	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
@@ -53,7 +54,7 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 	r := trainReport{
 		Model: c.output, Fingerprint: m.Fingerprint().String(),
 		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(),
-		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped,
+		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: c.columns,
 		NewItems: m.Info.NewItems, LearnedItems: m.Info.LearnedItems,
 	}
 	for k, s := range m.Info.Bits {
@@ -98,6 +99,7 @@ type methodReport struct {
 	TrainSeconds float64 `json:"train_seconds"`
 	TotalSeconds float64 `json:"total_seconds"`
 	PeakRSS      int64   `json:"peak_rss_bytes"`
+	columnReport
 
 	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
@@ -109,7 +111,8 @@ func (c *trainCommand) printMethodReport(m *model.Model, learned, took time.Dura
 		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: c.method,
 		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: c.seed, Scale: m.Info.Scale,
 		TrainSeconds: learned.Seconds(), TotalSeconds: took.Seconds(), PeakRSS: machine.PeakMemory(),
-		NewItems: m.Info.NewItems, LearnedItems: m.Info.LearnedItems,
+		columnReport: c.columns,
+		NewItems:     m.Info.NewItems, LearnedItems: m.Info.LearnedItems,
 	}
 	scale := ""
 	if r.Scale != "" {

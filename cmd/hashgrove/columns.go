@@ -1,0 +1,103 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hashgrove/dataset"
+	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
+	"hashgrove/model"
+	"hashgrove/picture"
+)
+
+// forSimilarity is the flags where labels or tags say which rows are similar, one of them. Tags that are asked for come
+// before classes that are in the data anyway.
+func (d dataFlags) forSimilarity() (dataFlags, error) {
+	labelled := d.Label != "" || len(d.LabelsFile) > 0
+	if labelled && d.Tags != "" {
+		return d, cli.Usagef("labels and tags are both given, but only one of them can say which rows are similar: "+
+			"leave out --tags %s, or --label and --labels", d.Tags)
+	}
+	d.similar, d.TagsAlone = true, d.Tags != ""
+	return d, nil
+}
+
+// asModel reads tables as the one that a model was learned from, by the names of its columns.
+func (d *dataFlags) asModel(m *model.Model) {
+	d.Known = &dataset.Columns{Vector: m.Info.Features}
+	if m.Info.Vector != "" {
+		d.Known = &dataset.Columns{Vector: []string{m.Info.Vector}, List: true}
+	}
+	if d.similar && d.Label == "" && d.Tags == "" && len(d.LabelsFile) == 0 {
+		d.Known.Label, d.Known.Tags, d.TagsAlone = m.Info.Label, m.Info.Tags, m.Info.Tags != ""
+	}
+}
+
+// remember notes the columns that a model was learned from, so that later commands need not name them again.
+func (d dataFlags) remember(f *model.Info, set *dataset.Set) {
+	c := set.Columns()
+	if f.Features = set.Names(); c.List && d.Vector != "" {
+		f.Vector = c.Vector[0]
+	}
+	if named := len(set.Names()) > 0 || c.List; named && d.Label != "" {
+		f.Label = c.Label
+	} else if named && d.Tags != "" {
+		f.Tags = c.Tags
+	}
+}
+
+// columnReport says which columns form the vector, in inspect and train with --json.
+type columnReport struct {
+	Vector []string `json:"vector_columns,omitempty"`
+	Label  string   `json:"label_column,omitempty"`
+	Tags   string   `json:"tags_column,omitempty"`
+	ID     string   `json:"id_column,omitempty"`
+	Unused []string `json:"unused_columns,omitempty"`
+}
+
+func columnsOf(set *dataset.Set) columnReport {
+	c := set.Columns()
+	return columnReport{c.Vector, c.Label, c.Tags, c.ID, c.Unused}
+}
+
+// vectorText writes the columns of the vector for people.
+func (r columnReport) vectorText(dims int) string {
+	if len(r.Vector) == 1 && dims > 1 {
+		return fmt.Sprintf("%s (lists of %d numbers)", r.Vector[0], dims)
+	}
+	return fmt.Sprintf("%s (%s)", plain.Runs(r.Vector), plain.Count(len(r.Vector), "column", "columns"))
+}
+
+// noteColumns says which columns are learned from.
+func (a *app) noteColumns(r columnReport, dims int) {
+	if len(r.Vector) == 0 {
+		return
+	}
+	text := "vector: " + r.vectorText(dims)
+	if len(r.Unused) > 0 {
+		text += "; not used: " + plain.Runs(r.Unused)
+	}
+	a.note("%s", text)
+}
+
+// openLike opens data that are to be compared with others, which may be nil: their columns are the same, by name.
+func (d dataFlags) openLike(other *dataset.Set, paths []string, as *picture.Preparation) (*dataset.Set, error) {
+	if other == nil || len(other.Names()) == 0 {
+		return d.open(paths, as)
+	}
+	if !d.flags.Changed("queries-vector") {
+		d.Vector = "" // it chose the columns of the others
+	}
+	c := other.Columns()
+	d.Known = &c
+	set, err := d.open(paths, as)
+	if err != nil || len(set.Names()) == 0 || slices.Equal(set.Names(), other.Names()) {
+		return set, err
+	}
+	have := set.Names()
+	missing := slices.DeleteFunc(slices.Clone(other.Names()), func(s string) bool { return slices.Contains(have, s) })
+	return nil, fmt.Errorf("%s: its columns are not those of %s; missing: %s",
+		paths[0], other.Files()[0], cmp.Or(plain.Runs(missing), "none, but there are others"))
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"hashgrove/internal/section"
+)
+
+// ErrExists is an output that exists and may be overwritten only when that is asked for.
+var ErrExists = fmt.Errorf("%w: name another output, or overwrite it", fs.ErrExist)
+
+// Output checks the files that a command is going to write, before its work begins.
+type Output struct {
+	Force bool // files that exist are overwritten
+}
+
+// Bind adds the flag that lets files be overwritten.
+func (o *Output) Bind(f *pflag.FlagSet) {
+	f.BoolVar(&o.Force, "force", false, "overwrite files that exist; a file that is read is never overwritten")
+}
+
+// Check reports a file that must not or cannot be written: one of the inputs, by whatever path or link; one that
+// exists, unless Force is set; a folder; one in a folder that is missing or not writable. Inputs may be patterns. ""
+// and "-", which means standard output, are no files, and devices and pipes are written as they are.
+func (o *Output) Check(outputs, inputs []string) error {
+	read := existing(inputs)
+	seen := map[string]bool{}
+	for _, path := range outputs {
+		if path == "" || path == "-" {
+			continue
+		}
+		if seen[filepath.Clean(path)] {
+			return Usagef("%s: is written twice: name another file for one of the outputs", path)
+		}
+		seen[filepath.Clean(path)] = true
+		if err := o.check(path, read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// input is a file that exists.
+type input struct {
+	path string
+	info fs.FileInfo
+}
+
+// existing looks at the inputs. Those that are missing are told by who reads them.
+func existing(inputs []string) []input {
+	var read []input
+	for _, pattern := range inputs {
+		paths := []string{pattern}
+		if _, err := os.Lstat(pattern); err != nil && strings.ContainsAny(pattern, "*?[") {
+			paths, _ = filepath.Glob(pattern) // a bad pattern names no file
+		}
+		for _, path := range paths {
+			if info, err := os.Stat(path); err == nil && path != "" {
+				read = append(read, input{path, info})
+			}
+		}
+	}
+	return read
+}
+
+func (o *Output) check(path string, read []input) error {
+	old, err := os.Stat(path)
+	switch {
+	case err == nil && old.IsDir():
+		return fmt.Errorf("%s: is a folder: name a file in it", path)
+	case err == nil && !old.Mode().IsRegular():
+		return nil
+	case err == nil:
+		for _, in := range read {
+			if !os.SameFile(old, in.info) {
+				continue
+			}
+			if filepath.Clean(in.path) == filepath.Clean(path) {
+				return Usagef("%s: is read by this command, so it is not overwritten: name another output", path)
+			}
+			return Usagef("%s: is the same file as %s, which this command reads, so it is not overwritten: "+
+				"name another output", path, in.path)
+		}
+		if !o.Force {
+			return fmt.Errorf("%s: %w", path, ErrExists)
+		}
+	}
+	// Trying is the only way to know: permissions, a full disk, a file system that is read-only.
+	f, err := section.NewTemporary(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: there is no folder %s to write it to", path, filepath.Dir(path))
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
