@@ -174,6 +174,9 @@ func (c *checkpoint) read(number int, x *vectors.Columns) (bit Bit, err error) {
 		return bit, err
 	}
 	if !bytes.Equal(identity, c.identity) {
+		if difference(identity, c.identity) == "other bits" {
+			return bit, ErrOtherBits
+		}
 		return bit, fmt.Errorf("the checkpoint is of another training (%s); repeat its options and data, or restart",
 			difference(identity, c.identity))
 	}

@@ -62,6 +62,10 @@ type Report struct {
 // ErrCheckpoint is returned when a checkpoint is in the way and neither Resume nor Restart was asked for.
 var ErrCheckpoint = errors.New("an unfinished training is in the way")
 
+// ErrOtherBits is returned when a checkpoint differs from what is asked for only in the number of bits.
+var ErrOtherBits = errors.New("the checkpoint is of another training (other bits): finish that one and let its model " +
+	"grow, or restart")
+
 // DefaultValidation is the share of rows that patience holds out.
 const DefaultValidation = 0.1
 

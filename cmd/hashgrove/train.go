@@ -341,6 +341,8 @@ func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.M
 		return nil, 0, cli.WithAdvice(err, "the finished bits are safe; the same command with --resume continues from there")
 	case errors.Is(err, fasthash.ErrCheckpoint):
 		return nil, 0, fmt.Errorf("%w; --resume continues it, --restart discards it", err)
+	case errors.Is(err, fasthash.ErrOtherBits):
+		return nil, 0, fmt.Errorf("%w; a model grows with --grow MODEL, and --restart discards the bits", err)
 	case err != nil:
 		return nil, 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -30,17 +31,20 @@ func (o *Output) Bind(f *pflag.FlagSet) {
 // exists, unless Force is set; a folder; one in a folder that is missing or not writable. Inputs may be patterns. ""
 // and "-", which means standard output, are no files, and devices and pipes are written as they are.
 func (o *Output) Check(outputs, inputs []string) error {
+	outputs = slices.DeleteFunc(slices.Clone(outputs), func(path string) bool { return path == "" || path == "-" })
 	read := existing(inputs)
 	seen := map[string]bool{}
 	for _, path := range outputs {
-		if path == "" || path == "-" {
-			continue
-		}
 		if seen[filepath.Clean(path)] {
 			return Usagef("%s: is written twice: name another file for one of the outputs", path)
 		}
 		seen[filepath.Clean(path)] = true
-		if err := o.check(path, read); err != nil {
+		if err := checkInputs(path, read); err != nil {
+			return err
+		}
+	}
+	for _, path := range outputs {
+		if err := o.try(path); err != nil {
 			return err
 		}
 	}
@@ -70,27 +74,34 @@ func existing(inputs []string) []input {
 	return read
 }
 
-func (o *Output) check(path string, read []input) error {
+// checkInputs reports an output that is one of the inputs.
+func checkInputs(path string, read []input) error {
 	old, err := os.Stat(path)
-	switch {
+	if err != nil || !old.Mode().IsRegular() {
+		return nil
+	}
+	for _, in := range read {
+		if !os.SameFile(old, in.info) {
+			continue
+		}
+		same := "is"
+		if filepath.Clean(in.path) != filepath.Clean(path) {
+			same = fmt.Sprintf("is the same file as %s, which is", in.path)
+		}
+		return Usagef("%s: %s read by this command, so it is not overwritten: name another output", path, same)
+	}
+	return nil
+}
+
+// try finds out whether a file can be written.
+func (o *Output) try(path string) error {
+	switch old, err := os.Stat(path); {
 	case err == nil && old.IsDir():
 		return fmt.Errorf("%s: is a folder: name a file in it", path)
 	case err == nil && !old.Mode().IsRegular():
 		return nil
-	case err == nil:
-		for _, in := range read {
-			if !os.SameFile(old, in.info) {
-				continue
-			}
-			if filepath.Clean(in.path) == filepath.Clean(path) {
-				return Usagef("%s: is read by this command, so it is not overwritten: name another output", path)
-			}
-			return Usagef("%s: is the same file as %s, which this command reads, so it is not overwritten: "+
-				"name another output", path, in.path)
-		}
-		if !o.Force {
-			return fmt.Errorf("%s: %w", path, ErrExists)
-		}
+	case err == nil && !o.Force:
+		return fmt.Errorf("%s: %w", path, ErrExists)
 	}
 	// Trying is the only way to know: permissions, a full disk, a file system that is read-only.
 	f, err := section.NewTemporary(path)

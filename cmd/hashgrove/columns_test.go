@@ -1,0 +1,86 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTagsAreObeyed: tags count even if the data have classes, and both at once are a mistake.
+func TestTagsAreObeyed(t *testing.T) {
+	shop(t)
+	var tags, classes, multi strings.Builder
+	rows := strings.Split(strings.TrimSpace(string(read(t, "items.csv"))), "\n")[1:]
+	for i := range rows {
+		tags.WriteString([]string{"a,b,c", "a,b", "d,e", "d,e,f"}[i%4] + "\n")
+		classes.WriteString([]string{"x", "y"}[i%2] + " 1:" + strings.Split(rows[i], ",")[2] + " 2:1.5\n")
+		multi.WriteString([]string{"1,5,7", "1,5", "2,3", "2,3,9"}[i%4] + " 1:" + strings.Split(rows[i], ",")[2] + " 2:1.5\n")
+	}
+	write(t, "tags.txt", tags.String())
+	write(t, "classes.libsvm", classes.String())
+	write(t, "multi.libsvm", multi.String())
+	from := func(args string) string {
+		succeed(t, shellWords("train "+args+" --bits 4 --rounds 3 --force -o t.hgm")...)
+		info := succeed(t, "info", "t.hgm")
+		for _, kind := range []string{"tags", "classes"} {
+			if strings.Contains(info, `"from":"`+kind+`"`) {
+				return kind
+			}
+		}
+		return info
+	}
+	for args, want := range map[string]string{
+		"classes.libsvm": "classes", "classes.libsvm --tags tags.txt": "tags", "classes.libsvm --tags ./tags.txt": "tags",
+		"multi.libsvm": "tags", "multi.libsvm --tags ./tags.txt": "tags",
+		"items.csv --id sku --tags tags.txt": "tags", "items.csv --id sku --label category": "classes",
+	} {
+		if got := from(args); got != want {
+			t.Errorf("%s learns from %s, not %s", args, got, want)
+		}
+	}
+	for _, args := range []string{
+		"train classes.libsvm --labels tags.txt --tags tags.txt -o x.hgm", "train items.csv --label category --tags tags.txt -o x.hgm",
+		"inspect items.csv --label category --tags tags.txt", "compare items.csv --label category --tags tags.txt",
+		"eval -m t.hgm --base items.csv --queries items.csv --label category --base-tags tags.txt",
+	} {
+		if o := try(t, shellWords(args)...); o.code != 2 || !strings.Contains(o.err, "labels and tags are both given") {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+}
+
+// TestModelRemembersColumns: what training was told about columns need not be said again.
+func TestModelRemembersColumns(t *testing.T) {
+	shop(t)
+	table := string(read(t, "items.csv"))
+	var wide strings.Builder
+	for i, line := range strings.Split(strings.TrimSpace(table), "\n") {
+		extra := "42"
+		if i == 0 {
+			extra = "price"
+		}
+		wide.WriteString(extra + "," + line + "," + extra + "\n")
+	}
+	write(t, "wide.csv", strings.Replace(wide.String(), "f11,price", "f11,stock", 1))
+	o := try(t, shellWords("train wide.csv --vector f* --label category --bits 8 --rounds 5 -o m.hgm")...)
+	if o.code != 0 || !strings.Contains(o.err, "vector: f0..f11 (12 columns); not used: price, sku, stock\n") {
+		t.Fatalf("exit %d, %s", o.code, o.err)
+	}
+	out := succeed(t, shellWords("inspect wide.csv --vector f2..f4,price --label category")...)
+	if !strings.Contains(out, "\nvector       f2..f4, price (4 columns)\nnot used     sku, f0, f1, f5..f11, stock\n") {
+		t.Error(out)
+	}
+	if a, b := hexCodes(t, "-m m.hgm wide.csv"), hexCodes(t, "-m m.hgm items.csv"); strings.Join(a, "") != strings.Join(b, "") {
+		t.Error("other codes of the same columns in another table")
+	}
+	want := succeed(t, shellWords("eval -m m.hgm --base items.csv --queries new.csv --label category --json")...)
+	got := succeed(t, shellWords("eval -m m.hgm --base wide.csv --queries new.csv --json")...)
+	if got != want {
+		t.Errorf("eval without --label: %s\nwith it: %s", got, want)
+	}
+	succeed(t, shellWords("index build wide.csv --id-column sku -m m.hgm -o w.hgi")...)
+	succeed(t, shellWords("search w.hgi wide.csv --row 0")...)
+	if o := try(t, shellWords("encode wide.csv --vector price,stock -m m.hgm --to hex -o -")...); o.code != 1 ||
+		!strings.Contains(o.err, "the model was learned from columns that the data lack: f0..f11; they have only price, stock") {
+		t.Errorf("other columns: exit %d, %s", o.code, o.err)
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestInputsAreNotOverwritten: a file that is read stays as it is, whatever it is called and even with --force.
+func TestInputsAreNotOverwritten(t *testing.T) {
+	shop(t)
+	photoFolder(t, "photos", 1)
+	const train = "train items.csv --label category --id sku --bits 4 --rounds 3 "
+	succeed(t, shellWords(train+"-o m.hgm")...)
+	succeed(t, shellWords("features photos --kind pixels --size 4 -o p.npy --save pix.hgf")...)
+	if err := os.Symlink("items.csv", "link.csv"); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Link("items.csv", "hard.csv"); err != nil {
+		t.Skip(err)
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := contentsOf(t)
+	for _, args := range []string{
+		train + "-o items.csv", train + "-o link.csv", train + "-o hard.csv", train + "-o ./photos/../items.csv",
+		train + "-o " + filepath.Join(folder, "items.csv"),
+		"train 'item?.csv' --label category --bits 4 -o items.csv",
+		"train vectors.npy --labels classes.txt --bits 4 --rounds 3 -o classes.txt",
+		"train vectors.npy --tags classes.txt --bits 4 --rounds 3 -o classes.txt",
+		"train vectors.npy --pairs pairs.csv --bits 4 --rounds 3 -o pairs.csv",
+		"train photos --features pix.hgf --bits 4 --rounds 3 -o pix.hgf",
+		"encode items.csv -m m.hgm --to csv -o items.csv", "encode items.csv -m m.hgm --to hex -o m.hgm",
+		"compare items.csv --label category --report items.csv",
+		"compare items.csv --label category --queries new.csv --report new.csv",
+		"features photos --use pix.hgf -o x.npy --save pix.hgf",
+		"features photos --kind pixels --labels p.labels.txt -o p.npy",
+		"index build items.csv -m m.hgm -o m.hgm", "index build items.csv -m m.hgm -o items.csv",
+		"index build items.csv --id-column sku -m m.hgm --attributes new.csv -o new.csv",
+	} {
+		write(t, "pairs.csv", "0,1,similar\n")
+		for _, force := range []string{"", " --force"} {
+			if o := try(t, shellWords(args+force)...); o.code != 2 || !strings.Contains(o.err, "name another output") {
+				t.Errorf("%s%s: exit %d, %s", args, force, o.code, o.err)
+			}
+		}
+	}
+	if err := os.Remove("pairs.csv"); err != nil {
+		t.Fatal(err)
+	}
+	sameContents(t, before)
+}
+
+// TestFilesThatExist: a result is not overwritten unless that is asked for.
+func TestFilesThatExist(t *testing.T) {
+	shop(t)
+	photoFolder(t, "photos", 1)
+	const data = "items.csv --label category --id-column sku "
+	commands := []string{
+		"train " + data + "--bits 4 --rounds 3 -o m.hgm",
+		"encode items.csv -m m.hgm -o codes.npy",
+		"features photos --kind pixels --size 4 -o p.npy --save pix.hgf",
+		"compare " + data + "--methods lsh --bits 8 --unseen -1 --work lab --report report.html",
+		"index build " + data + "-m m.hgm -o items.hgi",
+		"experiment cifar10-features --short --cache lab --methods none -o table.md",
+	}
+	for _, args := range commands {
+		if o := try(t, shellWords(args)...); strings.Contains(o.err, "exists") {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+	write(t, "table.md", "old")
+	before := contentsOf(t)
+	for _, args := range commands {
+		o := try(t, shellWords(args)...)
+		if o.code != 1 || !strings.Contains(o.err, "already exists") || !strings.Contains(o.err, "--force") {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+	sameContents(t, before)
+	for _, args := range commands {
+		if o := try(t, shellWords(args+" --force")...); strings.Contains(o.err, "exists") {
+			t.Errorf("%s --force: exit %d, %s", args, o.code, o.err)
+		}
+	}
+	if string(read(t, "table.md")) == "old" {
+		t.Error("table.md is as it was")
+	}
+	// A file beside the vectors counts too.
+	if err := os.Remove("p.npy"); err != nil {
+		t.Fatal(err)
+	}
+	o := try(t, shellWords("features photos --kind pixels --size 4 -o p.npy")...)
+	if o.code != 1 || !strings.Contains(o.err, "p.labels.txt: file already exists") {
+		t.Errorf("labels beside the vectors: exit %d, %s", o.code, o.err)
+	}
+	// A model that grows is one that exists.
+	const grow = "train " + data + "--bits 6 --rounds 3 --grow m.hgm -o m.hgm"
+	if o := try(t, shellWords(grow)...); o.code != 1 || !strings.Contains(o.err, "--force") {
+		t.Errorf("%s: exit %d, %s", grow, o.code, o.err)
+	}
+	if succeed(t, shellWords(grow+" --force")...); !strings.Contains(succeed(t, "info", "m.hgm"), "of 6 bits") {
+		t.Error("the model did not grow")
+	}
+	succeed(t, shellWords("encode items.csv -m m.hgm --to hex -o -")...)
+	succeed(t, shellWords("encode items.csv -m m.hgm --to hex -o /dev/null")...)
+}
+
+// TestOutputsAreTriedFirst: a folder that is missing or a file that is a folder is told before anything is learned.
+func TestOutputsAreTriedFirst(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --label category --id sku --bits 4 --rounds 3 -o m.hgm")...)
+	if err := os.Mkdir("folder", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "plain", "")
+	photoFolder(t, "photos", 1)
+	for _, args := range []string{
+		"train missing.csv --label category -o ", "encode missing.csv -m m.hgm --to hgc -o ", "index build missing.csv -m m.hgm -o ",
+		"features photos --kind gist -o ", "compare missing.csv --label category --report ",
+		"experiment cifar10-features --short --cache lab -o ",
+	} {
+		for path, want := range map[string]string{
+			"folder": "folder: is a folder", "nowhere/x": "nowhere/x: there is no folder nowhere", "plain/x": "plain/x",
+		} {
+			if o := try(t, shellWords(args+path)...); o.code != 1 || !strings.Contains(o.err, want) || strings.Contains(o.err, "missing.csv") {
+				t.Errorf("%s: exit %d, %s", args+path, o.code, o.err)
+			}
+		}
+	}
+	if o := try(t, "demo", "-o", "plain/shop"); o.code != 1 || strings.Contains(o.err, "pictures of clothes") {
+		t.Errorf("demo: exit %d, %s", o.code, o.err)
+	}
+	if err := os.Mkdir("shop", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "shop/demo.hgm", "old")
+	if o := try(t, "demo", "-o", "shop"); o.code != 1 || !strings.Contains(o.err, "--force") || strings.Contains(o.err, "pictures of clothes") {
+		t.Errorf("demo into a folder with a model: exit %d, %s", o.code, o.err)
+	}
+}
+
+// TestIndexIsReplaced: --force makes a new index in the place of the old one, and nothing when the new one fails.
+func TestIndexIsReplaced(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --label category --id sku --bits 8 --rounds 5 -o m.hgm")...)
+	const build = "index build new.csv --id-column sku -m m.hgm -o items.hgi"
+	succeed(t, shellWords("index build items.csv --id-column sku -m m.hgm -o items.hgi")...)
+	before := read(t, "items.hgi")
+	write(t, "bad.csv", strings.Replace(string(read(t, "new.csv")), "\n", "\nx,hats,NaN,1,1,1,1,1,1,1,1,1,1,1\n", 1))
+	for args, code := range map[string]int{
+		build: 1, "index build bad.csv --id-column sku -m m.hgm -o items.hgi --force": 1,
+		"index build items.hgi new.csv --id-column sku -m m.hgm --force": 2,
+	} {
+		if o := try(t, shellWords(args)...); o.code != code || !bytes.Equal(before, read(t, "items.hgi")) {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+	succeed(t, shellWords(build+" --force")...)
+	want := succeed(t, shellWords("search items.hgi new.csv --id-column sku --row 0 --json")...)
+	succeed(t, shellWords(strings.Replace(build, "items.hgi", "fresh.hgi", 1))...)
+	if got := succeed(t, shellWords("search fresh.hgi new.csv --id-column sku --row 0 --json")...); hitsOf(got) != hitsOf(want) {
+		t.Errorf("the index that replaced another finds\n%s\nand a fresh one\n%s", want, got)
+	}
+	write(t, "damaged.hgi", "no index at all")
+	succeed(t, shellWords(strings.Replace(build, "items.hgi", "damaged.hgi --force", 1))...)
+	succeed(t, "verify", "damaged.hgi")
+	if found, _ := filepath.Glob("*.new"); len(found) > 0 {
+		t.Errorf("%v is left", found)
+	}
+}
+
+// hitsOf is a result without what names the index or is measured.
+func hitsOf(s string) string {
+	var kept []string
+	for line := range strings.Lines(s) {
+		if strings.Contains(line, `"id"`) || strings.Contains(line, `"distance"`) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+// contentsOf reads all files of the folder and of those in it.
+func contentsOf(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, pattern := range []string{"*", "photos/*/*"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				all[path] = string(read(t, path))
+			}
+		}
+	}
+	return all
+}
+
+func sameContents(t *testing.T, want map[string]string) {
+	t.Helper()
+	got := contentsOf(t)
+	for path, content := range got {
+		if old, there := want[path]; !there || old != content {
+			t.Errorf("%s is new or has changed", path)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d files, before there were %d", len(got), len(want))
+	}
+}
