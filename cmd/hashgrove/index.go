@@ -106,8 +106,8 @@ the file that "hashgrove train --cross-fit" wrote beside the model: learned item
   hashgrove index build items.hgc -o codes.hgi`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.output == "" && len(args) > 1 { // an older spelling: INDEX DATA...
-				if c.file.Force {
-					return cli.Usagef("--force needs -o INDEX: without it the first file would be replaced")
+				if _, err := os.Lstat(args[0]); err == nil && c.file.Force {
+					return cli.Usagef("--force needs -o INDEX: without it %s would be replaced", args[0])
 				}
 				c.output, args = args[0], args[1:]
 			}

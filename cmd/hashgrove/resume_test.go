@@ -97,6 +97,10 @@ func TestInterruptLeavesACheckpoint(t *testing.T) {
 	if o := try(t, args...); o.code != 1 || !strings.Contains(o.err, "--resume") || !strings.Contains(o.err, "--restart") {
 		t.Errorf("a second training over the checkpoint: exit %d\n%s", o.code, o.err)
 	}
+	if o := try(t, append(args, "--resume", "--bits", "900")...); o.code != 1 || !strings.Contains(o.err, "other bits") ||
+		!strings.Contains(o.err, "--grow MODEL") {
+		t.Errorf("more bits: exit %d, %s", o.code, o.err)
+	}
 	if o := try(t, append(args, "--resume", "--depth", "3")...); o.code != 1 || !strings.Contains(o.err, "trees.depth") {
 		t.Errorf("resuming with another depth: exit %d\n%s", o.code, o.err)
 	}
