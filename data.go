@@ -149,9 +149,9 @@ func (d *Data) rows(p Pictures, as *picture.Preparation) (vectors.Source, error)
 // Columns says which columns or keys of files hold what, and which other files belong to them. The zero value takes
 // what the format itself says.
 type Columns struct {
-	Vector string // the vectors; "" means all columns that are not named below
+	Vector string // the vectors, or their columns, as a,b or e0..e767 or e*; "" means all that are not named below
 	Label  string // the class of each row
-	Tags   string // the tags of each row: a column, or a file
+	Tags   string // the tags of each row: a column, or a file; if both are named, Train learns from the classes
 	ID     string // the id of each row
 
 	LabelsFile string // a file with the class of each row

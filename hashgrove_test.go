@@ -422,3 +422,31 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedTags: tags that are named are learned from, though the file has classes as well.
+func TestNamedTags(t *testing.T) {
+	x, labels := clouds(1, 200)
+	fingerprint := func(head, class string) string {
+		var b strings.Builder
+		b.WriteString(head + "tags,f0,f1,f2,f3,f4,f5,f6,f7\n")
+		for i, row := range x {
+			if class != "" {
+				b.WriteString(strconv.Itoa(i%2) + ",")
+			}
+			b.WriteString(labels[i] + "|" + labels[i] + labels[i])
+			for _, v := range row {
+				fmt.Fprintf(&b, ",%v", v)
+			}
+			b.WriteString("\n")
+		}
+		path := filepath.Join(t.TempDir(), "items.csv")
+		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		d := must[*Data](t)(Open(path, Columns{Tags: "tags"}))
+		return must[*Model](t)(Train(context.Background(), d, quick)).Fingerprint()
+	}
+	if a, b := fingerprint("", ""), fingerprint("label,", "label"); a != b {
+		t.Errorf("a model of tags is %s, and %s when the file has classes", a, b)
+	}
+}

@@ -49,7 +49,9 @@ func (p Pictures) preparation() picture.Preparation {
 
 // learnable is the vectors to learn from, and what makes them of pictures.
 func (d *Data) learnable(p Pictures, threads int) (vectors.Source, feature.Extractor, error) {
-	rows, err := d.rows(p, nil)
+	learned := *d // classes that come with the files do not hide tags that are named
+	learned.spec.TagsAlone = d.spec.Tags != "" && d.spec.Label == "" && d.spec.LabelsFile == nil
+	rows, err := learned.rows(p, nil)
 	if err != nil {
 		return nil, nil, err
 	}

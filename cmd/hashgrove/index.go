@@ -94,7 +94,8 @@ func (a *app) indexBuild() *cobra.Command {
 		Short: "Make an index from vectors, pictures or codes",
 		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one from a code file; then
 --model is needed only to search by vectors later. Ids, labels and tags come from the data. Rows without ids are
-identified by their numbers, counted from 0, and pictures by their paths.
+identified by their numbers, counted from 0, and pictures by their paths. An index that exists is replaced only
+with --force, once the new one is complete.
 
 A model gives the rows it learned from cleaner codes than new ones, so searches prefer them. --cross-fit names
 the file that "hashgrove train --cross-fit" wrote beside the model: learned items get their codes from it.

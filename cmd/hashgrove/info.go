@@ -314,7 +314,7 @@ func (a *app) printFeatures(f *fileReport) {
 	}
 	fmt.Fprintf(a.out, "%d of %d columns are used, most often:", len(tests), b.Dim())
 	for _, t := range tests[:min(8, len(tests))] {
-		name := fmt.Sprintf("column %d", t.Column)
+		name := fmt.Sprintf("column %d", t.Column+1) // as --vector counts
 		if len(f.Info.Features) == b.Dim() {
 			name = f.Info.Features[t.Column]
 		}

@@ -26,9 +26,9 @@ func (a *app) inspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect DATA...",
 		Short: "Show what is in the data, what is wrong with them, and what training will cost",
-		Long: `Read the data once and print rows, dimensions, classes or tags, bad values, the share of similar pairs, and
-an estimate of time and memory for training 64 bits with the default options. The time is measured on a few
-trees grown from the first rows.`,
+		Long: `Read the data once and print rows, dimensions, which columns of a table form the vector, classes or tags,
+bad values, the share of similar pairs, and an estimate of time and memory for training 64 bits with the default
+options. The time is measured on a few trees grown from the first rows.`,
 		Example: `  hashgrove inspect items.csv --label category
   hashgrove inspect vectors.npy --labels classes.txt --json`,
 		Args: cli.AtLeast(1, "data to look at"),

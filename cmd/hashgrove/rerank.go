@@ -103,6 +103,7 @@ func (c *searchCommand) itemSource(ctx context.Context, m *model.Model) (src vec
 	d.SkipBad, d.Size, d.Fit, d.Grey = c.data.SkipBad, c.data.Size, c.data.Fit, c.data.Grey
 	var as *picture.Preparation
 	if m != nil {
+		d.asModel(m)
 		as = m.Pictures
 	}
 	set, err := d.open(c.rerank, as)

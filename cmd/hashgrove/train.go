@@ -49,6 +49,9 @@ func (a *app) train() *cobra.Command {
 		Long: `Learn hash functions that give similar rows similar codes. Similarity comes from class labels
 (--labels FILE or --label COLUMN), tags (--tags) or explicit pairs (--pairs).
 
+The model remembers the names of its columns, so that later commands take them from a table by themselves. A
+model that exists is overwritten only with --force, also when it is the one that --grow names.
+
 After every bit the state is saved in MODEL.ckpt until the model is written: --resume continues an
 interrupted training and gives the same model, byte for byte.
 
