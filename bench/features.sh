@@ -23,14 +23,14 @@ for part in ${*:-gemm gist codebook}; do
 		;;
 	gist)
 		TIMEFORMAT="60,000 pictures, one thread: %R s, %U s in the program"
-		time bin/hashgrove features "$cifar"/*_batch*.bin --kind gist --threads 1 -o "$scratch/gist.npy" --quiet >/dev/null
+		time bin/hashgrove features "$cifar"/*_batch*.bin --kind gist --threads 1 --force -o "$scratch/gist.npy" --quiet >/dev/null
 		TIMEFORMAT="60,000 pictures, two threads: %R s"
-		time bin/hashgrove features "$cifar"/*_batch*.bin --kind gist --threads 2 -o "$scratch/gist.npy" --quiet >/dev/null
+		time bin/hashgrove features "$cifar"/*_batch*.bin --kind gist --threads 2 --force -o "$scratch/gist.npy" --quiet >/dev/null
 		$python bench/gist_peer.py "$cifar/data_batch_1.bin" 2000
 		;;
 	codebook)
 		TIMEFORMAT="learning 800 words and extracting 60,000 x 11,200, two threads: %R s, %U s in the program"
-		time bin/hashgrove features "$cifar"/*_batch*.bin --kind codebook --type uint8 --threads 2 --save "$scratch/codebook.hgf" -o "$scratch/codebook.npy" --quiet >/dev/null
+		time bin/hashgrove features "$cifar"/*_batch*.bin --kind codebook --type uint8 --threads 2 --save "$scratch/codebook.hgf" --force -o "$scratch/codebook.npy" --quiet >/dev/null
 		;;
 	*)
 		echo "unknown part $part" >&2

@@ -24,26 +24,26 @@ for part in $parts; do
 	echo "== $part"
 	case $part in
 	fashion)
-		"$hashgrove" train --validation 0 $fashion/train-images-idx3-ubyte.gz -o "$scratch/fashion.hgm" --restart --json --quiet >"$scratch/fashion.json"
+		"$hashgrove" train --validation 0 $fashion/train-images-idx3-ubyte.gz --force -o "$scratch/fashion.hgm" --restart --json --quiet >"$scratch/fashion.json"
 		summary "$scratch/fashion.json"
 		"$hashgrove" eval -m "$scratch/fashion.hgm" --base $fashion/train-images-idx3-ubyte.gz --queries $fashion/t10k-images-idx3-ubyte.gz
-		"$hashgrove" encode -m "$scratch/fashion.hgm" $fashion/t10k-images-idx3-ubyte.gz -o "$scratch/queries.hgc" --threads 1
+		"$hashgrove" encode -m "$scratch/fashion.hgm" $fashion/t10k-images-idx3-ubyte.gz --force -o "$scratch/queries.hgc" --threads 1
 		;;
 	bytes)
 		# Small, because the race detector slows the trees thirtyfold; the kills come while bits are learned.
 		options="$fashion/t10k-images-idx3-ubyte.gz --bits 12 --rounds 40 --quiet"
-		"$hashgrove" train --validation 0 $options -o "$scratch/threads1.hgm" --restart --threads 1 >/dev/null
-		"$hashgrove" train --validation 0 $options -o "$scratch/threads2.hgm" --restart --threads 2 >/dev/null
+		"$hashgrove" train --validation 0 $options --force -o "$scratch/threads1.hgm" --restart --threads 1 >/dev/null
+		"$hashgrove" train --validation 0 $options --force -o "$scratch/threads2.hgm" --restart --threads 2 >/dev/null
 		CGO_ENABLED=1 go build -race -o "$scratch/race" ./cmd/hashgrove
 		"$scratch/race" train $options -o "$scratch/race.hgm" --restart >/dev/null
 		rm -rf "$scratch/killed.hgm.ckpt"
 		for pause in 0.8 1.0 1.2; do
-			"$hashgrove" train --validation 0 $options -o "$scratch/killed.hgm" --resume >/dev/null &
+			"$hashgrove" train --validation 0 $options --force -o "$scratch/killed.hgm" --resume >/dev/null &
 			sleep $pause
 			kill -9 $! && wait $! || true
 			echo "killed with $(find "$scratch/killed.hgm.ckpt" -name '*.bit' 2>/dev/null | wc -l) bits done"
 		done
-		"$hashgrove" train --validation 0 $options -o "$scratch/killed.hgm" --resume >/dev/null
+		"$hashgrove" train --validation 0 $options --force -o "$scratch/killed.hgm" --resume >/dev/null
 		(cd "$scratch" && sha256sum threads1.hgm threads2.hgm race.hgm killed.hgm)
 		;;
 	step1)
@@ -51,7 +51,7 @@ for part in $parts; do
 		;;
 	memory)
 		go run -C bench ./synthetic 100417 11200 397 "$scratch/sun.npy" "$scratch/sun.txt"
-		"$hashgrove" train --validation 0 "$scratch/sun.npy" --labels "$scratch/sun.txt" --bits 3 --depth 6 -o "$scratch/sun.hgm" --restart --json --quiet >"$scratch/sun.json"
+		"$hashgrove" train --validation 0 "$scratch/sun.npy" --labels "$scratch/sun.txt" --bits 3 --depth 6 --force -o "$scratch/sun.hgm" --restart --json --quiet >"$scratch/sun.json"
 		summary "$scratch/sun.json"
 		rm -f "$scratch/sun.npy"
 		;;

@@ -26,7 +26,7 @@ judge() {
 			grep -E '^. (MAP|precision@100|distinct codes) ' | sed "s/^/$base /"
 	done
 }
-train() { ./hashgrove train learned-images-idx3-ubyte.gz --bits 64 --validation 0 -o model.hgm --quiet "$@" | tail -n 1; }
+train() { ./hashgrove train learned-images-idx3-ubyte.gz --bits 64 --validation 0 --force -o model.hgm --quiet "$@" | tail -n 1; }
 
 echo "200 trees of depth 4"
 train

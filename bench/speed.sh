@@ -29,7 +29,7 @@ go build -C bench -o "$scratch/boosted-bit" ./boosted-bit
 
 # vectors KIND: the training pictures of CIFAR-10, as bytes
 vectors() {
-	[ -e "$scratch/$1.npy" ] || bin/hashgrove features "$cifar"/data_batch_*.bin --kind "$1" --type uint8 -o "$scratch/$1.npy"
+	[ -e "$scratch/$1.npy" ] || bin/hashgrove features "$cifar"/data_batch_*.bin --kind "$1" --type uint8 --force -o "$scratch/$1.npy"
 }
 
 # beside KIND CANDIDATES ROUNDS TURNS: ours and theirs
@@ -46,7 +46,7 @@ beside() {
 # learn NAME VECTORS LABELS [FLAG]...: trains to NAME.hgm and prints the times
 learn() {
 	local name=$1
-	bin/hashgrove train "$2" --validation 0 ${3:+--labels "$3"} "${@:4}" -o "$scratch/$name.hgm" --restart --json --quiet >"$scratch/$name.json"
+	bin/hashgrove train "$2" --validation 0 ${3:+--labels "$3"} "${@:4}" --force -o "$scratch/$name.hgm" --restart --json --quiet >"$scratch/$name.json"
 	printf '%s' "$name"
 	sed -n 's/^  "\(rows\|bits\|inference_seconds\|boost_seconds\|total_seconds\|peak_rss_bytes\)": \(.*[0-9]\),*$/ \1 \2/p' "$scratch/$name.json" | tr -d '\n'
 	echo
@@ -83,7 +83,7 @@ for part in $parts; do
 		for cores in 1 2; do
 			cat "$scratch/codebook.npy" >/dev/null # from memory, not from the disk
 			TIMEFORMAT="encode --threads $cores: %R s, %U s in the program, %S s in the system"
-			time bin/hashgrove encode -m "$scratch/codebook.hgm" "$scratch/codebook.npy" -o "$scratch/codebook.hgc" --threads $cores --quiet >/dev/null
+			time bin/hashgrove encode -m "$scratch/codebook.hgm" "$scratch/codebook.npy" --force -o "$scratch/codebook.hgc" --threads $cores --quiet >/dev/null
 		done
 		TIMEFORMAT="reading the file alone: %R s"
 		time cat "$scratch/codebook.npy" >/dev/null
