@@ -30,13 +30,19 @@ type Columns struct {
 	Unused          []string // all others, in the order of the file
 }
 
-// hasAll reports whether all names are among those of a file.
+// hasAll reports whether all names are among those of a file, each once: two columns of one name cannot be told apart.
 func hasAll(names, wanted []string) bool {
-	there := make(map[string]bool, len(names))
+	there := make(map[string]int, len(names))
 	for _, name := range names {
-		there[name] = true
+		there[name]++
 	}
-	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(name string) bool { return !there[name] })
+	for _, name := range wanted {
+		if there[name] != 1 {
+			return false
+		}
+		there[name] = 0
+	}
+	return len(wanted) > 0
 }
 
 // missing lists the names that are not among those of a file.
@@ -70,12 +76,21 @@ func (spec *Spec) tagsName(names []string) string {
 
 // columnChoice chooses the columns of a vector among those of a file.
 type columnChoice struct {
-	path    string
+	path    string                         // "" where the caller names the file
 	names   []string                       // nil where the file has none
 	width   int                            // number of columns
 	counted bool                           // columns have numbers too, from 1
 	find    func(name string) (int, error) // of one column, by name or by number
 	may     func(j int) bool               // it holds numbers and means nothing else
+}
+
+// errorf is an error about the file, which its caller names where the path is "".
+func (c *columnChoice) errorf(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if c.path == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", c.path, err)
 }
 
 // choose returns the columns that a text names.
@@ -145,7 +160,7 @@ func (c *columnChoice) between(first, last string) ([]int, error) {
 		return nil, err
 	}
 	if ends[0] > ends[1] {
-		return nil, fmt.Errorf("%s: the column %s comes after %s: write %s..%s", c.path, first, last, last, first)
+		return nil, c.errorf("the column %s comes after %s: write %s..%s", first, last, last, first)
 	}
 	return c.usable(func(j int) bool { return j >= ends[0] && j <= ends[1] }), nil
 }
@@ -153,15 +168,14 @@ func (c *columnChoice) between(first, last string) ([]int, error) {
 // matching returns the columns of numbers whose names match a pattern.
 func (c *columnChoice) matching(pattern string) ([]int, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, fmt.Errorf("%s: %q is not a valid pattern of column names", c.path, pattern)
+		return nil, c.errorf("%q is not a valid pattern of column names", pattern)
 	}
 	if c.names == nil {
-		return nil, fmt.Errorf("%s: has no header, so no column matches %q: columns are called 1 to %d",
-			c.path, pattern, c.width)
+		return nil, c.errorf("has no header, so no column matches %q: columns are called 1 to %d", pattern, c.width)
 	}
 	chosen := c.usable(func(j int) bool { ok, _ := path.Match(pattern, c.names[j]); return ok })
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("%s: no column of numbers matches %q; it has %s", c.path, pattern, plain.Runs(c.names))
+		return nil, c.errorf("no column of numbers matches %q; it has %s", pattern, plain.Runs(c.names))
 	}
 	return chosen, nil
 }

@@ -123,7 +123,25 @@ func readAll(t *testing.T, spec Spec) (string, error) {
 func TestKnownColumns(t *testing.T) {
 	dir := t.TempDir()
 	known := &Columns{Vector: []string{"a", "b"}, Label: "kind"}
+	type row struct {
+		B    float64 `parquet:"b"`
+		Kind string  `parquet:"kind"`
+		A    float64 `parquet:"a"`
+		N    float64 `parquet:"n"`
+	}
+	if err := parquet.WriteFile(dir+"/a.parquet", []row{{2, "x", 1, 7}, {4, "y", 3, 7}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(t, Spec{Paths: []string{dir + "/a.parquet"}, Known: known})
+	if want := "[1 2 3 4] [x y] []"; err != nil || got != want {
+		t.Errorf("Parquet: %s, %v, want %s", got, err, want)
+	}
+	_, err = Open(Spec{Paths: []string{dir + "/a.parquet"}, Vector: "e*"})
+	if want := dir + `/a.parquet: no column of numbers matches "e*"; it has b, kind, a, n`; err == nil || err.Error() != want {
+		t.Errorf("Parquet: %v, want %s", err, want)
+	}
 	for name, c := range map[string]struct{ content, want string }{
+		"f.csv":   {"a,b,a\n1,2,9\n3,4,9\n", "[1 2 9 3 4 9] [] []"}, // two columns of one name: all of them
 		"a.csv":   {"kind,n,b,a\nx,7,2,1\ny,7,4,3\n", "[1 2 3 4] [x y] []"},
 		"b.csv":   {"b,a\n2,1\n4,3\n", "[1 2 3 4] [] []"},
 		"c.jsonl": {`{"b":2,"a":1,"n":7}` + "\n" + `{"a":3,"b":4}` + "\n", "[1 2 3 4] [] []"},

@@ -72,6 +72,9 @@ func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
 	}
 	place := make(map[string]int, len(named.Names()))
 	for j, name := range named.Names() {
+		if _, twice := place[name]; twice && slices.Contains(m.Info.Features, name) {
+			return nil, fmt.Errorf("two columns are called %q, so those of the model cannot be found by name: rename one", name)
+		}
 		place[name] = j
 	}
 	columns := make([]int, len(m.Info.Features))

@@ -48,6 +48,17 @@ func (d dataFlags) remember(f *model.Info, set *dataset.Set) {
 	}
 }
 
+// learnedColumns writes the columns that a model remembers for people, or "".
+func learnedColumns(f *model.Info) string {
+	text := cmp.Or(f.Vector, plain.Runs(f.Features))
+	for _, c := range [][2]string{{"label", f.Label}, {"tags", f.Tags}} {
+		if c[1] != "" && text != "" {
+			text += fmt.Sprintf("; %s: %s", c[0], c[1])
+		}
+	}
+	return text
+}
+
 // columnReport says which columns form the vector, in inspect and train with --json.
 type columnReport struct {
 	Vector []string `json:"vector_columns,omitempty"`
@@ -79,7 +90,7 @@ func (a *app) noteColumns(r columnReport, dims int) {
 	if len(r.Unused) > 0 {
 		text += "; not used: " + plain.Runs(r.Unused)
 	}
-	a.note("%s", text)
+	a.note("%s", cli.Printable(text))
 }
 
 // openLike opens data that are to be compared with others, which may be nil: their columns are the same, by name.

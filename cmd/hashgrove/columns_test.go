@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -69,6 +71,9 @@ func TestModelRemembersColumns(t *testing.T) {
 	if !strings.Contains(out, "\nvector       f2..f4, price (4 columns)\nnot used     sku, f0, f1, f5..f11, stock\n") {
 		t.Error(out)
 	}
+	if out := succeed(t, "info", "m.hgm"); !strings.Contains(out, "\nlearned from the columns f0..f11; label: category\n") {
+		t.Error(out)
+	}
 	if a, b := hexCodes(t, "-m m.hgm wide.csv"), hexCodes(t, "-m m.hgm items.csv"); strings.Join(a, "") != strings.Join(b, "") {
 		t.Error("other codes of the same columns in another table")
 	}
@@ -82,5 +87,44 @@ func TestModelRemembersColumns(t *testing.T) {
 	if o := try(t, shellWords("encode wide.csv --vector price,stock -m m.hgm --to hex -o -")...); o.code != 1 ||
 		!strings.Contains(o.err, "the model was learned from columns that the data lack: f0..f11; they have only price, stock") {
 		t.Errorf("other columns: exit %d, %s", o.code, o.err)
+	}
+}
+
+// TestModelRemembersLists: a column of lists that training was told is taken again.
+func TestModelRemembersLists(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var lines strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&lines, `{"kind":"%c","a":[%d,%d],"b":[%d,%d,%d]}`+"\n", 'x'+i%2, i, i*i%7, i%2*5, i%3, i%5)
+	}
+	write(t, "two.jsonl", lines.String())
+	succeed(t, shellWords("train two.jsonl --vector b --label kind --bits 4 --rounds 3 -o m.hgm")...)
+	want := hexCodes(t, "-m m.hgm two.jsonl --vector b")
+	if got := hexCodes(t, "-m m.hgm two.jsonl"); len(got) != 40 || !slices.Equal(got, want) {
+		t.Errorf("codes %v, and %v with --vector", got, want)
+	}
+	if out := succeed(t, shellWords("eval -m m.hgm --base two.jsonl --queries two.jsonl")...); !strings.Contains(out, "by class") {
+		t.Error(out)
+	}
+}
+
+// TestColumnsOfOneName: two columns of one name are told apart only by their order.
+func TestColumnsOfOneName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var same, other strings.Builder
+	same.WriteString("v,v,w\n")
+	other.WriteString("v,w,v\n")
+	for i := range 40 {
+		fmt.Fprintf(&same, "%d,%d,%d\n", i%2, i%5, i%3)
+		fmt.Fprintf(&other, "%d,%d,%d\n", i%2, i%3, i%5)
+	}
+	write(t, "same.csv", same.String())
+	write(t, "other.csv", other.String())
+	write(t, "labels.txt", strings.Repeat("x\ny\n", 20))
+	succeed(t, shellWords("train same.csv --labels labels.txt --bits 8 --rounds 3 -o m.hgm")...)
+	succeed(t, shellWords("encode same.csv -m m.hgm --to hex -o -")...)
+	if o := try(t, shellWords("encode other.csv -m m.hgm --to hex -o -")...); o.code != 1 ||
+		!strings.Contains(o.err, `two columns are called "v"`) {
+		t.Errorf("exit %d, %s", o.code, o.err)
 	}
 }

@@ -137,10 +137,10 @@ func (c *inspectCommand) print(r inspectReport) {
 	}
 	fmt.Fprintln(c.out)
 	if len(r.Vector) > 0 {
-		fmt.Fprintf(c.out, "vector       %s\n", r.vectorText(r.Dims))
+		fmt.Fprintf(c.out, "vector       %s\n", cli.Printable(r.vectorText(r.Dims)))
 	}
 	if len(r.Unused) > 0 {
-		fmt.Fprintf(c.out, "not used     %s\n", plain.Runs(r.Unused))
+		fmt.Fprintf(c.out, "not used     %s\n", cli.Printable(plain.Runs(r.Unused)))
 	}
 	if r.Pictures != "" {
 		fmt.Fprintf(c.out, "pictures     %s\n", r.Pictures)
