@@ -71,7 +71,7 @@ func TestModelRemembersColumns(t *testing.T) {
 	if !strings.Contains(out, "\nvector       f2..f4, price (4 columns)\nnot used     sku, f0, f1, f5..f11, stock\n") {
 		t.Error(out)
 	}
-	if out := succeed(t, "info", "m.hgm"); !strings.Contains(out, "\nlearned from the columns f0..f11; label: category\n") {
+	if out := succeed(t, "info", "m.hgm"); !strings.Contains(out, "\nvector: f0..f11; label: category\n") {
 		t.Error(out)
 	}
 	if a, b := hexCodes(t, "-m m.hgm wide.csv"), hexCodes(t, "-m m.hgm items.csv"); strings.Join(a, "") != strings.Join(b, "") {

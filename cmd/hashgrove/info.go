@@ -231,7 +231,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	fmt.Fprintf(a.out, "method %s, %s over %d dimensions, written by version %s\n",
 		f.Info.Method, f.Kind, f.Dims, f.Info.Version)
 	if text := learnedColumns(f.Info); text != "" {
-		fmt.Fprintf(a.out, "learned from the columns %s\n", cli.Printable(text))
+		fmt.Fprintf(a.out, "vector: %s\n", cli.Printable(text))
 	}
 	if f.Features != "" {
 		fmt.Fprintf(a.out, "takes pictures and makes its own %s features\n", f.Features)
