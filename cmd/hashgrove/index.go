@@ -207,8 +207,9 @@ func (a *app) memoryNeeds(ctx context.Context, s *store.Store) (int, *memoryRepo
 // build makes the index. One that is replaced stays as it is until the new one is whole.
 func (c *addCommand) build(ctx context.Context, args []string) error {
 	path, draft := c.output, c.output
+	inputs := c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)
 	tried := cli.Output{Force: true} // below is more to say about an index that exists
-	if err := tried.Check([]string{path}, c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)); err != nil {
+	if err := tried.Check([]string{path}, inputs); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
@@ -230,7 +231,8 @@ func (c *addCommand) build(ctx context.Context, args []string) error {
 	}
 	r.Index = path
 	return c.printLine(r, "%s: %d items of %d bits%s, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
-		path, r.Items, r.Bits, r.crossFit, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total), r.Seconds)
+		path, r.Items, r.Bits, r.crossFit, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total),
+		r.Seconds)
 }
 
 // buildAt makes the index in a file that does not exist.

@@ -35,7 +35,7 @@ func TestTrainEndsWithNewItems(t *testing.T) {
 		t.Errorf("info says\n%s", out)
 	}
 	for flags, held := range map[string]int{"": 20, "--validation 0": 0, "--validation 0.25": 100, "--patience 50": 40} {
-		r := trainReported(t, trainShop+flags+" --restart -o r.hgm")
+		r := trainReported(t, trainShop+flags+" --restart --force -o r.hgm")
 		if r.Rows != 400-held || (r.New != nil) != (held > 0) || held > 0 && (!r.New.complete(held) || !r.Learned.complete(held)) {
 			t.Errorf("%q: %d rows learned, new items %+v, learned items %+v", flags, r.Rows, r.New, r.Learned)
 		}
@@ -80,14 +80,14 @@ func TestGrowHoldsTheSameRowsOut(t *testing.T) {
 	shop(t)
 	for _, flags := range []string{"", "--validation 0 ", "--validation 0.25 "} {
 		long := strings.Replace(trainShop, "--bits 8", "--bits 12", 1)
-		succeed(t, strings.Fields(trainShop+flags+"--restart -o first.hgm")...)
-		succeed(t, strings.Fields(long+flags+"--restart -o whole.hgm")...)
-		succeed(t, strings.Fields(long+"--grow first.hgm --restart -o grown.hgm")...)
+		succeed(t, strings.Fields(trainShop+flags+"--restart --force -o first.hgm")...)
+		succeed(t, strings.Fields(long+flags+"--restart --force -o whole.hgm")...)
+		succeed(t, strings.Fields(long+"--grow first.hgm --restart --force -o grown.hgm")...)
 		if !bytes.Equal(read(t, "grown.hgm"), read(t, "whole.hgm")) {
 			t.Errorf("%q: growing gives another model", flags)
 		}
 	}
-	succeed(t, strings.Fields(trainShop+"--validation 0 --restart -o first.hgm")...)
+	succeed(t, strings.Fields(trainShop+"--validation 0 --restart --force -o first.hgm")...)
 	o := try(t, strings.Fields(strings.Replace(trainShop, "--bits 8", "--bits 12", 1)+"--grow first.hgm --validation 0.1 -o x.hgm")...)
 	if o.code != 0 || !strings.Contains(o.err, "no figures for new items") || strings.Contains(o.out, "new items") {
 		t.Errorf("exit %d\n%s\n%s", o.code, o.out, o.err)
