@@ -23,6 +23,7 @@ import (
 type exportCommand struct {
 	*app
 	where, output, to string
+	file              cli.Output
 }
 
 func (a *app) indexExport() *cobra.Command {
@@ -49,6 +50,7 @@ Codes are hexadecimal digits. To make an index of an export, give its code file 
 	f.StringVar(&c.where, "where", "", "export only items that match this `FILTER`")
 	cli.Group(f, "Items")
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the items; - means standard output")
+	c.file.Bind(f)
 	f.StringVar(&c.to, "to", "", "`FORM` of the output: jsonl, csv, parquet or hgc; default by the name of the output")
 	cli.Group(f, "Output")
 	return cmd
@@ -95,6 +97,9 @@ func (c *exportCommand) run(ctx context.Context, path string) (err error) {
 	filter, err := index.Parse(c.where)
 	if err != nil {
 		return cli.Usagef("--where: %w", err)
+	}
+	if err := c.file.Check([]string{c.output}, []string{path}); err != nil {
+		return err
 	}
 	s, err := c.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, Index: index.Config{Tables: -1}})
 	if err != nil {

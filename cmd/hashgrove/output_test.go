@@ -66,6 +66,7 @@ func TestFilesThatExist(t *testing.T) {
 		"features photos --kind pixels --size 4 -o p.npy --save pix.hgf",
 		"compare " + data + "--methods lsh --bits 8 --unseen -1 --work lab --report report.html",
 		"index build " + data + "-m m.hgm -o items.hgi",
+		"index export items.hgi -o items.jsonl",
 		"experiment cifar10-features --short --cache lab --methods none -o table.md",
 	}
 	for _, args := range commands {
