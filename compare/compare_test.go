@@ -448,6 +448,9 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{func(d *Data, o *Options) { o.Unseen = 5 }, "5 classes cannot be kept out"},
 		{func(d *Data, o *Options) { o.Unseen = 1 }, "1 classes cannot be kept out"},
 		{func(d *Data, o *Options) { d.Queries.X.Cols = 8 }, "8 dimensions and the base has 16"},
+		{func(d *Data, o *Options) {
+			d.Queries.Labels = &supervision.Labels{Class: make([]int32, d.Queries.Rows), Names: []string{"frog"}}
+		}, "no class of the queries is one of the base: there are frog there"},
 		{func(d *Data, o *Options) { d.Queries.Labels = nil }, "both need classes"},
 		{func(d *Data, o *Options) { clear(d.Base.Labels.Class) }, "one class"},
 	} {

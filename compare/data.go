@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"hashgrove/affinity"
 	"hashgrove/supervision"
@@ -208,8 +209,14 @@ func (p *Part) follow(base *Part, name string) error {
 	case base.X.Cols != p.X.Cols:
 		return fmt.Errorf("the %s have %d dimensions and the base has %d: they must be alike", name, p.X.Cols, base.X.Cols)
 	case base.Labels != nil && p.Labels != nil:
+		if err := shareNames("class", p.Labels.Names, base.Labels.Names, name); err != nil {
+			return err
+		}
 		p.Labels = p.Labels.In(base.Labels)
 	case base.Tags != nil && p.Tags != nil:
+		if err := shareNames("tag", p.Tags.Names, base.Tags.Names, name); err != nil {
+			return err
+		}
 		p.Tags, p.MinShared = p.Tags.In(base.Tags), base.MinShared
 	case base.Labels == nil && base.Tags == nil && p.Labels == nil && p.Tags == nil:
 	case p.Labels == nil && p.Tags == nil:
@@ -219,6 +226,19 @@ func (p *Part) follow(base *Part, name string) error {
 		return fmt.Errorf("base and %s are labelled differently: both need classes, or both need tags", name)
 	}
 	return nil
+}
+
+// shareNames refuses a part whose classes or tags have other names than those of the base: one has names and the other
+// numbers, for instance, and nothing would be right.
+func shareNames(kind string, own, base []string, part string) error {
+	for _, name := range own {
+		if slices.Contains(base, name) {
+			return nil
+		}
+	}
+	few := func(names []string) string { return strings.Join(names[:min(naming, len(names))], ", ") }
+	return fmt.Errorf("no %s of the %s is one of the base: there are %s there and %s in the base; give both the same names",
+		kind, part, few(own), few(base))
 }
 
 // classes lists the classes of the base rows, ascending; nil without classes.
