@@ -159,7 +159,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if err := c.options.Check(); err != nil {
 		return cli.UsageError(err)
 	}
-	inputs := slices.Concat(c.data.inputs(args, c.features), c.queries.inputs(c.queryPaths))
+	inputs := slices.Concat(c.data.inputs(args, c.features), c.queries.inputs(c.queryPaths), c.added.inputs(c.newPaths))
 	if err := c.file.Check([]string{c.reportFile}, inputs); err != nil {
 		return err
 	}

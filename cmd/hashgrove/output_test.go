@@ -37,6 +37,7 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 		"encode items.csv -m m.hgm --to csv -o items.csv", "encode items.csv -m m.hgm --to hex -o m.hgm",
 		"compare items.csv --label category --report items.csv",
 		"compare items.csv --label category --queries new.csv --report new.csv",
+		"compare items.csv --label category --new new.csv --report new.csv",
 		"features photos --use pix.hgf -o x.npy --save pix.hgf",
 		"features photos --kind pixels --labels p.labels.txt -o p.npy",
 		"index build items.csv -m m.hgm -o m.hgm", "index build items.csv -m m.hgm -o items.csv",
