@@ -13,6 +13,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hashgrove/eval"
@@ -30,6 +31,8 @@ const (
 	noticed   = 5        // seconds of training that are worth a word
 	giveAway  = 0.03     // and what less training may cost
 	preferred = 0.55     // share of learned items among the first hits of a mixed base that is worth a word
+	scarce    = 10       // queries below which chance is all there is
+	unfelt    = 10       // microseconds of a search that nobody wants to be shorter
 	deviation = 2        // standard errors that chance explains
 	naming    = 3        // classes or methods named at most
 )
@@ -134,6 +137,11 @@ func chance(a, b *eval.Row) float64 {
 	return deviation * math.Sqrt(variance/n)
 }
 
+// unanswered reports whether there was nothing to find for any query.
+func unanswered(row *eval.Row) bool {
+	return len(row.AP) > 0 && slices.Max(row.AP) < 0
+}
+
 // rowName is the name of a row in sentences.
 func rowName(row *eval.Row) string {
 	switch {
@@ -153,6 +161,14 @@ func (f *facts) verdict() *eval.Row {
 	switch {
 	case best == nil:
 		f.say("no-method", "Nothing can be advised: no method left codes.")
+		return nil
+	case unanswered(best):
+		items := "items"
+		if f.r.Data.New > 0 {
+			items = "new items"
+		}
+		f.say("no-answers", "Nothing can be advised: no query has a similar item among the %d %s. It takes more rows, "+
+			"or other queries.", f.r.searched(), items)
 		return nil
 	case float != nil && float.MAP > best.MAP+much:
 		f.say("float-better", "Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. They lose more than "+
@@ -198,10 +214,12 @@ func (f *facts) sayClassifier() {
 	switch tolerance := max(near, chance(best, class)); {
 	case class.MAP > best.MAP+tolerance:
 		how = "better"
+	case class.MAP > best.MAP+near:
+		how = "at least as well"
 	case class.MAP < best.MAP-near:
 		how = fmt.Sprintf("as well, as far as %d queries can tell", f.r.Data.Queries)
 	}
-	what := fmt.Sprintf("ranked by its probabilities, items have MAP %.3f", class.MAP)
+	what := fmt.Sprintf("ranking by its probabilities has MAP %.3f", class.MAP)
 	switch class.Method {
 	case hashed:
 		what = fmt.Sprintf("its probabilities, hashed to %d bits, have MAP %.3f", class.Bits, class.MAP)

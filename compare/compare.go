@@ -48,7 +48,7 @@ type Result struct {
 	Bits     []int          `json:"bits"`
 	PCA      int            `json:"pca,omitempty"`
 	Seed     uint64         `json:"seed"`
-	NewShare float64        `json:"new_share"` // as in Options
+	NewShare float64        `json:"new_share"` // share of the items that are new, which nothing was learned from
 	// Standardized says that float search and all methods but FastHash saw standardised columns, and Scale says why, or
 	// why not; "" where there was nothing to decide.
 	Standardized bool   `json:"standardized"`
@@ -60,6 +60,8 @@ type Result struct {
 	Warnings   []string    `json:"warnings"`
 	Kept       int         `json:"kept_rows"` // rows of an earlier run
 	Seconds    float64     `json:"seconds"`
+
+	asked float64 // Options.NewShare
 }
 
 // Run compares. When ctx ends, the work folder holds every finished task and the bits of an unfinished FastHash; the
@@ -89,7 +91,8 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 		}
 	}
 	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
-		NewShare: o.NewShare}
+		asked: o.NewShare}
+	result.NewShare = float64(result.Data.New) / float64(result.Data.Base)
 	result.Standardized, result.Scale = s.scale.Map != nil, s.scale.Reason
 	if s.bench.Options.Neighbours != nil {
 		result.Neighbours = o.Neighbours
@@ -208,7 +211,7 @@ func (s *stage) finishStep() {
 
 // warnings collects the doubts about the data: those that came with them, and those that most rows share.
 func (s *stage) warnings(rows []eval.Row) []string {
-	list := append(slices.Clone(s.data.Base.Warnings), s.notes...)
+	list := slices.Concat([]string{}, s.data.Base.Warnings, s.notes)
 	add := func(name string, p *Part) {
 		for _, w := range p.Warnings {
 			learning := slices.Contains(p.TrainingWarnings, w) // nothing is learned from these rows

@@ -96,6 +96,40 @@ func (p *Part) subset(keep []bool, how string) *Part {
 	return out
 }
 
+// copies is the number of rows whose vectors are among those of other parts too, where that is many.
+func (p *Part) copies(others ...*Part) int {
+	known, n := map[uint64]bool{}, 0
+	for _, other := range others {
+		for _, h := range other.hashes() {
+			known[h] = true
+		}
+	}
+	for _, h := range p.hashes() {
+		if known[h] {
+			n++
+		}
+	}
+	if n*manyCopies < p.X.Rows {
+		return 0
+	}
+	return n
+}
+
+// hashes are those of the vectors; none without a part.
+func (p *Part) hashes() (list []uint64) {
+	switch {
+	case p == nil:
+		return nil
+	case p.Hashes != nil:
+		return p.Hashes
+	}
+	vectors.HashRows(p.X, func(_ int, h vectors.RowHash) { list = append(list, h.Short()) })
+	return list
+}
+
+// manyCopies is the number of rows, one of which may be a copy of a row elsewhere, as happens in any data.
+const manyCopies = 20
+
 // withVectors is the part with its vectors mapped, by what the name says.
 func (p *Part) withVectors(x vectors.Matrix, name string) *Part {
 	d := p.With(x)

@@ -28,6 +28,9 @@ func TestShareOfNewItems(t *testing.T) {
 	}{{0, 120, "600 items of 16 dimensions (480 learned from, 120 new)"}, {0.5, 300, "300 learned from, 300 new"},
 		{-1, 0, "600 items of 16 dimensions, similar"}} {
 		r := quickRun(t, clusterData(), func(o *Options) { o.NewShare, o.Unseen = c.share, -1 })
+		if r.NewShare != float64(c.added)/600 {
+			t.Errorf("share %v: the result says that %v are new", c.share, r.NewShare)
+		}
 		if r.Data.New != c.added || r.Data.Learned != 600-c.added || !strings.Contains(r.Title(), c.wantInText) {
 			t.Errorf("share %v: %+v, %s", c.share, r.Data, r.Title())
 		}
@@ -60,6 +63,54 @@ func TestShareOfNewItems(t *testing.T) {
 	tiny := clusters(1, 2, 2)
 	if d := parted(t, &Data{Base: tiny}, Options{}); d.New != nil || d.Base != tiny {
 		t.Error("two rows were parted")
+	}
+}
+
+// No row is in two of the parts that a run uses, and none is lost.
+func TestPartsShareNoRow(t *testing.T) {
+	all := clusters(3, 500, 5)
+	base, queries, err := all.Split(0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := parted(t, &Data{Base: base, Queries: queries}, Options{Seed: 1})
+	seen := make([]int, 500)
+	for _, p := range []*Part{d.Base, d.New, d.Queries} {
+		for i, row := range p.Row {
+			seen[row]++
+			if !slices.Equal(p.X.Row(i), all.X.Row(row)) {
+				t.Fatalf("a row is not row %d", row)
+			}
+		}
+	}
+	if slices.Min(seen) != 1 || slices.Max(seen) != 1 {
+		t.Errorf("rows are in the parts %v times", seen)
+	}
+}
+
+// Items that are called new and were learned from, and queries that are items, are not taken for what they are not.
+func TestCopiesAreNoticed(t *testing.T) {
+	copied := func(from, of *Part, n int) *Part {
+		copy(of.X.Data, from.X.Data[:n*from.X.Cols])
+		return of
+	}
+	base := clusters(1, 300, 4)
+	for _, c := range []struct {
+		added, asked int // rows of the base among them
+		want         string
+	}{
+		{4, 2, ""},
+		{5, 0, "5 of the 100 new items are also among the items learned from"},
+		{100, 0, "100 of the 100 new items are also"},
+		{0, 3, "3 of the 60 queries are also among the items to search in"},
+	} {
+		d := &Data{Base: base, New: copied(base, clusters(3, 100, 4), c.added), Queries: copied(base, clusters(2, 60, 4), c.asked)}
+		o := small()
+		o.Methods, o.Bits, o.Unseen = []string{"lsh"}, []int{8}, -1
+		text := strings.Join(run(t, d, o).Warnings, "\n")
+		if strings.Contains(text, " also among ") != (c.want != "") || !strings.Contains(text, c.want) {
+			t.Errorf("%+v: the warnings are %q", c, text)
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 	}
 	name := fmt.Sprintf("%s, %d bits", title(shown.Method), shown.Bits)
 	out.Confusions = report.Confusions{Method: name, Top: min(nearestItems, r.searched()), Pairs: shown.Confusions}
-	d, err := d.parts(r.NewShare, r.Seed)
+	d, err := d.parts(r.asked, r.Seed)
 	if err != nil {
 		return out, err
 	}

@@ -148,8 +148,10 @@ func TestAdviceByRecall(t *testing.T) {
 		{"recall-cost", func(*Result) {}, func(r *Result) { r.Rows = r.Rows[:4] }, "16 bytes an item instead of 2048 bytes"},
 		{"recall-more-bits", func(*Result) {}, func(r *Result) { r.Rows[0].NeighbourRecall100 = 0.795 }, "Try 256"},
 		{"recall-enough-bits", func(r *Result) { r.Rows[0].NeighbourRecall100 = 0.795 }, func(*Result) {},
-			"64 bits are enough: 128 bits of PCA-ITQ have recall@100 0.800 instead of 0.795"},
-		{"recall-sign", func(r *Result) { r.Rows[3].NeighbourRecall100 = 0.79 }, func(*Result) {}, "0.790 with 64 bytes"},
+			"64 bits are enough: with 128 bits PCA-ITQ has recall@100 0.800, only 0.005 more."},
+		{"recall-sign", func(r *Result) { r.Rows[3].NeighbourRecall100 = 0.79 }, func(*Result) {},
+			"does as well, without learning: recall@100 0.790 with 64 bytes"},
+		{"recall-sign", func(r *Result) { r.Rows[3].NeighbourRecall100 = 0.9 }, func(*Result) {}, "does better, without learning"},
 		{"no-method", func(r *Result) { r.Rows = r.Rows[3:] }, func(*Result) {}, "Nothing can be advised"},
 		{"failed", func(r *Result) { r.Rows[2].Error = "no" }, func(*Result) {}, "LSH with 128 bits"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"hashgrove/eval"
 )
@@ -30,7 +31,7 @@ func (f *facts) remarkOnCost() {
 		gain, difference = "loss", -difference
 	}
 	times := ""
-	if c.SearchMicroseconds > 0 && float.SearchMicroseconds > 0 {
+	if c.SearchMicroseconds > 0 && float.SearchMicroseconds > unfelt {
 		times = fmt.Sprintf(" and %.0f times the speed of search", float.SearchMicroseconds/c.SearchMicroseconds)
 	}
 	if c.EncodeMicroseconds > 0 {
@@ -51,12 +52,28 @@ func (f *facts) remarkOnLengths() {
 	switch {
 	case before == nil:
 	case last.Bits != f.choice.Bits:
-		f.say("enough-bits", "%d bits are enough: %d bits of %s have MAP %.3f instead of %.3f.",
-			f.choice.Bits, last.Bits, title(last.Method), last.MAP, f.choice.MAP)
-	case last.MAP > before.MAP+near && last.CappedFrom == 0:
+		f.say("enough-bits", "%d bits are enough: %s.", f.choice.Bits, longer(title(last.Method), last.Bits, "MAP",
+			last.MAP, f.choice.MAP))
+	case last.MAP > before.MAP+max(near, chance(last, before)) && last.CappedFrom == 0:
 		f.say("more-bits", "More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
 			before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
 	}
+}
+
+// asWell compares what is as good at least.
+func asWell(own, other float64) string {
+	if own > other+near {
+		return "better"
+	}
+	return "as well"
+}
+
+// longer says how little a longer code is better than a shorter one.
+func longer(method string, bits int, measure string, long, short float64) string {
+	if long < short+0.0005 {
+		return fmt.Sprintf("with more bits %s is no better", method)
+	}
+	return fmt.Sprintf("with %d bits %s has %s %.3f, only %.3f more", bits, method, measure, long, long-short)
 }
 
 // remarkOnOthers names what is as good as the choice and differs in room or learning.
@@ -66,8 +83,8 @@ func (f *facts) remarkOnOthers() {
 			c.MAP, byteCount(c.Bytes))
 	}
 	if f.sign != nil && f.sign.MAP >= f.best.MAP-near {
-		f.say("sign-as-good", "The sign of every centred value does as well, without learning: MAP %.3f with %s an "+
-			"item.", f.sign.MAP, byteCount(f.sign.Bytes))
+		f.say("sign-as-good", "The sign of every centred value does %s, without learning: MAP %.3f with %s an item.",
+			asWell(f.sign.MAP, f.best.MAP), f.sign.MAP, byteCount(f.sign.Bytes))
 	}
 	var found *eval.Row
 	for i := range f.r.Rows {
@@ -142,7 +159,7 @@ func (f *facts) remarkOnClasses() {
 		f.say("classes-weak", "%s far below the mean of %s: %s%s.",
 			countClasses(len(weak)), rowName(f.choice), firstNames(weak), macro)
 	case macro != "":
-		f.say("classes-unequal", "The classes of %s are not equally well served: %s.", rowName(f.choice), macro)
+		f.say("classes-unequal", "%s does not serve all classes equally well: %s.", rowName(f.choice), macro)
 	}
 }
 
@@ -157,9 +174,20 @@ func (f *facts) remarkOnCodes() {
 		f.say("few-codes", "%s: good for finding the class, useless for finding the nearest item within it.", which)
 	}
 	if c.MAPHigh-c.MAPLow > much {
-		f.say("ties", "Many items tie: by the order among them MAP of %s is anything from %.3f to %.3f. Longer "+
-			"codes, or ranking the ties by the vectors, would settle them.", rowName(c), c.MAPLow, c.MAPHigh)
+		f.say("ties", "Many items tie: depending on their order, MAP of %s is anything from %.3f to %.3f. %s "+
+			"would settle it.", rowName(c), c.MAPLow, c.MAPHigh, f.remedy())
 	}
+}
+
+// remedy is what helps against ties: longer codes only where they do.
+func (f *facts) remedy() string {
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if row.Method == f.choice.Method && row.Bits > f.choice.Bits && row.MAPHigh-row.MAPLow > much {
+			return "Ranking the ties by the vectors"
+		}
+	}
+	return "Longer codes, or ranking the ties by the vectors,"
 }
 
 // fewCodes reports whether codes say little more than the class.
@@ -174,8 +202,8 @@ func (f *facts) remarkOnLearned() {
 		return
 	}
 	if own := c.LearnedItems.MAP; own > c.MAP+much {
-		f.say("learned-by-heart", "Among the items that it learned from, %s has MAP %.3f: it knows those by heart, and "+
-			"%.3f is what to expect of items that come later.", rowName(c), own, c.MAP)
+		f.say("learned-by-heart", "Among the items that it learned from, %s has MAP %.3f. That flatters: %.3f is what to "+
+			"expect of items that come later.", rowName(c), own, c.MAP)
 	}
 	other := c
 	for i := range f.r.Rows {
@@ -186,12 +214,12 @@ func (f *facts) remarkOnLearned() {
 		}
 	}
 	if other != c {
-		f.say("learned-order", "Among learned items %s looks better, with MAP %.3f; for new ones it has %.3f.",
+		f.say("learned-order", "Among learned items %s looks better, with MAP %.3f; among new ones it has %.3f.",
 			rowName(other), other.LearnedItems.MAP, other.MAP)
 	}
 	if c.MixedLearnedShare > preferred {
-		f.say("mixed", "In a base of as many learned as new items, %.0f %% of the first %d hits of %s are learned ones "+
-			"instead of half: new items come too late.", 100*c.MixedLearnedShare, mixedHits(min(d.New, d.Learned)), rowName(c))
+		f.say("mixed", "In a base of as many learned as new items, %.0f %% of the first %d hits of %s are learned ones, "+
+			"not half of them: new items come too late.", 100*c.MixedLearnedShare, mixedHits(min(d.New, d.Learned)), rowName(c))
 	}
 }
 
@@ -211,9 +239,19 @@ func (f *facts) remarkOnQueries() {
 			names = append(names, name)
 		}
 	}
-	text := "differences of a few hundredths are chance"
-	if len(names) > 0 {
-		text = fmt.Sprintf("that %s is ahead of %s may be chance", title(f.best.Method), firstNames(names))
+	text, count := "differences of a few hundredths are chance", fmt.Sprintf("are only %d queries", f.r.Data.Queries)
+	switch {
+	case len(names) > 0:
+		others := firstNames(names)
+		if n := len(names); n <= naming && n > 1 {
+			others = strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+		}
+		text = fmt.Sprintf("that %s is ahead of %s may be chance", title(f.best.Method), others)
+	case f.r.Data.Queries < scarce:
+		text = "even great differences may be chance"
 	}
-	f.say("few-queries", "There are only %d queries: %s.", f.r.Data.Queries, text)
+	if f.r.Data.Queries == 1 {
+		count = "is only one query"
+	}
+	f.say("few-queries", "There %s: %s.", count, text)
 }

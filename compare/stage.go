@@ -111,6 +111,15 @@ func (s *stage) note(noneHeld bool) {
 		say("only items that were learned from are judged: methods that learn by heart look better than they are " +
 			"for items that come later")
 	}
+	if d.New != nil {
+		if n := d.New.copies(d.Base); n > 0 {
+			say("%d of the %d new items are also among the items learned from: the figures for new items flatter",
+				n, d.New.X.Rows)
+		}
+	}
+	if n := d.Queries.copies(d.Base, d.New); n > 0 {
+		say("%d of the %d queries are also among the items to search in: they find themselves", n, d.Queries.X.Rows)
+	}
 	if noneHeld && s.o.Unseen == 0 && d.Base.Labels != nil {
 		say("there are too few classes to keep some out of training: nothing is said about classes that come later")
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hashgrove/eval"
+	"hashgrove/internal/plain"
 	"hashgrove/method"
 )
 
@@ -127,7 +128,7 @@ func numberOrDash(format string, v float64) string {
 // Title says in a line what was compared.
 func (r *Result) Title() string {
 	d := r.Data
-	text := fmt.Sprintf("%d queries against %d items of %d dimensions", d.Queries, d.Base, d.Dim)
+	text := fmt.Sprintf("%s against %d items of %d dimensions", plain.Count(d.Queries, "query", "queries"), d.Base, d.Dim)
 	if d.New > 0 {
 		text += fmt.Sprintf(" (%d learned from, %d new)", d.Learned, d.New)
 	}
@@ -180,7 +181,7 @@ func (r *Result) Notes() []string {
 	}
 	notes = append(notes, times+".")
 	if i := slices.IndexFunc(r.Rows, func(row eval.Row) bool { return row.CappedFrom > 0 }); i >= 0 {
-		notes = append(notes, fmt.Sprintf("%d (of %d) says that the method can make only %[1]d bits of these data.",
+		notes = append(notes, fmt.Sprintf("%d (of %d) says that the method can make only %[1]d bits from these data.",
 			r.Rows[i].Bits, r.Rows[i].CappedFrom))
 	}
 	if len(r.Data.HeldOut) > 0 {
