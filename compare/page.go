@@ -27,7 +27,7 @@ type Page struct {
 func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 	out := report.Data{
 		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command,
-		Warnings: r.Warnings, Dataset: r.Data,
+		Warnings: r.Warnings, Dataset: r.Data, RecallRank: r.recallRank(),
 	}
 	if r.PCA > 0 {
 		out.Dataset.Notes = append(out.Dataset.Notes, fmt.Sprintf("Methods learn from the first %d principal "+

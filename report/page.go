@@ -11,6 +11,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/base64"
 	"errors"
@@ -48,6 +49,9 @@ type Data struct {
 	// recommended row or, if there is none, the length with the most rows, and the longer one among equals.
 	Bits int
 
+	// RecallRank is the number of nearest codes among which float neighbours are looked for: 10, or 100, which 0 means.
+	RecallRank int
+
 	Searches   []Example // queries with their nearest items, best as pictures
 	Confusions Confusions
 }
@@ -58,10 +62,18 @@ func (d Data) unjudged() bool {
 		slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 != 0 })
 }
 
+// recall is the recall of float neighbours.
+func (d Data) recall(r eval.Row) float64 {
+	if d.RecallRank == 10 {
+		return r.NeighbourRecall10
+	}
+	return r.NeighbourRecall100
+}
+
 // quality is the number that methods are ordered by.
 func (d Data) quality(r eval.Row) float64 {
 	if d.unjudged() {
-		return r.NeighbourRecall100
+		return d.recall(r)
 	}
 	return r.MAP
 }
@@ -69,7 +81,7 @@ func (d Data) quality(r eval.Row) float64 {
 // measure names that number.
 func (d Data) measure() string {
 	if d.unjudged() {
-		return "recall@100"
+		return fmt.Sprint("recall@", cmp.Or(d.RecallRank, 100))
 	}
 	return "MAP"
 }
@@ -170,6 +182,7 @@ func Write(w io.Writer, d Data) error {
 	if err := d.validate(); err != nil {
 		return err
 	}
+	d.RecallRank = cmp.Or(d.RecallRank, 100)
 	v := view{
 		Data: d, CSS: template.CSS(plot.CSS() + pageCSS), // both are ours
 		Facts: d.facts(), Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(), Mixups: d.mixups(),
@@ -234,6 +247,9 @@ func (d Data) validate() error {
 	if len(d.Rows) == 0 {
 		return errors.New("the report has no results: judge at least one method")
 	}
+	if d.RecallRank != 0 && d.RecallRank != 10 && d.RecallRank != 100 {
+		return fmt.Errorf("recall of neighbours among the first %d codes is not measured: choose 10 or 100", d.RecallRank)
+	}
 	recommended := 0
 	for i, r := range d.Rows {
 		where := fmt.Sprintf("result %d (%s, %d bits)", i+1, r.Method, r.Bits)
@@ -241,7 +257,7 @@ func (d Data) validate() error {
 			{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh},
 			{"precision@100", r.Precision100}, {"precision", r.ReachablePrecision}, {"PR area", r.PRArea},
 			{"unseen-class MAP", r.UnseenMAP}, {"MAP of learned items", learnedMAP(r)},
-			{"recall of neighbours", r.NeighbourRecall100},
+			{"recall of neighbours", r.NeighbourRecall100}, {"recall of neighbours", r.NeighbourRecall10},
 		} {
 			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
 				return fmt.Errorf("%s: %s is %v: it should be from 0 to 1", where, m.name, m.value)
@@ -308,9 +324,14 @@ func (d Data) facts() []tile {
 		}
 		return plot.Number(float64(n)) + what
 	}
+	learned := ""
+	if s.New > 0 { // else all are
+		learned = number(s.Learned, "")
+	}
 	return slices.DeleteFunc([]tile{
 		{Name: "Data", Value: s.Name},
 		{Name: "Items to find", Value: number(s.Base, "")},
+		{Name: "Learned", Value: learned},
 		{Name: "New", Value: number(s.New, "")},
 		{Name: "Queries", Value: number(s.Queries, "")},
 		{Name: "Vector", Value: number(s.Dim, " numbers")},

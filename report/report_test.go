@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"flag"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -383,6 +384,16 @@ func TestWithoutLabels(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
+	}
+	d.RecallRank = 10
+	page = string(render(t, d))
+	for _, want := range []string{"best recall@10 first", "<dt>recall@10 of FastHash, 32 bits</dt><dd>0.100</dd>", "nearest 10 codes"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of a small base lacks %q", want)
+		}
+	}
+	if d.RecallRank = 50; report.Write(io.Discard, d) == nil {
+		t.Error("a rank that is not measured passes")
 	}
 	if strings.Contains(page, `<th scope="col">MAP`) || strings.Contains(page, "Mean average precision at") {
 		t.Error("the page has a column or a plot of MAP")

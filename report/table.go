@@ -45,13 +45,15 @@ var columns = []column{
 	{"Precision", "", precision, formatShare, false, true},
 	{"PR area", "", func(r eval.Row) float64 { return r.PRArea }, formatShare, false, true},
 	{"MAP of learned", "items", learnedMAP, formatShare, false, false},
-	{"Recall of", "neighbours", func(r eval.Row) float64 { return r.NeighbourRecall100 }, formatShare, false, false},
+	{recallHead, "neighbours", nil, formatShare, false, false}, // at the rank of the page
 	{"MAP of unseen", "classes", func(r eval.Row) float64 { return r.UnseenMAP }, formatShare, false, false},
 	{"Training", "s", func(r eval.Row) float64 { return r.TrainSeconds }, formatQuantity, true, false},
 	{"Encoding", "µs/vector", func(r eval.Row) float64 { return r.EncodeMicroseconds }, formatQuantity, true, false},
 	{"Size", "bytes/item", func(r eval.Row) float64 { return float64(r.Bytes) }, plot.Number, true, false},
 	{"Distinct", "codes", func(r eval.Row) float64 { return float64(r.DistinctCodes) }, plot.Number, false, false},
 }
+
+const recallHead = "Recall of"
 
 // precision is that of the first items, as many as are right and 100 at most; or that of the first 100, where only that
 // is known.
@@ -60,7 +62,9 @@ func precision(r eval.Row) float64 { return cmp.Or(r.ReachablePrecision, r.Preci
 // columns returns the columns that at least one result has a number for.
 func (d Data) columns() []column {
 	unjudged, hasNew := d.unjudged(), d.Dataset.New > 0
-	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+	list := slices.Clone(columns)
+	list[slices.IndexFunc(list, func(c column) bool { return c.Head == recallHead })].value = d.recall
+	return slices.DeleteFunc(list, func(c column) bool {
 		if c.Head == "MAP of learned" && !hasNew {
 			return true
 		}
@@ -152,6 +156,8 @@ func formatQuantity(v float64) string {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	case v >= 0.01:
 		return strconv.FormatFloat(v, 'f', 2, 64)
+	case v > 0 && v < 0.001:
+		return "< 0.001"
 	}
 	return plot.Number(v)
 }

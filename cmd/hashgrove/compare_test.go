@@ -168,6 +168,9 @@ func TestCompareWithoutLabels(t *testing.T) {
 			t.Errorf("the text lacks %q:\n%s", want, out)
 		}
 	}
+	if page, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(page), "recall@10 of ") {
+		t.Errorf("the page of few items has another rank than the text (%v)", err)
+	}
 	if strings.Contains(out, "fasthash ") || strings.Contains(out, "MAP") {
 		t.Errorf("what needs labels is there:\n%s", out)
 	}
