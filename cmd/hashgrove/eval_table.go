@@ -51,12 +51,18 @@ func (c *evalCommand) print(r *eval.Report) {
 		row("  among themselves", fmt.Sprintf("%.4f", u.AmongMAP),
 			fmt.Sprintf("base items of held-out classes only; chance %.4f", u.AmongPrior))
 	}
-	fmt.Fprintf(c.out, "%d queries against %d codes of %d bits\n", r.Queries, r.Base, r.Bits)
+	fmt.Fprintln(c.out, sizes(r))
 	t.Render()
 	c.printClasses(r)
 	if c.curve {
 		c.printCurves(r)
 	}
+}
+
+// sizes says what was ranked.
+func sizes(r *eval.Report) string {
+	return fmt.Sprintf("%s against %s of %s", plain.Count(r.Queries, "query", "queries"),
+		plain.Count(r.Base, "code", "codes"), plain.Count(r.Bits, "bit", "bits"))
 }
 
 // printClasses prints the table by class: all of up to 20 classes, else the ten worst.
@@ -132,7 +138,7 @@ func (c *evalCommand) printNeighboursAlone(r *eval.Report) {
 	t := c.table()
 	t.AppendHeader(table.Row{"measure", "value", ""})
 	printNeighbours(func(name, value, note string) { t.AppendRow(table.Row{name, value, note}) }, r)
-	fmt.Fprintf(c.out, "%d queries against %d codes of %d bits\n", r.Queries, r.Base, r.Bits)
+	fmt.Fprintln(c.out, sizes(r))
 	fmt.Fprintln(c.out, "without labels, tags or pairs of both sides: how well the codes keep the nearest vectors")
 	t.Render()
 }

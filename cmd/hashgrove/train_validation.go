@@ -16,6 +16,7 @@ const (
 	validationShare = 0.05
 	validationRows  = 1000 // at most
 	validationLeast = 200  // rows that there must be
+	validationRough = 100  // rows held out, below which figures are rough
 )
 
 // chooseValidation settles the share of the rows that is held out.
@@ -87,9 +88,15 @@ func figuresText(i *model.Info) string {
 	return line("new items:    ", i.NewItems) + line("learned items:", i.LearnedItems)
 }
 
-// expectation is a sentence for figures of new and learned items that differ, or empty.
+// expectation is a sentence for figures of new and learned items that differ, or that few rows were held out for; or
+// empty.
 func expectation(i *model.Info) string {
-	if i.NewItems == nil || i.LearnedItems == nil || i.LearnedItems.MAP-i.NewItems.MAP <= 0.05 {
+	switch {
+	case i.NewItems == nil || i.LearnedItems == nil:
+		return ""
+	case i.NewItems.Rows < validationRough:
+		return fmt.Sprintf("Only %d rows were held out: these figures are rough\n", i.NewItems.Rows)
+	case i.LearnedItems.MAP-i.NewItems.MAP <= 0.05:
 		return ""
 	}
 	return "An index gets new items, so expect their figures; --validation 0 learns from all rows\n"

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"hashgrove/model"
 )
 
 const trainShop = "train items.csv --label category --id sku --bits 8 --rounds 5 "
@@ -31,6 +33,9 @@ func TestTrainEndsWithNewItems(t *testing.T) {
 		!strings.Contains(o.out, "in 20 rows") || !strings.Contains(o.err, "5 % of them held out") {
 		t.Errorf("%s\n%s", o.out, o.err)
 	}
+	if !strings.Contains(o.out, "Only 20 rows were held out: these figures are rough\n") || strings.Contains(o.out, "An index gets") {
+		t.Errorf("figures of 20 rows are said to be\n%s", o.out)
+	}
 	if out := succeed(t, "info", "m.hgm"); !strings.Contains(out, "new items:     MAP 0.") || !strings.Contains(out, "sketch of 380") {
 		t.Errorf("info says\n%s", out)
 	}
@@ -39,6 +44,25 @@ func TestTrainEndsWithNewItems(t *testing.T) {
 		if r.Rows != 400-held || (r.New != nil) != (held > 0) || held > 0 && (!r.New.complete(held) || !r.Learned.complete(held)) {
 			t.Errorf("%q: %d rows learned, new items %+v, learned items %+v", flags, r.Rows, r.New, r.Learned)
 		}
+	}
+}
+
+// TestExpectation: a difference is worth a sentence where enough rows show it.
+func TestExpectation(t *testing.T) {
+	for _, c := range []struct {
+		rows         int
+		new, learned float64
+		want         string
+	}{{100, 0.9, 0.96, "An index gets new items"}, {100, 0.9, 0.94, ""}, {99, 0.5, 0.9, "Only 99 rows"}} {
+		got := expectation(&model.Info{
+			NewItems: &model.Figures{Rows: c.rows, MAP: c.new}, LearnedItems: &model.Figures{Rows: c.rows, MAP: c.learned},
+		})
+		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	if got := expectation(new(model.Info)); got != "" {
+		t.Errorf("without figures: %q", got)
 	}
 }
 
