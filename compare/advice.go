@@ -69,10 +69,16 @@ func advise(r *Result) []Advice {
 	for i := range r.Rows {
 		r.Rows[i].Recommended = &r.Rows[i] == recommended
 	}
+	scarcely := r.Data.Queries < scarce
+	if scarcely { // all else depends on that
+		f.remarkOnQueries()
+	}
 	if recommended != nil && recommended != f.float { // whoever should not hash need not know more about codes
 		f.remark()
 	}
-	f.remarkOnQueries()
+	if !scarcely {
+		f.remarkOnQueries()
+	}
 	if len(f.failed) > 0 {
 		f.say("failed", "Not considered, because they failed: %s.", firstNames(f.failed))
 	}

@@ -69,6 +69,10 @@ func TestPlainAdvice(t *testing.T) {
 			t.Errorf("recommended is %s", rowName(&row))
 		}
 	}
+	few := shop()
+	if few.Data.Queries = 9; advise(few)[1].Rule != "few-queries" {
+		t.Error("that there are 9 queries is not said at once")
+	}
 	if text := said(list, "cost"); !strings.Contains(text,
 		"4 bytes an item instead of 2048 bytes") || !strings.Contains(text, "gain of 0.450") || !strings.Contains(text, "400 times") {
 		t.Errorf("the cost is said as %q", text)

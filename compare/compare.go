@@ -61,7 +61,8 @@ type Result struct {
 	Kept       int         `json:"kept_rows"` // rows of an earlier run
 	Seconds    float64     `json:"seconds"`
 
-	asked float64 // Options.NewShare
+	asked float64       // Options.NewShare
+	scale *model.Affine // of the vectors that float search compared; nil where they stayed as they are
 }
 
 // Run compares. When ctx ends, the work folder holds every finished task and the bits of an unfinished FastHash; the
@@ -93,7 +94,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
 		asked: o.NewShare}
 	result.NewShare = float64(result.Data.New) / float64(result.Data.Base)
-	result.Standardized, result.Scale = s.scale.Map != nil, s.scale.Reason
+	result.Standardized, result.Scale, result.scale = s.scale.Map != nil, s.scale.Reason, s.scale.Map
 	if s.bench.Options.Neighbours != nil {
 		result.Neighbours = o.Neighbours
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hashgrove/eval"
+	"hashgrove/model"
 	"hashgrove/report"
 	"hashgrove/vectors"
 )
@@ -60,7 +61,7 @@ func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Searches, err = examples(name, shown.Searches, d, r.Neighbours, page.Pictures)
+	out.Searches, err = r.examples(name, shown.Searches, d, page.Pictures)
 	return out, err
 }
 
@@ -78,8 +79,8 @@ func (r *Result) exampleRow() *eval.Row {
 }
 
 // examples shows queries with what a method found for them.
-func examples(
-	method string, searches []eval.Search, d *Data, metric eval.Metric, pictures Pictures,
+func (r *Result) examples(
+	method string, searches []eval.Search, d *Data, pictures Pictures,
 ) ([]report.Example, error) {
 	var queries, items []int
 	for _, s := range searches {
@@ -95,7 +96,7 @@ func examples(
 	if err != nil {
 		return nil, err
 	}
-	truth, err := d.rightAnswers(queries, metric)
+	truth, err := r.rightAnswers(d, queries)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func examples(
 }
 
 // rightAnswers is what is right for some queries: what labels say or, without them, their float neighbours.
-func (d *Data) rightAnswers(queries []int, metric eval.Metric) (eval.Truth, error) {
+func (r *Result) rightAnswers(d *Data, queries []int) (eval.Truth, error) {
 	found := d.searched()
 	if d.labelled() {
 		all, err := eval.TruthOf(d.Queries.Data, found.Data)
@@ -127,13 +128,28 @@ func (d *Data) rightAnswers(queries []int, metric eval.Metric) (eval.Truth, erro
 	for _, q := range queries {
 		x.Data = append(x.Data, d.Queries.X.Row(q)...)
 	}
-	near, err := eval.FindNeighbours(context.Background(), x, found.X, metric, 0)
+	near, err := r.neighbours(x, found.X)
 	return eval.Truth{Queries: len(queries), Base: found.X.Rows, Mark: func(k int, mark []uint8) {
 		clear(mark)
 		for _, row := range near.Rows(k) {
 			mark[row] = eval.Relevant
 		}
 	}}, err
+}
+
+// neighbours are those of the vectors as float search compared them.
+func (r *Result) neighbours(queries, items vectors.Matrix) (*eval.Neighbours, error) {
+	ctx := context.Background()
+	if r.scale != nil {
+		var err error
+		if queries, err = model.Transform(ctx, 0, queries, r.scale); err != nil {
+			return nil, err
+		}
+		if items, err = model.Transform(ctx, 0, items, r.scale); err != nil {
+			return nil, err
+		}
+	}
+	return eval.FindNeighbours(ctx, queries, items, r.Neighbours, 0)
 }
 
 // load gives the pictures of rows of a part; none without Pictures.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"hashgrove/eval"
+	"hashgrove/method"
+	"hashgrove/model"
 	"hashgrove/report"
 	"hashgrove/supervision"
 )
@@ -61,6 +63,57 @@ func TestWithoutLabels(t *testing.T) {
 	o.Neighbours = eval.Cosine
 	if other := run(t, bare(), o); value(t, other, "lsh", 8).NeighbourRecall100 == value(t, r, "lsh", 8).NeighbourRecall100 {
 		t.Error("neighbours by cosine are those by distance")
+	}
+}
+
+// The page takes those hits for right that the recall counts: neighbours of standardised vectors where these are compared.
+func TestNeighboursOnThePage(t *testing.T) {
+	d, o := bare(), Options{Methods: []string{"lsh"}, Bits: []int{64}, Seed: 1, Standardize: "on"}
+	for _, p := range []*Part{d.Base, d.Queries} {
+		for i := range p.X.Rows {
+			p.X.Row(i)[12] *= 1000
+		}
+	}
+	r := run(t, d, o)
+	out, err := r.Report(d, Page{Title: "T"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	parts := parted(t, d, o)
+	scale, err := method.ScaleOf(ctx, parts.Base.Data, method.Options{Standardize: "on"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := func(maps ...model.Map) *eval.Neighbours {
+		queries, err := model.Transform(ctx, 0, d.Queries.X, maps...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, err := model.Transform(ctx, 0, parts.New.X, maps...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := eval.FindNeighbours(ctx, queries, items, eval.Euclidean, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	plain, scaled, differ := near(), near(scale.Map), 0
+	for i, s := range r.exampleRow().Searches {
+		for k, item := range s.Items {
+			right := slices.Contains(scaled.Rows(s.Query), item)
+			if got := out.Searches[i].Hits[k].Right; got != right {
+				t.Errorf("search %d: hit %d is %v, want %v", i, k, got, right)
+			}
+			if right != slices.Contains(plain.Rows(s.Query), item) {
+				differ++
+			}
+		}
+	}
+	if differ == 0 {
+		t.Error("the scale does not matter: this test cannot fail")
 	}
 }
 
