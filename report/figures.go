@@ -261,7 +261,8 @@ func (d Data) overview(suffix string) figure {
 		return figure{}
 	}
 	if d.unjudged() {
-		return figure{"Longer is better: the share of the nearest vectors that is among the first 100 items.", b}
+		return figure{fmt.Sprintf("Longer is better: the share of the nearest vectors that is among the first %d items.",
+			d.RecallRank), b}
 	}
 	return figure{"Longer is better. " +
 		"The thin line across the end of a bar runs from the worst to the best order of ties.", b}

@@ -387,7 +387,7 @@ func TestWithoutLabels(t *testing.T) {
 	}
 	d.RecallRank = 10
 	page = string(render(t, d))
-	for _, want := range []string{"best recall@10 first", "<dt>recall@10 of FastHash, 32 bits</dt><dd>0.100</dd>", "nearest 10 codes"} {
+	for _, want := range []string{"best recall@10 first", "<dt>recall@10 of FastHash, 32 bits</dt><dd>0.100</dd>", "nearest 10 codes", "among the first 10 items"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of a small base lacks %q", want)
 		}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"image/png"
 	"os"
 	"strings"
 	"testing"
 
 	"hashgrove/compare"
+	"hashgrove/internal/fashion"
 )
 
 // compareArgs is a comparison of a second on the shop's items.
@@ -185,6 +187,35 @@ func TestCompareCapsBits(t *testing.T) {
 	}
 }
 
+// TestDemoShowsItsPictures: rows of any part are numbered as in the files, and the pictures are those of the files.
+func TestDemoShowsItsPictures(t *testing.T) {
+	c := &demoCommand{train: fashion.Train(), query: fashion.Query()}
+	data := &compare.Data{Base: new(compare.Part), Queries: new(compare.Part)}
+	show := c.pictures(t.Context(), data)
+	for _, part := range []*compare.Part{data.Queries, data.Base, new(compare.Part)} { // the last is set aside
+		x := c.train.X
+		if part == data.Queries {
+			x = c.query.X
+		}
+		rows := []int{3, x.Rows - 1}
+		list, err := show(part, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			p, err := png.Decode(bytes.NewReader(list[row]))
+			if err != nil {
+				t.Fatalf("row %d: %v", row, err)
+			}
+			for i, v := range x.Row(row) {
+				if grey, _, _, _ := p.At(i%28, i/28).RGBA(); grey>>8 != uint32(v) {
+					t.Fatalf("row %d: pixel %d is %d, want %v", row, i, grey>>8, v)
+				}
+			}
+		}
+	}
+}
+
 func TestDemoLeavesAReport(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the demo takes seconds")
@@ -209,8 +240,9 @@ func TestDemoLeavesAReport(t *testing.T) {
 	if r.Methods[0].Name != "FastHash" || names["FastHash"].MAP < 2*names["random codes"].MAP || len(r.Advice) == 0 || r.Seconds == 0 {
 		t.Errorf("the demo says %+v", r)
 	}
-	if page := string(read(t, r.Report)); !strings.Contains(page, "data:image/png;base64,") || !strings.Contains(page, "pullover") {
-		t.Error("the report shows no pictures or classes")
+	page := string(read(t, r.Report))
+	if n := strings.Count(page, "data:image/png;base64,"); n != 8*11 || !strings.Contains(page, "pullover") {
+		t.Errorf("the report shows %d pictures, or no classes", n)
 	}
 	succeed(t, "verify", "shop/demo.hgm")
 }

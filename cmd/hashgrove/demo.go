@@ -117,9 +117,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 	}
 	page := compare.Page{
 		Title: "Pictures of clothes", Date: began, Machine: machine.Description(), Command: "hashgrove demo",
-		Pictures: func(part *compare.Part, rows []int) (map[int][]byte, error) {
-			return gallery.EncodePNG(ctx, picture.FromVectors(part.X, picture.Shape{Width: 28, Height: 28, Channels: 1}), rows)
-		},
+		Pictures: c.pictures(ctx, data),
 	}
 	if err := c.writeReport(result, data, page, c.report.Report); err != nil {
 		return err
@@ -149,6 +147,17 @@ func (c *demoCommand) data(ctx context.Context) (*compare.Data, error) {
 	}
 	queries, err := compare.Read(ctx, vectors.WithLabels(c.query.X, c.query.Labels()), nil)
 	return &compare.Data{Name: "6,000 pictures of Fashion-MNIST", Base: base, Queries: queries}, err
+}
+
+// pictures gives those of queries and, for any other part, those of what it was set aside from.
+func (c *demoCommand) pictures(ctx context.Context, data *compare.Data) compare.Pictures {
+	return func(part *compare.Part, rows []int) (map[int][]byte, error) {
+		x := c.train.X
+		if part == data.Queries {
+			x = c.query.X
+		}
+		return gallery.EncodePNG(ctx, picture.FromVectors(x, picture.Shape{Width: 28, Height: 28, Channels: 1}), rows)
+	}
 }
 
 // demoMarks are the floors and references that the demo shows, with its names for them.
@@ -247,20 +256,20 @@ of clothes; among the %d that the trees learned from, and know by heart, it is %
 	}
 	c.printAdvice(c.report.Advice)
 	fmt.Fprintf(c.out, "\nThe report, with plots, classes and more searches: %s\n", c.report.Report)
-	files := "DATA"
+	keep, files := "  hashgrove demo -o shop                                        keep pictures and model\n", "shop"
 	if c.save != "" {
-		files = filepath.Join(c.save, "train-images-idx3-ubyte.gz")
+		keep, files = "", c.save
 	}
 	fmt.Fprintf(c.out, `
 Try next:
-  hashgrove demo -o shop                                        keep pictures and model
-  hashgrove info shop/demo.hgm                                  what is in the model
+%s  %-60s  what is in the model
   hashgrove inspect %s
   hashgrove compare YOURS.npy --labels CLASSES.txt              which codes suit your own vectors
   hashgrove train YOURS.npy --labels CLASSES.txt -o yours.hgm   learn them
   hashgrove help train
 Done in %.1f s.
-`, files, c.report.Seconds)
+`, keep, "hashgrove info "+filepath.Join(files, "demo.hgm"), filepath.Join(files, "train-images-idx3-ubyte.gz"),
+		c.report.Seconds)
 	return nil
 }
 
