@@ -134,6 +134,45 @@ func TestNewItemsAreNotLearned(t *testing.T) {
 	}
 }
 
+// Nor does anything else that is learned or tuned depend on new items or queries: the scale of the columns, principal
+// components and the classifier leave what is found among learned items as it is.
+func TestNothingIsTunedOnNewItems(t *testing.T) {
+	scaled := func(p *Part, factor float32) *Part {
+		for i := range p.X.Rows {
+			for j := 8; j < 16; j++ { // noise
+				p.X.Row(i)[j] *= factor
+			}
+		}
+		return p
+	}
+	for _, pca := range []int{0, 12} {
+		try := func(added, asked *Part) (*Result, []string) {
+			var prints []string
+			d := &Data{Name: "clusters", Base: scaled(clusters(1, 300, 6), 1000), New: added, Queries: asked}
+			o := small()
+			o.Methods, o.Bits, o.PCA, o.Unseen = []string{"sdh", "cca-itq", "pca-itq", "lsh"}, []int{8}, pca, -1
+			o.Each = func(_ string, _ int, m *model.Model) { prints = append(prints, fmt.Sprint(m.Fingerprint())) }
+			return run(t, d, o), prints
+		}
+		one, of := try(scaled(clusters(3, 90, 6), 1000), scaled(clusters(2, 60, 6), 1000))
+		other, ofOther := try(scaled(clusters(4, 200, 6), 1), scaled(clusters(2, 60, 6), 1000))
+		_, ofThird := try(scaled(clusters(4, 200, 6), 1), scaled(clusters(5, 100, 6), 1))
+		if !slices.Equal(of, ofOther) || !slices.Equal(of, ofThird) || len(of) != 6 { // and two of the classifier
+			t.Errorf("PCA %d: the models are %v, %v and %v", pca, of, ofOther, ofThird)
+		}
+		if !one.Standardized || one.Scale != other.Scale {
+			t.Errorf("PCA %d: %q and %q", pca, one.Scale, other.Scale)
+		}
+		for i := range one.Rows {
+			if a := &one.Rows[i]; a.Method != random {
+				if b := other.Find(a.Method, a.Bits); *a.LearnedItems != *b.LearnedItems || *a.NewItems == *b.NewItems {
+					t.Errorf("PCA %d: %s has %+v and %+v", pca, rowName(a), a.LearnedItems, b.LearnedItems)
+				}
+			}
+		}
+	}
+}
+
 // sums draws vectors in which the class is the sum of all columns, with noise: planes find it, and trees learn the rows
 // by heart.
 func sums(seed uint64, n int) *Part {

@@ -225,7 +225,7 @@ func (f *facts) remarkOnLearned() {
 
 // remarkOnQueries says what so few queries cannot tell.
 func (f *facts) remarkOnQueries() {
-	if f.r.Data.Queries >= fewAsked {
+	if f.r.Data.Queries >= fewAsked || f.best != nil && unanswered(f.best) {
 		return
 	}
 	var names []string
