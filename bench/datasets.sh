@@ -50,7 +50,7 @@ PYTHON
 
 # features DATA KIND OUT [FLAGS] makes vectors of pictures once.
 features() {
-	[ -e "$3.npy" ] || ./hashgrove features "$1" --kind "$2" -o "$3.npy" --quiet $4
+	[ -e "$3.npy" ] || ./hashgrove features "$1" --kind "$2" -o "$3.npy" --quiet $4 >&2
 }
 if [ -e cifar10/data_batch_1.bin ]; then
 	cp cifar10/data_batch_1.bin cifar-10000.bin # beside batches.meta.txt it would have names of classes, and others not
@@ -60,12 +60,12 @@ if [ -e cifar10/data_batch_1.bin ]; then
 	features cifar-queries.bin gist cifar-gist-queries ""
 	features cifar-5000.bin codebook cifar-codebook "--save codebook.hgf"
 	[ -e cifar-codebook-queries.npy ] ||
-		./hashgrove features cifar-queries.bin --use codebook.hgf -o cifar-codebook-queries.npy --quiet
+		./hashgrove features cifar-queries.bin --use codebook.hgf -o cifar-codebook-queries.npy --quiet >&2
 fi
 if [ -d iaprtc12/images ] && [ ! -e iapr.npy ]; then
 	sed 's/$/.jpg/' iaprtc12/ids.txt >iapr-ids.txt
 	tr ' ' ';' <iaprtc12/labels.txt >iapr-tags.txt
-	./hashgrove features iaprtc12/images --size 64 --kind gist --ids iapr-ids.txt --tags iapr-tags.txt -o iapr-all.npy --quiet
+	./hashgrove features iaprtc12/images --size 64 --kind gist --ids iapr-ids.txt --tags iapr-tags.txt -o iapr-all.npy --quiet >&2
 	"$python" - <<'PYTHON'
 import numpy as np
 ids = open("iaprtc12/ids.txt").read().split()
@@ -108,7 +108,7 @@ for row in sorted(r["rows"], key=lambda v: -v["map"]):
     print(f"| {bold}{row['method']}{bold} | {row['bits']} | {n['map']:.3f} | {n['precision']:.3f} | {l['map']:.3f} "
           f"| {l['precision']:.3f} | {n['distinct_codes']:,} | {l['distinct_codes']:,} "
           f"| {f'{share:.2f}' if share else '-'} | {row.get('neighbour_recall_10', 0):.3f} | {row['train_seconds']:.1f} |")
-print(f"\n`compare` advises: {r['advice'][0]['text']}\n")
+print(f"\nThe verdict of `compare`: {r['advice'][0]['text']}\n")
 PYTHON
 }
 only=$*
