@@ -54,7 +54,7 @@ type Details struct {
 	Attributes map[string]any // as in WithAttributes
 }
 
-// FilterError is the error of a filter that names an attribute that no item has, or compares a value of another kind
+// FilterError is the error of a filter that names what no item has, or compares a value of another kind
 // than the attribute has; it lists what there is. Find, DeleteWhere and List return it.
 type FilterError = index.FilterError
 

@@ -37,6 +37,9 @@ func (k Kind) String() string {
 	return texts
 }
 
+// MarshalText names the kind, as String does.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // kindOfText is the kind of a text.
 func kindOfText[T string | []byte](s T) Kind {
 	switch {
@@ -58,7 +61,7 @@ func kindOf(v Value) Kind {
 // Attribute is the name of an attribute and what its values are.
 type Attribute struct {
 	Name string `json:"name"`
-	Kind Kind   `json:"-"`
+	Kind Kind   `json:"kind"`
 }
 
 func (a Attribute) String() string { return fmt.Sprintf("%s (%v)", field(a.Name), a.Kind) }
@@ -106,8 +109,9 @@ func (v view) kind(name string) Kind {
 	return met
 }
 
-// FilterError is the error of a filter that looks at an attribute that no item has, or compares what can never be
-// equal, greater or less: it would let nothing through, or everything. An index without items accepts every filter.
+// FilterError is the error of a filter that looks at an attribute, a label or a tag and no item has one, or that
+// compares what can never be equal, greater or less: it would let nothing through, or everything. An index without
+// items accepts every filter.
 type FilterError struct {
 	Name  string      // that the filter looks at
 	Known []Attribute // that there are
@@ -131,6 +135,10 @@ func (e *FilterError) Error() string {
 	switch {
 	case e.Name == idName:
 		return e.reason
+	case slices.Contains(reserved, e.Name) && len(e.Known) == 0:
+		return fmt.Sprintf("no item has a %s, nor an attribute", e.Name)
+	case slices.Contains(reserved, e.Name):
+		return fmt.Sprintf("no item has a %s; %s", e.Name, list)
 	case len(e.Known) == 0:
 		return fmt.Sprintf("no item has an attribute %s: there are only id, label and tag", field(shortened(e.Name)))
 	case e.reason == "":
@@ -155,7 +163,7 @@ func (s *Snapshot) checkNode(n *node) error {
 		return s.checkNode(n.b)
 	}
 	switch n.name {
-	case labelName, tagName, "":
+	case "":
 		return nil
 	case idName:
 		return s.checkID(n)
@@ -166,6 +174,9 @@ func (s *Snapshot) checkNode(n *node) error {
 	}
 	if kind == 0 {
 		return &FilterError{Name: n.name, Known: s.Attributes()}
+	}
+	if n.name == labelName || n.name == tagName {
+		return nil // any text may be asked for
 	}
 	for _, v := range n.values {
 		if reason := mismatch(n, kind, v); reason != "" {

@@ -28,18 +28,20 @@ func shelf(t *testing.T, ids ...string) *Index {
 func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 	there := "; there are added (date), in_stock (true or false), name (text), price (number)"
 	for filter, want := range map[string]string{
-		`prce > 100`:                         `no item has an attribute prce` + there,
-		`not has prce`:                       `no item has an attribute prce` + there,
-		`price < "10"`:                       `price is a number in every item, and "10" is a text: numbers have no quotes` + there,
-		`added >= 2024`:                      `added is a date in every item, and 2024 is a number: write a date such as "2024-01-31"` + there,
-		`added >= "31.1.2024"`:               `added is a date in every item, and "31.1.2024" is a text: write a date such as "2024-01-31"` + there,
-		`in_stock = 1`:                       `in_stock is true or false in every item, and 1 is a number` + there,
-		`in_stock = "yes"`:                   `in_stock is true or false in every item, and "yes" is a text` + there,
-		`name = 7`:                           `name is a text in every item, and 7 is a number: texts are in quotes` + there,
-		`price starts with "1"`:              `price is a number in every item, and only texts start with a text` + there,
-		`label = "a" or price in (1, "two")`: `price is a number in every item, and "two" is a text: numbers have no quotes` + there,
-		`price between "1" and "2"`:          `price is a number in every item, and "1" is a text: numbers have no quotes` + there,
-		`id > "k"`:                           `the ids of the items are integers, such as 1, and have no order with the text "k"`,
+		`prce > 100`:                      `no item has an attribute prce` + there,
+		`not has prce`:                    `no item has an attribute prce` + there,
+		`price < "10"`:                    `price is a number in every item, and "10" is a text: numbers have no quotes` + there,
+		`added >= 2024`:                   `added is a date in every item, and 2024 is a number: write a date such as "2024-01-31"` + there,
+		`added >= "31.1.2024"`:            `added is a date in every item, and "31.1.2024" is a text: write a date such as "2024-01-31"` + there,
+		`in_stock = 1`:                    `in_stock is true or false in every item, and 1 is a number` + there,
+		`in_stock = "yes"`:                `in_stock is true or false in every item, and "yes" is a text` + there,
+		`name = 7`:                        `name is a text in every item, and 7 is a number: texts are in quotes` + there,
+		`price starts with "1"`:           `price is a number in every item, and only texts start with a text` + there,
+		`label = "a"`:                     `no item has a label` + there,
+		`not tag in ("sale", "old")`:      `no item has a tag` + there,
+		`has name or price in (1, "two")`: `price is a number in every item, and "two" is a text: numbers have no quotes` + there,
+		`price between "1" and "2"`:       `price is a number in every item, and "1" is a text: numbers have no quotes` + there,
+		`id > "k"`:                        `the ids of the items are integers, such as 1, and have no order with the text "k"`,
 	} {
 		x := shelf(t, "1", "2", "3")
 		f, err := Parse(filter)
@@ -61,6 +63,29 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 		if err := New(8, hamming.Fingerprint{}, Config{}).Snapshot().CheckFilter(f); err != nil {
 			t.Errorf("an index without items: %s: %v", filter, err)
 		}
+	}
+}
+
+// TestFiltersOfLabels: any label may be asked for where there are some, and none where no item has one.
+func TestFiltersOfLabels(t *testing.T) {
+	x := New(8, hamming.Fingerprint{}, Config{})
+	b := NewBatch(8)
+	b.Append(Item{ID: Int(1), Code: []uint64{0}, Label: "hats"})
+	b.Append(Item{ID: Int(2), Code: []uint64{0}})
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	if hits, err := x.Snapshot().Matches(Label("boots")); err != nil || len(hits) != 0 {
+		t.Error(hits, err)
+	}
+	if _, err := x.Snapshot().Matches(Tag("sale")); err == nil || err.Error() != "no item has a tag, nor an attribute" {
+		t.Error(err)
+	}
+	if _, err := x.Delete(ctx, Int(1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Snapshot().Matches(Label("hats")); err == nil || err.Error() != "no item has a label, nor an attribute" {
+		t.Error(err)
 	}
 }
 

@@ -208,6 +208,7 @@ func TestFiltersKnowTheAttributes(t *testing.T) {
 	indexed(t)
 	before := read(t, "items.hgi")
 	for filter, want := range map[string]string{
+		`tag = "x"`:    "no item has a tag; there is f0 (number) (--where)",
 		"prce > 100":   "no item has an attribute prce; there is f0 (number) (--where)",
 		"not has prce": "no item has an attribute prce; there is f0 (number) (--where)",
 		`f0 < "10"`:    `f0 is a number in every item, and "10" is a text: numbers have no quotes; there is f0 (number) (--where)`,
@@ -227,6 +228,41 @@ func TestFiltersKnowTheAttributes(t *testing.T) {
 	}
 	if string(read(t, "items.hgi")) != string(before) {
 		t.Error("the index has changed")
+	}
+}
+
+// TestFieldsAreAttributes: a misspelt field was an empty column, without a word.
+func TestFieldsAreAttributes(t *testing.T) {
+	indexed(t)
+	for _, line := range []string{
+		"index list items.hgi --fields id,prce", "search items.hgi new.csv --row 0 --fields id,label,prce --to csv",
+		"search items.hgi --id items-7 --strategy scan --fields prce,f0",
+	} {
+		o := try(t, shellWords(line)...)
+		if o.code != 0 || !strings.Contains(o.err, "warning: --fields prce: no item has this field; there are ") ||
+			!strings.Contains(o.err, ", label, tags, f0 (number)") {
+			t.Errorf("%s: exit %d, %s%s", line, o.code, o.err, o.out)
+		}
+	}
+	o := try(t, shellWords("index list items.hgi --where 'label = \"boots\"' --limit 1 --fields id,f0 --to csv")...)
+	if !strings.HasPrefix(o.out, "id,f0\nitems-") || strings.HasSuffix(o.out, ",\n") || strings.Contains(o.err, "warning") {
+		t.Errorf("%q, %s", o.out, o.err)
+	}
+}
+
+func TestInfoNamesWhatFiltersCompare(t *testing.T) {
+	indexed(t)
+	if out := succeed(t, "info", "items.hgi"); !strings.Contains(out, "\nfilters can use id, label, f0 (number)\n") {
+		t.Error(out)
+	}
+	out := succeed(t, "info", "items.hgi", "--json")
+	var r struct {
+		Labels, Tags bool
+		Attributes   []struct{ Name, Kind string }
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil || !r.Labels || r.Tags || len(r.Attributes) != 1 ||
+		r.Attributes[0].Name != "f0" || r.Attributes[0].Kind != "number" {
+		t.Errorf("%v, %+v", err, r)
 	}
 }
 

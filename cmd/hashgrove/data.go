@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/picture"
 	"hashgrove/supervision"
@@ -171,7 +172,7 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 func (a *app) noteBad(set *dataset.Set) int {
 	bad, first := set.Bad()
 	if bad > 0 {
-		a.note("dropped %d bad rows, the first: %v", bad, first[0])
+		a.note("dropped %s, the first: %v", plain.Count(bad, "bad row", "bad rows"), first[0])
 	}
 	return bad
 }

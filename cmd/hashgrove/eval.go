@@ -14,6 +14,7 @@ import (
 	"hashgrove/eval"
 	"hashgrove/hamming"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -238,7 +239,7 @@ func (c *evalCommand) open(ctx context.Context, m *model.Model, d dataFlags, pat
 		return nil, errors.Join(err, done())
 	}
 	if sum.Bad > 0 {
-		c.note("dropped %d bad rows, the first: %v", sum.Bad, sum.BadExamples[0])
+		c.note("dropped %s, the first: %v", plain.Count(sum.Bad, "bad row", "bad rows"), sum.BadExamples[0])
 	}
 	return &encoded{sum, hamming.NewCodes(sum.Rows, m.Encoder.Bits()), done}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/store"
 )
@@ -59,6 +61,34 @@ func (a *app) selectItems(ctx context.Context, s *store.Store, f index.Filter) (
 	defer end()
 	return s.Select(ctx, f, tick)
 }
+
+// selectFields is selectItems for answers that show fields: those that are common to all items, and attributes. It warns
+// of one that no item has, which may be a slip.
+func (a *app) selectFields(
+	ctx context.Context, s *store.Store, f index.Filter, fields, common []string,
+) (*store.Selection, error) {
+	names := slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return slices.Contains(common, name) })
+	if len(names) == 0 {
+		return a.selectItems(ctx, s, f)
+	}
+	x, err := a.selectItems(ctx, s, index.And(f, looked))
+	if err != nil || x.Len() == 0 {
+		return x, err
+	}
+	there := slices.Clone(common)
+	for _, known := range x.Attributes() {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == known.Name })
+		there = append(there, known.String())
+	}
+	if len(names) > 0 {
+		a.warn([]string{fmt.Sprintf("--fields %s: no item has this field; there are %s",
+			cli.Printable(names[0]), cli.Printable(plain.List(there)))})
+	}
+	return x, nil
+}
+
+// looked is a filter that looks at labels and tags. Items that are selected for it also tell their attributes.
+var looked = index.And(index.Label(), index.Tag())
 
 // openToRead opens an index to read a part of it; others may read it at the same time.
 func (a *app) openToRead(ctx context.Context, path string) (*store.Store, error) {
@@ -186,22 +216,20 @@ func (a *app) indexReport(ctx context.Context, s *store.Store, began time.Time) 
 	}
 	if a.json {
 		var err error
-		if r.Codes, r.Memory, err = a.memoryNeeds(ctx, s); err != nil {
+		x, err := a.selectItems(ctx, s, index.Filter{})
+		if err != nil {
 			return nil, err
 		}
+		r.Codes, r.Memory = memoryNeeds(x)
 	}
 	return r, nil
 }
 
 // memoryNeeds is the number of distinct codes of an index, and the memory that it takes for many searches, without
 // labels, tags and attributes.
-func (a *app) memoryNeeds(ctx context.Context, s *store.Store) (int, *memoryReport, error) {
-	x, err := a.selectItems(ctx, s, index.Filter{})
-	if err != nil {
-		return 0, nil, err
-	}
+func memoryNeeds(x *store.Selection) (int, *memoryReport) {
 	n, codes := x.Len(), x.Codes()
-	return codes, memoryOf(index.Estimate(n, x.Bits(), 0, float64(codes)/float64(max(n, 1)))), nil
+	return codes, memoryOf(index.Estimate(n, x.Bits(), 0, float64(codes)/float64(max(n, 1))))
 }
 
 // build makes the index. One that is replaced stays as it is until the new one is whole.

@@ -131,9 +131,9 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	}
 	r.Deleted, r.Missing = deleted, missing
 	if missing > 0 && !c.json {
-		c.note("%d of the ids are not in the index", missing)
+		c.note("%s not in the index", plain.Count(missing, "of the ids is", "of the ids are"))
 	}
-	return c.printLine(r, "%s: %d items deleted, %d left", path, deleted, r.Items)
+	return c.printLine(r, "%s: %s deleted, %d left", path, plain.Count(deleted, "item", "items"), r.Items)
 }
 
 // tryDeletion says what would be deleted; of so many ids, where there are any.

@@ -76,7 +76,7 @@ func (c *listCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	defer s.Close()
-	x, err := c.selectItems(ctx, s, filter)
+	x, err := c.selectFields(ctx, s, filter, c.fields, []string{"id", "code", "label", "tags"})
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func TestBadRowsOfAnIndex(t *testing.T) {
 	lines[2] = "bad,boots,NaN,1,1,1,1,1,1,1,1,1,1,1"
 	write(t, "bad.csv", strings.Join(lines, "\n"))
 	o := try(t, shellWords("index build x.hgi bad.csv --label category --model m.hgm --skip-bad")...)
-	if o.code != 0 || !strings.Contains(o.err, "dropped 1 bad rows") || !strings.Contains(o.err, "their numbers among the rows that were kept") || !strings.Contains(o.out, "79 items") {
+	if o.code != 0 || !strings.Contains(o.err, "dropped 1 bad row") || !strings.Contains(o.err, "their numbers among the rows that were kept") || !strings.Contains(o.out, "79 items") {
 		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
 	}
 }

@@ -11,7 +11,9 @@ import (
 
 	"hashgrove/feature"
 	"hashgrove/hamming"
+	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
 	"hashgrove/internal/section"
 	"hashgrove/model"
 	"hashgrove/store"
@@ -82,13 +84,16 @@ type fileReport struct {
 	IDs   bool `json:"ids,omitempty"`
 
 	// Of an index; Kind, Dims, Features and Pictures are those of the model in it.
-	Items     *int          `json:"items,omitempty"`
-	Distinct  int           `json:"distinct_codes,omitempty"`
-	Memory    *memoryReport `json:"memory,omitempty"`
-	FileBytes int64         `json:"file_bytes,omitempty"`
-	FreeBytes int64         `json:"free_bytes,omitempty"`
-	Writes    uint64        `json:"writes,omitempty"`
-	Note      string        `json:"note,omitempty"`
+	Items      *int              `json:"items,omitempty"`
+	Labels     bool              `json:"labels,omitempty"` // some items have one
+	Tags       bool              `json:"tags,omitempty"`
+	Attributes []index.Attribute `json:"attributes,omitempty"`
+	Distinct   int               `json:"distinct_codes,omitempty"`
+	Memory     *memoryReport     `json:"memory,omitempty"`
+	FileBytes  int64             `json:"file_bytes,omitempty"`
+	FreeBytes  int64             `json:"free_bytes,omitempty"`
+	Writes     uint64            `json:"writes,omitempty"`
+	Note       string            `json:"note,omitempty"`
 
 	encoder model.Encoder
 }
@@ -177,8 +182,14 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 		File: path, Type: "index", Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
 		Items: &i.Items, FileBytes: i.FileBytes, FreeBytes: i.FreeBytes, Writes: i.Writes, Note: i.Note,
 	}
-	if f.Distinct, f.Memory, err = a.memoryNeeds(ctx, s); err != nil {
+	x, err := a.selectItems(ctx, s, looked)
+	if err != nil {
 		return nil, err
+	}
+	f.Distinct, f.Memory = memoryNeeds(x)
+	f.Attributes = x.Attributes()
+	if x.Len() > 0 {
+		f.Labels, f.Tags = x.CheckFilter(index.Label()) == nil, x.CheckFilter(index.Tag()) == nil
 	}
 	m, err := s.Model()
 	if err != nil {
@@ -278,10 +289,21 @@ func (a *app) printIndex(f *fileReport) {
 	if f.Pictures != "" {
 		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
 	}
+	fields := []string{"id"}
+	if f.Labels {
+		fields = append(fields, "label")
+	}
+	if f.Tags {
+		fields = append(fields, "tag")
+	}
+	for _, known := range f.Attributes {
+		fields = append(fields, known.String())
+	}
+	fmt.Fprintf(a.out, "filters can use %s\n", cli.Printable(plain.List(fields)))
 	fmt.Fprintf(a.out, "memory for many searches: about %s, plus labels, tags and attributes\n",
 		cli.Size(f.Memory.Total))
-	fmt.Fprintf(a.out, "file %s, of which %s are free, after %d writes\n",
-		cli.Size(int(f.FileBytes)), cli.Size(int(f.FreeBytes)), f.Writes)
+	fmt.Fprintf(a.out, "file %s, of which %s are free, after %s\n",
+		cli.Size(int(f.FileBytes)), cli.Size(int(f.FreeBytes)), plain.Count(int(f.Writes), "write", "writes"))
 	if f.Note != "" {
 		fmt.Fprintf(a.out, "note: %s\n", cli.Printable(f.Note))
 	}

@@ -14,6 +14,7 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 	photoFolder(t, "photos", 1)
 	const train = "train items.csv --label category --id sku --bits 4 --rounds 3 "
 	succeed(t, shellWords(train+"-o m.hgm")...)
+	succeed(t, shellWords("index build items.csv -m m.hgm -o m.hgi")...)
 	succeed(t, shellWords("features photos --kind pixels --size 4 -o p.npy --save pix.hgf")...)
 	if err := os.Symlink("items.csv", "link.csv"); err != nil {
 		t.Skip(err)
@@ -42,6 +43,9 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 		"features photos --kind pixels --labels p.labels.txt -o p.npy",
 		"index build items.csv -m m.hgm -o m.hgm", "index build items.csv -m m.hgm -o items.csv",
 		"index build items.csv --id-column sku -m m.hgm --attributes new.csv -o new.csv",
+		"search m.hgi new.csv --report m.hgi", "search m.hgi new.csv --report new.csv",
+		"search m.hgi new.csv --rerank items.csv --report items.csv",
+		"search m.hgi photos --pictures p.npy --report p.npy",
 	} {
 		write(t, "pairs.csv", "0,1,similar\n")
 		for _, force := range []string{"", " --force"} {
@@ -68,6 +72,7 @@ func TestFilesThatExist(t *testing.T) {
 		"compare " + data + "--methods lsh --bits 8 --unseen -1 --work lab --report report.html",
 		"index build " + data + "-m m.hgm -o items.hgi",
 		"index export items.hgi -o items.jsonl",
+		"search items.hgi new.csv --row 1 --report found.html",
 		"experiment cifar10-features --short --cache lab --methods none -o table.md",
 	}
 	for _, args := range commands {

@@ -70,7 +70,7 @@ func TestPictures(t *testing.T) {
 	write(t, "new/dark/7.jpg", "no picture")
 	for args, want := range map[string]string{
 		"encode -m m.hgm new --force -o x.csv --size 4":            "new/dark/7.jpg: is not a picture",
-		"encode -m m.hgm new --force -o x.csv --size 4 --skip-bad": "dropped 1 bad rows, the first: new/dark/7.jpg: is not a picture",
+		"encode -m m.hgm new --force -o x.csv --size 4 --skip-bad": "dropped 1 bad row, the first: new/dark/7.jpg: is not a picture",
 		"inspect new.csv --size 4":                                 "holds vectors, not pictures",
 		"inspect photos --size 5000":                               "--size 5000: give the side of the pictures in pixels, 1 to 1024",
 		"inspect photos --fit stretch":                             `--fit "stretch": give crop or squash`,

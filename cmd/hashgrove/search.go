@@ -26,6 +26,7 @@ type searchCommand struct {
 	k, radius, prefix, shortlist  int
 	where, strategy, rerankBy, to string
 	report, command               string
+	file                          cli.Output
 	rerank, fields, pictures      []string
 	margins, explain              bool
 
@@ -107,6 +108,7 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 		"also write a page to this HTML `FILE` with the queries and their hits, as pictures where there are any")
 	f.StringArrayVar(&c.pictures, "pictures", nil,
 		"`DATA` with the pictures of the items for --report, by id or by row; default those of --rerank; may be repeated")
+	c.file.Bind(f)
 	cli.Group(f, "Output")
 	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how certain the query's bits are")
 	f.StringArrayVar(&c.rerank, "rerank", nil,
@@ -157,6 +159,8 @@ func (c *searchCommand) check(args []string) error {
 		return cli.Usagef("--explain works with a table or --json, not with --to csv")
 	case slices.Contains(args, dataset.Standard) && slices.Contains(c.rerank, dataset.Standard):
 		return cli.Usagef("--rerank -: standard input has the queries already; give the vectors as a file")
+	case c.report == "-":
+		return cli.Usagef("--report -: the page is a file: give it a name")
 	case len(c.pictures) > 0 && c.report == "":
 		return cli.Usagef("--pictures is for --report FILE, the page that shows them")
 	case c.margins && !vectors:
@@ -177,6 +181,10 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	filter, err := index.Parse(c.where)
 	if err != nil {
 		return cli.Usagef("--where: %w", err)
+	}
+	inputs := slices.Concat([]string{path}, c.data.inputs(args), c.items.inputs(c.rerank), c.pictures)
+	if err := c.file.Check([]string{c.report}, inputs); err != nil {
+		return err
 	}
 	c.data.readOnce(ctx, c.in)
 	if c.isLive(args) {
@@ -274,7 +282,8 @@ func (c *searchCommand) newAnswer(ctx context.Context, path string, st *store.St
 			return nil, err
 		}
 	}
-	a.items, err = c.selectItems(ctx, st, f)
+	a.items, err = c.selectFields(ctx, st, f, c.fields,
+		[]string{"query", "rank", "id", "distance", "score", "label", "tags"})
 	return a, err
 }
 

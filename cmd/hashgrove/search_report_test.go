@@ -44,7 +44,7 @@ func TestSearchReportShowsPictures(t *testing.T) {
 		"search p.hgi album --row 1,2 -k 3 --pictures photos": 8,
 		"search p.hgi album --row 1,2 -k 3 --rerank photos":   8,
 	} {
-		succeed(t, append(shellWords(line), "--report", "p.html")...)
+		succeed(t, append(shellWords(line), "--report", "p.html", "--force")...)
 		if n := strings.Count(string(read(t, "p.html")), "<img"); n != pictures {
 			t.Errorf("%s: %d pictures, want %d", line, n, pictures)
 		}

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 )
 
 // Kind says what a file holds. It is the fourth byte of the file.
@@ -38,6 +39,14 @@ func (k Kind) String() string {
 		return name
 	}
 	return fmt.Sprintf("file of kind %q", byte(k))
+}
+
+// withArticle names a kind as one of its kind.
+func withArticle(k Kind) string {
+	if name := k.String(); strings.ContainsRune("aeiou", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + k.String()
 }
 
 // What can be wrong with a file, for errors.Is. An error of reading itself (a disk that fails) is none of them.
@@ -183,7 +192,7 @@ func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 		return nil, err
 	}
 	if other, ok := kindOf(h[:n]); ok && other != kind {
-		return nil, fmt.Errorf("%w: this is a hashgrove %v, not a %v", ErrKind, other, kind)
+		return nil, fmt.Errorf("%w: this is a hashgrove %v, not %s", ErrKind, other, withArticle(kind))
 	}
 	want := magic(kind)
 	if n == 0 || !bytes.HasPrefix(want[:], h[:min(n, len(want))]) {
