@@ -160,6 +160,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return cli.UsageError(err)
 	}
 	inputs := slices.Concat(c.data.inputs(args, c.features), c.queries.inputs(c.queryPaths), c.added.inputs(c.newPaths))
+	c.file.FileOnly = true
 	if err := c.file.Check([]string{c.reportFile}, inputs); err != nil {
 		return err
 	}
@@ -232,6 +233,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 	if c.baseSet, all, err = open(c.data, args); err != nil {
 		return nil, err
 	}
+	c.noteColumns(columnsOf(c.baseSet), c.baseSet.Dim())
 	all.MinShared = c.minShared
 	if len(c.newPaths) > 0 {
 		if c.newSet, data.New, err = open(c.added.withCommon(c.data), c.newPaths); err != nil {

@@ -93,6 +93,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	if c.output != "" {
 		outputs = append(dataset.NpyFiles(c.output), c.save)
 	}
+	c.file.FileOnly = true
 	if err := c.file.Check(outputs, c.data.inputs(args, c.use)); err != nil {
 		return err
 	}

@@ -62,8 +62,8 @@ func (a *app) selectItems(ctx context.Context, s *store.Store, f index.Filter) (
 	return s.Select(ctx, f, tick)
 }
 
-// selectFields is selectItems for answers that show fields: those that are common to all items, and attributes. It warns
-// of one that no item has, which may be a slip.
+// selectFields is selectItems for answers that show fields: those that are common to all items, and attributes. It
+// warns of one that no item has, which may be a slip.
 func (a *app) selectFields(
 	ctx context.Context, s *store.Store, f index.Filter, fields, common []string,
 ) (*store.Selection, error) {
@@ -236,7 +236,7 @@ func memoryNeeds(x *store.Selection) (int, *memoryReport) {
 func (c *addCommand) build(ctx context.Context, args []string) error {
 	path, draft := c.output, c.output
 	inputs := c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)
-	tried := cli.Output{Force: true} // below is more to say about an index that exists
+	tried := cli.Output{Force: true, FileOnly: true} // below is more to say about an index that exists
 	if err := tried.Check([]string{path}, inputs); err != nil {
 		return err
 	}

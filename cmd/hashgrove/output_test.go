@@ -117,6 +117,21 @@ func TestFilesThatExist(t *testing.T) {
 	succeed(t, shellWords("encode items.csv -m m.hgm --to hex -o /dev/null")...)
 }
 
+// TestFilesOnly: a command that does not write to standard output made a file called -.
+func TestFilesOnly(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --label category --id sku --bits 4 --rounds 3 -o m.hgm")...)
+	succeed(t, shellWords("index build items.csv -m m.hgm -o m.hgi")...)
+	for _, line := range []string{
+		"train items.csv --label category --bits 4 --rounds 3 -o -", "index build items.csv -m m.hgm -o -",
+		"compare items.csv --label category --methods lsh --bits 4 --report -", "search m.hgi new.csv --report -",
+	} {
+		if o := try(t, shellWords(line)...); o.code != 2 || !strings.Contains(o.err, "name a file") || o.out != "" {
+			t.Errorf("%s: exit %d, %s%s", line, o.code, o.err, o.out)
+		}
+	}
+}
+
 // TestOutputsAreTriedFirst: a folder that is missing or a file that is a folder is told before anything is learned.
 func TestOutputsAreTriedFirst(t *testing.T) {
 	shop(t)

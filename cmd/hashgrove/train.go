@@ -269,6 +269,7 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 // write its file.
 func (c *trainCommand) checkOutput(args []string) error {
 	file := c.file
+	file.FileOnly = true
 	if _, err := os.Stat(c.output + ".ckpt"); err == nil && c.options.Run.Resume {
 		file.Force = true
 	}

@@ -19,7 +19,8 @@ var ErrExists = fmt.Errorf("%w: name another output, or overwrite it", fs.ErrExi
 
 // Output checks the files that a command is going to write, before its work begins.
 type Output struct {
-	Force bool // files that exist are overwritten
+	Force    bool // files that exist are overwritten
+	FileOnly bool // the command does not write to standard output, so - is refused
 }
 
 // Bind adds the flag that lets files be overwritten.
@@ -31,6 +32,9 @@ func (o *Output) Bind(f *pflag.FlagSet) {
 // exists, unless Force is set; a folder; one in a folder that is missing or not writable. Inputs may be patterns. ""
 // and "-", which means standard output, are no files, and devices and pipes are written as they are.
 func (o *Output) Check(outputs, inputs []string) error {
+	if o.FileOnly && slices.Contains(outputs, "-") {
+		return Usagef("-: this is not written to standard output: name a file")
+	}
 	outputs = slices.DeleteFunc(slices.Clone(outputs), func(path string) bool { return path == "" || path == "-" })
 	read := existing(inputs)
 	seen := map[string]bool{}

@@ -9,6 +9,18 @@ import (
 	"testing"
 )
 
+// TestStandardOutput: where a command writes files only, - was the name of one.
+func TestStandardOutput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := (&Output{}).Check([]string{"-"}, nil); err != nil {
+		t.Error(err)
+	}
+	err := (&Output{Force: true, FileOnly: true}).Check([]string{"new.hgm", "-"}, nil)
+	if _, usage := errors.AsType[usageError](err); !usage {
+		t.Error(err)
+	}
+}
+
 // TestOutputCheck: what may be written, what needs force, and what may never be.
 func TestOutputCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
