@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode"
+	"unicode/utf8"
 )
 
 const maxDepth = 64 // of nested JSON
@@ -35,6 +37,22 @@ func (s *jsonScanner) end() error {
 }
 
 func (s *jsonScanner) rest() []byte { return s.b[min(s.i, len(s.b)):] }
+
+// excerpt is the value that comes next, as it is written, or the rest of the line where that is no value.
+func (s *jsonScanner) excerpt() string {
+	s.space()
+	from := s.i
+	err := s.skip(0)
+	value := s.b[from:min(s.i, len(s.b))]
+	s.i = from
+	if err != nil || s.err != nil || !utf8.Valid(value) || bytes.ContainsFunc(value, unicode.IsControl) {
+		return excerpt(s.rest())
+	}
+	if len(value) > 40 {
+		return excerpt(value)
+	}
+	return string(value)
+}
 
 func (s *jsonScanner) space() {
 	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\t' || s.b[s.i] == '\r' || s.b[s.i] == '\n') {

@@ -261,7 +261,7 @@ func (j *jsonLines) number(rec *record, i int) error {
 	s.space()
 	b, ok := s.number()
 	if !ok {
-		return fmt.Errorf("%s instead of a number", excerpt(s.rest()))
+		return fmt.Errorf("%s instead of a number", s.excerpt())
 	}
 	v, err := parseFloat(b)
 	if err != nil {
@@ -276,7 +276,7 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 	s := &j.scan
 	if k == keyVector {
 		if s.peek() != '[' {
-			return fmt.Errorf("%s instead of a list of numbers", excerpt(s.rest()))
+			return fmt.Errorf("%s instead of a list of numbers", s.excerpt())
 		}
 		rec.vector, err = s.numbers(rec.vector)
 		return err

@@ -65,7 +65,7 @@ func TestJSONLines(t *testing.T) {
 				`bad: a.jsonl: row 9: the JSON cannot be read from character 3: "1,2]" (line 9); bad: a.jsonl: row 10: the JSON cannot be read from character 6: "]" (line 10); ` +
 				`bad: a.jsonl: row 11: the JSON cannot be read from character 4: "2]" (line 11); bad: a.jsonl: row 12: the JSON cannot be read from character 6: "x" (line 12); 3 4`},
 		{"bad objects", "a.jsonl", `{"vector":[1]}` + "\n" + `{"vector":7}` + "\n" + `{"vector":[1],"vector":[2]}` + "\n" + `{"label":"x"}` + "\n" + `{"vector":[null]}` + "\n" + `{"vector":[1],"o":` + deep + "}\n", Spec{},
-			`jsonl -1x-1; 1; bad: a.jsonl: row 2, column vector: "7}" instead of a list of numbers (line 2); bad: a.jsonl: row 3, column vector: the key twice (line 3); ` +
+			`jsonl -1x-1; 1; bad: a.jsonl: row 2, column vector: 7 instead of a list of numbers (line 2); bad: a.jsonl: row 3, column vector: the key twice (line 3); ` +
 				`bad: a.jsonl: row 4, column vector: no vector (line 4); bad: a.jsonl: row 5, column vector: "null" instead of a number at place 1 (line 5); bad: a.jsonl: row 6: the JSON is nested deeper than 64 (line 6)`},
 		{"label is a list", "a.jsonl", `{"vector":[1],"label":["a"]}` + "\n", Spec{}, `jsonl -1x-1; bad: a.jsonl: row 1, column label: "[\"a\"]" instead of a string or a number (line 1)`},
 		{"which", "a.jsonl", `{"a":[1],"b":{"c":[2]}}` + "\n", Spec{}, "error: a.jsonl: which key holds the vector? The first row has a, b, b.c: name one"},

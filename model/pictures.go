@@ -85,10 +85,11 @@ func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
 		}
 	}
 	if len(missing) == 1 {
-		return nil, fmt.Errorf("the model was learned from a column %q, and the data have only %s",
-			missing[0], plain.Runs(named.Names()))
+		return nil, fmt.Errorf("the model was learned from a column %q, and the data have only %s: "+
+			"if it has another name there, rename it", missing[0], plain.Runs(named.Names()))
 	} else if len(missing) > 1 {
-		return nil, fmt.Errorf("the model was learned from columns that the data lack: %s; they have only %s",
+		return nil, fmt.Errorf("the model was learned from columns that the data lack: %s; they have only %s: "+
+			"if they have other names there, rename them",
 			plain.Runs(missing), plain.Runs(named.Names()))
 	}
 	return vectors.Pick(src, columns), nil

@@ -204,8 +204,8 @@ func (c *searchCommand) printQuery(a *answer, r queryReport) {
 		if c.margins {
 			order = "by margins, then by id"
 		}
-		fmt.Fprintf(c.out, "%d items are at distance %d; %d of them are shown, the first %s\n",
-			r.Tied, r.Hits[len(r.Hits)-1].Distance, r.TiedHits, order)
+		fmt.Fprintf(c.out, "%d items are at distance %d; %s shown, the first %s\n",
+			r.Tied, r.Hits[len(r.Hits)-1].Distance, plain.Count(r.TiedHits, "of them is", "of them are"), order)
 	}
 	if c.explain {
 		fmt.Fprint(c.out, r.Plan)

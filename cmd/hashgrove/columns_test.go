@@ -67,6 +67,10 @@ func TestModelRemembersColumns(t *testing.T) {
 	if o.code != 0 || !strings.Contains(o.err, "vector: f0..f11 (12 columns); not used: price, sku, stock\n") {
 		t.Fatalf("exit %d, %s", o.code, o.err)
 	}
+	o = try(t, shellWords("compare wide.csv --vector f* --label category --methods lsh --bits 4 --unseen -1 --work lab")...)
+	if o.code != 0 || !strings.Contains(o.err, "vector: f0..f11 (12 columns); not used: price, sku, stock\n") {
+		t.Errorf("compare: exit %d, %s", o.code, o.err)
+	}
 	out := succeed(t, shellWords("inspect wide.csv --vector f2..f4,price --label category")...)
 	if !strings.Contains(out, "\nvector       f2..f4, price (4 columns)\nnot used     sku, f0, f1, f5..f11, stock\n") {
 		t.Error(out)
@@ -85,7 +89,8 @@ func TestModelRemembersColumns(t *testing.T) {
 	succeed(t, shellWords("index build wide.csv --id-column sku -m m.hgm -o w.hgi")...)
 	succeed(t, shellWords("search w.hgi wide.csv --row 0")...)
 	if o := try(t, shellWords("encode wide.csv --vector price,stock -m m.hgm --to hex -o -")...); o.code != 1 ||
-		!strings.Contains(o.err, "the model was learned from columns that the data lack: f0..f11; they have only price, stock") {
+		!strings.Contains(o.err, "the model was learned from columns that the data lack: f0..f11; they have only price, stock") ||
+		!strings.Contains(o.err, "if they have other names there, rename them; the model finds its columns without --vector") {
 		t.Errorf("other columns: exit %d, %s", o.code, o.err)
 	}
 }

@@ -158,6 +158,9 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 		return nil, nil, err
 	}
 	src, err := m.Source(set, d.threads())
+	if err != nil && d.Vector != "" && len(m.Info.Features) > 0 {
+		return nil, nil, fmt.Errorf("%s: %w; the model finds its columns without --vector, which chose these", paths[0], err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", paths[0], err)
 	}
@@ -175,6 +178,13 @@ func (a *app) noteBad(set *dataset.Set) int {
 		a.note("dropped %s, the first: %v", plain.Count(bad, "bad row", "bad rows"), first[0])
 	}
 	return bad
+}
+
+// noteNumbers warns, after noteBad, that rows without ids have other numbers than in the file.
+func (a *app) noteNumbers(bad int, named bool) {
+	if bad > 0 && !named {
+		a.warn([]string{"the rows have no ids, so they are identified by their numbers among the rows that were kept"})
+	}
 }
 
 // scan reads the data once; learn is for rows to be learned from, which a model tells of by digest and sketch.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,11 +77,12 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	began := time.Now()
-	rows, err := c.encode(ctx, m, set, src, format)
+	rows, named, err := c.encode(ctx, m, set, src, format)
 	if err != nil {
 		return err
 	}
 	bad := c.noteBad(set)
+	c.noteNumbers(bad, named)
 	took := time.Since(began)
 	r := encodeReport{
 		Codes: c.output, Rows: rows, Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
@@ -109,7 +111,13 @@ type encodeReport struct {
 
 func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 	if c.format != "" {
-		return hamming.Format(c.format), nil // the writer knows which there are
+		f := hamming.Format(c.format)
+		if !slices.Contains([]hamming.Format{
+			hamming.HGC, hamming.NPY, hamming.Raw, hamming.Hex, hamming.CSV, hamming.JSONLines,
+		}, f) {
+			return "", cli.Usagef("--to %s: choose hgc, npy, raw, hex, csv or jsonl", c.format)
+		}
+		return f, nil
 	}
 	if c.output == "-" {
 		return "", cli.Usagef("codes on standard output need --to jsonl, hex, csv, raw, npy or hgc")
@@ -124,7 +132,7 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 // encode streams the codes to the output, which appears under its name only when it is complete.
 func (c *encodeCommand) encode(
 	ctx context.Context, m *model.Model, set *dataset.Set, src vectors.Source, format hamming.Format,
-) (rows int, err error) {
+) (rows int, named bool, err error) {
 	header := hamming.Header{Bits: m.Encoder.Bits(), Rows: max(set.Rows(), 0), Fingerprint: m.Fingerprint()}
 	var out *hamming.Writer
 	if c.output == "-" {
@@ -133,7 +141,7 @@ func (c *encodeCommand) encode(
 		out, err = hamming.Create(c.output, format, header)
 	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	p := c.startProgress("encoding", header.Rows, 0)
 	defer p.End()
@@ -142,7 +150,7 @@ func (c *encodeCommand) encode(
 		encode = m.EncodeLive
 	}
 	err = encode(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
-		rows = first + codes.Len()
+		rows, named = first+codes.Len(), named || chunk.IDs != nil
 		p.Tick(rows)
 		if err := out.Write(codes, chunk.IDs); err != nil || !set.Once() || c.output != "-" {
 			return err
@@ -151,7 +159,7 @@ func (c *encodeCommand) encode(
 	})
 	if err != nil {
 		out.Abort()
-		return 0, err
+		return 0, false, err
 	}
-	return rows, out.Close()
+	return rows, named, out.Close()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -215,8 +216,22 @@ func TestBadRowsOfAnIndex(t *testing.T) {
 	lines := strings.Split(text, "\n")
 	lines[2] = "bad,boots,NaN,1,1,1,1,1,1,1,1,1,1,1"
 	write(t, "bad.csv", strings.Join(lines, "\n"))
-	o := try(t, shellWords("index build x.hgi bad.csv --label category --model m.hgm --skip-bad")...)
-	if o.code != 0 || !strings.Contains(o.err, "dropped 1 bad row") || !strings.Contains(o.err, "their numbers among the rows that were kept") || !strings.Contains(o.out, "79 items") {
-		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
+	for line, want := range map[string]string{
+		"index build x.hgi bad.csv --label category --model m.hgm --skip-bad": "79 items",
+		"encode bad.csv -m m.hgm --skip-bad --to jsonl -o -":                  `{"row":78,`,
+		"search items.hgi bad.csv --skip-bad --to jsonl":                      `{"query":"78",`,
+		"search items.hgi bad.csv --skip-bad":                                 "\n78\n",
+	} {
+		o := try(t, shellWords(line)...)
+		if o.code != 0 || !strings.Contains(o.err, "dropped 1 bad row,") || !strings.Contains(o.err, "their numbers among the rows that were kept") || !strings.Contains(o.out, want) {
+			t.Errorf("%s: exit %d\n%s%s", line, o.code, o.err, o.out)
+		}
+	}
+	o := feed(t, bytes.NewReader(read(t, "bad.csv")), shellWords("search items.hgi - --skip-bad --to jsonl")...)
+	if o.code != 0 || !strings.Contains(o.err, "their numbers among the rows that were kept") {
+		t.Errorf("exit %d, %s", o.code, o.err)
+	}
+	if o := try(t, shellWords("search items.hgi bad.csv --id-column name --skip-bad --to jsonl")...); o.code != 0 || strings.Contains(o.err, "their numbers") {
+		t.Errorf("exit %d, %s", o.code, o.err)
 	}
 }

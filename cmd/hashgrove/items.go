@@ -180,9 +180,7 @@ func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch,
 		return b, 0, nil
 	}
 	bad := a.noteBad(in.set)
-	if bad > 0 && !in.Named {
-		a.warn([]string{"the rows have no ids, so they are identified by their numbers among the rows that were kept"})
-	}
+	a.noteNumbers(bad, in.Named)
 	return b, bad, nil
 }
 

@@ -82,7 +82,7 @@ func (c *searchCommand) readVectors(ctx context.Context, s *store.Store, q *item
 		Threads: c.threads, Progress: p.Tick,
 	})
 	if err == nil {
-		c.noteBad(set)
+		c.noteNumbers(c.noteBad(set), q.Named)
 	}
 	return err
 }

@@ -112,7 +112,8 @@ func TestZerosAreRefused(t *testing.T) {
 			t.Errorf("--%s 0: exit %d, %s", flag, o.code, o.err)
 		}
 	}
-	for _, args := range []string{"demo --bits 0", "compare items.csv --label category --rounds 0", "compare items.csv --label category --bits 0"} {
+	for _, args := range []string{"demo --bits 0", "compare items.csv --label category --rounds 0", "compare items.csv --label category --bits 0",
+		"encode items.csv -m m.hgm --to json -o -"} {
 		if o := try(t, strings.Fields(args)...); o.code != 2 {
 			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
 		}

@@ -70,7 +70,7 @@ func (c *searchCommand) addItemVectors(ctx context.Context, a *answer) error {
 	for _, text := range c.ids {
 		v, ok := found[index.Text(text)]
 		if !ok {
-			return fmt.Errorf("there is no vector of the item %q", text)
+			return fmt.Errorf("%w %q", items.ErrNoVector, text)
 		}
 		a.queries.AddVector(v)
 	}
@@ -111,6 +111,8 @@ func (c *searchCommand) itemSource(ctx context.Context, m *model.Model) (src vec
 		return nil, 0, err
 	}
 	src = set
+	_, pictured := set.AsPictures()
+	c.numbered = d.ID == "" && len(d.IDsFile) == 0 && !pictured
 	if m != nil {
 		src, err = m.Source(set, c.threads)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,6 +33,8 @@ type searchCommand struct {
 
 	within bool // a radius was given
 	limit  bool // so was k
+
+	numbered bool // the vectors of --rerank have no ids, only row numbers
 }
 
 func (a *app) search() *cobra.Command {
@@ -159,8 +162,6 @@ func (c *searchCommand) check(args []string) error {
 		return cli.Usagef("--explain works with a table or --json, not with --to csv")
 	case slices.Contains(args, dataset.Standard) && slices.Contains(c.rerank, dataset.Standard):
 		return cli.Usagef("--rerank -: standard input has the queries already; give the vectors as a file")
-	case c.report == "-":
-		return cli.Usagef("--report -: the page is a file: give it a name")
 	case len(c.pictures) > 0 && c.report == "":
 		return cli.Usagef("--pictures is for --report FILE, the page that shows them")
 	case c.margins && !vectors:
@@ -183,6 +184,7 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 		return cli.Usagef("--where: %w", err)
 	}
 	inputs := slices.Concat([]string{path}, c.data.inputs(args), c.items.inputs(c.rerank), c.pictures)
+	c.file.FileOnly = true
 	if err := c.file.Check([]string{c.report}, inputs); err != nil {
 		return err
 	}
@@ -245,9 +247,10 @@ func (c *searchCommand) runLive(ctx context.Context, path string, args []string,
 	if err != nil {
 		return err
 	}
-	head := true
+	head, named := true, false
 	o := items.Reading{Name: args[0], Rows: c.rows, KeepVectors: c.margins, Threads: c.threads}
 	err = items.EachChunk(ctx, m, src, o, func(q *items.Queries) error {
+		named = q.Named
 		if err := c.answer(ctx, filter, a, q); err != nil {
 			return err
 		}
@@ -268,7 +271,7 @@ func (c *searchCommand) runLive(ctx context.Context, path string, args []string,
 		return nil
 	})
 	if err == nil {
-		c.noteBad(set)
+		c.noteNumbers(c.noteBad(set), named)
 	}
 	return err
 }
@@ -346,7 +349,12 @@ func (c *searchCommand) find(ctx context.Context, o index.Options, a *answer) (e
 	}
 	switch {
 	case c.isReranked():
-		if err := c.findReranked(ctx, o, a); err != nil {
+		err := c.findReranked(ctx, o, a)
+		if errors.Is(err, items.ErrNoVector) && c.numbered {
+			return fmt.Errorf("--rerank: %w: its rows were matched by number, because they have no ids: "+
+				"name their column with --rerank-id-column, or a file with --rerank-ids", err)
+		}
+		if err != nil {
 			return fmt.Errorf("--rerank: %w", err)
 		}
 	case c.within:

@@ -457,6 +457,7 @@ func TestSearchMistakes(t *testing.T) {
 		{"search items.hgi --id items-3 --margins", 2, "--margins needs vectors"},
 		{"search items.hgi --code ffff --rerank items.csv", 2, "--rerank needs a vector"},
 		{"search items.hgi new.hgc --rerank items.csv --rerank-id sku", 2, "--rerank needs vectors"},
+		{"search items.hgi new.csv --rerank items.csv", 1, `there is no vector of the item "items-0": its rows were matched by number, because they have no ids: name their column with --rerank-id-column`},
 		{"search items.hgi new.csv --rerank new.csv --rerank-id sku", 1, `--rerank: query 0: there is no vector of the item "items-`},
 		{"search items.hgi new.csv --rerank narrow.csv", 1, "--rerank: the items have vectors of 3 dimensions, the query has 12"},
 		{"search items.hgi new.csv --rerank items.csv --rerank-by taste", 2, "--rerank-by taste"},

@@ -18,6 +18,7 @@ import (
 // Queries is what to search for.
 type Queries struct {
 	Names       []string // id or row
+	Named       bool     // rows of data have ids
 	Labels      []string // "" where unknown
 	Codes       hamming.Codes
 	Vectors     vectors.Matrix      // where they are known and kept
@@ -145,6 +146,7 @@ func EachChunk(
 
 // addChunk appends the rows of a chunk that are wanted.
 func (q *Queries) addChunk(first int, codes hamming.Codes, chunk vectors.Chunk, o Reading) {
+	q.Named = q.Named || chunk.IDs != nil
 	for i := range codes.Len() {
 		if !isWanted(o.Rows, first+i) {
 			continue

@@ -85,7 +85,7 @@ func Rerank(
 		if left := list.Len(i) - all[i].seen; left > 0 {
 			id, _ := list.Missing(i)
 			if all[i].seen < min(o.K, list.Len(i)) {
-				return nil, nil, fmt.Errorf("query %d: there is no vector of the item %q", i, id.String())
+				return nil, nil, fmt.Errorf("query %d: %w %q", i, ErrNoVector, id.String())
 			}
 			if missing == nil || left > missing.Items {
 				missing = &Missing{Items: left, Of: list.Len(i), First: id}
@@ -96,6 +96,9 @@ func Rerank(
 	}
 	return results, missing, nil
 }
+
+// ErrNoVector is an item that is needed and has no vector.
+var ErrNoVector = errors.New("there is no vector of the item")
 
 // Missing is items of a shortlist, the most of any query, that have no vectors and so could not be found.
 type Missing struct {
@@ -188,5 +191,5 @@ func cosine(x, y []float32) float64 {
 	if xx == 0 || yy == 0 {
 		return 1
 	}
-	return 1 - xy/(math.Sqrt(xx)*math.Sqrt(yy))
+	return max(0, 1-xy/(math.Sqrt(xx)*math.Sqrt(yy))) // rounding can make the cosine of equal directions more than 1
 }

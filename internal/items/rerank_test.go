@@ -146,4 +146,7 @@ func TestDistances(t *testing.T) {
 	if got := cosine([]float32{2, 0}, []float32{0.5, 0}); got != 0 {
 		t.Errorf("cosine of one direction: %v", got)
 	}
+	if x := []float32{4.9, 3, 1.4, 0.2}; cosine(x, x) != 0 {
+		t.Errorf("rounded: %v", cosine(x, x))
+	}
 }
