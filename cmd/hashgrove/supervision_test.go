@@ -84,6 +84,10 @@ func TestTagsAndPairs(t *testing.T) {
 		sampled := append(slices.Clone(train), "--sample-similar", "10", "--sample-dissimilar", "10", "--balance", "auto", "--inference", "icm", "--force")
 		succeed(t, sampled...)
 	}
+	both := try(t, append([]string{"train", "docs.jsonl", "--pairs", "pairs.csv", "--tags", "tags", "--bits", "4", "--rounds", "3", "-o", "b.hgm"}, data...)...)
+	if both.code != 0 || !strings.Contains(both.err, "similarity comes from pairs.csv alone: labels and tags are not learned from") {
+		t.Errorf("pairs and tags: exit %d, %s", both.code, both.err)
+	}
 	o := try(t, append([]string{"train", "docs.jsonl", "--pairs", "contradiction.csv", "-o", "x.hgm"}, data...)...)
 	if o.code != 1 || !strings.Contains(o.err, "line 3 calls a pair dissimilar that line 1 calls similar") {
 		t.Errorf("exit %d, %s", o.code, o.err)

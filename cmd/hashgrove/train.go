@@ -167,10 +167,8 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		return err
 	}
 	d.MinShared = c.similar.minShared
-	if c.similar.pairs != "" {
-		if err := dataset.ReadPairs(c.similar.pairs, d); err != nil {
-			return err
-		}
+	if err := c.readPairs(d); err != nil {
+		return err
 	}
 	c.noteColumns(columnsOf(set), set.Dim())
 	c.warn(d.Warnings)
@@ -213,6 +211,17 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		return c.printMethodReport(m, took, time.Since(began))
 	}
 	return c.printReport(m, report, time.Since(began))
+}
+
+// readPairs makes the pairs of --pairs the supervision, and says so where there is another.
+func (c *trainCommand) readPairs(d *supervision.Data) error {
+	if c.similar.pairs == "" {
+		return nil
+	}
+	if d.Labels != nil || d.Tags != nil {
+		c.note("similarity comes from %s alone: labels and tags are not learned from", c.similar.pairs)
+	}
+	return dataset.ReadPairs(c.similar.pairs, d)
 }
 
 // check finds what is wrong with the command line, before anything is read, and fills in the options.

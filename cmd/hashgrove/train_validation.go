@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
@@ -82,8 +83,8 @@ func figuresText(i *model.Info) string {
 		return ""
 	}
 	line := func(name string, f *model.Figures) string {
-		return fmt.Sprintf("%s MAP %.4f, precision %.4f, %d different codes in %d rows\n",
-			name, f.MAP, f.Precision, f.DistinctCodes, f.Rows)
+		return fmt.Sprintf("%s MAP %.4f, precision %.4f, %s in %d rows\n",
+			name, f.MAP, f.Precision, plain.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
 	}
 	return line("new items:    ", i.NewItems) + line("learned items:", i.LearnedItems)
 }
