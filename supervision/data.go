@@ -77,6 +77,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		classes labelling
 		tags    tagging
 		kept    vectors.Chunk
+		sample  crowd
 	)
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
@@ -101,6 +102,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 			return nil, fmt.Errorf("more than %d rows, the most a model can be learned from: take a sample", math.MaxInt32)
 		}
 		d.Ranges.Add(c.X)
+		sample.add(c.X)
 		if o.Digest {
 			digest.rows(c.X)
 		}
@@ -136,6 +138,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Digest = digest.sum(d.Rows, d.Labels, d.Tags)
 	}
 	d.warn()
+	d.warnOfCrowds(&sample)
 	if column, ok := vectors.Find[labelColumn](src); ok && d.Labels != nil && column.LabelColumn() != "" {
 		d.doubtLabels(column.LabelColumn())
 	}

@@ -112,6 +112,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Comparison")
 	f.StringVar(&c.to, "to", "text", "`FORM` of the result: text, json, csv, markdown or bench")
 	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write: the same with plots, classes and searches")
+	c.file.FileOnly = true
 	c.file.Bind(f)
 	f.StringVar(&o.Work, "work", cacheFolder("compare"), "`FOLDER` that keeps finished methods")
 	f.BoolVar(&o.Restart, "restart", false, "measure again what that folder holds already")
@@ -160,7 +161,6 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return cli.UsageError(err)
 	}
 	inputs := slices.Concat(c.data.inputs(args, c.features), c.queries.inputs(c.queryPaths), c.added.inputs(c.newPaths))
-	c.file.FileOnly = true
 	if err := c.file.Check([]string{c.reportFile}, inputs); err != nil {
 		return err
 	}

@@ -1,0 +1,77 @@
+package supervision
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"hashgrove/vectors"
+)
+
+// TestCrowdedColumns: a value far from all others left those in one step, and nothing said so.
+func TestCrowdedColumns(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rows  int
+		value func(row int, rng *rand.Rand) float64 // of the first column
+		want  string
+	}{
+		{"a sentinel", 1797, func(row int, rng *rand.Rand) float64 {
+			if row == 1000 {
+				return 99999
+			}
+			return float64(rng.IntN(17))
+		}, "1 column has extreme values that leave nearly all others in one of 256 steps, for instance column 1, from 0 to 99999"},
+		{"few rows", 90, func(row int, _ *rand.Rand) float64 { return float64(row) + float64(row/89)*1e6 }, ""},
+		{"even", 5000, func(_ int, rng *rand.Rand) float64 { return rng.Float64() }, ""},
+		{"a long tail", 5000, func(_ int, rng *rand.Rand) float64 { return math.Exp(rng.NormFloat64()) }, ""},
+		{"mostly zeros", 5000, func(row int, rng *rand.Rand) float64 {
+			if rng.IntN(200) > 0 {
+				return 0
+			}
+			return rng.Float64()
+		}, ""},
+		{"two values", 2000, func(row int, _ *rand.Rand) float64 { return float64(row / 1999) }, ""},
+		{"in order", 4096, func(row int, _ *rand.Rand) float64 { return float64(row) }, ""},
+	} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		m := vectors.Matrix{Rows: c.rows, Cols: 2}
+		for row := range c.rows {
+			m.Data = append(m.Data, float32(c.value(row, rng)), float32(rng.NormFloat64()))
+		}
+		d, err := Scan(context.Background(), m, ScanOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(d.Warnings, "\n")
+		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestSampleOfRows: every stride-th row is kept, whatever the chunks are.
+func TestSampleOfRows(t *testing.T) {
+	for _, n := range []int{1, 255, 256, 257, 512, 513, 3000} {
+		var c crowd
+		for row := 0; row < n; {
+			size := min(1+row%7, n-row)
+			m := vectors.Matrix{Rows: size, Cols: 1}
+			for range size {
+				m.Data = append(m.Data, float32(row))
+				row++
+			}
+			c.add(m)
+		}
+		if want := (n + c.stride - 1) / c.stride; c.rows != want || len(c.x.Data) != want || want > crowdRows {
+			t.Fatalf("%d rows: %d in the sample, want %d", n, c.rows, want)
+		}
+		for i, v := range c.x.Data {
+			if v != float32(i*c.stride) {
+				t.Fatalf("%d rows: row %v at place %d of stride %d", n, v, i, c.stride)
+			}
+		}
+	}
+}
