@@ -192,6 +192,8 @@ func TestEachRule(t *testing.T) {
 			func(r *Result) { row(r, "fasthash", 64).MAP = 0.95 },
 			"32 bits are enough: with more bits FastHash is no better.", ""},
 		{"more-bits", func(r *Result) { row(r, "fasthash", 64).MAP = 0.95 }, func(r *Result) {}, "Try 128", ""},
+		{"more-trees", func(r *Result) { row(r, "fasthash", 32).HalfTreesMAP = 0.88 },
+			func(r *Result) { row(r, "fasthash", 32).HalfTreesMAP = 0.895 }, "from 0.880 to 0.9", ""},
 		{"more-bits", func(r *Result) { // every query says the same
 			row(r, "fasthash", 64).MAP = 0.95
 			row(r, "fasthash", 64).AP, row(r, "fasthash", 32).AP = []float64{0.95, 0.95, 0.95}, []float64{0.9, 0.91, 0.89}

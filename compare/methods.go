@@ -149,6 +149,9 @@ func (s *stage) measureLengths(
 		if err := s.measure(ctx, &row, trial.ModelCoder(short), trial.ModelCoder(shortUnseen)); err != nil {
 			return nil, err
 		}
+		if err := s.measureHalf(ctx, &row, short); err != nil {
+			return nil, err
+		}
 		if s.o.Each != nil {
 			whole := &model.Model{Encoder: model.Compose(short.Encoder, s.pca.maps...), Info: short.Info}
 			s.o.Each(t.method, short.Encoder.Bits(), whole)
@@ -156,6 +159,40 @@ func (s *stage) measureLengths(
 		list = append(list, row)
 	}
 	return list, nil
+}
+
+// fewTrees is the number of trees of a bit from which half of them are judged too.
+const fewTrees = 20
+
+// measureHalf judges the same code with the first half of the trees of every bit: boosting is stage-wise too, so what
+// the second half has added tells whether more trees would help.
+func (s *stage) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) error {
+	e, ok := m.Encoder.(*model.Binned)
+	if !ok || !s.data.labelled() || row.Method != method.FastHash {
+		return nil
+	}
+	half := &model.Binned{Quantizer: e.Quantizer}
+	for _, f := range e.Functions {
+		trees, ok := f.(*model.Ensemble)
+		if !ok || trees.Trees() < fewTrees {
+			return nil
+		}
+		half.Functions = append(half.Functions, trees.Prefix(trees.Trees()/2))
+	}
+	code := trial.ModelCoder(&model.Model{Encoder: half})
+	items, err := code(ctx, s.bench.Base, s.o.Threads)
+	if err != nil {
+		return err
+	}
+	queries, err := code(ctx, s.bench.Queries, s.o.Threads)
+	if err != nil {
+		return err
+	}
+	r, err := eval.Retrieval(ctx, queries, items, s.bench.Truth, eval.Options{Threads: s.o.Threads})
+	if err == nil {
+		row.HalfTreesMAP = r.MAP
+	}
+	return err
 }
 
 // classifier judges what a classifier's output is worth (Sablayrolles et al., ICASSP 2017): its probabilities as

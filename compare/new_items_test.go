@@ -374,3 +374,51 @@ func TestConfusionsCountTiesFairly(t *testing.T) {
 		}
 	}
 }
+
+// The figure for half of the trees is that of a model whose trees were cut by hand, and few trees are not halved.
+func TestHalfOfTheTrees(t *testing.T) {
+	d := &Data{Name: "clusters", Base: clusters(1, 300, 6), New: clusters(3, 120, 6), Queries: clusters(2, 60, 6)}
+	o := small()
+	o.Methods, o.Bits, o.Unseen, o.FastHash.Trees.Rounds = []string{"fasthash"}, []int{8}, -1, 20
+	o.FastHash.Trees.Depth = 1
+	var m *model.Model
+	o.Each = func(name string, _ int, made *model.Model) {
+		if name == "fasthash" {
+			m = made
+		}
+	}
+	row := run(t, d, o).Find("fasthash", 8)
+	whole := m.Encoder.(*model.Binned)
+	cut := &model.Binned{Quantizer: whole.Quantizer}
+	for _, f := range whole.Functions {
+		e := f.(*model.Ensemble)
+		half := &model.Ensemble{Depth: 1}
+		for q := range 10 {
+			half.Feature, half.Bin = append(half.Feature, e.Feature[q]), append(half.Bin, e.Bin[q])
+			half.Leaf, half.Weight = append(half.Leaf, e.Leaf[q]), append(half.Weight, e.Weight[q])
+		}
+		cut.Functions = append(cut.Functions, half)
+	}
+	code := func(p *Part) hamming.Codes {
+		c, err := (&model.Model{Encoder: cut}).Encode(t.Context(), p.X, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	truth, err := eval.TruthOf(d.Queries.Data, d.New.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := eval.Retrieval(t.Context(), code(d.Queries), code(d.New), truth, eval.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row.HalfTreesMAP != want.MAP || row.HalfTreesMAP == row.MAP {
+		t.Errorf("half of the trees have MAP %v, want %v; all have %v", row.HalfTreesMAP, want.MAP, row.MAP)
+	}
+	o.FastHash.Trees.Rounds = 19
+	if row := run(t, d, o).Find("fasthash", 8); row.HalfTreesMAP != 0 {
+		t.Errorf("half of 19 trees have MAP %v", row.HalfTreesMAP)
+	}
+}

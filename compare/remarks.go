@@ -15,6 +15,7 @@ func (f *facts) remark() {
 	f.remarkOnLearned()
 	f.remarkOnCost()
 	f.remarkOnLengths()
+	f.remarkOnTrees()
 	f.remarkOnOthers()
 	f.remarkOnUnseen()
 	f.remarkOnClasses()
@@ -57,6 +58,14 @@ func (f *facts) remarkOnLengths() {
 	case last.MAP > before.MAP+max(near, chance(last, before)) && last.CappedFrom == 0:
 		f.say("more-bits", "More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
 			before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
+	}
+}
+
+// remarkOnTrees says whether the second half of the trees was worth learning, and so whether still more would be.
+func (f *facts) remarkOnTrees() {
+	if half := f.choice.HalfTreesMAP; half > 0 && f.choice.MAP > half+near {
+		f.say("more-trees", "More trees still help: the second half of them raises MAP%s from %.3f to %.3f. Try twice as "+
+			"many.", f.forNew(), half, f.choice.MAP)
 	}
 }
 

@@ -80,6 +80,7 @@ type Row struct {
 	PRCurve        []PRPoint    `json:"pr_curve,omitempty"`
 	PrecisionCurve []CurvePoint `json:"precision_curve,omitempty"` // precision against items retrieved
 	Objective      []float64    `json:"objective,omitempty"`       // of FastHash after each bit, from bit 1
+	HalfTreesMAP   float64      `json:"half_trees_map,omitempty"`  // of FastHash: MAP with the first half of its trees
 	Searches       []Search     `json:"searches,omitempty"`
 	Confusions     []Confusion  `json:"confusions,omitempty"`
 	Warnings       []string     `json:"warnings,omitempty"`

@@ -330,6 +330,8 @@ func flagsFor(advice compare.Advice) string {
 	switch {
 	case advice.Rule == "mixed" && strings.Contains(advice.Text, "FastHash"):
 		return " \"train --cross-fit\" makes codes for learned items that are like those of new ones."
+	case advice.Rule == "more-trees":
+		return " \"--rounds\" sets their number."
 	case advice.Rule == "recall-use":
 		return " \"search --rerank\" does that."
 	}

@@ -252,6 +252,7 @@ func TestAdviceNamesFlags(t *testing.T) {
 	for _, c := range []struct{ rule, text, want string }{
 		{"mixed", "hits of FastHash with 64 bits", "--cross-fit"},
 		{"mixed", "hits of SDH with 64 bits", ""},
+		{"more-trees", "More trees still help", "--rounds"},
 		{"recall-use", "Use LSH", "--rerank"},
 		{"use", "Use FastHash", ""},
 	} {
