@@ -104,11 +104,11 @@ for row in sorted(r["rows"], key=lambda v: -v["map"]):
         continue
     n, l = row["new_items"], row["learned_items"]
     bold = "**" if row["recommended"] else ""
-    share = row.get("mixed_learned_share")
+    share, recall = row.get("mixed_learned_share"), row.get("neighbour_recall_10")
     print(f"| {bold}{row['method']}{bold} | {row['bits']} | {n['map']:.3f} | {n['precision']:.3f} | {l['map']:.3f} "
           f"| {l['precision']:.3f} | {n['distinct_codes']:,} | {l['distinct_codes']:,} "
-          f"| {f'{share:.2f}' if share else '-'} | {row.get('neighbour_recall_10', 0):.3f} | {row['train_seconds']:.1f} |")
-print(f"\nThe verdict of `compare`: {r['advice'][0]['text']}\n")
+          f"| {f'{share:.2f}' if share else '-'} | {f'{recall:.3f}' if recall else '-'} | {row['train_seconds']:.1f} |")
+print()
 PYTHON
 }
 only=$*
