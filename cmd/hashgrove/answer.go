@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -227,21 +225,11 @@ func (c *searchCommand) shownFields(hits []hitReport) []string {
 	if c.isReranked() {
 		fields = append(fields, "score")
 	}
-	names := map[string]bool{}
-	label, tags := false, false
-	for _, h := range hits {
-		label, tags = label || h.Label != "", tags || len(h.Tags) > 0
-		for name := range h.Attributes {
-			names[name] = true
-		}
+	items := make([]itemReport, len(hits))
+	for i, h := range hits {
+		items[i] = itemReport{Label: h.Label, Tags: h.Tags, Attributes: h.Attributes}
 	}
-	if label {
-		fields = append(fields, "label")
-	}
-	if tags {
-		fields = append(fields, "tags")
-	}
-	return append(fields, slices.Sorted(maps.Keys(names))...)
+	return append(fields, ownFields(items)...)
 }
 
 // fieldTexts is what the fields say of a hit.

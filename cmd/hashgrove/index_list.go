@@ -186,8 +186,11 @@ func writeCSV(to io.Writer, fields []string, list func(yield func(itemReport) bo
 }
 
 // itemFields is the fields that at least one of the items has, without the code.
-func itemFields(list []itemReport) []string {
-	fields, names := []string{"id"}, map[string]bool{}
+func itemFields(list []itemReport) []string { return append([]string{"id"}, ownFields(list)...) }
+
+// ownFields is label, tags and the attributes, each if at least one of the items has it.
+func ownFields(list []itemReport) (fields []string) {
+	names := map[string]bool{}
 	label, tags := false, false
 	for _, it := range list {
 		label, tags = label || it.Label != "", tags || len(it.Tags) > 0
