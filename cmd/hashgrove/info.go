@@ -268,7 +268,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	}
 	fmt.Fprint(a.out, figuresText(f.Info))
 	if f.Sketched > 0 {
-		fmt.Fprintf(a.out, "knows rows it was learned from by a sketch of %d\n", f.Sketched)
+		fmt.Fprintf(a.out, "a sketch of %d rows tells which rows it learned from\n", f.Sketched)
 	}
 	a.printBits(f)
 	a.printFeatures(f)
