@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove/boost"
 	"hashgrove/compare"
 	"hashgrove/dataset"
 	"hashgrove/eval"
@@ -122,6 +123,8 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Similarity")
 	c.queries.bind(f, "queries-")
 	c.added.bind(f, "new-")
+	f.StringVar((*string)(&o.FastHash.Trees.Boost), "boost", string(boost.AdaBoost),
+		"boosting `ALGORITHM` of FastHash: adaboost or logistic")
 	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit of FastHash")
 	f.IntVar(&o.FastHash.Trees.Depth, "depth", 4, "`DEPTH` of the trees of FastHash, 1 to 8")
 	f.IntVar(&o.PCA, "pca", 0,

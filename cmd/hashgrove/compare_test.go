@@ -108,6 +108,7 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare items.csv --label category --bits 0", 2, "1 to 4096"},
 		{"compare items.csv --label category --bits eight", 2, "bits"},
 		{"compare items.csv --label category --depth 40", 2, "depth"},
+		{"compare items.csv --label category --boost gentle", 2, "there is no boosting algorithm \"gentle\""},
 		{"compare items.csv --label category --to html", 2, "text, json, csv, markdown, bench"},
 		{"compare items.csv --label category --share 2", 2, "--share 2"},
 		{"compare items.csv --label category --share 0.5 --queries new.csv", 2, "cannot be combined"},
