@@ -18,8 +18,8 @@ import (
 //	F_i += v
 //
 // The masses that a tree sees are the g_i, which no row can drive beyond u_i: that is why rows that cannot be learned
-// do less harm than in AdaBoost, whose weights grow without bound. Splits by the least weighted error instead of the
-// greatest fall of the quadratic loss were as good on validation rows, and let all of grow.go serve both.
+// do less harm than in AdaBoost, whose weights grow without bound. Splits are by the least weighted error instead of the
+// greatest fall of the quadratic loss, so that all of grow.go serves both.
 //
 // A leaf value is one of 2^LeafBits odd multiples of a unit, so a tree is LeafBits trees of the form that models have:
 // the same splits, the signs of one binary digit each, and the weights 1, 2, 4... times the unit. Scores are updated
@@ -124,24 +124,13 @@ func (t *Trainer) weigh() {
 
 // settle finds the leaf of every row, sets the values of the leaves and adds them to the scores.
 func (t *Trainer) settle() {
-	columns, bins := t.paths, t.tree.bin
-	for i, f := range t.tree.feature {
-		columns[i] = t.x.Column(int(f))
-	}
+	t.setPaths()
 	scale := t.massScale()
 	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(b, lo, hi int) {
 		sums := t.scorer.sums[b]
 		clear(sums)
 		for r := lo; r < hi; r++ {
-			at := 0
-			for range t.o.Depth {
-				right := 0
-				if columns[at][r] > bins[at] {
-					right = 1
-				}
-				at = 2*at + 1 + right
-			}
-			leaf := at - len(bins)
+			leaf := leafOf(r, t.paths, t.tree.bin)
 			t.leaf[r] = uint8(leaf)
 			p := t.chanceOf(r, t.z[r/64]>>(r%64)&1)
 			h := t.u[r] * float64(p*(1-p))

@@ -17,27 +17,37 @@ func (t *Trainer) answersOf(q int) []uint64 {
 	return t.said[q]
 }
 
+// setPaths looks up the columns that the tree tests.
+func (t *Trainer) setPaths() {
+	for i, f := range t.tree.feature {
+		t.paths[i] = t.x.Column(int(f))
+	}
+}
+
+// leafOf is the leaf that a row comes to, given the columns and bins that the tree tests.
+func leafOf(row int, columns [][]uint8, bins []uint8) int {
+	at := 0
+	for at < len(bins) {
+		right := 0
+		if columns[at][row] > bins[at] {
+			right = 1
+		}
+		at = 2*at + 1 + right
+	}
+	return at - len(bins)
+}
+
 // predict writes what the tree says of every row. It returns the weight of the rows where that is z, and of the others.
 func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
-	columns, bins, leaves := t.paths, t.tree.bin, t.tree.leaf
-	for i, f := range t.tree.feature {
-		columns[i] = t.x.Column(int(f))
-	}
+	leaves := t.tree.leaf
+	t.setPaths()
 	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(b, lo, hi int) {
 		sum := [2]float64{}
 		for ; lo < hi; lo += 64 {
 			last := min(lo+64, hi)
 			answer := uint64(0)
 			for i := lo; i < last; i++ {
-				at := 0
-				for range t.o.Depth {
-					right := 0
-					if columns[at][i] > bins[at] {
-						right = 1
-					}
-					at = 2*at + 1 + right
-				}
-				leaf := at - len(bins)
+				leaf := leafOf(i, t.paths, t.tree.bin)
 				answer |= leaves[leaf/64] >> (leaf % 64) & 1 << (i - lo)
 			}
 			said[lo/64] = answer
