@@ -18,7 +18,7 @@ import (
 //	F_i += v
 //
 // The masses that a tree sees are the g_i, which no row can drive beyond u_i: that is why rows that cannot be learned
-// do less harm than in AdaBoost, whose weights grow without bound. Splits are by the least weighted error instead of the
+// do less harm than in AdaBoost, whose weights grow without bound. Splits are by the least weighted error, not by the
 // greatest fall of the quadratic loss, so that all of grow.go serves both.
 //
 // A leaf value is one of 2^LeafBits odd multiples of a unit, so a tree is LeafBits trees of the form that models have:
