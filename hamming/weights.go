@@ -1,0 +1,62 @@
+package hamming
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Distance by margins. A query knows how certain each of its bits is: the margin m_b, the score before the sign. Each
+// bit gets an integer weight in sixteenths of an average bit,
+//
+//	w_b = min(63, round(16 |m_b| / mean |m|)),   all 16 when all margins are 0,
+//
+// and the distance to a code is the sum of the weights of the bits that differ. 16 units are one bit. Codes carry no
+// margins, only the query does. Integers make order and ties the same everywhere, however the sum is taken.
+
+// MaxWeight is the greatest weight of a bit, so that four of them fit a byte.
+const MaxWeight = 63
+
+// BitUnits is the weight of a bit of average margin: a distance by margins of BitUnits is "one bit".
+const BitUnits = 16
+
+// MaxWeightedBits is the greatest length of codes that are compared by margins: all distances fit 16 bits.
+const MaxWeightedBits = 1024
+
+// Weights turns the margins of one query, one for each bit, into weights. Margins must be numbers; infinite ones count
+// as the largest finite one.
+func Weights(margins []float32) []uint8 {
+	weights, sum := make([]uint8, len(margins)), 0.0
+	for _, m := range margins {
+		sum += certainty(m)
+	}
+	mean := sum / float64(len(margins))
+	for b, m := range margins {
+		weights[b] = BitUnits
+		if mean > 0 {
+			// 16 times a number is exact, so nothing is left that a fused multiply-add could round otherwise.
+			weights[b] = uint8(math.Min(MaxWeight, math.Round(BitUnits*certainty(m)/mean)))
+		}
+	}
+	return weights
+}
+
+// certainty is the finite amount of a margin.
+func certainty(m float32) float64 { return min(math.Abs(float64(m)), math.MaxFloat32) }
+
+// WeightedDistance is the sum of the weights of the bits in which two codes differ: the definition that all kernels
+// equal. The first len(weights) bits count.
+func WeightedDistance(a, b []uint64, weights []uint8) int {
+	if len(a) != len(b) || len(weights) > 64*len(a) {
+		panic("hamming: sizes of codes and weights differ")
+	}
+	d := 0
+	for w := 0; 64*w < len(weights); w++ {
+		for differ := a[w] ^ b[w]; differ != 0; differ &= differ - 1 {
+			// Bit 0 of the code is the highest bit of the word.
+			if bit := 64*w + 63 - bits.TrailingZeros64(differ); bit < len(weights) {
+				d += int(weights[bit])
+			}
+		}
+	}
+	return d
+}

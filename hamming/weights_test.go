@@ -1,0 +1,99 @@
+package hamming
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestWeights(t *testing.T) {
+	inf := float32(math.Inf(1))
+	for _, c := range []struct {
+		margins []float32
+		want    []uint8
+	}{
+		{nil, []uint8{}},
+		{[]float32{0, 0, 0}, []uint8{16, 16, 16}},
+		{[]float32{-3}, []uint8{16}},
+		{[]float32{1, -1, 1, -1}, []uint8{16, 16, 16, 16}},
+		{[]float32{1, -3}, []uint8{8, 24}},
+		{[]float32{0, 2, 0, -2}, []uint8{0, 32, 0, 32}},
+		{[]float32{31, 1}, []uint8{31, 1}},
+		{[]float32{63, 1}, []uint8{32, 1}},                                    // 31.5 and 0.5 are rounded up
+		{[]float32{0, 0, 0, 0, 0, 0, 0, 9}, []uint8{0, 0, 0, 0, 0, 0, 0, 63}}, // 128 is cut
+		{[]float32{1e-40, 3e-40}, []uint8{8, 24}},
+		{[]float32{math.MaxFloat32, math.MaxFloat32}, []uint8{16, 16}},
+		{[]float32{inf, -inf, 1, 0}, []uint8{32, 32, 0, 0}},
+	} {
+		if got := Weights(c.margins); !slices.Equal(got, c.want) {
+			t.Errorf("margins %v: weights %v, want %v", c.margins, got, c.want)
+		}
+	}
+}
+
+// TestWeightsFollowMargins checks what every use relies on: a scale and the signs change nothing, a larger margin never
+// weighs less, and the sum fits 16 bits.
+func TestWeightsFollowMargins(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for _, n := range []int{1, 8, 33, 64, MaxWeightedBits} {
+		margins, scaled := make([]float32, n), make([]float32, n)
+		for b := range margins {
+			margins[b] = float32(math.Exp(3*rng.NormFloat64()) * rng.NormFloat64())
+			scaled[b] = -4 * margins[b]
+		}
+		weights := Weights(margins)
+		if again := Weights(scaled); !slices.Equal(weights, again) {
+			t.Fatalf("%v and, scaled, %v", weights, again)
+		}
+		sum := 0
+		for b, w := range weights {
+			sum += int(w)
+			for c, v := range weights {
+				if math.Abs(float64(margins[b])) > math.Abs(float64(margins[c])) && w < v {
+					t.Fatalf("margins %v and %v weigh %d and %d", margins[b], margins[c], w, v)
+				}
+			}
+		}
+		if sum > math.MaxUint16 {
+			t.Fatalf("a distance of %d", sum)
+		}
+	}
+	if MaxWeight*MaxWeightedBits > math.MaxUint16 || 4*MaxWeight > math.MaxUint8 {
+		t.Error("distances do not fit 16 bits, or four weights do not fit a byte")
+	}
+}
+
+// weightedByBits is the definition, bit by bit.
+func weightedByBits(a, b []uint64, weights []uint8) int {
+	d := 0
+	for bit, w := range weights {
+		if a[bit/64]>>(63-bit%64)&1 != b[bit/64]>>(63-bit%64)&1 {
+			d += int(w)
+		}
+	}
+	return d
+}
+
+func TestWeightedDistance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for _, bits := range []int{1, 31, 64, 65, 128, 200, 1024} {
+		c := random(20, bits, uint64(bits))
+		weights := make([]uint8, bits)
+		for b := range weights {
+			weights[b] = uint8(rng.IntN(MaxWeight + 1))
+		}
+		for i := range c.Len() {
+			for _, prefix := range []int{0, 1, bits / 2, bits} {
+				got, want := WeightedDistance(c.Row(0), c.Row(i), weights[:prefix]), weightedByBits(c.Row(0), c.Row(i), weights[:prefix])
+				if got != want {
+					t.Fatalf("first %d of %d bits: %d, want %d", prefix, bits, got, want)
+				}
+			}
+		}
+		ones := slices.Repeat([]uint8{1}, bits)
+		if d := WeightedDistance(c.Row(0), c.Row(1), ones); d != Distance(c.Row(0), c.Row(1)) {
+			t.Errorf("%d bits of weight 1: %d", bits, d)
+		}
+	}
+}
