@@ -137,21 +137,23 @@ func (e *Binned) prepare() {
 
 func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	e.prepare()
-	step, encode := 16, e.encodeLinear // few rows, whose bins are kept
-	if e.Kind() == kindTrees {
-		step, encode = block, e.encodeTrees
+	if e.Kind() == kindLinear {
+		e.scoreLinear(x, func(r, k int, score int64) { dst.SetBit(first+r, k, score >= 0) })
+		return finite(x.Data)
 	}
 	ok := true
-	for lo := 0; lo < x.Rows; lo += step {
-		ok = encode(dst, first+lo, x.Slice(lo, min(lo+step, x.Rows))) && ok
+	for lo := 0; lo < x.Rows; lo += block {
+		ok = e.encodeTrees(dst, first+lo, x.Slice(lo, min(lo+block, x.Rows))) && ok
 	}
 	return ok
 }
 
+// fewRows is the number of rows below which trees take less time row by row than for a block.
+const fewRows = 8
+
 // encodeTrees encodes up to a block of rows, and returns whether all values are finite.
 func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	const few = 8 // rows that take less time one by one than a block does
-	if x.Rows < few {
+	if x.Rows < fewRows {
 		for r := range x.Rows {
 			e.encodeRow(dst.Row(first+r), x.Row(r))
 		}
@@ -171,27 +173,30 @@ func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) boo
 	return ok
 }
 
-// encodeLinear encodes a few rows, and returns whether all values are finite. The weights of a bit stay in the cache
-// until it is done with all of them.
-func (e *Binned) encodeLinear(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	bins := make([]uint8, len(x.Data))
-	for r := range x.Rows {
-		for j, v := range x.Row(r) {
-			bins[r*x.Cols+j] = e.scales[j].Bin(v)
-		}
-	}
-	for k, f := range e.Functions {
-		l := f.(*Linear)
-		for r := range x.Rows {
-			score := l.Bias
-			row := bins[r*x.Cols : (r+1)*x.Cols]
-			for j, w := range l.Weight[:len(row)] {
-				score += int64(w) * int64(row[j])
+// scoreLinear hands on the score of every row and bit. Few rows are taken at a time, whose bins are kept; the weights of
+// a bit stay in the cache until it is done with all of them.
+func (e *Binned) scoreLinear(x vectors.Matrix, put func(r, k int, score int64)) {
+	const step = 16
+	bins := make([]uint8, min(step, x.Rows)*x.Cols)
+	for lo := 0; lo < x.Rows; lo += step {
+		n := min(step, x.Rows-lo)
+		for r := range n {
+			for j, v := range x.Row(lo + r) {
+				bins[r*x.Cols+j] = e.scales[j].Bin(v)
 			}
-			dst.SetBit(first+r, k, score >= 0)
+		}
+		for k, f := range e.Functions {
+			l := f.(*Linear)
+			for r := range n {
+				score := l.Bias
+				row := bins[r*x.Cols : (r+1)*x.Cols]
+				for j, w := range l.Weight[:len(row)] {
+					score += int64(w) * int64(row[j])
+				}
+				put(lo+r, k, score)
+			}
 		}
 	}
-	return finite(x.Data)
 }
 
 // encodeRow encodes one row with trees.

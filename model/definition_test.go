@@ -9,11 +9,14 @@ import (
 
 // What the words mean, as slow as they read; the fast code must agree. And random models to try it on.
 
-// slowBit is the definition of one bit: quantise every value, walk every tree, add up.
-func slowBit(e Encoder, k int, x []float32) bool {
+// slowBit is the definition of one bit.
+func slowBit(e Encoder, k int, x []float32) bool { return slowMargin(e, k, x) >= 0 }
+
+// slowMargin is the definition of one score before the sign: quantise every value, walk every tree, add up.
+func slowMargin(e Encoder, k int, x []float32) float64 {
 	switch e := e.(type) {
 	case *Binned:
-		return slowScore(e.Functions[k], func(j int) uint8 { return e.Quantizer.Scale(j).Bin(x[j]) }) >= 0
+		return float64(slowScore(e.Functions[k], func(j int) uint8 { return e.Quantizer.Scale(j).Bin(x[j]) }))
 	case *Projection:
 		s := 0.0
 		for j, v := range x {
@@ -24,12 +27,12 @@ func slowBit(e Encoder, k int, x []float32) bool {
 			product := float64(e.Weight[k*len(x)+j]) * d
 			s += float64(product)
 		}
-		return s >= float64(e.Threshold[k])
+		return s - float64(e.Threshold[k])
 	case *Mapped:
 		for _, m := range e.Maps {
 			x = slowMap(m, x)
 		}
-		return slowBit(e.Encoder, k, x)
+		return slowMargin(e.Encoder, k, x)
 	}
 	panic("unknown encoder")
 }

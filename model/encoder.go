@@ -32,6 +32,8 @@ type Encoder interface {
 	// encode writes the codes of the rows of x to dst, from code first on, and returns whether all values are finite:
 	// those of columns that do not matter too. It uses one goroutine; several may use one encoder.
 	encode(dst hamming.Codes, first int, x vectors.Matrix) bool
+	// margins writes the scores of the rows of x before the sign to the rows of dst, and returns what encode does.
+	margins(dst, x vectors.Matrix) bool
 	// prefix is the encoder of the first bits. It shares memory with the encoder.
 	prefix(bits int) Encoder
 	// appendBase and appendBit append the canonical bytes of what all bits share, and of bit k.

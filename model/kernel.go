@@ -163,21 +163,38 @@ func sumsGo(say [][64]set, tables []table, least int32) set {
 	var rows set
 	for i := range 64 {
 		for l := range rows {
-			sum := int32(0)
-			for g := range tables {
-				word := say[g][i][l]
-				for f := range foldsPerHalf {
-					sum += tables[g][f][word>>(fold*f)%(1<<fold)]
-					sum += tables[g][foldsPerHalf+f][word>>(32+fold*f)%(1<<fold)]
-				}
-			}
-			if sum >= least {
+			if sumOf(say, tables, i, l) >= least {
 				rows[l] |= 1 << i
 			}
 		}
 	}
 	return rows
 }
+
+// sumOf is the weight of the trees that say +1 about row 64 l + i.
+func sumOf(say [][64]set, tables []table, i, l int) int32 {
+	sum := int32(0)
+	for g := range tables {
+		word := say[g][i][l]
+		for f := range foldsPerHalf {
+			sum += tables[g][f][word>>(fold*f)%(1<<fold)]
+			sum += tables[g][foldsPerHalf+f][word>>(32+fold*f)%(1<<fold)]
+		}
+	}
+	return sum
+}
+
+// totalsGo writes the weights themselves: that of row 64 l + i at totalPlace(i, l).
+func totalsGo(dst *[block]int32, say [][64]set, tables []table) {
+	for i := range 64 {
+		for l := range block / 64 {
+			dst[totalPlace(i, l)] = sumOf(say, tables, i, l)
+		}
+	}
+}
+
+// totalPlace is the place of row 64 l + i among the sums: two rows i fill a register of eight.
+func totalPlace(i, l int) int { return i/2*8 + l/2*4 + i%2*2 + l%2 }
 
 // walkGo returns whether the trees that say +1 reach the weight plus before the others reach minus. One of both happens
 // with the last tree at the latest. A tree is stride words: node i, counted from 1, is word i, the place times 256

@@ -84,6 +84,15 @@ func sums(say [][64]set, tables []table, least int32) (rows set) {
 	return rows
 }
 
+func totals(dst *[block]int32, say [][64]set, tables []table) {
+	if !avx2 {
+		totalsGo(dst, say, tables)
+		return
+	}
+	_ = say[len(tables)-1]
+	totalsAVX2(&dst[0], &say[0][0][0], &tables[0][0][0], len(tables))
+}
+
 func walk(bins []uint64, trees []uint32, weight []int32, depth, stride, leaves int, plus, minus int64) bool {
 	switch {
 	case !avx2:

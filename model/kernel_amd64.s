@@ -684,14 +684,14 @@ loop:
 // Requires: AVX, AVX2
 TEXT ·sumsAVX2(SB), NOSPLIT, $0-36
 	MOVQ         dst+0(FP), AX
-	MOVQ         say+8(FP), CX
-	MOVQ         tables+16(FP), DX
-	MOVQ         n+24(FP), BX
-	MOVL         least+32(FP), SI
-	VMOVD        SI, X0
+	MOVL         least+32(FP), CX
+	VMOVD        CX, X0
 	VPBROADCASTD X0, Y0
 	VPXOR        Y1, Y1, Y1
 	VPBROADCASTQ one<>+0(SB), Y2
+	MOVQ         say+8(FP), CX
+	MOVQ         tables+16(FP), DX
+	MOVQ         n+24(FP), BX
 	MOVQ         $0x00000020, SI
 
 rows:
@@ -786,6 +786,97 @@ trees:
 
 DATA one<>+0(SB)/8, $0x0000000000000001
 GLOBL one<>(SB), RODATA|NOPTR, $8
+
+// func totalsAVX2(dst *int32, say *uint64, tables *int32, n int)
+// Requires: AVX, AVX2
+TEXT ·totalsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ say+8(FP), CX
+	MOVQ tables+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ $0x00000020, SI
+
+rows:
+	MOVQ  CX, DI
+	MOVQ  DX, R8
+	MOVQ  BX, R9
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+
+trees:
+	VMOVDQU (DI), Y2
+	VSHUFPS $0x88, 32(DI), Y2, Y3
+	VPERMD  (R8), Y3, Y4
+	VPADDD  Y4, Y0, Y0
+	VPSRLD  $0x03, Y3, Y3
+	VPERMD  32(R8), Y3, Y4
+	VPADDD  Y4, Y0, Y0
+	VPSRLD  $0x03, Y3, Y3
+	VPERMD  64(R8), Y3, Y4
+	VPADDD  Y4, Y0, Y0
+	VPSRLD  $0x03, Y3, Y3
+	VPERMD  96(R8), Y3, Y4
+	VPADDD  Y4, Y0, Y0
+	VPSRLD  $0x03, Y3, Y3
+	VPERMD  128(R8), Y3, Y4
+	VPADDD  Y4, Y0, Y0
+	VPSRLD  $0x03, Y3, Y3
+	VPERMD  160(R8), Y3, Y4
+	VPADDD  Y4, Y0, Y0
+	VPSRLD  $0x03, Y3, Y3
+	VPERMD  192(R8), Y3, Y4
+	VPADDD  Y4, Y0, Y0
+	VPSRLD  $0x03, Y3, Y3
+	VPERMD  224(R8), Y3, Y4
+	VPADDD  Y4, Y0, Y0
+	VPSRLD  $0x03, Y3, Y3
+	VPERMD  256(R8), Y3, Y4
+	VPADDD  Y4, Y0, Y0
+	VPSRLD  $0x03, Y3, Y3
+	VPERMD  288(R8), Y3, Y3
+	VPADDD  Y3, Y0, Y0
+	VSHUFPS $0xdd, 32(DI), Y2, Y2
+	VPERMD  320(R8), Y2, Y3
+	VPADDD  Y3, Y1, Y1
+	VPSRLD  $0x03, Y2, Y2
+	VPERMD  352(R8), Y2, Y3
+	VPADDD  Y3, Y1, Y1
+	VPSRLD  $0x03, Y2, Y2
+	VPERMD  384(R8), Y2, Y3
+	VPADDD  Y3, Y1, Y1
+	VPSRLD  $0x03, Y2, Y2
+	VPERMD  416(R8), Y2, Y3
+	VPADDD  Y3, Y1, Y1
+	VPSRLD  $0x03, Y2, Y2
+	VPERMD  448(R8), Y2, Y3
+	VPADDD  Y3, Y1, Y1
+	VPSRLD  $0x03, Y2, Y2
+	VPERMD  480(R8), Y2, Y3
+	VPADDD  Y3, Y1, Y1
+	VPSRLD  $0x03, Y2, Y2
+	VPERMD  512(R8), Y2, Y3
+	VPADDD  Y3, Y1, Y1
+	VPSRLD  $0x03, Y2, Y2
+	VPERMD  544(R8), Y2, Y3
+	VPADDD  Y3, Y1, Y1
+	VPSRLD  $0x03, Y2, Y2
+	VPERMD  576(R8), Y2, Y3
+	VPADDD  Y3, Y1, Y1
+	VPSRLD  $0x03, Y2, Y2
+	VPERMD  608(R8), Y2, Y2
+	VPADDD  Y2, Y1, Y1
+	ADDQ    $0x00000800, DI
+	ADDQ    $0x00000280, R8
+	DECQ    R9
+	JNZ     trees
+	VPADDD  Y0, Y1, Y0
+	VMOVDQU Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x40, CX
+	DECQ    SI
+	JNZ     rows
+	VZEROUPPER
+	RET
 
 // func walkAnyAVX2(bins *uint64, trees *uint32, weight *int32, depth int, stride int, leaves int, plus int64, minus int64) bool
 TEXT ·walkAnyAVX2(SB), NOSPLIT, $0-65

@@ -23,6 +23,8 @@ func trees(depth int, say, right []set, splits, invert []uint32) {
 
 func sums(say [][64]set, tables []table, least int32) set { return sumsGo(say, tables, least) }
 
+func totals(dst *[block]int32, say [][64]set, tables []table) { totalsGo(dst, say, tables) }
+
 func walk(bins []uint64, trees []uint32, weight []int32, depth, stride, leaves int, plus, minus int64) bool {
 	return walkGo(bins, trees, weight, depth, stride, leaves, plus, minus)
 }

@@ -106,6 +106,12 @@ func TestKernelsEqualGo(t *testing.T) {
 					t.Fatalf("sums of %d words, at least %d: %x, want %x", len(say), least, got, want)
 				}
 			}
+			var fast, slow [256]int32
+			totals(&fast, say, tables)
+			totalsGo(&slow, say, tables)
+			if fast != slow {
+				t.Fatalf("totals of %d words: %v, want %v", len(say), fast, slow)
+			}
 		}
 	})
 }

@@ -110,15 +110,20 @@ func (e *Mapped) appendBase(dst []byte) []byte {
 func (e *Mapped) appendBit(dst []byte, k int) []byte { return e.Encoder.appendBit(dst, k) }
 
 func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
+	e.through(x, func(lo int, y vectors.Matrix) { e.Encoder.encode(dst, first+lo, y) })
+	return finite(x.Data)
+}
+
+// through hands on the values of the rows of x behind all maps, from row lo on, a block at a time.
+func (e *Mapped) through(x vectors.Matrix, put func(lo int, y vectors.Matrix)) {
 	y := vectors.Matrix{Cols: e.Encoder.Dim()}
 	y.Data = make([]float32, min(block, x.Rows)*y.Cols)
 	for lo := 0; lo < x.Rows; lo += block {
 		y.Rows = min(block, x.Rows-lo)
 		y.Data = y.Data[:y.Rows*y.Cols]
 		apply(y, x.Slice(lo, lo+y.Rows), e.Maps)
-		e.Encoder.encode(dst, first+lo, y)
+		put(lo, y)
 	}
-	return finite(x.Data)
 }
 
 // parser parses the maps, and leaves the rest to the parser of the encoder behind them.

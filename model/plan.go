@@ -78,6 +78,7 @@ type scratch struct {
 	right   []set
 	say     [][64]set // 60 trees each, 30 from the first on and 30 from the middle on
 	sub     [1 << (MaxDepth - unit)]set
+	plus    [block]int32 // of one bit: the weights of the trees that say +1, see totalPlace
 }
 
 // newPlan makes ensembles ready that have passed Check and use these columns, whose planes are at these places.
@@ -185,11 +186,7 @@ func (t *table) add(q int, w int32) {
 // bins of the rows are in s.
 func (p *plan) encode(i int, s *scratch, code *[64]set) {
 	part := &p.parts[i]
-	for t, lo := range part.first[:len(part.first)-1] {
-		hi := part.first[t+1]
-		ladders(s.ladders, s.planes, part.places[t*tile:min((t+1)*tile, len(part.places))])
-		tests(s.right[1+lo:1+hi], s.ladders, part.tests[lo:hi])
-	}
+	part.ready(s)
 	clear(code[:])
 	for k := range part.bits {
 		code[63-k] = part.bits[k].rows(s)
@@ -197,8 +194,21 @@ func (p *plan) encode(i int, s *scratch, code *[64]set) {
 	transpose(code)
 }
 
+// ready finds the rows that each test sends right.
+func (p *part) ready(s *scratch) {
+	for t, lo := range p.first[:len(p.first)-1] {
+		hi := p.first[t+1]
+		ladders(s.ladders, s.planes, p.places[t*tile:min((t+1)*tile, len(p.places))])
+		tests(s.right[1+lo:1+hi], s.ladders, p.tests[lo:hi])
+	}
+}
+
 // rows returns the rows for which the ensemble says +1: those whose weights of such trees make at least half.
-func (b *planBit) rows(s *scratch) set {
+func (b *planBit) rows(s *scratch) set { return sums(b.votes(s), b.tables, b.least) }
+
+// votes returns what the trees say: word l of set i of the g-th part has a bit for each of the trees of table g, about
+// row 64 l + i.
+func (b *planBit) votes(s *scratch) [][64]set {
 	for q := 0; q < b.trees; q += perHalf {
 		half := q / perHalf
 		say := s.say[half/2][half%2*32:][:min(perHalf, b.trees-q)]
@@ -214,7 +224,7 @@ func (b *planBit) rows(s *scratch) set {
 	for g := range say {
 		transpose(&say[g])
 	}
-	return sums(say, b.tables, b.least)
+	return say
 }
 
 // deep returns the rows for which tree q says +1, from its parts.

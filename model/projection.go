@@ -100,6 +100,12 @@ func (e *Projection) parser(dim int) *parser {
 }
 
 func (e *Projection) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
+	e.scores(x, func(r, k int, score float64) { dst.SetBit(first+r, k, score >= float64(e.Threshold[k])) })
+	return finite(x.Data)
+}
+
+// scores hands on the product of every row with the weights of every bit.
+func (e *Projection) scores(x vectors.Matrix, put func(r, k int, score float64)) {
 	e.once.Do(func() {
 		e.mean = make([]float64, e.Dim())
 		for j, m := range e.Mean {
@@ -118,7 +124,7 @@ func (e *Projection) encode(dst hamming.Codes, first int, x vectors.Matrix) bool
 			}
 		}
 		a, b, c, f := row[:d], row[d:2*d], row[2*d:3*d], row[3*d:4*d]
-		for k, t := range e.Threshold {
+		for k := range e.Threshold {
 			var s [few]float64
 			for j, w := range e.Weight[k*d : (k+1)*d] {
 				w := float64(w)
@@ -128,11 +134,10 @@ func (e *Projection) encode(dst hamming.Codes, first int, x vectors.Matrix) bool
 				s[3] += float64(w * f[j])
 			}
 			for r := range n {
-				dst.SetBit(first+lo+r, k, s[r] >= float64(t))
+				put(lo+r, k, s[r])
 			}
 		}
 	}
-	return finite(x.Data)
 }
 
 // notFinite returns the place of the first NaN or infinity, or -1.

@@ -73,6 +73,13 @@ func trees4AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n in
 //go:noescape
 func sumsAVX2(dst *uint64, say *uint64, tables *int32, n int, least int32)
 
+// totalsAVX2 is totalsGo:
+//
+//	for each row { for each fold { dst[row] += table[fold][three trees] } }
+//
+//go:noescape
+func totalsAVX2(dst *int32, say *uint64, tables *int32, n int)
+
 // walkAnyAVX2 is walkGo.
 //
 //go:noescape

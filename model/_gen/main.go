@@ -28,6 +28,7 @@ func main() {
 		trees(depth)
 	}
 	sums()
+	totals()
 	walk("walkAnyAVX2", "walkGo", 0)
 	walk("walk4AVX2", "walkGo for depth 4", 4)
 	Generate()
@@ -318,7 +319,7 @@ func trees(depth int) {
 func sums() {
 	begin("sumsAVX2", "func(dst, say *uint64, tables *int32, n int, least int32)", "sumsGo",
 		"for each row { for each fold { sum += table[fold][three trees] }; bit of dst = sum >= least }")
-	dst, say, tables, n := pointer("dst"), pointer("say"), pointer("tables"), pointer("n")
+	dst := pointer("dst")
 	least, rows, bit := YMM(), YMM(), YMM()
 	l := GP32()
 	Load(Param("least"), l)
@@ -327,6 +328,39 @@ func sums() {
 	VPBROADCASTD(x, least)
 	VPXOR(rows, rows, rows)
 	VPBROADCASTQ(constant("one", U64(1)), bit)
+	addWeights(func(sum VecVirtual) {
+		VPCMPGTD(sum, least, sum) // those with too little
+		for h := range 2 {
+			c := YMM()
+			if h == 0 {
+				VPUNPCKLDQ(sum, sum, c)
+			} else {
+				VPUNPCKHDQ(sum, sum, c)
+			}
+			VPANDN(bit, c, c)
+			VPOR(c, rows, rows)
+			VPADDQ(bit, bit, bit)
+		}
+	})
+	VMOVDQU(rows, Mem{Base: dst})
+	end()
+}
+
+// totals keeps the sums themselves, in the order of the register.
+func totals() {
+	begin("totalsAVX2", "func(dst *int32, say *uint64, tables *int32, n int)", "totalsGo",
+		"for each row { for each fold { dst[row] += table[fold][three trees] } }")
+	dst := pointer("dst")
+	addWeights(func(sum VecVirtual) {
+		VMOVDQU(sum, Mem{Base: dst})
+		ADDQ(Imm(32), dst)
+	})
+	end()
+}
+
+// addWeights adds up the weights of the votes, eight rows at a time, and hands on their sums.
+func addWeights(put func(sum VecVirtual)) {
+	say, tables, n := pointer("say"), pointer("tables"), pointer("n")
 	i := GP64()
 	MOVQ(U32(32), i)
 	Label("rows")
@@ -357,23 +391,10 @@ func sums() {
 	DECQ(left)
 	JNZ(LabelRef("trees"))
 	VPADDD(sum[0], sum[1], sum[0])
-	VPCMPGTD(sum[0], least, sum[0]) // those with too little
-	for h := range 2 {
-		c := YMM()
-		if h == 0 {
-			VPUNPCKLDQ(sum[0], sum[0], c)
-		} else {
-			VPUNPCKHDQ(sum[0], sum[0], c)
-		}
-		VPANDN(bit, c, c)
-		VPOR(c, rows, rows)
-		VPADDQ(bit, bit, bit)
-	}
+	put(sum[0])
 	ADDQ(Imm(2*set), say)
 	DECQ(i)
 	JNZ(LabelRef("rows"))
-	VMOVDQU(rows, Mem{Base: dst})
-	end()
 }
 
 // walk keeps the place in the tree, counted from 1, as the bits of the way down; the carry of a comparison is the
