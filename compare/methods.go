@@ -23,6 +23,9 @@ const (
 	cosine    = "float-cosine"
 )
 
+// twoStepTrees is the method that has the trees of FastHash.
+const twoStepTrees = "tsh-trees"
+
 // Quick are the methods of a comparison that names none: the strongest of those that take a small part of FastHash's
 // time, and the usual ones without labels.
 var Quick = []string{method.FastHash, "sdh", "cca-itq", "pca-itq", "lsh"}
@@ -60,6 +63,9 @@ func (s *stage) methodTasks(name string) []*task {
 		t.steps = 1 + t.longest()/8*s.trainings()
 		if name == method.FastHash {
 			t.options, t.steps = s.o.FastHash, t.longest()*s.trainings()
+		}
+		if name == twoStepTrees { // the same trees
+			t.options = s.o.FastHash
 		}
 		list = append(list, t)
 	}

@@ -14,10 +14,19 @@ func EstimateBytes(d *supervision.Data) int64 {
 	return int64(d.Rows)*int64(d.Dim()) + 200*int64(d.Rows) + 64<<20
 }
 
-// EstimateSeconds estimates the time of training 64 bits with the default options from a few trees on the first rows:
-// the cost is linear in rows, trees and bits.
+// EstimateSeconds estimates the time of training 64 bits with the default options.
 func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data, threads int) (float64, error) {
+	return Options{Threads: threads}.EstimateSeconds(ctx, src, d)
+}
+
+// EstimateSeconds estimates the time of training with the options from a few trees on the first rows: the cost is
+// linear in rows, trees and bits.
+func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data) (float64, error) {
 	const sample, rounds = 5000, 8
+	t, err := t.ForData(d.Rows, d.Dim())
+	if err != nil {
+		return 0, err
+	}
 	q, err := d.Ranges.Quantizer()
 	if err != nil {
 		return 0, err
@@ -28,7 +37,7 @@ func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Dat
 			return 0, err
 		}
 		n := min(chunk.X.Rows, x.Rows-chunk.First)
-		if err := x.Set(ctx, threads, chunk.First, chunk.X.Slice(0, n)); err != nil {
+		if err := x.Set(ctx, t.Threads, chunk.First, chunk.X.Slice(0, n)); err != nil {
 			return 0, err
 		}
 		if chunk.First+n == x.Rows {
@@ -42,7 +51,9 @@ func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Dat
 			z[i] = int8(d.Labels.Class[i]%2)*2 - 1
 		}
 	}
-	fit, err := boost.New(x, boost.Options{Rounds: rounds}, threads)
+	trees := t.Trees
+	trees.Rounds = min(rounds, trees.Rounds)
+	fit, err := boost.New(x, trees, t.Threads)
 	if err != nil {
 		return 0, nil // constant columns: training says so itself
 	}
@@ -50,10 +61,6 @@ func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Dat
 	if _, _, _, err := fit.Fit(ctx, z, nil, 1, 1); err != nil {
 		return 0, err
 	}
-	full := boost.Options{}
-	full, err = full.WithDefaults()
-	if err != nil {
-		return 0, err
-	}
-	return time.Since(began).Seconds() * float64(d.Rows) / float64(x.Rows) * float64(full.Rounds) / rounds * 64, nil
+	scale := float64(d.Rows) / float64(x.Rows) * float64(t.Trees.Rounds) / float64(trees.Rounds) * float64(t.Bits)
+	return time.Since(began).Seconds() * scale, nil
 }

@@ -36,6 +36,9 @@ type Options struct {
 	Bits int    `json:"bits"` // code length m; 0 means 64
 	Seed uint64 `json:"seed"` // of everything random; 0 means 1
 
+	// Effort sets what is left at zero here, by the size of the data; "" means Normal. See effort.go.
+	Effort Effort `json:"effort,omitempty"`
+
 	Order     Order             `json:"order"`     // how Step 1 and Step 2 take turns; "" means Stagewise
 	Inference inference.Options `json:"inference"` // Step 1
 	Learner   Learner           `json:"learner"`   // what Step 2 fits; "" means Trees
@@ -116,8 +119,12 @@ type loop struct {
 	folds *crossFitter // nil without cross-fitting
 }
 
-// WithDefaults returns the options with every default filled in, as a model stores them.
-func (t Options) WithDefaults() (Options, error) {
+// WithDefaults returns the options with every default filled in, as for a few rows: what can be checked before the data
+// are known.
+func (t Options) WithDefaults() (Options, error) { return t.ForData(0, 0) }
+
+// ForData returns the options with every default filled in for data of this size, as a model stores them.
+func (t Options) ForData(rows, columns int) (Options, error) {
 	t.Bits, t.Seed = cmp.Or(t.Bits, 64), cmp.Or(t.Seed, 1)
 	t.Order = cmp.Or(t.Order, Stagewise)
 	t.Learner = cmp.Or(t.Learner, Trees)
@@ -133,7 +140,10 @@ func (t Options) WithDefaults() (Options, error) {
 	if t.Inference.Length = 0; t.Order == TSH {
 		t.Inference.Length = t.Bits
 	}
-	var err error
+	t, err := t.withEffort(rows, columns)
+	if err != nil {
+		return t, err
+	}
 	if t.Inference, err = t.Inference.WithDefaults(); err != nil {
 		return t, err
 	}

@@ -49,12 +49,13 @@ type Run struct {
 
 // Report tells how a training went.
 type Report struct {
-	Rows    int    // learned from
-	Asked   int    // bits asked for
-	Bits    []Bit  // newly learned, with their times, without their outputs
-	Resumed int    // bits taken from the checkpoint
-	Dropped int    // bits of the checkpoint that were damaged and learned again
-	Stopped string // why there are fewer bits than asked for; "" when there are not
+	Rows    int     // learned from
+	Asked   int     // bits asked for
+	Options Options // with all that was left to the effort and to defaults filled in
+	Bits    []Bit   // newly learned, with their times, without their outputs
+	Resumed int     // bits taken from the checkpoint
+	Dropped int     // bits of the checkpoint that were damaged and learned again
+	Stopped string  // why there are fewer bits than asked for; "" when there are not
 
 	CrossFitted *CrossFitted // codes of the training rows; nil when Run.CrossFit is 0
 }
@@ -147,7 +148,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	}
 	t.data = d.HexDigest()
 	weighted := t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
-	if t.Options, err = t.Options.WithDefaults(); err != nil {
+	if t.Options, err = t.Options.ForData(d.Rows, d.Dim()); err != nil {
 		return err
 	}
 	t.Similar.From = d.Kind()
@@ -176,7 +177,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if t.x, err = vectors.Quantize(ctx, train, train.Rows, quantizer, t.Threads); err != nil {
 		return err
 	}
-	t.report.Rows, t.report.Asked = train.Rows, t.Bits
+	t.report.Rows, t.report.Asked, t.report.Options = train.Rows, t.Bits, t.Options
 	if t.CrossFit != 0 {
 		if t.folds, err = newCrossFitter(ctx, t, train); err != nil {
 			return err

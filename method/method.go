@@ -43,8 +43,10 @@ type Options struct {
 	// means, StandardizeOn or StandardizeOff. It does not matter to FastHash, whose trees are free of scale.
 	Standardize string
 
-	FastHash fasthash.Options // of the method fasthash; Bits, Seed and Threads come from above
-	Run      fasthash.Run     // checkpoints, growing, limits and progress of the method fasthash
+	// FastHash is the options of the method fasthash; Bits, Seed and Threads come from above. TSH with trees has the same
+	// trees.
+	FastHash fasthash.Options
+	Run      fasthash.Run // checkpoints, growing, limits and progress of the method fasthash
 
 	HoldOut []string // classes that are kept out of training
 

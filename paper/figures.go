@@ -57,7 +57,7 @@ training time of their own.`
 
 // twoStep is a row of TSH with all pairs, trained as FastHash is: it can be interrupted.
 func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
-	t := fasthash.Options{Bits: bits, Order: fasthash.TSH, Learner: learner,
+	t := fasthash.Options{Bits: bits, Effort: fasthash.Paper, Order: fasthash.TSH, Learner: learner,
 		Inference: inference.Options{Method: inference.Spectral}}
 	return fastHashRow(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
 }

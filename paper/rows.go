@@ -31,9 +31,11 @@ type row struct {
 
 // paperTrees is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them
 // help always.
-func paperTrees(bits int) fasthash.Options { return fasthash.Options{Bits: bits} }
+func paperTrees(bits int) fasthash.Options {
+	return fasthash.Options{Bits: bits, Effort: fasthash.Paper}
+}
 func trees(bits, rounds, depth int) fasthash.Options {
-	return fasthash.Options{Bits: bits, Trees: boost.Options{Rounds: rounds, Depth: depth}}
+	return fasthash.Options{Bits: bits, Effort: fasthash.Paper, Trees: boost.Options{Rounds: rounds, Depth: depth}}
 }
 
 // fewRows and manyRows are our settings for few pictures to learn from and for all of them, with their mirror images.

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/boost"
 	"hashgrove/compare"
 	"hashgrove/dataset"
 	"hashgrove/eval"
+	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/gallery"
 	"hashgrove/internal/machine"
@@ -123,10 +123,12 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Similarity")
 	c.queries.bind(f, "queries-")
 	c.added.bind(f, "new-")
-	f.StringVar((*string)(&o.FastHash.Trees.Boost), "boost", string(boost.AdaBoost),
-		"boosting `ALGORITHM` of FastHash: adaboost or logistic")
-	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit of FastHash")
-	f.IntVar(&o.FastHash.Trees.Depth, "depth", 4, "`DEPTH` of the trees of FastHash, 1 to 8")
+	f.StringVar((*string)(&o.FastHash.Effort), "effort", string(fasthash.Normal),
+		"`EFFORT` to spend on FastHash: quick, normal, best, or paper for the settings of the paper")
+	f.StringVar((*string)(&o.FastHash.Trees.Boost), "boost", "",
+		"boosting `ALGORITHM` of FastHash: adaboost or logistic (default: by --effort)")
+	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
+	f.IntVar(&o.FastHash.Trees.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
 	f.IntVar(&o.PCA, "pca", 0,
 		"`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
 	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "centre the columns and divide them by their "+

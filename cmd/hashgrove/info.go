@@ -260,7 +260,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "options %s\n", options)
+		fmt.Fprintf(a.out, "%soptions %s\n", chosenOptions(r), options)
 		from = r.Bits + 1
 	}
 	if len(f.Info.HeldOut) > 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/boost"
 	"hashgrove/dataset"
 	"hashgrove/fasthash"
 	"hashgrove/feature"
@@ -37,6 +36,7 @@ type trainCommand struct {
 	output, grow, features, method, balance string
 	mirror                                  bool
 	validation                              float64
+	effort                                  effortFlag
 	file                                    cli.Output
 	columns                                 columnReport
 }
@@ -92,6 +92,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	c.data.bind(f, "")
 	c.similar.bind(f)
 
+	c.effort.bind(f)
 	f.BoolVar(&o.Run.Resume, "resume", false, "resume an interrupted training")
 	f.BoolVar(&o.Run.Restart, "restart", false, "discard an interrupted training and start again")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
@@ -116,14 +117,17 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, groupStep1)
 
 	f.StringVar((*string)(&t.Learner), "learner", string(fasthash.Trees), "`LEARNER`: trees or linear (SVM)")
-	f.StringVar((*string)(&t.Trees.Boost), "boost", string(boost.AdaBoost), "boosting `ALGORITHM`: adaboost or logistic")
-	f.IntVar(&t.Trees.Rounds, "rounds", 200, "`NUMBER` of boosted trees per bit")
-	f.Float64Var(&t.Trees.Rate, "rate", 0, "`SHARE` of a Newton step per tree of logistic boosting; 0 means 0.3")
-	f.IntVar(&t.Trees.LeafBits, "leaf-bits", 0, "leaves of logistic boosting have 2^`NUMBER` values; 0 means 2")
-	f.IntVar(&t.Trees.Depth, "depth", 4, "`DEPTH` of the trees, 1 to 8")
-	f.IntVar(&t.Trees.NodeFeatures, "node-features", 0,
-		"`NUMBER` of candidate columns per tree node (LazyBoost); 0 means 200, or all of up to 512; negative means all")
-	f.Float64Var(&t.Trees.TrimMass, "trim", 0.99, "`SHARE` of the weight that a tree sees; 1 means all (paper: 0.9)")
+	f.StringVar((*string)(&t.Trees.Boost), "boost", "",
+		"boosting `ALGORITHM`: adaboost or logistic (default: by --effort)")
+	f.IntVar(&t.Trees.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit (default: by --effort)")
+	f.Float64Var(&t.Trees.Rate, "rate", 0, "`SHARE` of a Newton step per tree of logistic boosting (default: by --effort)")
+	f.IntVar(&t.Trees.LeafBits, "leaf-bits", 0,
+		"leaves of logistic boosting have 2^`NUMBER` values (default: by --effort)")
+	f.IntVar(&t.Trees.Depth, "depth", 0, "`DEPTH` of the trees, 1 to 8 (default: by --effort)")
+	f.IntVar(&t.Trees.NodeFeatures, "node-features", 0, "`NUMBER` of candidate columns per tree node (LazyBoost); "+
+		"negative means all (default: by --effort, or 200, or all of up to 512)")
+	f.Float64Var(&t.Trees.TrimMass, "trim", 0, "`SHARE` of the weight that a tree sees; 1 means all; the paper says 0.9 "+
+		"(default: by --effort, or 0.99)")
 	f.IntVar(&t.Trees.MinNode, "min-node", 5,
 		"a node with this `NUMBER` of rows of one sign or fewer becomes a leaf; negative means none does")
 	f.IntVar(&t.Trees.NodeRows, "node-rows", 0,
@@ -175,7 +179,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	if len(c.options.HoldOut) > 0 && d.Labels == nil {
 		return cli.Usagef("--hold-out needs classes: use --labels or --label")
 	}
-	if err := c.chooseValidation(flags, d); err != nil {
+	if err := cmp.Or(c.chooseValidation(flags, d), c.chooseEffort(ctx, src, d)); err != nil {
 		return err
 	}
 	report := &fasthash.Report{Rows: d.Rows}
@@ -259,7 +263,7 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	if c.method == method.FastHash {
 		o.Run.Checkpoint = c.output + ".ckpt"
 	}
-	if err := c.parseBalance(&o.FastHash); err != nil {
+	if err := cmp.Or(c.parseBalance(&o.FastHash), c.effort.parse(&o.FastHash)); err != nil {
 		return err
 	}
 	check := o.FastHash

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"hashgrove/boost"
 	"hashgrove/fasthash"
 	"hashgrove/internal/items"
 	"hashgrove/internal/machine"
@@ -24,6 +25,9 @@ type trainReport struct {
 	TotalSeconds     float64     `json:"total_seconds"`
 	PeakRSS          int64       `json:"peak_rss_bytes"`
 	Stopped          string      `json:"stopped,omitempty"`
+
+	Effort fasthash.Effort `json:"effort"`
+	Trees  *boost.Options  `json:"trees,omitempty"` // as chosen by the effort and by flags
 	columnReport
 
 	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
@@ -54,8 +58,11 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 	r := trainReport{
 		Model: c.output, Fingerprint: m.Fingerprint().String(),
 		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(),
-		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: c.columns,
+		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: c.columns, Effort: made.Options.Effort,
 		NewItems: m.Info.NewItems, LearnedItems: m.Info.LearnedItems,
+	}
+	if made.Options.Learner == fasthash.Trees {
+		r.Trees = &made.Options.Trees
 	}
 	for k, s := range m.Info.Bits {
 		r.Bits = append(r.Bits, bitReport{
@@ -79,9 +86,9 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		}
 	}
 	last := r.Bits[len(r.Bits)-1]
-	return c.printLine(r, "%s: %d bits, fingerprint %s\nobjective %.4f, error of the last bit %.4f\n%s%s%s"+
+	return c.printLine(r, "%s: %d bits, fingerprint %s\n%s\nobjective %.4f, error of the last bit %.4f\n%s%s%s"+
 		"%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most",
-		r.Model, len(r.Bits), r.Fingerprint, last.Objective, last.TrainError,
+		r.Model, len(r.Bits), r.Fingerprint, made.Options.Summary(), last.Objective, last.TrainError,
 		figuresText(&m.Info), expectation(&m.Info), how,
 		r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
 }

@@ -1,0 +1,126 @@
+package fasthash
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"hashgrove/boost"
+	"hashgrove/supervision"
+	"hashgrove/vectors"
+)
+
+// Effort is one dial for the time that training takes. It sets what the user has not set, by the size of the data; the
+// model keeps its name and all that it chose.
+type Effort string
+
+// The efforts, from the least to the greatest, and the paper's own settings.
+const (
+	Quick  Effort = "quick"
+	Normal Effort = "normal" // the default
+	Best   Effort = "best"
+	Paper  Effort = "paper" // those of Lin et al., CVPR 2014, and of their released code
+)
+
+// Efforts lists the efforts, from the least to the greatest, then the paper's.
+func Efforts() []Effort { return []Effort{Quick, Normal, Best, Paper} }
+
+// anySize is the last line of an effort: data of any size.
+const anySize = math.MaxInt
+
+// paperTrees are the trees of the paper.
+var paperTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4}
+
+// effortLine is what an effort chooses for data of up to this size.
+type effortLine struct {
+	effort        Effort
+	rows, columns int
+	trees         boost.Options
+}
+
+// efforts is what the efforts choose: of the lines of an effort the first that is large enough for the data. What a
+// line leaves at zero has the default of its own package.
+var efforts = []effortLine{
+	{Quick, anySize, anySize, boost.Options{Boost: boost.Logistic, Rounds: 80, Depth: 4, Rate: 0.5}},
+
+	{Normal, anySize, anySize, paperTrees},
+
+	{Best, 10_000, anySize, boost.Options{Boost: boost.Logistic, Rounds: 800, Depth: 3}},
+	{Best, anySize, anySize, boost.Options{Boost: boost.Logistic, Rounds: 800, Depth: 4}},
+
+	{Paper, anySize, anySize, paperTrees},
+}
+
+// withEffort fills in what the effort chooses for data of this size. What is set stays. Trees of the algorithm that the
+// effort does not use begin with the paper's numbers, as those of the effort are not made for them.
+func (t Options) withEffort(rows, columns int) (Options, error) {
+	t.Effort = cmp.Or(t.Effort, Normal)
+	for _, line := range efforts {
+		if line.effort != t.Effort || rows > line.rows || columns > line.columns {
+			continue
+		}
+		trees := line.trees
+		if t.Trees.Boost != "" && t.Trees.Boost != trees.Boost {
+			trees = paperTrees
+			trees.Boost = t.Trees.Boost
+		}
+		t.Trees = filledIn(t.Trees, trees)
+		return t, nil
+	}
+	return t, fmt.Errorf("there is no effort %q; the efforts are %s", t.Effort, effortNames())
+}
+
+// filledIn is trees with what is not set taken from another.
+func filledIn(t, from boost.Options) boost.Options {
+	t.Boost = cmp.Or(t.Boost, from.Boost)
+	t.Rounds, t.Depth = cmp.Or(t.Rounds, from.Rounds), cmp.Or(t.Depth, from.Depth)
+	t.NodeFeatures, t.NodeRows = cmp.Or(t.NodeFeatures, from.NodeFeatures), cmp.Or(t.NodeRows, from.NodeRows)
+	t.TrimMass, t.MinNode = cmp.Or(t.TrimMass, from.TrimMass), cmp.Or(t.MinNode, from.MinNode)
+	t.Rate, t.Ridge = cmp.Or(t.Rate, from.Rate), cmp.Or(t.Ridge, from.Ridge)
+	t.LeafBits = cmp.Or(t.LeafBits, from.LeafBits)
+	return t
+}
+
+func effortNames() string {
+	var names []string
+	for _, e := range Efforts() {
+		names = append(names, string(e))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Summary says in a few words what options that are filled in have chosen: "effort paper: 200 trees of depth 4 per bit,
+// AdaBoost".
+func (t Options) Summary() string {
+	if t.Learner == Linear {
+		return "linear hash functions"
+	}
+	how := "AdaBoost"
+	if t.Trees.Boost == boost.Logistic {
+		how = fmt.Sprintf("logistic boosting at rate %v", t.Trees.Rate)
+	}
+	text := fmt.Sprintf("%d trees of depth %d per bit, %s", t.Trees.Rounds, t.Trees.Depth, how)
+	if t.Effort != "" {
+		text = fmt.Sprintf("effort %s: %s", t.Effort, text)
+	}
+	return text
+}
+
+// EffortWithin returns the greatest effort whose estimated time on this machine is at most the limit, the least one if
+// none is, and that estimate. The options are those of the training, with its number of bits.
+func (t Options) EffortWithin(
+	ctx context.Context, src vectors.Source, d *supervision.Data, limit time.Duration,
+) (Effort, time.Duration, error) {
+	for _, e := range []Effort{Best, Normal, Quick} {
+		t.Effort = e
+		seconds, err := t.EstimateSeconds(ctx, src, d)
+		took := time.Duration(seconds * float64(time.Second))
+		if err != nil || took <= limit || e == Quick {
+			return e, took, err
+		}
+	}
+	panic("fasthash: no effort is the least")
+}
