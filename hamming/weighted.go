@@ -1,0 +1,331 @@
+package hamming
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// Sweeps by margins. Codes lie in memory as words; the queries of a block share what it takes to turn a tile of them
+// into planes, byte i of plane g being group g of the bits of code i:
+//
+//	sweep           for each tile of codes
+//	                    pack: the planes of the tile                     once for all queries
+//	                    for each query of the block
+//	                        bound: look up and add a byte per group      64 codes at a time
+//	                        the codes within the limit: exact distance   rare once a few tiles were seen
+//
+// A query has a table per group, with the sum of the weights of the bits that differ for every value of the group
+// (Andre, Kermarrec, Le Scouarnec, "Cache locality is not enough: High-Performance Nearest Neighbor Search with Product
+// Quantization Fast Scan", VLDB 2015, look such tables up in registers for product quantisers). Sums are bytes that
+// stay at 255 once they reach it. With the limit T and s = T/255 + 1, rounded down, a table holds
+//
+//	min(255, floor(sum of the weights / s)),
+//
+// and the bytes never add up to more than D/s for a code at distance D. So no code within the limit has more than
+// floor(T/s), which is below 255, and for T < 255 the bytes are the distance itself. Others that pass are compared
+// again. Cost: a look-up and an addition per group and 64 codes (or 32), 11 groups of 6 bits (or 16 of 4) per word.
+
+// perBlock is the number of codes whose planes lie together.
+const perBlock = 64
+
+// nearBlock is a block with codes within the limit, as the kernels write it.
+type nearBlock struct {
+	sums   [perBlock]uint8
+	mask   uint64 // bit i for code i
+	number uint64
+}
+
+// WeightedQuery is a query and the weights of its first bits, which are those that count. It is for one goroutine at a
+// time: sweeps keep tables in it.
+type WeightedQuery struct {
+	code     []uint64
+	weights  []uint8
+	last     uint64   // bits that count in the last word
+	smallest []int    // smallest[h] is the sum of the h smallest weights
+	bytes    []uint16 // plain Go: sums of weights by byte of the code and its value
+
+	group  int      // bits of a group; 0 before the first table
+	exact  []uint16 // by group and value: the sum of the weights
+	tables []uint8  // the same, divided by scale and rounded down
+	scale  int
+}
+
+// NewWeightedQuery is a query with weights for its first bits.
+func NewWeightedQuery(code []uint64, weights []uint8) *WeightedQuery {
+	if len(weights) < 1 || len(weights) > MaxWeightedBits || len(weights) > 64*len(code) {
+		panic("hamming: sizes of query and weights differ")
+	}
+	q := &WeightedQuery{
+		code: code[:(len(weights)+63)/64], weights: weights, last: math.MaxUint64 << (-len(weights) & 63),
+		smallest: make([]int, 1, len(weights)+1),
+	}
+	var count [MaxWeight + 1]int
+	for _, w := range weights {
+		if w > MaxWeight {
+			panic("hamming: a weight above the greatest")
+		}
+		count[w]++
+	}
+	for w, n := range count {
+		for range n {
+			q.smallest = append(q.smallest, q.smallest[len(q.smallest)-1]+w)
+		}
+	}
+	return q
+}
+
+// Most is the greatest distance: the sum of all weights.
+func (q *WeightedQuery) Most() int { return q.smallest[len(q.smallest)-1] }
+
+// Distance is that to a code, as WeightedDistance defines it.
+func (q *WeightedQuery) Distance(code []uint64) int {
+	d, last := 0, len(q.code)-1
+	for w, x := range q.code {
+		differ := x ^ code[w]
+		if w == last {
+			differ &= q.last
+		}
+		for ; differ != 0; differ &= differ - 1 {
+			d += int(q.weights[64*w+63-bits.TrailingZeros64(differ)])
+		}
+	}
+	return d
+}
+
+// Reach is the greatest number of bits in which a code within a distance can differ: the distance is at least the sum
+// of as many of the smallest weights. It is negative when the distance is.
+func (q *WeightedQuery) Reach(distance int) int {
+	h, exact := slices.BinarySearch(q.smallest, distance)
+	if !exact {
+		return h - 1
+	}
+	for h+1 < len(q.smallest) && q.smallest[h+1] == distance {
+		h++
+	}
+	return h
+}
+
+// byteSums makes the tables by bytes of the code.
+func (q *WeightedQuery) byteSums() []uint16 {
+	if q.bytes == nil {
+		q.bytes = q.sumsBy(8)
+	}
+	return q.bytes
+}
+
+// sumsBy is the sums of the weights for every value of every group of so many bits of a word, from the highest on. The
+// last group of a word has fewer bits, the lowest ones of the value, where the word does not divide.
+func (q *WeightedQuery) sumsBy(group int) []uint16 {
+	perWord, size := (63+group)/group, 1<<group
+	sums := make([]uint16, 0, len(q.code)*perWord*size)
+	for w, x := range q.code {
+		for first := 0; first < 64 && 64*w+first < len(q.weights); first += group {
+			n := min(group, 64-first)
+			table := sums[len(sums) : len(sums)+size]
+			sums = sums[:len(sums)+size]
+			own := int(x>>(64-first-n)) & (1<<n - 1)
+			table[own] = 0
+			for i := range n { // bit i from below doubles what is known, on the query's own side of the bit
+				weight := uint16(0)
+				if b := 64*w + first + n - 1 - i; b < len(q.weights) {
+					weight = uint16(q.weights[b])
+				}
+				for v := range 1 << i {
+					table[own&^(1<<i-1)^1<<i|v] = table[own&^(1<<i-1)|v] + weight
+				}
+			}
+			for v := 1 << n; v < size; v++ {
+				table[v] = table[v&(1<<n-1)]
+			}
+		}
+	}
+	return sums
+}
+
+// prepare makes the tables for a limit, unless those that are there do. It returns the limit of the bytes.
+func (q *WeightedQuery) prepare(group, limit int) int {
+	if q.group != group {
+		q.group, q.scale, q.exact = group, 0, q.sumsBy(group)
+		q.tables = make([]uint8, len(q.exact))
+	}
+	scale := limit/255 + 1
+	if q.scale == 0 || scale == 1 && q.scale != 1 || 5*scale <= 4*q.scale || scale > q.scale {
+		q.scale = scale
+		part := uint32(1<<16) / uint32(scale)
+		for i, x := range q.exact {
+			q.tables[i] = uint8(min(uint32(x)*part>>16, math.MaxUint8))
+		}
+	}
+	return limit / q.scale
+}
+
+// planeBytes is the size of the planes of a tile: most of the first cache.
+const planeBytes = 24 << 10
+
+// weightedTile is a run of codes and its planes.
+type weightedTile struct {
+	codes   Codes
+	words   int // that count
+	group   int // bits of a group; 0: there are no planes
+	size    int // bytes of the planes of a block
+	first   int // code of the tile
+	n       int // codes of the tile
+	planes  []uint8
+	padding []uint64
+	near    []nearBlock
+	hits    []uint32
+}
+
+var weightedTiles = sync.Pool{New: func() any { return new(weightedTile) }}
+
+// open prepares a tile for codes of which some bits count and returns the greatest number of codes that it holds, a
+// multiple of four blocks.
+func (t *weightedTile) open(c Codes, width int) int {
+	t.codes, t.words, t.group = c, (width+63)/64, groupBits()
+	if t.group == 0 {
+		t.hits = slices.Grow(t.hits[:0], 4<<10)
+		return 4 << 10
+	}
+	t.size = t.words * ((63 + t.group) / t.group) * perBlock
+	blocks := max(planeBytes/t.size&^3, 4)
+	t.planes = slices.Grow(t.planes[:0], blocks*t.size)[:blocks*t.size]
+	t.padding = slices.Grow(t.padding[:0], perBlock*c.Words)[:perBlock*c.Words]
+	t.near = slices.Grow(t.near[:0], blocks)[:blocks]
+	t.hits = slices.Grow(t.hits[:0], blocks*perBlock)
+	return blocks * perBlock
+}
+
+// load makes the planes of some codes.
+func (t *weightedTile) load(first, next int) {
+	t.first, t.n = first, next-first
+	if t.group == 0 {
+		return
+	}
+	whole := t.n / perBlock
+	codes := t.codes.Data[first*t.codes.Words : next*t.codes.Words]
+	t.pack(t.planes, codes, whole)
+	if rest := codes[whole*perBlock*t.codes.Words:]; len(rest) > 0 {
+		clear(t.padding[copy(t.padding, rest):])
+		t.pack(t.planes[whole*t.size:], t.padding, 1)
+	}
+}
+
+// pack makes the planes of whole blocks.
+func (t *weightedTile) pack(dst []uint8, codes []uint64, blocks int) {
+	if blocks == 0 {
+		return
+	}
+	for w := range t.words {
+		packWord(dst[w*t.size/t.words:], codes[w:], blocks, t.size, t.codes.Words)
+	}
+}
+
+// below returns the codes of the tile within the limit, each as distance<<16 | i.
+func (t *weightedTile) below(q *WeightedQuery, limit int) []uint32 {
+	if limit < 0 {
+		return nil
+	}
+	if t.group == 0 {
+		return q.belowGo(t.hits[:0], t.codes.Data[t.first*t.codes.Words:], t.n, t.codes.Words, limit)
+	}
+	atMost := q.prepare(t.group, limit)
+	blocks := (t.n + 4*perBlock - 1) / (4 * perBlock) * 4
+	found := boundBlocks(t.near, t.planes, q.tables, blocks, t.size, atMost)
+	hits := t.hits[:0]
+	for i := range t.near[:found] {
+		b := &t.near[i]
+		for mask := b.mask; mask != 0; mask &= mask - 1 {
+			at := bits.TrailingZeros64(mask)
+			code := int(b.number)*perBlock + at
+			if code >= t.n {
+				break
+			}
+			d := int(b.sums[at])
+			if q.scale != 1 {
+				if d = q.Distance(t.codes.Row(t.first + code)); d > limit {
+					continue
+				}
+			}
+			hits = append(hits, uint32(d)<<16|uint32(code))
+		}
+	}
+	return hits
+}
+
+// SweepWeighted hands every code in [lo, hi) whose distance by margins to a query is within the limit of the query's
+// sink to that sink. All queries have weights for the same number of bits. It uses one goroutine.
+func (c Codes) SweepWeighted(lo, hi int, queries []*WeightedQuery, sinks []Sink) {
+	if len(queries) != len(sinks) {
+		panic("hamming: numbers of queries and sinks differ")
+	}
+	if len(queries) == 0 {
+		return
+	}
+	width := len(queries[0].weights)
+	for _, q := range queries {
+		if len(q.weights) != width || width > c.Bits {
+			panic("hamming: weights for different numbers of bits")
+		}
+	}
+	t := weightedTiles.Get().(*weightedTile)
+	defer weightedTiles.Put(t)
+	most := t.open(c, width)
+	// The first tiles are small, because all their codes are within a limit that nothing has lowered yet.
+	run := min(4*perBlock, most)
+	for first, next := lo, lo; first < hi; first, run = next, min(2*run, most) {
+		next = min(first+run, hi)
+		t.load(first, next)
+		for i, q := range queries {
+			if hits := t.below(q, sinks[i].Limit()); len(hits) > 0 {
+				sinks[i].Take(first, hits)
+			}
+		}
+	}
+	t.codes = Codes{}
+}
+
+// WeightedDistances writes the distance by margins of q to every code: dst[i] to code i, by the first len(weights)
+// bits.
+func (c Codes) WeightedDistances(dst []uint16, q []uint64, weights []uint8) {
+	if len(q) != c.Words || len(dst) != c.Len() {
+		panic("hamming: sizes of query, codes and distances differ")
+	}
+	if len(dst) == 0 {
+		return
+	}
+	w := NewWeightedQuery(q, weights)
+	sums := w.byteSums()
+	for i := range dst {
+		dst[i] = uint16(byteDistance(sums, c.Row(i)[:len(w.code)]))
+	}
+}
+
+// belowGo is plain Go: the number of bits that differ decides about most codes, and tables by bytes about the others.
+// It appends to hits.
+func (q *WeightedQuery) belowGo(hits []uint32, codes []uint64, n, stride, limit int) []uint32 {
+	sums, words, reach := q.byteSums(), len(q.code), q.Reach(limit)
+	for i := range n {
+		code := codes[i*stride : i*stride+words]
+		if distanceGo(q.code, code, q.last) > reach {
+			continue
+		}
+		if d := byteDistance(sums, code); d <= limit {
+			hits = append(hits, uint32(d)<<16|uint32(i))
+		}
+	}
+	return hits
+}
+
+// byteDistance adds up what tables by bytes say of a code.
+func byteDistance(sums []uint16, code []uint64) int {
+	d := 0
+	for _, x := range code {
+		for shift := 56; shift >= 0 && len(sums) > 0; shift -= 8 {
+			d += int(sums[:256][uint8(x>>shift)])
+			sums = sums[256:]
+		}
+	}
+	return d
+}

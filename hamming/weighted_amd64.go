@@ -1,0 +1,44 @@
+//go:build !purego
+
+package hamming
+
+import "golang.org/x/sys/cpu"
+
+//go:generate sh -c "cd _gen && go run ./weighted -out ../weighted_amd64.s -stubs ../weighted_amd64_stubs.go -pkg hamming"
+
+// groupBits is the number of bits that the kernels look up at a time, or 0 when there are none.
+func groupBits() int {
+	switch {
+	case level == levelAVX512 && cpu.X86.HasAVX512VBMI:
+		return 6
+	case level >= levelAVX2:
+		return 4
+	}
+	return 0
+}
+
+// packWord writes the planes of one word of the codes of whole blocks: codes begins with that word of the first code,
+// the next code's is stride words on, and the planes of the next block come after size bytes.
+func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
+	_, _ = codes[(blocks*perBlock-1)*stride], dst[(blocks-1)*size+(63+groupBits())/groupBits()*perBlock-1]
+	switch {
+	case groupBits() == 6 && stride == 1:
+		packAVX512(&dst[0], &codes[0], blocks, size)
+	case groupBits() == 6:
+		packStridedAVX512(&dst[0], &codes[0], blocks, size, 8*stride)
+	case stride == 1:
+		packAVX2(&dst[0], &codes[0], blocks, size)
+	default:
+		packStridedAVX2(&dst[0], &codes[0], blocks, size, 8*stride)
+	}
+}
+
+// boundBlocks finds the blocks with codes whose table entries add up to the limit or less, and returns their number.
+func boundBlocks(dst []nearBlock, planes, tables []uint8, blocks, size, limit int) int {
+	_, _ = dst[blocks-1], planes[blocks*size-1]
+	groups := len(tables) >> groupBits()
+	if groupBits() == 6 {
+		return boundAVX512(&dst[0].sums[0], &planes[0], &tables[0], blocks, groups, size, limit)
+	}
+	return boundAVX2(&dst[0].sums[0], &planes[0], &tables[0], blocks, groups, size, limit)
+}

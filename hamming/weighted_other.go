@@ -1,0 +1,12 @@
+//go:build !amd64 || purego
+
+package hamming
+
+// groupBits is 0: there are no kernels that look groups of bits up.
+func groupBits() int { return 0 }
+
+func packWord(dst []uint8, codes []uint64, blocks, size, stride int) { panic("hamming: no kernel") }
+
+func boundBlocks(dst []nearBlock, planes, tables []uint8, blocks, size, limit int) int {
+	panic("hamming: no kernel")
+}

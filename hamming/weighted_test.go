@@ -1,0 +1,165 @@
+package hamming
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// listSink keeps what a sweep finds, within a limit that may fall.
+type listSink struct {
+	limit int
+	fall  int // by so much after every tile with hits
+	codes map[int]int
+	order []int
+}
+
+func (s *listSink) Limit() int { return s.limit }
+
+func (s *listSink) Take(first int, hits []uint32) {
+	for _, h := range hits {
+		code := first + int(h&0xffff)
+		s.codes[code] = int(h >> 16)
+		s.order = append(s.order, code)
+	}
+	s.limit -= s.fall
+}
+
+// someWeights are weights of one of a few kinds: any, small, many zeros, the greatest.
+func someWeights(rng *rand.Rand, bits int) []uint8 {
+	weights, kind := make([]uint8, bits), rng.IntN(5)
+	for b := range weights {
+		switch kind {
+		case 0, 1:
+			weights[b] = uint8(rng.IntN(MaxWeight + 1))
+		case 2:
+			weights[b] = uint8(rng.IntN(3))
+		case 3:
+			weights[b] = uint8(rng.IntN(2) * rng.IntN(MaxWeight+1))
+		case 4:
+			weights[b] = MaxWeight
+		}
+	}
+	return weights
+}
+
+// checkSweep compares a sweep over some of the codes with the definition.
+func checkSweep(t *testing.T, c Codes, lo, hi int, queries []*WeightedQuery, sinks []Sink) {
+	t.Helper()
+	limits := make([]int, len(sinks))
+	for i, s := range sinks {
+		limits[i] = s.Limit()
+	}
+	c.SweepWeighted(lo, hi, queries, sinks)
+	for i, q := range queries {
+		s := sinks[i].(*listSink)
+		if !slices.IsSorted(s.order) {
+			t.Fatalf("%d bits: codes come out of order: %v", c.Bits, s.order)
+		}
+		for code := range c.Len() {
+			d := weightedByBits(append(slices.Clone(q.code), c.Row(code)[len(q.code):]...), c.Row(code), q.weights)
+			got, found := s.codes[code]
+			switch {
+			case found && (code < lo || code >= hi || got != d || d > limits[i]):
+				t.Fatalf("%d of %d bits, limit %d: code %d at %d, want %d", len(q.weights), c.Bits, limits[i], code, got, d)
+			case !found && code >= lo && code < hi && d <= s.limit:
+				t.Fatalf("%d of %d bits, limit %d: code %d at %d is missing", len(q.weights), c.Bits, s.limit, code, d)
+			}
+		}
+	}
+}
+
+func TestSweepWeightedEqualsTheDefinition(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 9))
+		for _, bits := range []int{1, 7, 32, 48, 64, 65, 100, 128, 192, 256, 300, 1024} {
+			for _, n := range []int{1, 63, 64, 65, 300, 1500} {
+				c := random(n, bits, uint64(n))
+				for range 3 {
+					prefix := []int{bits, bits, 1 + rng.IntN(bits)}[rng.IntN(3)]
+					queries, sinks := make([]*WeightedQuery, 3), make([]Sink, 3)
+					for i := range queries {
+						queries[i] = NewWeightedQuery(random(1, bits, rng.Uint64()).Row(0), someWeights(rng, prefix))
+						limit := []int{-1, 0, rng.IntN(256), 254, 255, 256, queries[i].Most() / 2, queries[i].Most()}[rng.IntN(8)]
+						sinks[i] = &listSink{limit: limit, fall: rng.IntN(2) * rng.IntN(99), codes: map[int]int{}}
+					}
+					lo := rng.IntN(n)
+					checkSweep(t, c, lo, lo+1+rng.IntN(n-lo), queries, sinks)
+				}
+			}
+		}
+	})
+}
+
+// TestSweepWeightedReachesAllOnes would find a sum that does not fit what it is kept in.
+func TestSweepWeightedReachesAllOnes(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		for _, bits := range []int{64, 128, 1024} {
+			c := NewCodes(70, bits)
+			for i := range c.Data {
+				c.Data[i] = math.MaxUint64
+			}
+			q := NewWeightedQuery(make([]uint64, c.Words), slices.Repeat([]uint8{MaxWeight}, bits))
+			for _, limit := range []int{q.Most() - 1, q.Most()} {
+				checkSweep(t, c, 0, 70, []*WeightedQuery{q}, []Sink{&listSink{limit: limit, codes: map[int]int{}}})
+			}
+		}
+	})
+}
+
+func TestWeightedDistances(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for _, bits := range []int{1, 32, 64, 70, 256, 1024} {
+		c, q := random(90, bits, 1), random(1, bits, 2)
+		weights := someWeights(rng, bits)
+		dst, query := make([]uint16, c.Len()), NewWeightedQuery(q.Row(0), weights)
+		c.WeightedDistances(dst, q.Row(0), weights)
+		for i, d := range dst {
+			want := WeightedDistance(q.Row(0), c.Row(i), weights)
+			if int(d) != want || query.Distance(c.Row(i)) != want {
+				t.Fatalf("%d bits: %d and %d, want %d", bits, d, query.Distance(c.Row(i)), want)
+			}
+			if h := Distance(q.Row(0), c.Row(i)); h > query.Reach(want) {
+				t.Fatalf("%d bits at distance %d, and the reach is %d", h, want, query.Reach(want))
+			}
+		}
+	}
+}
+
+func TestReach(t *testing.T) {
+	q := NewWeightedQuery([]uint64{0}, []uint8{5, 0, 2, 2, 0, 63})
+	for distance, want := range map[int]int{-1: -1, 0: 2, 1: 2, 2: 3, 3: 3, 4: 4, 8: 4, 9: 5, 71: 5, 72: 6, 500: 6} {
+		if got := q.Reach(distance); got != want {
+			t.Errorf("within %d: %d bits, want %d", distance, got, want)
+		}
+	}
+}
+
+func FuzzSweepWeighted(f *testing.F) {
+	f.Add([]byte("a few bytes that become a query, its weights and some codes, again and again"), uint8(64), uint16(300))
+	f.Add(make([]byte, 3000), uint8(200), uint16(0))
+	f.Fuzz(func(t *testing.T, b []byte, width uint8, limit uint16) {
+		bits := int(width) + 1
+		c := NewCodes(0, bits)
+		if len(b) < bits+8*c.Words {
+			return
+		}
+		weights := make([]uint8, bits)
+		for i := range weights {
+			weights[i] = b[i] % (MaxWeight + 1)
+		}
+		for b = b[bits:]; len(b) >= 8; b = b[8:] {
+			c.Data = append(c.Data, binary.BigEndian.Uint64(b))
+		}
+		c.Data = c.Data[:len(c.Data)/c.Words*c.Words]
+		c = c.Prefix(bits)
+		defer use(Kernel())
+		for _, name := range kernels() {
+			use(name)
+			q := NewWeightedQuery(c.Row(0), weights)
+			checkSweep(t, c, 0, c.Len(), []*WeightedQuery{q}, []Sink{&listSink{limit: int(limit), codes: map[int]int{}}})
+		}
+	})
+}
