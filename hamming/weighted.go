@@ -76,6 +76,12 @@ func NewWeightedQuery(code []uint64, weights []uint8) *WeightedQuery {
 	return q
 }
 
+// Code is the query's code, as far as its bits count.
+func (q *WeightedQuery) Code() []uint64 { return q.code }
+
+// Weights are those of the first bits.
+func (q *WeightedQuery) Weights() []uint8 { return q.weights }
+
 // Most is the greatest distance: the sum of all weights.
 func (q *WeightedQuery) Most() int { return q.smallest[len(q.smallest)-1] }
 
@@ -328,4 +334,13 @@ func byteDistance(sums []uint16, code []uint64) int {
 		}
 	}
 	return d
+}
+
+// HalfDistance is what 32 bits of a code add to the distance: those from bit 32*half on.
+func (q *WeightedQuery) HalfDistance(half int, x uint32) int {
+	sums := q.byteSums()
+	if first := 4 * half * 256; first < len(sums) {
+		return byteDistance(sums[first:min(first+4*256, len(sums))], []uint64{uint64(x) << 32})
+	}
+	return 0
 }

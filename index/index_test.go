@@ -161,6 +161,9 @@ func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts
 			for range width {
 				o.Margins = append(o.Margins, float32(rng.IntN(9)-4))
 			}
+			if rng.IntN(2) == 0 {
+				o.Rank = ByMargins
+			}
 		}
 		q := randomItem(rng, centres).Code
 		k, r := []int{0, 1, 3, 10, 1000}[rng.IntN(5)], math.MaxInt
@@ -198,8 +201,8 @@ func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts
 					t.Fatalf("layout %d of %d items, where %s: %v, should be refused: %t", i, len(list), c.filter, err, !c.fits(list))
 				}
 				if !slices.Equal(placeless(got.Hits), want) {
-					t.Errorf("layout %d, %d segments, method %q, k %d, radius %d, prefix %d, margins %v, where %s:\n got %v\nwant %v",
-						i, len(s.views), method, k, r, o.Prefix, o.Margins != nil, c.filter, got.Hits, want)
+					t.Errorf("layout %d, %d segments, method %q, k %d, radius %d, prefix %d, margins %v %q, where %s:\n got %v\nwant %v",
+						i, len(s.views), method, k, r, o.Prefix, o.Margins != nil, o.Rank, c.filter, got.Hits, want)
 					return
 				}
 				if o.Ties && got.Tied != tied {

@@ -52,29 +52,35 @@ func (n naive) drop(gone func(Item) bool) naive {
 
 // search orders all items that match by what the options say, by sorting, and counts those at the last distance.
 func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Options) (hits []Hit, tied int) {
-	// An item with its distance by the bits that are searched, by all bits, and its sum of margins.
+	// An item with its distance by the bits that are searched, by all bits, in bits, and its sum of margins.
 	type ranked struct {
 		Item
-		first, all int
-		penalty    float64
+		first, all, bits int
+		penalty          float64
 	}
 	differs := func(it Item, b int) bool { return (q[b/64]^it.Code[b/64])>>(63-b%64)&1 != 0 }
 	first := cmp.Or(o.Prefix, bits)
+	ones := slices.Repeat([]uint8{1}, bits)
+	weights, weightsOfFirst, unit := ones, ones, 1
+	if o.Rank == ByMargins {
+		weights, weightsOfFirst, unit = hamming.Weights(o.Margins), hamming.Weights(o.Margins[:first]), 16
+	}
 	var list []ranked
 	for _, it := range n {
 		x := ranked{Item: it}
 		for b := range bits {
 			if differs(it, b) {
-				x.all++
+				x.bits++
+				x.all += int(weights[b])
 				if b < first {
-					x.first++
+					x.first += int(weightsOfFirst[b])
 				}
-				if o.Margins != nil {
+				if o.Margins != nil && o.Rank != ByMargins {
 					x.penalty += math.Abs(float64(o.Margins[b]))
 				}
 			}
 		}
-		if keep(it) && x.first <= r {
+		if keep(it) && (r == math.MaxInt || x.first <= unit*r) {
 			list = append(list, x)
 		}
 	}
@@ -92,10 +98,13 @@ func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Option
 	}
 	slices.SortFunc(list, byAll)
 	for _, it := range list[:min(k, len(list))] {
-		hits = append(hits, Hit{ID: it.ID, Distance: it.all})
+		hits = append(hits, Hit{ID: it.ID, Distance: it.bits})
+		if o.Rank == ByMargins {
+			hits[len(hits)-1].MarginDistance = it.all
+		}
 	}
 	for _, it := range list {
-		if len(hits) > 0 && it.all == hits[len(hits)-1].Distance {
+		if len(hits) > 0 && it.all == list[len(hits)-1].all {
 			tied++
 		}
 	}
@@ -169,6 +178,8 @@ func conditions(rng *rand.Rand) condition {
 	hasKind := anyItem(func(it Item) bool { _, ok := text(it, "kind"); return ok })
 	hasDate := anyItem(func(it Item) bool { _, ok := text(it, "added"); return ok })
 	hasTruth := anyItem(func(it Item) bool { _, ok := text(it, "new"); return ok })
+	hasLabel := anyItem(func(it Item) bool { return it.Label != "" })
+	hasTag := anyItem(func(it Item) bool { return len(it.Tags) > 0 })
 	hasInteger := anyItem(func(it Item) bool { _, ok := it.ID.Integer(); return ok })
 	hasTextID := anyItem(func(it Item) bool { _, ok := it.ID.Integer(); return !ok })
 	noItem := func(n naive) bool { return len(n) == 0 }
@@ -185,14 +196,14 @@ func conditions(rng *rand.Rand) condition {
 	day := 1 + rng.IntN(9)
 	simple := []condition{
 		{"", func(Item) bool { return true }, all},
-		{`label = "a"`, func(it Item) bool { return it.Label == "a" }, all},
-		{`label != "a"`, func(it Item) bool { return it.Label != "a" && it.Label != "" }, all},
-		{`label in ("b", "c", "zzz")`, func(it Item) bool { return it.Label == "b" || it.Label == "c" }, all},
-		{`tag = "t1"`, func(it Item) bool { return slices.Contains(it.Tags, "t1") }, all},
-		{`tag != "t1"`, func(it Item) bool { return len(it.Tags) > 0 && !slices.Contains(it.Tags, "t1") }, all},
-		{`tag not in ("t1", "t2")`, func(it Item) bool { return !slices.Contains(it.Tags, "t1") && !slices.Contains(it.Tags, "t2") }, all},
-		{`tag between "t1" and "t2"`, func(it Item) bool { return slices.Contains(it.Tags, "t1") || slices.Contains(it.Tags, "t2") }, all},
-		{`has tag`, func(it Item) bool { return len(it.Tags) > 0 }, all},
+		{`label = "a"`, func(it Item) bool { return it.Label == "a" }, hasLabel},
+		{`label != "a"`, func(it Item) bool { return it.Label != "a" && it.Label != "" }, hasLabel},
+		{`label in ("b", "c", "zzz")`, func(it Item) bool { return it.Label == "b" || it.Label == "c" }, hasLabel},
+		{`tag = "t1"`, func(it Item) bool { return slices.Contains(it.Tags, "t1") }, hasTag},
+		{`tag != "t1"`, func(it Item) bool { return len(it.Tags) > 0 && !slices.Contains(it.Tags, "t1") }, hasTag},
+		{`tag not in ("t1", "t2")`, func(it Item) bool { return !slices.Contains(it.Tags, "t1") && !slices.Contains(it.Tags, "t2") }, hasTag},
+		{`tag between "t1" and "t2"`, func(it Item) bool { return slices.Contains(it.Tags, "t1") || slices.Contains(it.Tags, "t2") }, hasTag},
+		{`has tag`, func(it Item) bool { return len(it.Tags) > 0 }, hasTag},
 		{fmt.Sprintf("price < %v", x), func(it Item) bool { p, ok := number(it, "price"); return ok && p < x }, hasPrice},
 		{fmt.Sprintf("price >= %v", x), func(it Item) bool { p, ok := number(it, "price"); return ok && p >= x }, hasPrice},
 		{fmt.Sprintf("price = %v", x), func(it Item) bool { p, ok := number(it, "price"); return ok && p == x }, hasPrice},

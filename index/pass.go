@@ -23,6 +23,7 @@ type pass struct {
 	view
 	number  uint32 // of the view
 	queries hamming.Codes
+	weights weightTable // by query; nil: Hamming distance
 	want    want
 	options *Options
 	allowed *roaring.Bitmap // items that match the filter; nil: all
@@ -87,22 +88,17 @@ func (p *pass) take(q int, c *collector) {
 	}
 }
 
-// addCounts adds the counts of a collector. Those beyond its limit are too small, but the k-th item of all is nearer.
+// addCounts adds the counts of a collector up to its limit; the k-th item of all is no farther.
 func (p *pass) addCounts(q int, c *collector) {
-	if p.counts != nil {
-		for d, n := range c.count {
-			p.counts[q][d] += n
+	if p.counts == nil {
+		return
+	}
+	for d, n := range c.count[:c.limit+1] {
+		if d == len(p.counts[q]) {
+			p.counts[q] = append(p.counts[q], 0)
 		}
+		p.counts[q][d] += n
 	}
-}
-
-// newCounts are zeros for every query and distance.
-func newCounts(queries, bits int) [][]int {
-	counts := make([][]int, queries)
-	for q := range counts {
-		counts[q] = make([]int, bits+1)
-	}
-	return counts
 }
 
 // penalties breaks ties of a query by its margins; nil when ids do.
@@ -116,12 +112,21 @@ func (p *pass) penalties(q int) func(slot uint32) float64 {
 // lookUp searches the tables for a query. It reports false, and says so in the step, when that takes too long.
 func (p *pass) lookUp(q int, step *Step) bool {
 	budget := p.scanCost(p.queries.Len() > 1)
+	if p.weights != nil {
+		budget = p.weightedScanCost(p.queries.Len() > 1)
+	}
 	if p.options.Method == Tables {
 		budget = 10*budget + 1e6 // what was asked for may be slow, but it must end
 	}
 	for i, t := range p.tables {
-		c := newCollector(p.segment, p.allowed, p.want)
-		effort, ok := t.search(p.codes, p.queries.Row(q), c, budget*budgetShare(i, len(p.tables)))
+		c, share := newCollector(p.segment, p.allowed, p.want), budget*budgetShare(i, len(p.tables))
+		var effort effort
+		var ok bool
+		if p.weights == nil {
+			effort, ok = t.search(p.codes, p.queries.Row(q), c, share)
+		} else {
+			effort, ok = t.searchWeighted(p.codes, p.weighted(q), c, share)
+		}
 		step.LookUps += effort.LookUps
 		step.Met += effort.Met
 		if ok {
@@ -133,10 +138,19 @@ func (p *pass) lookUp(q int, step *Step) bool {
 	return false
 }
 
+// weighted is a query with its weights.
+func (p *pass) weighted(q int) *hamming.WeightedQuery {
+	return hamming.NewWeightedQuery(p.queries.Row(q), p.weights[q])
+}
+
 // list compares a query with the allowed items one by one.
 func (p *pass) list(q int) {
 	c, query := newCollector(p.segment, p.allowed, p.want), p.queries.Row(q)
 	compare := func(slot uint32) { c.add(slot, prefixDistance(query, p.codes.Row(int(slot)), p.want.bits)) }
+	if p.weights != nil {
+		weighted := p.weighted(q)
+		compare = func(slot uint32) { c.add(slot, weighted.Distance(p.codes.Row(int(slot)))) }
+	}
 	if p.allowed == nil {
 		for slot := range p.codes.Len() {
 			compare(uint32(slot))
@@ -166,19 +180,22 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 	err := par.For(ctx, p.options.Threads, blocks*parts, func(turn int) {
 		block, part := turn/parts, turn%parts
 		lo, hi := block*queriesPerScan, min((block+1)*queriesPerScan, len(which))
-		rows, sinks := make([][]uint64, hi-lo), make([]hamming.Sink, hi-lo)
-		for i := range rows {
+		sinks := make([]hamming.Sink, hi-lo)
+		for i := range sinks {
 			c := newCollector(p.segment, p.allowed, p.want)
 			c.strict = p.slot == nil && !p.want.ties && !p.want.whole && p.counts == nil
-			rows[i], sinks[i] = p.queries.Row(which[lo+i]), c
+			sinks[i] = c
 		}
-		p.codes.Sweep(part*n/parts, (part+1)*n/parts, p.want.bits, rows, sinks)
+		p.sweep(part*n/parts, (part+1)*n/parts, which[lo:hi], sinks)
 		for i, sink := range sinks {
 			at, c := (lo+i)*parts+part, sink.(*collector)
 			if p.found != nil {
 				lists[at] = c.result(p.penalties(which[lo+i]))
 			}
 			c.near = nil
+			if p.counts == nil {
+				c.count = nil
+			}
 			collectors[at] = c
 		}
 	})
@@ -203,12 +220,41 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 	return nil
 }
 
+// sweep reads the codes in [lo, hi) for some queries.
+func (p *pass) sweep(lo, hi int, which []int, sinks []hamming.Sink) {
+	if p.weights != nil {
+		queries := make([]*hamming.WeightedQuery, len(which))
+		for i, q := range which {
+			queries[i] = p.weighted(q)
+		}
+		p.codes.SweepWeighted(lo, hi, queries, sinks)
+		return
+	}
+	rows := make([][]uint64, len(which))
+	for i, q := range which {
+		rows[i] = p.queries.Row(q)
+	}
+	p.codes.Sweep(lo, hi, p.want.bits, rows, sinks)
+}
+
 // want is what a search is for: the k nearest items within a radius, by the first bits of the codes.
 type want struct {
 	k, radius, bits int
+	most            int  // the greatest distance
+	unit            int  // of the distance of a bit: 1, or more when items are ranked by margins
 	ties            bool // keep all codes at the distance of the k-th item: something else than the id breaks ties
 	whole           bool // take all items at the distance of the k-th
 	counts          bool // only count them
+}
+
+// newWant wants the k nearest within a radius by some bits. By margins, most is the greatest distance; else it is 0.
+func newWant(k, radius, bits, most int) want {
+	w := want{k: k, bits: bits, most: bits, unit: 1}
+	if most > 0 {
+		w.most, w.unit = most, hamming.BitUnits
+	}
+	w.radius = min(radius, w.most)
+	return w
 }
 
 // first keeps what is wanted of items in order.
@@ -255,7 +301,7 @@ type collector struct {
 }
 
 func newCollector(s *segment, allowed *roaring.Bitmap, w want) *collector {
-	return &collector{segment: s, allowed: allowed, want: w, limit: w.radius, count: make([]int, w.bits+1)}
+	return &collector{segment: s, allowed: allowed, want: w, limit: w.radius, count: make([]int, w.most+1)}
 }
 
 // Limit implements hamming.Sink.
@@ -330,7 +376,7 @@ func byDistance(codes []near, most int) []near {
 // result returns the items in order. Those of one code share their penalty, so no more than k of each are needed.
 func (c *collector) result(penalty func(slot uint32) float64) []found {
 	c.drop()
-	codes := byDistance(c.near, c.want.bits)
+	codes := byDistance(c.near, c.want.most)
 	out := make([]found, 0, min(c.within, c.want.k))
 	var pos []uint32
 	for i := 0; i < len(codes) && len(out) < c.want.k; {

@@ -52,6 +52,14 @@ func (s *segment) scanCost(batch bool) float64 {
 	return words * max(perWord, 8*readCost)
 }
 
+// weightedScanCost is the same for a scan by margins.
+func (s *segment) weightedScanCost(batch bool) float64 {
+	if batch {
+		return 1.2 * s.scanCost(true)
+	}
+	return 1.2*s.scanCost(true) + 0.3*float64(s.codes.Len()*s.codes.Words)
+}
+
 // listCost is the time to compare a query with n items one by one.
 func (s *segment) listCost(n int) float64 { return float64(n) * (8 + float64(s.codes.Words)) }
 
@@ -150,7 +158,7 @@ func (s *segment) outlooks(ms []int) [][]outlook {
 	queries, sinks := make([][]uint64, planQueries), make([]hamming.Sink, planQueries)
 	for q := range queries {
 		queries[q] = s.code(uint32(q * s.len() / planQueries))
-		sinks[q] = newCollector(s, nil, want{k: planK + 1, radius: s.codes.Bits, bits: s.codes.Bits})
+		sinks[q] = newCollector(s, nil, newWant(planK+1, s.codes.Bits, s.codes.Bits, 0))
 	}
 	s.codes.Sweep(0, n, s.codes.Bits, queries, sinks)
 	sample := min(n, max(1<<10, 1<<14/s.codes.Words/s.codes.Words))
@@ -241,6 +249,9 @@ func (p Plan) String() string {
 // chooseMethod decides between list, tables and scan for one segment, before anything was looked at.
 func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Method, string) {
 	scan := s.scanCost(queries > 1)
+	if w.unit > 1 {
+		scan = s.weightedScanCost(queries > 1)
+	}
 	switch method {
 	case Scan:
 		return Scan, "it was asked for"
@@ -263,16 +274,16 @@ func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Met
 	case w.bits != s.codes.Bits:
 		return Scan, "only a prefix is searched"
 	}
-	if w.radius < w.bits {
+	if radius := w.radius / w.unit; w.radius < w.most {
 		cheapest := math.Inf(1)
 		for _, t := range s.tables {
-			cheapest = min(cheapest, t.lookUps(w.radius)*lookUpCost)
+			cheapest = min(cheapest, t.lookUps(radius)*lookUpCost)
 		}
 		if cheapest <= scan/2 {
-			return Tables, fmt.Sprintf("radius %d needs few look-ups", w.radius)
+			return Tables, fmt.Sprintf("radius %d needs few look-ups", radius)
 		}
 		if w.k == math.MaxInt {
-			return Scan, fmt.Sprintf("radius %d needs too many look-ups", w.radius)
+			return Scan, fmt.Sprintf("radius %d needs too many look-ups", radius)
 		}
 	}
 	if w.k >= s.codes.Len()/8 {

@@ -20,9 +20,13 @@ type Options struct {
 	// radius by the prefix, are then ordered by the distance of all bits. 0 means all bits.
 	Prefix int
 
+	// Rank is what the distance is; empty means ByHamming.
+	Rank Rank
+
 	// Margins are the scores of the query before the sign, one per bit, for all queries of a batch one after the
-	// other. Items at the same distance come in the order of the margins' sum over the bits that differ, so that a
-	// doubtful bit weighs little; then by id. Which items a prefix puts on the shortlist does not depend on them.
+	// other. ByMargins needs them. With ByHamming, items at the same distance come in the order of the margins' sum
+	// over the bits that differ, so that a doubtful bit weighs little; then by id. Which items a prefix puts on the
+	// shortlist does not depend on them then.
 	Margins []float32
 
 	// Shortlist is the least number of items that Prefix or a reranking looks at. All items at the distance of the
@@ -42,9 +46,10 @@ type Options struct {
 
 // Hit is an item that was found.
 type Hit struct {
-	ID       ID      `json:"id"`
-	Distance int     `json:"distance"`
-	Score    float64 `json:"score,omitempty"` // set by Result.Rerank
+	ID             ID      `json:"id"`
+	Distance       int     `json:"distance"`                  // in bits
+	MarginDistance int     `json:"margin_distance,omitempty"` // ByMargins: in sixteenths of a bit
+	Score          float64 `json:"score,omitempty"`           // set by Result.Rerank
 
 	place place
 }
@@ -82,7 +87,7 @@ func (s *Snapshot) Search(ctx context.Context, q []uint64, k int, o Options) (Re
 	return firstResult(s.SearchBatch(ctx, s.single(q), k, o))
 }
 
-// Within returns all items at distance r or less, or the nearest Options.Limit of them.
+// Within returns all items at distance r or less, in bits, or the nearest Options.Limit of them.
 func (s *Snapshot) Within(ctx context.Context, q []uint64, r int, o Options) (Result, error) {
 	return firstResult(s.WithinBatch(ctx, s.single(q), r, o))
 }
@@ -98,7 +103,7 @@ func (s *Snapshot) WithinBatch(ctx context.Context, queries hamming.Codes, r int
 	if o.Limit > 0 {
 		limit = o.Limit
 	}
-	return s.answer(ctx, queries, limit, r, o)
+	return s.answer(ctx, queries, limit, o.Rank.units(r), o)
 }
 
 func (s *Snapshot) single(q []uint64) hamming.Codes {
@@ -135,6 +140,9 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	case slices.ContainsFunc(o.Margins, func(m float32) bool { return m != m }):
 		return errors.New("a margin is not a number")
 	}
+	if err := o.Rank.check(s.bits, o); err != nil {
+		return err
+	}
 	if err := s.CheckFilter(o.Filter); err != nil {
 		return err
 	}
@@ -142,7 +150,7 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 }
 
 // answer answers queries in two stages: the nearest by the bits that are searched, from all segments; then their order
-// by all bits, when only a prefix was searched.
+// by all bits, when only a prefix was searched. The radius is in units of the ranking.
 func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
 	if err := s.check(queries, k, o); err != nil {
 		return nil, err
@@ -175,25 +183,30 @@ func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, 
 
 // answerBlock answers queries at the same time.
 func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
-	w := s.wanted(k, r, o)
+	weights := o.weights(queries.Len(), s.bits, cmp.Or(o.Prefix, s.bits))
+	w := s.wanted(k, r, o, mostOf(weights))
 	results := make([]Result, queries.Len())
 	all := make([][]found, queries.Len())
 	var counts [][]int
 	if o.Ties && o.Prefix == 0 {
-		counts = newCounts(queries.Len(), w.bits)
+		counts = make([][]int, queries.Len())
 	}
 	for i, v := range s.views {
 		p := pass{
-			view: v, number: uint32(i), queries: queries, want: w, options: &o, found: all, results: results, counts: counts,
+			view: v, number: uint32(i), queries: queries, weights: weights, want: w, options: &o, found: all,
+			results: results, counts: counts,
 		}
 		if err := p.run(ctx); err != nil {
 			return nil, err
 		}
 	}
+	if o.Prefix > 0 {
+		weights = o.weights(queries.Len(), s.bits, s.bits)
+	}
 	err := par.For(ctx, o.Threads, queries.Len(), func(q int) {
 		list := s.nearest(all[q], w)
 		if o.Prefix > 0 {
-			list = s.refine(list, queries.Row(q), o.margins(s.bits, q))
+			list = s.refine(list, queries.Row(q), o.margins(s.bits, q), weights.row(q))
 		}
 		n := min(k, len(list))
 		if o.Ties && n > 0 {
@@ -204,22 +217,31 @@ func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r 
 				results[q].Tied = counts[q][last]
 			}
 		}
-		list = list[:n]
-		hits := make([]Hit, len(list))
-		for i, f := range list {
-			id := s.views[f.view].ids.get(f.pos)
-			hits[i] = Hit{ID: id, Distance: int(f.distance), place: place{f.view, f.pos}}
-		}
-		results[q].Hits = hits
+		results[q].Hits = s.hits(list[:n], queries.Row(q), weights != nil)
 	})
 	return results, err
 }
 
-// wanted is what the segments are searched for, when the k nearest within a radius are asked for.
-func (s *Snapshot) wanted(k, r int, o Options) want {
-	w := want{k: k, radius: min(r, s.bits), bits: s.bits, ties: o.Margins != nil && o.Prefix == 0}
+// hits are the items that were found for a query.
+func (s *Snapshot) hits(list []found, q []uint64, byMargins bool) []Hit {
+	hits := make([]Hit, len(list))
+	for i, f := range list {
+		v := s.views[f.view]
+		hits[i] = Hit{ID: v.ids.get(f.pos), Distance: int(f.distance), place: place{f.view, f.pos}}
+		if byMargins {
+			hits[i].Distance, hits[i].MarginDistance = hamming.Distance(q, v.code(f.pos)), int(f.distance)
+		}
+	}
+	return hits
+}
+
+// wanted is what the segments are searched for, when the k nearest within a radius are asked for; most is the greatest
+// distance by margins, or 0.
+func (s *Snapshot) wanted(k, r int, o Options, most int) want {
+	w := newWant(k, r, cmp.Or(o.Prefix, s.bits), most)
+	w.ties = o.Margins != nil && o.Prefix == 0 && most == 0
 	if o.Prefix > 0 {
-		w.bits, w.radius, w.whole = o.Prefix, min(r, o.Prefix), true
+		w.whole = true
 		switch {
 		case r != math.MaxInt:
 			w.k = math.MaxInt
@@ -264,11 +286,15 @@ func (s *Snapshot) nearest(list []found, w want) []found {
 	return w.first(list)
 }
 
-// refine orders items by all bits.
-func (s *Snapshot) refine(list []found, q []uint64, margins []float32) []found {
+// refine orders items by all bits; weights are nil unless items are ranked by margins.
+func (s *Snapshot) refine(list []found, q []uint64, margins []float32, weights []uint8) []found {
 	for i := range list {
 		f := &list[i]
 		v := s.views[f.view]
+		if weights != nil {
+			f.distance = uint32(hamming.WeightedDistance(q, v.code(f.pos), weights))
+			continue
+		}
 		f.distance = uint32(hamming.Distance(q, v.code(f.pos)))
 		if margins != nil {
 			f.penalty = penalties(v.segment, q, margins)(v.slotOf(f.pos))

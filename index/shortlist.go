@@ -26,14 +26,17 @@ type Shortlist struct {
 	snapshot *Snapshot
 	queries  hamming.Codes
 	bits     int               // that are compared
+	weights  weightTable       // of these bits, by query; nil: Hamming distance
+	all      weightTable       // of all bits
 	allowed  []*roaring.Bitmap // by segment; nil: all
 	met      [][]uint64        // by segment, a bit per item
-	radius   []int             // by query
+	radius   []int             // by query, in units of the ranking
 	size     []int             // by query
 	plans    []Result          // by query, with Options.Explain
 }
 
-// Shortlist finds the distance from each query within which Options.Shortlist items lie, or RerankItems, but at most r.
+// Shortlist finds the distance from each query within which Options.Shortlist items lie, or RerankItems, but at most r
+// bits.
 func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, o Options) (*Shortlist, error) {
 	if err := s.check(queries, 0, o); err != nil {
 		return nil, err
@@ -45,6 +48,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	if o.Prefix > 0 {
 		l.bits = o.Prefix
 	}
+	l.weights, l.all = o.weights(queries.Len(), s.bits, l.bits), o.weights(queries.Len(), s.bits, s.bits)
 	matching := 0
 	for _, v := range s.views {
 		allowed := o.Filter.allowed(v)
@@ -59,8 +63,9 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	if n == 0 {
 		n = RerankItems(matching)
 	}
-	w := want{k: min(n, MaxItems), radius: min(r, l.bits), bits: l.bits, counts: true}
-	if n >= matching && w.radius == l.bits {
+	w := newWant(min(n, MaxItems), o.Rank.units(r), l.bits, mostOf(l.weights))
+	w.counts = true
+	if n >= matching && w.radius == w.most {
 		var plan Plan
 		for _, v := range s.views {
 			plan = append(plan, Step{
@@ -68,7 +73,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 			})
 		}
 		for q := range l.radius {
-			l.radius[q], l.size[q] = l.bits, matching
+			l.radius[q], l.size[q] = w.most, matching
 			if o.Explain {
 				l.plans[q].Plan = plan
 			}
@@ -83,16 +88,19 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 
 // measure counts the items by distance and finds the radius of each query.
 func (l *Shortlist) measure(ctx context.Context, w want, o Options) error {
-	counts := newCounts(l.queries.Len(), l.bits)
+	counts := make([][]int, l.queries.Len())
 	for i, v := range l.snapshot.views {
-		p := pass{view: v, number: uint32(i), queries: l.queries, want: w, options: &o, results: l.plans, counts: counts}
+		p := pass{
+			view: v, number: uint32(i), queries: l.queries, weights: l.weights, want: w, options: &o, results: l.plans,
+			counts: counts,
+		}
 		if err := p.run(ctx); err != nil {
 			return err
 		}
 	}
 	for q, count := range counts {
 		l.radius[q] = w.radius
-		for d := 0; d <= w.radius; d++ {
+		for d := range count {
 			if l.size[q] += count[d]; l.size[q] >= w.k {
 				l.radius[q] = d
 				break
@@ -108,7 +116,8 @@ func (l *Shortlist) Len(q int) int { return l.size[q] }
 // Plan is how the list of a query was found, with Options.Explain.
 func (l *Shortlist) Plan(q int) Plan { return l.plans[q].Plan }
 
-// Radius is the greatest distance of an item on the list of a query, by the bits that are searched.
+// Radius is the greatest distance of an item on the list of a query, by the bits that are searched, in bits or, by
+// margins, in sixteenths of a bit.
 func (l *Shortlist) Radius(q int) int { return l.radius[q] }
 
 // Meet returns the item with an id when it is met for the first time and may be on a list: it is there and matches.
@@ -128,14 +137,32 @@ func (l *Shortlist) Meet(id ID) (Hit, bool) {
 	return Hit{}, false
 }
 
+// ByMargins tells whether the items are ranked by margins.
+func (l *Shortlist) ByMargins() bool { return l.weights != nil }
+
+// Measured is an item with its distances from a query by all bits, and whether the item is on the query's list.
+func (l *Shortlist) Measured(q int, h Hit) (Hit, bool) {
+	query, code := l.queries.Row(q), l.snapshot.views[h.place.view].code(h.place.pos)
+	h.Distance = hamming.Distance(query, code)
+	searched := h.Distance
+	if l.weights != nil {
+		h.MarginDistance = hamming.WeightedDistance(query, code, l.all[q])
+		searched = h.MarginDistance
+	}
+	switch {
+	case l.bits == l.snapshot.bits:
+	case l.weights != nil:
+		searched = hamming.WeightedDistance(query, code, l.weights[q])
+	default:
+		searched = prefixDistance(query, code, l.bits)
+	}
+	return h, searched <= l.radius[q]
+}
+
 // Distance is that of an item from a query by all bits, and whether the item is on the query's list.
 func (l *Shortlist) Distance(q int, h Hit) (int, bool) {
-	query, code := l.queries.Row(q), l.snapshot.views[h.place.view].code(h.place.pos)
-	distance := hamming.Distance(query, code)
-	if l.bits == l.snapshot.bits {
-		return distance, distance <= l.radius[q]
-	}
-	return distance, prefixDistance(query, code, l.bits) <= l.radius[q]
+	h, on := l.Measured(q, h)
+	return h.Distance, on
 }
 
 // Missing is the first item on the list of a query that was not met.
@@ -163,7 +190,7 @@ func prefixDistance(a, b []uint64, n int) int {
 }
 
 // Rerank finds the items whose codes are nearest, by whole distances as Options.Shortlist says and at most at distance
-// r, and returns the k of them with the least score. Equal scores come in the order of the codes' distances, then of
+// r in bits, and returns the k of them with the least score. Equal scores come in the order of the codes' distances, then of
 // ids. Score is called once for every item on the list.
 func (s *Snapshot) Rerank(
 	ctx context.Context, q []uint64, k, r int, o Options, score func(Hit) (float64, error),
@@ -171,7 +198,9 @@ func (s *Snapshot) Rerank(
 	if k < 0 {
 		return Result{}, fmt.Errorf("%d neighbours: ask for 0 or more", k)
 	}
-	o.Margins = nil // scores decide
+	if o.Rank != ByMargins {
+		o.Margins = nil // scores decide
+	}
 	if o.Shortlist > 0 {
 		o.Shortlist = max(o.Shortlist, k) // there are k hits whenever k items match
 	}
@@ -180,7 +209,7 @@ func (s *Snapshot) Rerank(
 		return Result{}, err
 	}
 	o.Limit, o.Ties = 0, false
-	result, err := s.Within(ctx, q, l.radius[0], o)
+	result, err := firstResult(s.answer(ctx, s.single(q), math.MaxInt, l.radius[0], o))
 	if err != nil {
 		return Result{}, err
 	}

@@ -26,6 +26,8 @@ type ranking struct {
 	hits  []index.Hit
 	seen  int     // items of the shortlist that were compared
 	bound float64 // a score beyond it is not among the first k
+
+	byMargins bool // of the shortlist
 }
 
 // Rerank orders the items on the shortlists of the queries by the distance of their vectors and returns the first k of
@@ -44,7 +46,7 @@ func Rerank(
 	}
 	all := make([]ranking, q.Vectors.Rows)
 	for i := range all {
-		all[i].bound = math.Inf(1)
+		all[i].bound, all[i].byMargins = math.Inf(1), list.ByMargins()
 	}
 	var hits []index.Hit
 	var rows []int
@@ -64,8 +66,7 @@ func Rerank(
 		}
 		err = par.For(ctx, o.Threads, len(all), func(i int) {
 			for j, h := range hits {
-				if d, ok := list.Distance(i, h); ok {
-					h.Distance = d
+				if h, ok := list.Measured(i, h); ok {
 					h.Score = distance(i, chunk.X.Row(rows[j]), all[i].bound)
 					all[i].add(h, o.K)
 				}
@@ -128,10 +129,14 @@ func (r *ranking) add(h index.Hit, k int) {
 	}
 }
 
-// cut keeps the first k hits in order: by score, then by the distance of the codes, then by id.
+// cut keeps the first k hits in order: by score, then by the distance of the codes that they were ranked by, then by id.
 func (r *ranking) cut(k int) {
 	slices.SortFunc(r.hits, func(a, b index.Hit) int {
-		if c := cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Distance, b.Distance)); c != 0 {
+		c := cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.MarginDistance, b.MarginDistance))
+		if !r.byMargins {
+			c = cmp.Or(c, cmp.Compare(a.Distance, b.Distance))
+		}
+		if c != 0 {
 			return c
 		}
 		return a.ID.Compare(b.ID)
