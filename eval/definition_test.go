@@ -16,14 +16,20 @@ import (
 type problem struct {
 	distance [][]int
 	mark     [][]uint8
+	unit     int // distance that a radius of 1 is
 }
 
 func newProblem(queries, base hamming.Codes, truth Truth) problem {
-	var p problem
+	return problemOf(queries, base, truth, func(q, i int) int { return hamming.Distance(queries.Row(q), base.Row(i)) })
+}
+
+// problemOf is the task with distances of any kind.
+func problemOf(queries, base hamming.Codes, truth Truth, between func(q, i int) int) problem {
+	p := problem{unit: 1}
 	for q := range queries.Len() {
 		distance, mark := make([]int, base.Len()), make([]uint8, base.Len())
 		for i := range distance {
-			distance[i] = hamming.Distance(queries.Row(q), base.Row(i))
+			distance[i] = between(q, i)
 		}
 		truth.Mark(q, mark)
 		p.distance, p.mark = append(p.distance, distance), append(p.mark, mark)
@@ -150,7 +156,7 @@ func (p problem) report(k, radii []int, cut, curveTo, bits int) *Report {
 
 	within := func(q, radius int) (items, relevant int) {
 		for _, i := range p.stable(q) {
-			if p.distance[q][i] <= radius {
+			if p.distance[q][i] <= radius*p.unit {
 				items++
 				relevant += int(p.mark[q][i])
 			}
@@ -158,7 +164,7 @@ func (p problem) report(k, radii []int, cut, curveTo, bits int) *Report {
 		return
 	}
 	seen := 0
-	for radius := range bits + 1 {
+	for radius := range 4*bits + 1 {
 		items, relevant := 0, 0
 		for q := range queries {
 			n, m := within(q, radius)

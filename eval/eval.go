@@ -2,6 +2,7 @@
 //
 //	Truth           which items are relevant to which queries, from classes, tags or pairs: TruthOf
 //	Retrieval       a ranking by Hamming distance       -> Report
+//	RetrievalMargins a ranking by the margins of the query: which bits it is sure of
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
 //	RetrievalCosine a ranking by the angle between vectors
 //	RetrievalInner  a ranking by the inner product, for probabilities of classes
@@ -93,7 +94,7 @@ func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o 
 	if err != nil {
 		return nil, err
 	}
-	j.radii = true
+	j.radii, j.unit = base.Bits+1, 1
 	j.ranker = func(_, _ int, o *Options) ranker { return newCodeRanker(queries, base, o.Cut) }
 	return j.run(ctx, o)
 }
@@ -138,7 +139,8 @@ type list struct {
 type judgement struct {
 	queries, base, bits int
 	truth               Truth
-	radii               bool // buckets are Hamming distances, so radii have a meaning
+	radii               int  // number of radii from 0 on, where buckets are distances of codes; 0 for vectors
+	unit                int  // distance that a radius of 1 is
 	same                bool // queries and base are the same items
 	unjudged            bool // nothing is known of relevance: only the recall of neighbours is measured
 	ranker              func(lo, hi int, o *Options) ranker

@@ -10,28 +10,26 @@ import (
 	"hashgrove/vectors"
 )
 
-// codeRanker ranks codes without sorting. Hamming distances are small integers, so counting the items of every
-// distance gives the place where its bucket starts, and the place of an item is that plus the items of its bucket
-// seen before it:
+// counter ranks items by small integers without sorting. Counting the items of every distance gives the place where its
+// bucket starts, and the place of an item is that plus the items of its bucket seen before it:
 //
-//	distances    to every base item                       O(base) words
+//	distances    to every base item                       O(base) words, by whoever has a counter
 //	count        items and relevant items by distance     O(base)
 //	place        hits among the first cut places          O(base)
-type codeRanker struct {
-	queries, base hamming.Codes
-	cut           int
-	distance      []uint16
-	count         []uint64 // by distance: items in the low half, relevant items in the high half
-	next          []int    // by distance: place of the bucket's next item
-	list          list
+type counter struct {
+	cut      int
+	distance []uint16 // of every item
+	count    []uint64 // by distance: items in the low half, relevant items in the high half
+	next     []int    // by distance: place of the bucket's next item
+	list     list
 }
 
-func newCodeRanker(queries, base hamming.Codes, cut int) *codeRanker {
-	cut = min(cut, base.Len())
-	distances := base.Bits + 1
-	return &codeRanker{
-		queries: queries, base: base, cut: cut,
-		distance: make([]uint16, base.Len()),
+// newCounter makes room for distances below a number.
+func newCounter(items, distances, cut int) counter {
+	cut = min(cut, items)
+	return counter{
+		cut:      cut,
+		distance: make([]uint16, items),
 		count:    make([]uint64, distances),
 		next:     make([]int, distances+1), // one more, for ignored items
 		list: list{
@@ -42,31 +40,33 @@ func newCodeRanker(queries, base hamming.Codes, cut int) *codeRanker {
 	}
 }
 
-func (r *codeRanker) rank(q int, mark []uint8) *list {
-	r.base.Distances(r.distance, r.queries.Row(q))
-	distance := r.distance
+// order makes the list of the distances, all of which are below a number.
+func (r *counter) order(mark []uint8, below int) *list {
+	distance, count := r.distance, r.count[:below]
 	mark = mark[:len(distance)]
-	ignored := uint16(len(r.count))
+	ignored := uint16(below)
 
-	clear(r.count)
+	clear(count)
 	for i, d := range distance {
 		m := mark[i]
 		if m == Ignored {
 			distance[i] = ignored
 			continue
 		}
-		r.count[d] += 1 + uint64(m)<<32
+		count[d] += 1 + uint64(m)<<32
 	}
+	l := &r.list
+	l.items, l.relevant = l.items[:below], l.relevant[:below]
 	place := 0
-	for d, c := range r.count {
+	for d, c := range count {
 		r.next[d] = place
-		r.list.items[d], r.list.relevant[d] = int(uint32(c)), int(c>>32)
+		l.items[d], l.relevant[d] = int(uint32(c)), int(c>>32)
 		place += int(uint32(c))
 	}
 	r.next[ignored] = r.cut
 
 	// Places from cut on all write to the spare byte at cut: a store is cheaper than a branch nobody can predict.
-	hits := r.list.hits
+	hits := l.hits
 	clear(hits)
 	for i, d := range distance {
 		at := r.next[d]
@@ -74,7 +74,22 @@ func (r *codeRanker) rank(q int, mark []uint8) *list {
 		hits[min(at, r.cut)] = mark[i]
 	}
 	hits[r.cut] = 0
-	return &r.list
+	return l
+}
+
+// codeRanker ranks codes by Hamming distance.
+type codeRanker struct {
+	queries, base hamming.Codes
+	counter
+}
+
+func newCodeRanker(queries, base hamming.Codes, cut int) *codeRanker {
+	return &codeRanker{queries, base, newCounter(base.Len(), base.Bits+1, cut)}
+}
+
+func (r *codeRanker) rank(q int, mark []uint8) *list {
+	r.base.Distances(r.distance, r.queries.Row(q))
+	return r.order(mark, r.base.Bits+1)
 }
 
 // RetrievalFloat ranks the base by Euclidean distance to every query and judges the rankings as Retrieval does: the

@@ -175,7 +175,7 @@ func (t *tally) relevance(j judgement) *Report {
 		r.CurvePoints = append(r.CurvePoints, CurvePoint{rank, curve[rank-1]})
 	}
 
-	if j.radii {
+	if j.radii > 0 {
 		r.PRCurve = t.byRadius()
 		r.PRArea = area(r.PRCurve)
 	} else {
@@ -347,7 +347,7 @@ func (r *Report) addWarnings(j judgement, t *tally) {
 		say("the order of ties moves MAP by %.2f, from %.3f to %.3f: compare with others only by expected values",
 			gap, r.MAPLow, r.MAPHigh)
 	}
-	if j.radii && r.DistinctCodes <= r.Base/100 {
+	if j.radii > 0 && r.DistinctCodes <= r.Base/100 {
 		say("the base has only %d distinct codes for %d items, the largest bucket holds %d: items of one bucket "+
 			"cannot be told apart", r.DistinctCodes, r.Base, r.LargestBucket)
 	}

@@ -27,7 +27,8 @@ type tally struct {
 	hits   []int     // by place of the cut list: relevant items there
 	recall []float64 // by place of the cut list: the same, each as a share of its query's relevant items
 
-	radiusItems, radiusRelevant []int // by Hamming distance, pooled; nil for vectors
+	radiusItems, radiusRelevant []int // by radius, pooled; nil for vectors
+	unit                        int   // distance that a radius of 1 is
 	lookup                      []lookup
 }
 
@@ -51,8 +52,8 @@ func (j judgement) newTally(o *Options) *tally {
 		hits:      make([]int, cut),
 		recall:    make([]float64, cut),
 	}
-	if j.radii {
-		t.radiusItems, t.radiusRelevant = make([]int, j.bits+1), make([]int, j.bits+1)
+	if j.radii > 0 {
+		t.unit, t.radiusItems, t.radiusRelevant = j.unit, make([]int, j.radii), make([]int, j.radii)
 		t.lookup = make([]lookup, len(o.Radii))
 	} else {
 		curve = j.base // the precision-recall curve of vectors runs over ranks
@@ -128,15 +129,18 @@ func (l *list) precisionAt(k int) float64 {
 	return float64(P) / float64(k)
 }
 
-// addRadii counts what lies within each Hamming radius.
+// addRadii counts what lies within each radius: the distances up to that many units.
 func (t *tally) addRadii(l *list, relevant int) {
 	for d, n := range l.items {
-		t.radiusItems[d] += n
-		t.radiusRelevant[d] += l.relevant[d]
+		if n > 0 {
+			radius := (d + t.unit - 1) / t.unit
+			t.radiusItems[radius] += n
+			t.radiusRelevant[radius] += l.relevant[d]
+		}
 	}
 	for i, radius := range t.o.Radii {
 		n, p := 0, 0
-		for d := range min(radius, len(l.items)-1) + 1 {
+		for d := range min(radius*t.unit, len(l.items)-1) + 1 {
 			n, p = n+l.items[d], p+l.relevant[d]
 		}
 		s := &t.lookup[i]
