@@ -7,6 +7,16 @@ import (
 	"strconv"
 )
 
+// Ranking is a way to order the base for a query.
+type Ranking string
+
+// The rankings of codes.
+const (
+	ByHamming Ranking = "hamming"  // the number of bits that differ
+	ByMargins Ranking = "margins"  // the query's weights of the bits that differ
+	ByWeights Ranking = "weighted" // the weights of a model, see RetrievalWeighted
+)
+
 // Report is how well rankings put relevant items first. All shares are from 0 to 1.
 type Report struct {
 	Queries int `json:"queries"`
@@ -75,6 +85,11 @@ type Report struct {
 	FloatQueries int     `json:"float_queries,omitempty"`
 
 	Unseen *Report `json:"unseen,omitempty"` // room for the report of Unseen beside this one
+
+	// Room for how the base was ranked, and for the report of the same queries by the other ranking.
+	Ranking Ranking `json:"ranking,omitempty"`
+	Hamming *Report `json:"hamming,omitempty"`
+	Margins *Report `json:"margins,omitempty"`
 
 	// Room for the share of base and queries that the model was learned from; nil where nobody knows.
 	LearnedShare        *float64 `json:"learned_share,omitempty"`

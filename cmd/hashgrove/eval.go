@@ -30,7 +30,7 @@ type evalCommand struct {
 	precisionAt           []int
 	cut                   int
 	curve                 bool
-	ranking               string
+	ranking               eval.Ranking
 	neighbours            string
 }
 
@@ -39,7 +39,9 @@ func (a *app) eval() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval -m MODEL --base DATA --queries DATA",
 		Short: "Measure a model: MAP, precision and recall, with ties handled fairly",
-		Long: `Encode a base and queries, rank the base by Hamming distance for every query, and measure the rankings.
+		Long: `Encode a base and queries, rank the base for every query, and measure the rankings: by Hamming distance, and by
+the margins of the query, which weigh each bit that differs by how certain the query is of it. Both search the same
+codes (search --rank margins); --ranking margins puts the second first.
 
 Many base items have the same distance. All measures are averaged over all orders of tied items, and MAP is
 shown with the bounds of the worst and the best order. The paper's convention (ties in base order, lists cut at
@@ -54,8 +56,8 @@ for items that will be added later, take a base and queries that training did no
 
 Queries of classes that were held out of training are measured separately, against the whole base.
 
-Some methods weight the bits (MDSH): --ranking weighted ranks as their authors do, except for classes held out of
-training.`,
+Some methods weight the bits (MDSH): --ranking weighted ranks as their authors do. Classes held out of training are
+ranked by Hamming distance only.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
   hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category`,
 		Args: cli.NoArguments,
@@ -66,8 +68,8 @@ training.`,
 	f.StringArrayVar(&c.basePaths, "base", nil, "`DATA` to search in; may be repeated")
 	f.StringArrayVar(&c.queryPaths, "queries", nil, "`DATA` to search with; may be repeated")
 	f.IntVar(&c.prefix, "prefix", 0, "use only this `NUMBER` of first bits of each code; 0 means all")
-	f.StringVar(&c.ranking, "ranking", "hamming",
-		"`DISTANCE` that ranks the base: hamming, or weighted where the model has weights for its bits")
+	f.StringVar((*string)(&c.ranking), "ranking", string(eval.ByHamming),
+		"`DISTANCE` that ranks the base: hamming, margins, or weighted where the model has weights for its bits")
 	f.StringVar(&c.neighbours, "neighbours", string(eval.Euclidean),
 		"`DISTANCE` of the nearest vectors that codes should find again: euclidean, cosine or none")
 	cli.Group(f, "Evaluation")
@@ -112,8 +114,8 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.ranking == "weighted" && m.Info.Weights == nil {
-		return cli.Usagef("--ranking weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
+	if err := c.checkRanking(m); err != nil {
+		return err
 	}
 	base, err := c.open(ctx, m, c.base.withCommon(c.both), c.basePaths)
 	if err != nil {
@@ -125,23 +127,26 @@ func (c *evalCommand) run(ctx context.Context) error {
 		return fmt.Errorf("queries: %w", err)
 	}
 	defer queries.close()
-	truth, err := c.truth(queries, base)
-	if err != nil {
+	s := &sides{m: m, queries: queries, base: base}
+	if s.truth, err = c.truth(queries, base); err != nil {
 		return err
 	}
-	floats := c.newFloatSearch(m, queries, base)
-	if err := c.encode(ctx, m, queries, floats.addQueries); err != nil {
+	s.floats = c.newFloatSearch(s)
+	look := func(ctx context.Context, first int, x vectors.Matrix) error {
+		return errors.Join(s.floats.addQueries(ctx, first, x), queries.addMargins(ctx, m, first, x, c.threads))
+	}
+	if err := c.encode(ctx, m, queries, look); err != nil {
 		return fmt.Errorf("queries: %w", err)
 	}
-	if err := c.encode(ctx, m, base, floats.addBase); err != nil {
+	if err := c.encode(ctx, m, base, s.floats.addBase); err != nil {
 		return fmt.Errorf("base: %w", err)
 	}
-	report, err := c.measure(ctx, m, queries, base, truth, floats)
+	report, err := c.measure(ctx, s)
 	if err != nil {
 		return err
 	}
 	c.addLearned(report, m.Info.Sketch, queries, base)
-	if truth.Mark == nil {
+	if s.truth.Mark == nil {
 		return c.printResult(unlabelled(report), func() {
 			c.warn(report.Warnings)
 			c.printNeighboursAlone(report)
@@ -164,8 +169,8 @@ func (c *evalCommand) check() error {
 	if len(c.both.IDsFile) > 0 {
 		return cli.Usagef("--ids is ambiguous here: use --base-ids and --queries-ids")
 	}
-	if c.ranking != "hamming" && c.ranking != "weighted" {
-		return cli.Usagef("--ranking %s: choose hamming or weighted", c.ranking)
+	if !slices.Contains([]eval.Ranking{eval.ByHamming, eval.ByMargins, eval.ByWeights}, c.ranking) {
+		return cli.Usagef("--ranking %s: choose hamming, margins or weighted", c.ranking)
 	}
 	if !slices.Contains([]string{string(eval.Euclidean), string(eval.Cosine), "none"}, c.neighbours) {
 		return cli.Usagef("--neighbours %s: choose euclidean, cosine or none", c.neighbours)
@@ -173,47 +178,12 @@ func (c *evalCommand) check() error {
 	return c.similar.check()
 }
 
-// measure ranks and judges everything.
-func (c *evalCommand) measure(
-	ctx context.Context, m *model.Model, queries, base *encoded, truth eval.Truth, floats *floatSearch,
-) (*eval.Report, error) {
-	near, err := c.measureNeighbours(ctx, m, queries, base, floats)
-	if err != nil || truth.Mark == nil {
-		return near, err
-	}
-	p := c.startProgress("measuring", queries.Rows, 0)
-	o := eval.Options{K: c.precisionAt, Cut: c.cut, Threads: c.threads, Progress: func(done, _ int) { p.Tick(done) }}
-	if queries.Labels != nil {
-		o.Classes, o.ClassNames = queries.Labels.Class, queries.Labels.Names
-	}
-	report, err := c.rank(ctx, m, queries.codes, base.codes, truth, o)
-	p.End()
-	if err != nil {
-		return nil, err
-	}
-	if near != nil {
-		report.Neighbours, report.NeighbourQueries = near.Neighbours, near.NeighbourQueries
-		report.NeighbourMetric = near.NeighbourMetric
-		report.NeighbourRecall10, report.NeighbourRecall100 = near.NeighbourRecall10, near.NeighbourRecall100
-	}
-	return report, c.measureUnseen(ctx, m, queries, base, floats, report)
-}
-
-// rank judges codes by the ranking that was asked for.
-func (c *evalCommand) rank(
-	ctx context.Context, m *model.Model, queries, base hamming.Codes, truth eval.Truth, o eval.Options,
-) (*eval.Report, error) {
-	if c.ranking == "weighted" {
-		return eval.RetrievalWeighted(ctx, queries, base, m.Info.Weights, truth, o)
-	}
-	return eval.Retrieval(ctx, queries, base, truth, o)
-}
-
 // encoded is one side: what is known about its rows, and their codes.
 type encoded struct {
 	*supervision.Data
-	codes hamming.Codes
-	close func() error // lets go of features that were kept
+	codes   hamming.Codes
+	margins vectors.Matrix // of queries, where codes are short enough
+	close   func() error   // lets go of features that were kept
 }
 
 // open reads one side for the first time; its codes come later.
@@ -241,7 +211,7 @@ func (c *evalCommand) open(ctx context.Context, m *model.Model, d dataFlags, pat
 	if sum.Bad > 0 {
 		c.note("dropped %s, the first: %v", plain.Count(sum.Bad, "bad row", "bad rows"), sum.BadExamples[0])
 	}
-	return &encoded{sum, hamming.NewCodes(sum.Rows, m.Encoder.Bits()), done}, nil
+	return &encoded{Data: sum, codes: hamming.NewCodes(sum.Rows, m.Encoder.Bits()), close: done}, nil
 }
 
 // encode makes the codes of one side; look sees the vectors, run after run.

@@ -17,45 +17,100 @@ import (
 // visible is the difference of two shares that is worth a line of its own.
 const visible = 0.005
 
+// measures is the table of measures: a column for the ranking that leads, and one for the other where there is one.
+type measures struct {
+	table.Writer
+	first, other *eval.Report
+}
+
+func (c *evalCommand) newMeasures(r *eval.Report) measures {
+	m := measures{c.table(), r, r.Margins}
+	head := table.Row{"measure", "value"}
+	if r.Hamming != nil {
+		m.other = r.Hamming
+		head = table.Row{"measure", "by margins", "by Hamming"}
+	} else if m.other != nil {
+		head = table.Row{"measure", "by Hamming", "by margins"}
+		if r.Ranking == eval.ByWeights {
+			head[1] = "weighted"
+		}
+	}
+	m.AppendHeader(append(head, ""))
+	return m
+}
+
+// row adds a measure of both rankings.
+func (m measures) row(name string, value func(*eval.Report) float64, note string) {
+	cells := table.Row{name, fmt.Sprintf("%.4f", value(m.first))}
+	if m.other != nil {
+		cells = append(cells, fmt.Sprintf("%.4f", value(m.other)))
+	}
+	m.AppendRow(append(cells, note))
+}
+
+// single adds what does not depend on the ranking, or was measured by the first one only.
+func (m measures) single(name, value, note string) {
+	cells := table.Row{name, value}
+	if m.other != nil {
+		cells = append(cells, "")
+	}
+	m.AppendRow(append(cells, note))
+}
+
 func (c *evalCommand) print(r *eval.Report) {
-	t := c.table()
-	row := func(name, value, note string) { t.AppendRow(table.Row{name, value, note}) }
-	t.AppendHeader(table.Row{"measure", "value", ""})
-	row("MAP", fmt.Sprintf("%.4f", r.MAP),
+	t := c.newMeasures(r)
+	t.row("MAP", func(r *eval.Report) float64 { return r.MAP },
 		fmt.Sprintf("%.4f to %.4f depending on how ties are broken", r.MAPLow, r.MAPHigh))
 	if len(r.PerClass) > 1 && math.Abs(r.MacroMAP-r.MAP) >= visible {
-		row("MAP over classes", fmt.Sprintf("%.4f", r.MacroMAP), "every class counts alike, however many queries it has")
+		t.row("MAP over classes", func(r *eval.Report) float64 { return r.MacroMAP },
+			"every class counts alike, however many queries it has")
 	}
-	row(fmt.Sprintf("MAP, first %d", c.cut), fmt.Sprintf("%.4f", r.MAP10000), "the paper's convention")
+	t.row(fmt.Sprintf("MAP, first %d", c.cut), func(r *eval.Report) float64 { return r.MAP10000 },
+		"the paper's convention")
 	for _, k := range slices.Sorted(maps.Keys(r.Precision)) {
-		row("precision@"+strconv.Itoa(k), fmt.Sprintf("%.4f", r.Precision[k]), "")
+		t.row("precision@"+strconv.Itoa(k), func(r *eval.Report) float64 { return r.Precision[k] }, "")
 	}
 	if p, ok := r.Precision[100]; !ok || math.Abs(r.ReachablePrecision-p) >= visible {
-		row("precision@relevant", fmt.Sprintf("%.4f", r.ReachablePrecision), "at the relevant items of a query, up to 100")
+		t.row("precision@relevant", func(r *eval.Report) float64 { return r.ReachablePrecision },
+			"at the relevant items of a query, up to 100")
 	}
-	row("PR area", fmt.Sprintf("%.4f", r.PRArea), "pooled over Hamming radii")
-	row(fmt.Sprintf("PR area, first %d", c.cut), fmt.Sprintf("%.4f", r.PRArea10000), "the paper's convention")
-	for _, l := range r.Lookup {
-		row("lookup, radius "+strconv.Itoa(l.Radius), fmt.Sprintf("%.4f", l.Precision),
+	t.row("PR area", func(r *eval.Report) float64 { return r.PRArea }, "pooled over radii")
+	t.row(fmt.Sprintf("PR area, first %d", c.cut), func(r *eval.Report) float64 { return r.PRArea10000 },
+		"the paper's convention")
+	for i, l := range r.Lookup {
+		t.row("lookup, radius "+strconv.Itoa(l.Radius), func(r *eval.Report) float64 { return r.Lookup[i].Precision },
 			fmt.Sprintf("precision; recall %.4f, %.1f %% of queries find nothing", l.Recall, 100*l.Empty))
 	}
-	printNeighbours(row, r)
+	t.neighbours()
 	if u := r.Unseen; u != nil {
-		row("MAP, unseen classes", fmt.Sprintf("%.4f", u.MAP),
+		t.single("MAP, unseen classes", fmt.Sprintf("%.4f", u.MAP),
 			plain.Count(u.Queries, "query", "queries")+" of held-out classes against the whole base")
-		row("  by chance", fmt.Sprintf("%.4f", u.Prior), "")
+		t.single("  by chance", fmt.Sprintf("%.4f", u.Prior), "")
 		if u.FloatQueries > 0 {
-			row("  by the vectors", fmt.Sprintf("%.4f", u.FloatMAP), "float search with "+
+			t.single("  by the vectors", fmt.Sprintf("%.4f", u.FloatMAP), "float search with "+
 				plain.Count(u.FloatQueries, "query", "queries"))
 		}
-		row("  among themselves", fmt.Sprintf("%.4f", u.AmongMAP),
+		t.single("  among themselves", fmt.Sprintf("%.4f", u.AmongMAP),
 			fmt.Sprintf("base items of held-out classes only; chance %.4f", u.AmongPrior))
 	}
 	fmt.Fprintln(c.out, sizes(r))
 	t.Render()
+	c.printGain(r)
 	c.printClasses(r)
 	if c.curve {
 		c.printCurves(r)
+	}
+}
+
+// printGain says how to have the better ranking where margins are clearly better.
+func (c *evalCommand) printGain(r *eval.Report) {
+	hamming, margins := r, r.Margins
+	if r.Hamming != nil {
+		hamming, margins = r.Hamming, r
+	}
+	if margins != nil && hamming.Ranking == eval.ByHamming && margins.MAP-hamming.MAP >= visible {
+		fmt.Fprintf(c.out, "ranking by margins raises MAP by %.4f and keeps the codes: search --rank margins\n",
+			margins.MAP-hamming.MAP)
 	}
 }
 
@@ -110,57 +165,67 @@ func (c *evalCommand) printCurves(r *eval.Report) {
 	}
 }
 
-// printNeighbours adds what is known without labels to the table of measures.
-func printNeighbours(row func(name, value, note string), r *eval.Report) {
+// neighbours adds what is known without labels.
+func (m measures) neighbours() {
+	r := m.first
 	if r.Neighbours > 0 {
 		of := ""
 		if r.NeighbourQueries < r.Queries {
 			of = fmt.Sprintf(", for %d of the queries", r.NeighbourQueries)
 		}
 		metric := map[eval.Metric]string{eval.Euclidean: "Euclidean distance", eval.Cosine: "cosine"}[r.NeighbourMetric]
-		row("neighbours, first 10", fmt.Sprintf("%.4f", r.NeighbourRecall10),
+		m.row("neighbours, first 10", func(r *eval.Report) float64 { return r.NeighbourRecall10 },
 			fmt.Sprintf("share of the %d nearest vectors by %s%s", r.Neighbours, metric, of))
 		if r.Base > 100 { // in a smaller base they are all there
-			row("neighbours, first 100", fmt.Sprintf("%.4f", r.NeighbourRecall100), "of the same")
+			m.row("neighbours, first 100", func(r *eval.Report) float64 { return r.NeighbourRecall100 }, "of the same")
 		}
 	}
-	row("distinct codes", strconv.Itoa(r.DistinctCodes),
+	m.single("distinct codes", strconv.Itoa(r.DistinctCodes),
 		fmt.Sprintf("of %d; the largest bucket holds %d", r.Base, r.LargestBucket))
 	if r.LearnedShare != nil {
-		row("learned share", percent(*r.LearnedShare), "of the base are rows that the model was learned from")
+		m.single("learned share", percent(*r.LearnedShare), "of the base are rows that the model was learned from")
 	} else {
-		row("learned share", "unknown", "the model cannot tell which rows it was learned from")
+		m.single("learned share", "unknown", "the model cannot tell which rows it was learned from")
 	}
 }
 
 // printNeighboursAlone prints what can be measured where nothing says which answers are right.
 func (c *evalCommand) printNeighboursAlone(r *eval.Report) {
-	t := c.table()
-	t.AppendHeader(table.Row{"measure", "value", ""})
-	printNeighbours(func(name, value, note string) { t.AppendRow(table.Row{name, value, note}) }, r)
+	t := c.newMeasures(r)
+	t.neighbours()
 	fmt.Fprintln(c.out, sizes(r))
 	fmt.Fprintln(c.out, "without labels, tags or pairs of both sides: how well the codes keep the nearest vectors")
 	t.Render()
 }
 
-// unlabelled is the report of neighbours alone as JSON, without measures of relevance that nobody took.
-func unlabelled(r *eval.Report) any {
-	return struct {
-		Queries            int         `json:"queries"`
-		Base               int         `json:"base"`
-		Bits               int         `json:"bits"`
-		Neighbours         int         `json:"neighbours"`
-		NeighbourQueries   int         `json:"neighbour_queries"`
-		NeighbourMetric    eval.Metric `json:"neighbour_metric"`
-		NeighbourRecall10  float64     `json:"neighbour_recall_10"`
-		NeighbourRecall100 float64     `json:"neighbour_recall_100"`
-		DistinctCodes      int         `json:"distinct_codes"`
-		LargestBucket      int         `json:"largest_bucket"`
-		LearnedShare       *float64    `json:"learned_share,omitempty"`
-		LearnedQueries     *float64    `json:"learned_queries_share,omitempty"`
-		Warnings           []string    `json:"warnings"`
-	}{
+// unlabelledReport is the report of neighbours alone as JSON.
+type unlabelledReport struct {
+	Queries            int               `json:"queries"`
+	Base               int               `json:"base"`
+	Bits               int               `json:"bits"`
+	Neighbours         int               `json:"neighbours"`
+	NeighbourQueries   int               `json:"neighbour_queries"`
+	NeighbourMetric    eval.Metric       `json:"neighbour_metric"`
+	NeighbourRecall10  float64           `json:"neighbour_recall_10"`
+	NeighbourRecall100 float64           `json:"neighbour_recall_100"`
+	DistinctCodes      int               `json:"distinct_codes"`
+	LargestBucket      int               `json:"largest_bucket"`
+	LearnedShare       *float64          `json:"learned_share,omitempty"`
+	LearnedQueries     *float64          `json:"learned_queries_share,omitempty"`
+	Ranking            eval.Ranking      `json:"ranking"`
+	Hamming            *unlabelledReport `json:"hamming,omitempty"`
+	Margins            *unlabelledReport `json:"margins,omitempty"`
+	Warnings           []string          `json:"warnings"`
+}
+
+// unlabelled leaves out measures of relevance that nobody took.
+func unlabelled(r *eval.Report) *unlabelledReport {
+	if r == nil {
+		return nil
+	}
+	return &unlabelledReport{
 		r.Queries, r.Base, r.Bits, r.Neighbours, r.NeighbourQueries, r.NeighbourMetric, r.NeighbourRecall10,
-		r.NeighbourRecall100, r.DistinctCodes, r.LargestBucket, r.LearnedShare, r.LearnedQueriesShare, r.Warnings,
+		r.NeighbourRecall100, r.DistinctCodes, r.LargestBucket, r.LearnedShare, r.LearnedQueriesShare, r.Ranking,
+		unlabelled(r.Hamming), unlabelled(r.Margins), r.Warnings,
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"hashgrove/eval"
+	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
@@ -232,4 +234,81 @@ func TestSampleOfRows(t *testing.T) {
 			t.Errorf("row %d has the vector of row %v", row, s.x.Row(i)[0])
 		}
 	}
+}
+
+// Both rankings are measured, and either can lead; the figures are those of the library.
+func TestEvalByBothRankings(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --id-column sku --label category --bits 12 --rounds 20 -o m.hgm")...)
+	const data = "-m m.hgm --base items.csv --queries new.csv --id-column sku --label category"
+	r, _ := evaluate(t, data)
+	byMargins, _ := evaluate(t, data+" --ranking margins")
+	switch {
+	case r.Margins == nil || r.Hamming != nil || byMargins.Hamming == nil || byMargins.Margins != nil:
+		t.Fatal("a ranking is missing, or there twice")
+	case r.Ranking != eval.ByHamming || r.Margins.Ranking != eval.ByMargins || byMargins.Ranking != eval.ByMargins:
+		t.Errorf("rankings %q and %q, then %q", r.Ranking, r.Margins.Ranking, byMargins.Ranking)
+	case r.MAP == r.Margins.MAP:
+		t.Error("both rankings have one MAP: this test cannot fail")
+	case r.MAP != byMargins.Hamming.MAP || r.Margins.MAP != byMargins.MAP || r.Margins.PRArea != byMargins.PRArea ||
+		r.Margins.NeighbourRecall10 != byMargins.NeighbourRecall10:
+		t.Errorf("%+v\nis not the same as\n%+v", r, byMargins)
+	}
+	m, err := model.ReadFile("m.hgm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vectorsOf := func(name string) (x vectors.Matrix) {
+		for _, row := range shopVectors(t, name) {
+			x.Rows, x.Cols = x.Rows+1, len(row)
+			for _, v := range row {
+				x.Data = append(x.Data, float32(v))
+			}
+		}
+		return x
+	}
+	ctx, x := t.Context(), vectorsOf("new.csv")
+	queries, err := m.Encode(ctx, x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := m.Encode(ctx, vectorsOf("items.csv"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	margins, err := m.Margins(ctx, x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := eval.ByClass(shopClasses(t, "new.csv"), shopClasses(t, "items.csv"))
+	want, err := eval.RetrievalMargins(ctx, queries, base, margins, truth, eval.Options{})
+	if err != nil || want.MAP != r.Margins.MAP {
+		t.Errorf("MAP by margins %v, the library has %v (%v)", r.Margins.MAP, want.MAP, err)
+	}
+	out := succeed(t, shellWords("eval "+data)...)
+	if !strings.Contains(out, "by Hamming") || !strings.Contains(out, fmt.Sprintf("%.4f     │ %.4f", r.MAP, r.Margins.MAP)) {
+		t.Errorf("eval says\n%s", out)
+	}
+	succeed(t, shellWords("train items.csv --id-column sku --label category --method lsh --bits 2048 -o long.hgm")...)
+	long, _ := evaluate(t, strings.Replace(data, "m.hgm", "long.hgm", 1))
+	if long.Margins != nil || long.MAP == 0 {
+		t.Error("codes of 2,048 bits are ranked by margins, or not at all")
+	}
+	refused := try(t, shellWords("eval "+strings.Replace(data, "m.hgm", "long.hgm", 1)+" --ranking margins")...)
+	if refused.code == 0 || !strings.Contains(refused.err, "longer than the 1024") {
+		t.Errorf("exit %d: %s", refused.code, refused.err)
+	}
+}
+
+// shopClasses numbers the categories of one of the tables of shop, which differ in their first letters.
+func shopClasses(t *testing.T, name string) (classes []int32) {
+	t.Helper()
+	records, err := csv.NewReader(strings.NewReader(string(read(t, name)))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range records[1:] {
+		classes = append(classes, int32(record[1][0]))
+	}
+	return classes
 }

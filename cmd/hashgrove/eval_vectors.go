@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"hashgrove/eval"
-	"hashgrove/hamming"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -57,7 +56,8 @@ func spread(rows []int, most int) []int {
 }
 
 // newFloatSearch chooses the queries.
-func (c *evalCommand) newFloatSearch(m *model.Model, queries, base *encoded) *floatSearch {
+func (c *evalCommand) newFloatSearch(s *sides) *floatSearch {
+	m, queries, base := s.m, s.queries, s.base
 	f := &floatSearch{threads: c.threads}
 	if c.neighbours == "none" {
 		return f
@@ -103,25 +103,6 @@ func (f *floatSearch) addBase(ctx context.Context, _ int, x vectors.Matrix) erro
 	return f.near.Add(ctx, x, f.threads)
 }
 
-// measureNeighbours is the report of the neighbours alone; nil when they were not asked for.
-func (c *evalCommand) measureNeighbours(
-	ctx context.Context, m *model.Model, queries, base *encoded, f *floatSearch,
-) (*eval.Report, error) {
-	if f.near == nil {
-		return nil, nil
-	}
-	codes := hamming.NewCodes(0, queries.codes.Bits)
-	for _, i := range f.sample.rows {
-		codes.Data = append(codes.Data, queries.codes.Row(i)...)
-	}
-	r, err := c.rank(ctx, m, codes, base.codes, eval.Truth{}, eval.Options{Neighbours: f.near, Threads: c.threads})
-	if err != nil {
-		return nil, err
-	}
-	r.Queries = queries.Rows
-	return r, nil
-}
-
 // heldOut numbers the classes that training did not see, where both sides have labels.
 func heldOut(m *model.Model, queries, base *encoded) (held []int32) {
 	if queries.Labels == nil || base.Labels == nil {
@@ -136,9 +117,8 @@ func heldOut(m *model.Model, queries, base *encoded) (held []int32) {
 }
 
 // measureUnseen measures queries of the classes that were held out of training, by codes and by vectors.
-func (c *evalCommand) measureUnseen(
-	ctx context.Context, m *model.Model, queries, base *encoded, f *floatSearch, report *eval.Report,
-) error {
+func (c *evalCommand) measureUnseen(ctx context.Context, s *sides, report *eval.Report) error {
+	m, queries, base, f := s.m, s.queries, s.base, s.floats
 	if len(m.Info.HeldOut) == 0 || queries.Labels == nil || base.Labels == nil {
 		return nil
 	}

@@ -95,7 +95,7 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 	succeed(t, strings.Fields("eval -m mdsh.hgm --prefix 5 --ranking weighted"+data)...)
 	for args, want := range map[string]string{
 		"eval -m lsh.hgm --ranking weighted" + data:                                  "the bits of lsh.hgm have no weights",
-		"eval -m mdsh.hgm --ranking best" + data:                                     "choose hamming or weighted",
+		"eval -m mdsh.hgm --ranking best" + data:                                     "choose hamming, margins or weighted",
 		"train items.csv --label category -o x.hgm --method paint":                   `no method "paint"`,
 		"train items.csv --label category -o x.hgm --method lsh --rounds 9":          "--rounds does not apply to the method lsh",
 		"train items.csv --label category -o x.hgm --anchors 9":                      "--anchors does not apply to the method fasthash",
