@@ -137,15 +137,28 @@ func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error
 	if err != nil {
 		return err
 	}
-	one, err := v.figures(ctx, v.new.Data, queries, queries, o.Threads)
+	asked := asked{queries: queries, threads: o.Threads}
+	if queries.Bits <= hamming.MaxWeightedBits {
+		if asked.margins, err = m.Margins(ctx, v.new.x, o.Threads); err != nil {
+			return err
+		}
+	}
+	one, err := v.figures(ctx, v.new.Data, queries, asked)
 	if err != nil {
 		return err
 	}
-	other, err := v.figures(ctx, v.learned.Data, queries, learned, o.Threads)
+	other, err := v.figures(ctx, v.learned.Data, learned, asked)
 	if err == nil && one != nil && other != nil {
 		m.Info.NewItems, m.Info.LearnedItems = one, other
 	}
 	return err
+}
+
+// asked is what searches: the codes of the queries and, where those are short enough, their margins.
+type asked struct {
+	queries hamming.Codes
+	margins vectors.Matrix
+	threads int
 }
 
 // grewFrom reports whether the bits that a model was grown from may have been learned from the rows.
@@ -157,8 +170,8 @@ func grewFrom(grown *model.Model, d *supervision.Data) bool {
 	return rows == 0 || share > 0.5 // less are copies of other rows
 }
 
-// figures judges one base by the new items.
-func (v *validation) figures(ctx context.Context, d *supervision.Data, queries, base hamming.Codes, threads int) (
+// figures judges one base by the new items, by Hamming distance and by margins.
+func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamming.Codes, a asked) (
 	*model.Figures, error,
 ) {
 	truth, err := eval.TruthOf(v.new.Data, d)
@@ -168,17 +181,28 @@ func (v *validation) figures(ctx context.Context, d *supervision.Data, queries, 
 	if d == v.new.Data {
 		truth = withoutItself(truth)
 	}
-	r, err := eval.Retrieval(ctx, queries, base, truth, eval.Options{Threads: threads})
+	r, err := eval.Retrieval(ctx, a.queries, base, truth, eval.Options{Threads: a.threads})
 	if err != nil {
 		return nil, fmt.Errorf("judging the rows held out: %w", err)
 	}
 	if r.Judged == 0 {
 		return nil, nil
 	}
-	return &model.Figures{
+	f := &model.Figures{
 		Rows: r.Base, MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1), // but for rounding
 		Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1), DistinctCodes: r.DistinctCodes,
-	}, nil
+	}
+	if a.margins.Rows == 0 {
+		return f, nil
+	}
+	if r, err = eval.RetrievalMargins(ctx, a.queries, base, a.margins, truth, eval.Options{Threads: a.threads}); err != nil {
+		return nil, fmt.Errorf("judging the rows held out by margins: %w", err)
+	}
+	f.Margins = &model.MarginFigures{
+		MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1),
+		Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1),
+	}
+	return f, nil
 }
 
 // withoutItself is the truth of queries that are the base.

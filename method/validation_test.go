@@ -50,8 +50,11 @@ func rowsOf(codes hamming.Codes, rows []int) hamming.Codes {
 	return out
 }
 
-// meanMAP is the definition: the mean of one ranking after the other, the query itself left out of a base that has it.
-func meanMAP(t *testing.T, codes hamming.Codes, queries, base []int, similar func(a, b int) bool) float64 {
+// meanMAP is the definition: the mean of one ranking after the other, the query itself left out of a base that has it. It
+// is by margins unless there are none.
+func meanMAP(
+	t *testing.T, codes hamming.Codes, margins vectors.Matrix, queries, base []int, similar func(a, b int) bool,
+) float64 {
 	sum, n := 0.0, 0
 	for _, q := range queries {
 		var others []int
@@ -67,7 +70,11 @@ func meanMAP(t *testing.T, codes hamming.Codes, queries, base []int, similar fun
 				}
 			}
 		}}
-		r, err := eval.Retrieval(context.Background(), rowsOf(codes, []int{q}), rowsOf(codes, others), truth, eval.Options{})
+		query, found := rowsOf(codes, []int{q}), rowsOf(codes, others)
+		r, err := eval.Retrieval(context.Background(), query, found, truth, eval.Options{})
+		if margins.Rows > 0 {
+			r, err = eval.RetrievalMargins(context.Background(), query, found, margins.Slice(q, q+1), truth, eval.Options{})
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,6 +142,10 @@ func TestRowsHeldOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			margins, err := m.Margins(context.Background(), x, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
 			n, l := m.Info.NewItems, m.Info.LearnedItems
 			if n == nil || l == nil || n.Rows != len(queries) || l.Rows != len(queries) {
 				t.Fatalf("%s, %s: figures %+v and %+v of %d rows", kind, name, n, l, len(queries))
@@ -143,8 +154,13 @@ func TestRowsHeldOut(t *testing.T) {
 				got  *model.Figures
 				base []int
 			}{{n, queries}, {l, sample}} {
-				if want := meanMAP(t, codes, queries, c.base, similar); math.Abs(c.got.MAP-want) > 1e-12 {
+				want := meanMAP(t, codes, vectors.Matrix{}, queries, c.base, similar)
+				if math.Abs(c.got.MAP-want) > 1e-12 {
 					t.Errorf("%s, %s: MAP %v, by definition %v", kind, name, c.got.MAP, want)
+				}
+				want = meanMAP(t, codes, margins, queries, c.base, similar)
+				if c.got.Margins == nil || math.Abs(c.got.Margins.MAP-want) > 1e-12 {
+					t.Errorf("%s, %s: by margins %+v, by definition MAP %v", kind, name, c.got.Margins, want)
 				}
 			}
 		}

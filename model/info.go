@@ -50,13 +50,28 @@ type Figures struct {
 	Precision     float64 `json:"precision"` // of the first 100, or of as many as a query has relevant items
 	PRArea        float64 `json:"pr_area"`
 	DistinctCodes int     `json:"distinct_codes"`
+
+	Margins *MarginFigures `json:"margins,omitempty"` // the same codes, ranked by the margins of the query
+}
+
+// MarginFigures are those of Figures that depend on the ranking.
+type MarginFigures struct {
+	MAP       float64 `json:"map"`
+	MAPLow    float64 `json:"map_low"`
+	MAPHigh   float64 `json:"map_high"`
+	Precision float64 `json:"precision"`
+	PRArea    float64 `json:"pr_area"`
 }
 
 func (f *Figures) check() error {
 	if f == nil {
 		return nil
 	}
-	for _, v := range []float64{f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea} {
+	values := []float64{f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea}
+	if m := f.Margins; m != nil {
+		values = append(values, m.MAP, m.MAPLow, m.MAPHigh, m.Precision, m.PRArea)
+	}
+	for _, v := range values {
 		if !(v >= 0 && v <= 1) {
 			return fmt.Errorf("a figure of new or learned items is %v, outside of 0 to 1", v)
 		}

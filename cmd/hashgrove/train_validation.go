@@ -83,8 +83,12 @@ func figuresText(i *model.Info) string {
 		return ""
 	}
 	line := func(name string, f *model.Figures) string {
-		return fmt.Sprintf("%s MAP %.4f, precision %.4f, %s in %d rows\n",
-			name, f.MAP, f.Precision, plain.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
+		margins := ""
+		if m := f.Margins; m != nil {
+			margins = fmt.Sprintf("; by margins %.4f, %.4f", m.MAP, m.Precision)
+		}
+		return fmt.Sprintf("%s MAP %.4f, precision %.4f%s; %s in %d rows\n", name, f.MAP, f.Precision, margins,
+			plain.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
 	}
 	return line("new items:    ", i.NewItems) + line("learned items:", i.LearnedItems)
 }
