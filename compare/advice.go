@@ -5,7 +5,9 @@
 //
 // MAP decides, as the one number over the whole ranking, and always that of new items, where there are some: learned
 // items enter sentences, never a choice. Differences below near are treated as none, and so are those that the
-// queries at hand show by chance. Seconds enter sentences and one remark, never a verdict, so that the same data lead
+// queries at hand show by chance. Methods are compared by Hamming distance; where the margins of the query rank the same
+// codes clearly better, that is what codes can reach, and float search and a classifier are compared with that. Seconds
+// enter sentences and one remark, never a verdict, so that the same data lead
 // to the same verdict on every machine.
 
 package compare
@@ -123,15 +125,17 @@ func factsOf(r *Result) *facts {
 	return f
 }
 
-// chance is how far apart the MAPs of two rows may be by the choice of the queries alone: two standard errors of the
-// mean difference, query by query. It is 0 where the rows do not have the same queries.
-func chance(a, b *eval.Row) float64 {
-	if len(a.AP) != len(b.AP) {
+// chance is how far apart the MAPs of two rows may be by the choice of the queries alone.
+func chance(a, b *eval.Row) float64 { return chanceOf(a.AP, b.AP) }
+
+// chanceOf is two standard errors of the mean difference, query by query. It is 0 where the queries are not the same.
+func chanceOf(a, b []float64) float64 {
+	if len(a) != len(b) {
 		return 0
 	}
 	n, sum, squares := 0.0, 0.0, 0.0
-	for q, own := range a.AP {
-		if other := b.AP[q]; own >= 0 && other >= 0 {
+	for q, own := range a {
+		if other := b[q]; own >= 0 && other >= 0 {
 			d := own - other
 			n, sum, squares = n+1, sum+d, squares+float64(d*d)
 		}
@@ -141,6 +145,29 @@ func chance(a, b *eval.Row) float64 {
 	}
 	variance := max(0, squares-float64(sum*sum)/n) / (n - 1)
 	return deviation * math.Sqrt(variance/n)
+}
+
+// reach is what the codes of a row reach by the better of both rankings: by margins only where those are clearly better.
+// It comes with the average precision of the queries.
+func reach(row *eval.Row) (mean float64, ap []float64) {
+	if byMargins(row) {
+		return row.Margins.MAP, row.MarginAP
+	}
+	return row.MAP, row.AP
+}
+
+// byMargins reports whether margins rank the codes of a row better, by more than chance explains.
+func byMargins(row *eval.Row) bool {
+	return row.Margins.MAP > row.MAP+max(near, chanceOf(row.AP, row.MarginAP))
+}
+
+// reached is that in words.
+func reached(row *eval.Row) string {
+	mean, _ := reach(row)
+	if byMargins(row) {
+		return fmt.Sprintf("%.3f ranked by margins", mean)
+	}
+	return fmt.Sprintf("%.3f", mean)
 }
 
 // unanswered reports whether there was nothing to find for any query.
@@ -164,10 +191,12 @@ func rowName(row *eval.Row) string {
 // verdict says what to do and returns the row that it recommends, or nil.
 func (f *facts) verdict() *eval.Row {
 	best, float, class, choice := f.best, f.float, f.class, f.choice
-	switch {
-	case best == nil:
+	if best == nil {
 		f.say("no-method", "Nothing can be advised: no method left codes.")
 		return nil
+	}
+	most, _ := reach(best)
+	switch {
 	case unanswered(best):
 		items := "items"
 		if f.r.Data.New > 0 {
@@ -176,18 +205,18 @@ func (f *facts) verdict() *eval.Row {
 		f.say("no-answers", "Nothing can be advised: no query has a similar item among the %d %s. It takes more rows, "+
 			"or other queries.", f.r.searched(), items)
 		return nil
-	case float != nil && float.MAP > best.MAP+much:
-		f.say("float-better", "Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. They lose more than "+
-			"the memory they save is worth.", rowName(float), float.MAP, rowName(choice), choice.MAP)
+	case float != nil && float.MAP > most+much:
+		f.say("float-better", "Do not hash: %s has MAP %.3f, and the best codes, %s, have %s. They lose more than "+
+			"the memory they save is worth.", rowName(float), float.MAP, rowName(choice), reached(choice))
 		return float
 	case f.random != nil && best.MAP <= f.random.MAP+2*near:
 		f.say("no-signal", "Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These "+
 			"vectors do not tell which rows are similar.", rowName(choice), choice.MAP, f.random.MAP)
 		return nil
-	case float != nil && float.MAP >= best.MAP-near && f.r.Data.Base*float.Bytes <= cheap:
-		f.say("float-cheap", "Do not hash: %s is as good, with MAP %.3f against %.3f of the best codes, %s, and it is "+
+	case float != nil && float.MAP >= most-near && f.r.Data.Base*float.Bytes <= cheap:
+		f.say("float-cheap", "Do not hash: %s is as good, with MAP %.3f against %s of the best codes, %s, and it is "+
 			"cheap: all %d vectors take %s, and one core goes through them in %s for a query.",
-			rowName(float), float.MAP, choice.MAP, rowName(choice), f.r.Data.Base,
+			rowName(float), float.MAP, reached(choice), rowName(choice), f.r.Data.Base,
 			byteCount(f.r.Data.Base*float.Bytes), microseconds(float.SearchMicroseconds))
 		return float
 	case f.classifierSuffices():
@@ -209,20 +238,21 @@ func (f *facts) classifierSuffices() bool {
 	if f.class == nil {
 		return false
 	}
-	tolerance := max(near, chance(f.best, f.class))
-	return f.class.MAP > f.best.MAP+tolerance || f.class.MAP >= f.best.MAP-tolerance && f.class.Bytes <= fewBytes
+	most, ap := reach(f.best)
+	tolerance := max(near, chanceOf(ap, f.class.AP))
+	return f.class.MAP > most+tolerance || f.class.MAP >= most-tolerance && f.class.Bytes <= fewBytes
 }
 
 // sayClassifier is the verdict that a classifier is as good as the best codes, or better.
 func (f *facts) sayClassifier() {
-	class, best := f.class, f.best
-	how := "as well"
-	switch tolerance := max(near, chance(best, class)); {
-	case class.MAP > best.MAP+tolerance:
+	class, how := f.class, "as well"
+	most, ap := reach(f.best)
+	switch tolerance := max(near, chanceOf(ap, class.AP)); {
+	case class.MAP > most+tolerance:
 		how = "better"
-	case class.MAP > best.MAP+near:
+	case class.MAP > most+near:
 		how = "at least as well"
-	case class.MAP < best.MAP-near:
+	case class.MAP < most-near:
 		how = fmt.Sprintf("as well, as far as %d queries can tell", f.r.Data.Queries)
 	}
 	what := fmt.Sprintf("ranking by its probabilities has MAP %.3f", class.MAP)
@@ -236,9 +266,9 @@ func (f *facts) sayClassifier() {
 	if f.r.Data.Classes == 0 {
 		matters = "tags, and no tag will be new"
 	}
-	f.say("classifier-as-good", "A classifier does %s: %s%s, with %s an item, and the best codes, %s, have %.3f with %s. "+
+	f.say("classifier-as-good", "A classifier does %s: %s%s, with %s an item, and the best codes, %s, have %s with %s. "+
 		"Where all that matters is %s, classify and do not hash.", how, what, f.forNew(), byteCount(class.Bytes),
-		rowName(f.choice), f.choice.MAP, byteCount(f.choice.Bytes), matters)
+		rowName(f.choice), reached(f.choice), byteCount(f.choice.Bytes), matters)
 }
 
 // forNew says what the numbers are about.

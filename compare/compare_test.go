@@ -179,6 +179,25 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
+// byMarginsOf judges a part of the items by margins.
+func byMarginsOf(t *testing.T, m *model.Model, d *Data, items *Part) eval.MarginItems {
+	t.Helper()
+	margins, err := m.Margins(context.Background(), d.Queries.X, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := eval.TruthOf(d.Queries.Data, items.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := eval.RetrievalMargins(context.Background(), encode(t, m, d.Queries), encode(t, m, items), margins, truth,
+		eval.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.MarginItems()
+}
+
 // The rows of FastHash and of other methods are those of models trained by themselves at that length.
 func TestRowsAreThoseOfTheModels(t *testing.T) {
 	d, o := clusterData(), small()
@@ -197,9 +216,14 @@ func TestRowsAreThoseOfTheModels(t *testing.T) {
 			if got.MAP != added.MAP || got.UnseenMAP != 0 || got.Precision100 != added.Precision[100] {
 				t.Errorf("%s at %d bits: MAP %v, want %v; unseen %v", name, bits, got.MAP, added.MAP, got.UnseenMAP)
 			}
-			if *got.NewItems != *added.Items() || *got.LearnedItems != *learned.Items() {
+			ofAdded, ofLearned := *added.Items(), *learned.Items()
+			ofAdded.Margins, ofLearned.Margins = byMarginsOf(t, m, parts, parts.New), byMarginsOf(t, m, parts, parts.Base)
+			if *got.NewItems != ofAdded || *got.LearnedItems != ofLearned || got.Margins != ofAdded.Margins {
 				t.Errorf("%s at %d bits: new %+v, want %+v; learned %+v, want %+v", name, bits, *got.NewItems,
-					*added.Items(), *got.LearnedItems, *learned.Items())
+					ofAdded, *got.LearnedItems, ofLearned)
+			}
+			if got.Margins.MAP == got.MAP || len(got.MarginAP) != len(got.AP) {
+				t.Errorf("%s at %d bits: MAP %v and %v by margins", name, bits, got.MAP, got.Margins.MAP)
 			}
 		}
 	}

@@ -73,6 +73,12 @@ var csvColumns = []struct {
 	{"capped_from", func(r *eval.Row) any { return r.CappedFrom }},
 	{"neighbour_recall_10", func(r *eval.Row) any { return r.NeighbourRecall10 }},
 	{"neighbour_recall_100", func(r *eval.Row) any { return r.NeighbourRecall100 }},
+	{"margins.map", func(r *eval.Row) any { return r.Margins.MAP }},
+	{"margins.precision", func(r *eval.Row) any { return r.Margins.Precision }},
+	{"new_items.margins.map", func(r *eval.Row) any { return itemsOf(r.NewItems).Margins.MAP }},
+	{"new_items.margins.precision", func(r *eval.Row) any { return itemsOf(r.NewItems).Margins.Precision }},
+	{"learned_items.margins.map", func(r *eval.Row) any { return itemsOf(r.LearnedItems).Margins.MAP }},
+	{"learned_items.margins.precision", func(r *eval.Row) any { return itemsOf(r.LearnedItems).Margins.Precision }},
 }
 
 // CSV writes a line for each row, with the keys of the JSON form that hold one value. Numbers of a row that failed, and
@@ -113,7 +119,7 @@ func (r *Result) Benchmark(w io.Writer) error {
 			unit  string
 		}{
 			{row.MAP, "MAP"}, {row.Precision100, "prec@100"}, {row.PRArea, "PR-area"}, {row.MAP10000, "MAP-10000"},
-			{itemsOf(row.LearnedItems).MAP, "learned-MAP"}, {row.NeighbourRecall100, "recall@100"},
+			{itemsOf(row.LearnedItems).MAP, "learned-MAP"}, {row.Margins.MAP, "margins-MAP"}, {row.NeighbourRecall100, "recall@100"},
 			{row.UnseenMAP, "unseen-MAP"}, {row.TrainSeconds, "train-s"}, {row.EncodeMicroseconds, "encode-us"},
 			{row.SearchMicroseconds, "search-us"}, {float64(row.Bytes), "bytes/item"},
 			{float64(row.DistinctCodes), "codes"},

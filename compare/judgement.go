@@ -8,6 +8,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/internal/par"
 	"hashgrove/internal/trial"
+	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
@@ -17,6 +18,9 @@ import (
 //	learned items   the queries search in the base alone: what training made of the rows it saw
 //	a mix           as many of each: learned items come first where they lie closer to queries than new ones do
 //
+// New and learned items are ranked a second time by the margins of the queries, where the method has margins. Hamming
+// distance leads: it is the codes that are compared.
+//
 // The codes of a second training, without some classes, are judged by the queries of those classes in all items.
 
 // codes are those of all parts.
@@ -25,10 +29,30 @@ type codes struct {
 	learned     hamming.Codes // of the base
 }
 
+// coder is how a method encodes: its codes and, where it has them, its margins.
+type coder struct {
+	code    trial.Coder
+	margins trial.Marginer // may be nil
+}
+
+// modelCoder is the coder of a model.
+func modelCoder(m *model.Model) coder {
+	if m == nil {
+		return coder{}
+	}
+	return coder{trial.ModelCoder(m), m.Margins}
+}
+
 // encode encodes all parts.
-func (s *stage) encode(ctx context.Context, code trial.Coder) (c codes, err error) {
+func (s *stage) encode(ctx context.Context, by coder) (c codes, err error) {
+	code := by.code
 	if c.Codes, err = s.bench.Encode(ctx, code); err != nil {
 		return c, err
+	}
+	if by.margins != nil && s.data.labelled() {
+		if err := s.bench.AddMargins(ctx, &c.Codes, by.margins); err != nil {
+			return c, err
+		}
 	}
 	c.learned = c.Base
 	if s.mapped.New != nil {
@@ -38,7 +62,8 @@ func (s *stage) encode(ctx context.Context, code trial.Coder) (c codes, err erro
 }
 
 // encodeUnseen encodes the queries of the held-out classes and all items.
-func (s *stage) encodeUnseen(ctx context.Context, code trial.Coder) (c trial.Codes, err error) {
+func (s *stage) encodeUnseen(ctx context.Context, by coder) (c trial.Codes, err error) {
+	code := by.code
 	if c.Queries, err = code(ctx, s.unseen.queries.Data, s.o.Threads); err != nil {
 		return c, err
 	}
@@ -52,8 +77,8 @@ func (s *stage) encodeUnseen(ctx context.Context, code trial.Coder) (c trial.Cod
 
 // measure fills in a row: codes of all parts, their encoding time, and what they are worth. The coder later, which was
 // trained without the held-out classes, is not called where there are none.
-func (s *stage) measure(ctx context.Context, row *eval.Row, code, later trial.Coder) error {
-	c, err := s.encode(ctx, code)
+func (s *stage) measure(ctx context.Context, row *eval.Row, by, later coder) error {
+	c, err := s.encode(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -80,6 +105,9 @@ func (s *stage) judge(ctx context.Context, row *eval.Row, c codes, later trial.C
 		}
 	}
 	s.fill(row, found, learned)
+	if err := s.judgeMargins(ctx, row, c); err != nil {
+		return err
+	}
 	row.Usage = eval.UsageOf(c.Base)
 	row.SearchMicroseconds = searchTime(c.Queries, c.learned)
 	if s.mapped.New != nil {
@@ -96,6 +124,27 @@ func (s *stage) judge(ctx context.Context, row *eval.Row, c codes, later trial.C
 		row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
 	}
 	return s.addSearches(ctx, row, c.Codes)
+}
+
+// judgeMargins fills in what the codes are worth by the margins of the queries.
+func (s *stage) judgeMargins(ctx context.Context, row *eval.Row, c codes) error {
+	bench := *s.bench
+	bench.Options.Neighbours = nil // they are about the codes
+	found, err := bench.JudgeMargins(ctx, c.Codes)
+	if err != nil || found == nil {
+		return err
+	}
+	learned := found
+	if s.learned != nil {
+		in := trial.Codes{Queries: c.Queries, Base: c.learned, Margins: c.Margins}
+		if learned, err = s.learned.JudgeMargins(ctx, in); err != nil {
+			return err
+		}
+		row.NewItems.Margins = found.MarginItems()
+	}
+	row.LearnedItems.Margins = learned.MarginItems()
+	row.Margins, row.MarginAP = found.MarginItems(), found.AP
+	return nil
 }
 
 // fill copies what was found in the items that decide, and in the learned ones.

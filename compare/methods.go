@@ -152,7 +152,7 @@ func (s *stage) measureLengths(
 		for _, stat := range short.Info.Bits {
 			row.Objective = append(row.Objective, stat.Objective)
 		}
-		if err := s.measure(ctx, &row, trial.ModelCoder(short), trial.ModelCoder(shortUnseen)); err != nil {
+		if err := s.measure(ctx, &row, modelCoder(short), modelCoder(shortUnseen)); err != nil {
 			return nil, err
 		}
 		if err := s.measureHalf(ctx, &row, short); err != nil {

@@ -36,7 +36,7 @@ func TestShareOfNewItems(t *testing.T) {
 		}
 		for _, row := range r.Rows {
 			top := eval.Items{MAP: row.MAP, MAPLow: row.MAPLow, MAPHigh: row.MAPHigh, Precision: row.ReachablePrecision,
-				PRArea: row.PRArea, DistinctCodes: row.DistinctCodes}
+				PRArea: row.PRArea, DistinctCodes: row.DistinctCodes, Margins: row.Margins}
 			decides := row.NewItems
 			if c.added == 0 {
 				decides = row.LearnedItems

@@ -12,6 +12,7 @@ import (
 
 // remark says what else there is to know about the choice among the codes.
 func (f *facts) remark() {
+	f.remarkOnMargins()
 	f.remarkOnLearned()
 	f.remarkOnCost()
 	f.remarkOnLengths()
@@ -20,6 +21,33 @@ func (f *facts) remark() {
 	f.remarkOnUnseen()
 	f.remarkOnClasses()
 	f.remarkOnCodes()
+}
+
+// remarkOnMargins says where the same codes find more by the margins of the query, and where that decides.
+func (f *facts) remarkOnMargins() {
+	c := f.choice
+	if byMargins(c) {
+		ahead := ""
+		if class := f.class; class != nil && class.MAP >= c.MAP-near && c.Margins.MAP > class.MAP+near {
+			ahead = fmt.Sprintf(" Only then are they ahead of a classifier, which has %.3f.", class.MAP)
+		}
+		f.say("margins", "Rank by the margins of the query: the same codes of %s then have MAP %.3f%s, and %.3f by "+
+			"Hamming distance.%s", rowName(c), c.Margins.MAP, f.forNew(), c.MAP, ahead)
+	}
+	var other *eval.Row
+	most, ap := reach(c)
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if row.Kind == eval.KindMethod && row.Method != c.Method && byMargins(row) && row.Bits <= c.Bits &&
+			row.Margins.MAP > most+max(near, chanceOf(ap, row.MarginAP)) &&
+			(other == nil || row.Margins.MAP > other.Margins.MAP) {
+			other = row
+		}
+	}
+	if other != nil {
+		f.say("margins-order", "Ranked by margins, %s has MAP %.3f%s: more than %s, which has %s.",
+			rowName(other), other.Margins.MAP, f.forNew(), rowName(c), reached(c))
+	}
 }
 
 func (f *facts) remarkOnCost() {
@@ -87,7 +115,8 @@ func longer(method string, bits int, measure string, long, short float64) string
 
 // remarkOnOthers names what is as good as the choice and differs in room or learning.
 func (f *facts) remarkOnOthers() {
-	if c := f.class; c != nil && c.Bytes > fewBytes && c.MAP >= f.best.MAP-near && !f.classifierSuffices() {
+	most, _ := reach(f.best)
+	if c := f.class; c != nil && c.Bytes > fewBytes && c.MAP >= most-near && !f.classifierSuffices() {
 		f.say("classifier-larger", "A classifier's probabilities do as well, with MAP %.3f, and take %s an item.",
 			c.MAP, byteCount(c.Bytes))
 	}

@@ -241,13 +241,14 @@ func (s *stage) trainings() int {
 
 // entry is the contents of such a file.
 type entry struct {
-	Rows  []eval.Row
-	Usage []eval.Usage // of each row
-	AP    [][]float64  // of each row
+	Rows     []eval.Row
+	Usage    []eval.Usage // of each row
+	AP       [][]float64  // of each row
+	MarginAP [][]float64  // of each row
 }
 
 // cacheVersion changes when the meaning of rows changes.
-const cacheVersion = 2
+const cacheVersion = 3
 
 // program names the program that computes the rows: its version and, where the build knows it, its revision.
 func program() string {
@@ -296,11 +297,11 @@ func (s *stage) loadRows(t *task) ([]eval.Row, bool) {
 		return nil, false
 	}
 	e, ok := trial.Load[entry](s.path(t) + ".json")
-	if !ok || len(e.Rows) == 0 || len(e.Usage) != len(e.Rows) || len(e.AP) != len(e.Rows) {
+	if !ok || len(e.Rows) == 0 || len(e.Usage) != len(e.Rows) || len(e.AP) != len(e.Rows) || len(e.MarginAP) != len(e.Rows) {
 		return nil, false
 	}
 	for i := range e.Rows {
-		e.Rows[i].Usage, e.Rows[i].AP = e.Usage[i], e.AP[i]
+		e.Rows[i].Usage, e.Rows[i].AP, e.Rows[i].MarginAP = e.Usage[i], e.AP[i], e.MarginAP[i]
 	}
 	return e.Rows, true
 }
@@ -312,7 +313,7 @@ func (s *stage) saveRows(t *task, rows []eval.Row) error {
 	}
 	e := entry{Rows: rows}
 	for _, r := range rows {
-		e.Usage, e.AP = append(e.Usage, r.Usage), append(e.AP, r.AP)
+		e.Usage, e.AP, e.MarginAP = append(e.Usage, r.Usage), append(e.AP, r.AP), append(e.MarginAP, r.MarginAP)
 	}
 	if err := trial.Save(s.path(t)+".json", e); err != nil {
 		return err

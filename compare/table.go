@@ -66,6 +66,7 @@ func (r *Result) columns() []column {
 	list = append(list, []column{
 		{"MAP", func(row *eval.Row) string { return share(row.MAP) }},
 		{"by ties", func(row *eval.Row) string { return fmt.Sprintf("%.3f-%.3f", row.MAPLow, row.MAPHigh) }},
+		{"MAP, margins", func(row *eval.Row) string { return numberOrDash("%.3f", row.Margins.MAP) }},
 		{"precision", func(row *eval.Row) string { return share(row.ReachablePrecision) }},
 	}...)
 	if r.Data.New > 0 {
@@ -161,7 +162,9 @@ func (r *Result) Notes() []string {
 	var notes []string
 	if !r.unlabelled() {
 		notes = append(notes, "MAP is expected over the order of ties; precision is that of the first 100 items, or of as "+
-			"many as there are right ones.")
+			"many as there are right ones.",
+			"MAP, margins ranks the same codes by the margins of the query: each bit that differs counts by how certain "+
+				"the query is of it. All else is by Hamming distance.")
 	}
 	if !r.unlabelled() && r.Data.New > 0 {
 		notes = append(notes, fmt.Sprintf("MAP, precision and codes are about the %d new items, which no method "+

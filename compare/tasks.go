@@ -98,10 +98,10 @@ func (s *stage) tasks() []*task {
 func (s *stage) randomCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 	row := t.row(t.bits[0])
 	part := -1
-	draw := func(_ context.Context, d *supervision.Data, _ int) (hamming.Codes, error) {
+	draw := coder{code: func(_ context.Context, d *supervision.Data, _ int) (hamming.Codes, error) {
 		part++
 		return method.RandomCodes(d.Rows, row.Bits, s.o.Seed+uint64(part)), nil
-	}
+	}}
 	c, err := s.encode(ctx, draw)
 	if err != nil {
 		return nil, err
@@ -134,8 +134,18 @@ func (s *stage) signCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 	return []eval.Row{row}, err
 }
 
-// signCoder compares every column with its mean.
-func signCoder(mean []float32) trial.Coder {
+// signCoder compares every column with its mean; the difference is the margin.
+func signCoder(mean []float32) coder {
+	return coder{signCodes(mean), func(_ context.Context, x vectors.Matrix, _ int) (vectors.Matrix, error) {
+		margins := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
+		for i, v := range x.Data {
+			margins.Data[i] = v - mean[i%x.Cols]
+		}
+		return margins, nil
+	}}
+}
+
+func signCodes(mean []float32) trial.Coder {
 	return func(_ context.Context, d *supervision.Data, _ int) (hamming.Codes, error) {
 		x, _ := trial.Vectors(d) // parts are in memory
 		c := hamming.NewCodes(x.Rows, x.Cols)

@@ -25,11 +25,30 @@ type Items struct {
 	Precision     float64 `json:"precision"` // of the first 100, or of as many as there are right ones
 	PRArea        float64 `json:"pr_area"`
 	DistinctCodes int     `json:"distinct_codes"`
+
+	Margins MarginItems `json:"margins,omitzero"` // the same codes, ranked by the margins of the query
+}
+
+// MarginItems are those figures of Items that depend on the ranking; zeros where there are no margins.
+type MarginItems struct {
+	MAP       float64 `json:"map"`
+	MAPLow    float64 `json:"map_low"`
+	MAPHigh   float64 `json:"map_high"`
+	Precision float64 `json:"precision"`
+	PRArea    float64 `json:"pr_area"`
 }
 
 // Items is the part of the report that a row has for each part of the items.
 func (r *Report) Items() *Items {
-	return &Items{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea, r.DistinctCodes}
+	return &Items{
+		MAP: r.MAP, MAPLow: r.MAPLow, MAPHigh: r.MAPHigh, Precision: r.ReachablePrecision, PRArea: r.PRArea,
+		DistinctCodes: r.DistinctCodes,
+	}
+}
+
+// MarginItems is the same of a report by margins.
+func (r *Report) MarginItems() MarginItems {
+	return MarginItems{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea}
 }
 
 // Row is one method at one code length in a comparison. The numbers at the top are about the new items, which training
@@ -59,6 +78,9 @@ type Row struct {
 	MAP10000    float64 `json:"map_10000"` // the paper's convention
 	PRArea10000 float64 `json:"pr_area_10000"`
 
+	// Margins are the numbers at the top, ranked by the margins of the query; zeros where there are no margins.
+	Margins MarginItems `json:"margins,omitzero"`
+
 	NewItems     *Items `json:"new_items,omitempty"` // nil where there are none
 	LearnedItems *Items `json:"learned_items,omitempty"`
 	// MixedLearnedShare is the share of learned items among the first hits in a base that holds as many new ones: the
@@ -86,6 +108,7 @@ type Row struct {
 	Warnings       []string     `json:"warnings,omitempty"`
 	Usage          Usage        `json:"-"`
 	AP             []float64    `json:"-"` // by query, as in Report
+	MarginAP       []float64    `json:"-"` // the same by margins
 }
 
 // Search is one query and the base items nearest to it, by row; distances are in bits.

@@ -198,7 +198,7 @@ func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamm
 	if r, err = eval.RetrievalMargins(ctx, a.queries, base, a.margins, truth, eval.Options{Threads: a.threads}); err != nil {
 		return nil, fmt.Errorf("judging the rows held out by margins: %w", err)
 	}
-	f.Margins = &model.MarginFigures{
+	f.Margins = model.MarginFigures{
 		MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1),
 		Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1),
 	}

@@ -159,7 +159,7 @@ func TestRowsHeldOut(t *testing.T) {
 					t.Errorf("%s, %s: MAP %v, by definition %v", kind, name, c.got.MAP, want)
 				}
 				want = meanMAP(t, codes, margins, queries, c.base, similar)
-				if c.got.Margins == nil || math.Abs(c.got.Margins.MAP-want) > 1e-12 {
+				if math.Abs(c.got.Margins.MAP-want) > 1e-12 {
 					t.Errorf("%s, %s: by margins %+v, by definition MAP %v", kind, name, c.got.Margins, want)
 				}
 			}

@@ -51,10 +51,10 @@ type Figures struct {
 	PRArea        float64 `json:"pr_area"`
 	DistinctCodes int     `json:"distinct_codes"`
 
-	Margins *MarginFigures `json:"margins,omitempty"` // the same codes, ranked by the margins of the query
+	Margins MarginFigures `json:"margins,omitzero"` // the same codes, ranked by the margins of the query
 }
 
-// MarginFigures are those of Figures that depend on the ranking.
+// MarginFigures are those of Figures that depend on the ranking; zeros where there are no margins.
 type MarginFigures struct {
 	MAP       float64 `json:"map"`
 	MAPLow    float64 `json:"map_low"`
@@ -67,11 +67,10 @@ func (f *Figures) check() error {
 	if f == nil {
 		return nil
 	}
-	values := []float64{f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea}
-	if m := f.Margins; m != nil {
-		values = append(values, m.MAP, m.MAPLow, m.MAPHigh, m.Precision, m.PRArea)
-	}
-	for _, v := range values {
+	m := f.Margins
+	for _, v := range []float64{
+		f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea, m.MAP, m.MAPLow, m.MAPHigh, m.Precision, m.PRArea,
+	} {
 		if !(v >= 0 && v <= 1) {
 			return fmt.Errorf("a figure of new or learned items is %v, outside of 0 to 1", v)
 		}

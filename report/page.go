@@ -163,6 +163,7 @@ type view struct {
 
 	Measure                string // that methods are ordered by
 	Unlabelled, Neighbours bool
+	Margins                bool   // some results were ranked by margins too
 	NewItems, LearnedItems string // how many
 	UnseenChance           string
 }
@@ -189,6 +190,7 @@ func Write(w io.Writer, d Data) error {
 	}
 	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
 	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
+	v.Margins = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.Margins.MAP > 0 })
 	v.NewItems, v.LearnedItems = plot.Number(float64(d.Dataset.New)), plot.Number(float64(d.Dataset.Learned))
 	if i := slices.IndexFunc(d.Rows, func(r eval.Row) bool { return r.UnseenChance > 0 }); i >= 0 {
 		v.UnseenChance = formatShare(d.Rows[i].UnseenChance)
@@ -257,6 +259,7 @@ func (d Data) validate() error {
 			{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh},
 			{"precision@100", r.Precision100}, {"precision", r.ReachablePrecision}, {"PR area", r.PRArea},
 			{"unseen-class MAP", r.UnseenMAP}, {"MAP of learned items", learnedMAP(r)},
+			{"MAP by margins", marginsMAP(r)},
 			{"recall of neighbours", r.NeighbourRecall100}, {"recall of neighbours", r.NeighbourRecall10},
 		} {
 			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
@@ -294,6 +297,9 @@ func (d Data) validate() error {
 	}
 	return nil
 }
+
+// marginsMAP is the MAP by the margins of the query, 0 where it was not measured.
+func marginsMAP(r eval.Row) float64 { return r.Margins.MAP }
 
 // learnedMAP is the MAP among learned items, 0 where it was not measured.
 func learnedMAP(r eval.Row) float64 {

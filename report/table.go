@@ -42,6 +42,7 @@ type column struct {
 
 var columns = []column{
 	{"MAP", "", func(r eval.Row) float64 { return r.MAP }, formatShare, false, true},
+	{"MAP by", "margins", marginsMAP, formatShare, false, false},
 	{"Precision", "", precision, formatShare, false, true},
 	{"PR area", "", func(r eval.Row) float64 { return r.PRArea }, formatShare, false, true},
 	{"MAP of learned", "items", learnedMAP, formatShare, false, false},

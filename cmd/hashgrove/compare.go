@@ -337,6 +337,8 @@ func flagsFor(advice compare.Advice) string {
 		return " \"train --cross-fit\" makes codes for learned items that are like those of new ones."
 	case advice.Rule == "more-trees":
 		return " \"--rounds\" sets their number."
+	case advice.Rule == "margins":
+		return " \"search --rank margins\" does that."
 	case advice.Rule == "recall-use":
 		return " \"search --rerank\" does that."
 	}

@@ -84,7 +84,7 @@ func figuresText(i *model.Info) string {
 	}
 	line := func(name string, f *model.Figures) string {
 		margins := ""
-		if m := f.Margins; m != nil {
+		if m := f.Margins; m.MAP > 0 {
 			margins = fmt.Sprintf("; by margins %.4f, %.4f", m.MAP, m.Precision)
 		}
 		return fmt.Sprintf("%s MAP %.4f, precision %.4f%s; %s in %d rows\n", name, f.MAP, f.Precision, margins,

@@ -142,7 +142,8 @@ func NewBench(base, queries *supervision.Data, o eval.Options) (*Bench, error) {
 // Codes are the codes of base and queries.
 type Codes struct {
 	Base, Queries hamming.Codes
-	Seconds       float64 // to encode all queries
+	Margins       vectors.Matrix // of the queries; empty where there are none
+	Seconds       float64        // to encode all queries
 }
 
 // Coder turns rows into codes.
@@ -160,6 +161,17 @@ func ModelCoder(m *model.Model) Coder {
 			return nil
 		})
 	}
+}
+
+// Marginer gives the margins of rows that are in memory.
+type Marginer func(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error)
+
+// AddMargins adds the margins of the queries, where those are in memory and the codes short enough to be ranked by them.
+func (b *Bench) AddMargins(ctx context.Context, c *Codes, margins Marginer) (err error) {
+	if x, ok := Vectors(b.Queries); ok && c.Queries.Bits <= hamming.MaxWeightedBits {
+		c.Margins, err = margins(ctx, x, b.Options.Threads)
+	}
+	return err
 }
 
 // Vectors lends the vectors of rows that are in memory.
@@ -189,6 +201,14 @@ func (b *Bench) Encode(ctx context.Context, code Coder) (c Codes, err error) {
 // Judge ranks the base by Hamming distance to every query.
 func (b *Bench) Judge(ctx context.Context, c Codes) (*eval.Report, error) {
 	return eval.Retrieval(ctx, c.Queries, c.Base, b.Truth, b.Options)
+}
+
+// JudgeMargins ranks the base by the margins of every query. It is nil where there are none.
+func (b *Bench) JudgeMargins(ctx context.Context, c Codes) (*eval.Report, error) {
+	if c.Margins.Rows == 0 {
+		return nil, nil
+	}
+	return eval.RetrievalMargins(ctx, c.Queries, c.Base, c.Margins, b.Truth, b.Options)
 }
 
 // Seconds times f.
