@@ -12,7 +12,7 @@ import (
 
 // randomBook is a codebook of random words.
 func randomBook(rng *rand.Rand, words, patch, channels int) *Codebook {
-	c := &Codebook{Patch: patch, Channels: channels, Stride: 1, Levels: 3, Threshold: 0.25, Contrast: 10}
+	c := &Codebook{Patch: patch, Channels: channels, Stride: 1, Levels: 3, Threshold: 0.25, Contrast: 10, Norm: NoNorm}
 	for range words {
 		c.Bias = append(c.Bias, rng.Float32()-0.5)
 		for range patch * patch * channels {
@@ -119,9 +119,50 @@ func TestCodebookIsTheDefinition(t *testing.T) {
 	}
 }
 
+// TestScaledVectorsSumToOne compares them with the same vectors that are not scaled.
+func TestScaledVectorsSumToOne(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for _, sides := range []Sides{Positive, Absolute, Split} {
+		plain := randomBook(rng, 21, 4, 3)
+		plain.Sides = sides
+		scaled := &Codebook{
+			Patch: plain.Patch, Channels: 3, Stride: 1, Levels: 3, Sides: sides, Threshold: plain.Threshold,
+			Contrast: plain.Contrast, Filters: plain.Filters, Bias: plain.Bias,
+		}
+		if Fingerprint(plain) == Fingerprint(scaled) {
+			t.Error("a scaled codebook has the fingerprint of the plain one")
+		}
+		pictures := []picture.Picture{noise(rng, 12, 9, 3), noise(rng, 20, 20, 3)}
+		x, y := extract(t, plain, pictures, 1), extract(t, scaled, pictures, 1)
+		for i := range pictures {
+			length, sum := 0.0, 0.0
+			for _, v := range x.Row(i) {
+				length += math.Abs(float64(v))
+			}
+			for j, v := range y.Row(i) {
+				sum += math.Abs(float64(v))
+				if want := float32(float64(x.Row(i)[j]) / length); v != want {
+					t.Fatalf("sides %d: value %d of picture %d is %v, want %v", sides, j, i, v, want)
+				}
+			}
+			if math.Abs(sum-1) > 1e-5 {
+				t.Errorf("sides %d: picture %d sums to %v", sides, i, sum)
+			}
+		}
+		scaled = &Codebook{ // no response is above this threshold
+			Patch: plain.Patch, Channels: 3, Stride: 1, Levels: 3, Sides: sides, Threshold: 1e6,
+			Contrast: plain.Contrast, Filters: plain.Filters, Bias: plain.Bias,
+		}
+		if none := extract(t, scaled, pictures[:1], 1); slices.ContainsFunc(none.Data, func(v float32) bool { return v != 0 }) {
+			t.Error("zeros do not stay zeros")
+		}
+	}
+}
+
 func TestCodebookDoesNotDependOnThreadsOrNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	b := randomBook(rng, 40, 6, 3)
+	b.Norm = SumNorm
 	var pictures []picture.Picture
 	for i := range 9 {
 		pictures = append(pictures, noise(rng, 16+i%3, 18, 3))

@@ -49,6 +49,8 @@ const (
 	pixelsTag   = 1
 	gistTag     = 2
 	codebookTag = 3
+
+	scaledCodebookTag = 4 // of a codebook with SumNorm
 )
 
 // Append appends the canonical bytes of e. An extractor has exactly one such string.
@@ -69,7 +71,9 @@ func Parse(b []byte) (Extractor, error) {
 	case gistTag:
 		e, err = parseGIST(b[1:])
 	case codebookTag:
-		e, err = parseCodebook(b[1:])
+		e, err = parseCodebook(b[1:], NoNorm)
+	case scaledCodebookTag:
+		e, err = parseCodebook(b[1:], SumNorm)
 	default:
 		return nil, fmt.Errorf("a feature extractor of unknown type %d", b[0])
 	}

@@ -7,10 +7,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"hashgrove/internal/section"
 	"hashgrove/picture"
+	"hashgrove/vectors"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -25,6 +27,96 @@ func golden(t testing.TB) map[string]Extractor {
 	book.Sides, book.Pool, book.Levels = Split, MaxPool, 2
 	book.Made = CodebookOptions{Words: 3, Patch: 2, Seed: 7, Threshold: 0.25}.WithDefaults()
 	return map[string]Extractor{"pixels": &Pixels{4, 3, 3}, "gist": gist, "codebook": book}
+}
+
+// goldenSaved are small files of what came with version 2.
+func goldenSaved(t testing.TB) map[string]Saved {
+	book := randomBook(rand.New(rand.NewPCG(1, 3)), 2, 2, 1)
+	book.Levels, book.Norm = 1, SumNorm
+	book.Made = CodebookOptions{Words: 2, Patch: 2, Seed: 7}.WithDefaults()
+	usual := golden(t)["gist"]
+	bins := vectors.Quantizer{Lo: make([]float32, usual.Dim()), Hi: make([]float32, usual.Dim())}
+	for j := range bins.Hi {
+		bins.Lo[j], bins.Hi[j] = -float32(j), 1/float32(j+1)
+	}
+	return map[string]Saved{
+		"scaled":  {Extractor: book},
+		"bytes":   {Extractor: usual, Bins: bins},
+		"scaled8": {Extractor: book, Bins: vectors.Quantizer{Lo: []float32{0, 0}, Hi: []float32{0.5, 1}}},
+	}
+}
+
+func TestGoldenFilesOfVersion2(t *testing.T) {
+	for name, s := range goldenSaved(t) {
+		path := filepath.Join("testdata", name+".v2.hgf")
+		if *update {
+			if err := s.WriteFile(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadSavedFile(path)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var again bytes.Buffer
+		if err := got.Write(&again); err != nil || !bytes.Equal(again.Bytes(), want) {
+			t.Errorf("%s is not written as it was read (%v)", name, err)
+		}
+		if Fingerprint(got.Extractor) != Fingerprint(s.Extractor) || !slices.Equal(got.Bins.Lo, s.Bins.Lo) || !slices.Equal(got.Bins.Hi, s.Bins.Hi) {
+			t.Errorf("%s is not read as it was written", name)
+		}
+		if book, ok := got.Extractor.(*Codebook); ok && (book.Norm != SumNorm || book.Made != s.Extractor.(*Codebook).Made) {
+			t.Errorf("%s: learned with %+v", name, book.Made)
+		}
+		for n := range want {
+			bad := bytes.Clone(want)
+			bad[n] ^= 0x10
+			if _, err := ReadSaved(bytes.NewReader(bad)); err == nil {
+				t.Fatalf("%s with byte %d flipped is accepted", name, n)
+			}
+			if _, err := ReadSaved(bytes.NewReader(want[:n])); err == nil {
+				t.Fatalf("%s cut after %d bytes is accepted", name, n)
+			}
+		}
+	}
+}
+
+// TestBinsThatDoNotFit are refused when they are written and when they are read.
+func TestBinsThatDoNotFit(t *testing.T) {
+	pixels := &Pixels{2, 1, 1}
+	for name, bins := range map[string]vectors.Quantizer{
+		"one of two columns": {Lo: []float32{0}, Hi: []float32{1}},
+		"no range":           {Lo: []float32{0, 1}, Hi: []float32{1, 1}},
+	} {
+		if err := (Saved{pixels, bins}).Write(new(bytes.Buffer)); err == nil {
+			t.Errorf("%s is written", name)
+		}
+	}
+	plain := Append(nil, pixels)
+	for name, bins := range map[string][]byte{
+		"none, as in version 1": nil,
+		"one of two columns":    put(nil, 0, 1),
+		"no range":              put(nil, 0, 0, 1, 0),
+		"not whole":             make([]byte, 12),
+		"too many":              put(nil, 0, 0, 0, 1, 1, 1),
+	} {
+		var b bytes.Buffer
+		w := section.NewWriter(&b, section.Features, 2)
+		_ = w.Section("feat", plain)
+		_ = w.Section("made", nil)
+		_ = w.Section("bins", bins)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSaved(&b); !errors.Is(err, section.ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func written(t testing.TB, e Extractor) []byte {
@@ -96,7 +188,7 @@ func TestFilesOfOtherContents(t *testing.T) {
 		"many orientations":        {put([]byte{gistTag}, 32, 4, 1<<31), nil},
 	} {
 		var b bytes.Buffer
-		w := section.NewWriter(&b, section.Features, version)
+		w := section.NewWriter(&b, section.Features, 1)
 		_ = w.Section("feat", sections[0])
 		_ = w.Section("made", sections[1])
 		if err := w.Close(); err != nil {
@@ -116,16 +208,24 @@ func FuzzReadCodebook(f *testing.F) {
 	for _, e := range golden(f) {
 		f.Add(written(f, e))
 	}
+	for _, s := range goldenSaved(f) {
+		var b bytes.Buffer
+		if err := s.Write(&b); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		e, err := Read(bytes.NewReader(b))
+		s, err := ReadSaved(bytes.NewReader(b))
 		if err != nil {
 			return
 		}
-		if err := e.Check(); err != nil {
+		if err := s.Extractor.Check(); err != nil {
 			t.Fatalf("read, but %v", err)
 		}
-		if !bytes.Equal(written(t, e), b) {
-			t.Error("written in another way than it was read")
+		var again bytes.Buffer
+		if err := s.Write(&again); err != nil || !bytes.Equal(again.Bytes(), b) {
+			t.Errorf("written in another way than it was read (%v)", err)
 		}
 	})
 }
@@ -135,6 +235,7 @@ func FuzzParse(f *testing.F) {
 	for _, e := range golden(f) {
 		f.Add(Append(nil, e))
 	}
+	f.Add(Append(nil, goldenSaved(f)["scaled"].Extractor))
 	rng := rand.New(rand.NewPCG(3, 4))
 	small := noise(rng, 16, 16, 3)
 	f.Fuzz(func(t *testing.T, b []byte) {

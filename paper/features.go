@@ -78,7 +78,7 @@ func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base spli
 		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
 	}
 	l := *r.Codebook
-	name, key := r.Name+"-"+lab.filePrefix(c)+"codebook", trial.Key("codebook 1", l, base.digest)
+	name, key := r.Name+"-"+lab.filePrefix(c)+"codebook", trial.Key("codebook 2", l.WithDefaults(), base.digest)
 	path, err := lab.file(name, key, ".hgf", func(path string) error {
 		src, err := base.open()
 		if err != nil {

@@ -37,8 +37,9 @@ func TestEveryMachineAgrees(t *testing.T) {
 		e          feature.Extractor
 	}{
 		{"GIST-320", "d726485f66982e0d", named("gist320")},
-		{"OMP-1", "a90235d8d198b9cf", learn(options{Words: 30, Patches: 3000, Iterations: 3})},
-		{"K-SVD", "6c54fdf67f79f1ff", learn(options{Words: 30, Patches: 500, Iterations: 2, Sparsity: 3, Sides: feature.Split})},
+		{"OMP-1", "a90235d8d198b9cf", learn(options{Words: 30, Patches: 3000, Iterations: 3, Patch: 6, Norm: feature.NoNorm})},
+		{"OMP-1, scaled", "8b6c6051c102449d", learn(options{Words: 30, Patches: 3000, Iterations: 3})},
+		{"K-SVD", "6c54fdf67f79f1ff", learn(options{Words: 30, Patches: 500, Iterations: 2, Sparsity: 3, Sides: feature.Split, Patch: 6, Norm: feature.NoNorm})},
 	} {
 		h := sha256.New()
 		h.Write(feature.Append(nil, c.e))
