@@ -146,17 +146,32 @@ func NpyFiles(path string) []string {
 func SaveNpy(
 	ctx context.Context, src vectors.Source, path string, kind NpyType, progress func(rows int),
 ) (Saved, error) {
-	var saved Saved
-	var q vectors.Quantizer
-	if kind == Uint8 {
-		ranges, err := vectors.RangesOf(ctx, src)
-		if err != nil {
-			return saved, err
-		}
-		if q, err = ranges.Quantizer(); err != nil {
-			return saved, err
-		}
+	if kind != Uint8 {
+		return saveNpy(ctx, src, path, kind, vectors.Quantizer{}, progress)
 	}
+	ranges, err := vectors.RangesOf(ctx, src)
+	if err != nil {
+		return Saved{}, err
+	}
+	q, err := ranges.Quantizer()
+	if err != nil {
+		return Saved{}, err
+	}
+	return SaveBins(ctx, src, path, q, progress)
+}
+
+// SaveBins is SaveNpy for bytes whose bins are known, so that the source is read once. Bytes of several files mean the
+// same only if their bins are the same.
+func SaveBins(
+	ctx context.Context, src vectors.Source, path string, bins vectors.Quantizer, progress func(rows int),
+) (Saved, error) {
+	return saveNpy(ctx, src, path, Uint8, bins, progress)
+}
+
+func saveNpy(
+	ctx context.Context, src vectors.Source, path string, kind NpyType, q vectors.Quantizer, progress func(rows int),
+) (Saved, error) {
+	var saved Saved
 	out, err := createNpy(path, kind, src.Dim(), q)
 	if err != nil {
 		return saved, err

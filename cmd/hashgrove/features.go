@@ -23,7 +23,7 @@ type featuresCommand struct {
 	orientations                 []int
 	blocks                       int
 	options                      feature.CodebookOptions
-	sides, pool                  string
+	sides, pool, norm            string
 	mirror                       bool
 	file                         cli.Output
 }
@@ -69,12 +69,13 @@ func (c *featuresCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "GIST")
 	l := &c.options
 	f.IntVar(&l.Words, "words", 800, "`NUMBER` of words in the codebook")
-	f.IntVar(&l.Patch, "patch", 6, "side of a patch in `PIXELS`")
+	f.IntVar(&l.Patch, "patch", 8, "side of a patch in `PIXELS` (usual recipe: 6)")
 	f.IntVar(&l.Stride, "stride", 1, "distance between patches in `PIXELS`")
 	f.IntVar(&l.Levels, "levels", 3, "`NUMBER` of levels of the pooling pyramid")
 	f.Float64Var(&l.Threshold, "threshold", 0.25, "responses below this `VALUE` count as zero; negative means none does")
 	f.StringVar(&c.sides, "sides", "positive", "`RESPONSES` that count: positive, absolute or split")
 	f.StringVar(&c.pool, "pool", "sum", "`FUNCTION` that pools a cell: sum or max")
+	f.StringVar(&c.norm, "normalise", "l1", "`HOW` every vector is scaled: l1 to the sum 1, or none (usual recipe)")
 	f.IntVar(&l.Patches, "patches", 0,
 		"`NUMBER` of random patches to learn from; 0 means 400,000, or 100,000 with --non-zeros")
 	f.IntVar(&l.Iterations, "iterations", 50, "`NUMBER` of learning iterations")
@@ -107,18 +108,19 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 			"IDX files", args[0], set.Dim())
 	}
 	began := time.Now()
-	extractor, err := c.extractor(ctx, pictures)
+	saved, err := c.extractor(ctx, pictures)
 	if err != nil {
 		return err
 	}
 	learned := time.Since(began)
 	if c.save != "" {
-		if err := feature.WriteFile(c.save, extractor); err != nil {
+		if err := saved.WriteFile(c.save); err != nil {
 			return err
 		}
 	}
+	e := saved.Extractor
 	r := featuresReport{
-		Output: c.output, Extractor: c.save, Kind: extractor.Kind(), Dims: extractor.Dim(), LearnSeconds: learned.Seconds(),
+		Output: c.output, Extractor: c.save, Kind: e.Kind(), Dims: e.Dim(), LearnSeconds: learned.Seconds(),
 	}
 	if c.output != "" {
 		began = time.Now()
@@ -126,16 +128,11 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 		if c.mirror {
 			pictures, rows = picture.Mirrored(pictures), 2*rows
 		}
-		src, err := feature.Vectors(extractor, pictures, c.threads)
+		src, err := feature.Vectors(e, pictures, c.threads)
 		if err != nil {
 			return err
 		}
-		if c.typ == string(dataset.Uint8) { // bins need the ranges: a second pass
-			kept := keepFeatures(src)
-			defer kept.Close()
-			src = kept
-		}
-		if err := c.write(ctx, rows, src, &r); err != nil {
+		if err := c.write(ctx, rows, src, saved, &r); err != nil {
 			return err
 		}
 		r.Seconds = time.Since(began).Seconds()
@@ -170,10 +167,28 @@ type featuresReport struct {
 }
 
 // extractor makes, reads or learns the extractor.
-func (c *featuresCommand) extractor(ctx context.Context, pictures picture.Source) (feature.Extractor, error) {
+func (c *featuresCommand) extractor(ctx context.Context, pictures picture.Source) (feature.Saved, error) {
 	if c.use != "" {
-		return feature.ReadFile(c.use)
+		saved, err := feature.ReadSavedFile(c.use)
+		if err == nil && c.output != "" && c.save == "" && c.needsRanges(saved) {
+			err = fmt.Errorf("%s: has no ranges for bytes, and with ranges of their own these would not mean what the "+
+				"bytes of other files do: write float32, or make both files anew, the first with --type uint8 and --save",
+				c.use)
+		}
+		return saved, err
 	}
+	e, err := c.newExtractor(ctx, pictures)
+	return feature.Saved{Extractor: e}, err
+}
+
+// needsRanges reports whether bytes are to be made, and what they mean must be found out first. Pixels are bytes.
+func (c *featuresCommand) needsRanges(saved feature.Saved) bool {
+	_, pixels := saved.Extractor.(*feature.Pixels)
+	return c.typ == string(dataset.Uint8) && !pixels && saved.Bins.Dim() == 0
+}
+
+// newExtractor makes or learns the extractor of --kind.
+func (c *featuresCommand) newExtractor(ctx context.Context, pictures picture.Source) (feature.Extractor, error) {
 	shape := pictures.Preparation().Shape
 	switch c.kind {
 	case "pixels":
@@ -201,27 +216,57 @@ func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (f
 	if !ok {
 		return nil, cli.Usagef("--pool %s: choose sum or max", c.pool)
 	}
+	norm, ok := map[string]feature.Norm{"l1": feature.SumNorm, "none": feature.NoNorm}[c.norm]
+	if !ok {
+		return nil, cli.Usagef("--normalise %s: choose l1 or none", c.norm)
+	}
 	sample, err := picture.Sample(ctx, pictures, 50_000, c.seed)
 	if err != nil {
 		return nil, err
 	}
 	o := c.options
-	o.Sides, o.Pool, o.Seed = sides, pool, c.seed
+	o.Sides, o.Pool, o.Norm, o.Seed = sides, pool, norm, c.seed
 	p := c.startProgress("learning words", o.Iterations, 0)
 	defer p.End()
 	return dictionary.Learn(ctx, o, sample, c.threads, func(done, _ int) { p.Tick(done) })
 }
 
-// write streams the vectors to the output, and what is known about the rows to files beside it.
-func (c *featuresCommand) write(ctx context.Context, rows int, src vectors.Source, r *featuresReport) error {
+// write streams the vectors to the output, and what is known about the rows to files beside it. For bytes it finds the
+// ranges, which takes a pass of its own, and saves them with the extractor.
+func (c *featuresCommand) write(
+	ctx context.Context, rows int, src vectors.Source, saved feature.Saved, r *featuresReport,
+) error {
 	p := c.startProgress("extracting", rows, 0)
 	defer p.End()
-	saved, err := dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.Tick)
+	if c.needsRanges(saved) {
+		kept := keepFeatures(src)
+		defer kept.Close()
+		src = kept
+		ranges, err := vectors.RangesOf(ctx, src)
+		if err != nil {
+			return err
+		}
+		if saved.Bins, err = ranges.Quantizer(); err != nil {
+			return err
+		}
+		if c.save == "" {
+			c.note("these bytes can only be compared with each other; --save keeps the ranges for other pictures")
+		} else if err := saved.WriteFile(c.save); err != nil {
+			return err
+		}
+	}
+	var wrote dataset.Saved
+	var err error
+	if c.typ == string(dataset.Uint8) && saved.Bins.Dim() > 0 {
+		wrote, err = dataset.SaveBins(ctx, src, c.output, saved.Bins, p.Tick)
+	} else {
+		wrote, err = dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.Tick)
+	}
 	if err != nil {
 		return err
 	}
-	r.Rows = saved.Rows
-	for _, path := range []string{saved.Labels, saved.Tags, saved.IDs} {
+	r.Rows = wrote.Rows
+	for _, path := range []string{wrote.Labels, wrote.Tags, wrote.IDs} {
 		if path != "" {
 			r.Beside = append(r.Beside, path)
 		}
