@@ -195,6 +195,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 		if err != nil {
 			return functions, fmt.Errorf("bit %d: %w", k, err)
 		}
+		bit.Stat.CutParts = step1.Parts()
 		if weight != nil {
 			if err := step1.RowWeights(ctx, weight); err != nil {
 				return functions, fmt.Errorf("bit %d: %w", k, err)
@@ -240,6 +241,7 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 			return nil, fmt.Errorf("bit %d: %w", k+1, err)
 		}
 		codes[k] = pack(z)
+		bits[k].Stat.CutParts = step1.Parts()
 		step1.Push(z)
 		if bits[k].Stat.Objective, err = step1.Objective(ctx); err != nil {
 			return nil, fmt.Errorf("bit %d: %w", k+1, err)

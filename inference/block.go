@@ -60,7 +60,8 @@ func tagBlocks(similar *neighbours, units int, seed uint64) [][]int32 {
 	rng := rand.New(rand.NewPCG(seed, stream))
 	near := similar.reader()
 	placed := make([]bool, units)
-	fits := make([]int32, units) // members of this block to which the unit is similar
+	fits := make([]int32, units)    // members to which the unit is similar, of the last block that has touched it
+	toucher := make([]int32, units) // 1 + the number of that block
 	var blocks [][]int32
 	var candidates []int32
 	for _, root := range rng.Perm(units) {
@@ -74,17 +75,20 @@ func tagBlocks(similar *neighbours, units int, seed uint64) [][]int32 {
 			}
 		}
 		var block []int32
+		number := int32(len(blocks) + 1)
 		for _, u := range candidates {
-			if int(fits[u]) != len(block) {
+			if len(block) > 0 && (toucher[u] != number || int(fits[u]) != len(block)) {
 				continue
 			}
 			block = append(block, u)
 			placed[u] = true
 			for _, o := range near(u) {
+				if toucher[o] != number {
+					toucher[o], fits[o] = number, 0
+				}
 				fits[o]++
 			}
 		}
-		clear(fits)
 		slices.Sort(block)
 		blocks = append(blocks, block)
 	}

@@ -19,10 +19,14 @@ package inference
 // Rise: from all -1, every variable rises whose rise lowers the energy, until none does. Returns diminish, so what
 // rises is +1 in every minimum. Fall: from all +1, every variable falls whose fall does not raise the energy; what
 // falls is -1 in the smallest minimum. The energy of a block, and so of the bit, never rises.
+//
+// A cut needs n² / 4 bytes for n undecided groups. More than maxflow.MaxNodes of them are minimised in parts, one after
+// the other, with the rest fixed: the energy still never rises, but the block may miss its minimum. Inference.Parts tells.
 
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"hashgrove/internal/maxflow"
 )
@@ -64,6 +68,8 @@ type cutter struct {
 	open    []int32 // places in groups that are undecided
 	sign    []int8
 
+	most   int // groups in one cut
+	parts  int // cuts of undecided groups that did not fit into one, since the bit began
 	flow   maxflow.Hamming
 	code   []uint64
 	mass   []int64
@@ -117,13 +123,33 @@ func (q *grouped) minimise(ctx context.Context) error {
 	if len(c.open) == 0 {
 		return nil
 	}
-	// The rest, under the field of what is decided: a cut in which the sink side is +1.
+	// The rest, under the field of what is decided: cuts in which the sink side is +1.
 	c.changeSums(q, -1)
-	n := len(c.open)
+	if len(c.open) <= c.most {
+		return c.cutPart(ctx, q, c.open)
+	}
+	for _, i := range c.open {
+		c.sign[i] = q.z[c.groups[i]]
+	}
+	c.addSigns(q, c.open, 1)
+	for part := range slices.Chunk(c.open, c.most) {
+		c.parts++
+		c.addSigns(q, part, -1)
+		if err := c.cutPart(ctx, q, part); err != nil {
+			return err
+		}
+		c.addSigns(q, part, 1)
+	}
+	return nil
+}
+
+// cutPart finds the best signs of some groups, which are not in the sums, with all others fixed.
+func (c *cutter) cutPart(ctx context.Context, q *grouped, part []int32) error {
+	n := len(part)
 	c.code, c.mass, c.excess = c.code[:0], c.mass[:0], c.excess[:0]
 	c.sink = append(c.sink[:0], make([]bool, n)...)
 	c.product.load(&c.set, q.p, q.w.near, n)
-	for _, i := range c.open {
+	for _, i := range part {
 		g := c.groups[i]
 		c.code = append(c.code, q.bits(g)...)
 		c.mass = append(c.mass, q.size[g])
@@ -133,13 +159,21 @@ func (q *grouped) minimise(ctx context.Context) error {
 	if err := c.flow.Cut(ctx, graph, c.excess, c.sink); err != nil {
 		return err
 	}
-	for k, i := range c.open {
+	for k, i := range part {
 		c.sign[i] = -1
 		if c.sink[k] {
 			c.sign[i] = 1
 		}
 	}
 	return nil
+}
+
+// addSigns adds some groups with their signs to the sums, or takes them out.
+func (c *cutter) addSigns(q *grouped, part []int32, by int64) {
+	for _, i := range part {
+		g := c.groups[i]
+		c.set.add(q.bits(g), by*q.size[g]*int64(c.sign[i]))
+	}
 }
 
 // changeSums changes the sign of all undecided groups in the sums.

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 
 	"hashgrove/affinity"
+	"hashgrove/internal/maxflow"
 	"hashgrove/internal/par"
 )
 
@@ -60,6 +61,7 @@ type grouped struct {
 func newGrouped(y units, tags *affinity.Tags, o Options, seed uint64) *grouped {
 	q := &grouped{threads: o.Threads, merge: !o.noMerge && o.Method != ICM,
 		near: newNeighbours(tags, o.Threads, maxStored)}
+	q.cut.most = maxflow.MaxNodes
 	n := y.Len()
 	q.order = make([]int32, 0, n)
 	q.from = make([]int32, y.Units()+1)

@@ -110,10 +110,11 @@ func (o Options) check(n, codeBits int) error {
 	}
 	// No sum of pair weights may pass 2^62: n² pairs of at most 2 bits (times 4 for the hinge) times the weight.
 	limit := uint64(1<<62 - 1)
-	for _, f := range []int{n, n, 2 * max(codeBits, o.Length), max(o.SimilarWeight, o.DissimilarWeight), 4} {
-		if f == 4 && o.Loss != Hinge {
-			continue
-		}
+	factors := []int{n, n, 2 * max(codeBits, o.Length), max(o.SimilarWeight, o.DissimilarWeight)}
+	if o.Loss == Hinge {
+		factors = append(factors, 4)
+	}
+	for _, f := range factors {
 		limit /= uint64(f)
 	}
 	if limit == 0 {
@@ -215,6 +216,9 @@ func (p *Inference) Infer(ctx context.Context) ([]int8, error) {
 		return nil, fmt.Errorf("all %d bits have been inferred", p.bits)
 	}
 	rng := rand.New(rand.NewPCG(p.seed, stream|uint64(k)))
+	if q, ok := p.p.(*grouped); ok {
+		q.cut.parts = 0
+	}
 	p.p.setWeights(p.weights(1))
 	var err error
 	switch p.opt.Method {
@@ -230,6 +234,15 @@ func (p *Inference) Infer(ctx context.Context) ([]int8, error) {
 	}
 	p.p.rowSigns(p.z)
 	return p.z, nil
+}
+
+// Parts is the number of parts in which blocks with too many undecided rows for one cut were minimised for the last bit
+// inferred: 0 when every block has its minimum.
+func (p *Inference) Parts() int {
+	if q, ok := p.p.(*grouped); ok {
+		return q.cut.parts
+	}
+	return 0
 }
 
 // stream sets the random numbers of Step 1 apart from others drawn from the same seed.

@@ -96,6 +96,7 @@ type BitStat struct {
 	TrainError float64 `json:"train_error"` // of Step 2: share of rows whose bit the function misses
 	Trees      int     `json:"trees,omitempty"`
 	Validation float64 `json:"validation,omitempty"`
+	CutParts   int     `json:"cut_parts,omitempty"` // of Step 1: parts of blocks that were too large to be cut at once
 }
 
 // parseInfo reads the JSON of an Info. Lists of runs and statistics end at the first entry that is wrong or too many:

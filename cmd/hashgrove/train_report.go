@@ -52,6 +52,7 @@ type bitReport struct {
 	BoostSeconds     float64 `json:"boost_seconds"`
 	TrainError       float64 `json:"train_error"`
 	Validation       float64 `json:"validation_map,omitempty"`
+	CutParts         int     `json:"cut_parts,omitempty"` // more than 0: Step 1 had to cut large blocks in parts
 }
 
 func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took time.Duration) error {
@@ -64,10 +65,17 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 	if made.Options.Learner == fasthash.Trees {
 		r.Trees = &made.Options.Trees
 	}
+	inParts := 0
 	for k, s := range m.Info.Bits {
 		r.Bits = append(r.Bits, bitReport{
-			Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation,
+			Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation, CutParts: s.CutParts,
 		})
+		if s.CutParts > 0 {
+			inParts++
+		}
+	}
+	if inParts > 0 {
+		c.note("%d bits had blocks with too many undecided rows for one cut: Step 1 minimised these in parts", inParts)
 	}
 	how := ""
 	if f := made.CrossFitted; f != nil {

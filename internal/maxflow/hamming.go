@@ -55,7 +55,10 @@ type arc struct {
 	rest     int64
 }
 
-// Coded is a complete graph over codes.
+// MaxNodes is the most nodes of one cut. The two bit matrices then take 256 MB.
+const MaxNodes = 1 << 15
+
+// Coded is a complete graph over codes of at most MaxNodes nodes.
 type Coded struct {
 	Code  []uint64 // of node g the words from g*Words on
 	Words int
@@ -70,6 +73,9 @@ func (c *Hamming) Cut(ctx context.Context, g Coded, excess []int64, sink []bool)
 	n := len(g.Mass)
 	if len(g.Code) != n*g.Words || len(excess) != n || len(sink) != n {
 		panic("maxflow: sizes of codes, masses and excesses differ")
+	}
+	if n > MaxNodes {
+		panic("maxflow: more nodes than MaxNodes")
 	}
 	c.code, c.words, c.mass, c.scale, c.excess = g.Code, g.Words, g.Mass, g.Scale, excess
 	c.reserve(n)

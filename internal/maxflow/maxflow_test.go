@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -342,4 +343,32 @@ func BenchmarkSparse(b *testing.B) {
 			}
 		})
 	}
+}
+
+// What does not fit is refused and not computed with places that wrap: more arcs than an int32 counts, and more nodes
+// than two bit matrices should hold.
+func TestTooLargeGraphs(t *testing.T) {
+	s := Sparse{most: 3}
+	s.Start()
+	for g := range int32(3) { // a triangle: 6 arcs
+		for h := range int32(3) {
+			if h != g {
+				s.Add(h, 1)
+			}
+		}
+		s.Close()
+	}
+	err := s.Cut(context.Background(), make([]int64, 3), make([]bool, 3))
+	if err == nil || !strings.Contains(err.Error(), "6 similar pairs") {
+		t.Errorf("6 arcs where 3 fit: %v", err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a complete graph of more than MaxNodes nodes was cut")
+		}
+	}()
+	n := MaxNodes + 1
+	g := Coded{Code: make([]uint64, n), Words: 1, Mass: make([]int64, n), Scale: 1}
+	var c Hamming
+	_ = c.Cut(context.Background(), g, make([]int64, n), make([]bool, n))
 }

@@ -9,7 +9,12 @@ package maxflow
 //
 // Labels are measured anew after n raises; a label that nobody has cuts off all labels above it (the gap heuristic).
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+)
 
 // Sparse finds minimum cuts of graphs with explicit edges. The zero value is ready; it keeps its memory for the next
 // graph. Start, then for every node Add of all its arcs in ascending order and Close, then Cut.
@@ -22,7 +27,12 @@ type Sparse struct {
 	preflow
 	count  []int32 // nodes of each label
 	cursor []int   // of each node: the arcs before are done with
+
+	most int // arcs; 0 means maxArcs; for tests
 }
+
+// maxArcs bounds the arcs, whose places are int32.
+const maxArcs = math.MaxInt32
 
 // Start begins a graph.
 func (c *Sparse) Start() {
@@ -41,11 +51,15 @@ func (c *Sparse) Close() { c.first = append(c.first, len(c.to)) }
 
 // Cut finds the smallest sink side of a minimum cut. A positive excess[g] is the capacity of an arc from the source
 // to g, a negative one that of an arc from g to the sink; the slice is used up, and so is the graph.
-// sink[g] tells afterwards whether g is on the sink side.
+// sink[g] tells afterwards whether g is on the sink side. More than 2^31 - 1 arcs are an error.
 func (c *Sparse) Cut(ctx context.Context, excess []int64, sink []bool) error {
 	n := len(c.first) - 1
 	if len(excess) != n || len(sink) != n {
 		panic("maxflow: sizes of graph and excesses differ")
+	}
+	if most := cmp.Or(c.most, maxArcs); len(c.to) > most {
+		return fmt.Errorf("%d rows that are undecided together have %d similar pairs among them, each counted twice, and "+
+			"a cut takes at most %d; learn from fewer pairs", n, len(c.to), most)
 	}
 	c.excess = excess
 	c.label = append(c.label[:0], make([]int32, n)...)
