@@ -2,7 +2,7 @@ package model
 
 import "math"
 
-// The kernels, as plain Go: this is what they mean. plan.go, layout.go and binned.go say what they are for. An
+// The kernels, as plain Go: this is what they mean. plan.go, layout.go and walk.go say what they are for. An
 // architecture may provide faster ones, under the same names without "Go"; amd64 does, with AVX2.
 
 // block is the number of rows that are encoded together: the bits of an AVX2 register.
@@ -196,25 +196,20 @@ func totalsGo(dst *[block]int32, say [][64]set, tables []table) {
 // totalPlace is the place of row 64 l + i among the sums: two rows i fill a register of eight.
 func totalPlace(i, l int) int { return i/2*8 + l/2*4 + i%2*2 + l%2 }
 
-// walkGo returns whether the trees that say +1 reach the weight plus before the others reach minus. One of both happens
-// with the last tree at the latest. A tree is stride words: node i, counted from 1, is word i, the place times 256
-// plus the bin. The leaves go on counting: the sign of leaf i is bit i%32 of word leaves+i/32.
-func walkGo(bins []uint64, trees []uint32, weight []int32, depth, stride, leaves int, plus, minus int64) bool {
-	for q, w := range weight {
-		tree := trees[q*stride : (q+1)*stride]
+// walkGo returns the sum of the leaves that a row comes to. It may end early when the sum is at least plus, or is sure
+// to stay below minus. A split is the place times 256 plus the bin.
+func walkGo(bins []uint64, b *walkBit, plus, minus int32) int32 {
+	sum := int32(0)
+	for trees := b.trees; len(trees) > 0; trees = trees[2<<b.depth:] {
 		i := uint32(1)
-		for range depth {
-			s := tree[i]
+		for range b.depth {
+			s := trees[i]
 			i = 2*i + (s&255-uint32(bins[s>>11]>>(s>>8%8*8)&255))>>31
 		}
-		if tree[leaves+int(i/32)]>>(i%32)&1 == 1 {
-			plus -= int64(w)
-		} else {
-			minus -= int64(w)
-		}
-		if plus <= 0 || minus <= 0 {
+		sum += int32(trees[i])
+		if sum >= plus || sum+int32(trees[0]) < minus {
 			break
 		}
 	}
-	return plus <= 0
+	return sum
 }

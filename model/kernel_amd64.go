@@ -7,7 +7,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _gen run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg model
 
 // avx2 is whether the kernels are in use.
-var avx2 = cpu.X86.HasAVX2
+var avx2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
 func finite(x []float32) bool {
 	const step = 32
@@ -93,12 +93,16 @@ func totals(dst *[block]int32, say [][64]set, tables []table) {
 	totalsAVX2(&dst[0], &say[0][0][0], &tables[0][0][0], len(tables))
 }
 
-func walk(bins []uint64, trees []uint32, weight []int32, depth, stride, leaves int, plus, minus int64) bool {
+func walk(bins []uint64, b *walkBit, plus, minus int32) int32 {
+	n := len(b.trees) >> (b.depth + 1)
 	switch {
 	case !avx2:
-		return walkGo(bins, trees, weight, depth, stride, leaves, plus, minus)
-	case depth == 4:
-		return walk4AVX2(&bins[0], &trees[0], &weight[0], depth, stride, leaves, plus, minus)
+		return walkGo(bins, b, plus, minus)
+	case b.narrow && b.depth >= 3 && b.depth <= 6:
+		kernel := [...]func(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32{
+			walk3AVX2, walk4AVX2, walk5AVX2, walk6AVX2,
+		}
+		return kernel[b.depth-3](&bins[0], &b.trees[0], b.depth, n/walked, plus, minus)
 	}
-	return walkAnyAVX2(&bins[0], &trees[0], &weight[0], depth, stride, leaves, plus, minus)
+	return walkAnyAVX2(&bins[0], &b.trees[0], b.depth, n, plus, minus)
 }

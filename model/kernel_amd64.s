@@ -878,98 +878,736 @@ trees:
 	VZEROUPPER
 	RET
 
-// func walkAnyAVX2(bins *uint64, trees *uint32, weight *int32, depth int, stride int, leaves int, plus int64, minus int64) bool
-TEXT ·walkAnyAVX2(SB), NOSPLIT, $0-65
+// func walkAnyAVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
+// Requires: BMI2
+TEXT ·walkAnyAVX2(SB), NOSPLIT, $0-44
 	MOVQ bins+0(FP), AX
 	MOVQ trees+8(FP), CX
-	MOVQ weight+16(FP), DX
-	MOVQ plus+48(FP), BX
-	MOVQ minus+56(FP), SI
-	MOVQ depth+24(FP), DI
-	MOVQ stride+32(FP), R8
-	MOVQ leaves+40(FP), R9
-	SHLQ $0x02, R8
-	SHLQ $0x02, R9
+	MOVQ n+24(FP), DX
+	MOVL plus+32(FP), SI
+	MOVL minus+36(FP), DI
+	XORL BX, BX
 
 loop:
-	MOVL $0x00000001, R10
-	MOVQ DI, R11
+	MOVQ depth+16(FP), R9
+	MOVL $0x00000001, R8
 
 step:
-	MOVL (CX)(R10*4), R12
-	MOVL R12, R13
-	SHRL $0x08, R12
-	CMPB R13, (AX)(R12*1)
-	ADCL R10, R10
-	DECQ R11
-	JNZ  step
-	MOVL R10, R11
-	SHRL $0x05, R11
-	LEAQ (R9)(R11*4), R11
-	MOVL (CX)(R11*1), R11
-	ADDQ R8, CX
-	MOVL (DX), R12
-	ADDQ $0x04, DX
-	BTL  R10, R11
-	SBBL R10, R10
-	ANDL R12, R10
-	SUBQ R10, BX
-	JLE  done
-	SUBQ R10, R12
-	SUBQ R12, SI
-	JG   loop
+	MOVL  (CX)(R8*4), R10
+	MOVL  R10, R11
+	SHRL  $0x08, R10
+	CMPB  R11, (AX)(R10*1)
+	ADCL  R8, R8
+	DECQ  R9
+	JNZ   step
+	ADDL  (CX)(R8*4), BX
+	MOVL  (CX), R8
+	ADDL  BX, R8
+	CMPL  R8, DI
+	JLT   done
+	MOVQ  depth+16(FP), R9
+	MOVL  $0x00000008, R8
+	SHLXQ R9, R8, R8
+	ADDQ  R8, CX
+	CMPL  BX, SI
+	JGE   done
+	DECQ  DX
+	JNZ   loop
 
 done:
-	TESTQ BX, BX
-	SETLE AL
-	MOVB  AL, ret+64(FP)
+	MOVL BX, ret+40(FP)
 	RET
 
-// func walk4AVX2(bins *uint64, trees *uint32, weight *int32, depth int, stride int, leaves int, plus int64, minus int64) bool
-TEXT ·walk4AVX2(SB), NOSPLIT, $0-65
+// func walk3AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
+// Requires: MMX+
+TEXT ·walk3AVX2(SB), NOSPLIT, $0-44
 	MOVQ bins+0(FP), AX
 	MOVQ trees+8(FP), CX
-	MOVQ weight+16(FP), DX
-	MOVQ plus+48(FP), BX
-	MOVQ minus+56(FP), SI
+	MOVQ n+24(FP), DX
+	MOVL plus+32(FP), SI
+	MOVL minus+36(FP), DI
+	XORL BX, BX
 
 loop:
-	MOVL $0x00000001, DI
-	MOVL (CX)(DI*4), R8
-	MOVL R8, R9
-	SHRL $0x08, R8
-	CMPB R9, (AX)(R8*1)
-	ADCL DI, DI
-	MOVL (CX)(DI*4), R8
-	MOVL R8, R9
-	SHRL $0x08, R8
-	CMPB R9, (AX)(R8*1)
-	ADCL DI, DI
-	MOVL (CX)(DI*4), R8
-	MOVL R8, R9
-	SHRL $0x08, R8
-	CMPB R9, (AX)(R8*1)
-	ADCL DI, DI
-	MOVL (CX)(DI*4), R8
-	MOVL R8, R9
-	SHRL $0x08, R8
-	CMPB R9, (AX)(R8*1)
-	ADCL DI, DI
-	MOVL (CX), R8
-	ADDQ $0x00000040, CX
-	MOVL (DX), R9
-	ADDQ $0x04, DX
-	BTL  DI, R8
-	SBBL DI, DI
-	ANDL R9, DI
-	SUBQ DI, BX
-	JLE  done
-	SUBQ DI, R9
-	SUBQ R9, SI
-	JG   loop
+	PREFETCHT0 768(CX)
+	XORL       R8, R8
+	MOVL       4(CX), R9
+	MOVL       R9, R10
+	SHRL       $0x08, R9
+	CMPB       R10, (AX)(R9*1)
+	ADCL       R8, R8
+	PREFETCHT0 832(CX)
+	XORL       R9, R9
+	MOVL       68(CX), R10
+	MOVL       R10, R11
+	SHRL       $0x08, R10
+	CMPB       R11, (AX)(R10*1)
+	ADCL       R9, R9
+	PREFETCHT0 896(CX)
+	XORL       R10, R10
+	MOVL       132(CX), R11
+	MOVL       R11, R12
+	SHRL       $0x08, R11
+	CMPB       R12, (AX)(R11*1)
+	ADCL       R10, R10
+	PREFETCHT0 960(CX)
+	XORL       R11, R11
+	MOVL       196(CX), R12
+	MOVL       R12, R13
+	SHRL       $0x08, R12
+	CMPB       R13, (AX)(R12*1)
+	ADCL       R11, R11
+	PREFETCHT0 1024(CX)
+	XORL       R12, R12
+	MOVL       260(CX), R13
+	MOVL       R13, R14
+	SHRL       $0x08, R13
+	CMPB       R14, (AX)(R13*1)
+	ADCL       R12, R12
+	PREFETCHT0 1088(CX)
+	XORL       R13, R13
+	MOVL       324(CX), R14
+	MOVL       R14, R15
+	SHRL       $0x08, R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    8(CX)(R8*4), R15
+	MOVWLZX    9(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    72(CX)(R9*4), R15
+	MOVWLZX    73(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    136(CX)(R10*4), R15
+	MOVWLZX    137(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    200(CX)(R11*4), R15
+	MOVWLZX    201(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    264(CX)(R12*4), R15
+	MOVWLZX    265(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    328(CX)(R13*4), R15
+	MOVWLZX    329(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    16(CX)(R8*4), R15
+	MOVWLZX    17(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    80(CX)(R9*4), R15
+	MOVWLZX    81(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    144(CX)(R10*4), R15
+	MOVWLZX    145(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    208(CX)(R11*4), R15
+	MOVWLZX    209(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    272(CX)(R12*4), R15
+	MOVWLZX    273(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    336(CX)(R13*4), R15
+	MOVWLZX    337(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	ADDL       32(CX)(R8*4), BX
+	ADDL       96(CX)(R9*4), BX
+	ADDL       160(CX)(R10*4), BX
+	ADDL       224(CX)(R11*4), BX
+	ADDL       288(CX)(R12*4), BX
+	ADDL       352(CX)(R13*4), BX
+	MOVL       320(CX), R8
+	ADDL       BX, R8
+	CMPL       R8, DI
+	JLT        done
+	ADDQ       $0x00000180, CX
+	CMPL       BX, SI
+	JGE        done
+	DECQ       DX
+	JNZ        loop
 
 done:
-	TESTQ BX, BX
-	SETLE AL
-	MOVB  AL, ret+64(FP)
+	MOVL BX, ret+40(FP)
+	RET
+
+// func walk4AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
+// Requires: MMX+
+TEXT ·walk4AVX2(SB), NOSPLIT, $0-44
+	MOVQ bins+0(FP), AX
+	MOVQ trees+8(FP), CX
+	MOVQ n+24(FP), DX
+	MOVL plus+32(FP), SI
+	MOVL minus+36(FP), DI
+	XORL BX, BX
+
+loop:
+	PREFETCHT0 1536(CX)
+	PREFETCHT0 1600(CX)
+	XORL       R8, R8
+	MOVL       4(CX), R9
+	MOVL       R9, R10
+	SHRL       $0x08, R9
+	CMPB       R10, (AX)(R9*1)
+	ADCL       R8, R8
+	PREFETCHT0 1664(CX)
+	PREFETCHT0 1728(CX)
+	XORL       R9, R9
+	MOVL       132(CX), R10
+	MOVL       R10, R11
+	SHRL       $0x08, R10
+	CMPB       R11, (AX)(R10*1)
+	ADCL       R9, R9
+	PREFETCHT0 1792(CX)
+	PREFETCHT0 1856(CX)
+	XORL       R10, R10
+	MOVL       260(CX), R11
+	MOVL       R11, R12
+	SHRL       $0x08, R11
+	CMPB       R12, (AX)(R11*1)
+	ADCL       R10, R10
+	PREFETCHT0 1920(CX)
+	PREFETCHT0 1984(CX)
+	XORL       R11, R11
+	MOVL       388(CX), R12
+	MOVL       R12, R13
+	SHRL       $0x08, R12
+	CMPB       R13, (AX)(R12*1)
+	ADCL       R11, R11
+	PREFETCHT0 2048(CX)
+	PREFETCHT0 2112(CX)
+	XORL       R12, R12
+	MOVL       516(CX), R13
+	MOVL       R13, R14
+	SHRL       $0x08, R13
+	CMPB       R14, (AX)(R13*1)
+	ADCL       R12, R12
+	PREFETCHT0 2176(CX)
+	PREFETCHT0 2240(CX)
+	XORL       R13, R13
+	MOVL       644(CX), R14
+	MOVL       R14, R15
+	SHRL       $0x08, R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    8(CX)(R8*4), R15
+	MOVWLZX    9(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    136(CX)(R9*4), R15
+	MOVWLZX    137(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    264(CX)(R10*4), R15
+	MOVWLZX    265(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    392(CX)(R11*4), R15
+	MOVWLZX    393(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    520(CX)(R12*4), R15
+	MOVWLZX    521(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    648(CX)(R13*4), R15
+	MOVWLZX    649(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    16(CX)(R8*4), R15
+	MOVWLZX    17(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    144(CX)(R9*4), R15
+	MOVWLZX    145(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    272(CX)(R10*4), R15
+	MOVWLZX    273(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    400(CX)(R11*4), R15
+	MOVWLZX    401(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    528(CX)(R12*4), R15
+	MOVWLZX    529(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    656(CX)(R13*4), R15
+	MOVWLZX    657(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    32(CX)(R8*4), R15
+	MOVWLZX    33(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    160(CX)(R9*4), R15
+	MOVWLZX    161(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    288(CX)(R10*4), R15
+	MOVWLZX    289(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    416(CX)(R11*4), R15
+	MOVWLZX    417(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    544(CX)(R12*4), R15
+	MOVWLZX    545(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    672(CX)(R13*4), R15
+	MOVWLZX    673(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	ADDL       64(CX)(R8*4), BX
+	ADDL       192(CX)(R9*4), BX
+	ADDL       320(CX)(R10*4), BX
+	ADDL       448(CX)(R11*4), BX
+	ADDL       576(CX)(R12*4), BX
+	ADDL       704(CX)(R13*4), BX
+	MOVL       640(CX), R8
+	ADDL       BX, R8
+	CMPL       R8, DI
+	JLT        done
+	ADDQ       $0x00000300, CX
+	CMPL       BX, SI
+	JGE        done
+	DECQ       DX
+	JNZ        loop
+
+done:
+	MOVL BX, ret+40(FP)
+	RET
+
+// func walk5AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
+// Requires: MMX+
+TEXT ·walk5AVX2(SB), NOSPLIT, $0-44
+	MOVQ bins+0(FP), AX
+	MOVQ trees+8(FP), CX
+	MOVQ n+24(FP), DX
+	MOVL plus+32(FP), SI
+	MOVL minus+36(FP), DI
+	XORL BX, BX
+
+loop:
+	PREFETCHT0 3072(CX)
+	PREFETCHT0 3136(CX)
+	PREFETCHT0 3200(CX)
+	PREFETCHT0 3264(CX)
+	XORL       R8, R8
+	MOVL       4(CX), R9
+	MOVL       R9, R10
+	SHRL       $0x08, R9
+	CMPB       R10, (AX)(R9*1)
+	ADCL       R8, R8
+	PREFETCHT0 3328(CX)
+	PREFETCHT0 3392(CX)
+	PREFETCHT0 3456(CX)
+	PREFETCHT0 3520(CX)
+	XORL       R9, R9
+	MOVL       260(CX), R10
+	MOVL       R10, R11
+	SHRL       $0x08, R10
+	CMPB       R11, (AX)(R10*1)
+	ADCL       R9, R9
+	PREFETCHT0 3584(CX)
+	PREFETCHT0 3648(CX)
+	PREFETCHT0 3712(CX)
+	PREFETCHT0 3776(CX)
+	XORL       R10, R10
+	MOVL       516(CX), R11
+	MOVL       R11, R12
+	SHRL       $0x08, R11
+	CMPB       R12, (AX)(R11*1)
+	ADCL       R10, R10
+	PREFETCHT0 3840(CX)
+	PREFETCHT0 3904(CX)
+	PREFETCHT0 3968(CX)
+	PREFETCHT0 4032(CX)
+	XORL       R11, R11
+	MOVL       772(CX), R12
+	MOVL       R12, R13
+	SHRL       $0x08, R12
+	CMPB       R13, (AX)(R12*1)
+	ADCL       R11, R11
+	PREFETCHT0 4096(CX)
+	PREFETCHT0 4160(CX)
+	PREFETCHT0 4224(CX)
+	PREFETCHT0 4288(CX)
+	XORL       R12, R12
+	MOVL       1028(CX), R13
+	MOVL       R13, R14
+	SHRL       $0x08, R13
+	CMPB       R14, (AX)(R13*1)
+	ADCL       R12, R12
+	PREFETCHT0 4352(CX)
+	PREFETCHT0 4416(CX)
+	PREFETCHT0 4480(CX)
+	PREFETCHT0 4544(CX)
+	XORL       R13, R13
+	MOVL       1284(CX), R14
+	MOVL       R14, R15
+	SHRL       $0x08, R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    8(CX)(R8*4), R15
+	MOVWLZX    9(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    264(CX)(R9*4), R15
+	MOVWLZX    265(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    520(CX)(R10*4), R15
+	MOVWLZX    521(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    776(CX)(R11*4), R15
+	MOVWLZX    777(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    1032(CX)(R12*4), R15
+	MOVWLZX    1033(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    1288(CX)(R13*4), R15
+	MOVWLZX    1289(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    16(CX)(R8*4), R15
+	MOVWLZX    17(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    272(CX)(R9*4), R15
+	MOVWLZX    273(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    528(CX)(R10*4), R15
+	MOVWLZX    529(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    784(CX)(R11*4), R15
+	MOVWLZX    785(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    1040(CX)(R12*4), R15
+	MOVWLZX    1041(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    1296(CX)(R13*4), R15
+	MOVWLZX    1297(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    32(CX)(R8*4), R15
+	MOVWLZX    33(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    288(CX)(R9*4), R15
+	MOVWLZX    289(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    544(CX)(R10*4), R15
+	MOVWLZX    545(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    800(CX)(R11*4), R15
+	MOVWLZX    801(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    1056(CX)(R12*4), R15
+	MOVWLZX    1057(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    1312(CX)(R13*4), R15
+	MOVWLZX    1313(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    64(CX)(R8*4), R15
+	MOVWLZX    65(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    320(CX)(R9*4), R15
+	MOVWLZX    321(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    576(CX)(R10*4), R15
+	MOVWLZX    577(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    832(CX)(R11*4), R15
+	MOVWLZX    833(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    1088(CX)(R12*4), R15
+	MOVWLZX    1089(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    1344(CX)(R13*4), R15
+	MOVWLZX    1345(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	ADDL       128(CX)(R8*4), BX
+	ADDL       384(CX)(R9*4), BX
+	ADDL       640(CX)(R10*4), BX
+	ADDL       896(CX)(R11*4), BX
+	ADDL       1152(CX)(R12*4), BX
+	ADDL       1408(CX)(R13*4), BX
+	MOVL       1280(CX), R8
+	ADDL       BX, R8
+	CMPL       R8, DI
+	JLT        done
+	ADDQ       $0x00000600, CX
+	CMPL       BX, SI
+	JGE        done
+	DECQ       DX
+	JNZ        loop
+
+done:
+	MOVL BX, ret+40(FP)
+	RET
+
+// func walk6AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
+// Requires: MMX+
+TEXT ·walk6AVX2(SB), NOSPLIT, $0-44
+	MOVQ bins+0(FP), AX
+	MOVQ trees+8(FP), CX
+	MOVQ n+24(FP), DX
+	MOVL plus+32(FP), SI
+	MOVL minus+36(FP), DI
+	XORL BX, BX
+
+loop:
+	PREFETCHT0 6144(CX)
+	PREFETCHT0 6208(CX)
+	PREFETCHT0 6272(CX)
+	PREFETCHT0 6336(CX)
+	PREFETCHT0 6400(CX)
+	PREFETCHT0 6464(CX)
+	PREFETCHT0 6528(CX)
+	PREFETCHT0 6592(CX)
+	XORL       R8, R8
+	MOVL       4(CX), R9
+	MOVL       R9, R10
+	SHRL       $0x08, R9
+	CMPB       R10, (AX)(R9*1)
+	ADCL       R8, R8
+	PREFETCHT0 6656(CX)
+	PREFETCHT0 6720(CX)
+	PREFETCHT0 6784(CX)
+	PREFETCHT0 6848(CX)
+	PREFETCHT0 6912(CX)
+	PREFETCHT0 6976(CX)
+	PREFETCHT0 7040(CX)
+	PREFETCHT0 7104(CX)
+	XORL       R9, R9
+	MOVL       516(CX), R10
+	MOVL       R10, R11
+	SHRL       $0x08, R10
+	CMPB       R11, (AX)(R10*1)
+	ADCL       R9, R9
+	PREFETCHT0 7168(CX)
+	PREFETCHT0 7232(CX)
+	PREFETCHT0 7296(CX)
+	PREFETCHT0 7360(CX)
+	PREFETCHT0 7424(CX)
+	PREFETCHT0 7488(CX)
+	PREFETCHT0 7552(CX)
+	PREFETCHT0 7616(CX)
+	XORL       R10, R10
+	MOVL       1028(CX), R11
+	MOVL       R11, R12
+	SHRL       $0x08, R11
+	CMPB       R12, (AX)(R11*1)
+	ADCL       R10, R10
+	PREFETCHT0 7680(CX)
+	PREFETCHT0 7744(CX)
+	PREFETCHT0 7808(CX)
+	PREFETCHT0 7872(CX)
+	PREFETCHT0 7936(CX)
+	PREFETCHT0 8000(CX)
+	PREFETCHT0 8064(CX)
+	PREFETCHT0 8128(CX)
+	XORL       R11, R11
+	MOVL       1540(CX), R12
+	MOVL       R12, R13
+	SHRL       $0x08, R12
+	CMPB       R13, (AX)(R12*1)
+	ADCL       R11, R11
+	PREFETCHT0 8192(CX)
+	PREFETCHT0 8256(CX)
+	PREFETCHT0 8320(CX)
+	PREFETCHT0 8384(CX)
+	PREFETCHT0 8448(CX)
+	PREFETCHT0 8512(CX)
+	PREFETCHT0 8576(CX)
+	PREFETCHT0 8640(CX)
+	XORL       R12, R12
+	MOVL       2052(CX), R13
+	MOVL       R13, R14
+	SHRL       $0x08, R13
+	CMPB       R14, (AX)(R13*1)
+	ADCL       R12, R12
+	PREFETCHT0 8704(CX)
+	PREFETCHT0 8768(CX)
+	PREFETCHT0 8832(CX)
+	PREFETCHT0 8896(CX)
+	PREFETCHT0 8960(CX)
+	PREFETCHT0 9024(CX)
+	PREFETCHT0 9088(CX)
+	PREFETCHT0 9152(CX)
+	XORL       R13, R13
+	MOVL       2564(CX), R14
+	MOVL       R14, R15
+	SHRL       $0x08, R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    8(CX)(R8*4), R15
+	MOVWLZX    9(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    520(CX)(R9*4), R15
+	MOVWLZX    521(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    1032(CX)(R10*4), R15
+	MOVWLZX    1033(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    1544(CX)(R11*4), R15
+	MOVWLZX    1545(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    2056(CX)(R12*4), R15
+	MOVWLZX    2057(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    2568(CX)(R13*4), R15
+	MOVWLZX    2569(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    16(CX)(R8*4), R15
+	MOVWLZX    17(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    528(CX)(R9*4), R15
+	MOVWLZX    529(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    1040(CX)(R10*4), R15
+	MOVWLZX    1041(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    1552(CX)(R11*4), R15
+	MOVWLZX    1553(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    2064(CX)(R12*4), R15
+	MOVWLZX    2065(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    2576(CX)(R13*4), R15
+	MOVWLZX    2577(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    32(CX)(R8*4), R15
+	MOVWLZX    33(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    544(CX)(R9*4), R15
+	MOVWLZX    545(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    1056(CX)(R10*4), R15
+	MOVWLZX    1057(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    1568(CX)(R11*4), R15
+	MOVWLZX    1569(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    2080(CX)(R12*4), R15
+	MOVWLZX    2081(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    2592(CX)(R13*4), R15
+	MOVWLZX    2593(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    64(CX)(R8*4), R15
+	MOVWLZX    65(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    576(CX)(R9*4), R15
+	MOVWLZX    577(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    1088(CX)(R10*4), R15
+	MOVWLZX    1089(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    1600(CX)(R11*4), R15
+	MOVWLZX    1601(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    2112(CX)(R12*4), R15
+	MOVWLZX    2113(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    2624(CX)(R13*4), R15
+	MOVWLZX    2625(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	MOVBLZX    128(CX)(R8*4), R15
+	MOVWLZX    129(CX)(R8*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R8, R8
+	MOVBLZX    640(CX)(R9*4), R15
+	MOVWLZX    641(CX)(R9*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R9, R9
+	MOVBLZX    1152(CX)(R10*4), R15
+	MOVWLZX    1153(CX)(R10*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R10, R10
+	MOVBLZX    1664(CX)(R11*4), R15
+	MOVWLZX    1665(CX)(R11*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R11, R11
+	MOVBLZX    2176(CX)(R12*4), R15
+	MOVWLZX    2177(CX)(R12*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R12, R12
+	MOVBLZX    2688(CX)(R13*4), R15
+	MOVWLZX    2689(CX)(R13*4), R14
+	CMPB       R15, (AX)(R14*1)
+	ADCL       R13, R13
+	ADDL       256(CX)(R8*4), BX
+	ADDL       768(CX)(R9*4), BX
+	ADDL       1280(CX)(R10*4), BX
+	ADDL       1792(CX)(R11*4), BX
+	ADDL       2304(CX)(R12*4), BX
+	ADDL       2816(CX)(R13*4), BX
+	MOVL       2560(CX), R8
+	ADDL       BX, R8
+	CMPL       R8, DI
+	JLT        done
+	ADDQ       $0x00000c00, CX
+	CMPL       BX, SI
+	JGE        done
+	DECQ       DX
+	JNZ        loop
+
+done:
+	MOVL BX, ret+40(FP)
 	RET

@@ -25,6 +25,4 @@ func sums(say [][64]set, tables []table, least int32) set { return sumsGo(say, t
 
 func totals(dst *[block]int32, say [][64]set, tables []table) { totalsGo(dst, say, tables) }
 
-func walk(bins []uint64, trees []uint32, weight []int32, depth, stride, leaves int, plus, minus int64) bool {
-	return walkGo(bins, trees, weight, depth, stride, leaves, plus, minus)
-}
+func walk(bins []uint64, b *walkBit, plus, minus int32) int32 { return walkGo(bins, b, plus, minus) }

@@ -104,22 +104,6 @@ func (b *planBit) scores(s *scratch, dst []int64) {
 	}
 }
 
-// score is the score of a row with these bins.
-func (b *walkBit) score(bins []uint64) int64 {
-	score := int64(0)
-	for q, w := range b.weight {
-		tree := b.trees[q*b.stride : (q+1)*b.stride]
-		i := uint32(1)
-		for range b.depth {
-			s := tree[i]
-			i = 2*i + (s&255-uint32(bins[s>>11]>>(s>>8%8*8)&255))>>31
-		}
-		vote := int64(tree[b.leaves+int(i/32)]>>(i%32)&1)*2 - 1
-		score += vote * int64(w)
-	}
-	return score
-}
-
 func (e *Projection) margins(dst, x vectors.Matrix) bool {
 	e.scores(x, func(r, k int, score float64) {
 		dst.Data[r*dst.Cols+k] = settle(score - float64(e.Threshold[k]))

@@ -83,9 +83,24 @@ func totalsAVX2(dst *int32, say *uint64, tables *int32, n int)
 // walkAnyAVX2 is walkGo.
 //
 //go:noescape
-func walkAnyAVX2(bins *uint64, trees *uint32, weight *int32, depth int, stride int, leaves int, plus int64, minus int64) bool
+func walkAnyAVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
 
-// walk4AVX2 is walkGo for depth 4.
+// walk3AVX2 is walkGo for depth 3 and places below 2^16, n times 6 trees.
 //
 //go:noescape
-func walk4AVX2(bins *uint64, trees *uint32, weight *int32, depth int, stride int, leaves int, plus int64, minus int64) bool
+func walk3AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
+
+// walk4AVX2 is walkGo for depth 4 and places below 2^16, n times 6 trees.
+//
+//go:noescape
+func walk4AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
+
+// walk5AVX2 is walkGo for depth 5 and places below 2^16, n times 6 trees.
+//
+//go:noescape
+func walk5AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
+
+// walk6AVX2 is walkGo for depth 6 and places below 2^16, n times 6 trees.
+//
+//go:noescape
+func walk6AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32

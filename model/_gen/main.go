@@ -30,7 +30,10 @@ func main() {
 	sums()
 	totals()
 	walk("walkAnyAVX2", "walkGo", 0)
-	walk("walk4AVX2", "walkGo for depth 4", 4)
+	for depth := 3; depth <= 6; depth++ {
+		twin := fmt.Sprintf("walkGo for depth %d and places below 2^16, n times %d trees", depth, walked)
+		walk(fmt.Sprintf("walk%dAVX2", depth), twin, depth)
+	}
 	Generate()
 }
 
@@ -397,65 +400,87 @@ func addWeights(put func(sum VecVirtual)) {
 	JNZ(LabelRef("rows"))
 }
 
-// walk keeps the place in the tree, counted from 1, as the bits of the way down; the carry of a comparison is the
-// next. A fixed depth needs no loop and has its leaves in the word of node 0.
-func walk(name, twin string, fixed int) {
-	begin(name, "func(bins *uint64, trees *uint32, weight *int32, depth, stride, leaves int, plus, minus int64) bool", twin)
-	bins, trees, weight := pointer("bins"), pointer("trees"), pointer("weight")
-	plus, minus := pointer("plus"), pointer("minus")
-	var depth, stride, leaves Register
-	if fixed == 0 {
-		depth, stride, leaves = pointer("depth"), pointer("stride"), pointer("leaves")
-		SHLQ(Imm(2), stride)
-		SHLQ(Imm(2), leaves)
-	}
-	Label("loop")
-	i := GP64()
-	MOVL(U32(1), i.As32())
-	step := func() {
+// walked is the number of trees that are walked side by side, and after which a kernel asks whether the rest matters.
+const walked = 6
+
+// walk keeps the place in the tree, counted from 1, as the bits of the way down; the carry of a comparison is the next.
+// With a fixed depth several trees take each step together: what it waits for is mostly there, and the machine, which
+// has room for about a hundred instructions that wait, does not stall.
+func walk(name, twin string, depth int) {
+	begin(name, "func(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32", twin)
+	bins, trees, n := pointer("bins"), pointer("trees"), pointer("n")
+	sum, plus, minus := GP32(), Load(Param("plus"), GP32()), Load(Param("minus"), GP32())
+	XORL(sum, sum)
+	compare := func(node Mem) {
 		place, bin := GP64(), GP64()
-		MOVL(Mem{Base: trees, Index: i, Scale: 4}, place.As32())
-		MOVL(place.As32(), bin.As32())
-		SHRL(Imm(8), place.As32())
+		if depth == 0 || node.Index == nil {
+			MOVL(node, place.As32())
+			MOVL(place.As32(), bin.As32())
+			SHRL(Imm(8), place.As32())
+		} else {
+			MOVBLZX(node, bin.As32())
+			node.Disp++
+			MOVWLZX(node, place.As32())
+		}
 		CMPB(bin.As8(), Mem{Base: bins, Index: place, Scale: 1})
+	}
+	i := GP64()
+	step := func() {
+		compare(Mem{Base: trees, Index: i, Scale: 4})
 		ADCL(i.As32(), i.As32())
 	}
-	word := GP64()
-	if fixed == 0 {
-		left := GP64()
-		MOVQ(depth, left)
+	lost := func(rest Mem) {
+		bound := GP32()
+		MOVL(rest, bound)
+		ADDL(sum, bound)
+		CMPL(bound, minus)
+		JLT(LabelRef("done"))
+	}
+	Label("loop")
+	if depth == 0 {
+		left := Load(Param("depth"), GP64())
+		MOVL(U32(1), i.As32())
 		Label("step")
 		step()
 		DECQ(left)
 		JNZ(LabelRef("step"))
-		at := GP64()
-		MOVL(i.As32(), at.As32())
-		SHRL(Imm(5), at.As32())
-		LEAQ(Mem{Base: leaves, Index: at, Scale: 4}, at)
-		MOVL(Mem{Base: trees, Index: at, Scale: 1}, word.As32())
+		ADDL(Mem{Base: trees, Index: i, Scale: 4}, sum)
+		lost(Mem{Base: trees})
+		stride, shift := GP64(), Load(Param("depth"), GP64())
+		MOVL(U32(8), stride.As32())
+		SHLXQ(shift, stride, stride)
 		ADDQ(stride, trees)
 	} else {
-		for range fixed {
-			step()
+		stride := 8 << depth
+		var ways [walked]GPVirtual
+		for t := range ways {
+			at := func(node int) Mem { return Mem{Base: trees, Disp: t*stride + 4*node} }
+			for ahead := 0; ahead < stride; ahead += 64 {
+				PREFETCHT0(Mem{Base: trees, Disp: t*stride + 2*walked*stride + ahead})
+			}
+			i := GP64()
+			XORL(i.As32(), i.As32())
+			compare(at(1))
+			ADCL(i.As32(), i.As32())
+			ways[t] = i
 		}
-		MOVL(Mem{Base: trees}, word.As32())
-		ADDQ(U32(4<<fixed), trees)
+		for level := 1; level < depth; level++ {
+			for t, i := range ways {
+				compare(Mem{Base: trees, Index: i, Scale: 4, Disp: t*stride + 4<<level})
+				ADCL(i.As32(), i.As32())
+			}
+		}
+		for t, i := range ways {
+			ADDL(Mem{Base: trees, Index: i, Scale: 4, Disp: t*stride + 4<<depth}, sum)
+		}
+		lost(Mem{Base: trees, Disp: (walked - 1) * 8 << depth})
+		ADDQ(U32(uint32(walked*8<<depth)), trees)
 	}
-	w, says := GP64(), GP64()
-	MOVL(Mem{Base: weight}, w.As32())
-	ADDQ(Imm(4), weight)
-	BTL(i.As32(), word.As32())
-	SBBL(says.As32(), says.As32())
-	ANDL(w.As32(), says.As32())
-	SUBQ(says, plus)
-	JLE(LabelRef("done"))
-	SUBQ(says, w)
-	SUBQ(w, minus)
-	JG(LabelRef("loop"))
+	CMPL(sum, plus)
+	JGE(LabelRef("done"))
+	DECQ(n)
+	JNZ(LabelRef("loop"))
 	Label("done")
-	TESTQ(plus, plus)
-	bit := GP8()
-	SETLE(bit)
-	Store(bit, ReturnIndex(0))
+	Store(sum, ReturnIndex(0))
 	RET()
 }
