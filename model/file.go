@@ -27,13 +27,16 @@ import (
 // Version 2: the feature extractor.
 // Version 3: mapped; "feat" is empty where there is no feature extractor.
 // Version 4: the preparation of pictures.
+// Version 5: columns beside those of the vectors (Extension); "pict" is empty where there are no pictures.
 //
 // A file has the least version that can hold its model.
-const fileVersion = 4
+const fileVersion = 5
 
 // versionOf is the version of the file of a model.
 func versionOf(m *Model) uint32 {
 	switch {
+	case extensions(m.Encoder) > 0:
+		return 5
 	case m.Pictures != nil:
 		return 4
 	case m.Encoder.Kind() == kindMapped:
@@ -80,7 +83,11 @@ func Write(w io.Writer, m *Model) error {
 		put("feat", b)
 	}
 	if version > 3 {
-		put("pict", appendPreparation(nil, *m.Pictures))
+		var b []byte
+		if m.Pictures != nil {
+			b = appendPreparation(nil, *m.Pictures)
+		}
+		put("pict", b)
 	}
 	b := e.appendBase(nil)
 	put("base", b)
@@ -138,8 +145,10 @@ func Read(r io.Reader) (*Model, error) {
 		if b, err = in.Expect("pict", preparationBytes); err != nil {
 			return nil, err
 		}
-		if m.Pictures, err = parsePreparation(b); err != nil {
-			return nil, in.Damaged("%v", err)
+		if in.Version < 5 || len(b) > 0 {
+			if m.Pictures, err = parsePreparation(b); err != nil {
+				return nil, in.Damaged("%v", err)
+			}
 		}
 	}
 	if b, err = in.Expect("base", p.maxBase); err != nil {

@@ -41,8 +41,11 @@ func samples() map[string]*Model {
 		"features":   {Encoder: randomTrees(rng, 3, 4, 2, 3), Features: &feature.Pixels{Width: 2, Height: 2, Channels: 1}, Info: info},
 	}
 	for name, e := range sampleMapped(rng) {
-		all["mapped-"+name] = &Model{Encoder: e, Info: info}
+		all["mapped-"+strings.ReplaceAll(name, " ", "-")] = &Model{Encoder: e, Info: info}
 	}
+	all["mapped-extension"].Info.Added, all["mapped-extension"].Info.Linear = []string{"linear:é", "component:1"}, "because"
+	all["extension-pictures"] = &Model{Encoder: all["mapped-extension"].Encoder, Info: info,
+		Pictures: &picture.Preparation{Shape: picture.Shape{Width: 2, Height: 2, Channels: 1}}}
 	shape := picture.Shape{Width: 2, Height: 2, Channels: 1}
 	all["pictures"] = &Model{Encoder: randomTrees(rng, 3, 4, 2, 3), Pictures: &picture.Preparation{Shape: shape, Squash: true}, Info: info}
 	all["pictures-features"] = &Model{
@@ -114,7 +117,7 @@ func TestFunctionsRoundTrip(t *testing.T) {
 // TestDamage flips every byte in several ways, cuts the file everywhere, and adds a byte.
 func TestDamage(t *testing.T) {
 	for name, m := range samples() {
-		if name == "deep" || strings.HasPrefix(name, "mapped-") && name != "mapped-several" {
+		if name == "deep" || strings.HasPrefix(name, "mapped-") && name != "mapped-several" && name != "mapped-extension" {
 			continue // large, and nothing new
 		}
 		b := bytesOf(t, m)

@@ -28,6 +28,9 @@ type Info struct {
 	Classes  []string `json:"classes,omitempty"`  // classes seen in training
 	HeldOut  []string `json:"held_out,omitempty"` // classes kept out of training
 
+	Added  []string `json:"added,omitempty"`  // names of the columns that the model adds to the vectors, or none
+	Linear string   `json:"linear,omitempty"` // which columns were added and why, or why not, in words
+
 	Scale string `json:"scale,omitempty"` // how columns were scaled before the method saw them, and why, in words
 
 	Weights []hamming.BitWeight `json:"weights,omitempty"` // of a weighted ranking: one per bit, or none
@@ -175,7 +178,11 @@ func (f *Info) check(e Encoder) error {
 	if n := len(f.Features); n != 0 && n != e.Dim() {
 		return fmt.Errorf("%d names for %d columns", n, e.Dim())
 	}
-	texts := [][]string{{f.Method, f.Version, f.Scale, f.Vector, f.Label, f.Tags}, f.Features, f.Classes, f.HeldOut}
+	if n := len(f.Added); n != 0 && n != extensions(e) {
+		return fmt.Errorf("%d names for %d added columns", n, extensions(e))
+	}
+	texts := [][]string{{f.Method, f.Version, f.Scale, f.Linear, f.Vector, f.Label, f.Tags},
+		f.Features, f.Added, f.Classes, f.HeldOut}
 	for _, r := range f.Runs {
 		texts = append(texts, []string{r.Data, string(r.Options)})
 	}

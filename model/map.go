@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"sync"
 
 	"hashgrove/internal/par"
 	"hashgrove/vectors"
@@ -21,6 +22,7 @@ import (
 //	             or the shares of the nearest anchors                         AGH
 //	Curves       piecewise linear functions of single columns                 MDSH, the second layer of AGH
 //	Winner       one for the greatest value, zero for the others              a classifier's answer
+//	Extension    x, followed by other maps of x                               linear columns of FastHash
 //
 // Every machine finds the same values, and a row has the same values alone as among others.
 type Map interface {
@@ -105,6 +107,21 @@ func apply(dst, x vectors.Matrix, maps []Map) {
 	}
 }
 
+// scratchFloats keeps memory between the blocks of a batch: a fresh block of wide rows would cost more than its map.
+var scratchFloats = sync.Pool{New: func() any { return new([]float32) }}
+
+// borrow lends n values, whatever they are.
+func borrow(n int) *[]float32 {
+	b := scratchFloats.Get().(*[]float32)
+	if cap(*b) < n {
+		*b = make([]float32, n)
+	}
+	*b = (*b)[:n]
+	return b
+}
+
+func giveBack(b *[]float32) { scratchFloats.Put(b) }
+
 // checkMapSize reports a map outside of the limits.
 func checkMapSize(m Map) error {
 	if m.dim() < 1 || m.dim() > maxDim || m.Out() < 1 || m.Out() > maxDim {
@@ -145,6 +162,7 @@ const (
 	anchorGraphTag
 	curvesTag
 	winnerTag
+	extensionTag
 )
 
 // parseMap is the inverse of appendTo: it takes all of b or returns an error.
@@ -164,6 +182,10 @@ func parseMap(b []byte) (m Map, err error) {
 		m = readCurves(in)
 	case winnerTag:
 		m = readWinner(in)
+	case extensionTag:
+		if m, err = readExtension(in); err != nil {
+			return nil, err
+		}
 	default:
 		return nil, fmt.Errorf("a map of unknown type %d", b[0])
 	}

@@ -123,6 +123,12 @@ func slowMap(m Map, x []float32) []float32 {
 			slope := (float64(c.Y[i+1]) - float64(c.Y[i])) / (float64(c.X[i+1]) - float64(c.X[i]))
 			y = append(y, settle(float64(c.Y[i])+float64((float64(v)-float64(c.X[i]))*slope)))
 		}
+	case *Extension:
+		y = slices.Clone(x)
+		for _, inner := range m.Maps {
+			x = slowMap(inner, x)
+		}
+		y = append(y, x...)
 	case *Winner:
 		y = make([]float32, len(x))
 		top := slices.Max(x)
@@ -194,6 +200,9 @@ func sampleMaps(rng *rand.Rand) map[string]Map {
 			{3, []float32{-0.5, 0.1}, []float32{5, -5}}}},
 		"winner": &Winner{Cols: 4},
 		"shares": &Winner{Cols: 4, Soft: true},
+		"extension": &Extension{Maps: []Map{&Affine{Weight: randomMatrix(rng, 2, 4), Mean: randomFloats(rng, 4), Scale: randomFloats(rng, 4),
+			Bias: randomFloats(rng, 2)}}},
+		"extension by several": &Extension{Maps: []Map{&Kernel{Anchors: randomMatrix(rng, 3, 4), Width: 4}, &Affine{Weight: randomMatrix(rng, 1, 3)}}},
 	}
 }
 
@@ -208,6 +217,10 @@ func sampleMapped(rng *rand.Rand) map[string]*Mapped {
 	all["trees"] = &Mapped{Maps: []Map{samples["affine"]}, Encoder: randomTrees(rng, 3, 3, 2, 3)}
 	all["linear"] = &Mapped{Maps: []Map{samples["kernel"]}, Encoder: randomHyperplanes(rng, 3, 3)}
 	all["several"] = Compose(Compose(randomProjection(rng, 3, 3, false), samples["curves"]), samples["standard"], samples["shares"]).(*Mapped)
+	for _, name := range []string{"extension", "extension by several"} {
+		m := samples[name]
+		all[name] = &Mapped{Maps: []Map{m}, Encoder: randomTrees(rng, 3, m.Out(), 2, 3)}
+	}
 	return all
 }
 
@@ -324,7 +337,18 @@ func hostileMaps() map[string][]byte {
 	curve := func(cols, curves, column, knots uint32, v ...float64) []byte {
 		return join([]byte{curvesTag}, u32(cols, curves, column, knots), f32(v...))
 	}
+	extension := func(maps ...[]byte) []byte {
+		b := []byte{extensionTag, byte(len(maps))}
+		for _, m := range maps {
+			b = append(binary.LittleEndian.AppendUint64(b, uint64(len(m))), m...)
+		}
+		return b
+	}
 	identity := affine(0, 2, 2)
+	deep := identity
+	for range 1000 {
+		deep = extension(deep)
+	}
 	nan, inf := math.NaN(), math.Inf(1)
 	return map[string][]byte{
 		"good":                      one(identity), // but for its fingerprint
@@ -374,6 +398,13 @@ func hostileMaps() map[string][]byte {
 		"curve of 2^24 knots":       one(curve(2, 2, 0, 1<<24, 0, 1, 0, 1)),
 		"winner unknown flag":       one(join([]byte{winnerTag, 2}, u32(2))),
 		"winner of another width":   one(join([]byte{winnerTag, 0}, u32(3))),
+		"extension by none":         one([]byte{extensionTag, 0}),
+		"extension cut short":       one(extension(identity)[:9]),
+		"extension too long":        one(append(extension(identity), 0)),
+		"extension of another":      one(extension(extension(identity))),
+		"extension deep":            one(deep),
+		"extension that parts":      one(extension(affine(affineWeight, 2, 3, 1, 2, 3, 4, 5, 6), identity)),
+		"extension of version 3":    with(kindProjection, nil, extension(affine(affineWeight, 2, 1, 1, 2)), affine(affineWeight, 3, 2, 1, 2, 3, 4, 5, 6)),
 	}
 }
 

@@ -47,11 +47,18 @@ func (m *Affine) Check() error {
 // apply rounds differences and factors to float32, takes sums as mapproduct.go says, and rounds the result once.
 func (m *Affine) apply(dst, x vectors.Matrix) {
 	if m.Mean != nil || m.Scale != nil {
-		x.Data = append([]float32(nil), x.Data...)
+		from := x
+		lent := borrow(len(x.Data))
+		defer giveBack(lent)
+		x.Data = *lent
 		for i := range x.Rows {
 			row := x.Row(i)
-			for j, c := range m.Mean {
-				row[j] -= c
+			if m.Mean == nil {
+				copy(row, from.Row(i))
+			}
+			source := from.Row(i)[:len(row)]
+			for j, c := range m.Mean[:min(len(m.Mean), len(row))] {
+				row[j] = source[j] - c
 			}
 			for j, s := range m.Scale {
 				row[j] *= s

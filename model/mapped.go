@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -96,13 +95,7 @@ func (e *Mapped) prefix(bits int) Encoder {
 }
 
 func (e *Mapped) appendBase(dst []byte) []byte {
-	dst = append(dst, uint8(len(e.Maps)))
-	for _, m := range e.Maps {
-		at := len(dst)
-		dst = m.appendTo(append(dst, 0, 0, 0, 0, 0, 0, 0, 0))
-		binary.LittleEndian.PutUint64(dst[at:], uint64(len(dst)-at-8))
-	}
-	dst = append(dst, uint8(len(e.Encoder.Kind())))
+	dst = append(appendMaps(dst, e.Maps), uint8(len(e.Encoder.Kind())))
 	dst = append(dst, e.Encoder.Kind()...)
 	return e.Encoder.appendBase(dst)
 }
@@ -117,7 +110,9 @@ func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 // through hands on the values of the rows of x behind all maps, from row lo on, a block at a time.
 func (e *Mapped) through(x vectors.Matrix, put func(lo int, y vectors.Matrix)) {
 	y := vectors.Matrix{Cols: e.Encoder.Dim()}
-	y.Data = make([]float32, min(block, x.Rows)*y.Cols)
+	lent := borrow(min(block, x.Rows) * y.Cols)
+	defer giveBack(lent)
+	y.Data = *lent
 	for lo := 0; lo < x.Rows; lo += block {
 		y.Rows = min(block, x.Rows-lo)
 		y.Data = y.Data[:y.Rows*y.Cols]
@@ -144,23 +139,11 @@ func (e *Mapped) parser(dim int) *parser {
 // parseMaps parses the maps and what all bits behind them share, and returns the parser of those.
 func (e *Mapped) parseMaps(b []byte, dim int) (*parser, error) {
 	in := &reader{b: b}
-	n := int(in.u8())
-	if n < 1 || n > maxMaps {
-		return nil, fmt.Errorf("%d maps, outside of 1 to %d", n, maxMaps)
+	maps, err := readMaps(in, false)
+	if err != nil {
+		return nil, err
 	}
-	for i := range n {
-		size := int64(-1)
-		if head := in.take(8); head != nil {
-			size = int64(min(binary.LittleEndian.Uint64(head), maxMapBytes+1))
-		}
-		body := in.take(size)
-		if in.bad {
-			return nil, fmt.Errorf("map %d is cut short", i)
-		}
-		m, err := parseMap(body)
-		if err != nil {
-			return nil, fmt.Errorf("map %d: %w", i, err)
-		}
+	for i, m := range maps {
 		if m.dim() != dim {
 			return nil, fmt.Errorf("map %d takes %d values of %d", i, m.dim(), dim)
 		}
