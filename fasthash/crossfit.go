@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"hashgrove/hamming"
@@ -44,6 +43,7 @@ type crossFitter struct {
 	hashes []vectors.RowHash // of the training rows
 	fold   []uint8           // of the training rows
 	bits   [][]uint64        // a bit of all rows each, packed
+	added  [][][]uint8       // of each fold: the bins of all rows in the added columns, from fits without the fold
 }
 
 // newCrossFitter reads the rows for their hashes. Equal rows are in one fold, and so are a picture and its mirror
@@ -55,7 +55,7 @@ func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*cro
 	if t.Grow != nil {
 		return nil, errors.New("a model that is grown cannot be cross-fitted: the targets of its first bits are not known")
 	}
-	c := &crossFitter{training: t, fold: make([]uint8, d.Rows)}
+	c := &crossFitter{training: t}
 	for chunk, err := range d.Chunks(ctx) {
 		if err != nil {
 			return nil, err
@@ -65,22 +65,17 @@ func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*cro
 	if err := vectors.CheckRows(len(c.hashes), d.Rows); err != nil {
 		return nil, err
 	}
-	originals := d.Rows
-	if t.Similar.Mirrored {
-		originals /= 2
+	short := make([]uint64, d.Rows)
+	for i, h := range c.hashes {
+		short[i] = h.Short()
 	}
-	keys := make([]uint64, originals)
-	for i := range keys {
-		keys[i] = rand.NewPCG(t.Seed, c.hashes[i].Short()).Uint64()
-	}
-	order := slices.Compact(slices.Sorted(slices.Values(keys)))
-	if len(order) < 2*t.CrossFit {
+	var different int
+	if c.fold, different = rowFolds(short, t.CrossFit, t.Seed, t.Similar.Mirrored); different < 2*t.CrossFit {
 		return nil, fmt.Errorf("cross-fitting with %d folds needs %d different rows, and there are %d",
-			t.CrossFit, 2*t.CrossFit, len(order))
+			t.CrossFit, 2*t.CrossFit, different)
 	}
-	for i := range c.fold {
-		place, _ := slices.BinarySearch(order, keys[i%originals])
-		c.fold[i] = uint8(place % t.CrossFit)
+	if len(t.added) > 0 {
+		return c, c.fitScores(ctx, d)
 	}
 	return c, nil
 }
@@ -97,11 +92,11 @@ func (c *crossFitter) fit(ctx context.Context, z []int8, weight []float64, bit i
 				others = append(others, int32(i))
 			}
 		}
-		h, err := c.fitOthers(ctx, others, z, weight, bit)
+		h, err := c.fitOthers(ctx, f, others, z, weight, bit)
 		if err != nil {
 			return nil, fmt.Errorf("fold %d: %w", f+1, err)
 		}
-		part, err := c.x.Take(ctx, c.Threads, in)
+		part, err := c.take(ctx, f, in)
 		if err != nil {
 			return nil, err
 		}
@@ -116,11 +111,61 @@ func (c *crossFitter) fit(ctx context.Context, z []int8, weight []float64, bit i
 	return pack(out), nil
 }
 
-// fitOthers fits the bit to some of the rows.
-func (c *crossFitter) fitOthers(
-	ctx context.Context, rows []int32, z []int8, weight []float64, bit int,
-) (model.Function, error) {
+// fitScores fits the added columns to the rows outside of each fold.
+func (c *crossFitter) fitScores(ctx context.Context, d *supervision.Data) error {
+	own, err := c.scoreFolds(ctx, d, scoreFolds)
+	if err != nil {
+		return err
+	}
+	for f := range uint8(c.CrossFit) {
+		fold := slices.Clone(own)
+		for i := range fold {
+			if c.fold[i] == f {
+				fold[i] = heldFold
+			}
+		}
+		added, err := c.fitKind(ctx, d, c.kind, fold)
+		if err != nil {
+			return fmt.Errorf("fold %d: %w", f+1, err)
+		}
+		var columns [][]uint8
+		at := c.x.Dim() - c.addedColumns()
+		for _, s := range added {
+			for j := range s.values.Cols {
+				scale, bins := c.x.Scale(at), make([]uint8, d.Rows)
+				for i := range bins {
+					bins[i] = scale.Bin(s.values.Row(i)[j])
+				}
+				columns = append(columns, bins)
+				at++
+			}
+		}
+		c.added = append(c.added, columns)
+	}
+	return nil
+}
+
+// take copies the given rows, with the added columns of a fold.
+func (c *crossFitter) take(ctx context.Context, fold uint8, rows []int32) (*vectors.Columns, error) {
 	x, err := c.x.Take(ctx, c.Threads, rows)
+	if err != nil || c.added == nil {
+		return x, err
+	}
+	at := x.Dim() - len(c.added[fold])
+	for j, bins := range c.added[fold] {
+		to := x.Column(at + j)
+		for k, i := range rows {
+			to[k] = bins[i]
+		}
+	}
+	return x, nil
+}
+
+// fitOthers fits the bit to the given rows, which are outside of the fold.
+func (c *crossFitter) fitOthers(
+	ctx context.Context, fold uint8, rows []int32, z []int8, weight []float64, bit int,
+) (model.Function, error) {
+	x, err := c.take(ctx, fold, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,10 @@ type Options struct {
 	// weights sum_j |w_ij| of the released code.
 	EqualRowWeights bool `json:"equal_row_weights"`
 
+	// LinearColumns offers trees scores of the classes or tags as further columns: LinearOff, LinearAuto, LinearScores or
+	// KernelScores; "" means LinearOff. The model computes them itself.
+	LinearColumns string `json:"linear_columns,omitempty"`
+
 	Similar Similarity `json:"similarity"` // how the affinity is made from the supervision
 
 	// BalancePairs makes similar and dissimilar pairs count alike in Step 1 by the weights in Inference. Without weights
@@ -136,6 +140,9 @@ func (t Options) ForData(rows, columns int) (Options, error) {
 	}
 	if t.Learner != Trees && t.Learner != Linear {
 		return t, fmt.Errorf("unknown learner %q; the learners are %q and %q", t.Learner, Trees, Linear)
+	}
+	if err := t.checkLinearColumns(); err != nil {
+		return t, err
 	}
 	if t.Inference.Length = 0; t.Order == TSH {
 		t.Inference.Length = t.Bits

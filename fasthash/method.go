@@ -56,6 +56,7 @@ type Report struct {
 	Resumed int     // bits taken from the checkpoint
 	Dropped int     // bits of the checkpoint that were damaged and learned again
 	Stopped string  // why there are fewer bits than asked for; "" when there are not
+	Linear  string  // which columns were added and why, or why not; "" where it was no question
 
 	CrossFitted *CrossFitted // codes of the training rows; nil when Run.CrossFit is 0
 }
@@ -97,13 +98,14 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if d.Labels != nil {
 		info.Classes = d.Labels.Names
 	}
+	info.Added, info.Linear = t.addedNames(), t.report.Linear
 	if t.folds != nil {
 		t.report.CrossFitted = t.folds.result(len(functions))
 	}
 	if m.Report != nil {
 		*m.Report = t.report
 	}
-	return &model.Model{Encoder: &model.Binned{Quantizer: t.x.Quantizer, Functions: functions}, Info: info}, nil
+	return &model.Model{Encoder: t.encoder(functions), Info: info}, nil
 }
 
 // Finish removes the checkpoint once the model is safe on disk. A run that a time limit ended keeps it, so that
@@ -133,6 +135,8 @@ type training struct {
 	y      affinity.Matrix
 	data   string // digest of data and supervision
 	held   *vectors.Columns
+	added  []*scores  // further columns
+	kind   string     // of those
 	truth  eval.Truth // of the held-out rows against the training rows
 	began  time.Time
 	ckpt   *checkpoint
@@ -170,6 +174,10 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if t.BalancePairs || !weighted && t.Similar.From == supervision.ByTags {
 		t.Inference = t.Inference.Balanced(t.y)
 	}
+	plain := train
+	if train, held, err = t.extend(ctx, train, held); err != nil {
+		return err
+	}
 	quantizer, err := t.quantizer(ctx, train)
 	if err != nil {
 		return err
@@ -179,7 +187,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	}
 	t.report.Rows, t.report.Asked, t.report.Options = train.Rows, t.Bits, t.Options
 	if t.CrossFit != 0 {
-		if t.folds, err = newCrossFitter(ctx, t, train); err != nil {
+		if t.folds, err = newCrossFitter(ctx, t, plain); err != nil {
 			return err
 		}
 	}
@@ -221,13 +229,13 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 	if t.Grow == nil {
 		return d.Quantizer(ctx)
 	}
-	old, ok := t.Grow.Encoder.(*model.Binned)
+	old, _, ok := model.Behind(t.Grow.Encoder)
 	if !ok {
 		return vectors.Quantizer{}, fmt.Errorf("a model of kind %s cannot be grown", t.Grow.Encoder.Kind())
 	}
-	if old.Dim() != d.Dim() {
+	if have := d.Dim() - t.addedColumns(); t.Grow.Encoder.Dim() != have {
 		return vectors.Quantizer{}, fmt.Errorf("the model to grow takes vectors of %d dimensions, the data have %d",
-			old.Dim(), d.Dim())
+			t.Grow.Encoder.Dim(), have)
 	}
 	return old.Quantizer, nil
 }
@@ -308,7 +316,7 @@ func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
 	if t.Grow == nil {
 		return nil, nil, nil
 	}
-	old := t.Grow.Encoder.(*model.Binned) // as quantizer found
+	old, _, _ := model.Behind(t.Grow.Encoder) // as quantizer found
 	if (t.Grow.Features == nil) != (t.Features == nil) ||
 		t.Features != nil && feature.Fingerprint(t.Grow.Features) != feature.Fingerprint(t.Features) {
 		return nil, nil, errors.New("the model to grow makes its vectors with other features")

@@ -158,7 +158,7 @@ func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
 		for j := range i + 1 {
 			sum := float64(r.a.Row(lo + i)[lo+j])
 			for k, v := range l[j*w : j*w+j] {
-				sum -= l[i*w+k] * v
+				sum -= float64(l[i*w+k] * v)
 			}
 			if j < i {
 				l[i*w+j] = sum / l[j*w+j]
@@ -177,7 +177,7 @@ func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
 		for k := range i {
 			f := l[i*w+k]
 			for j, above := range v[k*w : k*w+k+1] {
-				row[j] -= f * above
+				row[j] -= float64(f * above)
 			}
 		}
 		row[i] = 1
@@ -271,13 +271,21 @@ func (g *Gram) Add(ctx context.Context, x gemm.View) error {
 	return nil
 }
 
+// Lower lends the sum, of which the lower triangle is filled in.
+func (g *Gram) Lower() vectors.Matrix { return g.sum }
+
 // Solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
 func (g *Gram) Solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
 	for i := range g.sum.Data {
 		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
 	}
 	g.part = nil
-	r, _, err := newRidge(ctx, g.threads, g.sum, lambda)
+	return SolveRidge(ctx, g.threads, g.sum, lambda, b)
+}
+
+// SolveRidge overwrites b by (a + ridge I)^-1 b, and a, of which the lower triangle must be filled in, by anything.
+func SolveRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64, b vectors.Matrix) error {
+	r, _, err := newRidge(ctx, threads, a, lambda)
 	if err != nil {
 		return err
 	}
