@@ -38,12 +38,13 @@ type itemStore interface {
 
 // Hit is an item that was found.
 type Hit struct {
-	ID         string
-	Distance   int     // in bits
-	Score      float64 // by Query.Score
-	Label      string
-	Tags       []string
-	Attributes map[string]any // numbers are float64, texts are string
+	ID             string
+	Distance       int     // in bits
+	MarginDistance int     // with Query.Margins: in sixteenths of a bit
+	Score          float64 // by Query.Score
+	Label          string
+	Tags           []string
+	Attributes     map[string]any // numbers are float64, texts are string
 }
 
 // Details is what to change about an item: what is empty stays as it is.
@@ -65,8 +66,12 @@ type Query struct {
 	Code   Code
 	ID     string // of an item of the index, which finds itself too
 
+	// Margins ranks items by how certain the query is of the bits that differ, instead of counting them: as exact, and
+	// mostly better for new items. It needs a vector or an image.
+	Margins bool
+
 	K      int    // number of hits; 0 means 10, or all within Radius
-	Radius *int   // only items at this distance or less
+	Radius *int   // only items at this distance or less, in bits
 	Where  string // only items that this filter lets through, such as `label = "boots" and price < 30`
 
 	// Score orders the items on the shortlist, the smaller the nearer: for instance the distance of a vector that the
@@ -201,12 +206,8 @@ func (ix *Index) Search(ctx context.Context, x []float32, k int) ([]Hit, error) 
 // Find answers a query.
 func (ix *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
 	snapshot := ix.items.Snapshot()
-	code, err := ix.code(snapshot, q)
+	code, o, err := ix.read(ctx, snapshot, q)
 	if err != nil {
-		return nil, err
-	}
-	var o index.Options
-	if o.Filter, err = index.Parse(q.Where); err != nil {
 		return nil, err
 	}
 	var found index.Result
@@ -229,9 +230,32 @@ func (ix *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
 	hits := make([]Hit, len(found.Hits))
 	for i, h := range found.Hits {
 		hits[i] = hitOf(snapshot.Item(h), h.Distance)
-		hits[i].Score = h.Score
+		hits[i].Score, hits[i].MarginDistance = h.Score, h.MarginDistance
 	}
 	return hits, nil
+}
+
+// read is the code of a query, its filter and its margins.
+func (ix *Index) read(ctx context.Context, s *index.Snapshot, q Query) (code []uint64, o index.Options, err error) {
+	if o.Filter, err = index.Parse(q.Where); err != nil {
+		return nil, o, err
+	}
+	if q.Image != nil && ix.model != nil {
+		if q.Vector, err = ix.model.ImageVector(q.Image); err != nil {
+			return nil, o, err
+		}
+		q.Image = nil
+	}
+	if code, err = ix.code(s, q); err != nil || !q.Margins {
+		return code, o, err
+	}
+	if q.Vector == nil {
+		return nil, o, errors.New("a ranking by margins needs a vector or an image: codes do not say how certain they are")
+	}
+	x := vectors.Matrix{Rows: 1, Cols: len(q.Vector), Data: q.Vector}
+	margins, err := ix.model.Margins(ctx, x, 1)
+	o.Rank, o.Margins = index.ByMargins, margins.Data
+	return code, o, err
 }
 
 // rerank answers a query by its scores.
@@ -283,8 +307,6 @@ func (ix *Index) code(snapshot *index.Snapshot, q Query) ([]uint64, error) {
 	switch {
 	case (q.Vector != nil || q.Image != nil) && ix.model == nil:
 		return nil, errors.New("the index holds no model to encode a query with: search by code or by id")
-	case q.Image != nil:
-		return ix.model.EncodeImage(q.Image)
 	case q.Vector != nil:
 		return ix.model.EncodeRow(q.Vector)
 	case q.Code != nil:

@@ -6,7 +6,11 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+
+	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // TestFindByScore: the nearest items by code, all that tie among them, in the order of the scores.
@@ -60,5 +64,52 @@ func TestFindByScore(t *testing.T) {
 	}
 	if _, err := ix.Find(ctx, Query{ID: "9", Score: score, Shortlist: -1}); err == nil {
 		t.Error("a negative shortlist is accepted")
+	}
+}
+
+// TestFindByMargins ranks all items by how certain the query is of the bits that differ.
+func TestFindByMargins(t *testing.T) {
+	ctx := context.Background()
+	x, labels := clouds(1, 300)
+	m := must[*Model](t)(Train(ctx, Rows(x, labels), quick))
+	ix := must[*Index](t)(NewIndex(ctx, m, Rows(x, labels)))
+	near := 1
+	for _, q := range []Query{
+		{K: 300}, {K: 7}, {K: 40, Where: `label != "a"`}, {Radius: &near}, {Radius: &near, K: 3},
+	} {
+		plain := q
+		q.Vector, q.Margins = x[9], true
+		plain.Vector, plain.K, plain.Radius = x[9], 300, nil
+		margins := must[vectors.Matrix](t)(m.Expert().Margins(ctx, vectors.Matrix{Rows: 1, Cols: len(x[9]), Data: x[9]}, 1))
+		weights := hamming.Weights(margins.Data)
+		want := must[[]Hit](t)(ix.Find(ctx, plain))
+		for i := range want {
+			row, _ := strconv.Atoi(want[i].ID)
+			a := must[[]uint64](t)(m.Expert().EncodeRow(x[9]))
+			b := must[[]uint64](t)(m.Expert().EncodeRow(x[row]))
+			want[i].MarginDistance = hamming.WeightedDistance(a, b, weights)
+		}
+		slices.SortFunc(want, func(a, b Hit) int {
+			i, _ := strconv.Atoi(a.ID)
+			j, _ := strconv.Atoi(b.ID)
+			return cmp.Or(cmp.Compare(a.MarginDistance, b.MarginDistance), cmp.Compare(i, j))
+		})
+		if q.Radius != nil {
+			want = slices.DeleteFunc(want, func(h Hit) bool { return h.MarginDistance > 16*near })
+		}
+		if q.K > 0 {
+			want = want[:min(q.K, len(want))]
+		}
+		got := must[[]Hit](t)(ix.Find(ctx, q))
+		if !slices.EqualFunc(got, want, func(a, b Hit) bool {
+			return a.ID == b.ID && a.Distance == b.Distance && a.MarginDistance == b.MarginDistance
+		}) {
+			t.Errorf("%+v:\n got %v\nwant %v", q, got, want)
+		}
+	}
+	for _, q := range []Query{{ID: "9", Margins: true}, {Code: make(Code, (m.Bits()+7)/8), Margins: true}} {
+		if _, err := ix.Find(ctx, q); err == nil || !strings.Contains(err.Error(), "needs a vector or an image") {
+			t.Errorf("%+v: %v", q, err)
+		}
 	}
 }

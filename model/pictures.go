@@ -98,6 +98,15 @@ func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
 // EncodeImage returns the code of a picture: prepared, and turned into features, as those the model was learned from.
 // The image must be upright; package image leaves out what a camera noted about that.
 func (m *Model) EncodeImage(img image.Image) ([]uint64, error) {
+	x, err := m.ImageVector(img)
+	if err != nil {
+		return nil, err
+	}
+	return m.EncodeRow(x)
+}
+
+// ImageVector returns the vector of a picture, which EncodeImage encodes.
+func (m *Model) ImageVector(img image.Image) ([]float32, error) {
 	if m.Pictures == nil {
 		return nil, errors.New("the model does not say how pictures become vectors: " +
 			"it was learned from vectors, or by an older version")
@@ -112,12 +121,12 @@ func (m *Model) EncodeImage(img image.Image) ([]uint64, error) {
 		if err := m.Features.Extract(context.Background(), one, x, 1); err != nil {
 			return nil, err
 		}
-		return m.EncodeRow(x.Data)
+		return x.Data, nil
 	}
 	for i, v := range row {
 		x.Data[i] = float32(v)
 	}
-	return m.EncodeRow(x.Data)
+	return x.Data, nil
 }
 
 // The canonical bytes of a preparation: width and height, the number of channels, and flags.

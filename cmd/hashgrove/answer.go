@@ -11,6 +11,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
@@ -40,6 +41,7 @@ type searchReport struct {
 	Bits        int           `json:"bits"`
 	Fingerprint string        `json:"fingerprint"`
 	Seconds     float64       `json:"seconds"`
+	Rank        string        `json:"rank,omitempty"` // what items are ordered by, when it is not the Hamming distance
 	Memory      *memoryReport `json:"memory,omitempty"`
 	Report      string        `json:"report,omitempty"`
 	Results     []queryReport `json:"results"`
@@ -54,6 +56,9 @@ type queryReport struct {
 	Plan  index.Plan   `json:"plan,omitempty"`
 	Why   *items.Match `json:"why,omitempty"` // about the first hit
 
+	// Weights are those of the bits in which the first hit differs, with --rank margins and --explain.
+	Weights []int `json:"weights,omitempty"`
+
 	// Tied is the number of items at the distance of the last hit, and TiedHits that of those among the hits; with
 	// --rerank vectors break ties, and Compared items were compared.
 	Tied     int `json:"tied,omitempty"`
@@ -62,12 +67,13 @@ type queryReport struct {
 }
 
 type hitReport struct {
-	ID         index.ID               `json:"id"`
-	Distance   int                    `json:"distance"`
-	Label      string                 `json:"label,omitempty"`
-	Tags       []string               `json:"tags,omitempty"`
-	Attributes map[string]index.Value `json:"attributes,omitempty"`
-	Score      *float64               `json:"score,omitempty"`
+	ID             index.ID               `json:"id"`
+	Distance       int                    `json:"distance"`
+	MarginDistance *int                   `json:"margin_distance,omitempty"` // with --rank margins
+	Label          string                 `json:"label,omitempty"`
+	Tags           []string               `json:"tags,omitempty"`
+	Attributes     map[string]index.Value `json:"attributes,omitempty"`
+	Score          *float64               `json:"score,omitempty"`
 }
 
 type memoryReport struct {
@@ -102,11 +108,14 @@ func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 		if c.isReranked() {
 			hit.Score = &h.Score
 		}
+		if c.byMargins() {
+			hit.MarginDistance = &h.MarginDistance
+		}
 		r.Hits = append(r.Hits, hit)
 	}
 	if r.Tied = a.results[q].Tied; r.Tied > 0 {
 		for _, h := range r.Hits {
-			if h.Distance == r.Hits[len(r.Hits)-1].Distance {
+			if h.ranked() == r.Hits[len(r.Hits)-1].ranked() {
 				r.TiedHits++
 			}
 		}
@@ -118,9 +127,33 @@ func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
 		var err error
 		first := a.found[q][0]
 		r.Why, err = a.queries.Explain(q, first, a.model, a.vectors[first.ID])
+		if err == nil && c.byMargins() {
+			bits := a.queries.Codes.Bits
+			weights := hamming.Weights(a.queries.Margins[q*bits : (q+1)*bits])
+			for _, b := range r.Why.Differ {
+				r.Weights = append(r.Weights, int(weights[b]))
+			}
+		}
 		return r, err
 	}
 	return r, nil
+}
+
+// ranked is the distance that hits are ordered by.
+func (h *hitReport) ranked() int {
+	if h.MarginDistance != nil {
+		return *h.MarginDistance
+	}
+	return h.Distance
+}
+
+// tieText says how many items are at the distance of the last hit.
+func (r *queryReport) tieText() string {
+	last := &r.Hits[len(r.Hits)-1]
+	if last.MarginDistance != nil {
+		return fmt.Sprintf("%d items are at margin distance %d", r.Tied, *last.MarginDistance)
+	}
+	return fmt.Sprintf("%d items are at distance %d", r.Tied, last.Distance)
 }
 
 func (c *searchCommand) isReranked() bool { return len(c.rerank) > 0 && c.rerankBy != "none" }
@@ -155,6 +188,9 @@ func (c *searchCommand) print(a *answer, results []queryReport) error {
 	all := searchReport{
 		Index: a.path, Items: s.Len(), Bits: s.Bits(), Fingerprint: s.Fingerprint().String(), Seconds: a.took.Seconds(),
 		Report: c.report, Results: results,
+	}
+	if c.byMargins() {
+		all.Rank = c.rank
 	}
 	if c.explain {
 		all.Memory = memoryOf(s.Memory())
@@ -199,11 +235,11 @@ func (c *searchCommand) printQuery(a *answer, r queryReport) {
 	}
 	if r.Tied > r.TiedHits {
 		order := "by id"
-		if c.margins {
+		if c.margins && !c.byMargins() {
 			order = "by margins, then by id"
 		}
-		fmt.Fprintf(c.out, "%d items are at distance %d; %s shown, the first %s\n",
-			r.Tied, r.Hits[len(r.Hits)-1].Distance, plain.Count(r.TiedHits, "of them is", "of them are"), order)
+		fmt.Fprintf(c.out, "%s; %s shown, the first %s\n",
+			r.tieText(), plain.Count(r.TiedHits, "of them is", "of them are"), order)
 	}
 	if c.explain {
 		fmt.Fprint(c.out, r.Plan)
@@ -222,6 +258,9 @@ func (c *searchCommand) shownFields(hits []hitReport) []string {
 		return c.fields
 	}
 	fields := []string{"id", "distance"}
+	if c.byMargins() {
+		fields = append(fields, "margin_distance")
+	}
 	if c.isReranked() {
 		fields = append(fields, "score")
 	}
@@ -252,6 +291,11 @@ func (h *hitReport) fieldText(name, query string, rank int) string {
 		return h.ID.String()
 	case "distance":
 		return strconv.Itoa(h.Distance)
+	case "margin_distance":
+		if h.MarginDistance == nil {
+			return ""
+		}
+		return strconv.Itoa(*h.MarginDistance)
 	case "score":
 		if h.Score == nil {
 			return ""
@@ -319,6 +363,10 @@ func (c *searchCommand) printWhy(a *answer, r queryReport) {
 	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n",
 		cli.Printable(r.Query), cli.Printable(r.Why.ID.String()), cli.Ranges(r.Why.Differ))
 	fmt.Fprintf(c.out, "and agree in the bits: %s\n", cli.Ranges(r.Why.Agree))
+	if len(r.Weights) > 0 {
+		fmt.Fprintf(c.out, "The bits that differ weigh, in sixteenths of an average bit: %s\n",
+			strings.Trim(fmt.Sprint(r.Weights), "[]"))
+	}
 	if len(r.Why.Bits) == 0 {
 		return
 	}

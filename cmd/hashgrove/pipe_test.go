@@ -69,6 +69,7 @@ func TestPipesEqualFiles(t *testing.T) {
 			"search items.hgi FILE --to csv --fields query,id,distance -k 2", "search items.hgi FILE --row 2,5 --to jsonl --margins",
 			"search items.hgi FILE --to jsonl --rerank items.csv --rerank-id-column sku", "search items.hgi FILE --to jsonl --explain",
 			"search items.hgi FILE --to jsonl --prefix 4 --where 'f0 > 0'",
+			"search items.hgi FILE --row 1,4 --to jsonl --rank margins", "search items.hgi FILE --rank margins --radius 2",
 		} {
 			words := shellWords(line + " " + flags)
 			at := slices.Index(words, "FILE")

@@ -78,8 +78,8 @@ func (c *searchCommand) readVectors(ctx context.Context, s *store.Store, q *item
 	p := c.startProgress("encoding", max(set.Rows(), 0), 0)
 	defer p.End()
 	err = q.ReadRows(ctx, m, src, items.Reading{
-		Name: strings.Join(paths, " "), Rows: c.rows, KeepVectors: c.margins || len(c.rerank) > 0,
-		Threads: c.threads, Progress: p.Tick,
+		Name: strings.Join(paths, " "), Rows: c.rows, KeepVectors: len(c.rerank) > 0,
+		KeepMargins: c.needsMargins(), Threads: c.threads, Progress: p.Tick,
 	})
 	if err == nil {
 		c.noteNumbers(c.noteBad(set), q.Named)

@@ -26,6 +26,7 @@ type searchCommand struct {
 
 	k, radius, prefix, shortlist  int
 	where, strategy, rerankBy, to string
+	rank                          string
 	report, command               string
 	file                          cli.Output
 	rerank, fields, pictures      []string
@@ -58,6 +59,11 @@ Learned codes tie: many items have the same code. When there are more items at t
 a line says how many; those shown are the first by id. --margins orders items at the same distance by how
 certain the query's bits are, which cannot separate equal codes.
 
+--rank margins goes further: the distance is no longer the number of bits that differ, but how certain the query is
+of them. A bit of average certainty counts 16, a doubtful one little, and the sum is shown as margin_distance. The
+answer is as exact, and for new items it is mostly better. It needs vectors or pictures to search for, because codes
+do not say how certain they are. --radius stays a number of bits: within 2 means a margin distance of 32 or less.
+
 --rerank orders items by their float vectors, matched by id, or by row where they have no ids. It reads the
 vectors once for all queries and keeps only the hits in memory. By default it compares all items, and of more
 than 65,536 the nearer two thirds by code, to find nine in ten of the nearest vectors or more. --shortlist 1000
@@ -78,6 +84,7 @@ The index is opened for reading only: several searches may run at once, but not 
   hashgrove search items.hgi --id items-7 --radius 2 --where 'label = "boots" and f0 > 1'
   hashgrove search items.hgi --code ffff --json
   hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
+  hashgrove search items.hgi new.csv --row 0 --rank margins -k 5
   hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain
   hashgrove search items.hgi new.csv --row 0,1,2 -k 5 --report found.html
   cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl`,
@@ -105,7 +112,8 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.to, "to", "table",
 		"`FORM` of the output: table, csv, json (as --json) or jsonl, a line of JSON per query")
 	f.StringSliceVar(&c.fields, "fields", nil,
-		"`FIELDS` of the hits to print: query, rank, id, distance, score, label, tags or names of attributes")
+		"`FIELDS` of the hits to print: query, rank, id, distance, margin_distance, score, label, tags or names of "+
+			"attributes")
 	f.BoolVar(&c.explain, "explain", false, "show how the search was done and why the first hit was found")
 	f.StringVar(&c.report, "report", "",
 		"also write a page to this HTML `FILE` with the queries and their hits, as pictures where there are any")
@@ -113,6 +121,8 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 		"`DATA` with the pictures of the items for --report, by id or by row; default those of --rerank; may be repeated")
 	c.file.Bind(f)
 	cli.Group(f, "Output")
+	f.StringVar(&c.rank, "rank", "hamming",
+		"`DISTANCE` to order by: hamming, the number of bits that differ, or margins, how certain the query is of them")
 	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how certain the query's bits are")
 	f.StringArrayVar(&c.rerank, "rerank", nil,
 		"`DATA` with vectors of the items to order them by; may be repeated")
@@ -156,6 +166,8 @@ func (c *searchCommand) check(args []string) error {
 		return cli.Usagef("--strategy %s: choose auto, scan, tables or list", c.strategy)
 	case !slices.Contains([]string{"euclidean", "cosine", "none"}, c.rerankBy):
 		return cli.Usagef("--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
+	case !slices.Contains([]string{"hamming", "margins"}, c.rank):
+		return cli.Usagef("--rank %s: choose hamming or margins", c.rank)
 	case !slices.Contains([]string{"table", "csv", "json", "jsonl"}, c.to):
 		return cli.Usagef("--to %s: choose table, csv, json or jsonl", c.to)
 	case c.explain && c.to == "csv" && !c.json:
@@ -166,6 +178,8 @@ func (c *searchCommand) check(args []string) error {
 		return cli.Usagef("--pictures is for --report FILE, the page that shows them")
 	case c.margins && !vectors:
 		return cli.Usagef("--margins needs vectors to search for: codes do not say how certain they are")
+	case c.byMargins() && !vectors:
+		return errNoMargins
 	case len(c.rerank) > 0 && len(c.codes) > 0:
 		return cli.Usagef("--rerank needs a vector to search for, and --code has none")
 	}
@@ -248,7 +262,7 @@ func (c *searchCommand) runLive(ctx context.Context, path string, args []string,
 		return err
 	}
 	head, named := true, false
-	o := items.Reading{Name: args[0], Rows: c.rows, KeepVectors: c.margins, Threads: c.threads}
+	o := items.Reading{Name: args[0], Rows: c.rows, KeepMargins: c.needsMargins(), Threads: c.threads}
 	err = items.EachChunk(ctx, m, src, o, func(q *items.Queries) error {
 		named = q.Named
 		if err := c.answer(ctx, filter, a, q); err != nil {
@@ -280,13 +294,13 @@ func (c *searchCommand) runLive(ctx context.Context, path string, args []string,
 func (c *searchCommand) newAnswer(ctx context.Context, path string, st *store.Store, f index.Filter) (*answer, error) {
 	a := &answer{path: path}
 	var err error
-	if c.margins || c.explain || len(c.rerank) > 0 {
+	if c.explain || len(c.rerank) > 0 {
 		if a.model, err = st.Model(); err != nil {
 			return nil, err
 		}
 	}
 	a.items, err = c.selectFields(ctx, st, f, c.fields,
-		[]string{"query", "rank", "id", "distance", "score", "label", "tags"})
+		[]string{"query", "rank", "id", "distance", "margin_distance", "score", "label", "tags"})
 	return a, err
 }
 
@@ -295,17 +309,18 @@ func (c *searchCommand) answer(ctx context.Context, filter index.Filter, a *answ
 	a.queries = q
 	o := index.Options{
 		Filter: filter, Prefix: c.prefix, Shortlist: c.shortlist, Threads: c.threads, Explain: c.explain, Ties: true,
-		Fingerprint: q.Fingerprint,
+		Fingerprint: q.Fingerprint, Rank: index.Rank(c.rank),
 	}
 	if c.strategy != "auto" {
 		o.Method = index.Method(c.strategy)
 	}
-	if c.margins {
-		if q.Vectors.Rows == 0 {
+	if c.needsMargins() {
+		switch o.Margins = q.Margins; {
+		case len(q.Margins) > 0:
+		case c.byMargins():
+			return errNoMargins
+		default:
 			return cli.Usagef("--margins needs vectors to search for: codes do not say how certain they are")
-		}
-		if o.Margins, err = q.Margins(a.model); err != nil {
-			return fmt.Errorf("--margins: %w", err)
 		}
 	}
 	began := time.Now()
@@ -313,6 +328,16 @@ func (c *searchCommand) answer(ctx context.Context, filter index.Filter, a *answ
 	a.took = time.Since(began)
 	return err
 }
+
+// errNoMargins refuses a ranking that codes alone cannot give.
+var errNoMargins = cli.Usagef("--rank margins needs vectors or pictures to search for: codes, those of --id, --code and " +
+	"code files, do not say how certain they are")
+
+// byMargins tells whether margins are the distance.
+func (c *searchCommand) byMargins() bool { return c.rank == string(index.ByMargins) }
+
+// needsMargins tells whether margins decide about the order in any way.
+func (c *searchCommand) needsMargins() bool { return c.margins || c.byMargins() }
 
 // manyQueries is the number of queries from which building an index in memory costs less than it saves.
 const manyQueries = 1 << 10

@@ -29,6 +29,9 @@ func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []strin
 	page := report.SearchPage{
 		Title: "Searches in " + a.path, Date: time.Now(), Command: c.command, Version: hashgrove.Version,
 	}
+	if c.byMargins() {
+		page.Notes = append(page.Notes, "Ranked by margins: distances are in sixteenths of a bit of average certainty.")
+	}
 	if len(results) > reportQueries {
 		page.Notes = append(page.Notes, fmt.Sprintf("The first %d of %d queries.", reportQueries, len(results)))
 		results = results[:reportQueries]
@@ -47,7 +50,7 @@ func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []strin
 			s.Query.PNG = found[index.Text(r.Query)]
 		}
 		if r.Tied > r.TiedHits {
-			s.Note = fmt.Sprintf("%d items are at distance %d", r.Tied, r.Hits[len(r.Hits)-1].Distance)
+			s.Note = r.tieText()
 		}
 		for _, h := range r.Hits[:min(len(r.Hits), reportHits)] {
 			s.Hits = append(s.Hits, foundItem(h, r.Label, found[h.ID]))
@@ -61,7 +64,7 @@ func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []strin
 func foundItem(h hitReport, label string, png []byte) report.FoundItem {
 	it := report.FoundItem{Hit: report.Hit{
 		Picture:  report.Picture{Name: h.ID.String(), Label: h.Label, PNG: png},
-		Distance: strconv.Itoa(h.Distance), Right: h.Label == label,
+		Distance: strconv.Itoa(h.ranked()), Right: h.Label == label,
 	}}
 	if h.Score != nil {
 		it.Distance = strconv.FormatFloat(*h.Score, 'g', 4, 64)

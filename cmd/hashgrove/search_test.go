@@ -30,6 +30,8 @@ type hit struct {
 	Label      string             `json:"label"`
 	Attributes map[string]float64 `json:"attributes"`
 	Score      *float64           `json:"score"`
+
+	MarginDistance *int `json:"margin_distance"`
 }
 
 // found is what search --json says.
@@ -39,6 +41,7 @@ type found struct {
 	Bits        int     `json:"bits"`
 	Fingerprint string  `json:"fingerprint"`
 	Seconds     float64 `json:"seconds"`
+	Rank        string  `json:"rank"`
 	Results     []struct {
 		Query string           `json:"query"`
 		Label string           `json:"label"`
@@ -49,6 +52,8 @@ type found struct {
 		Tied     int `json:"tied"`
 		TiedHits int `json:"tied_hits"`
 		Compared int `json:"compared"`
+
+		Weights []int `json:"weights"`
 
 		Why *struct {
 			ID            string `json:"id"`
@@ -455,6 +460,10 @@ func TestSearchMistakes(t *testing.T) {
 		{"search items.hgi new.hgc other.hgc", 1, "search for one after the other"},
 		{"search items.hgi new.hgc --margins", 2, "--margins needs vectors"},
 		{"search items.hgi --id items-3 --margins", 2, "--margins needs vectors"},
+		{"search items.hgi new.hgc --rank margins", 2, "--rank margins needs vectors or pictures"},
+		{"search items.hgi --id items-3 --rank margins", 2, "--rank margins needs vectors or pictures"},
+		{"search items.hgi --code ffff --rank margins", 2, "--rank margins needs vectors or pictures"},
+		{"search items.hgi new.csv --rank certainty", 2, "--rank certainty: choose hamming or margins"},
 		{"search items.hgi --code ffff --rerank items.csv", 2, "--rerank needs a vector"},
 		{"search items.hgi new.hgc --rerank items.csv --rerank-id sku", 2, "--rerank needs vectors"},
 		{"search items.hgi new.csv --rerank items.csv", 1, `there is no vector of the item "items-0": its rows were matched by number, because they have no ids: name their column with --rerank-id-column`},

@@ -22,6 +22,7 @@ type Queries struct {
 	Labels      []string // "" where unknown
 	Codes       hamming.Codes
 	Vectors     vectors.Matrix      // where they are known and kept
+	Margins     []float32           // the same: one per bit, query after query
 	Fingerprint hamming.Fingerprint // of the codes; zeros when they are the index's own
 }
 
@@ -102,6 +103,7 @@ type Reading struct {
 	Name        string // of the rows, for errors
 	Rows        []int  // only these; empty means all
 	KeepVectors bool
+	KeepMargins bool // the scores before the sign, which say how certain the bits are
 	Threads     int
 	Progress    func(done int)
 }
@@ -113,7 +115,9 @@ func (q *Queries) ReadRows(ctx context.Context, m *model.Model, src vectors.Sour
 	err := m.EncodeSource(ctx, src, o.Threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		read = first + codes.Len()
 		o.Progress(read)
-		q.addChunk(first, codes, chunk, o)
+		if err := q.addChunk(ctx, m, first, codes, chunk, o); err != nil {
+			return err
+		}
 		return o.enough(read)
 	})
 	if err != nil && !errors.Is(err, errEnough) {
@@ -130,7 +134,10 @@ func EachChunk(
 	err := m.EncodeLive(ctx, src, o.Threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		read = first + codes.Len()
 		q := &Queries{Codes: hamming.NewCodes(0, codes.Bits), Fingerprint: m.Fingerprint()}
-		if q.addChunk(first, codes, chunk, o); len(q.Names) > 0 {
+		if err := q.addChunk(ctx, m, first, codes, chunk, o); err != nil {
+			return err
+		}
+		if len(q.Names) > 0 {
 			wanted.Names = q.Names
 			if err := take(q); err != nil {
 				return err
@@ -145,8 +152,11 @@ func EachChunk(
 }
 
 // addChunk appends the rows of a chunk that are wanted.
-func (q *Queries) addChunk(first int, codes hamming.Codes, chunk vectors.Chunk, o Reading) {
+func (q *Queries) addChunk(
+	ctx context.Context, m *model.Model, first int, codes hamming.Codes, chunk vectors.Chunk, o Reading,
+) error {
 	q.Named = q.Named || chunk.IDs != nil
+	wanted := vectors.Matrix{Cols: chunk.X.Cols}
 	for i := range codes.Len() {
 		if !isWanted(o.Rows, first+i) {
 			continue
@@ -159,7 +169,19 @@ func (q *Queries) addChunk(first int, codes hamming.Codes, chunk vectors.Chunk, 
 			vector = chunk.X.Row(i)
 		}
 		q.Add(rowName(chunk.IDs, i, first+i), label, codes.Row(i), vector)
+		if o.KeepMargins && len(o.Rows) > 0 {
+			wanted.Rows, wanted.Data = wanted.Rows+1, append(wanted.Data, chunk.X.Row(i)...)
+		}
 	}
+	if !o.KeepMargins {
+		return nil
+	}
+	if len(o.Rows) == 0 {
+		wanted = chunk.X
+	}
+	margins, err := m.Margins(ctx, wanted, o.Threads)
+	q.Margins = append(q.Margins, margins.Data...)
+	return err
 }
 
 // enough is errEnough when all rows that are wanted were read.
@@ -189,23 +211,6 @@ func rowName(ids []string, i, row int) string {
 		return ids[i]
 	}
 	return strconv.Itoa(row)
-}
-
-// Margins is the scores of all queries before the sign, which say how certain their bits are.
-func (q *Queries) Margins(m *model.Model) ([]float32, error) {
-	b, ok := m.Encoder.(*model.Binned)
-	if !ok {
-		return nil, fmt.Errorf("trees and linear functions have margins, but not a model of kind %s", m.Encoder.Kind())
-	}
-	all := make([]float32, 0, q.Vectors.Rows*b.Bits())
-	for i := range q.Vectors.Rows {
-		margins, err := model.Margins(b, q.Vectors.Row(i))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, margins...)
-	}
-	return all, nil
 }
 
 // VectorsByID reads the vectors of some items, by id, or by the number of the row where the data have no ids, in one
