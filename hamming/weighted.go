@@ -19,13 +19,18 @@ import (
 // A query has a table per group, with the sum of the weights of the bits that differ for every value of the group
 // (Andre, Kermarrec, Le Scouarnec, "Cache locality is not enough: High-Performance Nearest Neighbor Search with Product
 // Quantization Fast Scan", VLDB 2015, look such tables up in registers for product quantisers). Sums are bytes that
-// stay at 255 once they reach it. With the limit T and s = T/255 + 1, rounded down, a table holds
+// stay at 255 once they reach it. With a scale s a table holds
 //
 //	min(255, floor(sum of the weights / s)),
 //
-// and the bytes never add up to more than D/s for a code at distance D. So no code within the limit has more than
-// floor(T/s), which is below 255, and for T < 255 the bytes are the distance itself. Others that pass are compared
-// again. Cost: a look-up and an addition per group and 64 codes (or 32), 11 groups of 6 bits (or 16 of 4) per word.
+// and the bytes never add up to more than D/s for a code at distance D, so no code within the limit T has more than
+// floor(T/s). For T < 255 the scale is 1 and the bytes are the distance itself. Beyond that, codes that pass are compared
+// again: those of one word with a scale that brings T below 255, longer ones with bytes that are summed word by word, and
+// the sums of the words in 16 bits, which needs a smaller scale and so lets fewer codes pass. Cost: a look-up and an
+// addition per group and 64 codes (or 32), 11 groups of 6 bits (or 16 of 4) per word.
+//
+// A single query has nobody to share the planes with. Its codes go through the kernel of Hamming distances first, as long
+// as that leaves few: a code within T differs in no more bits than there are smallest weights that add up to T.
 
 // perBlock is the number of codes whose planes lie together.
 const perBlock = 64
@@ -50,6 +55,8 @@ type WeightedQuery struct {
 	exact  []uint16 // by group and value: the sum of the weights
 	tables []uint8  // the same, divided by scale and rounded down
 	scale  int
+
+	hopeless int // single queries: so many differing bits leave too many codes
 }
 
 // NewWeightedQuery is a query with weights for its first bits.
@@ -59,7 +66,7 @@ func NewWeightedQuery(code []uint64, weights []uint8) *WeightedQuery {
 	}
 	q := &WeightedQuery{
 		code: code[:(len(weights)+63)/64], weights: weights, last: math.MaxUint64 << (-len(weights) & 63),
-		smallest: make([]int, 1, len(weights)+1),
+		smallest: make([]int, 1, len(weights)+1), hopeless: len(weights),
 	}
 	var count [MaxWeight + 1]int
 	for _, w := range weights {
@@ -150,13 +157,20 @@ func (q *WeightedQuery) sumsBy(group int) []uint16 {
 	return sums
 }
 
-// prepare makes the tables for a limit, unless those that are there do. It returns the limit of the bytes.
-func (q *WeightedQuery) prepare(group, limit int) int {
+// usual is a sum of bytes of a word that is large but seldom reaches 255.
+const usual = 160
+
+// prepare makes the tables for a limit, unless those that are there do. It returns the limit of the sums, and whether
+// they have 16 bits.
+func (q *WeightedQuery) prepare(group, limit int) (atMost int, wide bool) {
 	if q.group != group {
 		q.group, q.scale, q.exact = group, 0, q.sumsBy(group)
 		q.tables = make([]uint8, len(q.exact))
 	}
 	scale := limit/255 + 1
+	if wide = limit >= 255 && len(q.code) > 1; wide {
+		scale = limit/(usual*len(q.code)) + 1
+	}
 	if q.scale == 0 || scale == 1 && q.scale != 1 || 5*scale <= 4*q.scale || scale > q.scale {
 		q.scale = scale
 		part := uint32(1<<16) / uint32(scale)
@@ -164,7 +178,15 @@ func (q *WeightedQuery) prepare(group, limit int) int {
 			q.tables[i] = uint8(min(uint32(x)*part>>16, math.MaxUint8))
 		}
 	}
-	return limit / q.scale
+	return limit / q.scale, wide
+}
+
+// verified is the distance to a code that a bound let pass.
+func (q *WeightedQuery) verified(code []uint64) int {
+	if len(q.code) == 1 {
+		return q.Distance(code) // few bits differ
+	}
+	return byteDistance(q.byteSums(), code[:len(q.code)])
 }
 
 // planeBytes is the size of the planes of a tile: most of the first cache.
@@ -191,7 +213,7 @@ var weightedTiles = sync.Pool{New: func() any { return new(weightedTile) }}
 func (t *weightedTile) open(c Codes, width int) int {
 	t.codes, t.words, t.group = c, (width+63)/64, groupBits()
 	if t.group == 0 {
-		t.hits = slices.Grow(t.hits[:0], 4<<10)
+		t.hits = slices.Grow(t.hits[:0], 4<<10)[:4<<10]
 		return 4 << 10
 	}
 	t.size = t.words * ((63 + t.group) / t.group) * perBlock
@@ -199,18 +221,17 @@ func (t *weightedTile) open(c Codes, width int) int {
 	t.planes = slices.Grow(t.planes[:0], blocks*t.size)[:blocks*t.size]
 	t.padding = slices.Grow(t.padding[:0], perBlock*c.Words)[:perBlock*c.Words]
 	t.near = slices.Grow(t.near[:0], blocks)[:blocks]
-	t.hits = slices.Grow(t.hits[:0], blocks*perBlock)
+	t.hits = slices.Grow(t.hits[:0], blocks*perBlock+slack)[:blocks*perBlock+slack]
 	return blocks * perBlock
 }
 
-// load makes the planes of some codes.
-func (t *weightedTile) load(first, next int) {
-	t.first, t.n = first, next-first
+// load makes the planes of the codes of the tile.
+func (t *weightedTile) load() {
 	if t.group == 0 {
 		return
 	}
 	whole := t.n / perBlock
-	codes := t.codes.Data[first*t.codes.Words : next*t.codes.Words]
+	codes := t.codes.Data[t.first*t.codes.Words : (t.first+t.n)*t.codes.Words]
 	t.pack(t.planes, codes, whole)
 	if rest := codes[whole*perBlock*t.codes.Words:]; len(rest) > 0 {
 		clear(t.padding[copy(t.padding, rest):])
@@ -236,9 +257,13 @@ func (t *weightedTile) below(q *WeightedQuery, limit int) []uint32 {
 	if t.group == 0 {
 		return q.belowGo(t.hits[:0], t.codes.Data[t.first*t.codes.Words:], t.n, t.codes.Words, limit)
 	}
-	atMost := q.prepare(t.group, limit)
+	atMost, wide := q.prepare(t.group, limit)
+	perWord := 0
+	if wide {
+		perWord = t.size / perBlock / t.words
+	}
 	blocks := (t.n + 4*perBlock - 1) / (4 * perBlock) * 4
-	found := boundBlocks(t.near, t.planes, q.tables, blocks, t.size, atMost)
+	found := boundBlocks(t.near[:blocks], t.planes[:blocks*t.size], q.tables, atMost, perWord)
 	hits := t.hits[:0]
 	for i := range t.near[:found] {
 		b := &t.near[i]
@@ -249,8 +274,8 @@ func (t *weightedTile) below(q *WeightedQuery, limit int) []uint32 {
 				break
 			}
 			d := int(b.sums[at])
-			if q.scale != 1 {
-				if d = q.Distance(t.codes.Row(t.first + code)); d > limit {
+			if q.scale != 1 || wide {
+				if d = q.verified(t.codes.Row(t.first + code)); d > limit {
 					continue
 				}
 			}
@@ -282,7 +307,16 @@ func (c Codes) SweepWeighted(lo, hi int, queries []*WeightedQuery, sinks []Sink)
 	run := min(4*perBlock, most)
 	for first, next := lo, lo; first < hi; first, run = next, min(2*run, most) {
 		next = min(first+run, hi)
-		t.load(first, next)
+		t.first, t.n = first, next-first
+		if len(queries) == 1 && t.group > 0 {
+			if hits, ok := t.belowFew(queries[0], sinks[0].Limit()); ok {
+				if len(hits) > 0 {
+					sinks[0].Take(first, hits)
+				}
+				continue
+			}
+		}
+		t.load()
 		for i, q := range queries {
 			if hits := t.below(q, sinks[i].Limit()); len(hits) > 0 {
 				sinks[i].Take(first, hits)
@@ -290,6 +324,31 @@ func (c Codes) SweepWeighted(lo, hi int, queries []*WeightedQuery, sinks []Sink)
 		}
 	}
 	t.codes = Codes{}
+}
+
+// few is the part of the codes, one in so many, that must differ in few enough bits to be compared one by one.
+const few = 32
+
+// belowFew is below by way of the Hamming distances. It reports false when that would leave too many codes; then it
+// tries again only with a smaller number of bits.
+func (t *weightedTile) belowFew(q *WeightedQuery, limit int) (hits []uint32, ok bool) {
+	reach := q.Reach(limit)
+	if reach >= q.hopeless {
+		return nil, false
+	}
+	codes := t.codes.Data[t.first*t.codes.Words : (t.first+t.n)*t.codes.Words]
+	n := below(t.hits[:t.n+slack], q.code, codes, t.codes.Words, q.last, reach)
+	if n > t.n/few+8 {
+		q.hopeless = reach
+		return nil, false
+	}
+	hits = t.hits[:0]
+	for _, h := range t.hits[:n] {
+		if d := q.verified(t.codes.Row(t.first + int(h&0xffff))); d <= limit {
+			hits = append(hits, uint32(d)<<16|h&0xffff)
+		}
+	}
+	return hits, true
 }
 
 // WeightedDistances writes the distance by margins of q to every code: dst[i] to code i, by the first len(weights)

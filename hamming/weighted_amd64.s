@@ -899,94 +899,94 @@ TEXT ·boundAVX2(SB), NOSPLIT, $0-64
 	MOVQ         planes+8(FP), CX
 	MOVQ         tables+16(FP), DX
 	MOVQ         groups+32(FP), BX
-	MOVQ         blocks+24(FP), SI
-	MOVQ         size+40(FP), DI
-	MOVQ         limit+48(FP), R8
+	MOVQ         size+40(FP), SI
+	MOVQ         limit+48(FP), DI
+	SHLQ         $0x06, BX
+	XORQ         R8, R8
 	XORQ         R9, R9
-	XORQ         R10, R10
-	LEAQ         (CX)(DI*1), R11
-	SHLQ         $0x01, DI
-	MOVQ         R8, X0
+	LEAQ         (CX)(SI*1), R10
+	SHLQ         $0x01, SI
+	MOVQ         DI, X0
 	VPBROADCASTB X0, Y0
 	VPXOR        Y1, Y1, Y1
 
 loop:
-	CMPQ  R10, SI
+	MOVQ  blocks+24(FP), DI
+	CMPQ  R9, DI
 	JGE   done
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
-	XORQ  R8, R8
-	MOVQ  DX, R12
-	MOVQ  BX, R13
+	XORQ  DI, DI
+	MOVQ  DX, R11
 
 group:
-	VBROADCASTI128 (R12), Y6
-	VPSHUFB        (CX)(R8*1), Y6, Y7
+	VBROADCASTI128 (R11), Y6
+	VPSHUFB        (CX)(DI*1), Y6, Y7
 	VPADDUSB       Y7, Y2, Y2
-	VPSHUFB        32(CX)(R8*1), Y6, Y7
+	VPSHUFB        32(CX)(DI*1), Y6, Y7
 	VPADDUSB       Y7, Y3, Y3
-	VPSHUFB        (R11)(R8*1), Y6, Y7
+	VPSHUFB        (R10)(DI*1), Y6, Y7
 	VPADDUSB       Y7, Y4, Y4
-	VPSHUFB        32(R11)(R8*1), Y6, Y6
+	VPSHUFB        32(R10)(DI*1), Y6, Y6
 	VPADDUSB       Y6, Y5, Y5
-	ADDQ           $0x40, R8
-	ADDQ           $0x10, R12
-	DECQ           R13
-	JNZ            group
+	ADDQ           $0x40, DI
+	ADDQ           $0x10, R11
+	CMPQ           DI, BX
+	JL             group
 	VPMINUB        Y2, Y3, Y6
 	VPMINUB        Y4, Y6, Y6
 	VPMINUB        Y5, Y6, Y6
 	VPSUBUSB       Y0, Y6, Y6
 	VPCMPEQB       Y1, Y6, Y6
-	VPMOVMSKB      Y6, R8
-	TESTL          R8, R8
+	VPMOVMSKB      Y6, DI
+	TESTL          DI, DI
 	JZ             next
 	VPSUBUSB       Y0, Y2, Y6
 	VPCMPEQB       Y1, Y6, Y6
-	VPMOVMSKB      Y6, R8
+	VPMOVMSKB      Y6, DI
 	VPSUBUSB       Y0, Y3, Y6
 	VPCMPEQB       Y1, Y6, Y6
-	VPMOVMSKB      Y6, R12
-	SHLQ           $0x20, R12
-	ORQ            R12, R8
+	VPMOVMSKB      Y6, R11
+	SHLQ           $0x20, R11
+	ORQ            R11, DI
 	JZ             one
 	VMOVDQU        Y2, (AX)
 	VMOVDQU        Y3, 32(AX)
-	MOVQ           R8, 64(AX)
-	LEAQ           (R10), R8
-	MOVQ           R8, 72(AX)
+	MOVQ           DI, 64(AX)
+	LEAQ           (R9), DI
+	MOVQ           DI, 72(AX)
 	ADDQ           $0x50, AX
-	INCQ           R9
+	INCQ           R8
 
 one:
 	VPSUBUSB  Y0, Y4, Y2
 	VPCMPEQB  Y1, Y2, Y2
-	VPMOVMSKB Y2, R8
+	VPMOVMSKB Y2, DI
 	VPSUBUSB  Y0, Y5, Y2
 	VPCMPEQB  Y1, Y2, Y2
-	VPMOVMSKB Y2, R12
-	SHLQ      $0x20, R12
-	ORQ       R12, R8
+	VPMOVMSKB Y2, R11
+	SHLQ      $0x20, R11
+	ORQ       R11, DI
 	JZ        next
 	VMOVDQU   Y4, (AX)
 	VMOVDQU   Y5, 32(AX)
-	MOVQ      R8, 64(AX)
-	LEAQ      1(R10), R8
-	MOVQ      R8, 72(AX)
+	MOVQ      DI, 64(AX)
+	LEAQ      1(R9), DI
+	MOVQ      DI, 72(AX)
 	ADDQ      $0x50, AX
-	INCQ      R9
+	INCQ      R8
 
 next:
-	ADDQ DI, CX
-	ADDQ DI, R11
-	ADDQ $0x02, R10
+	ADDQ SI, CX
+	ADDQ SI, R10
+	ADDQ $0x02, R9
 	JMP  loop
 
 done:
 	VZEROUPPER
-	MOVQ R9, ret+56(FP)
+	MOVQ R8, ret+56(FP)
 	RET
 
 // func boundAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int) int
@@ -996,44 +996,43 @@ TEXT ·boundAVX512(SB), NOSPLIT, $0-64
 	MOVQ         planes+8(FP), CX
 	MOVQ         tables+16(FP), DX
 	MOVQ         groups+32(FP), BX
-	MOVQ         blocks+24(FP), SI
-	MOVQ         size+40(FP), DI
-	MOVQ         limit+48(FP), R8
+	MOVQ         size+40(FP), SI
+	MOVQ         limit+48(FP), DI
+	SHLQ         $0x06, BX
+	XORQ         R8, R8
 	XORQ         R9, R9
-	XORQ         R10, R10
-	LEAQ         (CX)(DI*1), R11
-	LEAQ         (R11)(DI*1), R12
-	LEAQ         (R12)(DI*1), R13
-	SHLQ         $0x02, DI
-	VPBROADCASTB R8, Z0
+	LEAQ         (CX)(SI*1), R10
+	LEAQ         (R10)(SI*1), R11
+	LEAQ         (R11)(SI*1), R12
+	SHLQ         $0x02, SI
+	VPBROADCASTB DI, Z0
 
 loop:
-	CMPQ   R10, SI
+	MOVQ   blocks+24(FP), DI
+	CMPQ   R9, DI
 	JGE    done
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
-	XORQ   R8, R8
-	MOVQ   BX, R14
-	SHLQ   $0x06, R14
+	XORQ   DI, DI
 
 group:
-	VMOVDQU64 (DX)(R8*1), Z5
-	VMOVDQU64 (CX)(R8*1), Z6
+	VMOVDQU64 (DX)(DI*1), Z5
+	VMOVDQU64 (CX)(DI*1), Z6
 	VPERMB    Z5, Z6, Z6
 	VPADDUSB  Z6, Z1, Z1
-	VMOVDQU64 (R11)(R8*1), Z6
+	VMOVDQU64 (R10)(DI*1), Z6
 	VPERMB    Z5, Z6, Z6
 	VPADDUSB  Z6, Z2, Z2
-	VMOVDQU64 (R12)(R8*1), Z6
+	VMOVDQU64 (R11)(DI*1), Z6
 	VPERMB    Z5, Z6, Z6
 	VPADDUSB  Z6, Z3, Z3
-	VMOVDQU64 (R13)(R8*1), Z6
+	VMOVDQU64 (R12)(DI*1), Z6
 	VPERMB    Z5, Z6, Z6
 	VPADDUSB  Z6, Z4, Z4
-	ADDQ      $0x40, R8
-	CMPQ      R8, R14
+	ADDQ      $0x40, DI
+	CMPQ      DI, BX
 	JL        group
 	VPCMPUB   $0x02, Z0, Z1, K1
 	VPCMPUB   $0x02, Z0, Z2, K2
@@ -1043,58 +1042,328 @@ group:
 	KORQ      K3, K4, K6
 	KORTESTQ  K5, K6
 	JZ        next
-	KMOVQ     K1, R8
-	TESTQ     R8, R8
+	KMOVQ     K1, DI
+	TESTQ     DI, DI
 	JZ        one
 	VMOVDQU64 Z1, (AX)
-	MOVQ      R8, 64(AX)
-	LEAQ      (R10), R8
-	MOVQ      R8, 72(AX)
+	MOVQ      DI, 64(AX)
+	LEAQ      (R9), DI
+	MOVQ      DI, 72(AX)
+	ADDQ      $0x50, AX
+	INCQ      R8
+
+one:
+	KMOVQ     K2, DI
+	TESTQ     DI, DI
+	JZ        two
+	VMOVDQU64 Z2, (AX)
+	MOVQ      DI, 64(AX)
+	LEAQ      1(R9), DI
+	MOVQ      DI, 72(AX)
+	ADDQ      $0x50, AX
+	INCQ      R8
+
+two:
+	KMOVQ     K3, DI
+	TESTQ     DI, DI
+	JZ        three
+	VMOVDQU64 Z3, (AX)
+	MOVQ      DI, 64(AX)
+	LEAQ      2(R9), DI
+	MOVQ      DI, 72(AX)
+	ADDQ      $0x50, AX
+	INCQ      R8
+
+three:
+	KMOVQ     K4, DI
+	TESTQ     DI, DI
+	JZ        next
+	VMOVDQU64 Z4, (AX)
+	MOVQ      DI, 64(AX)
+	LEAQ      3(R9), DI
+	MOVQ      DI, 72(AX)
+	ADDQ      $0x50, AX
+	INCQ      R8
+
+next:
+	ADDQ SI, CX
+	ADDQ SI, R10
+	ADDQ SI, R11
+	ADDQ SI, R12
+	ADDQ $0x04, R9
+	JMP  loop
+
+done:
+	VZEROUPPER
+	MOVQ R8, ret+56(FP)
+	RET
+
+// func boundWideAVX2(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, perWord int) int
+// Requires: AVX, AVX2, CMOV, SSE2
+TEXT ·boundWideAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         planes+8(FP), CX
+	MOVQ         tables+16(FP), DX
+	MOVQ         groups+32(FP), BX
+	MOVQ         size+40(FP), SI
+	MOVQ         limit+48(FP), DI
+	MOVQ         perWord+56(FP), R8
+	SHLQ         $0x06, BX
+	SHLQ         $0x06, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+	SHLQ         $0x00, SI
+	MOVQ         DI, X0
+	VPBROADCASTW X0, Y0
+	MOVQ         $0x000000ff, DI
+	MOVQ         DI, X1
+	VPBROADCASTW X1, Y1
+
+loop:
+	MOVQ  blocks+24(FP), DI
+	CMPQ  R10, DI
+	JGE   done
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	MOVQ  DX, R11
+	XORQ  DI, DI
+	MOVQ  R8, R12
+
+word:
+	CMPQ    BX, R12
+	CMOVQLT BX, R12
+	VPXOR   Y2, Y2, Y2
+	VPXOR   Y5, Y5, Y5
+
+group:
+	VBROADCASTI128 (R11), Y8
+	VPSHUFB        (CX)(DI*1), Y8, Y9
+	VPADDUSB       Y9, Y2, Y2
+	VPSHUFB        32(CX)(DI*1), Y8, Y8
+	VPADDUSB       Y8, Y5, Y5
+	ADDQ           $0x40, DI
+	ADDQ           $0x10, R11
+	CMPQ           DI, R12
+	JL             group
+	VPAND          Y1, Y2, Y8
+	VPADDW         Y8, Y3, Y3
+	VPSRLW         $0x08, Y2, Y8
+	VPADDW         Y8, Y4, Y4
+	VPAND          Y1, Y5, Y2
+	VPADDW         Y2, Y6, Y6
+	VPSRLW         $0x08, Y5, Y2
+	VPADDW         Y2, Y7, Y7
+	ADDQ           R8, R12
+	CMPQ           DI, BX
+	JL             word
+	VPCMPGTW       Y0, Y3, Y3
+	VPCMPGTW       Y0, Y4, Y4
+	VPAND          Y1, Y3, Y3
+	VPANDN         Y4, Y1, Y4
+	VPOR           Y4, Y3, Y3
+	VPMOVMSKB      Y3, DI
+	VPCMPGTW       Y0, Y6, Y6
+	VPCMPGTW       Y0, Y7, Y7
+	VPAND          Y1, Y6, Y6
+	VPANDN         Y7, Y1, Y7
+	VPOR           Y7, Y6, Y6
+	VPMOVMSKB      Y6, R11
+	SHLQ           $0x20, R11
+	ORQ            R11, DI
+	NOTQ           DI
+	TESTQ          DI, DI
+	JZ             next
+	MOVQ           DI, 64(AX)
+	LEAQ           (R10), DI
+	MOVQ           DI, 72(AX)
+	ADDQ           $0x50, AX
+	INCQ           R9
+
+next:
+	ADDQ SI, CX
+	ADDQ $0x01, R10
+	JMP  loop
+
+done:
+	VZEROUPPER
+	MOVQ R9, ret+64(FP)
+	RET
+
+// func boundWideAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, perWord int) int
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
+TEXT ·boundWideAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         planes+8(FP), CX
+	MOVQ         tables+16(FP), DX
+	MOVQ         groups+32(FP), BX
+	MOVQ         size+40(FP), SI
+	MOVQ         limit+48(FP), DI
+	MOVQ         perWord+56(FP), R8
+	SHLQ         $0x06, BX
+	SHLQ         $0x06, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+	LEAQ         (CX)(SI*1), R11
+	LEAQ         (R11)(SI*1), R12
+	LEAQ         (R12)(SI*1), R13
+	SHLQ         $0x02, SI
+	VPBROADCASTW DI, Z0
+	MOVL         $0x000000ff, DI
+	VPBROADCASTW DI, Z1
+
+loop:
+	MOVQ   blocks+24(FP), DI
+	CMPQ   R10, DI
+	JGE    done
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	XORQ   DI, DI
+	MOVQ   R8, R14
+
+word:
+	CMPQ    BX, R14
+	CMOVQLT BX, R14
+	VPXORQ  Z2, Z2, Z2
+	VPXORQ  Z5, Z5, Z5
+	VPXORQ  Z8, Z8, Z8
+	VPXORQ  Z11, Z11, Z11
+
+group:
+	VMOVDQU64 (DX)(DI*1), Z14
+	VMOVDQU64 (CX)(DI*1), Z15
+	VPERMB    Z14, Z15, Z15
+	VPADDUSB  Z15, Z2, Z2
+	VMOVDQU64 (R11)(DI*1), Z15
+	VPERMB    Z14, Z15, Z15
+	VPADDUSB  Z15, Z5, Z5
+	VMOVDQU64 (R12)(DI*1), Z15
+	VPERMB    Z14, Z15, Z15
+	VPADDUSB  Z15, Z8, Z8
+	VMOVDQU64 (R13)(DI*1), Z15
+	VPERMB    Z14, Z15, Z15
+	VPADDUSB  Z15, Z11, Z11
+	ADDQ      $0x40, DI
+	CMPQ      DI, R14
+	JL        group
+	VPANDQ    Z1, Z2, Z14
+	VPADDW    Z14, Z3, Z3
+	VPSRLW    $0x08, Z2, Z14
+	VPADDW    Z14, Z4, Z4
+	VPANDQ    Z1, Z5, Z14
+	VPADDW    Z14, Z6, Z6
+	VPSRLW    $0x08, Z5, Z14
+	VPADDW    Z14, Z7, Z7
+	VPANDQ    Z1, Z8, Z14
+	VPADDW    Z14, Z9, Z9
+	VPSRLW    $0x08, Z8, Z14
+	VPADDW    Z14, Z10, Z10
+	VPANDQ    Z1, Z11, Z14
+	VPADDW    Z14, Z12, Z12
+	VPSRLW    $0x08, Z11, Z14
+	VPADDW    Z14, Z13, Z13
+	ADDQ      R8, R14
+	CMPQ      DI, BX
+	JL        word
+	VPMINUW   Z3, Z4, Z14
+	VMOVDQA64 Z14, Z14
+	VPMINUW   Z6, Z7, Z15
+	VPMINUW   Z15, Z14, Z14
+	VPMINUW   Z9, Z10, Z15
+	VPMINUW   Z15, Z14, Z14
+	VPMINUW   Z12, Z13, Z15
+	VPMINUW   Z15, Z14, Z14
+	VPCMPUW   $0x02, Z0, Z14, K1
+	KMOVD     K1, DI
+	TESTL     DI, DI
+	JZ        next
+	VPCMPUW   $0x02, Z0, Z3, K1
+	VPMOVM2W  K1, Z14
+	VPANDQ    Z1, Z14, Z14
+	VPCMPUW   $0x02, Z0, Z4, K1
+	VPMOVM2W  K1, Z15
+	VPSLLW    $0x08, Z15, Z15
+	VPORQ     Z15, Z14, Z14
+	VPMOVB2M  Z14, K1
+	KMOVQ     K1, DI
+	TESTQ     DI, DI
+	JZ        one
+	MOVQ      DI, 64(AX)
+	LEAQ      (R10), DI
+	MOVQ      DI, 72(AX)
 	ADDQ      $0x50, AX
 	INCQ      R9
 
 one:
-	KMOVQ     K2, R8
-	TESTQ     R8, R8
-	JZ        two
-	VMOVDQU64 Z2, (AX)
-	MOVQ      R8, 64(AX)
-	LEAQ      1(R10), R8
-	MOVQ      R8, 72(AX)
-	ADDQ      $0x50, AX
-	INCQ      R9
+	VPCMPUW  $0x02, Z0, Z6, K1
+	VPMOVM2W K1, Z14
+	VPANDQ   Z1, Z14, Z14
+	VPCMPUW  $0x02, Z0, Z7, K1
+	VPMOVM2W K1, Z15
+	VPSLLW   $0x08, Z15, Z15
+	VPORQ    Z15, Z14, Z14
+	VPMOVB2M Z14, K1
+	KMOVQ    K1, DI
+	TESTQ    DI, DI
+	JZ       two
+	MOVQ     DI, 64(AX)
+	LEAQ     1(R10), DI
+	MOVQ     DI, 72(AX)
+	ADDQ     $0x50, AX
+	INCQ     R9
 
 two:
-	KMOVQ     K3, R8
-	TESTQ     R8, R8
-	JZ        three
-	VMOVDQU64 Z3, (AX)
-	MOVQ      R8, 64(AX)
-	LEAQ      2(R10), R8
-	MOVQ      R8, 72(AX)
-	ADDQ      $0x50, AX
-	INCQ      R9
+	VPCMPUW  $0x02, Z0, Z9, K1
+	VPMOVM2W K1, Z14
+	VPANDQ   Z1, Z14, Z14
+	VPCMPUW  $0x02, Z0, Z10, K1
+	VPMOVM2W K1, Z15
+	VPSLLW   $0x08, Z15, Z15
+	VPORQ    Z15, Z14, Z14
+	VPMOVB2M Z14, K1
+	KMOVQ    K1, DI
+	TESTQ    DI, DI
+	JZ       three
+	MOVQ     DI, 64(AX)
+	LEAQ     2(R10), DI
+	MOVQ     DI, 72(AX)
+	ADDQ     $0x50, AX
+	INCQ     R9
 
 three:
-	KMOVQ     K4, R8
-	TESTQ     R8, R8
-	JZ        next
-	VMOVDQU64 Z4, (AX)
-	MOVQ      R8, 64(AX)
-	LEAQ      3(R10), R8
-	MOVQ      R8, 72(AX)
-	ADDQ      $0x50, AX
-	INCQ      R9
+	VPCMPUW  $0x02, Z0, Z12, K1
+	VPMOVM2W K1, Z14
+	VPANDQ   Z1, Z14, Z14
+	VPCMPUW  $0x02, Z0, Z13, K1
+	VPMOVM2W K1, Z15
+	VPSLLW   $0x08, Z15, Z15
+	VPORQ    Z15, Z14, Z14
+	VPMOVB2M Z14, K1
+	KMOVQ    K1, DI
+	TESTQ    DI, DI
+	JZ       next
+	MOVQ     DI, 64(AX)
+	LEAQ     3(R10), DI
+	MOVQ     DI, 72(AX)
+	ADDQ     $0x50, AX
+	INCQ     R9
 
 next:
-	ADDQ DI, CX
-	ADDQ DI, R11
-	ADDQ DI, R12
-	ADDQ DI, R13
+	ADDQ SI, CX
+	ADDQ SI, R11
+	ADDQ SI, R12
+	ADDQ SI, R13
 	ADDQ $0x04, R10
 	JMP  loop
 
 done:
 	VZEROUPPER
-	MOVQ R9, ret+56(FP)
+	MOVQ R9, ret+64(FP)
 	RET

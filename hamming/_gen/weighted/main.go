@@ -25,6 +25,8 @@ func main() {
 	}
 	boundAVX2()
 	boundAVX512()
+	boundWideAVX2()
+	boundWideAVX512()
 	Generate()
 }
 
