@@ -24,10 +24,10 @@ import (
 //	min(255, floor(sum of the weights / s)),
 //
 // and the bytes never add up to more than D/s for a code at distance D, so no code within the limit T has more than
-// floor(T/s). For T < 255 the scale is 1 and the bytes are the distance itself. Beyond that, codes that pass are compared
-// again: those of one word with a scale that brings T below 255, longer ones with bytes that are summed word by word, and
-// the sums of the words in 16 bits, which needs a smaller scale and so lets fewer codes pass. Cost: a look-up and an
-// addition per group and 64 codes (or 32), 11 groups of 6 bits (or 16 of 4) per word.
+// floor(T/s). For T < 255 the scale is 1 and the bytes are the distance itself. Beyond that, bytes are only summed for
+// each word, or half of the only one, and these sums in 16 bits: the scale stays small, and few codes pass that are too
+// far. They are compared again. Cost: a look-up and an addition per group and 64 codes (or 32), 11 groups of 6 bits (or
+// 16 of 4) per word.
 //
 // A single query has nobody to share the planes with. Its codes go through the kernel of Hamming distances first, as long
 // as that leaves few: a code within T differs in no more bits than there are smallest weights that add up to T.
@@ -157,7 +157,7 @@ func (q *WeightedQuery) sumsBy(group int) []uint16 {
 	return sums
 }
 
-// usual is a sum of bytes of a word that is large but seldom reaches 255.
+// usual is a sum of bytes that is large but seldom reaches 255.
 const usual = 160
 
 // prepare makes the tables for a limit, unless those that are there do. It returns the limit of the sums, and whether
@@ -167,11 +167,11 @@ func (q *WeightedQuery) prepare(group, limit int) (atMost int, wide bool) {
 		q.group, q.scale, q.exact = group, 0, q.sumsBy(group)
 		q.tables = make([]uint8, len(q.exact))
 	}
-	scale := limit/255 + 1
-	if wide = limit >= 255 && len(q.code) > 1; wide {
-		scale = limit/(usual*len(q.code)) + 1
+	scale := 1
+	if wide = limit >= 255; wide {
+		scale = limit/(usual*max(len(q.code), 2)) + 1
 	}
-	if q.scale == 0 || scale == 1 && q.scale != 1 || 5*scale <= 4*q.scale || scale > q.scale {
+	if scale < q.scale || q.scale == 0 {
 		q.scale = scale
 		part := uint32(1<<16) / uint32(scale)
 		for i, x := range q.exact {
@@ -183,9 +183,6 @@ func (q *WeightedQuery) prepare(group, limit int) (atMost int, wide bool) {
 
 // verified is the distance to a code that a bound let pass.
 func (q *WeightedQuery) verified(code []uint64) int {
-	if len(q.code) == 1 {
-		return q.Distance(code) // few bits differ
-	}
 	return byteDistance(q.byteSums(), code[:len(q.code)])
 }
 
@@ -258,12 +255,14 @@ func (t *weightedTile) below(q *WeightedQuery, limit int) []uint32 {
 		return q.belowGo(t.hits[:0], t.codes.Data[t.first*t.codes.Words:], t.n, t.codes.Words, limit)
 	}
 	atMost, wide := q.prepare(t.group, limit)
-	perWord := 0
-	if wide {
-		perWord = t.size / perBlock / t.words
+	piece := 0
+	if perWord := t.size / perBlock / t.words; wide && t.words == 1 {
+		piece = (perWord + 1) / 2
+	} else if wide {
+		piece = perWord
 	}
 	blocks := (t.n + 4*perBlock - 1) / (4 * perBlock) * 4
-	found := boundBlocks(t.near[:blocks], t.planes[:blocks*t.size], q.tables, atMost, perWord)
+	found := boundBlocks(t.near[:blocks], t.planes[:blocks*t.size], q.tables, atMost, piece)
 	hits := t.hits[:0]
 	for i := range t.near[:found] {
 		b := &t.near[i]
@@ -274,7 +273,7 @@ func (t *weightedTile) below(q *WeightedQuery, limit int) []uint32 {
 				break
 			}
 			d := int(b.sums[at])
-			if q.scale != 1 || wide {
+			if wide {
 				if d = q.verified(t.codes.Row(t.first + code)); d > limit {
 					continue
 				}

@@ -34,19 +34,19 @@ func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
 }
 
 // boundBlocks finds the blocks with codes whose table entries add up to the limit or less, and returns their number. There
-// is room for each block in dst. Bytes are summed in 16 bits for each word of perWord groups, unless that is 0.
-func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, perWord int) int {
+// is room for each block in dst. Bytes are summed in 16 bits for each piece of so many groups, unless that is 0.
+func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int {
 	blocks, groups := len(dst), len(tables)>>groupBits()
 	size := len(planes) / blocks
 	to, from, entries := &dst[0].sums[0], &planes[0], &tables[0]
 	_ = planes[(blocks-1)*size+groups*perBlock-1]
 	switch {
-	case groupBits() == 6 && perWord > 0:
-		return boundWideAVX512(to, from, entries, blocks, groups, size, limit, perWord)
+	case groupBits() == 6 && piece > 0:
+		return boundWideAVX512(to, from, entries, blocks, groups, size, limit, piece)
 	case groupBits() == 6:
 		return boundAVX512(to, from, entries, blocks, groups, size, limit)
-	case perWord > 0:
-		return boundWideAVX2(to, from, entries, blocks, groups, size, limit, perWord)
+	case piece > 0:
+		return boundWideAVX2(to, from, entries, blocks, groups, size, limit, piece)
 	}
 	return boundAVX2(to, from, entries, blocks, groups, size, limit)
 }

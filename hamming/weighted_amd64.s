@@ -1098,7 +1098,7 @@ done:
 	MOVQ R8, ret+56(FP)
 	RET
 
-// func boundWideAVX2(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, perWord int) int
+// func boundWideAVX2(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, piece int) int
 // Requires: AVX, AVX2, CMOV, SSE2
 TEXT ·boundWideAVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
@@ -1107,7 +1107,7 @@ TEXT ·boundWideAVX2(SB), NOSPLIT, $0-72
 	MOVQ         groups+32(FP), BX
 	MOVQ         size+40(FP), SI
 	MOVQ         limit+48(FP), DI
-	MOVQ         perWord+56(FP), R8
+	MOVQ         piece+56(FP), R8
 	SHLQ         $0x06, BX
 	SHLQ         $0x06, R8
 	XORQ         R9, R9
@@ -1131,7 +1131,7 @@ loop:
 	XORQ  DI, DI
 	MOVQ  R8, R12
 
-word:
+piece:
 	CMPQ    BX, R12
 	CMOVQLT BX, R12
 	VPXOR   Y2, Y2, Y2
@@ -1157,7 +1157,7 @@ group:
 	VPADDW         Y2, Y7, Y7
 	ADDQ           R8, R12
 	CMPQ           DI, BX
-	JL             word
+	JL             piece
 	VPCMPGTW       Y0, Y3, Y3
 	VPCMPGTW       Y0, Y4, Y4
 	VPAND          Y1, Y3, Y3
@@ -1191,7 +1191,7 @@ done:
 	MOVQ R9, ret+64(FP)
 	RET
 
-// func boundWideAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, perWord int) int
+// func boundWideAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, piece int) int
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, CMOV
 TEXT ·boundWideAVX512(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
@@ -1200,7 +1200,7 @@ TEXT ·boundWideAVX512(SB), NOSPLIT, $0-72
 	MOVQ         groups+32(FP), BX
 	MOVQ         size+40(FP), SI
 	MOVQ         limit+48(FP), DI
-	MOVQ         perWord+56(FP), R8
+	MOVQ         piece+56(FP), R8
 	SHLQ         $0x06, BX
 	SHLQ         $0x06, R8
 	XORQ         R9, R9
@@ -1228,7 +1228,7 @@ loop:
 	XORQ   DI, DI
 	MOVQ   R8, R14
 
-word:
+piece:
 	CMPQ    BX, R14
 	CMOVQLT BX, R14
 	VPXORQ  Z2, Z2, Z2
@@ -1271,7 +1271,7 @@ group:
 	VPADDW    Z14, Z13, Z13
 	ADDQ      R8, R14
 	CMPQ      DI, BX
-	JL        word
+	JL        piece
 	VPMINUW   Z3, Z4, Z14
 	VMOVDQA64 Z14, Z14
 	VPMINUW   Z6, Z7, Z15

@@ -42,16 +42,16 @@ func boundAVX2(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int,
 //go:noescape
 func boundAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int) int
 
-// boundWideAVX2 writes the blocks that have codes whose sum of table entries, at most 255 per word, is within the limit,
+// boundWideAVX2 writes the blocks that have codes whose sum of table entries, at most 255 per piece, is within the limit,
 // and returns their number. The planes of one block come size bytes after those of the one before; the
 // number of blocks is a multiple of 4.
 //
 //go:noescape
-func boundWideAVX2(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, perWord int) int
+func boundWideAVX2(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, piece int) int
 
-// boundWideAVX512 writes the blocks that have codes whose sum of table entries, at most 255 per word, is within the limit,
+// boundWideAVX512 writes the blocks that have codes whose sum of table entries, at most 255 per piece, is within the limit,
 // and returns their number. The planes of one block come size bytes after those of the one before; the
 // number of blocks is a multiple of 4.
 //
 //go:noescape
-func boundWideAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, perWord int) int
+func boundWideAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, piece int) int

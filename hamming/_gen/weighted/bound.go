@@ -18,17 +18,17 @@ const (
 // frame is what the kernels of bound share: all but the sums of the codes of some blocks and what becomes of them.
 type frame struct {
 	dst, planes, tables, groups, size, limit, out, number Register
-	perWord                                               Register   // groups of a word
+	piece                                                 Register   // groups of a piece
 	at                                                    []Register // the planes of each block
 }
 
-// bound begins a kernel that sums some blocks per turn. With wide sums, those of each word are bytes and the sum of
-// these has 16 bits.
+// bound begins a kernel that sums some blocks per turn. With wide sums, those of each piece of groups are bytes,
+// and the sum of these has 16 bits.
 func bound(isa string, wide bool, blocks int, prepare, body func(f *frame)) {
 	name, signature, sum := "bound"+isa, "func(dst, planes, tables *uint8, blocks, groups, size, limit int) int", "at most 255"
 	if wide {
-		name, sum = "boundWide"+isa, "at most 255 per word"
-		signature = strings.Replace(signature, "limit", "limit, perWord", 1)
+		name, sum = "boundWide"+isa, "at most 255 per piece"
+		signature = strings.Replace(signature, "limit", "limit, piece", 1)
 	}
 	TEXT(name, NOSPLIT, signature)
 	Doc(name+" writes the blocks that have codes whose sum of table entries, "+sum+", is within the limit,",
@@ -38,11 +38,11 @@ func bound(isa string, wide bool, blocks int, prepare, body func(f *frame)) {
 	f := &frame{dst: param("dst"), planes: param("planes"), tables: param("tables"), groups: param("groups")}
 	f.size, f.limit = param("size"), param("limit")
 	if wide {
-		f.perWord = param("perWord")
+		f.piece = param("piece")
 	}
 	SHLQ(Imm(6), f.groups) // in bytes from here on
 	if wide {
-		SHLQ(Imm(6), f.perWord)
+		SHLQ(Imm(6), f.piece)
 	}
 	f.out, f.number = GP64(), GP64()
 	XORQ(f.out, f.out)
@@ -140,22 +140,22 @@ func boundAVX512() {
 	})
 }
 
-// words begins the loop over the words and returns the end of each in bytes; all end with the groups.
-func (f *frame) words(off Register) (end Register) {
+// pieces begins the loop over the pieces and returns the end of each in bytes; all end with the groups.
+func (f *frame) pieces(off Register) (end Register) {
 	e := GP64()
 	XORQ(off, off)
-	MOVQ(f.perWord, e)
-	Label("word")
+	MOVQ(f.piece, e)
+	Label("piece")
 	CMPQ(f.groups, e)
 	CMOVQLT(f.groups, e)
 	return e
 }
 
-// again goes on with the next word, if there is one.
+// again goes on with the next piece, if there is one.
 func (f *frame) again(off, end Register) {
-	ADDQ(f.perWord, end)
+	ADDQ(f.piece, end)
 	CMPQ(off, f.groups)
-	JL(LabelRef("word"))
+	JL(LabelRef("piece"))
 }
 
 func boundWideAVX512() {
@@ -175,7 +175,7 @@ func boundWideAVX512() {
 			VPXORQ(odd[b], odd[b], odd[b])
 		}
 		off := GP64()
-		end := f.words(off)
+		end := f.pieces(off)
 		for _, sum := range sums {
 			VPXORQ(sum, sum, sum)
 		}
@@ -263,7 +263,7 @@ func boundWideAVX2() {
 		}
 		off, entry := GP64(), GP64()
 		MOVQ(f.tables, entry)
-		end := f.words(off)
+		end := f.pieces(off)
 		for _, sum := range sums {
 			VPXOR(sum, sum, sum)
 		}
