@@ -173,7 +173,7 @@ const fewTrees = 20
 // measureHalf judges the same code with the first half of the trees of every bit: boosting is stage-wise too, so what
 // the second half has added tells whether more trees would help.
 func (s *stage) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) error {
-	e, ok := m.Encoder.(*model.Binned)
+	e, _, ok := model.Behind(m.Encoder)
 	if !ok || !s.data.labelled() || row.Method != method.FastHash {
 		return nil
 	}
@@ -185,7 +185,11 @@ func (s *stage) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) 
 		}
 		half.Functions = append(half.Functions, trees.Prefix(trees.Trees()/2))
 	}
-	code := trial.ModelCoder(&model.Model{Encoder: half})
+	whole := model.Encoder(half)
+	if mapped, ok := m.Encoder.(*model.Mapped); ok {
+		whole = model.Compose(half, mapped.Maps...)
+	}
+	code := trial.ModelCoder(&model.Model{Encoder: whole})
 	items, err := code(ctx, s.bench.Base, s.o.Threads)
 	if err != nil {
 		return err

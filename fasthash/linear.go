@@ -32,7 +32,8 @@ import (
 //	fits      36 systems of d equations              d³/6 products each
 //	scores    of all rows                            one pass, d products for every score
 //
-// A spread below a quarter of the median spread counts as that: what hardly ever changes is not blown up.
+// A spread below the median spread counts as the median: what hardly ever changes, as the border of pictures, is not
+// blown up, and a column in thousandths of its neighbours' units does not drown them.
 
 // What Options.LinearColumns may be.
 const (
@@ -49,18 +50,14 @@ const (
 	maxSumSide  = 2048          // columns whose products are summed as they are
 	sketchSide  = 1024          // random directions of wider ones
 	mostAnchors = 500
-	kernelWidth = 0.3 // in mean squared distances of anchors
-	leastSpread = 0.25
-	scoreRows   = 50 // fewer rows than this have no scores
+	kernelWidth = 1.0 // in mean squared distances of anchors
+	scoreRows   = 50  // fewer rows than this have no scores
 )
 
 // checkLinearColumns reports an unknown way.
 func (t *Options) checkLinearColumns() error {
 	switch t.LinearColumns {
-	case "", LinearAuto, LinearScores, KernelScores:
-		return nil
-	case LinearOff:
-		t.LinearColumns = "" // the same
+	case "", LinearOff, LinearAuto, LinearScores, KernelScores:
 		return nil
 	}
 	return fmt.Errorf("unknown linear columns %q; there are %q, %q, %q and %q", t.LinearColumns,
@@ -193,7 +190,7 @@ func (f *scoreFit) standardise(ctx context.Context) error {
 	slices.Sort(positive)
 	least := 0.0
 	if len(positive) > 0 {
-		least = leastSpread * positive[len(positive)/2]
+		least = positive[len(positive)/2]
 	}
 	scale := make([]float32, d)
 	for j, s := range spread {

@@ -26,8 +26,8 @@ import (
 //
 //	bits     Step 1 infers the first few bits of all these rows
 //	trees    few of them predict each bit, with the columns alone, with linear scores, and with those of a kernel
-//	judge    whose bits of the rows held out are right more often, by more than twice what chance would make of
-//	         the rows about which the two disagree; a kernel, which costs time to encode, must beat linear scores
+//	judge    whose bits of the rows held out are right more often, by more than twice the deviation of the
+//	         differences between rows; a kernel, which costs time to encode, must beat linear scores as well
 //
 // This costs a few hundredths of the training itself.
 
@@ -43,7 +43,7 @@ const (
 func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a, b *supervision.Data, err error) {
 	if t.Grow != nil {
 		err = t.extendGrown(ctx, train)
-	} else if t.LinearColumns != "" {
+	} else if t.wantsColumns() {
 		err = t.extendNew(ctx, train)
 	}
 	if err != nil || len(t.added) == 0 {
@@ -57,6 +57,9 @@ func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a
 	}
 	return train, held, nil
 }
+
+// wantsColumns reports whether the options ask for further columns.
+func (t *training) wantsColumns() bool { return t.LinearColumns != "" && t.LinearColumns != LinearOff }
 
 // extendNew decides on the columns and fits them.
 func (t *training) extendNew(ctx context.Context, train *supervision.Data) error {
@@ -136,7 +139,7 @@ func (s *scores) ignore(more int) {
 func (t *training) extendGrown(ctx context.Context, train *supervision.Data) error {
 	e, ok := t.Grow.Encoder.(*model.Mapped)
 	if !ok {
-		if t.LinearColumns != "" {
+		if t.wantsColumns() {
 			t.report.Linear = "no linear columns: the model to grow has none"
 		}
 		return nil
@@ -317,28 +320,25 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 		"scores, %.1f %% with those of a kernel too", percent(plain), percent(linear), percent(kernel)), nil
 }
 
-func percent(right []bool) float64 {
-	n := 0
-	for _, r := range right {
-		if r {
-			n++
-		}
+// percent is the share of right bits.
+func percent(right []int) float64 {
+	sum := 0
+	for _, n := range right {
+		sum += n
 	}
-	return 100 * float64(n) / float64(max(len(right), 1))
+	return 100 * float64(sum) / float64(max(trialBits*len(right), 1))
 }
 
-// beats reports whether a is right more often than b by twice the deviation that chance has.
-func beats(a, b []bool) bool {
-	onlyA, onlyB := 0.0, 0.0
+// beats reports whether rows have more right bits in a than in b, by more than twice the deviation of the sum: the bits
+// of a row are right or wrong together, so rows are what is counted.
+func beats(a, b []int) bool {
+	sum, square := 0.0, 0.0
 	for i := range a {
-		switch {
-		case a[i] && !b[i]:
-			onlyA++
-		case b[i] && !a[i]:
-			onlyB++
-		}
+		d := float64(a[i] - b[i])
+		sum += d
+		square += d * d
 	}
-	return onlyA-onlyB > 2*math.Sqrt(onlyA+onlyB)
+	return sum > 2*math.Sqrt(square)
 }
 
 // scoreTrial is rows on which columns are tried.
@@ -372,8 +372,8 @@ func (s *scoreTrial) inferBits(ctx context.Context) error {
 	return nil
 }
 
-// right tells which bits of the rows held out quick trees predict from the columns of d.
-func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]bool, error) {
+// right tells how many bits of each row held out quick trees predict from the columns of d.
+func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]int, error) {
 	q, err := d.Quantizer(ctx)
 	if err != nil {
 		return nil, err
@@ -396,7 +396,7 @@ func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]bool, er
 	if err != nil {
 		return nil, err
 	}
-	var right []bool
+	right := make([]int, len(s.held))
 	said, target := make([]int8, len(s.held)), make([]int8, len(s.learned))
 	for k, z := range s.bits {
 		for r, i := range s.learned {
@@ -410,7 +410,9 @@ func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]bool, er
 			return nil, err
 		}
 		for r, i := range s.held {
-			right = append(right, said[r] == z[i])
+			if said[r] == z[i] {
+				right[r]++
+			}
 		}
 	}
 	return right, nil

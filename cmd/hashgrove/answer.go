@@ -384,7 +384,7 @@ func (c *searchCommand) printWhy(a *answer, r queryReport) {
 			}
 			x := b.Reasons[0]
 			threshold := fmt.Sprint(x.Threshold)
-			if a.model.Encoder.Kind() == "linear" {
+			if b, _, ok := model.Behind(a.model.Encoder); ok && b.Kind() == "linear" {
 				threshold = "" // a hyperplane has none
 			}
 			verdict := map[bool]string{false: "differs", true: "agrees"}[agree]

@@ -239,8 +239,12 @@ func (a *app) printFile(ctx context.Context, path string) error {
 		a.printIndex(f)
 		return nil
 	}
-	fmt.Fprintf(a.out, "method %s, %s over %d dimensions, written by version %s\n",
-		f.Info.Method, f.Kind, f.Dims, f.Info.Version)
+	kind, more := f.Kind, ""
+	if b, _, ok := model.Behind(f.encoder); ok && b.Dim() > f.Dims {
+		kind, more = b.Kind(), fmt.Sprintf(" and %s that it adds", plain.Count(b.Dim()-f.Dims, "column", "columns"))
+	}
+	fmt.Fprintf(a.out, "method %s, %s over %d dimensions%s, written by version %s\n",
+		f.Info.Method, kind, f.Dims, more, f.Info.Version)
 	if text := learnedColumns(f.Info); text != "" {
 		fmt.Fprintf(a.out, "vector: %s\n", cli.Printable(text))
 	}
@@ -250,8 +254,10 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if f.Pictures != "" {
 		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
 	}
-	if f.Info.Scale != "" {
-		fmt.Fprintln(a.out, cli.Printable(f.Info.Scale))
+	for _, text := range []string{f.Info.Scale, f.Info.Linear} {
+		if text != "" {
+			fmt.Fprintln(a.out, cli.Printable(text))
+		}
 	}
 	from := 1
 	for _, r := range f.Info.Runs {
@@ -329,7 +335,7 @@ func (a *app) printBits(f *fileReport) {
 
 // printFeatures names the columns that the trees test most.
 func (a *app) printFeatures(f *fileReport) {
-	b, ok := f.encoder.(*model.Binned)
+	b, _, ok := model.Behind(f.encoder)
 	if !ok {
 		return
 	}
@@ -339,9 +345,9 @@ func (a *app) printFeatures(f *fileReport) {
 	}
 	fmt.Fprintf(a.out, "%d of %d columns are used, most often:", len(tests), b.Dim())
 	for _, t := range tests[:min(8, len(tests))] {
-		name := fmt.Sprintf("column %d", t.Column+1) // as --vector counts
-		if len(f.Info.Features) == b.Dim() {
-			name = f.Info.Features[t.Column]
+		name := f.Info.ColumnName(t.Column, f.Dims)
+		if len(f.Info.Features) == 0 && name == "" {
+			name = fmt.Sprintf("column %d", t.Column+1) // as --vector counts
 		}
 		fmt.Fprintf(a.out, " %s (%d)", name, t.Tests)
 	}

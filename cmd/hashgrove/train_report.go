@@ -6,6 +6,7 @@ import (
 
 	"hashgrove/boost"
 	"hashgrove/fasthash"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
 	"hashgrove/internal/machine"
 	"hashgrove/method"
@@ -27,7 +28,9 @@ type trainReport struct {
 	Stopped          string      `json:"stopped,omitempty"`
 
 	Effort fasthash.Effort `json:"effort"`
-	Trees  *boost.Options  `json:"trees,omitempty"` // as chosen by the effort and by flags
+	Trees  *boost.Options  `json:"trees,omitempty"`          // as chosen by the effort and by flags
+	Linear string          `json:"linear_columns,omitempty"` // which columns were added and why, or why not
+	Added  []string        `json:"added_columns,omitempty"`
 	columnReport
 
 	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
@@ -60,6 +63,7 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		Model: c.output, Fingerprint: m.Fingerprint().String(),
 		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(),
 		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: c.columns, Effort: made.Options.Effort,
+		Linear: made.Linear, Added: m.Info.Added,
 		NewItems: m.Info.NewItems, LearnedItems: m.Info.LearnedItems,
 	}
 	if made.Options.Learner == fasthash.Trees {
@@ -78,12 +82,15 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		c.note("%d bits had blocks with too many undecided rows for one cut: Step 1 minimised these in parts", inParts)
 	}
 	how := ""
+	if r.Linear != "" {
+		how = cli.Printable(r.Linear) + "\n"
+	}
 	if f := made.CrossFitted; f != nil {
 		r.CrossFit = &crossFitReport{Codes: items.CrossFitPath(c.output), Rows: len(f.Rows), Parts: c.options.Run.CrossFit}
 		for _, b := range made.Bits {
 			r.CrossFit.Seconds += b.Folds.Seconds()
 		}
-		how = fmt.Sprintf("%s: codes for the %d rows it learned from, made without them in %.1f s\n",
+		how += fmt.Sprintf("%s: codes for the %d rows it learned from, made without them in %.1f s\n",
 			r.CrossFit.Codes, r.CrossFit.Rows, r.CrossFit.Seconds)
 	}
 	for _, b := range made.Bits {

@@ -36,20 +36,21 @@ func (q *Queries) Explain(i int, item index.Item, m *model.Model, vector []float
 	if m == nil || vector == nil {
 		return r, nil
 	}
-	b, ok := m.Encoder.(*model.Binned)
+	b, row, ok := model.Behind(m.Encoder)
 	if !ok {
 		return r, nil
 	}
+	query, hit := row(q.Vectors.Row(i)), row(vector)
 	for k := range b.Bits() {
-		reasons, err := model.Reasons(b, k, q.Vectors.Row(i), vector, 3)
+		reasons, err := model.Reasons(b, k, query, hit, 3)
 		if err != nil {
 			return nil, err
 		}
 		bit := BitReasons{Bit: k, Agree: slices.Contains(r.Agree, k), Reasons: []Reason{}}
 		for _, reason := range reasons {
-			name := "column " + strconv.Itoa(reason.Feature)
-			if names := m.Info.Features; reason.Feature < len(names) {
-				name = names[reason.Feature]
+			name := m.Info.ColumnName(reason.Feature, m.Encoder.Dim())
+			if name == "" && (len(m.Info.Features) == 0 || reason.Feature >= m.Encoder.Dim()) {
+				name = "column " + strconv.Itoa(reason.Feature)
 			}
 			bit.Reasons = append(bit.Reasons, Reason{name, reason})
 		}
