@@ -29,7 +29,7 @@ import (
 //	moments   means and spreads of the columns       one pass
 //	sums      products of the columns, by fold       one pass, n d² / 2 products; d at most 2,048, or
 //	                                                 projected to 1,024 at random: n d · 1,024
-//	fits      36 systems of d equations              d³/6 products each
+//	fits      46 systems of d equations              d³/6 products each
 //	scores    of all rows                            one pass, d products for every score
 //
 // A spread below the median spread counts as the median: what hardly ever changes, as the border of pictures, is not
@@ -297,7 +297,6 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 		side = f.basis[0].Out()
 	}
 	sums := linalg.NewFolds(scoreFolds, side, len(f.names), f.threads)
-	rows := 0.0
 	var list []int32
 	note := func(k int32) {
 		if place, ok := f.target[k]; ok {
@@ -320,7 +319,6 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 			if f.fold[row] == heldFold {
 				continue
 			}
-			rows++
 			list = list[:0]
 			f.each(row, note)
 			if err := sums.Add(ctx, int(f.fold[row]), z.Row(i), list); err != nil {
@@ -328,9 +326,7 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 			}
 		}
 	}
-	// The rule of CCA (package method), and a tenth and ten times of it.
-	rule := max(min(float64(side)/rows, 1500*1500/float64(rows*rows)), 1e-4)
-	return sums.CrossFit(ctx, []float64{rule, rule / 10, 10 * rule})
+	return sums.CrossFit(ctx, []float64{1, 0.1, 0.01, 0.001}) // in mean variances of a column
 }
 
 // chain is the maps from vectors to the scores of regressions, one after the other.
