@@ -50,6 +50,10 @@ type Options struct {
 	MinNode      int     `json:"min_node"`      // a node with no more rows of one sign is not split; 5; negative: 0
 	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to find the split of a greater node; 0: all rows
 
+	// Favoured is the number of columns, the last ones, that a node draws before others: all of them, or as many as half
+	// of its draw. It comes with the columns, so it is not stored.
+	Favoured int `json:"-"`
+
 	Boost Algorithm `json:"boost,omitempty"` // AdaBoost
 	// For Logistic alone.
 	Rate     float64 `json:"rate,omitempty"`      // share of a Newton step that a tree makes; 0.3
@@ -169,6 +173,7 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	}
 	t.sift = newSift(n)
 	t.grower = newGrower(n, o, len(t.usable))
+	t.draws.favoured = uint32(max(x.Dim()-max(o.Favoured, 0), 0))
 	if o.Boost == Logistic {
 		t.scorer = newScorer(n, o.Depth)
 	}

@@ -505,3 +505,38 @@ func TestStep(t *testing.T) {
 		}
 	}
 }
+
+// TestFavouredColumnsAreDrawnFirst: all of them where they are at most half of the draw, else half; the rest of the draw
+// is from the others.
+func TestFavouredColumnsAreDrawnFirst(t *testing.T) {
+	from := []uint32{3, 4, 8, 9, 11, 20, 21}
+	d := newDraws(len(from))
+	for _, c := range []struct {
+		first uint32
+		draw  int
+		want  int // of the favoured ones
+	}{{20, 4, 2}, {20, 5, 2}, {11, 4, 2}, {20, 1, 0}, {3, 4, 4}, {22, 4, 0}, {8, 6, 4}} {
+		d.favoured = c.first
+		seen := map[uint32]bool{}
+		for id := range uint64(500) {
+			d.stream(1, id)
+			out := make([]uint32, c.draw)
+			d.columns(from, out)
+			favoured := 0
+			for k, f := range out {
+				if seen[f] = true; k > 0 && f <= out[k-1] || !slices.Contains(from, f) {
+					t.Fatalf("drew %v", out)
+				}
+				if f >= c.first {
+					favoured++
+				}
+			}
+			if favoured != c.want {
+				t.Fatalf("%+v: drew %v", c, out)
+			}
+		}
+		if c.draw > 1 && len(seen) != len(from) {
+			t.Errorf("%+v: only the columns %v are ever drawn", c, seen)
+		}
+	}
+}

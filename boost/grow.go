@@ -2,6 +2,7 @@ package boost
 
 import (
 	"context"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -221,19 +222,37 @@ type draws struct {
 	pcg   *rand.PCG
 	rng   *rand.Rand
 	drawn []uint64 // a bit for each column
+
+	favoured uint32 // columns from this one on are drawn before others
 }
 
 func newDraws(columns int) draws {
 	pcg := new(rand.PCG)
-	return draws{pcg, rand.New(pcg), make([]uint64, (columns+63)/64)}
+	return draws{pcg, rand.New(pcg), make([]uint64, (columns+63)/64), math.MaxUint32}
 }
 
 // stream starts the stream of the numbers seed and id.
 func (d *draws) stream(seed, id uint64) { d.pcg.Seed(seed, id) }
 
 // columns fills out with different columns of from, in their order (LazyBoost: Escudero et al., 2000; Lin et al., CVPR
-// 2014). Every choice is equally likely (Floyd's algorithm: Bentley, 1987). When all fit, nothing is drawn.
+// 2014). The favoured ones, which are the last, come first, up to half of all. Every other choice is equally likely
+// (Floyd's algorithm: Bentley, 1987). When all fit, nothing is drawn.
 func (d *draws) columns(from, out []uint32) {
+	if len(out) == len(from) {
+		copy(out, from)
+		return
+	}
+	others := len(from)
+	for others > 0 && from[others-1] >= d.favoured {
+		others--
+	}
+	first := max(min(len(from)-others, len(out)/2), len(out)-others)
+	d.equally(from[:others], out[:len(out)-first])
+	d.equally(from[others:], out[len(out)-first:])
+}
+
+// equally fills out with different columns of from, in their order, every choice being equally likely.
+func (d *draws) equally(from, out []uint32) {
 	if len(out) == len(from) {
 		copy(out, from)
 		return

@@ -50,7 +50,7 @@ const (
 	maxSumSide  = 2048          // columns whose products are summed as they are
 	sketchSide  = 1024          // random directions of wider ones
 	mostAnchors = 500
-	kernelWidth = 1.0 // in mean squared distances of anchors
+	kernelWidth = 0.6 // in mean squared distances of anchors
 	scoreRows   = 50  // fewer rows than this have no scores
 )
 

@@ -49,6 +49,7 @@ func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a
 	if err != nil || len(t.added) == 0 {
 		return train, held, err
 	}
+	t.Trees.Favoured = t.addedColumns()
 	for _, s := range t.added {
 		train = train.With(beside{train.Source, s.values})
 		if held != nil {
@@ -391,7 +392,7 @@ func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]int, err
 		return nil, err
 	}
 	trees := s.Trees
-	trees.Rounds = min(trees.Rounds, trialRounds)
+	trees.Rounds, trees.Favoured = min(trees.Rounds, trialRounds), d.Dim()-s.data.Dim()
 	fit, err := boost.New(learned, trees, s.Threads)
 	if err != nil {
 		return nil, err
