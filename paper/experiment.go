@@ -41,7 +41,7 @@ var All = slices.Concat(
 // experimentsOn lists the experiments that the paper makes on a data set.
 func experimentsOn(c collection) []Experiment {
 	return []Experiment{
-		kshTable(c), step1Table(c), methodsTable(c), pcaTable(c), bitsTable(c),
+		kshTable(c), step1Table(c), methodsTable(c), rankingsTable(c), pcaTable(c), bitsTable(c),
 		inferenceFigure(c), curvesFigure(c), unsupervisedFigure(c),
 	}
 }
@@ -65,6 +65,7 @@ type Lab struct {
 	Cache   string   // folder for the stages
 	Short   bool     // a small version on built-in pictures, in seconds
 	Methods []string // run these alone; rows of others show what the cache has; nil means all
+	Rows    []int    // of a table of methods: run these rows alone, counted from 1; nil means all
 	Threads int
 	Seed    uint64
 	Say     func(format string, args ...any) // progress; never nil

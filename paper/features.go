@@ -29,6 +29,7 @@ type recipe struct {
 	Codebook *feature.CodebookOptions // nil for GIST
 	PCA      int                      // dimensions that principal components leave; 0 means no PCA
 	Mirror   bool                     // learn from mirror images too
+	Average  bool                     // add the scores of a picture and of its mirror image before the sign
 }
 
 // The recipes of the features that the paper uses, and ours of the same length: half as many words, the two signs of a
@@ -52,6 +53,12 @@ func (r recipe) pca(dims int) recipe {
 // mirrored is the recipe with mirror images of the pictures to learn from.
 func (r recipe) mirrored() recipe {
 	r.Mirror = true
+	return r
+}
+
+// averaged is the recipe with codes of pictures and their mirror images together.
+func (r recipe) averaged() recipe {
+	r.Average = true
 	return r
 }
 
@@ -164,10 +171,12 @@ func (s split) mirrored() split {
 
 // material is the vectors of a data set, ready to learn from.
 type material struct {
-	base, queries     *dataset.Set
-	images            *dataset.Set // the base and its mirror images; nil without the recipe's Mirror
-	baseKey, queryKey string
-	train, test       float64 // seconds that principal components add to training and to encoding the queries
+	base, queries *dataset.Set
+	images        *dataset.Set // the base and its mirror images; nil without the recipe's Mirror
+	// The mirror images of both, alone; nil without the recipe's Average.
+	baseImages, queryImages vectors.Source
+	baseKey, queryKey       string
+	train, test             float64 // seconds that principal components add to training and to encoding the queries
 }
 
 // material makes the vectors of a collection by a recipe.
@@ -190,6 +199,15 @@ func (lab *Lab) material(ctx context.Context, c collection, r recipe) (m materia
 		if _, err = lab.load(ctx, r, e, &m.images, base, base.mirrored()); err != nil {
 			return m, err
 		}
+	}
+	if r.Average {
+		var mirrored [2]*dataset.Set
+		for i, s := range []split{base, queries} {
+			if _, err = lab.load(ctx, r, e, &mirrored[i], s.mirrored()); err != nil {
+				return m, err
+			}
+		}
+		m.baseImages, m.queryImages = mirrored[0], mirrored[1]
 	}
 	if m.queryKey, err = lab.load(ctx, r, e, &m.queries, queries); err != nil || r.PCA == 0 {
 		return m, err

@@ -20,7 +20,7 @@ type paperRow struct{ precision, mapping, area, train, test float64 }
 // row is one line of a table: what to run and what the paper got.
 type row struct {
 	recipe  recipe
-	train   int            // rows to learn from; 0 means all
+	train   int            // rows to learn from; 0 means all, -n all but an n-th
 	method  string         // as package method names it
 	label   string         // in the table; "" means the method's own
 	options method.Options // of the method
@@ -158,17 +158,27 @@ func (lab *Lab) table(ctx context.Context, c collection, title, note string, row
 
 // cells are the numbers of a row beside those of the paper.
 func (r row) cells(v result) []string {
-	trained, p := "all", r.paper
-	if r.train > 0 {
-		trained = fmt.Sprint(r.train)
-	}
+	p := r.paper
 	return []string{
-		r.recipe.title(), trained, fmt.Sprint(r.bits()), r.title(),
+		r.recipe.title(), r.trained(), fmt.Sprint(r.bits()), r.title(),
 		number("%.0f", v.Train), number("%.0f", p.train), number("%.1f", v.Test), number("%.0f", p.test),
 		number("%.3f", v.Precision), number("%.3f", p.precision), number("%.3f", v.MAPPaper), number("%.3f", p.mapping),
 		number("%.3f", v.AreaPaper), number("%.3f", p.area), number("%.3f", v.MAP), number("%.3f", v.Area),
 		number("%.0f", float64(v.Distinct)), number("%.0f", float64(v.Memory)/1e6),
 	}
+}
+
+// trained is what the row learns from, in words.
+func (r row) trained() string {
+	switch {
+	case r.train == 0:
+		return "all"
+	case r.train == -5:
+		return "all but a fifth"
+	case r.train < 0:
+		return fmt.Sprintf("all but 1/%d", -r.train)
+	}
+	return fmt.Sprint(r.train)
 }
 
 // runRows trains each row and makes a value of it. The table says of rows that have none why; their values are zero.
@@ -178,10 +188,17 @@ func runRows[T any](
 	if err := lab.check(c); err != nil {
 		return nil, err
 	}
+	if lab.opened == nil {
+		lab.opened = map[string][2]split{}
+	}
 	var values []T
-	for _, r := range rows {
+	for i, r := range rows {
 		var v T
-		err := lab.attempt(ctx, r.method, func(lab *Lab) error {
+		one := *lab
+		if lab.Rows != nil && !slices.Contains(lab.Rows, i+1) {
+			one.Methods = []string{"none"}
+		}
+		err := one.attempt(ctx, r.method, func(lab *Lab) error {
 			run, err := lab.training(ctx, c, r)
 			if err == nil {
 				v, err = make(lab, run, r)

@@ -148,11 +148,7 @@ func (lab *Lab) curve(ctx context.Context, t *training) (curve, error) {
 // measure encodes database and queries with the first bits (0 means all) of the trained model and judges the ranking,
 // by the weights of the bits where weighted says so.
 func (lab *Lab) measure(ctx context.Context, t *training, bits int, weighted bool) (result, *eval.Report, error) {
-	path := lab.path(t.name, t.key) + ".hgm"
-	m, err := model.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s is gone from the cache: remove the .json files of that name too, to train again", path)
-	}
+	m, err := lab.readModel(t)
 	if err != nil {
 		return result{}, nil, err
 	}
@@ -190,8 +186,22 @@ func (lab *Lab) measure(ctx context.Context, t *training, bits int, weighted boo
 	}, r, nil
 }
 
-// sample draws rows to learn from with the lab's seed, the same for every method; nil means all.
+// readModel reads the model of a finished training.
+func (lab *Lab) readModel(t *training) (*model.Model, error) {
+	path := lab.path(t.name, t.key) + ".hgm"
+	m, err := model.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s is gone from the cache: remove the .json files of that name too, to train again", path)
+	}
+	return m, err
+}
+
+// sample draws rows to learn from with the lab's seed, the same for every method; nil means all. A number of -n leaves
+// an n-th of the rows out.
 func (lab *Lab) sample(rows, all int) []bool {
+	if rows < 0 {
+		rows = all + all/rows
+	}
 	if rows <= 0 || rows >= all {
 		return nil
 	}

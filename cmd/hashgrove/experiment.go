@@ -21,6 +21,7 @@ type experimentCommand struct {
 	*app
 	data, cache, output string
 	methods             []string
+	rows                []int
 	short               bool
 	file                cli.Output
 }
@@ -43,7 +44,8 @@ Data sets lie in the folder that --data names, as they are published:
 
 Every stage is kept in --cache under the digest of its inputs; an interrupted experiment resumes where it stopped,
 and a failing method does not affect the others. --methods runs only some methods; the table also shows what the
-cache has of the others, and --methods none shows only that. --short runs a small version on built-in pictures.
+cache has of the others, and --methods none shows only that. --rows does the same by the places of the rows in the
+table. --short runs a small version on built-in pictures.
 Figures are written as SVG files next to the file that --output names.`,
 		Example: `  hashgrove experiment cifar10-features --short --cache lab`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -65,6 +67,7 @@ Figures are written as SVG files next to the file that --output names.`,
 	f.StringVar(&c.data, "data", cacheFolder(), "`FOLDER` with the data sets")
 	f.StringVar(&c.cache, "cache", cacheFolder("experiments"), "`FOLDER` for finished stages")
 	f.StringSliceVar(&c.methods, "methods", nil, "run only these `METHODS`, or none")
+	f.IntSliceVar(&c.rows, "rows", nil, "run only these `ROWS` of the table, counted from 1")
 	f.BoolVar(&c.short, "short", false, "run a small version in seconds")
 	cli.Group(f, "Experiment")
 	return cmd
@@ -97,11 +100,16 @@ func (c *experimentCommand) run(ctx context.Context, name string) error {
 			return cli.Usagef("there is no method %q; the methods are %s", m, strings.Join(names, ", "))
 		}
 	}
+	for _, row := range c.rows {
+		if row < 1 {
+			return cli.Usagef("--rows %d: rows are counted from 1", row)
+		}
+	}
 	if err := c.file.Check([]string{c.output}, nil); err != nil {
 		return err
 	}
 	lab := &paper.Lab{
-		Data: c.data, Cache: c.cache, Short: c.short, Methods: c.methods, Threads: c.threads, Seed: c.seed, Say: c.note,
+		Data: c.data, Cache: c.cache, Short: c.short, Methods: c.methods, Rows: c.rows, Threads: c.threads, Seed: c.seed, Say: c.note,
 	}
 	table, err := e.Run(ctx, lab)
 	if errors.Is(err, paper.ErrMissing) {

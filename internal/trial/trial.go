@@ -174,6 +174,22 @@ func (b *Bench) AddMargins(ctx context.Context, c *Codes, margins Marginer) (err
 	return err
 }
 
+// CodesAndMargins encodes rows with a model, while they are read, and keeps their margins too.
+func CodesAndMargins(ctx context.Context, m *model.Model, d *supervision.Data, threads int) (
+	codes hamming.Codes, margins vectors.Matrix, err error,
+) {
+	bits := m.Encoder.Bits()
+	codes = hamming.NewCodes(d.Rows, bits)
+	margins = vectors.Matrix{Rows: d.Rows, Cols: bits, Data: make([]float32, d.Rows*bits)}
+	sink := func(first int, some hamming.Codes, chunk vectors.Chunk) error {
+		copy(codes.Data[first*codes.Words:], some.Data)
+		x, err := m.Margins(ctx, chunk.X, threads)
+		copy(margins.Data[first*bits:], x.Data)
+		return err
+	}
+	return codes, margins, m.EncodeSource(ctx, d, threads, sink)
+}
+
 // Vectors lends the vectors of rows that are in memory.
 func Vectors(d *supervision.Data) (x vectors.Matrix, ok bool) {
 	switch src := d.Source.(type) {
