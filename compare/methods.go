@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -170,20 +171,54 @@ func (s *stage) measureLengths(
 // fewTrees is the number of trees of a bit from which half of them are judged too.
 const fewTrees = 20
 
+// treeCount is what decided how many trees the bits have, from the options that a model keeps.
+type treeCount struct {
+	Rounds    int `json:"rounds"`
+	EarlyStop int `json:"early_stop"`
+	LeafBits  int `json:"leaf_bits"` // trees of one round, which differ in their leaves alone
+}
+
+func treeCountOf(m *model.Model) treeCount {
+	var o struct {
+		Trees treeCount `json:"trees"`
+	}
+	if runs := m.Info.Runs; len(runs) > 0 {
+		_ = json.Unmarshal(runs[len(runs)-1].Options, &o) // options that say nothing of trees leave zeros
+	}
+	o.Trees.LeafBits = max(1, o.Trees.LeafBits)
+	return o.Trees
+}
+
+// settled reports whether training itself found that more trees do not help: most bits ended before the last round.
+func (c treeCount) settled(bits []*model.Ensemble) bool {
+	ended := 0
+	for _, b := range bits {
+		if b.Trees() < c.Rounds*c.LeafBits {
+			ended++
+		}
+	}
+	return c.EarlyStop > 0 && 2*ended > len(bits)
+}
+
 // measureHalf judges the same code with the first half of the trees of every bit: boosting is stage-wise too, so what
-// the second half has added tells whether more trees would help.
+// the second half has added tells whether more trees would help. Where training stopped early that is known already.
 func (s *stage) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) error {
 	e, _, ok := model.Behind(m.Encoder)
 	if !ok || !s.data.labelled() || row.Method != method.FastHash {
 		return nil
 	}
-	half := &model.Binned{Quantizer: e.Quantizer}
+	half, count := &model.Binned{Quantizer: e.Quantizer}, treeCountOf(m)
+	var all []*model.Ensemble
 	for _, f := range e.Functions {
 		trees, ok := f.(*model.Ensemble)
 		if !ok || trees.Trees() < fewTrees {
 			return nil
 		}
-		half.Functions = append(half.Functions, trees.Prefix(trees.Trees()/2))
+		all = append(all, trees)
+		half.Functions = append(half.Functions, trees.Prefix(trees.Trees()/count.LeafBits/2*count.LeafBits))
+	}
+	if count.settled(all) {
+		return nil
 	}
 	whole := model.Encoder(half)
 	if mapped, ok := m.Encoder.(*model.Mapped); ok {

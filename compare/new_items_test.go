@@ -422,3 +422,35 @@ func TestHalfOfTheTrees(t *testing.T) {
 		t.Errorf("half of 19 trees have MAP %v", row.HalfTreesMAP)
 	}
 }
+
+// Where training itself stopped early, the second half of the trees says nothing about still more of them.
+func TestTreesThatStoppedEarlyAreEnough(t *testing.T) {
+	of := func(options string) treeCount {
+		return treeCountOf(&model.Model{Info: model.Info{Runs: []model.Run{{Options: []byte(options)}}}})
+	}
+	ensembles := func(trees ...int) (list []*model.Ensemble) {
+		for _, n := range trees {
+			list = append(list, &model.Ensemble{Depth: 1, Weight: make([]int32, n)})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		options string
+		trees   []int
+		want    bool
+	}{
+		{`{"trees":{"rounds":100,"early_stop":10,"leaf_bits":2}}`, []int{150, 120, 200}, true},
+		{`{"trees":{"rounds":100,"early_stop":10,"leaf_bits":2}}`, []int{150, 200, 200}, false},
+		{`{"trees":{"rounds":100,"early_stop":10}}`, []int{100, 100, 100}, false},
+		{`{"trees":{"rounds":100,"leaf_bits":2}}`, []int{150, 120, 200}, false},
+		{`{"trees":{"rounds":100}}`, []int{50, 60, 100}, false},
+		{`{}`, []int{50, 60}, false},
+	} {
+		if got := of(c.options).settled(ensembles(c.trees...)); got != c.want {
+			t.Errorf("%s with %v trees: settled %v", c.options, c.trees, got)
+		}
+	}
+	if treeCountOf(&model.Model{}).LeafBits != 1 {
+		t.Error("a model without options has no trees in a round")
+	}
+}

@@ -338,7 +338,7 @@ func flagsFor(advice compare.Advice) string {
 	case advice.Rule == "mixed" && strings.Contains(advice.Text, "FastHash"):
 		return " \"train --cross-fit\" makes codes for learned items that are like those of new ones."
 	case advice.Rule == "more-trees":
-		return " \"--rounds\" sets their number."
+		return " \"--rounds\" sets their number, and \"--effort best\" takes more of them."
 	case advice.Rule == "margins":
 		return " \"search --rank margins\" does that."
 	case advice.Rule == "recall-use":
