@@ -24,6 +24,7 @@ import (
 // What the rules take for little and for much.
 const (
 	near      = 0.01     // a difference of MAP that nobody would notice
+	costless  = 0.005    // a gain of MAP that is worth having, as it costs nothing
 	much      = 0.05     // a difference of MAP that everybody would
 	cheap     = 64 << 20 // bytes of float vectors that are searched in milliseconds
 	fewBytes  = 256      // bytes of an item that are no reason to look for codes
@@ -158,7 +159,7 @@ func reach(row *eval.Row) (mean float64, ap []float64) {
 
 // byMargins reports whether margins rank the codes of a row better, by more than chance explains.
 func byMargins(row *eval.Row) bool {
-	return row.Margins.MAP > row.MAP+max(near, chanceOf(row.AP, row.MarginAP))
+	return row.Margins.MAP > row.MAP+max(costless, chanceOf(row.AP, row.MarginAP))
 }
 
 // reached is that in words.

@@ -294,9 +294,9 @@ func TestEachRule(t *testing.T) {
 		{"ties", func(r *Result) { row(r, "fasthash", 32).MAPLow, row(r, "fasthash", 64).MAPLow = 0.85, 0.8 },
 			func(r *Result) { row(r, "fasthash", 64).MAPLow = 0.8 }, // not those that are advised
 			"0.910. Ranking the ties by the vectors would settle it.", ""},
-		{"margins", func(r *Result) { row(r, "fasthash", 32).Margins.MAP = 0.92 },
-			func(r *Result) { row(r, "fasthash", 32).Margins.MAP = 0.91 },
-			"codes of FastHash with 32 bits then have MAP 0.920 for new items, and 0.900 by Hamming distance.", ""},
+		{"margins", func(r *Result) { row(r, "fasthash", 32).Margins.MAP = 0.906 },
+			func(r *Result) { row(r, "fasthash", 32).Margins.MAP = 0.905 },
+			"codes of FastHash with 32 bits then have MAP 0.906 for new items, and 0.900 by Hamming distance.", ""},
 		{"margins", func(r *Result) {
 			row(r, "fasthash", 32).Margins.MAP, row(r, "fasthash", 64).Margins.MAP = 0.94, 0.95
 			row(r, "classifier-float", 64).MAP = 0.92
