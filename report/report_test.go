@@ -407,3 +407,22 @@ func TestItemsWithoutPictures(t *testing.T) {
 		t.Error("an item without a picture lacks its label or its name")
 	}
 }
+
+// A ranking by margins has a column and an explanation, and neither where nobody measured it.
+func TestMarginsHaveAColumn(t *testing.T) {
+	d := small()
+	if page := string(render(t, d)); strings.Contains(page, "margins") {
+		t.Error("the page speaks of margins that were not measured")
+	}
+	d.Rows[2].Margins = eval.MarginItems{MAP: 0.7391}
+	page := string(render(t, d))
+	for _, want := range []string{"<dt>MAP by margins</dt>", "0.739", "MAP by"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	d.Rows[2].Margins.MAP = 1.5
+	if err := report.Write(io.Discard, d); err == nil || !strings.Contains(err.Error(), "MAP by margins is 1.5") {
+		t.Errorf("error %v", err)
+	}
+}
