@@ -4,9 +4,11 @@
 //	adaboost.go   AdaBoost: the rounds, weights and tree weights
 //	logistic.go   the same for the logistic loss
 //	trim.go       weights become integers; the light rows are left out
+//	sample.go     the rows and columns that a tree may see, where it may not see all
 //	grow.go       one tree, level by level; LazyBoost columns and FastH-N rows of a node
 //	histogram.go  the mass in every bin of the candidate columns
 //	split.go      the best column and bin of a node
+//	holdout.go    early stopping: rows held out of a bit tell when more trees do not help
 //	predict.go    what a tree and an ensemble say of the training rows
 package boost
 
@@ -38,8 +40,7 @@ import (
 //		predict    T_q of all rows, V+, V-                              O(Depth * n)
 //
 // A tree that is no better than chance (V+ <= V-) is dropped; the next round draws other columns. A tree without any
-// mistake has w_q = ln n + ln 1e8. There is no early stopping, but a tree that needs no split to be right is the last:
-// z is constant.
+// mistake has w_q = ln n + ln 1e8. A tree that needs no split to be right is the last: z is constant.
 
 // Options say how to learn. The zero value of a field means its default.
 type Options struct {
@@ -53,6 +54,10 @@ type Options struct {
 	// Favoured is the number of columns, the last ones, that a node draws before others: all of them, or as many as half
 	// of its draw. It comes with the columns, so it is not stored.
 	Favoured int `json:"-"`
+	RowShare    float64 `json:"row_share,omitempty"`    // share of the rows that a tree sees; 0 or 1: all
+	ColumnShare float64 `json:"column_share,omitempty"` // share of the columns that a tree sees; 0 or 1: all
+
+	EarlyStop int `json:"early_stop,omitempty"` // rounds without gain for rows held out, then the end; 0: none are
 
 	Boost Algorithm `json:"boost,omitempty"` // AdaBoost
 	// For Logistic alone.
@@ -109,6 +114,11 @@ func (o Options) WithDefaults() (Options, error) {
 		return o, fmt.Errorf("a ridge of %v: give a positive number of rows up to a million", o.Ridge)
 	case o.Boost == Logistic && (o.LeafBits < 1 || o.LeafBits > 4):
 		return o, fmt.Errorf("leaves of %d bits: give 1 to 4", o.LeafBits)
+	case !(o.RowShare >= 0 && o.RowShare <= 1) || !(o.ColumnShare >= 0 && o.ColumnShare <= 1):
+		return o, fmt.Errorf("shares of %v of the rows and %v of the columns: give numbers up to 1, or 0 for all",
+			o.RowShare, o.ColumnShare)
+	case o.EarlyStop < 0:
+		return o, fmt.Errorf("stopping after %d rounds without gain: give a positive number, or 0 never to stop", o.EarlyStop)
 	case o.NodeRows < 0:
 		return o, fmt.Errorf("%d rows per node: give a positive number, or 0 for all rows", o.NodeRows)
 	}
@@ -132,6 +142,8 @@ type Trainer struct {
 	paths  [][]uint8    // the columns that the last tree tests
 	output []int8
 
+	lot lot
+	watch
 	sift
 	grower
 	scorer
@@ -171,6 +183,7 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 			t.usable = append(t.usable, uint32(j))
 		}
 	}
+	t.lot = newLot(n, o, t.usable)
 	t.sift = newSift(n)
 	t.grower = newGrower(n, o, len(t.usable))
 	t.draws.favoured = uint32(max(x.Dim()-max(o.Favoured, 0), 0))
@@ -182,7 +195,8 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 
 // Fit learns the bit z, one of -1 and +1 for each row. The weights are those of the rows before the first round, in
 // any scale; nil means equal ones. It returns the hash function, its output for every row (+1 or -1; lent until the
-// next call) and the share of rows where that is not z. Seed and bit choose the random draws.
+// next call) and the share of rows where that is not z, of those learned from. Seed and bit choose the random draws, and
+// the bit the rows that early stopping holds out.
 func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64,
 	bit int) (model.Function, []int8, float64, error) {
 	if len(z) != t.n || weight != nil && len(weight) != t.n {
@@ -191,6 +205,21 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 	if err := t.setProblem(z, weight); err != nil {
 		return nil, nil, 0, err
 	}
+	t.setAside(bit)
+	stream := func(q int) uint64 { return uint64(bit)<<32 | uint64(q)<<9 }
+	learn := t.fitAdaBoost
+	if t.o.Boost == Logistic {
+		learn = t.fitLogistic
+	}
+	e, err := learn(ctx, seed, stream)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	return e, t.output, t.countWrong(), nil
+}
+
+// fitAdaBoost is Fit for AdaBoost, after setProblem.
+func (t *Trainer) fitAdaBoost(ctx context.Context, seed uint64, stream func(q int) uint64) (*model.Ensemble, error) {
 	e := &model.Ensemble{Depth: t.o.Depth}
 	var w []float64 // w_q of the trees in e
 	keep := func(wq float64) {
@@ -199,22 +228,13 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 		e.Bin = append(e.Bin, t.tree.bin...)
 		e.Leaf = append(e.Leaf, t.tree.leaf...)
 	}
-	stream := func(q int) uint64 { return uint64(bit)<<32 | uint64(q)<<9 }
-	if t.o.Boost == Logistic {
-		e, err := t.fitLogistic(ctx, seed, stream)
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		mistakes := t.signs()
-		return e, t.output, float64(mistakes) / float64(t.n), nil
-	}
-
 	last, right, wrong := t.z, 1.0, 1.0
 	for q := range t.o.Rounds {
 		if ctx.Err() != nil {
-			return nil, nil, 0, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
+			return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
 		}
 		t.updateMasses(last, right, wrong)
+		t.draw(seed, stream(q))
 		t.trim()
 		t.grow(seed, stream(q))
 		last = t.answersOf(len(w))
@@ -224,19 +244,24 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 			continue
 		}
 		keep(wq)
-		if vWrong == 0 && !t.tree.isSplit() {
+		if vWrong == 0 && !t.tree.isSplit() || t.stopsAdaBoost(q, len(w), last, wq) {
 			break
 		}
 	}
 	if len(w) == 0 { // no round has changed the weights: the first tree grows again, and is kept
+		t.draw(seed, stream(0))
 		t.trim()
 		t.grow(seed, stream(0))
 		t.predict(t.answersOf(0))
 		keep(0)
 	}
+	if best := t.watch.trees; best > 0 {
+		w = w[:best]
+		shorten(e, best)
+	}
 	e.Weight = integerWeights(w)
-	mistakes := t.vote(e.Weight)
-	return e, t.output, float64(mistakes) / float64(t.n), nil
+	t.vote(e.Weight)
+	return e, nil
 }
 
 // setProblem sets z and the weights before the first round.

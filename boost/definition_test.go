@@ -118,7 +118,7 @@ func (s *slowTree) grow(at, depth int, rows []row) {
 	}
 	least := max(s.o.MinNode, 0)
 	if depth < s.o.Depth && plus > least && len(rows)-plus > least {
-		columns := slices.Clone(s.usable)
+		columns := slices.Clone(s.lot.columns)
 		k := s.o.NodeFeatures
 		if k == 0 && len(columns) > 512 { // the default
 			k = 200
@@ -127,7 +127,7 @@ func (s *slowTree) grow(at, depth int, rows []row) {
 			d := newDraws(len(s.usable))
 			d.stream(s.seed, s.id+uint64(at))
 			columns = make([]uint32, k)
-			d.columns(s.usable, columns)
+			d.columns(s.lot.columns, columns)
 		}
 		if f, b, ok := slowSplit(s.x, rows, columns); ok {
 			s.feature[at], s.bin[at] = f, b

@@ -70,11 +70,12 @@ type grower struct {
 }
 
 func newGrower(n int, o Options, usable int) grower {
-	drawn := usable
+	offered := o.columnsPerTree(usable)
+	drawn := offered
 	switch {
 	case o.NodeFeatures > 0:
-		drawn = min(o.NodeFeatures, usable)
-	case o.NodeFeatures == 0 && usable > fewColumns:
+		drawn = min(o.NodeFeatures, offered)
+	case o.NodeFeatures == 0 && offered > fewColumns:
 		drawn = lazyColumns
 	}
 	width, splits := 1<<(o.Depth-1), model.Splits(o.Depth)
@@ -91,8 +92,8 @@ func newGrower(n int, o Options, usable int) grower {
 	switch {
 	case o.NodeRows > 0 && o.NodeRows < n:
 		g.sampled = make([]item, n)
-	case drawn == usable:
-		g.kept = newKept(n, o.Depth, usable)
+	case drawn == offered:
+		g.kept = newKept(n, o.Depth, offered)
 	}
 	return g
 }
@@ -153,7 +154,7 @@ func (t *Trainer) openNodes(depth, from int, seed, id uint64) {
 		}
 		t.draws.stream(seed, id+uint64(v.at))
 		v.columns = t.columns[open*drawn:][:drawn]
-		t.draws.columns(t.usable, v.columns)
+		t.draws.columns(t.lot.columns, v.columns)
 		v.groups = t.groups[open*groups:][:groups]
 		if k := t.o.NodeRows; k > 0 && k < len(v.items) {
 			items := t.sampled[sampled:][:k]

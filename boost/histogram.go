@@ -97,7 +97,7 @@ func (t *Trainer) planRoot(v *node) {
 		changed, count := k.changed[lo:hi], 0
 		for r := lo; r < hi; r++ {
 			m := int32(0)
-			if t.key(r) >= t.least {
+			if t.sees(r) {
 				m = t.signed(r)
 			}
 			changed[count] = newItem(r, m-k.held[r])

@@ -82,6 +82,7 @@ func (t *Trainer) fitLogistic(ctx context.Context, seed uint64, stream func(q in
 			return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
 		}
 		t.weigh()
+		t.draw(seed, stream(q))
 		t.trim()
 		t.grow(seed, stream(q))
 		t.settle()
@@ -89,7 +90,7 @@ func (t *Trainer) fitLogistic(ctx context.Context, seed uint64, stream func(q in
 			continue // nothing to be gained from these columns
 		}
 		t.addTrees(e)
-		if !t.tree.isSplit() {
+		if !t.tree.isSplit() && (t.lot.rows == nil || t.isConstant()) || t.stopsLogistic(q, e.Trees()) {
 			break
 		}
 	}
@@ -101,6 +102,11 @@ func (t *Trainer) fitLogistic(ctx context.Context, seed uint64, stream func(q in
 		}
 		t.addTrees(e)
 	}
+	if best := t.watch.trees; best > 0 {
+		shorten(e, best)
+		copy(t.score, t.saved)
+	}
+	t.signs()
 	return e, nil
 }
 
@@ -134,6 +140,9 @@ func (t *Trainer) settle() {
 			t.leaf[r] = uint8(leaf)
 			p := t.chanceOf(r, t.z[r/64]>>(r%64)&1)
 			h := t.u[r] * float64(p*(1-p))
+			if t.out != nil && t.out[r/64]>>(r%64)&1 == 1 {
+				continue
+			}
 			sums[leaf][0] += int64(t.signed(r))
 			sums[leaf][1] += int64(float64(h*scale) + 0.5)
 		}
@@ -220,16 +229,12 @@ func (t *Trainer) addTrees(e *model.Ensemble) {
 	}
 }
 
-// signs writes the output of the ensemble by the scores, and counts where it is not z.
-func (t *Trainer) signs() (mistakes int) {
+// signs writes the output of the ensemble by the scores.
+func (t *Trainer) signs() {
 	for r, f := range t.score {
 		t.output[r] = 1
 		if f < 0 {
 			t.output[r] = -1
 		}
-		if (f >= 0) != (t.z[r/64]>>(r%64)&1 == 1) {
-			mistakes++
-		}
 	}
-	return mistakes
 }

@@ -17,6 +17,15 @@ func (t *Trainer) answersOf(q int) []uint64 {
 	return t.said[q]
 }
 
+// isConstant tells whether z has one value for all rows.
+func (t *Trainer) isConstant() bool {
+	ones := 0
+	for _, w := range t.z {
+		ones += bits.OnesCount64(w)
+	}
+	return ones == 0 || ones == t.n
+}
+
 // setPaths looks up the columns that the tree tests.
 func (t *Trainer) setPaths() {
 	for i, f := range t.tree.feature {
@@ -66,14 +75,13 @@ func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
 	return vRight, vWrong
 }
 
-// vote writes the output of the whole ensemble, by the integer rule of model.Function, and counts where it is not z.
-func (t *Trainer) vote(weight []int32) (mistakes int) {
+// vote writes the output of the whole ensemble, by the integer rule of model.Function.
+func (t *Trainer) vote(weight []int32) {
 	total := int64(0)
 	for _, w := range weight {
 		total += int64(w)
 	}
-	wrong := make([]int, len(t.vs))
-	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(b, lo, hi int) {
+	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(_, lo, hi int) {
 		for ; lo < hi; lo += 64 {
 			var yes [64]int32 // the weight of the trees that say +1
 			for q, w := range weight {
@@ -82,20 +90,33 @@ func (t *Trainer) vote(weight []int32) (mistakes int) {
 					i++
 				}
 			}
-			answer := uint64(0)
 			out := t.output[lo:min(lo+64, hi)]
 			for i := range out {
 				out[i] = -1
 				if 2*int64(yes[i])-total >= 0 {
 					out[i] = 1
-					answer |= 1 << i
 				}
 			}
-			wrong[b] += bits.OnesCount64(answer ^ t.z[lo/64])
 		}
 	})
-	for _, w := range wrong {
-		mistakes += w
-	}
-	return mistakes
 }
+
+// countWrong returns the share of rows where the output is not z, of those learned from; it counts those held out, too.
+func (t *Trainer) countWrong() float64 {
+	t.watch.wrong = 0
+	for _, r := range t.held {
+		if !t.isRight(int(r)) {
+			t.watch.wrong++
+		}
+	}
+	wrong := -t.watch.wrong
+	for r := range t.output {
+		if !t.isRight(r) {
+			wrong++
+		}
+	}
+	return float64(wrong) / float64(t.n-len(t.held))
+}
+
+// isRight tells whether the output of a row is its z.
+func (t *Trainer) isRight(row int) bool { return t.output[row] > 0 == (t.z[row/64]>>(row%64)&1 == 1) }

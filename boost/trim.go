@@ -98,7 +98,7 @@ func (t *Trainer) trim() {
 		for r := lo; r < hi; r++ {
 			m := t.signed(r)
 			keep := 0
-			if t.key(r) >= t.least {
+			if t.sees(r) {
 				keep = 1
 			}
 			items[part.hi] = newItem(r, m)

@@ -1,0 +1,111 @@
+package boost
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"hashgrove/internal/par"
+)
+
+// Sampling per tree (Friedman: Stochastic gradient boosting, 2002): every tree sees a share of the rows and a share of
+// the columns, drawn anew. It makes trees differ and takes less time. Only splits are chosen by the sample: what a tree
+// is worth, and the values of its leaves, come from all rows that are learned from.
+//
+//	drawRows      each row by itself, with the probability RowShare; rows that are held out never    O(n)
+//	drawColumns   ColumnShare of the usable columns, rounded up; the nodes draw from these           O(columns)
+//
+// Whether a row is drawn follows from a hash of the seed, the tree and the row. So threads do not matter.
+
+// Streams of a tree beside those of its nodes, which have the numbers below model.Splits(model.MaxDepth).
+const (
+	rowStream    = 1<<9 - 1
+	columnStream = 1<<9 - 2
+)
+
+// lot is what the next tree may see.
+type lot struct {
+	rows    []uint64 // a bit for each row; nil when all are seen
+	columns []uint32
+}
+
+// isShare tells whether less than all is asked for.
+func isShare(share float64) bool { return share > 0 && share < 1 }
+
+// columnsPerTree is the number of usable columns that a tree may see.
+func (o Options) columnsPerTree(usable int) int {
+	if !isShare(o.ColumnShare) {
+		return usable
+	}
+	return int(math.Ceil(o.ColumnShare * float64(usable)))
+}
+
+func newLot(n int, o Options, usable []uint32) lot {
+	l := lot{columns: usable}
+	if isShare(o.RowShare) || o.EarlyStop > 0 {
+		l.rows = make([]uint64, (n+63)/64)
+	}
+	if isShare(o.ColumnShare) {
+		l.columns = make([]uint32, o.columnsPerTree(len(usable)))
+	}
+	return l
+}
+
+// draw draws what the tree of a stream may see.
+func (t *Trainer) draw(seed, id uint64) {
+	if isShare(t.o.RowShare) {
+		t.drawRows(rand.NewPCG(seed, id|rowStream).Uint64())
+		t.withoutHeld()
+	}
+	if isShare(t.o.ColumnShare) {
+		t.draws.stream(seed, id|columnStream)
+		t.draws.columns(t.usable, t.lot.columns)
+		// The histograms of the root are those of other columns.
+		clear(t.kept.root)
+		clear(t.kept.held)
+	}
+}
+
+// drawRows draws the rows by a key.
+func (t *Trainer) drawRows(key uint64) {
+	limit := uint64(t.o.RowShare * (1 << 32))
+	_ = par.Blocks(context.Background(), t.threads, t.n, siftBlock, func(_, lo, hi int) {
+		for first := lo; first < hi; first += 64 {
+			word := uint64(0)
+			for r := first; r < min(first+64, hi); r++ {
+				if mixed(key+uint64(r))>>32 < limit {
+					word |= 1 << (r % 64)
+				}
+			}
+			t.lot.rows[first/64] = word
+		}
+	})
+}
+
+// offer lets trees see all rows that are not held out.
+func (t *Trainer) offer() {
+	for w := range t.lot.rows {
+		t.lot.rows[w] = math.MaxUint64
+	}
+	t.withoutHeld()
+}
+
+// withoutHeld takes the rows that are held out from those that the next tree may see.
+func (t *Trainer) withoutHeld() {
+	for w, out := range t.out {
+		t.lot.rows[w] &^= out
+	}
+}
+
+// mixed scatters the bits of a number (the finaliser of SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
+func mixed(v uint64) uint64 {
+	v *= 0x9e3779b97f4a7c15
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return v ^ v>>31
+}
+
+// sees tells whether the next tree sees a row, once trim has found the least key.
+func (t *Trainer) sees(row int) bool {
+	return t.key(row) >= t.least && (t.lot.rows == nil || t.lot.rows[row/64]>>(row%64)&1 == 1)
+}

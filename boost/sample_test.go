@@ -1,0 +1,146 @@
+package boost
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// isDrawn is the definition of drawing a row: a number that hangs on seed, tree and row is below the share.
+func isDrawn(seed, id uint64, row int, share float64) bool {
+	if share == 0 || share == 1 {
+		return true
+	}
+	v := rand.NewPCG(seed, id+511).Uint64() + uint64(row)
+	v *= 0x9e3779b97f4a7c15
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return float64((v^v>>31)>>32)/(1<<32) < math.Floor(share*(1<<32))/(1<<32)
+}
+
+// A tree of a sample is the tree of the rows and columns in it.
+func TestSampledTreeEqualsGrowingNodeByNode(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 3))
+	for turn := range 100 {
+		x, z, weight := problem(rng, 1+rng.IntN(300), 1+rng.IntN(20))
+		o := Options{Depth: 1 + turn%5, NodeFeatures: []int{-1, 0, 3}[rng.IntN(3)], MinNode: rng.IntN(5) - 1,
+			TrimMass: []float64{-1, 0.9}[rng.IntN(2)], RowShare: []float64{0, 0.3, 0.7, 1}[rng.IntN(4)],
+			ColumnShare: []float64{0, 0.01, 0.5, 1}[rng.IntN(4)]}
+		b := newTrainer(t, x, o, 1+turn%3)
+		if err := b.setProblem(z, weight); err != nil {
+			t.Fatal(err)
+		}
+		b.updateMasses(b.z, 1, 1)
+		for id := uint64(1 << 9); id < 4<<9; id += 1 << 9 { // histograms that are kept must not tell of other samples
+			b.draw(7, id)
+			b.trim()
+			b.grow(7, id)
+
+			rows := rowsOf(b)
+			if b.o.TrimMass > 0 {
+				rows = slowTrim(rows, b.o.TrimMass)
+			}
+			rows = slices.DeleteFunc(rows, func(r row) bool { return !isDrawn(7, id, r.i, o.RowShare) })
+			s := slowTree{b, 7, id, make([]uint32, len(b.tree.bin)), make([]uint8, len(b.tree.bin)),
+				make([]bool, 1<<b.o.Depth)}
+			for i := range s.bin {
+				s.bin[i] = noBin
+			}
+			s.grow(0, 0, rows)
+			for i := range s.bin {
+				if s.bin[i] != b.tree.bin[i] || s.bin[i] != noBin && s.feature[i] != b.tree.feature[i] {
+					t.Fatalf("turn %d, node %d: column %d bin %d, want %d %d", turn, i, b.tree.feature[i], b.tree.bin[i],
+						s.feature[i], s.bin[i])
+				}
+			}
+		}
+	}
+}
+
+func TestShares(t *testing.T) {
+	rng := rand.New(rand.NewPCG(32, 3))
+	x, _, _ := problem(rng, 20_000, 40)
+	b := newTrainer(t, x, Options{RowShare: 0.3, ColumnShare: 0.26}, 2)
+	times, seen := make([]int, x.Rows), map[uint32]int{}
+	const trees = 50
+	for q := range uint64(trees) {
+		b.draw(1, q<<9)
+		for i := range times {
+			times[i] += int(b.lot.rows[i/64] >> (i % 64) & 1)
+		}
+		if len(b.lot.columns) != int(math.Ceil(0.26*float64(len(b.usable)))) || !slices.IsSorted(b.lot.columns) ||
+			len(slices.Compact(slices.Clone(b.lot.columns))) != len(b.lot.columns) {
+			t.Fatalf("columns %v of %d", b.lot.columns, len(b.usable))
+		}
+		for _, c := range b.lot.columns {
+			seen[c]++
+		}
+	}
+	sum := 0
+	for _, k := range times {
+		sum += k
+	}
+	if share := float64(sum) / float64(trees*x.Rows); math.Abs(share-0.3) > 0.002 {
+		t.Errorf("%v of the rows are drawn", share)
+	}
+	// Draws of one row in 50 trees: binomial, so beyond 15 +- 6 deviations of 3.2 there should be none.
+	if slices.Min(times) == 0 || slices.Max(times) > 15+20 {
+		t.Errorf("a row is drawn %d times, another %d times", slices.Min(times), slices.Max(times))
+	}
+	if len(seen) != len(b.usable) {
+		t.Errorf("%d of %d columns are ever drawn", len(seen), len(b.usable))
+	}
+}
+
+func TestSamplingIsTheSameOnAnyNumberOfThreads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 3))
+	x, z, weight := hills(rng, 3*siftBlock/2, 12)
+	for _, o := range []Options{
+		{Rounds: 6, RowShare: 0.5}, {Rounds: 6, ColumnShare: 0.5}, {Rounds: 6, RowShare: 0.5, ColumnShare: 0.5, Boost: Logistic},
+	} {
+		a, output, _ := fit(t, newTrainer(t, x, o, 1), z, weight, 3, 2)
+		for _, threads := range []int{2, 5} {
+			b := newTrainer(t, x, o, threads)
+			for range 2 { // nothing stays from the bit before
+				if e, other, _ := fit(t, b, z, weight, 3, 2); !reflect.DeepEqual(a, e) || !slices.Equal(output, other) {
+					t.Errorf("%+v: other trees on %d threads", o, threads)
+				}
+			}
+		}
+		all := o
+		all.RowShare, all.ColumnShare = 1, 1
+		none := o
+		none.RowShare, none.ColumnShare = 0, 0
+		e, _, _ := fit(t, newTrainer(t, x, all, 2), z, weight, 3, 2)
+		want, _, _ := fit(t, newTrainer(t, x, none, 2), z, weight, 3, 2)
+		if !reflect.DeepEqual(e, want) || reflect.DeepEqual(e, a) {
+			t.Errorf("%+v: a share of 1 is not all, or a share is all", o)
+		}
+	}
+}
+
+// A sample without a row of one sign grows no split, which is no reason to end.
+func TestSamplingOfFewRowsGoesOn(t *testing.T) {
+	x := columnsOf(40, 2, func(i, j int) uint8 { return uint8(i * (j + 1)) })
+	z := slices.Repeat([]int8{-1}, 40)
+	for i := 30; i < 40; i++ {
+		z[i] = 1
+	}
+	for _, boost := range []Algorithm{AdaBoost, Logistic} {
+		o := Options{Boost: boost, Rounds: 200, RowShare: 0.1, MinNode: -1}
+		if e, _, wrong := fit(t, newTrainer(t, x, o, 1), z, nil, 1, 0); wrong > 0 {
+			t.Errorf("%s: error %v with %d trees", boost, wrong, e.Trees())
+		}
+		for i := range z {
+			z[i] = 1
+		}
+		if e, _, wrong := fit(t, newTrainer(t, x, o, 1), z, nil, 1, 0); wrong > 0 || e.Trees() > 2 {
+			t.Errorf("%s, a constant bit: error %v with %d trees", boost, wrong, e.Trees())
+		}
+		for i := range 30 {
+			z[i] = -1
+		}
+	}
+}
