@@ -62,13 +62,13 @@ func (t *Trainer) HoldOut(fold []uint8) {
 	t.watch.fold, t.watch.out = fold, make([]uint64, len(t.z))
 }
 
-// HeldOut returns the number of rows that the last bit has held out, and the share of them that its function gets
-// wrong.
-func (t *Trainer) HeldOut() (rows int, wrong float64) {
+// HeldOut returns the number of rounds that the last bit has kept, the number of rows that it has held out, and the
+// share of these that its function gets wrong; zeros when it has held out none.
+func (t *Trainer) HeldOut() (rounds, rows int, wrong float64) {
 	if len(t.held) == 0 {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return len(t.held), float64(t.watch.wrong) / float64(len(t.held))
+	return t.watch.trees / max(1, t.o.LeafBits), len(t.held), float64(t.watch.wrong) / float64(len(t.held))
 }
 
 // setAside takes the weight from the rows that the bit holds out. If they have all of it, none is held out.

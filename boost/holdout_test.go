@@ -94,8 +94,8 @@ func checkHeldOut(t *testing.T, b *Trainer, e *model.Ensemble, x *vectors.Column
 			mistakes[k]++
 		}
 	}
-	rows, heldWrong := b.HeldOut()
-	if rows != len(b.held) || heldWrong != float64(mistakes[1])/float64(max(rows, 1)) ||
+	rounds, rows, heldWrong := b.HeldOut()
+	if rows != len(b.held) || rounds*max(1, b.o.LeafBits) != e.Trees() || heldWrong != float64(mistakes[1])/float64(max(rows, 1)) ||
 		wrong != float64(mistakes[0])/float64(x.Rows-rows) {
 		t.Errorf("errors %v and %v, want %v of %d and %d", wrong, heldWrong, mistakes, x.Rows, rows)
 	}
@@ -223,7 +223,7 @@ func TestHoldingOutNothing(t *testing.T) {
 		b := newTrainer(t, x, Options{Rounds: 4, Boost: Logistic, EarlyStop: 4}, 1)
 		b.HoldOut(fold)
 		e, _, _ := fit(t, b, z, weight, 1, bit)
-		if rows, _ := b.HeldOut(); rows != 0 || !reflect.DeepEqual(e, plain) {
+		if rounds, rows, _ := b.HeldOut(); rounds != 0 || rows != 0 || !reflect.DeepEqual(e, plain) {
 			t.Errorf("bit %d: %d rows held out, or other trees", bit, rows)
 		}
 	}

@@ -42,6 +42,7 @@ type crossFitter struct {
 	*training
 	hashes []vectors.RowHash // of the training rows
 	fold   []uint8           // of the training rows
+	stop   []uint8           // the folds of early stopping; nil without
 	bits   [][]uint64        // a bit of all rows each, packed
 	added  [][][]uint8       // of each fold: the bins of all rows in the added columns, from fits without the fold
 }
@@ -70,7 +71,7 @@ func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*cro
 		short[i] = h.Short()
 	}
 	var different int
-	if c.fold, different = rowFolds(short, t.CrossFit, t.Seed, t.Similar.Mirrored); different < 2*t.CrossFit {
+	if c.fold, different = rowFolds(short, t.CrossFit, t.Seed, t.Similar.originals(d.Rows)); different < 2*t.CrossFit {
 		return nil, fmt.Errorf("cross-fitting with %d folds needs %d different rows, and there are %d",
 			t.CrossFit, 2*t.CrossFit, different)
 	}
@@ -169,7 +170,13 @@ func (c *crossFitter) fitOthers(
 	if err != nil {
 		return nil, err
 	}
-	step2, err := c.fitter(x)
+	var stop []uint8
+	if c.stop != nil {
+		for _, i := range rows {
+			stop = append(stop, c.stop[i])
+		}
+	}
+	step2, err := c.fitter(x, stop)
 	if err != nil {
 		return nil, err
 	}

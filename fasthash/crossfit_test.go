@@ -68,7 +68,7 @@ func crossFitByDefinition(t *testing.T, m Method, x vectors.Matrix, y affinity.M
 			if err != nil {
 				t.Fatal(err)
 			}
-			step2, err := o.fitter(others)
+			step2, err := o.fitter(others, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,6 +106,9 @@ func TestCrossFitIsTheDefinition(t *testing.T) {
 		"tsh":       func(m *Method) { m.Order = TSH },
 		"hinge":     func(m *Method) { m.Inference.Loss, m.Inference.Method = inference.Hinge, inference.ICM },
 		"linear":    func(m *Method) { m.Learner = Linear },
+		"sampled": func(m *Method) {
+			m.Trees.RowShare, m.Trees.ColumnShare, m.Trees.EarlyStop, m.Trees.Rounds = 0.5, 0.5, 3, 20
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := pictures(t, 0, 160)

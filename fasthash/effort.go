@@ -80,7 +80,8 @@ func filledIn(t, from boost.Options) boost.Options {
 	t.NodeFeatures, t.NodeRows = cmp.Or(t.NodeFeatures, from.NodeFeatures), cmp.Or(t.NodeRows, from.NodeRows)
 	t.TrimMass, t.MinNode = cmp.Or(t.TrimMass, from.TrimMass), cmp.Or(t.MinNode, from.MinNode)
 	t.Rate, t.Ridge = cmp.Or(t.Rate, from.Rate), cmp.Or(t.Ridge, from.Ridge)
-	t.LeafBits = cmp.Or(t.LeafBits, from.LeafBits)
+	t.LeafBits, t.EarlyStop = cmp.Or(t.LeafBits, from.LeafBits), cmp.Or(t.EarlyStop, from.EarlyStop)
+	t.RowShare, t.ColumnShare = cmp.Or(t.RowShare, from.RowShare), cmp.Or(t.ColumnShare, from.ColumnShare)
 	return t
 }
 
@@ -103,6 +104,9 @@ func (t Options) Summary() string {
 		how = fmt.Sprintf("logistic boosting at rate %v", t.Trees.Rate)
 	}
 	text := fmt.Sprintf("%d trees of depth %d per bit, %s", t.Trees.Rounds, t.Trees.Depth, how)
+	if t.Trees.EarlyStop > 0 {
+		text = "up to " + text
+	}
 	if t.Effort != "" {
 		text = fmt.Sprintf("effort %s: %s", t.Effort, text)
 	}

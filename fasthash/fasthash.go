@@ -74,6 +74,14 @@ type Similarity struct {
 	Mirrored         bool     `json:"mirrored,omitempty"`          // mirror images of the pictures follow them
 }
 
+// originals is the number of rows that are not copies of others; row i+originals is a copy of row i.
+func (s Similarity) originals(rows int) int {
+	if s.Mirrored {
+		return rows / 2
+	}
+	return rows
+}
+
 // Order says how Step 1 and Step 2 take turns.
 type Order string
 
@@ -175,7 +183,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if err != nil {
 		return nil, err
 	}
-	step2, err := t.fitter(x)
+	step2, err := t.fitter(x, t.foldsOf(x))
 	if err != nil {
 		return nil, err
 	}
@@ -215,6 +223,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 			return functions, fmt.Errorf("bit %d: %w", k, err)
 		}
 		bit.Boost = time.Since(began)
+		bit.noteHeldOut(step2)
 		if err := run.crossFit(ctx, &bit, z, weight); err != nil {
 			return functions, fmt.Errorf("bit %d: %w", k, err)
 		}
@@ -267,6 +276,7 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 			return functions, fmt.Errorf("bit %d: %w", k+1, err)
 		}
 		bit.Boost = time.Since(began)
+		bit.noteHeldOut(step2)
 		if err := run.crossFit(ctx, &bit, z, nil); err != nil {
 			return functions, fmt.Errorf("bit %d: %w", k+1, err)
 		}
@@ -303,11 +313,31 @@ func (r loop) finish(bit Bit) (stop bool, err error) {
 	return false, err
 }
 
-func (t Options) fitter(x *vectors.Columns) (fitter, error) {
+// fitter returns the learner for the rows. The folds are those of early stopping.
+func (t Options) fitter(x *vectors.Columns, fold []uint8) (fitter, error) {
 	if t.Learner == Linear {
 		return svm.New(x, t.Linear, t.Threads)
 	}
-	return boost.New(x, t.Trees, t.Threads)
+	b, err := boost.New(x, t.Trees, t.Threads)
+	if err == nil && fold != nil {
+		b.HoldOut(fold)
+	}
+	return b, err
+}
+
+// foldsOf returns the folds of the rows where early stopping needs them.
+func (t Options) foldsOf(x *vectors.Columns) []uint8 {
+	if t.Learner == Linear || t.Trees.EarlyStop == 0 {
+		return nil
+	}
+	return boost.FoldsOf(x, t.Similar.originals(x.Rows))
+}
+
+// noteHeldOut takes over what early stopping found with the rows that it held out.
+func (b *Bit) noteHeldOut(step2 fitter) {
+	if trees, ok := step2.(*boost.Trainer); ok {
+		b.Stat.Rounds, b.Stat.HeldOut, b.Stat.HeldOutError = trees.HeldOut()
+	}
 }
 
 func pack(z []int8) []uint64 {

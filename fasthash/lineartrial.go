@@ -243,7 +243,7 @@ func (t *training) scoreFolds(ctx context.Context, d *supervision.Data, folds in
 	if err := vectors.CheckRows(len(short), d.Rows); err != nil {
 		return nil, err
 	}
-	fold, different := rowFolds(short, folds, t.Seed^'L', t.Similar.Mirrored)
+	fold, different := rowFolds(short, folds, t.Seed^'L', t.Similar.originals(len(short)))
 	if different < 2*folds {
 		return nil, fmt.Errorf("linear columns need %d different rows, and there are %d", 2*folds, different)
 	}
@@ -251,11 +251,7 @@ func (t *training) scoreFolds(ctx context.Context, d *supervision.Data, folds in
 }
 
 // rowFolds puts rows into folds of about one size by their hashes, and counts the different ones.
-func rowFolds(hashes []uint64, folds int, seed uint64, mirrored bool) (fold []uint8, different int) {
-	originals := len(hashes)
-	if mirrored {
-		originals /= 2
-	}
+func rowFolds(hashes []uint64, folds int, seed uint64, originals int) (fold []uint8, different int) {
 	keys := make([]uint64, originals)
 	for i := range keys {
 		keys[i] = rand.NewPCG(seed, hashes[i]).Uint64()

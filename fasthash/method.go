@@ -190,6 +190,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 		if t.folds, err = newCrossFitter(ctx, t, plain); err != nil {
 			return err
 		}
+		t.folds.stop = t.foldsOf(t.x)
 	}
 	if held == nil {
 		return nil

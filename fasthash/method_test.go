@@ -249,3 +249,54 @@ func TestTimeLimitKeepsTheCheckpoint(t *testing.T) {
 		t.Errorf("resumed %d of %d bits", again.Resumed, m.Encoder.Bits())
 	}
 }
+
+// TestSampledAndStoppedTraining: with samples and early stopping a model still is a function of data and options,
+// whether it is made at once, on more threads, resumed or grown.
+func TestSampledAndStoppedTraining(t *testing.T) {
+	d := pictures(t, 0, 400)
+	method := func(bits int) Method {
+		m := quick(bits)
+		m.Trees = boost.Options{Rounds: 60, Depth: 2, RowShare: 0.7, ColumnShare: 0.1, EarlyStop: 4, Boost: boost.Logistic}
+		return m
+	}
+	whole := mustTrain(t, method(5), d)
+	stopped := 0
+	for k, s := range whole.Info.Bits {
+		if s.HeldOut < 20 || s.HeldOut > 60 || s.Rounds < 1 || s.Trees != 2*s.Rounds || s.HeldOutError < s.TrainError {
+			t.Errorf("bit %d: %+v", k+1, s)
+		}
+		if s.Rounds < 60 {
+			stopped++
+		}
+	}
+	if stopped == 0 {
+		t.Error("no bit was stopped")
+	}
+	for _, threads := range []int{1, 3} {
+		m := method(5)
+		m.Threads = threads
+		if !bytes.Equal(bytesOf(t, mustTrain(t, m, d)), bytesOf(t, whole)) {
+			t.Errorf("another model on %d threads", threads)
+		}
+	}
+	m := method(5)
+	m.Grow = mustTrain(t, method(2), d)
+	if !bytes.Equal(bytesOf(t, mustTrain(t, m, d)), bytesOf(t, whole)) {
+		t.Error("another model when it is grown")
+	}
+	m = method(5)
+	m.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
+	ctx, cancel := context.WithCancel(context.Background())
+	m.Progress = func(b Bit) {
+		if b.Bit == 3 {
+			cancel()
+		}
+	}
+	if _, err := m.Train(ctx, d); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	m.Progress, m.Resume = nil, true
+	if made := mustTrain(t, m, d); m.Report.Resumed != 3 || !bytes.Equal(bytesOf(t, made), bytesOf(t, whole)) {
+		t.Error("another model when it is resumed")
+	}
+}

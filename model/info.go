@@ -98,6 +98,13 @@ type BitStat struct {
 	Objective  float64 `json:"objective"`   // of Step 1
 	TrainError float64 `json:"train_error"` // of Step 2: share of rows whose bit the function misses
 	Trees      int     `json:"trees,omitempty"`
+
+	// Of early stopping: the rounds of boosting that were kept, the rows that the bit has not learned from, and the share
+	// of them whose bit the function misses.
+	Rounds       int     `json:"rounds,omitempty"`
+	HeldOut      int     `json:"held_out,omitempty"`
+	HeldOutError float64 `json:"held_out_error,omitempty"`
+
 	Validation float64 `json:"validation,omitempty"`
 	CutParts   int     `json:"cut_parts,omitempty"` // of Step 1: parts of blocks that were too large to be cut at once
 }

@@ -272,7 +272,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if len(f.Info.HeldOut) > 0 {
 		fmt.Fprintf(a.out, "classes held out of training: %q\n", f.Info.HeldOut)
 	}
-	fmt.Fprint(a.out, figuresText(f.Info))
+	fmt.Fprint(a.out, heldOutText(f.Info), figuresText(f.Info))
 	if f.Sketched > 0 {
 		fmt.Fprintf(a.out, "a sketch of %d rows tells which rows it learned from\n", f.Sketched)
 	}
@@ -322,12 +322,20 @@ func (a *app) printBits(f *fileReport) {
 		return
 	}
 	t := a.table()
-	t.AppendHeader(table.Row{"bit", "objective", "train error", "trees"})
+	head, stopped := table.Row{"bit", "objective", "train error", "trees"}, heldOutText(f.Info) != ""
+	if stopped {
+		head = append(head, "held-out error")
+	}
+	t.AppendHeader(head)
 	step := (len(stats) + 15) / 16
 	for k := 0; k < len(stats); k++ {
 		if k%step == 0 || k == len(stats)-1 {
 			objective, wrong := fmt.Sprintf("%.4f", stats[k].Objective), fmt.Sprintf("%.4f", stats[k].TrainError)
-			t.AppendRow(table.Row{k + 1, objective, wrong, stats[k].Trees})
+			row := table.Row{k + 1, objective, wrong, stats[k].Trees}
+			if stopped {
+				row = append(row, fmt.Sprintf("%.4f", stats[k].HeldOutError))
+			}
+			t.AppendRow(row)
 		}
 	}
 	t.Render()

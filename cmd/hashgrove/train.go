@@ -134,6 +134,12 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"a node with this `NUMBER` of rows of one sign or fewer becomes a leaf; negative means none does")
 	f.IntVar(&t.Trees.NodeRows, "node-rows", 0,
 		"`NUMBER` of rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
+	f.Float64Var(&t.Trees.RowShare, "row-share", 0,
+		"`SHARE` of the rows that each tree sees, drawn anew (default: by --effort, or all)")
+	f.Float64Var(&t.Trees.ColumnShare, "column-share", 0,
+		"`SHARE` of the columns that each tree sees, drawn anew (default: by --effort, or all)")
+	f.IntVar(&t.Trees.EarlyStop, "early-stop", 0, "hold a tenth of the rows out of each bit, and end the bit when this "+
+		"`NUMBER` of trees more does not help them; --rounds is then the most (default: by --effort, or never)")
 	f.BoolVar(&t.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as in the paper's text")
 	f.Float64Var(&t.Linear.C, "svm-c", 0, "`C` of the linear learner; 0 means 1e6 / rows")
 	cli.Group(f, groupStep2)
@@ -345,6 +351,9 @@ func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.M
 			p.BeganEarlier(b.Inference + b.Boost + b.Folds)
 		}
 		note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
+		if b.Stat.HeldOut > 0 {
+			note += fmt.Sprintf("  error of rows held out %.4f", b.Stat.HeldOutError)
+		}
 		if b.Stat.Validation > 0 {
 			note += fmt.Sprintf("  validation MAP %.4f", b.Stat.Validation)
 		}

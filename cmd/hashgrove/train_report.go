@@ -56,6 +56,13 @@ type bitReport struct {
 	TrainError       float64 `json:"train_error"`
 	Validation       float64 `json:"validation_map,omitempty"`
 	CutParts         int     `json:"cut_parts,omitempty"` // more than 0: Step 1 had to cut large blocks in parts
+
+	Trees int `json:"trees,omitempty"`
+	// Of early stopping: the rounds kept, the rows that the bit has not learned from, and the share of them that it gets
+	// wrong.
+	Rounds       int      `json:"rounds,omitempty"`
+	HeldOut      int      `json:"held_out,omitempty"`
+	HeldOutError *float64 `json:"held_out_error,omitempty"`
 }
 
 func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took time.Duration) error {
@@ -71,9 +78,14 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 	}
 	inParts := 0
 	for k, s := range m.Info.Bits {
-		r.Bits = append(r.Bits, bitReport{
+		bit := bitReport{
 			Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation, CutParts: s.CutParts,
-		})
+			Trees: s.Trees, Rounds: s.Rounds, HeldOut: s.HeldOut,
+		}
+		if s.HeldOut > 0 {
+			bit.HeldOutError = &s.HeldOutError
+		}
+		r.Bits = append(r.Bits, bit)
 		if s.CutParts > 0 {
 			inParts++
 		}
@@ -101,11 +113,26 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		}
 	}
 	last := r.Bits[len(r.Bits)-1]
-	return c.printLine(r, "%s: %d bits, fingerprint %s\n%s\nobjective %.4f, error of the last bit %.4f\n%s%s%s"+
+	return c.printLine(r, "%s: %d bits, fingerprint %s\n%s\nobjective %.4f, error of the last bit %.4f\n%s%s%s%s"+
 		"%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most",
 		r.Model, len(r.Bits), r.Fingerprint, made.Options.Summary(), last.Objective, last.TrainError,
-		figuresText(&m.Info), expectation(&m.Info), how,
+		heldOutText(&m.Info), figuresText(&m.Info), expectation(&m.Info), how,
 		r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
+}
+
+// heldOutText is what early stopping says of the rows that it held out of each bit: a line, or nothing without it.
+func heldOutText(i *model.Info) string {
+	bits, wrong, trees := 0, 0.0, 0
+	for _, s := range i.Bits {
+		if s.HeldOut > 0 {
+			bits, wrong, trees = bits+1, wrong+s.HeldOutError, trees+s.Rounds
+		}
+	}
+	if bits == 0 {
+		return ""
+	}
+	return fmt.Sprintf("early stopping: %d trees per bit on average, error of rows held out of a bit %.4f\n",
+		trees/bits, wrong/float64(bits))
 }
 
 // methodReport is what train --method --json prints.
