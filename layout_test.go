@@ -17,8 +17,8 @@ import (
 
 // pipeline is the order of the packages: each may import those before it, never those after it.
 var pipeline = []string{
-	"hashgrove/internal/par", "hashgrove/internal/section", "hashgrove/internal/maxflow", "hashgrove/internal/gemm",
-	"hashgrove/internal/portable",
+	"hashgrove/internal/par", "hashgrove/internal/pages", "hashgrove/internal/section", "hashgrove/internal/maxflow",
+	"hashgrove/internal/gemm", "hashgrove/internal/portable",
 	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/picture",
 	"hashgrove/internal/gallery", "hashgrove/dataset", "hashgrove/internal/linalg", "hashgrove/internal/fashion",
 	"hashgrove/feature", "hashgrove/feature/dictionary", "hashgrove/inference",

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/pages"
 )
 
 // Part is some items that lie elsewhere.
@@ -134,6 +135,7 @@ func (b *builder) build(merge bool) *segment {
 	for name, c := range b.columns {
 		s.columns[name] = c.build(n)
 	}
+	pages.Collect(s.codes.Data)
 	return s
 }
 
