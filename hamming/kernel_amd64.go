@@ -104,6 +104,7 @@ func below(dst []uint32, q, codes []uint64, stride int, last uint64, limit int) 
 	if level == levelGo || words > MaxBits/64 {
 		return belowGo(dst, q, codes, stride, last, limit)
 	}
+	limit = min(limit, MaxBits)
 	_, _ = dst[n+slack-1], codes[(n-1)*stride+words-1]
 	if words != stride || last != ^uint64(0) || words != words&-words || words > 16 {
 		var p padded
@@ -113,7 +114,11 @@ func below(dst []uint32, q, codes []uint64, stride int, last uint64, limit int) 
 		}
 		return belowAnyAVX2(&dst[0], &p.q[0], &p.mask[0], &codes[0], n, words, stride, limit)
 	}
-	found, m := 0, n&^(unit(words)-1)
+	turn := unit(words)
+	if level == levelAVX512 {
+		turn = max(turn, 16)
+	}
+	found, m := 0, n&^(turn-1)
 	if m > 0 {
 		found = belowAVX[level-levelAVX2][bits.TrailingZeros(uint(words))](&dst[0], &q[0], &codes[0], m, limit)
 	}

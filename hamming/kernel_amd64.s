@@ -2154,56 +2154,99 @@ DATA odd<>+56(SB)/8, $0x000000000000000f
 GLOBL odd<>(SB), RODATA|NOPTR, $64
 
 // func below128AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, AVX512VPOPCNTDQ, POPCNT
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VPOPCNTDQ, POPCNT
 TEXT ·below128AVX512(SB), NOSPLIT, $0-48
 	MOVQ            dst+0(FP), AX
 	MOVQ            q+8(FP), CX
 	MOVQ            codes+16(FP), DX
 	MOVQ            n+24(FP), BX
 	MOVQ            limit+32(FP), SI
-	VPBROADCASTQ    SI, Z0
-	VMOVDQU64       numbers<>+0(SB), Z1
-	VBROADCASTI64X2 (CX), Z2
-	VMOVDQU64       even<>+0(SB), Z3
-	VMOVDQU64       odd<>+0(SB), Z4
+	VBROADCASTI64X2 (CX), Z0
+	VMOVDQU64       even<>+0(SB), Z1
+	VMOVDQU64       odd<>+0(SB), Z1
+	VPBROADCASTD    SI, Z1
+	MOVL            $0x00010001, CX
+	VPBROADCASTD    CX, Z3
+	VMOVDQU32       lanes<>+0(SB), Z2
+	VMOVDQU32       order2<>+0(SB), Z4
 	XORQ            CX, CX
 	XORQ            SI, SI
 
 loop:
 	CMPQ         CX, BX
 	JGE          done
-	VPXORQ       (DX), Z2, Z5
+	VPXORQ       (DX), Z0, Z5
 	VPOPCNTQ     Z5, Z5
-	VPXORQ       64(DX), Z2, Z6
+	VPXORQ       64(DX), Z0, Z6
 	VPOPCNTQ     Z6, Z6
-	VMOVDQA64    Z3, Z7
-	VMOVDQA64    Z4, Z8
-	VPERMI2Q     Z6, Z5, Z7
-	VPERMI2Q     Z6, Z5, Z8
-	VPADDQ       Z8, Z7, Z7
-	VPCMPUQ      $0x02, Z0, Z7, K1
-	KMOVB        K1, DI
-	TESTL        DI, DI
-	JZ           next0
-	VPBROADCASTQ CX, Z5
-	VPADDQ       Z1, Z5, Z5
-	VPSLLQ       $0x10, Z7, Z7
-	VPORQ        Z5, Z7, Z7
-	VPMOVQD      Z7, Y5
-	VPCOMPRESSD  Y5, K1, Y5
-	VMOVDQU      Y5, (AX)(SI*4)
+	VPXORQ       128(DX), Z0, Z7
+	VPOPCNTQ     Z7, Z7
+	VPXORQ       192(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPACKUSDW    Z6, Z5, Z5
+	VPACKUSDW    Z8, Z7, Z7
+	VPACKUSDW    Z7, Z5, Z5
+	VPMADDWD     Z3, Z5, Z5
+	VPCMPUD      $0x02, Z1, Z5, K1
+	KORTESTW     K1, K1
+	JZ           next
+	VPERMD       Z5, Z4, Z5
+	VPCMPUD      $0x02, Z1, Z5, K1
+	VPBROADCASTD CX, Z6
+	VPADDD       Z2, Z6, Z6
+	VPSLLD       $0x10, Z5, Z5
+	VPORD        Z6, Z5, Z5
+	VPCOMPRESSD  Z5, K1, Z5
+	VMOVDQU32    Z5, (AX)(SI*4)
+	KMOVW        K1, DI
 	POPCNTL      DI, DI
 	ADDQ         DI, SI
 
-next0:
-	ADDQ $0x08, CX
-	ADDQ $0x00000080, DX
+next:
+	ADDQ $0x10, CX
+	ADDQ $0x00000100, DX
 	JMP  loop
 
 done:
 	VZEROUPPER
 	MOVQ SI, ret+40(FP)
 	RET
+
+DATA lanes<>+0(SB)/4, $0x00000000
+DATA lanes<>+4(SB)/4, $0x00000001
+DATA lanes<>+8(SB)/4, $0x00000002
+DATA lanes<>+12(SB)/4, $0x00000003
+DATA lanes<>+16(SB)/4, $0x00000004
+DATA lanes<>+20(SB)/4, $0x00000005
+DATA lanes<>+24(SB)/4, $0x00000006
+DATA lanes<>+28(SB)/4, $0x00000007
+DATA lanes<>+32(SB)/4, $0x00000008
+DATA lanes<>+36(SB)/4, $0x00000009
+DATA lanes<>+40(SB)/4, $0x0000000a
+DATA lanes<>+44(SB)/4, $0x0000000b
+DATA lanes<>+48(SB)/4, $0x0000000c
+DATA lanes<>+52(SB)/4, $0x0000000d
+DATA lanes<>+56(SB)/4, $0x0000000e
+DATA lanes<>+60(SB)/4, $0x0000000f
+GLOBL lanes<>(SB), RODATA|NOPTR, $64
+
+DATA order2<>+0(SB)/4, $0x00000000
+DATA order2<>+4(SB)/4, $0x00000004
+DATA order2<>+8(SB)/4, $0x00000008
+DATA order2<>+12(SB)/4, $0x0000000c
+DATA order2<>+16(SB)/4, $0x00000001
+DATA order2<>+20(SB)/4, $0x00000005
+DATA order2<>+24(SB)/4, $0x00000009
+DATA order2<>+28(SB)/4, $0x0000000d
+DATA order2<>+32(SB)/4, $0x00000002
+DATA order2<>+36(SB)/4, $0x00000006
+DATA order2<>+40(SB)/4, $0x0000000a
+DATA order2<>+44(SB)/4, $0x0000000e
+DATA order2<>+48(SB)/4, $0x00000003
+DATA order2<>+52(SB)/4, $0x00000007
+DATA order2<>+56(SB)/4, $0x0000000b
+DATA order2<>+60(SB)/4, $0x0000000f
+GLOBL order2<>(SB), RODATA|NOPTR, $64
 
 // func distances256AVX512(dst *uint16, q *uint64, codes *uint64, n int)
 // Requires: AVX, AVX512F, AVX512VPOPCNTDQ
@@ -2253,70 +2296,96 @@ done:
 	RET
 
 // func below256AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, AVX512VPOPCNTDQ, POPCNT
+// Requires: AVX, AVX512BW, AVX512F, AVX512VPOPCNTDQ, POPCNT
 TEXT ·below256AVX512(SB), NOSPLIT, $0-48
 	MOVQ            dst+0(FP), AX
 	MOVQ            q+8(FP), CX
 	MOVQ            codes+16(FP), DX
 	MOVQ            n+24(FP), BX
 	MOVQ            limit+32(FP), SI
-	VPBROADCASTQ    SI, Z0
-	VMOVDQU64       numbers<>+0(SB), Z1
-	VBROADCASTI64X4 (CX), Z2
-	VMOVDQU64       even<>+0(SB), Z3
-	VMOVDQU64       odd<>+0(SB), Z4
+	VBROADCASTI64X4 (CX), Z0
+	VMOVDQU64       even<>+0(SB), Z1
+	VMOVDQU64       odd<>+0(SB), Z1
+	VPBROADCASTD    SI, Z1
+	MOVL            $0x00010001, CX
+	VPBROADCASTD    CX, Z3
+	VMOVDQU32       lanes<>+0(SB), Z2
+	VMOVDQU32       order4<>+0(SB), Z4
 	XORQ            CX, CX
 	XORQ            SI, SI
 
 loop:
 	CMPQ         CX, BX
 	JGE          done
-	VPXORQ       (DX), Z2, Z5
+	VPXORQ       (DX), Z0, Z5
 	VPOPCNTQ     Z5, Z5
-	VPXORQ       64(DX), Z2, Z6
+	VPXORQ       64(DX), Z0, Z6
 	VPOPCNTQ     Z6, Z6
-	VMOVDQA64    Z3, Z7
-	VMOVDQA64    Z4, Z8
-	VPERMI2Q     Z6, Z5, Z7
-	VPERMI2Q     Z6, Z5, Z8
-	VPADDQ       Z8, Z7, Z7
-	VPXORQ       128(DX), Z2, Z5
-	VPOPCNTQ     Z5, Z5
-	VPXORQ       192(DX), Z2, Z6
+	VPXORQ       128(DX), Z0, Z7
+	VPOPCNTQ     Z7, Z7
+	VPXORQ       192(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPACKUSDW    Z6, Z5, Z5
+	VPACKUSDW    Z8, Z7, Z7
+	VPACKUSDW    Z7, Z5, Z5
+	VPMADDWD     Z3, Z5, Z5
+	VPXORQ       256(DX), Z0, Z6
 	VPOPCNTQ     Z6, Z6
-	VMOVDQA64    Z3, Z8
-	VMOVDQA64    Z4, Z9
-	VPERMI2Q     Z6, Z5, Z8
-	VPERMI2Q     Z6, Z5, Z9
-	VPADDQ       Z9, Z8, Z8
-	VMOVDQA64    Z3, Z5
-	VMOVDQA64    Z4, Z6
-	VPERMI2Q     Z8, Z7, Z5
-	VPERMI2Q     Z8, Z7, Z6
-	VPADDQ       Z6, Z5, Z5
-	VPCMPUQ      $0x02, Z0, Z5, K1
-	KMOVB        K1, DI
-	TESTL        DI, DI
-	JZ           next0
-	VPBROADCASTQ CX, Z6
-	VPADDQ       Z1, Z6, Z6
-	VPSLLQ       $0x10, Z5, Z5
-	VPORQ        Z6, Z5, Z5
-	VPMOVQD      Z5, Y5
-	VPCOMPRESSD  Y5, K1, Y5
-	VMOVDQU      Y5, (AX)(SI*4)
+	VPXORQ       320(DX), Z0, Z7
+	VPOPCNTQ     Z7, Z7
+	VPXORQ       384(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPXORQ       448(DX), Z0, Z9
+	VPOPCNTQ     Z9, Z9
+	VPACKUSDW    Z7, Z6, Z6
+	VPACKUSDW    Z9, Z8, Z8
+	VPACKUSDW    Z8, Z6, Z6
+	VPMADDWD     Z3, Z6, Z6
+	VSHUFI64X2   $0x88, Z6, Z5, Z7
+	VSHUFI64X2   $0xdd, Z6, Z5, Z5
+	VPADDD       Z7, Z5, Z5
+	VPCMPUD      $0x02, Z1, Z5, K1
+	KORTESTW     K1, K1
+	JZ           next
+	VPERMD       Z5, Z4, Z5
+	VPCMPUD      $0x02, Z1, Z5, K1
+	VPBROADCASTD CX, Z6
+	VPADDD       Z2, Z6, Z6
+	VPSLLD       $0x10, Z5, Z5
+	VPORD        Z6, Z5, Z5
+	VPCOMPRESSD  Z5, K1, Z5
+	VMOVDQU32    Z5, (AX)(SI*4)
+	KMOVW        K1, DI
 	POPCNTL      DI, DI
 	ADDQ         DI, SI
 
-next0:
-	ADDQ $0x08, CX
-	ADDQ $0x00000100, DX
+next:
+	ADDQ $0x10, CX
+	ADDQ $0x00000200, DX
 	JMP  loop
 
 done:
 	VZEROUPPER
 	MOVQ SI, ret+40(FP)
 	RET
+
+DATA order4<>+0(SB)/4, $0x00000000
+DATA order4<>+4(SB)/4, $0x00000004
+DATA order4<>+8(SB)/4, $0x00000001
+DATA order4<>+12(SB)/4, $0x00000005
+DATA order4<>+16(SB)/4, $0x00000002
+DATA order4<>+20(SB)/4, $0x00000006
+DATA order4<>+24(SB)/4, $0x00000003
+DATA order4<>+28(SB)/4, $0x00000007
+DATA order4<>+32(SB)/4, $0x00000008
+DATA order4<>+36(SB)/4, $0x0000000c
+DATA order4<>+40(SB)/4, $0x00000009
+DATA order4<>+44(SB)/4, $0x0000000d
+DATA order4<>+48(SB)/4, $0x0000000a
+DATA order4<>+52(SB)/4, $0x0000000e
+DATA order4<>+56(SB)/4, $0x0000000b
+DATA order4<>+60(SB)/4, $0x0000000f
+GLOBL order4<>(SB), RODATA|NOPTR, $64
 
 // func distances512AVX512(dst *uint16, q *uint64, codes *uint64, n int)
 // Requires: AVX, AVX512F, AVX512VPOPCNTDQ
@@ -2394,98 +2463,126 @@ done:
 	RET
 
 // func below512AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, AVX512VPOPCNTDQ, POPCNT
+// Requires: AVX, AVX512BW, AVX512F, AVX512VPOPCNTDQ, POPCNT
 TEXT ·below512AVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), AX
 	MOVQ         q+8(FP), CX
 	MOVQ         codes+16(FP), DX
 	MOVQ         n+24(FP), BX
 	MOVQ         limit+32(FP), SI
-	VPBROADCASTQ SI, Z0
-	VMOVDQU64    numbers<>+0(SB), Z1
-	VMOVDQU64    (CX), Z2
-	VMOVDQU64    even<>+0(SB), Z3
-	VMOVDQU64    odd<>+0(SB), Z4
+	VMOVDQU64    (CX), Z0
+	VMOVDQU64    even<>+0(SB), Z1
+	VMOVDQU64    odd<>+0(SB), Z1
+	VPBROADCASTD SI, Z1
+	MOVL         $0x00010001, CX
+	VPBROADCASTD CX, Z3
+	VMOVDQU32    lanes<>+0(SB), Z2
+	VMOVDQU32    order8<>+0(SB), Z4
 	XORQ         CX, CX
 	XORQ         SI, SI
 
 loop:
 	CMPQ         CX, BX
 	JGE          done
-	VPXORQ       (DX), Z2, Z5
+	VPXORQ       (DX), Z0, Z5
 	VPOPCNTQ     Z5, Z5
-	VPXORQ       64(DX), Z2, Z6
+	VPXORQ       64(DX), Z0, Z6
 	VPOPCNTQ     Z6, Z6
-	VMOVDQA64    Z3, Z7
-	VMOVDQA64    Z4, Z8
-	VPERMI2Q     Z6, Z5, Z7
-	VPERMI2Q     Z6, Z5, Z8
-	VPADDQ       Z8, Z7, Z7
-	VPXORQ       128(DX), Z2, Z5
-	VPOPCNTQ     Z5, Z5
-	VPXORQ       192(DX), Z2, Z6
-	VPOPCNTQ     Z6, Z6
-	VMOVDQA64    Z3, Z8
-	VMOVDQA64    Z4, Z9
-	VPERMI2Q     Z6, Z5, Z8
-	VPERMI2Q     Z6, Z5, Z9
-	VPADDQ       Z9, Z8, Z8
-	VMOVDQA64    Z3, Z5
-	VMOVDQA64    Z4, Z6
-	VPERMI2Q     Z8, Z7, Z5
-	VPERMI2Q     Z8, Z7, Z6
-	VPADDQ       Z6, Z5, Z5
-	VPXORQ       256(DX), Z2, Z6
-	VPOPCNTQ     Z6, Z6
-	VPXORQ       320(DX), Z2, Z7
+	VPXORQ       128(DX), Z0, Z7
 	VPOPCNTQ     Z7, Z7
-	VMOVDQA64    Z3, Z8
-	VMOVDQA64    Z4, Z9
-	VPERMI2Q     Z7, Z6, Z8
-	VPERMI2Q     Z7, Z6, Z9
-	VPADDQ       Z9, Z8, Z8
-	VPXORQ       384(DX), Z2, Z6
+	VPXORQ       192(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPACKUSDW    Z6, Z5, Z5
+	VPACKUSDW    Z8, Z7, Z7
+	VPACKUSDW    Z7, Z5, Z5
+	VPMADDWD     Z3, Z5, Z5
+	VPXORQ       256(DX), Z0, Z6
 	VPOPCNTQ     Z6, Z6
-	VPXORQ       448(DX), Z2, Z7
+	VPXORQ       320(DX), Z0, Z7
 	VPOPCNTQ     Z7, Z7
-	VMOVDQA64    Z3, Z9
-	VMOVDQA64    Z4, Z10
-	VPERMI2Q     Z7, Z6, Z9
-	VPERMI2Q     Z7, Z6, Z10
-	VPADDQ       Z10, Z9, Z9
-	VMOVDQA64    Z3, Z6
-	VMOVDQA64    Z4, Z7
-	VPERMI2Q     Z9, Z8, Z6
-	VPERMI2Q     Z9, Z8, Z7
-	VPADDQ       Z7, Z6, Z6
-	VMOVDQA64    Z3, Z7
-	VMOVDQA64    Z4, Z8
-	VPERMI2Q     Z6, Z5, Z7
-	VPERMI2Q     Z6, Z5, Z8
-	VPADDQ       Z8, Z7, Z7
-	VPCMPUQ      $0x02, Z0, Z7, K1
-	KMOVB        K1, DI
-	TESTL        DI, DI
-	JZ           next0
-	VPBROADCASTQ CX, Z5
-	VPADDQ       Z1, Z5, Z5
-	VPSLLQ       $0x10, Z7, Z7
-	VPORQ        Z5, Z7, Z7
-	VPMOVQD      Z7, Y5
-	VPCOMPRESSD  Y5, K1, Y5
-	VMOVDQU      Y5, (AX)(SI*4)
+	VPXORQ       384(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPXORQ       448(DX), Z0, Z9
+	VPOPCNTQ     Z9, Z9
+	VPACKUSDW    Z7, Z6, Z6
+	VPACKUSDW    Z9, Z8, Z8
+	VPACKUSDW    Z8, Z6, Z6
+	VPMADDWD     Z3, Z6, Z6
+	VSHUFI64X2   $0x88, Z6, Z5, Z7
+	VSHUFI64X2   $0xdd, Z6, Z5, Z5
+	VPADDD       Z7, Z5, Z5
+	VPXORQ       512(DX), Z0, Z6
+	VPOPCNTQ     Z6, Z6
+	VPXORQ       576(DX), Z0, Z7
+	VPOPCNTQ     Z7, Z7
+	VPXORQ       640(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPXORQ       704(DX), Z0, Z9
+	VPOPCNTQ     Z9, Z9
+	VPACKUSDW    Z7, Z6, Z6
+	VPACKUSDW    Z9, Z8, Z8
+	VPACKUSDW    Z8, Z6, Z6
+	VPMADDWD     Z3, Z6, Z6
+	VPXORQ       768(DX), Z0, Z7
+	VPOPCNTQ     Z7, Z7
+	VPXORQ       832(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPXORQ       896(DX), Z0, Z9
+	VPOPCNTQ     Z9, Z9
+	VPXORQ       960(DX), Z0, Z10
+	VPOPCNTQ     Z10, Z10
+	VPACKUSDW    Z8, Z7, Z7
+	VPACKUSDW    Z10, Z9, Z9
+	VPACKUSDW    Z9, Z7, Z7
+	VPMADDWD     Z3, Z7, Z7
+	VSHUFI64X2   $0x88, Z7, Z6, Z8
+	VSHUFI64X2   $0xdd, Z7, Z6, Z6
+	VPADDD       Z8, Z6, Z6
+	VSHUFI64X2   $0x88, Z6, Z5, Z7
+	VSHUFI64X2   $0xdd, Z6, Z5, Z5
+	VPADDD       Z7, Z5, Z5
+	VPCMPUD      $0x02, Z1, Z5, K1
+	KORTESTW     K1, K1
+	JZ           next
+	VPERMD       Z5, Z4, Z5
+	VPCMPUD      $0x02, Z1, Z5, K1
+	VPBROADCASTD CX, Z6
+	VPADDD       Z2, Z6, Z6
+	VPSLLD       $0x10, Z5, Z5
+	VPORD        Z6, Z5, Z5
+	VPCOMPRESSD  Z5, K1, Z5
+	VMOVDQU32    Z5, (AX)(SI*4)
+	KMOVW        K1, DI
 	POPCNTL      DI, DI
 	ADDQ         DI, SI
 
-next0:
-	ADDQ $0x08, CX
-	ADDQ $0x00000200, DX
+next:
+	ADDQ $0x10, CX
+	ADDQ $0x00000400, DX
 	JMP  loop
 
 done:
 	VZEROUPPER
 	MOVQ SI, ret+40(FP)
 	RET
+
+DATA order8<>+0(SB)/4, $0x00000000
+DATA order8<>+4(SB)/4, $0x00000001
+DATA order8<>+8(SB)/4, $0x00000002
+DATA order8<>+12(SB)/4, $0x00000003
+DATA order8<>+16(SB)/4, $0x00000004
+DATA order8<>+20(SB)/4, $0x00000005
+DATA order8<>+24(SB)/4, $0x00000006
+DATA order8<>+28(SB)/4, $0x00000007
+DATA order8<>+32(SB)/4, $0x00000008
+DATA order8<>+36(SB)/4, $0x00000009
+DATA order8<>+40(SB)/4, $0x0000000a
+DATA order8<>+44(SB)/4, $0x0000000b
+DATA order8<>+48(SB)/4, $0x0000000c
+DATA order8<>+52(SB)/4, $0x0000000d
+DATA order8<>+56(SB)/4, $0x0000000e
+DATA order8<>+60(SB)/4, $0x0000000f
+GLOBL order8<>(SB), RODATA|NOPTR, $64
 
 // func distances1024AVX512(dst *uint16, q *uint64, codes *uint64, n int)
 // Requires: AVX, AVX512F, AVX512VPOPCNTDQ
@@ -2588,123 +2685,175 @@ done:
 	RET
 
 // func below1024AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, AVX512VPOPCNTDQ, POPCNT
+// Requires: AVX, AVX512BW, AVX512F, AVX512VPOPCNTDQ, POPCNT
 TEXT ·below1024AVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst+0(FP), AX
 	MOVQ         q+8(FP), CX
 	MOVQ         codes+16(FP), DX
 	MOVQ         n+24(FP), BX
 	MOVQ         limit+32(FP), SI
-	VPBROADCASTQ SI, Z0
-	VMOVDQU64    numbers<>+0(SB), Z1
-	VMOVDQU64    (CX), Z2
-	VMOVDQU64    64(CX), Z3
-	VMOVDQU64    even<>+0(SB), Z4
-	VMOVDQU64    odd<>+0(SB), Z5
+	VMOVDQU64    (CX), Z0
+	VMOVDQU64    64(CX), Z1
+	VMOVDQU64    even<>+0(SB), Z2
+	VMOVDQU64    odd<>+0(SB), Z2
+	VPBROADCASTD SI, Z2
+	MOVL         $0x00010001, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32    lanes<>+0(SB), Z3
+	VMOVDQU32    order16<>+0(SB), Z5
 	XORQ         CX, CX
 	XORQ         SI, SI
 
 loop:
 	CMPQ         CX, BX
 	JGE          done
-	VPXORQ       (DX), Z2, Z6
+	VPXORQ       (DX), Z0, Z6
 	VPOPCNTQ     Z6, Z6
-	VPXORQ       64(DX), Z3, Z7
+	VPXORQ       64(DX), Z1, Z7
 	VPOPCNTQ     Z7, Z7
 	VPADDQ       Z7, Z6, Z6
-	VPXORQ       128(DX), Z2, Z7
+	VPXORQ       128(DX), Z0, Z7
 	VPOPCNTQ     Z7, Z7
-	VPXORQ       192(DX), Z3, Z8
+	VPXORQ       192(DX), Z1, Z8
 	VPOPCNTQ     Z8, Z8
 	VPADDQ       Z8, Z7, Z7
-	VMOVDQA64    Z4, Z8
-	VMOVDQA64    Z5, Z9
-	VPERMI2Q     Z7, Z6, Z8
-	VPERMI2Q     Z7, Z6, Z9
-	VPADDQ       Z9, Z8, Z8
-	VPXORQ       256(DX), Z2, Z6
-	VPOPCNTQ     Z6, Z6
-	VPXORQ       320(DX), Z3, Z7
-	VPOPCNTQ     Z7, Z7
-	VPADDQ       Z7, Z6, Z6
-	VPXORQ       384(DX), Z2, Z7
-	VPOPCNTQ     Z7, Z7
-	VPXORQ       448(DX), Z3, Z9
-	VPOPCNTQ     Z9, Z9
-	VPADDQ       Z9, Z7, Z7
-	VMOVDQA64    Z4, Z9
-	VMOVDQA64    Z5, Z10
-	VPERMI2Q     Z7, Z6, Z9
-	VPERMI2Q     Z7, Z6, Z10
-	VPADDQ       Z10, Z9, Z9
-	VMOVDQA64    Z4, Z6
-	VMOVDQA64    Z5, Z7
-	VPERMI2Q     Z9, Z8, Z6
-	VPERMI2Q     Z9, Z8, Z7
-	VPADDQ       Z7, Z6, Z6
-	VPXORQ       512(DX), Z2, Z7
-	VPOPCNTQ     Z7, Z7
-	VPXORQ       576(DX), Z3, Z8
+	VPXORQ       256(DX), Z0, Z8
 	VPOPCNTQ     Z8, Z8
-	VPADDQ       Z8, Z7, Z7
-	VPXORQ       640(DX), Z2, Z8
-	VPOPCNTQ     Z8, Z8
-	VPXORQ       704(DX), Z3, Z9
+	VPXORQ       320(DX), Z1, Z9
 	VPOPCNTQ     Z9, Z9
 	VPADDQ       Z9, Z8, Z8
-	VMOVDQA64    Z4, Z9
-	VMOVDQA64    Z5, Z10
-	VPERMI2Q     Z8, Z7, Z9
-	VPERMI2Q     Z8, Z7, Z10
-	VPADDQ       Z10, Z9, Z9
-	VPXORQ       768(DX), Z2, Z7
-	VPOPCNTQ     Z7, Z7
-	VPXORQ       832(DX), Z3, Z8
-	VPOPCNTQ     Z8, Z8
-	VPADDQ       Z8, Z7, Z7
-	VPXORQ       896(DX), Z2, Z8
-	VPOPCNTQ     Z8, Z8
-	VPXORQ       960(DX), Z3, Z10
+	VPXORQ       384(DX), Z0, Z9
+	VPOPCNTQ     Z9, Z9
+	VPXORQ       448(DX), Z1, Z10
 	VPOPCNTQ     Z10, Z10
-	VPADDQ       Z10, Z8, Z8
-	VMOVDQA64    Z4, Z10
-	VMOVDQA64    Z5, Z11
-	VPERMI2Q     Z8, Z7, Z10
-	VPERMI2Q     Z8, Z7, Z11
-	VPADDQ       Z11, Z10, Z10
-	VMOVDQA64    Z4, Z7
-	VMOVDQA64    Z5, Z8
-	VPERMI2Q     Z10, Z9, Z7
-	VPERMI2Q     Z10, Z9, Z8
+	VPADDQ       Z10, Z9, Z9
+	VPACKUSDW    Z7, Z6, Z6
+	VPACKUSDW    Z9, Z8, Z8
+	VPACKUSDW    Z8, Z6, Z6
+	VPMADDWD     Z4, Z6, Z6
+	VPXORQ       512(DX), Z0, Z7
+	VPOPCNTQ     Z7, Z7
+	VPXORQ       576(DX), Z1, Z8
+	VPOPCNTQ     Z8, Z8
 	VPADDQ       Z8, Z7, Z7
-	VMOVDQA64    Z4, Z8
-	VMOVDQA64    Z5, Z9
-	VPERMI2Q     Z7, Z6, Z8
-	VPERMI2Q     Z7, Z6, Z9
+	VPXORQ       640(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPXORQ       704(DX), Z1, Z9
+	VPOPCNTQ     Z9, Z9
 	VPADDQ       Z9, Z8, Z8
-	VPCMPUQ      $0x02, Z0, Z8, K1
-	KMOVB        K1, DI
-	TESTL        DI, DI
-	JZ           next0
-	VPBROADCASTQ CX, Z6
-	VPADDQ       Z1, Z6, Z6
-	VPSLLQ       $0x10, Z8, Z8
-	VPORQ        Z6, Z8, Z8
-	VPMOVQD      Z8, Y6
-	VPCOMPRESSD  Y6, K1, Y6
-	VMOVDQU      Y6, (AX)(SI*4)
+	VPXORQ       768(DX), Z0, Z9
+	VPOPCNTQ     Z9, Z9
+	VPXORQ       832(DX), Z1, Z10
+	VPOPCNTQ     Z10, Z10
+	VPADDQ       Z10, Z9, Z9
+	VPXORQ       896(DX), Z0, Z10
+	VPOPCNTQ     Z10, Z10
+	VPXORQ       960(DX), Z1, Z11
+	VPOPCNTQ     Z11, Z11
+	VPADDQ       Z11, Z10, Z10
+	VPACKUSDW    Z8, Z7, Z7
+	VPACKUSDW    Z10, Z9, Z9
+	VPACKUSDW    Z9, Z7, Z7
+	VPMADDWD     Z4, Z7, Z7
+	VSHUFI64X2   $0x88, Z7, Z6, Z8
+	VSHUFI64X2   $0xdd, Z7, Z6, Z6
+	VPADDD       Z8, Z6, Z6
+	VPXORQ       1024(DX), Z0, Z7
+	VPOPCNTQ     Z7, Z7
+	VPXORQ       1088(DX), Z1, Z8
+	VPOPCNTQ     Z8, Z8
+	VPADDQ       Z8, Z7, Z7
+	VPXORQ       1152(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPXORQ       1216(DX), Z1, Z9
+	VPOPCNTQ     Z9, Z9
+	VPADDQ       Z9, Z8, Z8
+	VPXORQ       1280(DX), Z0, Z9
+	VPOPCNTQ     Z9, Z9
+	VPXORQ       1344(DX), Z1, Z10
+	VPOPCNTQ     Z10, Z10
+	VPADDQ       Z10, Z9, Z9
+	VPXORQ       1408(DX), Z0, Z10
+	VPOPCNTQ     Z10, Z10
+	VPXORQ       1472(DX), Z1, Z11
+	VPOPCNTQ     Z11, Z11
+	VPADDQ       Z11, Z10, Z10
+	VPACKUSDW    Z8, Z7, Z7
+	VPACKUSDW    Z10, Z9, Z9
+	VPACKUSDW    Z9, Z7, Z7
+	VPMADDWD     Z4, Z7, Z7
+	VPXORQ       1536(DX), Z0, Z8
+	VPOPCNTQ     Z8, Z8
+	VPXORQ       1600(DX), Z1, Z9
+	VPOPCNTQ     Z9, Z9
+	VPADDQ       Z9, Z8, Z8
+	VPXORQ       1664(DX), Z0, Z9
+	VPOPCNTQ     Z9, Z9
+	VPXORQ       1728(DX), Z1, Z10
+	VPOPCNTQ     Z10, Z10
+	VPADDQ       Z10, Z9, Z9
+	VPXORQ       1792(DX), Z0, Z10
+	VPOPCNTQ     Z10, Z10
+	VPXORQ       1856(DX), Z1, Z11
+	VPOPCNTQ     Z11, Z11
+	VPADDQ       Z11, Z10, Z10
+	VPXORQ       1920(DX), Z0, Z11
+	VPOPCNTQ     Z11, Z11
+	VPXORQ       1984(DX), Z1, Z12
+	VPOPCNTQ     Z12, Z12
+	VPADDQ       Z12, Z11, Z11
+	VPACKUSDW    Z9, Z8, Z8
+	VPACKUSDW    Z11, Z10, Z10
+	VPACKUSDW    Z10, Z8, Z8
+	VPMADDWD     Z4, Z8, Z8
+	VSHUFI64X2   $0x88, Z8, Z7, Z9
+	VSHUFI64X2   $0xdd, Z8, Z7, Z7
+	VPADDD       Z9, Z7, Z7
+	VSHUFI64X2   $0x88, Z7, Z6, Z8
+	VSHUFI64X2   $0xdd, Z7, Z6, Z6
+	VPADDD       Z8, Z6, Z6
+	VPCMPUD      $0x02, Z2, Z6, K1
+	KORTESTW     K1, K1
+	JZ           next
+	VPERMD       Z6, Z5, Z6
+	VPCMPUD      $0x02, Z2, Z6, K1
+	VPBROADCASTD CX, Z7
+	VPADDD       Z3, Z7, Z7
+	VPSLLD       $0x10, Z6, Z6
+	VPORD        Z7, Z6, Z6
+	VPCOMPRESSD  Z6, K1, Z6
+	VMOVDQU32    Z6, (AX)(SI*4)
+	KMOVW        K1, DI
 	POPCNTL      DI, DI
 	ADDQ         DI, SI
 
-next0:
-	ADDQ $0x08, CX
-	ADDQ $0x00000400, DX
+next:
+	ADDQ $0x10, CX
+	ADDQ $0x00000800, DX
 	JMP  loop
 
 done:
 	VZEROUPPER
 	MOVQ SI, ret+40(FP)
 	RET
+
+DATA order16<>+0(SB)/4, $0x00000000
+DATA order16<>+4(SB)/4, $0x00000001
+DATA order16<>+8(SB)/4, $0x00000002
+DATA order16<>+12(SB)/4, $0x00000003
+DATA order16<>+16(SB)/4, $0x00000004
+DATA order16<>+20(SB)/4, $0x00000005
+DATA order16<>+24(SB)/4, $0x00000006
+DATA order16<>+28(SB)/4, $0x00000007
+DATA order16<>+32(SB)/4, $0x00000008
+DATA order16<>+36(SB)/4, $0x00000009
+DATA order16<>+40(SB)/4, $0x0000000a
+DATA order16<>+44(SB)/4, $0x0000000b
+DATA order16<>+48(SB)/4, $0x0000000c
+DATA order16<>+52(SB)/4, $0x0000000d
+DATA order16<>+56(SB)/4, $0x0000000e
+DATA order16<>+60(SB)/4, $0x0000000f
+GLOBL order16<>(SB), RODATA|NOPTR, $64
 
 // func distancesAnyAVX512(dst *uint16, q *uint64, mask *uint64, codes *uint64, n int, words int, stride int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VPOPCNTDQ

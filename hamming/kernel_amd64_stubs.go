@@ -79,7 +79,7 @@ func below64AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
 //go:noescape
 func distances128AVX512(dst *uint16, q *uint64, codes *uint64, n int)
 
-// below128AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 8.
+// below128AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.
 //
 //go:noescape
 func below128AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
@@ -89,7 +89,7 @@ func below128AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
 //go:noescape
 func distances256AVX512(dst *uint16, q *uint64, codes *uint64, n int)
 
-// below256AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 8.
+// below256AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.
 //
 //go:noescape
 func below256AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
@@ -99,7 +99,7 @@ func below256AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
 //go:noescape
 func distances512AVX512(dst *uint16, q *uint64, codes *uint64, n int)
 
-// below512AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 8.
+// below512AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.
 //
 //go:noescape
 func below512AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
@@ -109,7 +109,7 @@ func below512AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
 //go:noescape
 func distances1024AVX512(dst *uint16, q *uint64, codes *uint64, n int)
 
-// below1024AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 8.
+// below1024AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.
 //
 //go:noescape
 func below1024AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int

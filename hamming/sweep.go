@@ -83,10 +83,10 @@ func (c Codes) Distances(dst []uint16, q []uint64) {
 //
 // Code i is the len(q) words from codes[i*stride] on, and of its last word only the bits of last count, so that a
 // prefix of longer codes can be searched where they lie. Below writes hits in order of i, takes at most 65,536 codes,
-// and may use the 8 places after the last hit: dst has at least 8 more places than there are codes.
+// and may use the 16 places after the last hit: dst has at least 16 more places than there are codes.
 
 // slack is the number of places that below may use beyond its hits.
-const slack = 8
+const slack = 16
 
 // maxRun is the greatest number of codes that below takes at a time.
 const maxRun = 1 << 16

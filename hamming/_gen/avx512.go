@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -187,4 +189,110 @@ func (x *avx512) row(code, q, mask, whole, rest Register) Register {
 	d := GP64()
 	VMOVQ(t, d)
 	return d
+}
+
+// belowWide is below for codes of several words, 16 at a time. The counts of the words are packed to 16 bits and added
+// in pairs, so that lanes that must be added across come last, and few of them are left:
+//
+//	counts    xor and count         one word per lane
+//	quarter   of four registers     one code, or a quarter or half of one, per lane of 32 bits
+//	fold      of two registers      adds neighbouring quarters of the registers
+func belowWide(width int) {
+	name := fmt.Sprintf("below%dAVX512", 64*width)
+	TEXT(name, NOSPLIT, "func(dst *uint32, q, codes *uint64, n, limit int) int")
+	Doc(fmt.Sprintf("%s writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.", name))
+	Pragma("noescape")
+	dst, q, codes, n, limit := param("dst"), param("q"), param("codes"), param("n"), param("limit")
+	x := &avx512{}
+	x.query(width, q)
+	within, lane, ones, order := ZMM(), ZMM(), ZMM(), ZMM()
+	VPBROADCASTD(limit.(GPVirtual).As32(), within)
+	one := GP32()
+	MOVL(U32(0x00010001), one)
+	VPBROADCASTD(one, ones)
+	VMOVDQU32(doubles("lanes", func(c int) int { return c }), lane)
+	VMOVDQU32(doubles(fmt.Sprint("order", width), func(c int) int { return placeOf(width, c) }), order)
+	i, out := GP64(), GP64()
+	XORQ(i, i)
+	XORQ(out, out)
+	Label("loop")
+	CMPQ(i, n)
+	JGE(LabelRef("done"))
+	quarter := func(first int) VecVirtual {
+		var v [4]VecVirtual
+		for r := range v {
+			v[r] = x.sums(Mem{Base: codes, Disp: 64 * len(x.q) * (4*first + r)})
+		}
+		VPACKUSDW(v[1], v[0], v[0])
+		VPACKUSDW(v[3], v[2], v[2])
+		VPACKUSDW(v[2], v[0], v[0])
+		VPMADDWD(ones, v[0], v[0])
+		return v[0]
+	}
+	fold := func(a, b VecVirtual) VecVirtual {
+		t := ZMM()
+		VSHUFI64X2(Imm(0b10001000), b, a, t)
+		VSHUFI64X2(Imm(0b11011101), b, a, a)
+		VPADDD(t, a, a)
+		return a
+	}
+	var d VecVirtual
+	switch min(width, 8) {
+	case 2:
+		d = quarter(0)
+	case 4:
+		d = fold(quarter(0), quarter(1))
+	case 8:
+		a := fold(quarter(0), quarter(1))
+		d = fold(a, fold(quarter(2), quarter(3)))
+	}
+	const atMost = 2
+	k := K()
+	VPCMPUD(Imm(atMost), within, d, k)
+	KORTESTW(k, k)
+	JZ(LabelRef("next"))
+	VPERMD(d, order, d)
+	VPCMPUD(Imm(atMost), within, d, k)
+	position := ZMM()
+	VPBROADCASTD(i.As32(), position)
+	VPADDD(lane, position, position)
+	VPSLLD(Imm(16), d, d)
+	VPORD(position, d, d)
+	// Sixteen places are written and only those within the limit kept: the output has room for that.
+	VPCOMPRESSD(d, k, d)
+	VMOVDQU32(d, Mem{Base: dst, Index: out, Scale: 4})
+	count := GP32()
+	KMOVW(k, count)
+	POPCNTL(count, count)
+	ADDQ(count.As64(), out)
+	Label("next")
+	ADDQ(Imm(16), i)
+	ADDQ(U32(uint32(8*width*16)), codes)
+	JMP(LabelRef("loop"))
+	Label("done")
+	VZEROUPPER()
+	Store(out, ReturnIndex(0))
+	RET()
+}
+
+// placeOf is the lane in which belowWide leaves the distance of a code.
+func placeOf(width, code int) int {
+	switch width {
+	case 2:
+		return code%4*4 + code/4
+	case 4:
+		return code/8*8 + code%2*4 + code%8/2
+	}
+	return code
+}
+
+// doubles is a table of sixteen numbers of 32 bits in memory.
+func doubles(name string, value func(i int) int) Mem {
+	if _, ok := tables[name]; !ok {
+		tables[name] = GLOBL(name, RODATA|NOPTR)
+		for i := range 16 {
+			DATA(4*i, U32(uint32(value(i))))
+		}
+	}
+	return tables[name]
 }
