@@ -3,9 +3,11 @@ package par
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestForVisitsEveryTurnOnce(t *testing.T) {
@@ -52,6 +54,35 @@ func TestForStopsWhenCancelled(t *testing.T) {
 		if !errors.Is(err, stop) || ran.Load() > 20 {
 			t.Errorf("threads %d: error %v after %d turns", threads, err, ran.Load())
 		}
+	}
+}
+
+// TestLoopsInALoop has loops begin and end while others run, on more workers than cores.
+func TestLoopsInALoop(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
+	var sum atomic.Int64
+	for range 50 {
+		_ = For(context.Background(), 5, 7, func(i int) {
+			_ = For(context.Background(), 6, 11, func(j int) { sum.Add(int64(i * j)) })
+		})
+	}
+	if want := int64(50 * 21 * 55); sum.Load() != want {
+		t.Errorf("sum %d, want %d", sum.Load(), want)
+	}
+}
+
+// TestWorkersEnd: those that find no other loop end soon, and are no longer counted on.
+func TestWorkersEnd(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	for range 50 {
+		_ = For(context.Background(), 8, 40, func(int) {})
+	}
+	// Those of other tests may still end too.
+	for end := time.Now().Add(10 * time.Second); idle.Load() > 0 || runtime.NumGoroutine() > 3; {
+		if time.Now().After(end) {
+			t.Fatalf("%d idle workers are counted on, and there are %d goroutines", idle.Load(), runtime.NumGoroutine())
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
