@@ -61,7 +61,7 @@ func TestNearestEqualsSorting(t *testing.T) {
 }
 
 func TestNearestInParts(t *testing.T) {
-	c := clustered(2*codesPerPart+77, 64, 50, 9)
+	c := clustered(2*wordsPerPart+77, 64, 50, 9)
 	q := clustered(1, 64, 50, 9)
 	want, _ := FromCodes(c).SearchBatch(ctx, q, 300, Options{Threads: 1})
 	got, _ := FromCodes(c).SearchBatch(ctx, q, 300, Options{Threads: 4})

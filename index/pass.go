@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -15,8 +16,9 @@ import (
 // queriesPerScan is the number of queries that share one reading of the codes.
 const queriesPerScan = 64
 
-// codesPerPart is the least number of codes of a part when few queries leave cores idle.
-const codesPerPart = 1 << 16
+// wordsPerPart is the least number of words that queries are compared with in a part, when few queries leave cores idle:
+// fewer are done before another core has started.
+const wordsPerPart = 1 << 17
 
 // pass is the search of one segment for all queries. Nothing in the answer depends on the method.
 type pass struct {
@@ -172,8 +174,12 @@ func (p *pass) list(q int) {
 func (p *pass) scan(ctx context.Context, which []int) error {
 	n, blocks := p.codes.Len(), (len(which)+queriesPerScan-1)/queriesPerScan
 	parts := 1
-	if threads := par.Threads(p.options.Threads); blocks < threads { // a few per thread: every part finds its own limit
-		parts = max(min(4*threads, n/codesPerPart), 1)
+	if threads := par.Threads(p.options.Threads); blocks < threads { // a few per thread
+		parts = max(min(4*threads, n*p.codes.Words*len(which)/wordsPerPart), 1)
+	}
+	limits := make([]atomic.Int64, len(which)) // of a query in all parts
+	for i := range limits {
+		limits[i].Store(int64(p.want.radius))
 	}
 	collectors := make([]*collector, len(which)*parts)
 	lists := make([][]found, len(which)*parts)
@@ -184,6 +190,9 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 		for i := range sinks {
 			c := newCollector(p.segment, p.allowed, p.want)
 			c.strict = p.slot == nil && !p.want.ties && !p.want.whole && p.counts == nil
+			if parts > 1 {
+				c.shared = &limits[lo+i]
+			}
 			sinks[i] = c
 		}
 		p.sweep(part*n/parts, (part+1)*n/parts, which[lo:hi], sinks)
@@ -298,6 +307,10 @@ type collector struct {
 	within  int   // items seen within the limit
 	count   []int // by distance
 	near    []near
+
+	// The least limit of the collectors of all parts; nil for one part. Each limit is one that k items keep, so none of
+	// the k nearest is beyond the least of them.
+	shared *atomic.Int64
 }
 
 func newCollector(s *segment, allowed *roaring.Bitmap, w want) *collector {
@@ -309,10 +322,24 @@ func (c *collector) Limit() int {
 	if c.want.k == 0 {
 		return -1
 	}
+	limit := c.limit
 	if c.strict && c.full {
-		return c.limit - 1
+		limit--
 	}
-	return c.limit
+	if c.shared != nil {
+		limit = min(limit, int(c.shared.Load()))
+	}
+	return limit
+}
+
+// share lets the other parts know the limit.
+func (c *collector) share() {
+	for {
+		old := c.shared.Load()
+		if int64(c.limit) >= old || c.shared.CompareAndSwap(old, int64(c.limit)) {
+			return
+		}
+	}
 }
 
 // Take implements hamming.Sink.
@@ -344,6 +371,9 @@ func (c *collector) add(slot uint32, distance int) {
 	for c.limit > 0 && c.within-c.count[c.limit] >= c.want.k {
 		c.within -= c.count[c.limit]
 		c.limit--
+	}
+	if c.shared != nil {
+		c.share()
 	}
 	if len(c.near) > 2*c.within+1024 {
 		c.drop()

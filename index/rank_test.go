@@ -154,7 +154,7 @@ func TestTablesAnswerByMargins(t *testing.T) {
 
 // TestRankByMarginsInParts reaches what small indexes do not: parts of a scan, filters and prefixes over them, ties.
 func TestRankByMarginsInParts(t *testing.T) {
-	const n, bits = 2*codesPerPart + 77, 64
+	const n, bits = 2*wordsPerPart + 77, 64
 	c, rng := clustered(n, bits, 50, 9), rand.New(rand.NewPCG(9, 9))
 	s, q := indexed(t, c, -1), clustered(2, bits, 50, 9)
 	margins := someMargins(rng, bits, 2)
