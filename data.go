@@ -135,7 +135,7 @@ func (d *Data) rows(p Pictures, as *picture.Preparation) (vectors.Source, error)
 	prepared := images{d.table, d.images, p.preparation()}
 	if as != nil {
 		prepared.as = *as
-		prepared.as.Mirrored = false
+		prepared.as.Mirrored, prepared.as.Averaged = false, false
 	}
 	if err := d.table.CheckLengths(); err != nil {
 		return nil, err

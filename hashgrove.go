@@ -59,7 +59,7 @@ func Methods() []string { return method.Names() }
 // Train learns a model from the data.
 func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
 	e := o.expert()
-	rows, extractor, err := d.learnable(o.Pictures, e.Threads)
+	rows, extractor, err := d.learnable(o.Pictures, max(e.Seed, 1), e.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +77,18 @@ func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Run.Features, e.FastHash.Similar.Mirrored = extractor, o.Pictures.Mirror
+	e.Run.Features = extractor
+	if copies, err := o.Pictures.augmentation(); err == nil { // it was checked
+		e.FastHash.Similar.SetCopies(copies, o.Pictures.Average)
+	}
 	m, err := method.Train(ctx, o.Method, scanned, e)
 	if err != nil {
 		return nil, fmt.Errorf("training: %w", err)
 	}
 	m.Pictures, m.Features = picture.PreparationOf(rows), extractor
+	if m.Pictures != nil {
+		m.Pictures.Averaged = o.Pictures.Average
+	}
 	if named, ok := rows.(interface{ Names() []string }); ok {
 		m.Info.Features = named.Names()
 	}

@@ -2,6 +2,7 @@ package hashgrove
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"iter"
@@ -22,6 +23,21 @@ type Pictures struct {
 	Features string
 	// Mirror learns from mirror images too; it needs Features.
 	Mirror bool
+	// Augment learns from other changed copies too: a list of "mirror", "shift" and "crop", where shift and crop may be
+	// repeated. It needs Features.
+	Augment []string
+	// Average lets every code add the scores of a picture and of its mirror image before the sign; it needs Mirror. Such a
+	// model encodes pictures only.
+	Average bool
+}
+
+// augmentation is the copies to learn from.
+func (p Pictures) augmentation() (picture.Augmentation, error) {
+	a, err := picture.ParseAugmentation(p.Augment)
+	if a.Mirror = a.Mirror || p.Mirror; err == nil && p.Average && !a.Mirror {
+		err = errors.New("a model that adds the scores of mirror images must learn from mirror images too")
+	}
+	return a, err
 }
 
 // Images is decoded pictures with one class each; labels may be nil for items of an index. They must be upright.
@@ -48,16 +64,20 @@ func (p Pictures) preparation() picture.Preparation {
 }
 
 // learnable is the vectors to learn from, and what makes them of pictures.
-func (d *Data) learnable(p Pictures, threads int) (vectors.Source, feature.Extractor, error) {
+func (d *Data) learnable(p Pictures, seed uint64, threads int) (vectors.Source, feature.Extractor, error) {
 	learned := *d // classes that come with the files do not hide tags that are named
 	learned.spec.TagsAlone = d.spec.Tags != "" && d.spec.Label == "" && d.spec.LabelsFile == nil
 	rows, err := learned.rows(p, nil)
 	if err != nil {
 		return nil, nil, err
 	}
+	copies, err := p.augmentation()
+	if err != nil {
+		return nil, nil, err
+	}
 	if p.Features == "" {
-		if p.Mirror {
-			return nil, nil, fmt.Errorf("mirror images need features to be made of them")
+		if copies.PerPicture() > 1 {
+			return nil, nil, fmt.Errorf("mirror images and other copies need features to be made of them")
 		}
 		return rows, nil, nil
 	}
@@ -65,7 +85,10 @@ func (d *Data) learnable(p Pictures, threads int) (vectors.Source, feature.Extra
 	if !ok {
 		return nil, nil, fmt.Errorf("the features %q are made of pictures, and the data are vectors", p.Features)
 	}
-	return feature.Learnable(pictures, p.Features, p.Mirror, threads)
+	if copies.PerPicture() > 1 {
+		pictures = picture.Augmented(pictures, copies, seed)
+	}
+	return feature.Learnable(pictures, p.Features, threads)
 }
 
 // images is a source of prepared pictures.

@@ -47,8 +47,8 @@ type crossFitter struct {
 	added  [][][]uint8       // of each fold: the bins of all rows in the added columns, from fits without the fold
 }
 
-// newCrossFitter reads the rows for their hashes. Equal rows are in one fold, and so are a picture and its mirror
-// image.
+// newCrossFitter reads the rows for their hashes. Equal rows are in one fold, and so are a picture and its
+// copies.
 func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*crossFitter, error) {
 	if t.CrossFit < minFolds || t.CrossFit > maxFolds {
 		return nil, fmt.Errorf("cross-fitting with %d folds: give %d to %d", t.CrossFit, minFolds, maxFolds)
@@ -71,7 +71,7 @@ func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*cro
 		short[i] = h.Short()
 	}
 	var different int
-	if c.fold, different = rowFolds(short, t.CrossFit, t.Seed, t.Similar.originals(d.Rows)); different < 2*t.CrossFit {
+	if c.fold, different = rowFolds(short, t.CrossFit, t.Seed, t.Similar.PerPicture()); different < 2*t.CrossFit {
 		return nil, fmt.Errorf("cross-fitting with %d folds needs %d different rows, and there are %d",
 			t.CrossFit, 2*t.CrossFit, different)
 	}

@@ -26,6 +26,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/inference"
 	"hashgrove/model"
+	"hashgrove/picture"
 	"hashgrove/svm"
 	"hashgrove/vectors"
 )
@@ -72,15 +73,33 @@ type Similarity struct {
 	HeldOut          []string `json:"held_out,omitempty"`          // classes that are kept out of training
 	Validation       float64  `json:"validation,omitempty"`        // share of rows held out
 	Mirrored         bool     `json:"mirrored,omitempty"`          // mirror images of the pictures follow them
+	Augment          string   `json:"augment,omitempty"`           // more copies of the pictures follow them
+	Copies           int      `json:"copies,omitempty"`            // rows for every picture, with Augment
+	Averaged         bool     `json:"averaged,omitempty"`          // codes add the scores of mirror images
+}
+
+// SetCopies says which copies of pictures are among the rows, and whether codes add the scores of mirror images.
+func (s *Similarity) SetCopies(a picture.Augmentation, averaged bool) {
+	s.Mirrored, s.Averaged = a.Mirror, averaged
+	if a.PerPicture() > 1 && a != (picture.Augmentation{Mirror: true}) {
+		s.Augment, s.Copies = a.String(), a.PerPicture()
+	}
+}
+
+// PerPicture is the number of rows for every picture: its copies follow all pictures, kind by kind. It is 1 where the
+// rows have no copies.
+func (s Similarity) PerPicture() int {
+	switch {
+	case s.Copies > 1:
+		return s.Copies
+	case s.Mirrored:
+		return 2
+	}
+	return 1
 }
 
 // originals is the number of rows that are not copies of others; row i+originals is a copy of row i.
-func (s Similarity) originals(rows int) int {
-	if s.Mirrored {
-		return rows / 2
-	}
-	return rows
-}
+func (s Similarity) originals(rows int) int { return rows / s.PerPicture() }
 
 // Order says how Step 1 and Step 2 take turns.
 type Order string

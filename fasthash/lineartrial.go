@@ -243,15 +243,17 @@ func (t *training) scoreFolds(ctx context.Context, d *supervision.Data, folds in
 	if err := vectors.CheckRows(len(short), d.Rows); err != nil {
 		return nil, err
 	}
-	fold, different := rowFolds(short, folds, t.Seed^'L', t.Similar.originals(len(short)))
+	fold, different := rowFolds(short, folds, t.Seed^'L', t.Similar.PerPicture())
 	if different < 2*folds {
 		return nil, fmt.Errorf("linear columns need %d different rows, and there are %d", 2*folds, different)
 	}
 	return fold, nil
 }
 
-// rowFolds puts rows into folds of about one size by their hashes, and counts the different ones.
-func rowFolds(hashes []uint64, folds int, seed uint64, originals int) (fold []uint8, different int) {
+// rowFolds puts rows into folds of about one size by their hashes, and counts the different ones. The copies of a
+// picture are in the fold of the picture.
+func rowFolds(hashes []uint64, folds int, seed uint64, copies int) (fold []uint8, different int) {
+	originals := len(hashes) / copies
 	keys := make([]uint64, originals)
 	for i := range keys {
 		keys[i] = rand.NewPCG(seed, hashes[i]).Uint64()
@@ -268,7 +270,7 @@ func rowFolds(hashes []uint64, folds int, seed uint64, originals int) (fold []ui
 // tryScores says which columns help, and why, in words.
 func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind, why string, err error) {
 	d := train
-	if d.Rows > trialRows && !t.Similar.Mirrored {
+	if d.Rows > trialRows && t.Similar.PerPicture() == 1 {
 		d = d.Only(d.HoldOut(1-trialRows/float64(d.Rows), t.Seed))
 	}
 	fold, err := t.scoreFolds(ctx, d, trialParts)

@@ -209,7 +209,7 @@ func (t *training) split(d *supervision.Data) (train, held *supervision.Data, er
 		return d, nil, nil
 	default:
 		t.Similar.Validation = cmp.Or(t.Similar.Validation, DefaultValidation)
-		learn, aside, err := d.Split(t.Similar.Validation, t.Seed, t.Similar.Mirrored)
+		learn, aside, err := d.Split(t.Similar.Validation, t.Seed, t.Similar.PerPicture())
 		if err != nil {
 			return nil, nil, err
 		}

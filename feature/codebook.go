@@ -283,8 +283,8 @@ func parseCodebook(b []byte, norm Norm) (*Codebook, error) {
 	return c, nil
 }
 
-// CodebookOptions is how a codebook is learned. The zero value gives 11,200 values, with settings that a validation part
-// of CIFAR-10 chose; the usual recipe has patches of side 6 and NoNorm.
+// CodebookOptions is how a codebook is learned. The zero value gives 11,200 values, with settings that a validation
+// part of CIFAR-10 chose; the usual recipe has patches of side 6 and NoNorm.
 type CodebookOptions struct {
 	Words     int     // of the dictionary; 800
 	Patch     int     // side of a patch; 8

@@ -88,6 +88,9 @@ func Fingerprint(e Extractor) [sha256.Size]byte {
 	return sha256.Sum256(Append([]byte("hashgrove features 1\n"), e))
 }
 
+// Scaled reports whether e scales its vectors: programs that only know older files do not know such extractors.
+func Scaled(e Extractor) bool { return e.tag() == scaledCodebookTag }
+
 // extracted counts the pictures that this process has turned into vectors.
 var extracted atomic.Int64
 

@@ -29,8 +29,8 @@ const (
 	maxMade  = 1 << 12
 )
 
-// Saved is what a file holds: an extractor and, where its vectors were written as bytes, what these bytes mean. Bytes of
-// other pictures can be compared with them only when they are made with the same bins.
+// Saved is what a file holds: an extractor and, where its vectors were written as bytes, what these bytes mean. Bytes
+// of other pictures can be compared with them only when they are made with the same bins.
 type Saved struct {
 	Extractor Extractor
 	Bins      vectors.Quantizer // of no columns where no bytes were made
@@ -38,7 +38,7 @@ type Saved struct {
 
 // version is that of the file.
 func (s Saved) version() uint32 {
-	if s.Bins.Dim() > 0 || s.Extractor.tag() == scaledCodebookTag {
+	if s.Bins.Dim() > 0 || Scaled(s.Extractor) {
 		return 2
 	}
 	return 1

@@ -23,10 +23,19 @@ type validation struct {
 	new, learned judged            // evenly drawn
 }
 
-// judged is rows to judge a model by.
+// judged is rows to judge a model by. Where scores of mirror images are added, a row has the vector of its picture and
+// behind it that of the mirror image.
 type judged struct {
 	*supervision.Data
-	x vectors.Matrix
+	x     vectors.Matrix
+	taken [2]int // rows whose first and second half is there
+}
+
+// newJudged has room for the chosen rows, of so many vectors each.
+func newJudged(d *supervision.Data, chosen []bool, each int) judged {
+	part := d.Only(chosen)
+	x := vectors.Matrix{Rows: part.Rows, Cols: each * d.Dim(), Data: make([]float32, part.Rows*each*d.Dim())}
+	return judged{Data: part, x: x}
 }
 
 // setAside sets rows aside when the options ask for it, and returns the others. The one pass over the rows that it
@@ -41,8 +50,8 @@ func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data
 	if o.Validation == 0 {
 		return d, nil, nil
 	}
-	mirrored := o.FastHash.Similar.Mirrored
-	keep, aside, err := d.Split(o.Validation, o.withDefaults().Seed, mirrored)
+	copies := o.FastHash.Similar.PerPicture()
+	keep, aside, err := d.Split(o.Validation, o.withDefaults().Seed, copies)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,20 +63,21 @@ func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data
 		o.Run.Held = held
 	}
 	v := &validation{held: held}
-	originals := slices.Clone(keep)
-	if mirrored {
-		clear(originals[d.Rows/2:])
+	pictures, originals := d.Rows/copies, slices.Clone(keep)
+	clear(originals[pictures:])
+	mirrored, each := d.Rows, 1 // where the mirror images begin: nowhere
+	if o.FastHash.Similar.Averaged {
+		mirrored, each = pictures, 2
 	}
 	n := min(held.Rows, maxJudged)
 	inNew, inLearned := drawn(aside, n), drawn(originals, n)
-	v.new = judged{d.Only(inNew), vectors.Matrix{Cols: d.Dim()}}
-	v.learned = judged{d.Only(inLearned), vectors.Matrix{Cols: d.Dim()}}
+	v.new, v.learned = newJudged(d, inNew, each), newJudged(d, inLearned, each)
 	learn.Ranges = vectors.NewRanges(d.Dim())
 	err = eachChunk(ctx, d, func(c vectors.Chunk, kept *vectors.Chunk) {
 		c.Only(keep[c.First:c.First+c.X.Rows], kept)
 		learn.Ranges.Add(kept.X)
-		v.new.add(c.X, inNew[c.First:])
-		v.learned.add(c.X, inLearned[c.First:])
+		v.new.add(c, inNew, mirrored)
+		v.learned.add(c, inLearned, mirrored)
 	})
 	return learn, v, err
 }
@@ -88,12 +98,16 @@ func eachChunk(ctx context.Context, d *supervision.Data, each func(c vectors.Chu
 	return vectors.CheckRows(rows, d.Rows)
 }
 
-// add takes the chosen rows.
-func (j *judged) add(x vectors.Matrix, chosen []bool) {
-	for i := range x.Rows {
-		if chosen[i] {
-			j.x.Rows++
-			j.x.Data = append(j.x.Data, x.Row(i)...)
+// add takes the chosen rows of a chunk, and from row mirrored on their mirror images.
+func (j *judged) add(c vectors.Chunk, chosen []bool, mirrored int) {
+	for i := range c.X.Rows {
+		row, half := c.First+i, 0
+		if row >= mirrored && row < 2*mirrored {
+			row, half = row-mirrored, 1
+		}
+		if chosen[row] {
+			copy(j.x.Row(j.taken[half])[half*c.X.Cols:], c.X.Row(i))
+			j.taken[half]++
 		}
 	}
 }
@@ -129,11 +143,15 @@ func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error
 	if kind == "" || kind == supervision.ByPairs || grewFrom(o.Run.Grow, v.held) {
 		return nil
 	}
-	queries, err := m.Encode(ctx, v.new.x, o.Threads)
+	as := m
+	if o.FastHash.Similar.Averaged {
+		as = m.Averaging()
+	}
+	queries, err := as.Encode(ctx, v.new.x, o.Threads)
 	if err != nil {
 		return err
 	}
-	learned, err := m.Encode(ctx, v.learned.x, o.Threads)
+	learned, err := as.Encode(ctx, v.learned.x, o.Threads)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func TestRowsHeldOut(t *testing.T) {
 				return shared >= 2
 			}
 		}
-		keep, held, err := d.Split(0.2, 1, false)
+		keep, held, err := d.Split(0.2, 1, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,7 +136,7 @@ func (m *Model) EncodeRow(x []float32) ([]uint64, error) {
 		return nil, err
 	}
 	code := hamming.NewCodes(1, m.Encoder.Bits())
-	if !m.Encoder.encode(code, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}) {
+	if !m.encodeRows(code, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}) {
 		j := notFinite(x)
 		return nil, m.valueError(j, x[j])
 	}
@@ -144,7 +144,10 @@ func (m *Model) EncodeRow(x []float32) ([]uint64, error) {
 }
 
 func (m *Model) checkDim(have int) error {
-	if want := m.Encoder.Dim(); have != want {
+	if want := m.Dim(); have != want {
+		if have == m.Encoder.Dim() {
+			return ErrMirror
+		}
 		return fmt.Errorf("%w: vectors have %d, the model was trained on %d", ErrDim, have, want)
 	}
 	return nil
@@ -152,6 +155,7 @@ func (m *Model) checkDim(have int) error {
 
 func (m *Model) valueError(column int, x float32) error {
 	name := ""
+	column %= m.Encoder.Dim() // that of the mirror image is the same
 	if column < len(m.Info.Features) {
 		name = fmt.Sprintf(" (%q)", m.Info.Features[column])
 	}
@@ -179,7 +183,7 @@ func (m *Model) encode(ctx context.Context, threads int, batches []batch) error 
 		t := turns[i]
 		b := &batches[t.b]
 		x := b.chunk.X.Slice(t.lo, t.hi)
-		if !m.Encoder.encode(b.codes, t.lo, x) {
+		if !m.encodeRows(b.codes, t.lo, x) {
 			at := notFinite(x.Data)
 			errs[i] = fmt.Errorf("row %d, %w", b.chunk.First+t.lo+at/x.Cols, m.valueError(at%x.Cols, x.Data[at]))
 		}

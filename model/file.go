@@ -27,7 +27,8 @@ import (
 // Version 2: the feature extractor.
 // Version 3: mapped; "feat" is empty where there is no feature extractor.
 // Version 4: the preparation of pictures.
-// Version 5: columns beside those of the vectors (Extension); "pict" is empty where there are no pictures.
+// Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks; "pict" is empty
+// where there are no pictures.
 //
 // A file has the least version that can hold its model.
 const fileVersion = 5
@@ -35,7 +36,7 @@ const fileVersion = 5
 // versionOf is the version of the file of a model.
 func versionOf(m *Model) uint32 {
 	switch {
-	case extensions(m.Encoder) > 0:
+	case extensions(m.Encoder) > 0 || m.averaged() || m.Features != nil && feature.Scaled(m.Features):
 		return 5
 	case m.Pictures != nil:
 		return 4

@@ -18,11 +18,16 @@ import (
 // same size and layout (Model.Pictures); then the extractor makes vectors of the pixels (Model.Features), or the pixels
 // are the vectors. Both are covered by the fingerprint: codes of pictures that were prepared in another way do not
 // belong together.
+//
+// A model that averages adds the scores of a picture and of its mirror image before it takes the sign (averaging.go).
 
 // checkPictures reports a preparation that does not fit the rest of the model.
 func (m *Model) checkPictures() error {
 	if err := m.Pictures.Check(); err != nil {
 		return fmt.Errorf("pictures: %w", err)
+	}
+	if m.averaged() && m.Features == nil {
+		return errors.New("mirror images are added without an extractor that makes vectors of them")
 	}
 	if m.Features != nil {
 		if m.Pictures.Planar {
@@ -44,12 +49,15 @@ var ErrPreparation = errors.New("pictures are prepared in another way than those
 // it says so.
 func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
 	pictures, ok := picture.Of(src)
+	if !ok && m.averaged() {
+		return nil, ErrMirror
+	}
 	if !ok {
 		return m.pickColumns(src)
 	}
 	if m.Pictures != nil {
 		have, want := pictures.Preparation(), *m.Pictures
-		have.Mirrored = want.Mirrored
+		have.Mirrored, have.Averaged = want.Mirrored, want.Averaged
 		if m.Features != nil {
 			have.Planar = false // the extractor does not care
 		}
@@ -59,6 +67,9 @@ func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) 
 	}
 	if m.Features == nil {
 		return src, nil
+	}
+	if m.averaged() {
+		return feature.Pairs(m.Features, pictures, threads)
 	}
 	return feature.Vectors(m.Features, pictures, threads)
 }
@@ -115,18 +126,22 @@ func (m *Model) ImageVector(img image.Image) ([]float32, error) {
 	if err := m.Pictures.FromImage(row, img, 1); err != nil {
 		return nil, err
 	}
-	x := vectors.Matrix{Rows: 1, Cols: m.Encoder.Dim(), Data: make([]float32, m.Encoder.Dim())}
+	x := make([]float32, m.Dim())
 	if m.Features != nil {
-		one := []picture.Picture{m.Pictures.Picture(row, nil)}
-		if err := m.Features.Extract(context.Background(), one, x, 1); err != nil {
+		images := []picture.Picture{m.Pictures.Picture(row, nil)}
+		if m.averaged() {
+			images = append(images, images[0].Mirrored())
+		}
+		both := vectors.Matrix{Rows: len(images), Cols: m.Encoder.Dim(), Data: x}
+		if err := m.Features.Extract(context.Background(), images, both, 1); err != nil {
 			return nil, err
 		}
-		return x.Data, nil
+		return x, nil
 	}
 	for i, v := range row {
-		x.Data[i] = float32(v)
+		x[i] = float32(v)
 	}
-	return x.Data, nil
+	return x, nil
 }
 
 // The canonical bytes of a preparation: width and height, the number of channels, and flags.
@@ -136,19 +151,23 @@ const (
 	flagPlanar   = 1
 	flagSquash   = 2
 	flagMirrored = 4
+	flagAveraged = 8
 )
 
 func appendPreparation(dst []byte, p picture.Preparation) []byte {
 	dst = appendSize(appendSize(dst, p.Width), p.Height)
-	flags := bitIf(flagPlanar, p.Planar) | bitIf(flagSquash, p.Squash) | bitIf(flagMirrored, p.Mirrored)
+	flags := bitIf(flagPlanar, p.Planar) | bitIf(flagSquash, p.Squash) | bitIf(flagMirrored, p.Mirrored) |
+		bitIf(flagAveraged, p.Averaged)
 	return append(dst, byte(p.Channels), flags)
 }
 
 func parsePreparation(b []byte) (*picture.Preparation, error) {
-	if len(b) != preparationBytes || b[9]&^(flagPlanar|flagSquash|flagMirrored) != 0 {
+	if len(b) != preparationBytes || b[9]&^(flagPlanar|flagSquash|flagMirrored|flagAveraged) != 0 {
 		return nil, fmt.Errorf("a preparation of pictures in %d bytes that this version does not know", len(b))
 	}
-	p := &picture.Preparation{Squash: b[9]&flagSquash != 0, Mirrored: b[9]&flagMirrored != 0}
+	p := &picture.Preparation{
+		Squash: b[9]&flagSquash != 0, Mirrored: b[9]&flagMirrored != 0, Averaged: b[9]&flagAveraged != 0,
+	}
 	p.Width, p.Height = int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
 	p.Channels, p.Planar = int(b[8]), b[9]&flagPlanar != 0
 	return p, p.Check()

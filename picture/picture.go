@@ -101,6 +101,12 @@ func (s Shape) Picture(row, room []uint8) Picture {
 	return p
 }
 
+// Mirrored is the mirror image, left and right changed, in memory of its own.
+func (p Picture) Mirrored() Picture {
+	p.Pix = Shape{Width: p.Width, Height: p.Height, Channels: p.Channels}.appendMirrored(nil, p.Pix)
+	return p
+}
+
 // appendMirrored appends a row with the pixels of every line in opposite order.
 func (s Shape) appendMirrored(dst, row []uint8) []uint8 {
 	planes, side := 1, s.Channels // a pixel is side values beside each other

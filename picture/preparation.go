@@ -16,6 +16,7 @@ type Preparation struct {
 	Shape
 	Squash   bool
 	Mirrored bool // a model was learned from mirror images too
+	Averaged bool // a model adds the scores of a picture and of its mirror image before it takes their signs
 }
 
 // Check reports a preparation that cannot be used.

@@ -1,6 +1,7 @@
 package supervision
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -46,6 +47,7 @@ type ScanOptions struct {
 	Progress func(rows int) // called after every chunk with the rows read so far
 	Digest   bool           // fill in Data.Digest
 	Hashes   bool           // fill in Data.Hashes
+	Hashed   int            // number of first columns that hashes are made of; 0 means all
 }
 
 // Repeat is a row whose id an earlier row has; rows are counted as the files have them, from 0.
@@ -107,7 +109,9 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 			digest.rows(c.X)
 		}
 		if o.Hashes {
-			vectors.HashRows(c.X, func(_ int, h vectors.RowHash) { d.Hashes = append(d.Hashes, h.Short()) })
+			vectors.HashFirst(c.X, cmp.Or(o.Hashed, c.X.Cols), func(_ int, h vectors.RowHash) {
+				d.Hashes = append(d.Hashes, h.Short())
+			})
 		}
 		for _, label := range c.Labels {
 			classes.Add(label)

@@ -2,16 +2,14 @@ package supervision
 
 import "fmt"
 
-// Split chooses a share of the rows to be held back: a model learns from the others and is judged by those. Where the
-// second half of the rows is the mirror images of the first, neither part has the mirror image of a row held back.
-func (d *Data) Split(share float64, seed uint64, mirrored bool) (learn, held []bool, err error) {
+// Split chooses a share of the rows to be held back: a model learns from the others and is judged by those. Where every
+// picture has more than one copy, the rows are all pictures and then their copies, kind by kind, and neither part has
+// another copy of a row held back.
+func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool, err error) {
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", share)
 	}
-	pictures := d.Rows
-	if mirrored {
-		pictures /= 2
-	}
+	pictures := d.Rows / copies
 	first := make([]bool, d.Rows)
 	for i := range first {
 		first[i] = i < pictures

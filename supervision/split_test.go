@@ -106,3 +106,34 @@ func TestWithout(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSplitKeepsCopiesTogether: of a row held back no copy is learned from, and the copies of no row are held back.
+func TestSplitKeepsCopiesTogether(t *testing.T) {
+	const pictures = 60
+	for _, copies := range []int{1, 2, 5} {
+		class := make([]int32, pictures*copies)
+		for i := range class {
+			class[i] = int32(i % pictures % 3)
+		}
+		d := &Data{Rows: len(class), Supervision: Supervision{Labels: &Labels{Class: class, Names: []string{"a", "b", "c"}}}}
+		learn, held, err := d.Split(0.2, 1, copies)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := 0
+		for i := range class {
+			if learn[i] != learn[i%pictures] || held[i] && i >= pictures {
+				t.Errorf("%d copies: row %d is apart from its picture", copies, i)
+			}
+			if i < pictures && learn[i] == held[i] {
+				t.Errorf("%d copies: picture %d is in both parts or in none", copies, i)
+			}
+			if held[i] {
+				back++
+			}
+		}
+		if back != pictures/5 {
+			t.Errorf("%d copies: %d rows are held back", copies, back)
+		}
+	}
+}

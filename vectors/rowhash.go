@@ -18,10 +18,13 @@ func (h RowHash) String() string { return hex.EncodeToString(h[:]) }
 func (h RowHash) Short() uint64 { return binary.BigEndian.Uint64(h[:]) }
 
 // HashRows calls each with the hash of every row, in order.
-func HashRows(x Matrix, each func(i int, h RowHash)) {
-	buf := make([]byte, 0, 4*x.Cols)
+func HashRows(x Matrix, each func(i int, h RowHash)) { HashFirst(x, x.Cols, each) }
+
+// HashFirst is HashRows for the first columns alone.
+func HashFirst(x Matrix, columns int, each func(i int, h RowHash)) {
+	buf := make([]byte, 0, 4*columns)
 	for i := range x.Rows {
-		buf = AppendValues(buf[:0], x.Row(i))
+		buf = AppendValues(buf[:0], x.Row(i)[:columns])
 		sum := sha256.Sum256(buf)
 		each(i, RowHash(sum[:16]))
 	}

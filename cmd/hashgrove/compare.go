@@ -221,7 +221,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		}
 		src := vectors.Source(set)
 		if c.features != "" {
-			kept, _, err := learnable(set, c.features, false, c.threads)
+			kept, _, err := learnable(set, c.features, c.threads)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -164,7 +164,7 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", paths[0], err)
 	}
-	if src.Dim() != m.Encoder.Dim() {
+	if src.Dim() != m.Dim() {
 		return nil, nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d",
 			paths[0], src.Dim(), m.Encoder.Dim())
 	}

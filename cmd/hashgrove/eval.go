@@ -202,7 +202,7 @@ func (c *evalCommand) open(ctx context.Context, m *model.Model, d dataFlags, pat
 		src, done = kept, kept.Close
 	}
 	p := c.startProgress("reading", 0, 0)
-	o := supervision.ScanOptions{Hashes: m.Info.Sketch != nil, Progress: p.Tick}
+	o := supervision.ScanOptions{Hashes: m.Info.Sketch != nil, Hashed: m.Encoder.Dim(), Progress: p.Tick}
 	sum, err := supervision.Scan(ctx, src, o)
 	p.End()
 	if err != nil {

@@ -77,6 +77,7 @@ type fileReport struct {
 	Dims     int         `json:"dims,omitempty"`
 	Features string      `json:"features,omitempty"` // kind of the extractor that a model carries
 	Pictures string      `json:"pictures,omitempty"` // how a model prepares them
+	Averaged bool        `json:"averaged,omitempty"` // a model adds the scores of mirror images
 	Info     *model.Info `json:"info,omitempty"`     // without the sketch
 	Sketched int         `json:"sketched_rows,omitempty"`
 
@@ -208,7 +209,7 @@ func (f *fileReport) fillModel(m *model.Model) {
 		f.Features = m.Features.Kind()
 	}
 	if m.Pictures != nil {
-		f.Pictures = m.Pictures.String()
+		f.Pictures, f.Averaged = m.Pictures.String(), m.Pictures.Averaged
 	}
 }
 
@@ -251,9 +252,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if f.Features != "" {
 		fmt.Fprintf(a.out, "takes pictures and makes its own %s features\n", f.Features)
 	}
-	if f.Pictures != "" {
-		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
-	}
+	a.printPictures(f)
 	for _, text := range []string{f.Info.Scale, f.Info.Linear} {
 		if text != "" {
 			fmt.Fprintln(a.out, cli.Printable(text))
@@ -281,6 +280,16 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	return nil
 }
 
+// printPictures prints how a model treats pictures.
+func (a *app) printPictures(f *fileReport) {
+	if f.Pictures != "" {
+		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
+	}
+	if f.Averaged {
+		fmt.Fprintln(a.out, "a code adds the scores of a picture and of its mirror image")
+	}
+}
+
 // printIndex prints what an index contains, after its first line.
 func (a *app) printIndex(f *fileReport) {
 	fmt.Fprintf(a.out, "%d items with %d distinct codes\n", *f.Items, f.Distinct)
@@ -292,9 +301,7 @@ func (a *app) printIndex(f *fileReport) {
 	default:
 		fmt.Fprintln(a.out, "it holds no model, so it is searched with codes")
 	}
-	if f.Pictures != "" {
-		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
-	}
+	a.printPictures(f)
 	fields := []string{"id"}
 	if f.Labels {
 		fields = append(fields, "label")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -261,5 +263,142 @@ func TestFeaturesAreExtractedOnce(t *testing.T) {
 		if got := feature.Extracted() - before; got != c.want {
 			t.Errorf("%s: %d extractions, want %d", c.args, got, c.want)
 		}
+	}
+}
+
+// TestAveragedCodes trains a model that adds mirror images, and looks whether every verb does: a picture and its mirror
+// image have one code.
+func TestAveragedCodes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	photoFolder(t, "photos", 1)
+	photoFolder(t, "new", 2)
+	mirrorFolder(t, "new", "mirrored")
+	const few = "train photos --features gist320 --size 16 --bits 24 --rounds 5 --validation 0.3 --force "
+	succeed(t, shellWords(few+"--mirror -o plain.hgm")...)
+	out := try(t, shellWords(few+"--mirror --mirror-average -o m.hgm")...)
+	if out.code != 0 || !strings.Contains(out.err, "from 40 pictures and 40 mirror images of 320 dimensions") || !strings.Contains(out.out, "new items:") {
+		t.Fatalf("exit %d\n%s\n%s", out.code, out.err, out.out)
+	}
+	codes := hexCodes(t, "-m m.hgm new")
+	if mirrored := hexCodes(t, "-m m.hgm mirrored"); !slices.Equal(codes, mirrored) {
+		t.Errorf("mirror images have other codes:\n%v\n%v", codes, mirrored)
+	}
+	plain, other := hexCodes(t, "-m plain.hgm new"), hexCodes(t, "-m plain.hgm mirrored")
+	if slices.Equal(plain, other) || slices.Equal(plain, codes) {
+		t.Error("without averaging mirror images have the same codes too, so this tests nothing")
+	}
+	succeed(t, shellWords("index build p.hgi new --model m.hgm")...)
+	for _, how := range []string{"", " --explain --rerank new"} { // margins, reasons and distances of vectors
+		f := searched(t, "p.hgi mirrored/dark/0.png -k 40"+how)
+		if !slices.ContainsFunc(f.Results[0].Hits, func(h hit) bool { return h.ID == "new/dark/0.png" && h.Distance == 0 }) {
+			t.Errorf("search%s: the mirror image does not find its picture: %+v", how, f.Results)
+		}
+	}
+	report := succeed(t, shellWords("eval -m m.hgm --base photos --queries new --json")...)
+	if !strings.Contains(report, `"learned_share": 0.7`) {
+		t.Errorf("eval does not see which pictures were learned from:\n%s", report)
+	}
+	if info := succeed(t, "info", "m.hgm"); !strings.Contains(info, "a code adds the scores of a picture and of its mirror image") {
+		t.Errorf("info says\n%s", info)
+	}
+	succeed(t, shellWords(few+"--mirror --mirror-average --grow m.hgm --bits 26 -o longer.hgm")...)
+	for i, code := range hexCodes(t, "-m longer.hgm new --prefix 24") {
+		if code != codes[i] {
+			t.Fatalf("picture %d: the first bits of the grown model are %s, not %s", i, code, codes[i])
+		}
+	}
+	succeed(t, shellWords("features new --kind gist --size 16 -o new.npy")...)
+	for args, want := range map[string]string{
+		"encode -m m.hgm new.npy -o x.csv":                                    "a vector has no mirror image: give the pictures",
+		few + "--mirror-average -o x.hgm":                                     "--mirror-average needs --mirror",
+		few + "--mirror --mirror-average --cross-fit 2 -o x.hgm":              "--mirror-average and --cross-fit cannot be combined",
+		few + "--mirror --grow m.hgm --bits 26 -o x.hgm":                      "repeat --mirror-average",
+		few + "--mirror --mirror-average --grow plain.hgm --bits 26 -o x.hgm": "leave out --mirror-average",
+	} {
+		if o := try(t, shellWords(args)...); o.code == 0 || !strings.Contains(o.err, want) {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+}
+
+// mirrorFolder makes a folder of the mirror images of another's pictures.
+func mirrorFolder(t *testing.T, from, to string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(from, "*", "*.png"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		img := decoded(t, path)
+		size := img.Bounds().Size()
+		flipped := image.NewGray(image.Rect(0, 0, size.X, size.Y))
+		for y := range size.Y {
+			for x := range size.X {
+				flipped.Set(x, y, img.At(size.X-1-x, y))
+			}
+		}
+		out := filepath.Join(to, strings.TrimPrefix(path, from))
+		if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(png.Encode(f, flipped), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAugmentedTraining counts the copies, and keeps those of a picture that is held out away from training.
+func TestAugmentedTraining(t *testing.T) {
+	t.Chdir(t.TempDir())
+	photoFolder(t, "photos", 1)
+	const few = "train photos --features gist320 --size 16 --bits 6 --rounds 4 --force --validation "
+	for _, c := range []struct {
+		how, says string
+		rows      int
+	}{
+		{"0 --augment mirror", "40 pictures and 40 mirror images", 80},
+		{"0 --augment shift", "40 pictures and 40 changed copies of them", 80},
+		{"0 --augment mirror,shift", "40 pictures and 120 changed copies of them", 160},
+		{"0 --mirror --augment crop,shift,shift", "40 pictures and 280 changed copies of them", 320},
+		{"0.25 --augment mirror,shift", "40 pictures and 120 changed copies of them", 120},
+		{"0.25 --augment mirror,crop --mirror-average", "40 pictures and 120 changed copies of them", 120},
+		{"0.25 --augment crop --patience 3", "40 pictures and 40 changed copies of them", 60},
+	} {
+		out := try(t, shellWords(few+c.how+" -o m.hgm")...)
+		if out.code != 0 || !strings.Contains(out.err, "from "+c.says+" of 320 dimensions") {
+			t.Fatalf("%s: exit %d, %s", c.how, out.code, out.err)
+		}
+		m, err := model.ReadFile("m.hgm")
+		if err != nil || m.Info.Runs[0].Rows != c.rows || m.Pictures.Mirrored != strings.Contains(c.how, "mirror") {
+			t.Errorf("%s: learned from %+v as %+v (%v)", c.how, m.Info.Runs, m.Pictures, err)
+		}
+		if c.rows%60 == 0 && (m.Info.NewItems == nil || m.Info.NewItems.Rows != 10) {
+			t.Errorf("%s: judged %+v", c.how, m.Info.NewItems)
+		}
+	}
+	succeed(t, shellWords(few+"0 --mirror -o mirror.hgm")...)
+	succeed(t, shellWords(few+"0 --augment mirror -o m.hgm")...)
+	if !bytes.Equal(read(t, "m.hgm"), read(t, "mirror.hgm")) {
+		t.Error("--augment mirror gives another model than --mirror")
+	}
+	succeed(t, shellWords(few+"0 --augment mirror,crop,shift --threads 1 -o one.hgm")...)
+	succeed(t, shellWords(few+"0 --augment mirror,crop,shift --threads 2 -o two.hgm")...)
+	if !bytes.Equal(read(t, "one.hgm"), read(t, "two.hgm")) {
+		t.Error("the number of threads changes the copies")
+	}
+	for how, want := range map[string]string{
+		"0 --augment turn":                "--augment: pictures cannot be changed by \"turn\"",
+		"0 --augment shift --pairs p.csv": "--augment and --pairs cannot be combined",
+	} {
+		if o := try(t, shellWords(few+how+" -o x.hgm")...); o.code == 0 || !strings.Contains(o.err, want) {
+			t.Errorf("%s: exit %d, %s", how, o.code, o.err)
+		}
+	}
+	if o := try(t, shellWords("train photos --augment shift -o x.hgm")...); o.code != 2 || !strings.Contains(o.err, "--augment needs --features") {
+		t.Errorf("exit %d, %s", o.code, o.err)
 	}
 }

@@ -15,7 +15,6 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/fasthash"
-	"hashgrove/feature"
 	"hashgrove/inference"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/items"
@@ -33,12 +32,12 @@ type trainCommand struct {
 	similar similarity
 	options method.Options
 
-	output, grow, features, method, balance string
-	mirror                                  bool
-	validation                              float64
-	effort                                  effortFlag
-	file                                    cli.Output
-	columns                                 columnReport
+	output, grow, method, balance string
+	pictures                      pictureTraining
+	validation                    float64
+	effort                        effortFlag
+	file                          cli.Output
+	columns                       columnReport
 }
 
 func (a *app) train() *cobra.Command {
@@ -82,9 +81,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	c.file.Bind(f)
 	f.IntVar(&o.Bits, "bits", 64, "code length in `BITS`")
 	f.StringVar(&c.method, "method", method.FastHash, "hash `METHOD`: "+strings.Join(method.Names(), ", "))
-	f.StringVar(&c.features, "features", "", "turn pictures into these `FEATURES` first: gist320, gist512, pixels, "+
-		"or a file that features --save wrote; the model keeps them")
-	f.BoolVar(&c.mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
+	c.pictures.bind(f)
 	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to keep out of training; eval then measures them separately")
 	f.Float64Var(&c.validation, "validation", 0, "`SHARE` of the rows to hold out, for the figures at the end and for "+
 		"--patience; 0 learns from all rows (default 0.05 but at most 1000 rows; 0.1 for --patience)")
@@ -199,7 +196,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	c.noteMissing(m, d)
 	m.Features = extractor
 	if m.Pictures = as; c.options.Run.Grow == nil { // else as the bits it begins with
-		m.Pictures = picture.PreparationOf(src)
+		m.Pictures = c.pictures.preparation(src)
 	}
 	if extractor == nil {
 		c.data.remember(&m.Info, set)
@@ -267,11 +264,11 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 		return cli.Usagef("--patience watches rows that are held out: --validation must be above 0")
 	}
 	o.Seed, o.Threads = c.seed, c.threads
-	o.FastHash.Similar.Mirrored = c.mirror
 	if c.method == method.FastHash {
 		o.Run.Checkpoint = c.output + ".ckpt"
 	}
-	if err := cmp.Or(c.parseBalance(&o.FastHash), c.effort.parse(&o.FastHash)); err != nil {
+	err = cmp.Or(c.parseBalance(&o.FastHash), c.effort.parse(&o.FastHash), c.pictures.check(o))
+	if err != nil {
 		return err
 	}
 	check := o.FastHash
@@ -280,10 +277,11 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 		return cli.UsageError(err)
 	}
 	if c.grow != "" {
-		o.Run.Grow, err = model.ReadFile(c.grow)
-		return err
+		if o.Run.Grow, err = model.ReadFile(c.grow); err != nil {
+			return err
+		}
 	}
-	return nil
+	return c.pictures.checkGrown(o.Run.Grow)
 }
 
 // checkOutput tries the model's file. The model that grows is one that exists; an interrupted training has begun to
@@ -298,41 +296,7 @@ func (c *trainCommand) checkOutput(args []string) error {
 	if c.options.Run.CrossFit > 0 {
 		outputs = append(outputs, items.CrossFitPath(c.output))
 	}
-	return file.Check(outputs, c.data.inputs(args, c.similar.pairs, c.features))
-}
-
-// vectors is what is learned from: the rows as they are, or the features of pictures, mirror images after them.
-func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extractor, error) {
-	if _, ok := set.AsPictures(); !ok && c.options.Run.Grow != nil && c.features == "" && !c.mirror {
-		src, err := c.options.Run.Grow.Source(set, c.threads) // in the order of its columns
-		return src, nil, err
-	}
-	if c.features == "" {
-		if c.mirror {
-			return nil, nil, cli.Usagef("--mirror needs --features, to make vectors of the mirror images; " +
-				"\"hashgrove features --mirror\" writes such vectors")
-		}
-		return set, nil, nil
-	}
-	if c.mirror && c.similar.pairs != "" {
-		return nil, nil, cli.Usagef("--mirror and --pairs cannot be combined: pairs say nothing about mirror images")
-	}
-	return learnable(set, c.features, c.mirror, c.threads)
-}
-
-// learnable is feature.Learnable for --features.
-func learnable(
-	set *dataset.Set, name string, mirror bool, threads int,
-) (*vectors.Kept, feature.Extractor, error) {
-	pictures, ok := set.AsPictures()
-	if !ok {
-		return nil, nil, cli.Usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
-	}
-	src, e, err := feature.Learnable(pictures, name, mirror, threads)
-	if err != nil {
-		err = fmt.Errorf("--features: %w", err)
-	}
-	return src, e, err
+	return file.Check(outputs, c.data.inputs(args, c.similar.pairs, c.pictures.features))
 }
 
 // learn trains with progress and returns the model and the seconds that took.
@@ -342,7 +306,8 @@ func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.M
 	if s := c.options.Validation; s > 0 {
 		aside = fmt.Sprintf(", %.3g %% of them held out", 100*s)
 	}
-	c.note("learning %d bits with %s from %d rows of %d dimensions%s", c.options.Bits, about.Title, d.Rows, d.Dim(), aside)
+	c.note("learning %d bits with %s from %s of %d dimensions%s", c.options.Bits, about.Title,
+		c.pictures.rows(d.Rows, c.options.FastHash.Similar), d.Dim(), aside)
 	var p *cli.Progress
 	run := &c.options.Run
 	run.Progress = func(b fasthash.Bit) {

@@ -24,10 +24,7 @@ const (
 func (c *trainCommand) chooseValidation(flags *pflag.FlagSet, d *supervision.Data) error {
 	o := &c.options
 	given, patient := flags.Changed("validation"), o.Run.Patience > 0
-	kind, rows := d.Kind(), d.Rows
-	if c.mirror {
-		rows /= 2
-	}
+	kind, rows := d.Kind(), d.Rows/o.FastHash.Similar.PerPicture()
 	switch before, known := earlierValidation(o.Run.Grow, d.HexDigest()); {
 	case given && c.validation > 0 && !patient && (kind == "" || kind == supervision.ByPairs):
 		return cli.Usagef("--validation needs classes or tags, to judge the rows held out")

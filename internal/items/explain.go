@@ -40,7 +40,11 @@ func (q *Queries) Explain(i int, item index.Item, m *model.Model, vector []float
 	if !ok {
 		return r, nil
 	}
-	query, hit := row(q.Vectors.Row(i)), row(vector)
+	query := q.Vectors.Row(i)
+	if n := m.Encoder.Dim(); m.Dim() != n && len(vector) == m.Dim() { // of pictures with mirror images, compare the pictures
+		query, vector = query[:n], vector[:n]
+	}
+	query, hit := row(query), row(vector)
 	for k := range b.Bits() {
 		reasons, err := model.Reasons(b, k, query, hit, 3)
 		if err != nil {
