@@ -19,8 +19,8 @@ import (
 // tells these codes from those without mirror images. Cost: two extractions and two encodings for each picture.
 
 // ErrMirror is an error of vectors that a model with averaging cannot encode, for errors.Is.
-var ErrMirror = errors.New("the codes of this model add the scores of a picture and of its mirror image, and a vector " +
-	"has no mirror image: give the pictures, or use a model that was trained without averaging")
+var ErrMirror = errors.New("the codes of this model add the scores of a picture and of its mirror image, and a " +
+	"vector has no mirror image: give the pictures, or use a model that was trained without averaging")
 
 // averaged reports whether the scores of mirror images are added.
 func (m *Model) averaged() bool { return m.Pictures != nil && m.Pictures.Averaged }
