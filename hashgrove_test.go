@@ -376,12 +376,15 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 		}
 	}
 	folder := must[*Data](t)(Open(dir, Columns{}))
-	for _, p := range []Pictures{{Size: 16}, {Size: 16, Squash: true, Grey: true}, {Features: "gist320"}, {Features: "gist320", Mirror: true}} {
+	for _, p := range []Pictures{
+		{Size: 16}, {Size: 16, Squash: true, Grey: true}, {Features: "gist320"}, {Features: "gist320", Mirror: true},
+		{Features: "gist320", Mirror: true, Augment: []string{"shift"}, Average: true},
+	} {
 		o := quick
 		o.Pictures = p
 		m := must[*Model](t)(Train(ctx, Images(pictures, labels), o))
 		fromFolder := must[*Model](t)(Train(ctx, folder, o))
-		if got, want := fromFolder.Expert().Pictures, m.Expert().Pictures; *got != *want || want.Mirrored != p.Mirror || want.Squash != p.Squash {
+		if got, want := fromFolder.Expert().Pictures, m.Expert().Pictures; *got != *want || want.Mirrored != p.Mirror || want.Averaged != p.Average || want.Squash != p.Squash {
 			t.Errorf("%+v: prepared as %v in memory and %v in a folder", p, want, got)
 		}
 		path := filepath.Join(t.TempDir(), "m.hgm")
@@ -399,6 +402,9 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 				t.Errorf("%+v: %+v", p, hits)
 			}
 		}
+		if _, err := m.Encode(make([]float32, m.Dim())); (err != nil) != p.Average {
+			t.Errorf("%+v: a vector: %v", p, err)
+		}
 		if files := must[*Index](t)(NewIndex(ctx, m, folder)); files.Len() != 60 {
 			t.Errorf("%d items from the folder", files.Len())
 		}
@@ -408,6 +414,9 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 		p Pictures
 	}{
 		"mirror alone":   {Images(pictures, labels), Pictures{Mirror: true}},
+		"shift alone":    {Images(pictures, labels), Pictures{Augment: []string{"shift"}}},
+		"average alone":  {Images(pictures, labels), Pictures{Features: "gist320", Average: true}},
+		"other copies":   {Images(pictures, labels), Pictures{Features: "gist320", Augment: []string{"turn"}}},
 		"vectors":        {Rows([][]float32{{1}, {2}}, []int{1, 2}), Pictures{Features: "gist320"}},
 		"no features":    {Images(pictures, labels), Pictures{Features: "magic"}},
 		"nil":            {Images([]image.Image{nil, pictures[0]}, labels[:2]), Pictures{}},
