@@ -102,7 +102,12 @@ func (c *crossFitter) fit(ctx context.Context, z []int8, weight []float64, bit i
 			return nil, err
 		}
 		said := make([]int8, len(in))
-		if err := model.Outputs(ctx, h, part, c.Threads, said); err != nil {
+		if c.Similar.Averaged {
+			err = c.average(ctx, h, part, in, said)
+		} else {
+			err = model.Outputs(ctx, h, part, c.Threads, said)
+		}
+		if err != nil {
 			return nil, err
 		}
 		for k, i := range in {
@@ -142,6 +147,29 @@ func (c *crossFitter) fitScores(ctx context.Context, d *supervision.Data) error 
 			}
 		}
 		c.added = append(c.added, columns)
+	}
+	return nil
+}
+
+// average is Outputs for codes that add the scores of a picture and of its mirror image, which is in the same fold: the
+// copies of pictures come in pairs of two kinds. It adds what model.Model adds, margins as float32.
+func (c *crossFitter) average(
+	ctx context.Context, h model.Function, part *vectors.Columns, rows []int32, said []int8,
+) error {
+	scores := make([]int64, len(rows))
+	if err := model.Scores(ctx, h, part, c.Threads, scores); err != nil {
+		return err
+	}
+	margin := make([]float32, len(c.fold))
+	for k, i := range rows {
+		margin[i] = float32(scores[k])
+	}
+	pictures := len(c.fold) / c.Similar.PerPicture()
+	for k, i := range rows {
+		other := (int(i)/pictures^1)*pictures + int(i)%pictures
+		if said[k] = 1; float64(margin[i])+float64(margin[other]) < 0 {
+			said[k] = -1
+		}
 	}
 	return nil
 }

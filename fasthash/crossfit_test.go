@@ -79,7 +79,11 @@ func crossFitByDefinition(t *testing.T, m Method, x vectors.Matrix, y affinity.M
 			one := &model.Model{Encoder: &model.Binned{Quantizer: all.Quantizer, Functions: []model.Function{h}}}
 			for i := range fold {
 				if in[i] {
-					code, err := one.EncodeRow(x.Row(i))
+					row, as := x.Row(i), one
+					if o.Similar.Averaged { // the other half of the rows is the mirror images
+						row, as = slices.Concat(row, x.Row((i+x.Rows/2)%x.Rows)), one.Averaging()
+					}
+					code, err := as.EncodeRow(row)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -108,6 +112,10 @@ func TestCrossFitIsTheDefinition(t *testing.T) {
 		"linear":    func(m *Method) { m.Learner = Linear },
 		"sampled": func(m *Method) {
 			m.Trees.RowShare, m.Trees.ColumnShare, m.Trees.EarlyStop, m.Trees.Rounds = 0.5, 0.5, 3, 20
+		},
+		"averaged":  func(m *Method) { m.Similar.Mirrored, m.Similar.Averaged = true, true },
+		"averaged linear": func(m *Method) {
+			m.Learner, m.Similar.Mirrored, m.Similar.Averaged = Linear, true, true
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

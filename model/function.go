@@ -140,22 +140,61 @@ func Outputs(ctx context.Context, f Function, x *vectors.Columns, threads int, d
 		return err
 	}
 	if l, ok := f.(*Linear); ok {
-		return par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
-			score := make([]int64, hi-lo)
-			for r := range score {
-				score[r] = l.Bias
-			}
-			for j, w := range l.Weight {
-				for r, b := range x.Column(j)[lo:hi] {
-					score[r] += int64(w) * int64(b)
-				}
-			}
-			for r, s := range score {
+		return l.blocks(ctx, x, threads, func(lo int, scores []int64) {
+			for r, s := range scores {
 				dst[lo+r] = 1 + 2*int8(s>>63)
 			}
 		})
 	}
-	fs := []*Ensemble{f.(*Ensemble)}
+	return f.(*Ensemble).blocks(ctx, x, threads, func(p *plan, s *scratch, lo, hi int) {
+		var code [64]set
+		p.encode(0, s, &code)
+		for r := range dst[lo:hi] {
+			dst[lo+r] = int8(code[r%64][r/64]>>63)*2 - 1
+		}
+	})
+}
+
+// Scores writes the score of f, whose sign Outputs has, for every row of the columns.
+func Scores(ctx context.Context, f Function, x *vectors.Columns, threads int, dst []int64) error {
+	if len(dst) != x.Rows {
+		panic("model: Scores for another number of rows")
+	}
+	if err := f.Check(x.Dim()); err != nil {
+		return err
+	}
+	if l, ok := f.(*Linear); ok {
+		return l.blocks(ctx, x, threads, func(lo int, scores []int64) { copy(dst[lo:], scores) })
+	}
+	return f.(*Ensemble).blocks(ctx, x, threads, func(p *plan, s *scratch, lo, hi int) {
+		p.parts[0].ready(s)
+		p.parts[0].bits[0].scores(s, dst[lo:hi])
+	})
+}
+
+// blocks calls each with the scores of runs of rows.
+func (l *Linear) blocks(
+	ctx context.Context, x *vectors.Columns, threads int, each func(lo int, scores []int64),
+) error {
+	return par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
+		scores := make([]int64, hi-lo)
+		for r := range scores {
+			scores[r] = l.Bias
+		}
+		for j, w := range l.Weight {
+			for r, b := range x.Column(j)[lo:hi] {
+				scores[r] += int64(w) * int64(b)
+			}
+		}
+		each(lo, scores)
+	})
+}
+
+// blocks calls each for blocks of rows, with the plan of the ensemble alone and the planes of the rows.
+func (e *Ensemble) blocks(
+	ctx context.Context, x *vectors.Columns, threads int, each func(p *plan, s *scratch, lo, hi int),
+) error {
+	fs := []*Ensemble{e}
 	columns := columnsOf(fs)
 	places := make([]uint32, len(columns))
 	for c := range places {
@@ -173,11 +212,7 @@ func Outputs(ctx context.Context, f Function, x *vectors.Columns, threads int, d
 			gather(&s.planes[w], &bins)
 			transpose(&s.planes[w])
 		}
-		var code [64]set
-		p.encode(0, s, &code)
-		for r := range dst[lo:hi] {
-			dst[lo+r] = int8(code[r%64][r/64]>>63)*2 - 1
-		}
+		each(p, s, lo, hi)
 	})
 }
 

@@ -307,11 +307,18 @@ func TestAveragedCodes(t *testing.T) {
 			t.Fatalf("picture %d: the first bits of the grown model are %s, not %s", i, code, codes[i])
 		}
 	}
+	succeed(t, shellWords(few+"--mirror --mirror-average --cross-fit 2 -o fair.hgm")...)
+	if !bytes.Equal(read(t, "fair.hgm"), read(t, "m.hgm")) {
+		t.Error("cross-fitting changes the model")
+	}
+	report = succeed(t, shellWords("index build fair.hgi photos --model fair.hgm --cross-fit fair.crossfit.hgc --json")...)
+	if !strings.Contains(report, `"cross_fitted": 28`) { // of 40 photos, less those held out
+		t.Errorf("index build says\n%s", report)
+	}
 	succeed(t, shellWords("features new --kind gist --size 16 -o new.npy")...)
 	for args, want := range map[string]string{
 		"encode -m m.hgm new.npy -o x.csv":                                    "a vector has no mirror image: give the pictures",
 		few + "--mirror-average -o x.hgm":                                     "--mirror-average needs --mirror",
-		few + "--mirror --mirror-average --cross-fit 2 -o x.hgm":              "--mirror-average and --cross-fit cannot be combined",
 		few + "--mirror --grow m.hgm --bits 26 -o x.hgm":                      "repeat --mirror-average",
 		few + "--mirror --mirror-average --grow plain.hgm --bits 26 -o x.hgm": "leave out --mirror-average",
 	} {

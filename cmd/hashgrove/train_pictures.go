@@ -42,12 +42,9 @@ func (p *pictureTraining) check(o *method.Options) error {
 		return cli.Usagef("--augment: %v", err)
 	}
 	p.augmentation.Mirror = p.augmentation.Mirror || p.mirror
-	switch {
-	case p.average && !p.augmentation.Mirror:
+	if p.average && !p.augmentation.Mirror {
 		return cli.Usagef("--mirror-average needs --mirror or --augment mirror: " +
 			"a model that adds mirror images should learn from some")
-	case p.average && o.Run.CrossFit > 0:
-		return cli.Usagef("--mirror-average and --cross-fit cannot be combined")
 	}
 	o.FastHash.Similar.SetCopies(p.augmentation, p.average)
 	return nil

@@ -20,6 +20,7 @@ type CrossFit struct {
 
 	codes hamming.Codes
 	place map[vectors.RowHash]int
+	dim   int // of the vectors that are hashed: a row may have that of a mirror image behind it
 }
 
 // CrossFitPath is where the cross-fitted codes of a model file are written: beside it.
@@ -61,7 +62,7 @@ func ReadCrossFit(path string, m *model.Model) (*CrossFit, error) {
 		return nil, fmt.Errorf("%s: cross-fitted codes of model %v, but this model is %v: give those that were written "+
 			"beside it", path, t.Fingerprint, own)
 	}
-	c := &CrossFit{codes: t.Codes, place: make(map[vectors.RowHash]int, len(t.IDs))}
+	c := &CrossFit{codes: t.Codes, place: make(map[vectors.RowHash]int, len(t.IDs)), dim: m.Encoder.Dim()}
 	for i, id := range t.IDs {
 		b, err := hex.DecodeString(id)
 		if err != nil || len(b) != len(vectors.RowHash{}) {
@@ -79,7 +80,7 @@ func ReadCrossFit(path string, m *model.Model) (*CrossFit, error) {
 
 // replace puts the cross-fitted codes of those rows that have one in the place of the model's.
 func (c *CrossFit) replace(codes hamming.Codes, x vectors.Matrix) {
-	vectors.HashRows(x, func(i int, h vectors.RowHash) {
+	vectors.HashFirst(x, c.dim, func(i int, h vectors.RowHash) {
 		if k, ok := c.place[h]; ok {
 			copy(codes.Row(i), c.codes.Row(k))
 			c.Used++
