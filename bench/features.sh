@@ -30,7 +30,7 @@ for part in ${*:-gemm gist codebook}; do
 		;;
 	codebook)
 		TIMEFORMAT="learning 800 words and extracting 60,000 x 11,200, two threads: %R s, %U s in the program"
-		time bin/hashgrove features "$cifar"/*_batch*.bin --kind codebook --type uint8 --threads 2 --save "$scratch/codebook.hgf" --force -o "$scratch/codebook.npy" --quiet >/dev/null
+		time bin/hashgrove features "$cifar"/*_batch*.bin --kind codebook --patch 6 --normalise none --type uint8 --threads 2 --save "$scratch/codebook.hgf" --force -o "$scratch/codebook.npy" --quiet >/dev/null
 		;;
 	*)
 		echo "unknown part $part" >&2

@@ -32,15 +32,16 @@ type recipe struct {
 	Average  bool                     // add the scores of a picture and of its mirror image before the sign
 }
 
-// The recipes of the features that the paper uses, and ours of the same length: half as many words, the two signs of a
-// response apart, patches of 8 x 8. Chosen on a validation part of CIFAR-10; tuning.md describes how.
+// The recipes of the features that the paper uses, and an earlier one of ours of the same length: half as many words,
+// the two signs of a response apart, not scaled. Patches of 8 x 8 and vectors scaled to sum 1, which the paper says
+// nothing of, were chosen on a validation part of CIFAR-10; tuning.md describes how.
 func gist320() recipe { return recipe{Name: "gist320", GIST: []int{8, 8, 4}} }
 func gist512() recipe { return recipe{Name: "gist512", GIST: []int{8, 8, 8, 8}} }
 func codebook(words int) recipe {
 	return recipe{Name: fmt.Sprintf("codebook%d", words*14), Codebook: &feature.CodebookOptions{Words: words}}
 }
 func signed(words int) recipe {
-	l := &feature.CodebookOptions{Words: words / 2, Sides: feature.Split, Patch: 8}
+	l := &feature.CodebookOptions{Words: words / 2, Sides: feature.Split, Patch: 8, Norm: feature.NoNorm}
 	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: l}
 }
 
