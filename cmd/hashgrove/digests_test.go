@@ -423,6 +423,8 @@ var pictureModels = []struct{ name, flags, train string }{
 	{"pixels-size-squash", "--size 10 --fit squash", "--features pixels"},
 	{"mirror-gist320", "", "--features gist320 --mirror"},
 	{"mirror-pixels", "--size 10 --grey", "--features pixels --mirror"},
+	{"mirror-average", "--size 10", "--features pixels --mirror --mirror-average"},
+	{"augment", "--size 10", "--features pixels --augment mirror,shift,crop"},
 	{"mirror-patience", "--size 10", "--features pixels --mirror --patience 2 --validation 0.25"},
 	{"linear", "--size 10", "--learner linear"},
 	{"hold-out", "--size 10", "--hold-out dots"},
@@ -465,6 +467,7 @@ func (l *ledger) features() {
 		{"words", tiny + "--size 16"},
 		{"words-squash-uint8", tiny + "--size 16 --fit squash --type uint8"},
 		{"words-split-max", tiny + "--size 16 --grey --sides split --pool max --threshold 0.1 --seed 7"},
+		{"words-usual", tiny + "--size 16 --normalise none"},
 		{"words-absolute", tiny + "--size 16 --sides absolute --mirror"},
 		{"words-ksvd", tiny + "--size 16 --non-zeros 2"},
 		{"threads-1", tiny + "--threads 1"},
@@ -480,6 +483,7 @@ func (l *ledger) features() {
 	l.file("features/idx.npy", "features idx/train-images-idx3-ubyte --kind gist --orientations 4,2 -o idx.npy", "idx.npy")
 	l.model("words", "photos"+fewTrees+" --features words.hgf --size 16", "photos album --size 16")
 	l.model("words-mirror", "photos"+fewTrees+" --features words.hgf --size 16 --mirror", "photos album --size 16")
+	l.model("words-usual", "photos"+fewTrees+" --features words-usual.hgf --size 16", "photos album --size 16")
 	l.model("words-squash", "photos"+fewTrees+" --features words-squash-uint8.hgf --size 16 --fit squash", "photos album --size 16 --fit squash")
 	l.model("words-ksh", "photos --bits 8 --method ksh --anchors 10 --features words-split-max.hgf --size 16 --grey", "photos album --size 16 --grey")
 	l.model("words-other-size", "photos"+fewTrees+" --features words.hgf --size 20", "photos album --size 20")
