@@ -157,7 +157,7 @@ func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error
 	}
 	asked := asked{queries: queries, threads: o.Threads}
 	if queries.Bits <= hamming.MaxWeightedBits {
-		if asked.margins, err = m.Margins(ctx, v.new.x, o.Threads); err != nil {
+		if asked.margins, err = as.Margins(ctx, v.new.x, o.Threads); err != nil {
 			return err
 		}
 	}
