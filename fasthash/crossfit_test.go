@@ -113,7 +113,7 @@ func TestCrossFitIsTheDefinition(t *testing.T) {
 		"sampled": func(m *Method) {
 			m.Trees.RowShare, m.Trees.ColumnShare, m.Trees.EarlyStop, m.Trees.Rounds = 0.5, 0.5, 3, 20
 		},
-		"averaged":  func(m *Method) { m.Similar.Mirrored, m.Similar.Averaged = true, true },
+		"averaged": func(m *Method) { m.Similar.Mirrored, m.Similar.Averaged = true, true },
 		"averaged linear": func(m *Method) {
 			m.Learner, m.Similar.Mirrored, m.Similar.Averaged = Linear, true, true
 		},

@@ -56,6 +56,10 @@ type Options struct {
 
 	Similar Similarity `json:"similarity"` // how the affinity is made from the supervision
 
+	// Candidates is the number of candidates that Step 1 infers for each bit; the one is taken that quick trees predict
+	// best for rows they have not learned from. 0 and 1 mean one.
+	Candidates int `json:"candidates,omitempty"`
+
 	// BalancePairs makes similar and dissimilar pairs count alike in Step 1 by the weights in Inference. Without weights
 	// there, it is done for tags, where few rows are similar, whether asked for or not.
 	BalancePairs bool `json:"-"`
@@ -168,7 +172,7 @@ func (t Options) ForData(rows, columns int) (Options, error) {
 	if t.Learner != Trees && t.Learner != Linear {
 		return t, fmt.Errorf("unknown learner %q; the learners are %q and %q", t.Learner, Trees, Linear)
 	}
-	if err := t.checkLinearColumns(); err != nil {
+	if err := cmp.Or(t.checkLinearColumns(), t.checkCandidates()); err != nil {
 		return t, err
 	}
 	if t.Inference.Length = 0; t.Order == TSH {
@@ -206,8 +210,12 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if err != nil {
 		return nil, err
 	}
+	candidates, err := t.newChooser(ctx, x)
+	if err != nil {
+		return nil, err
+	}
 	if t.Order == TSH {
-		return t.twoStep(ctx, x, step1, step2, run)
+		return t.twoStep(ctx, x, step1, step2, run, candidates)
 	}
 
 	functions := append([]model.Function(nil), run.done...)
@@ -218,23 +226,20 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 		}
 		step1.Push(output)
 	}
-	var weight []float64
-	if !t.EqualRowWeights && t.Learner == Trees {
-		weight = make([]float64, x.Rows)
-	}
+	weight := t.startWeights(step1, x.Rows)
 	for k := len(functions) + 1; k <= t.Bits; k++ {
 		bit := Bit{Bit: k}
 		began := time.Now()
-		z, err := step1.Infer(ctx)
-		if err != nil {
-			return functions, fmt.Errorf("bit %d: %w", k, err)
-		}
-		bit.Stat.CutParts = step1.Parts()
-		if weight != nil {
+		if weight != nil && !t.EqualRowWeights {
 			if err := step1.RowWeights(ctx, weight); err != nil {
 				return functions, fmt.Errorf("bit %d: %w", k, err)
 			}
 		}
+		z, err := candidates.infer(ctx, step1, weight, k)
+		if err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k, err)
+		}
+		bit.Stat.CutParts = step1.Parts()
 		bit.Inference = time.Since(began)
 
 		began = time.Now()
@@ -265,13 +270,14 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 // twoStep is the order of Two-Step Hashing: the bits are inferred from each other with the full loss length,
 // then every function is fitted to its bit, with equal row weights.
 func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inference.Inference, step2 fitter,
-	run loop) ([]model.Function, error) {
+	run loop, candidates *chooser) ([]model.Function, error) {
 
+	weight := t.startWeights(step1, x.Rows)
 	bits := make([]Bit, t.Bits)
 	codes := make([][]uint64, t.Bits) // bit k of all rows, packed: a byte per row and bit would be too much
 	for k := range bits {
 		began := time.Now()
-		z, err := step1.Infer(ctx)
+		z, err := candidates.infer(ctx, step1, weight, k+1)
 		if err != nil {
 			return nil, fmt.Errorf("bit %d: %w", k+1, err)
 		}
@@ -291,12 +297,12 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 		unpack(z, codes[k])
 		began := time.Now()
 		var err error
-		if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, nil, t.Seed, k+1); err != nil {
+		if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, weight, t.Seed, k+1); err != nil {
 			return functions, fmt.Errorf("bit %d: %w", k+1, err)
 		}
 		bit.Boost = time.Since(began)
 		bit.noteHeldOut(step2)
-		if err := run.crossFit(ctx, &bit, z, nil); err != nil {
+		if err := run.crossFit(ctx, &bit, z, weight); err != nil {
 			return functions, fmt.Errorf("bit %d: %w", k+1, err)
 		}
 		functions = append(functions, bit.Function)
@@ -305,6 +311,18 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 		}
 	}
 	return functions, nil
+}
+
+// startWeights makes room for the weights of the rows in Step 2: filled in with what the rows count, which is final where
+// the weights do not follow Step 1; nil where they are equal.
+func (t Options) startWeights(step1 *inference.Inference, rows int) []float64 {
+	equal := t.EqualRowWeights || t.Order == TSH
+	if t.Learner != Trees || equal && t.Inference.ClassBalance == 0 {
+		return nil
+	}
+	weight := make([]float64, rows)
+	step1.RowCounts(weight)
+	return weight
 }
 
 // crossFit predicts the bit of the rows in each fold from the others, where that is asked for.

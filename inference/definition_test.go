@@ -31,6 +31,39 @@ type slow struct {
 	o      Options
 	codes  [][]int8 // bit by bit
 	length int
+	count  []int64 // of each row
+}
+
+// slowCounts is what rows count: the ratio of the largest class to their own, to a power, in sixteenths, and in the
+// smallest whole numbers of the same ratios.
+func slowCounts(y affinity.Matrix, power float64) []int64 {
+	count := slices.Repeat([]int64{1}, y.Len())
+	if power == 0 {
+		return count
+	}
+	if p, ok := y.(*affinity.Pairs); ok {
+		y = p.Classes()
+	}
+	size, most := make([]int, y.Len()), 0
+	for i := range size {
+		for j := range size {
+			if i == j || y.At(i, j) > 0 {
+				size[i]++
+			}
+		}
+		most = max(most, size[i])
+	}
+	for i, c := range size {
+		count[i] = int64(math.Round(16 * math.Pow(float64(most)/float64(c), power)))
+	}
+	for d := int64(16); d > 1; d /= 2 { // the largest class counts 16
+		if !slices.ContainsFunc(count, func(c int64) bool { return c%d != 0 }) {
+			for i := range count {
+				count[i] /= d
+			}
+		}
+	}
+	return count
 }
 
 func (s slow) distance(i, j int) int {
@@ -62,7 +95,7 @@ func (s slow) weight(i, j int) int64 {
 	if math.Abs(w-math.Round(w)) > 1e-6 {
 		panic(fmt.Sprintf("weight %v is not an integer", w))
 	}
-	return int64(math.Round(w))
+	return int64(math.Round(w)) * s.count[i] * s.count[j]
 }
 
 func (s slow) matrix() [][]int64 {
@@ -161,8 +194,12 @@ func grid(t *testing.T, n, turns int, method Method, f func(t *testing.T, r *ran
 						for turn := range turns {
 							r := rand.New(rand.NewPCG(uint64(turn), 7))
 							y := kinds(t, r, n)[kind]
-							f(t, r, y, Options{Method: method, Loss: loss, Length: length,
-								SimilarWeight: factor[0], DissimilarWeight: factor[1], Threads: 1 + turn%2, noMerge: turn%3 == 2})
+							o := Options{Method: method, Loss: loss, Length: length, SimilarWeight: factor[0],
+								DissimilarWeight: factor[1], Threads: 1 + turn%2, noMerge: turn%3 == 2}
+							if turn%2 == 1 && (kind == "classes" || kind == "sampled") {
+								o.ClassBalance = []float64{1, 0.5}[turn/2%2]
+							}
+							f(t, r, y, o)
 						}
 					})
 				}
@@ -178,7 +215,7 @@ func pushSome(t testing.TB, r *rand.Rand, y affinity.Matrix, o Options, p int) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := slow{y: y, o: inf.opt, length: o.Length}
+	s := slow{y: y, o: inf.opt, length: o.Length, count: slowCounts(y, o.ClassBalance)}
 	if s.length == 0 {
 		s.length = p + 1
 	}

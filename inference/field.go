@@ -75,7 +75,7 @@ func (f *linearField) value(g int32) int64 {
 	if len(f.dots) > 0 {
 		v += (w.near - w.far) * f.dots[g]
 	}
-	return v + w.near*int64(q.z[g])
+	return v + w.near*q.count[q.owner[g]]*int64(q.z[g])
 }
 
 func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64) {
@@ -210,7 +210,7 @@ func (r *rowDots) groups(ctx context.Context, q *grouped, dots []int64) error {
 		clear(bit)
 		for u := range bit {
 			for i := q.from[u]; i < q.from[u+1]; i++ {
-				bit[u] += sign(i)
+				bit[u] += q.count[u] * sign(i)
 			}
 		}
 		clear(near)
@@ -250,9 +250,29 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 		}
 	}
 	for g := range y {
-		y[g] += float64(float64(w.near) * x[g])
+		y[g] += float64(float64(w.near*q.count[q.owner[g]]) * x[g])
 	}
 	return err
+}
+
+// fields implements problem. The rows of a group have the same weights, so only the mean of h over them counts, but for
+// what each row must not count of itself.
+func (q *grouped) fields(ctx context.Context, w weights, h []int8, rows []float64) error {
+	x, y := make([]float64, len(q.size)), make([]float64, len(q.size))
+	for i, g := range q.group {
+		x[g] += float64(int64(h[q.order[i]]) * q.count[q.owner[g]])
+	}
+	for g, m := range q.size {
+		x[g] /= float64(m)
+	}
+	if err := q.product(ctx, w, x, y); err != nil {
+		return err
+	}
+	for i, g := range q.group {
+		r := q.order[i]
+		rows[r] = y[g] + float64(float64(w.near*q.count[q.owner[g]])*(float64(h[r])-x[g]))
+	}
+	return nil
 }
 
 // totals implements problem.
@@ -268,7 +288,7 @@ func (q *grouped) totals(ctx context.Context, w weights, y []float64) error {
 		}
 	}
 	for g, v := range sum {
-		y[g] = float64(v + w.near)
+		y[g] = float64(v + w.near*q.count[q.owner[g]])
 	}
 	return err
 }

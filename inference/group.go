@@ -38,11 +38,12 @@ type grouped struct {
 
 	order []int32 // the rows, unit by unit
 	from  []int32 // rows of unit u: order[from[u]:from[u+1]]
+	count []int64 // what a row of unit u counts: 1, or more to balance classes
 
 	group []int32  // of each place in order
 	first []int32  // groups of unit u: first[u] to first[u+1]
 	owner []int32  // unit of each group
-	size  []int64  // rows of each group
+	size  []int64  // rows of each group, by what they count
 	code  []uint64 // words per group; bit b of the code is bit b%64 of word b/64
 	words int
 	p     int // bits so far
@@ -51,16 +52,18 @@ type grouped struct {
 	w weights
 	f field
 
-	pairs [2]int64 // similar, dissimilar
-	alike []int64  // of each unit: the rows similar to one of its rows, that row included
-	inner rowDots
-	gram  *gram // for linear losses
-	cut   cutter
+	pairs   [2]int64 // similar, dissimilar
+	squares int64    // sum of the squares of what rows count
+	alike   []int64  // of each unit: the rows similar to one of its rows, that row included
+	inner   rowDots
+	gram    *gram // for linear losses
+	cut     cutter
 }
 
-func newGrouped(y units, tags *affinity.Tags, o Options, seed uint64) *grouped {
+func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uint64) *grouped {
 	q := &grouped{threads: o.Threads, merge: !o.noMerge && o.Method != ICM,
 		near: newNeighbours(tags, o.Threads, maxStored)}
+	q.count = count
 	q.cut.most = maxflow.MaxNodes
 	n := y.Len()
 	q.order = make([]int32, 0, n)
@@ -80,7 +83,7 @@ func newGrouped(y units, tags *affinity.Tags, o Options, seed uint64) *grouped {
 				old = len(q.size) - 1
 			}
 			q.group[i] = int32(old)
-			q.size[old]++
+			q.size[old] += count[u]
 		}
 		q.first[u+1] = int32(len(q.size))
 	}
@@ -98,8 +101,14 @@ func newGrouped(y units, tags *affinity.Tags, o Options, seed uint64) *grouped {
 	for g, u := range q.owner { // ordered, and each row with itself
 		q.pairs[0] += q.size[g] * q.alike[u]
 	}
-	q.pairs[0] = (q.pairs[0] - int64(n)) / 2
-	q.pairs[1] = int64(n)*int64(n-1)/2 - q.pairs[0]
+	all := int64(0)
+	for u, c := range count {
+		rows := int64(q.from[u+1] - q.from[u])
+		all += c * rows
+		q.squares += c * c * rows
+	}
+	q.pairs[0] = (q.pairs[0] - q.squares) / 2
+	q.pairs[1] = (all*all-q.squares)/2 - q.pairs[0]
 	if o.Loss.isLinear() {
 		q.f = &linearField{q: q, apart: tags != nil || o.Method == ICM}
 		q.gram = newGram(q, tags == nil)
@@ -136,6 +145,12 @@ func (q *grouped) rowSigns(z []int8) {
 func (q *grouped) rowValues(y, rows []float64) {
 	for i, g := range q.group {
 		rows[q.order[i]] = y[g]
+	}
+}
+
+func (q *grouped) rowCounts(rows []float64) {
+	for i, g := range q.group {
+		rows[q.order[i]] = float64(q.count[q.owner[g]])
 	}
 }
 
@@ -185,7 +200,7 @@ func (q *grouped) push(h []int8) {
 				*slot = int32(len(size))
 			}
 			q.group[i] = *slot - 1
-			size[*slot-1]++
+			size[*slot-1] += q.count[u]
 		}
 		q.first[u+1] = int32(len(size))
 	}

@@ -55,6 +55,11 @@ type Options struct {
 	SimilarWeight    int `json:"similar_weight,omitempty"`
 	DissimilarWeight int `json:"dissimilar_weight,omitempty"`
 
+	// ClassBalance makes small classes count more, in Step 1 and in the row weights: a row of a class of c rows counts as
+	// (most/c)^ClassBalance rows, where most is the size of the largest class. 0 means that every row counts alike, 1 that
+	// every class does.
+	ClassBalance float64 `json:"class_balance,omitempty"`
+
 	// Length is the loss length of every bit, as in TSH. 0 means that bit k has the loss length k.
 	Length int `json:"length,omitempty"`
 
@@ -90,6 +95,8 @@ func (o Options) WithDefaults() (Options, error) {
 		return o, fmt.Errorf("loss %q is unknown; choose %s, %s or %s", o.Loss, KSH, BRE, Hinge)
 	case o.Sweeps < 0:
 		return o, fmt.Errorf("%d sweeps are impossible; give 1 or more", o.Sweeps)
+	case !(o.ClassBalance >= 0 && o.ClassBalance <= 1):
+		return o, fmt.Errorf("a balance of classes by the power %v: give 0 to 1", o.ClassBalance)
 	case o.SimilarWeight < 0 || o.DissimilarWeight < 0:
 		return o, fmt.Errorf("pair weights %d and %d must be positive", o.SimilarWeight, o.DissimilarWeight)
 	}
@@ -137,14 +144,15 @@ type Inference struct {
 }
 
 // problem is the minimisation of one bit over a set of variables: groups of rows, or rows. Each has a mass, the number
-// of its rows, and a sign.
+// of its rows by what they count, and a sign.
 type problem interface {
 	// mass lends the number of rows of every variable, signs their z.
 	mass() []int64
 	signs() []int8
-	// rowSigns writes the sign of every row, rowValues the value that its variable has in y.
+	// rowSigns writes the sign of every row, rowValues the value that its variable has in y, rowCounts what it counts.
 	rowSigns(z []int8)
 	rowValues(y, rows []float64)
+	rowCounts(rows []float64)
 
 	// setWeights sets the pair weights. reset makes all signs +1 and the fields right.
 	setWeights(w weights)
@@ -159,6 +167,8 @@ type problem interface {
 	// product sets y = W x for x constant over the rows of a variable; totals does so for x = 1.
 	product(ctx context.Context, w weights, x, y []float64) error
 	totals(ctx context.Context, w weights, y []float64) error
+	// fields writes for every row the sum of w h over the other rows, for h by row.
+	fields(ctx context.Context, w weights, h []int8, rows []float64) error
 
 	// push appends a bit, given by row. losses sums L over similar and over dissimilar pairs.
 	push(h []int8)
@@ -178,11 +188,15 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 		return nil, err
 	}
 	p := &Inference{opt: o, bits: bits, seed: seed, n: y.Len(), z: make([]int8, y.Len())}
+	count, err := o.rowCounts(y, bits)
+	if err != nil {
+		return nil, err
+	}
 	switch y := y.(type) {
 	case *affinity.Classes:
-		p.p = newGrouped(y, nil, o, seed)
+		p.p = newGrouped(y, nil, count, o, seed)
 	case *affinity.Tags:
-		p.p = newGrouped(y, y, o, seed)
+		p.p = newGrouped(y, y, count, o, seed)
 	default:
 		pairs, ok := y.(*affinity.Pairs)
 		if !ok {
@@ -190,7 +204,7 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 				return nil, err
 			}
 		}
-		p.p = newListed(pairs, o, seed)
+		p.p = newListed(pairs, count, o, seed)
 	}
 	return p, nil
 }
@@ -210,15 +224,16 @@ func (p *Inference) weights(sign int64) weights {
 
 // Infer finds the next bit: +1 or -1 for every row. The result is lent until the next call. It depends on the affinity,
 // the options, the seed and the bits pushed, not on earlier calls.
-func (p *Inference) Infer(ctx context.Context) ([]int8, error) {
+func (p *Inference) Infer(ctx context.Context) ([]int8, error) { return p.InferCandidate(ctx, 0) }
+
+// InferCandidate is Infer with random numbers of its own for each number from 0 on: Infer is candidate 0. The others
+// are bits about as good, and often very different.
+func (p *Inference) InferCandidate(ctx context.Context, number int) ([]int8, error) {
 	k := p.done + 1
 	if k > p.bits {
 		return nil, fmt.Errorf("all %d bits have been inferred", p.bits)
 	}
-	rng := rand.New(rand.NewPCG(p.seed, stream|uint64(k)))
-	if q, ok := p.p.(*grouped); ok {
-		q.cut.parts = 0
-	}
+	rng := rand.New(rand.NewPCG(p.seed, stream|uint64(number)<<32|uint64(k)))
 	p.p.setWeights(p.weights(1))
 	var err error
 	switch p.opt.Method {
@@ -236,8 +251,8 @@ func (p *Inference) Infer(ctx context.Context) ([]int8, error) {
 	return p.z, nil
 }
 
-// Parts is the number of parts in which blocks with too many undecided rows for one cut were minimised for the last bit
-// inferred: 0 when every block has its minimum.
+// Parts is the number of parts in which blocks with too many undecided rows for one cut were minimised since the last
+// Push: 0 when every block had its minimum.
 func (p *Inference) Parts() int {
 	if q, ok := p.p.(*grouped); ok {
 		return q.cut.parts
@@ -260,6 +275,9 @@ func (p *Inference) Push(h []int8) {
 	}
 	p.p.push(h)
 	p.done++
+	if q, ok := p.p.(*grouped); ok {
+		q.cut.parts = 0
+	}
 }
 
 // Objective is the mean loss of the defined pairs over the bits pushed so far, weighted as the options say.
@@ -276,8 +294,33 @@ func (p *Inference) Objective(ctx context.Context) (float64, error) {
 	return (float64(ws*near) + float64(wd*far)) / (float64(ws*float64(s)) + float64(wd*float64(d))), nil
 }
 
-// RowWeights writes how much the next bit matters to each row: the sum over its pairs of |w_ij|, scaled to mean 1.
-// A row without pairs gets 0.
+// Fields writes for every row the sum over its pairs of w_ij h_j, with the weights of the next bit and by what the rows
+// count, for any h of +1 and -1 for every row. Step 1 minimises half the sum of h_i times the field of row i.
+func (p *Inference) Fields(ctx context.Context, h []int8, dst []float64) error {
+	if len(h) != p.n || len(dst) != p.n {
+		panic("inference: fields of a bit of the wrong length")
+	}
+	if err := p.p.fields(ctx, p.weights(1), h, dst); err != nil {
+		return err
+	}
+	p.scaleByCounts(dst)
+	return nil
+}
+
+// scaleByCounts multiplies values of rows by what the rows count.
+func (p *Inference) scaleByCounts(rows []float64) {
+	counts := make([]float64, p.n)
+	p.p.rowCounts(counts)
+	for i, c := range counts {
+		rows[i] *= c
+	}
+}
+
+// RowCounts writes what each row counts: 1, but for the balance of classes.
+func (p *Inference) RowCounts(dst []float64) { p.p.rowCounts(dst) }
+
+// RowWeights writes how much the next bit matters to each row: the sum over its pairs of |w_ij|, by what the rows count,
+// scaled to mean 1. A row without pairs gets 0.
 func (p *Inference) RowWeights(ctx context.Context, dst []float64) error {
 	if len(dst) != p.n {
 		panic("inference: row weights of the wrong length")
@@ -288,6 +331,7 @@ func (p *Inference) RowWeights(ctx context.Context, dst []float64) error {
 		return err
 	}
 	p.p.rowValues(y, dst)
+	p.scaleByCounts(dst)
 	sum := 0.0
 	for _, v := range dst {
 		sum += v

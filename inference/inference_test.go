@@ -104,7 +104,7 @@ func TestFieldsAreSumsOverPairs(t *testing.T) {
 				for j := range z {
 					want += w[i][j] * int64(z[j])
 				}
-				if got := p.field(v); got != want {
+				if got := p.field(v) * s.count[i]; got != want {
 					t.Fatalf("row %d: field %d, want %d", i, got, want)
 				}
 			}
@@ -141,7 +141,7 @@ func TestProductsAndRowWeights(t *testing.T) {
 				want += float64(w[i][j]) * rows[j]
 				abs += math.Abs(float64(w[i][j]))
 			}
-			if math.Abs(got[i]-want) > 1e-9*(abs+1) {
+			if math.Abs(got[i]*float64(s.count[i])-want) > 1e-9*(abs+1) {
 				t.Fatalf("row %d: product %v, want %v", i, got[i], want)
 			}
 			if want := abs / total * float64(len(w)); math.Abs(weights[i]-want) > 1e-12*(want+1) {
@@ -162,8 +162,9 @@ func TestObjectiveIsTheMeanLoss(t *testing.T) {
 		for i := range y.Len() {
 			for j := range i {
 				if v := y.At(i, j); v != 0 {
-					sum += s.factor(v) * slowLoss(o.Loss, s.distance(i, j), s.length, v)
-					count += s.factor(v)
+					factor := s.factor(v) * float64(s.count[i]*s.count[j])
+					sum += factor * slowLoss(o.Loss, s.distance(i, j), s.length, v)
+					count += factor
 				}
 			}
 		}

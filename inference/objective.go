@@ -23,7 +23,8 @@ import (
 
 // gram keeps the two sums over ordered pairs, each row also with itself.
 type gram struct {
-	spans     []int32    // runs of rows that are similar to each other, or nil
+	spans     []int32    // runs of rows that are similar to each other, or one of all rows
+	count     []int      // what a row of each run counts
 	columns   [][]uint64 // the bits so far, over the rows in the order of their units
 	all, same moments
 }
@@ -32,9 +33,12 @@ type gram struct {
 type moments struct{ first, second float64 }
 
 func newGram(q *grouped, classes bool) *gram {
-	g := &gram{spans: []int32{0, int32(len(q.order))}}
+	g := &gram{spans: []int32{0, int32(len(q.order))}, count: []int{1}}
 	if classes {
-		g.spans = q.from
+		g.spans, g.count = q.from, make([]int, len(q.count))
+		for u, c := range q.count {
+			g.count[u] = int(c)
+		}
 	}
 	return g
 }
@@ -59,7 +63,7 @@ func (g *gram) push(q *grouped, h []int8) {
 			all := 0
 			for u := range g.spans[1:] {
 				from, to := int(g.spans[u]), int(g.spans[u+1])
-				v := to - from - 2*countDifferent(column, other, from, to)
+				v := g.count[u] * (to - from - 2*countDifferent(column, other, from, to))
 				all += v
 				part[b].same += float64(v) * float64(v)
 			}
@@ -73,11 +77,13 @@ func (g *gram) push(q *grouped, h []int8) {
 	}
 	g.all.first += part[last].all
 	g.same.first += part[last].same
-	g.all.second += float64(n) * float64(n)
+	total := 0.0
 	for u := range g.spans[1:] {
-		size := float64(g.spans[u+1] - g.spans[u])
+		size := float64(g.count[u] * int(g.spans[u+1]-g.spans[u]))
 		g.same.second += float64(size * size)
+		total += size
 	}
+	g.all.second += float64(total * total)
 }
 
 // countDifferent counts the places in [from, to) where two bit sets differ.
@@ -97,9 +103,10 @@ func countDifferent(a, b []uint64, from, to int) int {
 	return d
 }
 
-// ofPairs takes each row with itself out of the sums over n rows and p bits, and counts every other pair once.
-func (m moments) ofPairs(n, p int) moments {
-	own := float64(n) * float64(p)
+// ofPairs takes each row with itself out of the sums over rows and p bits, given the sum of the squares of what the rows
+// count, and counts every other pair once.
+func (m moments) ofPairs(squares int64, p int) moments {
+	own := float64(squares) * float64(p)
 	return moments{(m.first - own) / 2, (m.second - float64(own*float64(p))) / 2}
 }
 
@@ -126,11 +133,10 @@ func (q *grouped) losses(ctx context.Context, l Loss, length int) (similar, diss
 	if l == BRE {
 		scale /= 4
 	}
-	n := len(q.order)
 	s, d := float64(q.pairs[0]), float64(q.pairs[1])
-	all := q.gram.all.ofPairs(n, q.p)
+	all := q.gram.all.ofPairs(q.squares, q.p)
 	if q.near.tags == nil {
-		same := q.gram.same.ofPairs(n, q.p)
+		same := q.gram.same.ofPairs(q.squares, q.p)
 		rest := moments{all.first - same.first, all.second - same.second}
 		return scale * same.quadratic(p, -1, s), scale * rest.quadratic(2*k-p, 1, d), nil
 	}
@@ -149,9 +155,9 @@ func (l Loss) sum(histogram []int64, length int, similar bool) float64 {
 
 // nearHistogram counts the distances of all similar pairs.
 func (q *grouped) nearHistogram(ctx context.Context) ([]int64, error) {
-	return q.count(ctx, len(q.from)-1, func(near func(int32) []int32, u int, h []int64) {
+	return q.addHistograms(ctx, len(q.from)-1, func(near func(int32) []int32, u int, h []int64) {
 		for g := q.first[u]; g < q.first[u+1]; g++ {
-			h[0] += q.size[g] * (q.size[g] - 1) / 2
+			h[0] += q.size[g] * (q.size[g] - q.count[u]) / 2
 			code := q.bits(g)
 			for _, o := range near(int32(u)) {
 				if int(o) > u {
@@ -167,8 +173,8 @@ func (q *grouped) nearHistogram(ctx context.Context) ([]int64, error) {
 
 // histogram counts the distances of all pairs.
 func (q *grouped) histogram(ctx context.Context) ([]int64, error) {
-	return q.count(ctx, len(q.size), func(_ func(int32) []int32, g int, h []int64) {
-		h[0] += q.size[g] * (q.size[g] - 1) / 2
+	return q.addHistograms(ctx, len(q.size), func(_ func(int32) []int32, g int, h []int64) {
+		h[0] += q.size[g] * (q.size[g] - q.count[q.owner[g]]) / 2
 		code := q.bits(int32(g))
 		for i := range int32(g) {
 			h[distance(code, q.bits(i))] += q.size[g] * q.size[i]
@@ -176,8 +182,8 @@ func (q *grouped) histogram(ctx context.Context) ([]int64, error) {
 	})
 }
 
-// count adds up the histograms that f makes for 0 to n-1.
-func (q *grouped) count(ctx context.Context, n int,
+// addHistograms adds up the histograms that f makes for 0 to n-1.
+func (q *grouped) addHistograms(ctx context.Context, n int,
 	f func(near func(int32) []int32, i int, h []int64)) ([]int64, error) {
 	size := max(64, n/256)
 	parts := make([][]int64, (n+size-1)/size)

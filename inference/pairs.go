@@ -25,7 +25,7 @@ type listed struct {
 	sets    [][]int32
 	near    adjacency
 	far     adjacency
-	ones    []int64
+	count   []int64 // what each row counts: 1, or more to balance classes
 	p       int
 
 	z []int8
@@ -60,27 +60,26 @@ func newAdjacency(n int, row func(i int) []int32) adjacency {
 
 func (a *adjacency) distances(i int) []uint16 { return a.distance[a.start[i]:a.start[i+1]] }
 
-func newListed(y *affinity.Pairs, o Options, seed uint64) *listed {
+func newListed(y *affinity.Pairs, count []int64, o Options, seed uint64) *listed {
 	n := y.Len()
 	q := &listed{y: y, threads: o.Threads, near: newAdjacency(n, y.Similar), far: newAdjacency(n, y.Dissimilar)}
-	q.ones, q.place = slices.Repeat([]int64{1}, n), slices.Repeat([]int32{-1}, n)
+	q.count, q.place = count, slices.Repeat([]int32{-1}, n)
 	if o.Method == BlockGC {
 		q.sets = pairBlocks(y, seed)
 	}
 	return q
 }
 
-func (q *listed) mass() []int64                       { return q.ones }
-func (q *listed) signs() []int8                       { return q.z }
-func (q *listed) rowSigns(z []int8)                   { copy(z, q.z) }
-func (q *listed) rowValues(y, rows []float64)         { copy(rows, y) }
-func (q *listed) setWeights(w weights)                { q.w = w }
-func (q *listed) blocks() int                         { return len(q.sets) }
-func (q *listed) flip(v int)                          { q.z[v] = -q.z[v] }
-func (q *listed) counts() (similar, dissimilar int64) { return q.y.Counts() }
+func (q *listed) mass() []int64               { return q.count }
+func (q *listed) signs() []int8               { return q.z }
+func (q *listed) rowSigns(z []int8)           { copy(z, q.z) }
+func (q *listed) rowValues(y, rows []float64) { copy(rows, y) }
+func (q *listed) setWeights(w weights)        { q.w = w }
+func (q *listed) blocks() int                 { return len(q.sets) }
+func (q *listed) flip(v int)                  { q.z[v] = -q.z[v] }
 
 func (q *listed) reset(context.Context) error {
-	q.z = slices.Repeat([]int8{1}, len(q.ones))
+	q.z = slices.Repeat([]int8{1}, len(q.count))
 	return nil
 }
 
@@ -107,11 +106,11 @@ func (q *listed) field(i int) int64 {
 		if q.place[j] >= 0 {
 			z = -1
 		}
-		sum += q.w.sim[d[k]] * int64(z)
+		sum += q.w.sim[d[k]] * q.count[j] * int64(z)
 	}
 	d = q.far.distances(i)
 	for k, j := range q.far.row(i) { // never in the same block
-		sum += q.w.dis[d[k]] * int64(q.z[j])
+		sum += q.w.dis[d[k]] * q.count[j] * int64(q.z[j])
 	}
 	return sum
 }
@@ -164,6 +163,7 @@ func (q *listed) changeFields(block []int32, by int64) {
 // updateFields adds to the fields of the rows of the block what they get when z of row i grows.
 func (q *listed) updateFields(i int32, by int64) {
 	d := q.near.distances(int(i))
+	by *= q.count[i]
 	for k, j := range q.near.row(int(i)) {
 		if to := q.place[j]; to >= 0 {
 			q.u[to] += by * q.w.sim[d[k]]
@@ -208,7 +208,7 @@ func (q *listed) cut(ctx context.Context, block []int32) error {
 		if q.sign[k] == 0 {
 			q.node[k] = nodes
 			nodes++
-			q.excess = append(q.excess, q.u[k])
+			q.excess = append(q.excess, q.count[block[k]]*q.u[k])
 		}
 	}
 	if nodes == 0 {
@@ -222,7 +222,7 @@ func (q *listed) cut(ctx context.Context, block []int32) error {
 		d := q.near.distances(int(i))
 		for e, j := range q.near.row(int(i)) {
 			if to := q.place[j]; to >= 0 && q.node[to] >= 0 {
-				q.flow.Add(q.node[to], -q.w.sim[d[e]])
+				q.flow.Add(q.node[to], -q.w.sim[d[e]]*q.count[i]*q.count[j])
 			}
 		}
 		q.flow.Close()
@@ -250,11 +250,11 @@ func (q *listed) product(ctx context.Context, w weights, x, y []float64) error {
 			sum := 0.0
 			d := q.near.distances(i)
 			for k, j := range q.near.row(i) {
-				sum += float64(float64(w.sim[d[k]]) * x[j])
+				sum += float64(float64(w.sim[d[k]]*q.count[j]) * x[j])
 			}
 			d = q.far.distances(i)
 			for k, j := range q.far.row(i) {
-				sum += float64(float64(w.dis[d[k]]) * x[j])
+				sum += float64(float64(w.dis[d[k]]*q.count[j]) * x[j])
 			}
 			y[i] = sum
 		}
@@ -266,16 +266,48 @@ func (q *listed) totals(ctx context.Context, w weights, y []float64) error {
 	return q.product(ctx, w, slices.Repeat([]float64{1}, len(y)), y)
 }
 
-// losses implements problem.
-func (q *listed) losses(_ context.Context, l Loss, length int) (similar, dissimilar float64, err error) {
-	return q.near.loss(l, q.p, length, true), q.far.loss(l, q.p, length, false), nil
+// fields implements problem.
+func (q *listed) fields(ctx context.Context, w weights, h []int8, rows []float64) error {
+	x := make([]float64, len(h))
+	for i, v := range h {
+		x[i] = float64(v)
+	}
+	return q.product(ctx, w, x, rows)
 }
 
-// loss sums the loss over all pairs, each of which stands in two lists.
-func (a *adjacency) loss(l Loss, p, length int, similar bool) float64 {
-	histogram := make([]int64, p+1)
-	for _, d := range a.distance {
-		histogram[d]++
+// losses implements problem.
+func (q *listed) losses(_ context.Context, l Loss, length int) (similar, dissimilar float64, err error) {
+	return l.sum(q.histogram(&q.near), length, true), l.sum(q.histogram(&q.far), length, false), nil
+}
+
+// counts implements problem.
+func (q *listed) counts() (similar, dissimilar int64) {
+	for _, c := range q.histogram(&q.near) {
+		similar += c
 	}
-	return l.sum(histogram, length, similar) / 2
+	for _, c := range q.histogram(&q.far) {
+		dissimilar += c
+	}
+	return similar, dissimilar
+}
+
+// histogram counts the distances of the pairs, each of which stands in two lists.
+func (q *listed) histogram(a *adjacency) []int64 {
+	h := make([]int64, q.p+1)
+	for i, c := range q.count {
+		d := a.distances(i)
+		for k, j := range a.row(i) {
+			h[d[k]] += c * q.count[j]
+		}
+	}
+	for d := range h {
+		h[d] /= 2
+	}
+	return h
+}
+
+func (q *listed) rowCounts(rows []float64) {
+	for i, c := range q.count {
+		rows[i] = float64(c)
+	}
 }
