@@ -28,7 +28,9 @@ import (
 
 const (
 	maxCandidates = 64
-	quickRounds   = 30     // trees that judge a candidate
+	quickRounds   = 30     // trees that judge a candidate, at most
+	quickDepth    = 3      // of these trees, at most
+	quickColumns  = 100    // that each of their nodes draws, at most
 	quickRows     = 20_000 // that they learn from at most, and are judged with at most
 	fewestQuick   = 50     // rows of either part; where there are fewer, the first candidate is taken
 )
@@ -61,8 +63,7 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 		return nil, nil
 	}
 	c := &chooser{Options: t}
-	o := t.Trees
-	o.Rounds = min(o.Rounds, quickRounds)
+	o := t.quickTrees()
 	affordable := x.Rows * t.Trees.Rounds / (4 * t.Candidates * o.Rounds)
 	c.learned, c.judged = t.quickParts(x.Rows, max(fewestQuick, min(affordable, x.Rows/2, quickRows)))
 	part, err := x.Take(ctx, t.Threads, c.learned)
@@ -78,6 +79,16 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	c.target, c.said = make([]int8, len(c.learned)), make([]int8, len(c.judged))
 	c.weight, c.field = make([]float64, len(c.learned)), make([]float64, x.Rows)
 	return c, nil
+}
+
+// quickTrees are the options of the trees that judge candidates: those of Step 2, but fewer and smaller.
+func (t Options) quickTrees() boost.Options {
+	o := t.Trees
+	o.Rounds, o.Depth = min(o.Rounds, quickRounds), min(o.Depth, quickDepth)
+	if o.NodeFeatures <= 0 || o.NodeFeatures > quickColumns {
+		o.NodeFeatures = quickColumns
+	}
+	return o
 }
 
 // quickParts draws the rows that quick trees learn from, about size of them, and those that they are judged with. A

@@ -50,7 +50,7 @@ func slowJudge(
 		t.Fatal(err)
 	}
 	trees := o.Trees
-	trees.Rounds = min(30, trees.Rounds)
+	trees.Rounds, trees.Depth, trees.NodeFeatures = min(30, trees.Rounds), min(3, trees.Depth), 100
 	fit, err := boost.New(part, trees, 1)
 	if err != nil {
 		t.Fatal(err)
