@@ -105,6 +105,16 @@ func (c *Classes) At(i, j int) int {
 	return -1
 }
 
+// Sizes returns the number of rows in the smallest and in the largest class.
+func (c *Classes) Sizes() (least, most int) {
+	least = c.Len()
+	for u := range c.Units() {
+		size := len(c.Rows(int32(u)))
+		least, most = min(least, size), max(most, size)
+	}
+	return least, most
+}
+
 // Counts returns the number of unordered pairs of each kind.
 func (c *Classes) Counts() (similar, dissimilar int64) {
 	for u := range c.Units() {

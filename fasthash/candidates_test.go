@@ -211,7 +211,7 @@ func TestCandidatesAreChecked(t *testing.T) {
 
 // Where the classes are balanced, Step 2 weighs their rows too: also where its weights do not follow Step 1.
 func TestBalancedClassesWeighRows(t *testing.T) {
-	class := make([]int32, 120)
+	class := make([]int32, 160) // 140 rows of one class, 20 of the other
 	for i := range 20 {
 		class[i] = 1
 	}
@@ -223,20 +223,20 @@ func TestBalancedClassesWeighRows(t *testing.T) {
 		{Options{}, []float64{1, 1}},
 		{Options{EqualRowWeights: true}, nil},
 		{Options{Order: TSH}, nil},
-		{Options{Order: TSH, Inference: inference.Options{ClassBalance: 1}}, []float64{1, 5}},
-		{Options{EqualRowWeights: true, Inference: inference.Options{ClassBalance: 1}}, []float64{1, 5}},
-		{Options{Learner: Linear, Inference: inference.Options{ClassBalance: 1}}, nil},
+		{Options{Order: TSH, Inference: inference.Options{BalanceClasses: true}}, []float64{1, 5}},
+		{Options{EqualRowWeights: true, Inference: inference.Options{BalanceClasses: true}}, []float64{1, 5}},
+		{Options{Learner: Linear, Inference: inference.Options{BalanceClasses: true}}, nil},
 	} {
 		o, err := c.o.WithDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}
-		step1, err := inference.New(y, 4, inference.Options{ClassBalance: o.Inference.ClassBalance}, 1)
+		step1, err := inference.New(y, 4, inference.Options{BalanceClasses: o.Inference.BalanceClasses}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := o.startWeights(step1, len(class))
-		if (got == nil) != (c.want == nil) || got != nil && (got[119] != c.want[0] || got[0] != c.want[1]) {
+		if (got == nil) != (c.want == nil) || got != nil && (got[159] != c.want[0] || got[0] != c.want[1]) {
 			t.Errorf("%+v: weights %v", c.o, got)
 		}
 	}

@@ -317,7 +317,7 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 // the weights do not follow Step 1; nil where they are equal.
 func (t Options) startWeights(step1 *inference.Inference, rows int) []float64 {
 	equal := t.EqualRowWeights || t.Order == TSH
-	if t.Learner != Trees || equal && t.Inference.ClassBalance == 0 {
+	if t.Learner != Trees || equal && !t.Inference.BalanceClasses {
 		return nil
 	}
 	weight := make([]float64, rows)

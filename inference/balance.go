@@ -1,10 +1,14 @@
 package inference
 
-// Balance of classes. With c_i the number of rows in the class of row i, a row counts as a_i = (most/c_i)^b rows: the
-// pair weights are a_i a_j w_ij. That is the same as learning from a_i copies of each row, whose pairs with each other
-// are constant, but costs nothing: copies would be in one group, and only its mass changes.
+// Balance of classes. With c_i the number of rows in the class of row i and c the greatest of these, a row counts as
 //
-// b = 1 makes all classes alike, whatever their sizes. The a_i are rounded to sixteenths, so that sums stay integers.
+//	a_i = (c + 10) / (c_i + 10)
+//
+// rows: the pair weights are a_i a_j w_ij. That is the same as learning from a_i copies of each row, whose pairs with each
+// other are constant, but costs nothing: copies would be in one group, and only its mass changes. The 10 keeps classes of
+// a few rows, which say little about others of their kind, from counting as much as large ones.
+//
+// The a_i are rounded to sixteenths, so that sums stay integers.
 
 import (
 	"errors"
@@ -12,12 +16,12 @@ import (
 	"slices"
 
 	"hashgrove/affinity"
-	"hashgrove/internal/portable"
 )
 
 const (
 	countUnit = 16
-	maxCount  = 1000 * countUnit // a class counts at most as a thousand times its rows
+	maxCount  = 1000 * countUnit // of a row
+	fewRows   = 10               // a class of this size counts half of what it would otherwise
 )
 
 // rowCounts tells what each row counts, for classes and tags by unit.
@@ -33,13 +37,13 @@ func (o Options) rowCounts(y affinity.Matrix, bits int) ([]int64, error) {
 		classes = y.Classes()
 	}
 	count := slices.Repeat([]int64{1}, n)
-	if o.ClassBalance == 0 {
+	if !o.BalanceClasses {
 		return count, nil
 	}
 	if classes == nil {
 		return nil, errors.New("classes can be balanced only where there are classes, not tags or pairs")
 	}
-	by, total := o.classCounts(classes)
+	by, total := classCounts(classes)
 	if err := o.check(total, bits); err != nil {
 		return nil, fmt.Errorf("with balanced classes: %w", err)
 	}
@@ -53,24 +57,15 @@ func (o Options) rowCounts(y affinity.Matrix, bits int) ([]int64, error) {
 }
 
 // classCounts tells what a row of each class counts, in the smallest whole numbers, and what all rows count.
-func (o Options) classCounts(y *affinity.Classes) (count []int64, total int) {
-	most := 0
-	for u := range y.Units() {
-		most = max(most, len(y.Rows(int32(u))))
-	}
+func classCounts(y *affinity.Classes) (count []int64, total int) {
+	_, most := y.Sizes()
 	divisor := int64(0)
 	for u := range y.Units() {
-		ratio := float64(most) / float64(len(y.Rows(int32(u))))
-		if o.ClassBalance < 1 {
-			ratio = portable.Exp(float64(o.ClassBalance * portable.PreciseLn(ratio)))
-		}
+		ratio := float64(most+fewRows) / float64(len(y.Rows(int32(u)))+fewRows)
 		c := int64(min(float64(countUnit*ratio)+0.5, maxCount))
 		count = append(count, c)
-		for a, b := divisor, c; ; a, b = b, a%b {
-			if b == 0 {
-				divisor = a
-				break
-			}
+		for b := c; b != 0; { // the greatest common divisor
+			divisor, b = b, divisor%b
 		}
 	}
 	for u := range count {

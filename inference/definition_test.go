@@ -34,11 +34,11 @@ type slow struct {
 	count  []int64 // of each row
 }
 
-// slowCounts is what rows count: the ratio of the largest class to their own, to a power, in sixteenths, and in the
-// smallest whole numbers of the same ratios.
-func slowCounts(y affinity.Matrix, power float64) []int64 {
+// slowCounts is what rows count where classes are balanced: the ratio of the largest class to their own, both with ten
+// rows more, in sixteenths, and in the smallest whole numbers of the same ratios.
+func slowCounts(y affinity.Matrix, balanced bool) []int64 {
 	count := slices.Repeat([]int64{1}, y.Len())
-	if power == 0 {
+	if !balanced {
 		return count
 	}
 	if p, ok := y.(*affinity.Pairs); ok {
@@ -54,7 +54,7 @@ func slowCounts(y affinity.Matrix, power float64) []int64 {
 		most = max(most, size[i])
 	}
 	for i, c := range size {
-		count[i] = int64(math.Round(16 * math.Pow(float64(most)/float64(c), power)))
+		count[i] = int64(math.Round(16 * float64(most+10) / float64(c+10)))
 	}
 	for d := int64(16); d > 1; d /= 2 { // the largest class counts 16
 		if !slices.ContainsFunc(count, func(c int64) bool { return c%d != 0 }) {
@@ -196,9 +196,7 @@ func grid(t *testing.T, n, turns int, method Method, f func(t *testing.T, r *ran
 							y := kinds(t, r, n)[kind]
 							o := Options{Method: method, Loss: loss, Length: length, SimilarWeight: factor[0],
 								DissimilarWeight: factor[1], Threads: 1 + turn%2, noMerge: turn%3 == 2}
-							if turn%2 == 1 && (kind == "classes" || kind == "sampled") {
-								o.ClassBalance = []float64{1, 0.5}[turn/2%2]
-							}
+							o.BalanceClasses = turn%2 == 1 && (kind == "classes" || kind == "sampled")
 							f(t, r, y, o)
 						}
 					})
@@ -215,7 +213,7 @@ func pushSome(t testing.TB, r *rand.Rand, y affinity.Matrix, o Options, p int) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := slow{y: y, o: inf.opt, length: o.Length, count: slowCounts(y, o.ClassBalance)}
+	s := slow{y: y, o: inf.opt, length: o.Length, count: slowCounts(y, o.BalanceClasses)}
 	if s.length == 0 {
 		s.length = p + 1
 	}

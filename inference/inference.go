@@ -55,10 +55,9 @@ type Options struct {
 	SimilarWeight    int `json:"similar_weight,omitempty"`
 	DissimilarWeight int `json:"dissimilar_weight,omitempty"`
 
-	// ClassBalance makes small classes count more, in Step 1 and in the row weights: a row of a class of c rows counts as
-	// (most/c)^ClassBalance rows, where most is the size of the largest class. 0 means that every row counts alike, 1 that
-	// every class does.
-	ClassBalance float64 `json:"class_balance,omitempty"`
+	// BalanceClasses makes classes count about alike, in Step 1 and in the row weights: a row of a small class counts as
+	// several rows (balance.go).
+	BalanceClasses bool `json:"balance_classes,omitempty"`
 
 	// Length is the loss length of every bit, as in TSH. 0 means that bit k has the loss length k.
 	Length int `json:"length,omitempty"`
@@ -95,8 +94,6 @@ func (o Options) WithDefaults() (Options, error) {
 		return o, fmt.Errorf("loss %q is unknown; choose %s, %s or %s", o.Loss, KSH, BRE, Hinge)
 	case o.Sweeps < 0:
 		return o, fmt.Errorf("%d sweeps are impossible; give 1 or more", o.Sweeps)
-	case !(o.ClassBalance >= 0 && o.ClassBalance <= 1):
-		return o, fmt.Errorf("a balance of classes by the power %v: give 0 to 1", o.ClassBalance)
 	case o.SimilarWeight < 0 || o.DissimilarWeight < 0:
 		return o, fmt.Errorf("pair weights %d and %d must be positive", o.SimilarWeight, o.DissimilarWeight)
 	}

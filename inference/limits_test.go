@@ -31,20 +31,32 @@ func TestWeightsThatOverflowAreRefused(t *testing.T) {
 	}
 }
 
-// Rows with too few tags are blocks of their own: making these blocks takes time in proportion to their number.
+// Rows with too few tags are blocks of their own: making these blocks takes time in proportion to their number. Ten times
+// the rows took a hundred times as long when each block cleared an array of all rows.
 func TestManyBlocksTakeLinearTime(t *testing.T) {
-	const n = 300_000
-	y, err := affinity.ByTags(make([]int, n+1), nil, 0)
-	if err != nil {
-		t.Fatal(err)
+	quickest := func(n int) time.Duration {
+		y, err := affinity.ByTags(make([]int, n+1), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := time.Hour
+		for range 3 {
+			began := time.Now()
+			if blocks := Blocks(y, 1); len(blocks) != n {
+				t.Fatalf("%d blocks for %d rows without tags", len(blocks), n)
+			}
+			least = min(least, time.Since(began))
+		}
+		return least
 	}
-	began := time.Now()
-	if blocks := Blocks(y, 1); len(blocks) != n {
-		t.Fatalf("%d blocks for %d rows without tags", len(blocks), n)
-	}
-	// A tenth of a second; clearing an array of all rows for each block took 13.
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("%d blocks took %v", n, took)
+	for try := 1; ; try++ {
+		few, many := quickest(10_000), quickest(100_000)
+		if many < 40*few {
+			return
+		}
+		if try == 3 { // other work on the machine cannot be the reason each time
+			t.Fatalf("10,000 blocks took %v, 100,000 took %v", few, many)
+		}
 	}
 }
 

@@ -362,7 +362,7 @@ func (c *trainCommand) parseBalance(o *fasthash.Options) error {
 		o.BalancePairs = true
 		return nil
 	case "classes":
-		o.Inference.ClassBalance = 1
+		o.Inference.BalanceClasses = true
 		return nil
 	}
 	s, d, ok := strings.Cut(c.balance, ":")
