@@ -84,7 +84,7 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 // quickTrees are the options of the trees that judge candidates: those of Step 2, but fewer and smaller.
 func (t Options) quickTrees() boost.Options {
 	o := t.Trees
-	o.Rounds, o.Depth = min(o.Rounds, quickRounds), min(o.Depth, quickDepth)
+	o.Rounds, o.Depth, o.EarlyStop = min(o.Rounds, quickRounds), min(o.Depth, quickDepth), 0
 	if o.NodeFeatures <= 0 || o.NodeFeatures > quickColumns {
 		o.NodeFeatures = quickColumns
 	}
