@@ -61,6 +61,7 @@ type grower struct {
 
 	items       [2][]item // of this level and the next, or the other way round
 	level, next []node
+	pieces      []piece
 	passes      []pass
 	columns     []uint32
 	groups      []split
@@ -185,19 +186,99 @@ func (t *Trainer) divide(depth, from int) {
 		t.level[open] = v
 		open++
 	}
-	t.next = t.next[:2*open]
-	_ = par.For(context.Background(), t.threads, open, func(i int) {
-		t.next[2*i], t.next[2*i+1] = t.children(&t.level[i], from)
-	})
+	t.level, t.next = t.level[:open], t.next[:2*open]
+	t.cut(from)
 }
 
-// children writes the rows of a node for the next level: left from the front, right from the back.
-func (t *Trainer) children(v *node, from int) (left, right node) {
-	column, bin := t.x.Column(int(t.tree.feature[v.at])), t.tree.bin[v.at]
-	items := t.items[from][v.lo:v.hi]
-	out := t.items[1-from][v.lo:v.hi]
-	front, back := 0, len(items)-1
-	sum, plus := int64(0), 0
+// piece is a run of the rows of a node, which goes to its children in one turn.
+type piece struct {
+	node   int
+	lo, hi int   // its rows
+	child        // what goes left
+	before child // what goes left in the pieces before it
+}
+
+// child is the rows that go left: their number, signed mass, and number with z = +1.
+type child struct {
+	rows int
+	sum  int64
+	plus int
+}
+
+// pieceRows is the number of rows in a piece, where there are several cores to share a node.
+const pieceRows = 1 << 12
+
+// cut writes the rows of all nodes for the next level: left from the front, right from the back. A node of several
+// pieces is read twice, first to know where each piece begins.
+func (t *Trainer) cut(from int) {
+	t.pieces = t.pieces[:0]
+	for i := range t.level {
+		v := &t.level[i]
+		rows := v.hi - v.lo
+		if t.threads >= 4 {
+			rows = pieceRows
+		}
+		for lo := v.lo; lo < v.hi; lo += rows {
+			t.pieces = append(t.pieces, piece{node: i, lo: lo, hi: min(lo+rows, v.hi)})
+		}
+	}
+	if len(t.pieces) > len(t.level) {
+		_ = par.For(context.Background(), t.threads, len(t.pieces), func(i int) {
+			p := &t.pieces[i]
+			column, bin := t.splitOf(p)
+			p.child = countLeft(t.items[from][p.lo:p.hi], column, bin)
+		})
+		for i := 1; i < len(t.pieces); i++ {
+			if p, last := &t.pieces[i], &t.pieces[i-1]; p.node == last.node {
+				p.before = child{last.before.rows + last.rows, last.before.sum + last.sum, last.before.plus + last.plus}
+			}
+		}
+	}
+	_ = par.For(context.Background(), t.threads, len(t.pieces), func(i int) {
+		p := &t.pieces[i]
+		v := &t.level[p.node]
+		column, bin := t.splitOf(p)
+		front := v.lo + p.before.rows
+		back := v.hi - 1 - (p.lo - v.lo - p.before.rows)
+		p.child = moveRows(t.items[1-from], t.items[from][p.lo:p.hi], front, back, column, bin)
+	})
+	for i := range t.pieces {
+		p := &t.pieces[i]
+		v := &t.level[p.node]
+		if p.hi < v.hi {
+			continue
+		}
+		sum, plus, middle := p.before.sum+p.sum, p.before.plus+p.plus, v.lo+p.before.rows+p.rows
+		t.next[2*p.node] = node{at: 2*v.at + 1, lo: v.lo, hi: middle, sum: sum, plus: plus, slot: v.slot, parent: v.kept}
+		t.next[2*p.node+1] = node{
+			at: 2*v.at + 2, lo: middle, hi: v.hi, sum: v.sum - sum, plus: v.plus - plus, slot: v.slot, parent: v.kept,
+		}
+	}
+}
+
+// splitOf is the column and bin that cut a piece.
+func (t *Trainer) splitOf(p *piece) ([]uint8, uint8) {
+	at := t.level[p.node].at
+	return t.x.Column(int(t.tree.feature[at])), t.tree.bin[at]
+}
+
+// countLeft counts the rows that go left.
+func countLeft(items []item, column []uint8, bin uint8) (c child) {
+	for _, w := range items {
+		isLeft := 0
+		if column[w.row()] <= bin {
+			isLeft = 1
+		}
+		c.rows += isLeft
+		c.sum += int64(w.mass()) & -int64(isLeft)
+		c.plus += int(^w>>63) & isLeft
+	}
+	return c
+}
+
+// moveRows writes the rows that go left from the place front on, and the others from the place back down.
+func moveRows(out, items []item, front, back int, column []uint8, bin uint8) (c child) {
+	first := front
 	for _, w := range items {
 		isLeft := 0
 		if column[w.row()] <= bin {
@@ -206,13 +287,11 @@ func (t *Trainer) children(v *node, from int) (left, right node) {
 		out[back^(back^front)&-isLeft] = w
 		front += isLeft
 		back -= 1 - isLeft
-		sum += int64(w.mass()) & -int64(isLeft)
-		plus += int(^w>>63) & isLeft
+		c.sum += int64(w.mass()) & -int64(isLeft)
+		c.plus += int(^w>>63) & isLeft
 	}
-	middle := v.lo + front
-	left = node{at: 2*v.at + 1, lo: v.lo, hi: middle, sum: sum, plus: plus, slot: v.slot, parent: v.kept}
-	right = node{at: 2*v.at + 2, lo: middle, hi: v.hi, sum: v.sum - sum, plus: v.plus - plus, slot: v.slot, parent: v.kept}
-	return left, right
+	c.rows = front - first
+	return c
 }
 
 // The random draws of a node. Every node of every tree of every bit has its own stream, so that no draw depends on

@@ -54,7 +54,7 @@ func newKept(n, depth, columns int) kept {
 	}
 	k := kept{
 		root: make([]histogram, columns), held: make([]int32, n), changed: make([]item, n),
-		counts: make([]int, (n+siftBlock-1)/siftBlock), slots: make([][]histogram, slots),
+		counts: make([]int, (n+siftRows(n)-1)/siftRows(n)), slots: make([][]histogram, slots),
 	}
 	for i := range k.slots {
 		k.slots[i] = make([]histogram, columns)
@@ -93,7 +93,7 @@ func (t *Trainer) plan(depth int) {
 func (t *Trainer) planRoot(v *node) {
 	k := &t.kept
 	v.kept = k.root
-	_ = par.Blocks(context.Background(), t.threads, t.n, siftBlock, func(b, lo, hi int) {
+	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
 		changed, count := k.changed[lo:hi], 0
 		for r := lo; r < hi; r++ {
 			m := int32(0)
@@ -108,11 +108,8 @@ func (t *Trainer) planRoot(v *node) {
 		}
 		k.counts[b] = count
 	})
-	n := 0
-	for b, count := range k.counts {
-		n += copy(k.changed[n:], k.changed[b*siftBlock:][:count])
-	}
-	t.passes[0].items = k.changed[:n]
+	n := t.join(t.items[1], k.changed, k.counts) // the memory of the next level is free
+	t.passes[0].items = t.items[1][:n]
 }
 
 // planPairs makes a pass for every two siblings.
@@ -138,8 +135,9 @@ func (t *Trainer) planPairs(depth int) {
 	}
 }
 
-// groupColumns is the number of columns in one turn of the loop over columns and passes; a multiple of 4.
-const groupColumns = 8
+// groupColumns is the number of columns in one turn of the loop over columns and passes; a multiple of 4. Few, so that
+// many cores end at the same time.
+const groupColumns = 4
 
 // search finds the best split of each node of the level and leaves it in its groups[0].
 func (t *Trainer) search() {

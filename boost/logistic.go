@@ -116,7 +116,7 @@ func (t *Trainer) massScale() float64 { return float64(totalMass-1-t.n) / float6
 // weigh sets the masses to the gradients.
 func (t *Trainer) weigh() {
 	scale := t.massScale()
-	_ = par.Blocks(context.Background(), t.threads, t.n, siftBlock, func(b, lo, hi int) {
+	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
 		clear(sums[:])
 		for r := lo; r < hi; r++ {

@@ -39,26 +39,54 @@ func magnitude(mass int32) int {
 	return over<<6 + int(mass>>over)
 }
 
-// siftBlock is the number of rows whose masses are summed by magnitude in one turn.
-const siftBlock = 1 << 14
-
 // sift is the memory for trimming.
 type sift struct {
+	block  int                 // rows whose masses are summed by magnitude in one turn
 	blocks [][magnitudes]int64 // the sums of each block
 	parts  []node              // what each block keeps
 	least  int64               // the least key kept
-	edge   []int64             // rows of the magnitude where the share is reached, as keys
+	edges  [][]int64           // by block: rows of the magnitude where the share is reached, as keys
+	edge   []int64             // all of them
+	counts []int               // of items that each block keeps
+	places []int               // of these items when they are joined
+}
+
+// siftBlock is the least number of rows in a block.
+const siftBlock = 1 << 12
+
+// siftRows is the number of rows in a block: there are enough blocks for many cores, few enough that adding up their
+// sums takes no time. All sums are integers, so the cut changes nothing.
+func siftRows(n int) int {
+	const blocks = 64
+	return max(siftBlock, (n/blocks+63)&^63)
 }
 
 func newSift(n int) sift {
-	blocks := (n + siftBlock - 1) / siftBlock
-	return sift{blocks: make([][magnitudes]int64, blocks), parts: make([]node, blocks)}
+	s := sift{block: siftRows(n)}
+	blocks := (n + s.block - 1) / s.block
+	s.blocks, s.parts, s.edges = make([][magnitudes]int64, blocks), make([]node, blocks), make([][]int64, blocks)
+	s.counts, s.places = make([]int, blocks), make([]int, blocks)
+	return s
+}
+
+// join copies what each block has found at its own place in from, counts[b] items, to where it belongs, one after the
+// other, and returns their number. The two do not overlap.
+func (t *Trainer) join(to, from []item, counts []int) int {
+	n := 0
+	for b, count := range counts {
+		t.places[b] = n
+		n += count
+	}
+	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, _ int) {
+		copy(to[t.places[b]:][:counts[b]], from[lo:])
+	})
+	return n
 }
 
 // updateMasses multiplies the weights of the rows that the last tree got right or wrong and sets the masses.
 func (t *Trainer) updateMasses(last []uint64, right, wrong float64) {
 	scale := float64(totalMass-1-t.n) / (swell * float64(t.n)) // rounding adds at most 1 to each mass
-	_ = par.Blocks(context.Background(), t.threads, t.n, siftBlock, func(b, lo, hi int) {
+	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
 		clear(sums[:])
 		factor := [2]float64{wrong, right}
@@ -92,7 +120,7 @@ func (t *Trainer) trim() {
 		t.least = t.leastKey()
 	}
 	// Each block lists its rows in the memory of the next level, which is free, at its own place; then they are joined.
-	_ = par.Blocks(context.Background(), t.threads, t.n, siftBlock, func(b, lo, hi int) {
+	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
 		items := t.items[1][lo:hi]
 		var part node
 		for r := lo; r < hi; r++ {
@@ -106,13 +134,10 @@ func (t *Trainer) trim() {
 			part.sum += int64(m) & -int64(keep)
 			part.plus += int(uint32(^m)>>31) & keep
 		}
-		t.parts[b] = part
+		t.parts[b], t.sift.counts[b] = part, part.hi
 	})
-	t.root = node{}
-	for b, part := range t.parts {
-		lo := b * siftBlock
-		copy(t.items[0][t.root.hi:], t.items[1][lo:lo+part.hi])
-		t.root.hi += part.hi
+	t.root = node{hi: t.join(t.items[0], t.items[1], t.sift.counts)}
+	for _, part := range t.parts {
 		t.root.sum += part.sum
 		t.root.plus += part.plus
 	}
@@ -135,11 +160,18 @@ func (t *Trainer) leastKey() int64 {
 	for ; at > 0 && limit >= total[at]; at-- {
 		limit -= total[at]
 	}
-	t.edge = t.edge[:0]
-	for i, m := range t.mass {
-		if magnitude(m) == at {
-			t.edge = append(t.edge, t.key(i))
+	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
+		edge := t.edges[b][:0]
+		for i, m := range t.mass[lo:hi] {
+			if magnitude(m) == at {
+				edge = append(edge, t.key(lo+i))
+			}
 		}
+		t.edges[b] = edge
+	})
+	t.edge = t.edge[:0]
+	for _, edge := range t.edges {
+		t.edge = append(t.edge, edge...)
 	}
 	slices.Sort(t.edge)
 	for _, key := range slices.Backward(t.edge) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"hashgrove/internal/pages"
 	"hashgrove/internal/par"
 )
 
@@ -210,7 +211,7 @@ type Columns struct {
 
 // NewColumns returns columns of the given number of rows, all values in bin 0.
 func NewColumns(rows int, q Quantizer) *Columns {
-	return &Columns{q, rows, make([]uint8, rows*q.Dim())}
+	return &Columns{q, rows, pages.Make[uint8](rows * q.Dim())}
 }
 
 // Column lends the bins of column j, one per row.
