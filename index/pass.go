@@ -16,8 +16,8 @@ import (
 // queriesPerScan is the number of queries that share one reading of the codes.
 const queriesPerScan = 64
 
-// wordsPerPart is the least number of words that queries are compared with in a part, when few queries leave cores idle:
-// fewer are done before another core has started.
+// wordsPerPart is the least number of words that queries are compared with in a part, when few queries leave cores
+// idle: fewer are done before another core has started.
 const wordsPerPart = 1 << 17
 
 // pass is the search of one segment for all queries. Nothing in the answer depends on the method.

@@ -23,10 +23,13 @@ func least(b *testing.B, x vectors.Matrix, rows int, f func(x vectors.Matrix)) {
 }
 
 // BenchmarkEncode is the model of the paper, 64 bits x 200 trees x depth 4, on vectors of the size of MNIST and of the
-// paper's features. The splits are random: over all columns, which is the worst case for the cache, or over 50.
+// paper's features, and one of logistic boosting, 400 trees whose leaves have two bits. The splits are random: over all
+// columns, which is the worst case for the cache, or over 50.
 func BenchmarkEncode(b *testing.B) {
 	const bits, rows = 64, 1024
-	for _, c := range []struct{ dim, used int }{{784, 784}, {784, 50}, {11200, 11200}, {11200, 50}} {
+	for _, c := range []struct{ dim, used, trees, digits int }{
+		{784, 784, 200, 1}, {784, 50, 200, 1}, {11200, 11200, 200, 1}, {11200, 50, 200, 1}, {320, 320, 400, 2},
+	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		q := vectors.Quantizer{Lo: make([]float32, c.dim), Hi: make([]float32, c.dim)}
 		for j := range c.dim {
@@ -34,7 +37,7 @@ func BenchmarkEncode(b *testing.B) {
 		}
 		e := &Binned{Quantizer: q}
 		for range bits {
-			f := randomEnsemble(rng, c.used, 4, 200)
+			f := digitEnsemble(rng, c.used, 4, c.trees, c.digits)
 			for i := range f.Feature { // those in use are spread evenly
 				f.Feature[i] *= uint32(c.dim / c.used)
 			}
@@ -45,7 +48,7 @@ func BenchmarkEncode(b *testing.B) {
 			x.Data[i] = rng.Float32()
 		}
 		m := &Model{Encoder: e}
-		name := fmt.Sprintf("trees/dim=%d/used=%d/", c.dim, c.used)
+		name := fmt.Sprintf("trees/dim=%d/used=%d/trees=%d/digits=%d/", c.dim, c.used, c.trees, c.digits)
 		one := func(x vectors.Matrix) { _, _ = m.EncodeRow(x.Data) }
 		all := func(x vectors.Matrix) { _, _ = m.Encode(context.Background(), x, 1) }
 		all(x) // makes it ready

@@ -44,7 +44,8 @@ func main() {
 		threads = append(threads, n)
 	}
 	threads = append(threads, runtime.NumCPU())
-	fmt.Printf("%d cores, %s, kernels %s\n\n%-54s", runtime.NumCPU(), runtime.GOARCH, hamming.Kernel(), "seconds by threads")
+	fmt.Printf("%d cores, %s, kernels %s\n\n", runtime.NumCPU(), runtime.GOARCH, hamming.Kernel())
+	fmt.Printf("%-54s", "seconds by threads")
 	for _, n := range threads {
 		fmt.Printf("%14d", n)
 	}
