@@ -5,10 +5,10 @@
 //
 // MAP decides, as the one number over the whole ranking, and always that of new items, where there are some: learned
 // items enter sentences, never a choice. Differences below near are treated as none, and so are those that the
-// queries at hand show by chance. Methods are compared by Hamming distance; where the margins of the query rank the same
-// codes clearly better, that is what codes can reach, and float search and a classifier are compared with that. Seconds
-// enter sentences and one remark, never a verdict, so that the same data lead
-// to the same verdict on every machine.
+// queries at hand show by chance. Methods are compared by Hamming distance; where the margins of the query rank the
+// same codes clearly better, that is what codes can reach, and float search and a classifier are compared with that.
+// Seconds enter sentences and one remark, never a verdict, so that the same data lead to the same verdict on every
+// machine.
 
 package compare
 
@@ -148,8 +148,8 @@ func chanceOf(a, b []float64) float64 {
 	return deviation * math.Sqrt(variance/n)
 }
 
-// reach is what the codes of a row reach by the better of both rankings: by margins only where those are clearly better.
-// It comes with the average precision of the queries.
+// reach is what the codes of a row reach by the better of both rankings: by margins only where those are clearly
+// better. It comes with the average precision of the queries.
 func reach(row *eval.Row) (mean float64, ap []float64) {
 	if byMargins(row) {
 		return row.Margins.MAP, row.MarginAP

@@ -119,7 +119,8 @@ func (r *Result) Benchmark(w io.Writer) error {
 			unit  string
 		}{
 			{row.MAP, "MAP"}, {row.Precision100, "prec@100"}, {row.PRArea, "PR-area"}, {row.MAP10000, "MAP-10000"},
-			{itemsOf(row.LearnedItems).MAP, "learned-MAP"}, {row.Margins.MAP, "margins-MAP"}, {row.NeighbourRecall100, "recall@100"},
+			{itemsOf(row.LearnedItems).MAP, "learned-MAP"}, {row.Margins.MAP, "margins-MAP"},
+			{row.NeighbourRecall100, "recall@100"},
 			{row.UnseenMAP, "unseen-MAP"}, {row.TrainSeconds, "train-s"}, {row.EncodeMicroseconds, "encode-us"},
 			{row.SearchMicroseconds, "search-us"}, {float64(row.Bytes), "bytes/item"},
 			{float64(row.DistinctCodes), "codes"},

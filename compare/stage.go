@@ -297,7 +297,8 @@ func (s *stage) loadRows(t *task) ([]eval.Row, bool) {
 		return nil, false
 	}
 	e, ok := trial.Load[entry](s.path(t) + ".json")
-	if !ok || len(e.Rows) == 0 || len(e.Usage) != len(e.Rows) || len(e.AP) != len(e.Rows) || len(e.MarginAP) != len(e.Rows) {
+	n := len(e.Rows)
+	if !ok || n == 0 || len(e.Usage) != n || len(e.AP) != n || len(e.MarginAP) != n {
 		return nil, false
 	}
 	for i := range e.Rows {

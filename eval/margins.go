@@ -9,8 +9,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// Ranking by margins. The query knows how certain each of its bits is, the base keeps its codes: the distance is the sum
-// of the query's weights (hamming.Weights) over the bits that differ, an integer of sixteenths of a bit.
+// Ranking by margins. The query knows how certain each of its bits is, and the base keeps its codes: the distance is
+// the sum of the query's weights (hamming.Weights) over the bits that differ, an integer of sixteenths of a bit.
 //
 //	weights    of the query, from its margins                                  O(bits)
 //	tables     of every byte of a code: the distance by the bits that differ   O(32 bits)

@@ -213,7 +213,8 @@ func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamm
 	if a.margins.Rows == 0 {
 		return f, nil
 	}
-	if r, err = eval.RetrievalMargins(ctx, a.queries, base, a.margins, truth, eval.Options{Threads: a.threads}); err != nil {
+	r, err = eval.RetrievalMargins(ctx, a.queries, base, a.margins, truth, eval.Options{Threads: a.threads})
+	if err != nil {
 		return nil, fmt.Errorf("judging the rows held out by margins: %w", err)
 	}
 	f.Margins = model.MarginFigures{

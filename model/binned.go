@@ -171,8 +171,8 @@ func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) boo
 	return ok
 }
 
-// scoreLinear hands on the score of every row and bit. Few rows are taken at a time, whose bins are kept; the weights of
-// a bit stay in the cache until it is done with all of them.
+// scoreLinear hands on the score of every row and bit. Few rows are taken at a time, whose bins are kept; the weights
+// of a bit stay in the cache until it is done with all of them.
 func (e *Binned) scoreLinear(x vectors.Matrix, put func(r, k int, score int64)) {
 	const step = 16
 	bins := make([]uint8, min(step, x.Rows)*x.Cols)

@@ -109,7 +109,8 @@ func (c *experimentCommand) run(ctx context.Context, name string) error {
 		return err
 	}
 	lab := &paper.Lab{
-		Data: c.data, Cache: c.cache, Short: c.short, Methods: c.methods, Rows: c.rows, Threads: c.threads, Seed: c.seed, Say: c.note,
+		Data: c.data, Cache: c.cache, Short: c.short, Methods: c.methods, Rows: c.rows,
+		Threads: c.threads, Seed: c.seed, Say: c.note,
 	}
 	table, err := e.Run(ctx, lab)
 	if errors.Is(err, paper.ErrMissing) {

@@ -166,7 +166,8 @@ func ModelCoder(m *model.Model) Coder {
 // Marginer gives the margins of rows that are in memory.
 type Marginer func(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error)
 
-// AddMargins adds the margins of the queries, where those are in memory and the codes short enough to be ranked by them.
+// AddMargins adds the margins of the queries, where those are in memory and the codes are short enough to be ranked by
+// them.
 func (b *Bench) AddMargins(ctx context.Context, c *Codes, margins Marginer) (err error) {
 	if x, ok := Vectors(b.Queries); ok && c.Queries.Bits <= hamming.MaxWeightedBits {
 		c.Margins, err = margins(ctx, x, b.Options.Threads)
