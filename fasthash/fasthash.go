@@ -50,8 +50,8 @@ type Options struct {
 	// weights sum_j |w_ij| of the released code.
 	EqualRowWeights bool `json:"equal_row_weights"`
 
-	// LinearColumns offers trees scores of the classes or tags as further columns: LinearOff, LinearAuto, LinearScores or
-	// KernelScores; "" means LinearOff. The model computes them itself.
+	// LinearColumns offers trees scores of the classes or tags as further columns: LinearOff, LinearScores, KernelScores,
+	// LinearAuto or KernelAuto; "" means LinearOff. The model computes them itself.
 	LinearColumns string `json:"linear_columns,omitempty"`
 
 	Similar Similarity `json:"similarity"` // how the affinity is made from the supervision

@@ -22,20 +22,26 @@ import (
 //	cross-fitting      each fold of cross-fitting has scores of its own, of fits that know none of its rows
 //	growing            those of the model to grow; its training rows as before where they are the same rows
 //
-// LinearAuto tries what helps, on some of the rows, a sixth of which no fit sees:
+// LinearAuto and KernelAuto try what helps, on some of the rows, a sixth of which no fit sees:
 //
 //	bits     Step 1 infers the first few bits of all these rows
-//	trees    few of them predict each bit, with the columns alone, with linear scores, and with those of a kernel
-//	judge    whose bits of the rows held out are right more often, by more than twice the deviation of the
-//	         differences between rows; a kernel, which costs time to encode, must beat linear scores as well
+//	trees    few of them predict each bit, with the columns alone, with linear scores, and, for KernelAuto, with
+//	         those of a kernel too
+//	judge    whose bits of the rows held out are right more often: linear scores by more than the deviation of the
+//	         sum over rows, those of a kernel, which cost time to encode, by twice that beyond linear ones
 //
 // This costs a few hundredths of the training itself.
 
 const (
 	trialRows   = 10_000
-	trialBits   = 4
-	trialRounds = 50
+	trialBits   = 6
+	trialRounds = 50             // of as many rows, and more trees of fewer: few trees need scores more than many do
+	trialWork   = 500_000        // rows times trees of a bit
 	trialParts  = scoreFolds + 1 // the last is held out
+
+	leastGain  = 0.75 // of a hundred bits: less is not worth a column
+	linearGain = 1.0  // deviations by which linear scores must help: they cost little, and rarely do harm
+	kernelGain = 2.0  // and by which those of a kernel must help beyond: they cost microseconds to encode
 )
 
 // extend adds columns to the rows for training and those for validation, which may be nil, where options say so and it
@@ -69,7 +75,7 @@ func (t *training) extendNew(ctx context.Context, train *supervision.Data) error
 		return nil
 	}
 	kind, why := t.LinearColumns, "as asked"
-	if kind == LinearAuto {
+	if kind == LinearAuto || kind == KernelAuto {
 		var err error
 		if kind, why, err = t.tryScores(ctx, train); err != nil {
 			return fmt.Errorf("trying linear columns: %w", err)
@@ -293,7 +299,11 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 	if err != nil {
 		return "", "", err
 	}
-	added, err := t.fitKind(ctx, d, KernelScores, fold)
+	most := LinearScores
+	if t.LinearColumns == KernelAuto {
+		most = KernelScores
+	}
+	added, err := t.fitKind(ctx, d, most, fold)
 	if errors.Is(err, errSameRows) {
 		return LinearOff, err.Error(), nil
 	} else if err != nil {
@@ -304,19 +314,23 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 	if err != nil {
 		return "", "", err
 	}
+	kind, best := LinearOff, plain
+	if beats(linear, plain, linearGain) {
+		kind, best = LinearScores, linear
+	}
+	why = fmt.Sprintf("quick trees predict %.1f %% of the bits of rows held out without them, %.1f %% with linear scores",
+		percent(plain), percent(linear))
+	if most == LinearScores {
+		return kind, why, nil
+	}
 	kernel, err := trial.right(ctx, with.With(beside{with.Source, added[1].values}))
 	if err != nil {
 		return "", "", err
 	}
-	kind, best := LinearOff, plain
-	if beats(linear, plain) {
-		kind, best = LinearScores, linear
-	}
-	if beats(kernel, best) {
+	if beats(kernel, best, kernelGain) {
 		kind = KernelScores
 	}
-	return kind, fmt.Sprintf("quick trees predict %.1f %% of the bits of rows held out without them, %.1f %% with linear "+
-		"scores, %.1f %% with those of a kernel too", percent(plain), percent(linear), percent(kernel)), nil
+	return kind, fmt.Sprintf("%s, %.1f %% with those of a kernel too", why, percent(kernel)), nil
 }
 
 // percent is the share of right bits.
@@ -328,16 +342,16 @@ func percent(right []int) float64 {
 	return 100 * float64(sum) / float64(max(trialBits*len(right), 1))
 }
 
-// beats reports whether rows have more right bits in a than in b, by more than twice the deviation of the sum: the bits
-// of a row are right or wrong together, so rows are what is counted.
-func beats(a, b []int) bool {
+// beats reports whether rows have more right bits in a than in b, by more than some deviations of the sum and by the
+// least gain: the bits of a row are right or wrong together, so rows are what is counted.
+func beats(a, b []int, deviations float64) bool {
 	sum, square := 0.0, 0.0
 	for i := range a {
 		d := float64(a[i] - b[i])
 		sum += d
 		square += d * d
 	}
-	return sum > 2*math.Sqrt(square)
+	return sum > deviations*math.Sqrt(square) && percent(a) > percent(b)+leastGain
 }
 
 // scoreTrial is rows on which columns are tried.
@@ -390,7 +404,8 @@ func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]int, err
 		return nil, err
 	}
 	trees := s.Trees
-	trees.Rounds, trees.Favoured = min(trees.Rounds, trialRounds), d.Dim()-s.data.Dim()
+	trees.Rounds = min(trees.Rounds, max(trialRounds, trialWork/d.Rows))
+	trees.Favoured = d.Dim() - s.data.Dim()
 	fit, err := boost.New(learned, trees, s.Threads)
 	if err != nil {
 		return nil, err

@@ -105,6 +105,16 @@ func TestNamesOfAddedColumns(t *testing.T) {
 	}
 }
 
+// BenchmarkKernelExtension is what ten scores by 500 Gaussians cost a row of the size of GIST.
+func BenchmarkKernelExtension(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	m := &Extension{Maps: []Map{&Kernel{Anchors: randomMatrix(rng, 500, 320), Width: 600}, &Affine{Weight: randomMatrix(rng, 10, 500)}}}
+	x := randomMatrix(rng, 1024, 320)
+	y := vectors.Matrix{Rows: block, Cols: m.Out(), Data: make([]float32, block*m.Out())}
+	b.Run("batch", func(b *testing.B) { least(b, x, block, func(x vectors.Matrix) { m.apply(y, x) }) })
+	b.Run("row", func(b *testing.B) { least(b, x, 1, func(x vectors.Matrix) { m.apply(y.Slice(0, 1), x) }) })
+}
+
 // BenchmarkExtension is what added columns cost a row of the size of GIST: trees with and without them.
 func BenchmarkExtension(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -129,8 +129,8 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"boosting `ALGORITHM` of FastHash: adaboost or logistic (default: by --effort)")
 	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
 	f.IntVar(&o.FastHash.Trees.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
-	f.StringVar(&o.FastHash.LinearColumns, "linear-columns", "",
-		"`COLUMNS` to offer to the trees of FastHash besides: off, linear, kernel or auto (default: by --effort)")
+	f.StringVar(&o.FastHash.LinearColumns, "linear-columns", "", "`COLUMNS` to offer to the trees of FastHash besides: "+
+		"off, linear, kernel, auto or auto-kernel (default: by --effort)")
 	f.IntVar(&o.PCA, "pca", 0,
 		"`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
 	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "centre the columns and divide them by their "+

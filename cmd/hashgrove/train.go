@@ -128,7 +128,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.Float64Var(&t.Trees.TrimMass, "trim", 0, "`SHARE` of the weight that a tree sees; 1 means all; the paper says 0.9 "+
 		"(default: by --effort, or 0.99)")
 	f.StringVar(&t.LinearColumns, "linear-columns", "", "`COLUMNS` to offer to the trees besides: off; linear, a score "+
-		"for each class or frequent tag; kernel, also scores by Gaussians; auto, what helps rows held out (default: by --effort)")
+		"for each class or frequent tag; kernel, also scores by Gaussians; auto or auto-kernel, if they help rows held out "+
+		"(default: by --effort)")
 	f.IntVar(&t.Trees.MinNode, "min-node", 5,
 		"a node with this `NUMBER` of rows of one sign or fewer becomes a leaf; negative means none does")
 	f.IntVar(&t.Trees.NodeRows, "node-rows", 0,

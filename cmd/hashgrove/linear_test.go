@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"hashgrove/model"
+)
+
+// TestLinearColumns: a model that adds columns is trained, judged, explained, indexed and searched like any other, and
+// its columns have names.
+func TestLinearColumns(t *testing.T) {
+	shop(t) // 400 items, and new ones
+	out := succeed(t, strings.Fields(trainShop+"--linear-columns kernel -o m.hgm")...)
+	if !strings.Contains(out, "kernel columns: as asked") {
+		t.Errorf("train says\n%s", out)
+	}
+	m, err := model.ReadFile("m.hgm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := len(m.Info.Classes)
+	if len(m.Info.Added) != 2*classes || m.Info.Added[0] != "linear:"+m.Info.Classes[0] ||
+		m.Info.Added[classes] != "kernel:"+m.Info.Classes[0] {
+		t.Fatalf("added columns %q for the classes %q", m.Info.Added, m.Info.Classes)
+	}
+	out = succeed(t, "info", "m.hgm")
+	for _, want := range []string{"trees over", "columns that it adds", "kernel columns: as asked", "linear:"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("info does not say %q:\n%s", want, out)
+		}
+	}
+	const data = " --label category --id-column sku"
+	succeed(t, strings.Fields("index build items.csv -m m.hgm -o i.hgi"+data)...)
+	f := searched(t, "i.hgi new.csv --row 2 --margins --explain --rerank items.csv --rerank-id sku --rerank-by none")
+	named := 0
+	for _, b := range f.Results[0].Why.Bits {
+		for _, x := range b.Reasons {
+			if strings.HasPrefix(x.Name, "linear:") || strings.HasPrefix(x.Name, "kernel:") {
+				named++
+			}
+		}
+	}
+	if named == 0 {
+		t.Errorf("no reason names an added column: %+v", f.Results[0].Why.Bits)
+	}
+	succeed(t, strings.Fields("eval -m m.hgm --base items.csv --queries new.csv --label category")...)
+	succeed(t, strings.Fields(trainShop+"--linear-columns auto --cross-fit 3 -o auto.hgm")...)
+	longer := strings.Replace(trainShop, "--bits 8", "--bits 12", 1)
+	succeed(t, strings.Fields(longer+"--grow m.hgm --linear-columns kernel -o longer.hgm")...)
+	short, err := model.ReadFile("longer.hgm")
+	if err != nil || short.Prefix(8).Fingerprint() != m.Fingerprint() {
+		t.Errorf("growing changes the first bits: %v", err)
+	}
+}
