@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -393,38 +392,4 @@ func (f *scoreFit) apply(ctx context.Context, fits []linalg.Regression) (vectors
 		}
 	}
 	return y, nil
-}
-
-// beside is a source with further columns.
-type beside struct {
-	vectors.Source
-	values vectors.Matrix // of every row
-}
-
-// Unwrap lends the source without them, for whatever it knows besides rows.
-func (b beside) Unwrap() vectors.Source { return b.Source }
-
-func (b beside) Dim() int { return b.Source.Dim() + b.values.Cols }
-
-func (b beside) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
-	return func(yield func(vectors.Chunk, error) bool) {
-		var wide []float32
-		for c, err := range b.Source.Chunks(ctx) {
-			if err == nil {
-				err = vectors.CheckRows(min(c.First+c.X.Rows, b.values.Rows), c.First+c.X.Rows)
-			}
-			if err != nil {
-				yield(vectors.Chunk{}, err)
-				return
-			}
-			wide = wide[:0]
-			for i := range c.X.Rows {
-				wide = append(append(wide, c.X.Row(i)...), b.values.Row(c.First+i)...)
-			}
-			c.X = vectors.Matrix{Rows: c.X.Rows, Cols: b.Dim(), Data: wide}
-			if !yield(c, nil) {
-				return
-			}
-		}
-	}
 }

@@ -10,8 +10,8 @@
 //
 //	|y - W'z - bias|² over a fold = Σ|y|² - 2 Σ y(W'z + bias) + Σ|W'z + bias|²   in terms of Σzz', Σzy', Σz, Σy
 //
-// The penalty λ of fold k is the one of a few whose fits without k and j err least in j, summed over all j other than k:
-// nothing of fold k's own targets is in its answers, not even through λ. That of all rows is chosen by the folds alike.
+// The penalty λ of fold k is the one of a few whose fits without k and j err least in j, summed over all j other than
+// k: nothing of fold k's own targets is in its answers, not even through λ. That of all rows is chosen by all folds.
 //
 //	sums     one pass             n d² / 2 products
 //	fits     K(K-1)/2 pairs of folds for each λ, then K + 1      d³/6 products each
