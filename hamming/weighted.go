@@ -49,7 +49,7 @@ type WeightedQuery struct {
 	weights  []uint8
 	last     uint64   // bits that count in the last word
 	smallest []int    // smallest[h] is the sum of the h smallest weights
-	bytes    []uint16 // plain Go: sums of weights by byte of the code and its value
+	bytes    []uint16 // sums of weights by byte of the code and its value
 
 	group  int      // bits of a group; 0 before the first table
 	exact  []uint16 // by group and value: the sum of the weights
@@ -94,17 +94,7 @@ func (q *WeightedQuery) Most() int { return q.smallest[len(q.smallest)-1] }
 
 // Distance is that to a code, as WeightedDistance defines it.
 func (q *WeightedQuery) Distance(code []uint64) int {
-	d, last := 0, len(q.code)-1
-	for w, x := range q.code {
-		differ := x ^ code[w]
-		if w == last {
-			differ &= q.last
-		}
-		for ; differ != 0; differ &= differ - 1 {
-			d += int(q.weights[64*w+63-bits.TrailingZeros64(differ)])
-		}
-	}
-	return d
+	return byteDistance(q.byteSums(), code[:len(q.code)])
 }
 
 // Reach is the greatest number of bits in which a code within a distance can differ: the distance is at least the sum
@@ -179,11 +169,6 @@ func (q *WeightedQuery) prepare(group, limit int) (atMost int, wide bool) {
 		}
 	}
 	return limit / q.scale, wide
-}
-
-// verified is the distance to a code that a bound let pass.
-func (q *WeightedQuery) verified(code []uint64) int {
-	return byteDistance(q.byteSums(), code[:len(q.code)])
 }
 
 // planeBytes is the size of the planes of a tile: most of the first cache.
@@ -274,7 +259,7 @@ func (t *weightedTile) below(q *WeightedQuery, limit int) []uint32 {
 			}
 			d := int(b.sums[at])
 			if wide {
-				if d = q.verified(t.codes.Row(t.first + code)); d > limit {
+				if d = q.Distance(t.codes.Row(t.first + code)); d > limit {
 					continue
 				}
 			}
@@ -343,7 +328,7 @@ func (t *weightedTile) belowFew(q *WeightedQuery, limit int) (hits []uint32, ok 
 	}
 	hits = t.hits[:0]
 	for _, h := range t.hits[:n] {
-		if d := q.verified(t.codes.Row(t.first + int(h&0xffff))); d <= limit {
+		if d := q.Distance(t.codes.Row(t.first + int(h&0xffff))); d <= limit {
 			hits = append(hits, uint32(d)<<16|h&0xffff)
 		}
 	}

@@ -289,6 +289,9 @@ func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Met
 	if w.k >= s.codes.Len()/8 {
 		return Scan, fmt.Sprintf("%d neighbours are a large part of all", w.k)
 	}
+	if w.unit > 1 && queries > 1 {
+		return Scan, "a scan by margins costs several queries together less than look-ups"
+	}
 	return Tables, fmt.Sprintf("look-ups may end long before %d codes are read", s.codes.Len())
 }
 
