@@ -12,7 +12,7 @@ import (
 // TestProgramsRun runs the programs on a small file, in the way the scripts do.
 func TestProgramsRun(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds five programs")
+		t.Skip("builds six programs")
 	}
 	folder := t.TempDir()
 	path := func(name string) string { return filepath.Join(folder, name) }
@@ -24,7 +24,8 @@ func TestProgramsRun(t *testing.T) {
 		}
 		return string(output)
 	}
-	run("go", "build", "-o", folder+"/", "./boosted-bit", "./encoded-rows", "./one-search", "./synthetic")
+	run("go", "build", "-o", folder+"/", "./boosted-bit", "./encoded-rows", "./one-search", "./synthetic",
+		"./margin-search")
 	run("go", "build", "-C", "..", "-o", path("hashgrove"), "./cmd/hashgrove")
 
 	run(path("synthetic"), "300", "20", "10", path("rows.npy"), path("rows.txt"))
@@ -39,6 +40,12 @@ func TestProgramsRun(t *testing.T) {
 		`[\d.]+ us/row [\d.]+ us-one-row-median\n$`)
 	if got := run(path("encoded-rows"), path("rows.hgm"), path("rows.npy"), "1", "1"); !line.MatchString(got) {
 		t.Errorf("encoded-rows printed %q", got)
+	}
+	line = regexp.MustCompile(`^(BenchmarkMargins/codes=\S*rows/bits=4/n=2000/k=5/queries=\d+/threads=1/method=scan 1 ` +
+		`[\d.]+ us-hamming [\d.]+ us-margins [\d.]+ times\n){2}$`)
+	if got := run(path("margin-search"), "-model", path("rows.hgm"), "-base", path("rows.npy"), "-new", path("rows.npy"),
+		"-codes", "2000", "-k", "5", "-queries", "20", "-threads", "1"); !line.MatchString(got) {
+		t.Errorf("margin-search printed %q", got)
 	}
 	line = regexp.MustCompile(`^2000 items: [\d.]+ms median of 3 runs, [\d.]+ms least\n$`)
 	if got := run(path("one-search"), "-program", path("hashgrove"), "-items", "2000", "-runs", "3"); !line.MatchString(got) {
