@@ -92,12 +92,9 @@ func (t Options) quickTrees() boost.Options {
 }
 
 // quickParts draws the rows that quick trees learn from, about size of them, and those that they are judged with. A
-// picture and its mirror image are in the same part.
+// picture and its copies are in the same part.
 func (t Options) quickParts(rows, size int) (learned, judged []int32) {
-	originals := rows
-	if t.Similar.Mirrored {
-		originals /= 2
-	}
+	originals := t.Similar.originals(rows)
 	for _, i := range rand.New(rand.NewPCG(t.Seed, 'C')).Perm(originals) {
 		part := &learned
 		if len(learned) >= size {

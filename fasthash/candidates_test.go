@@ -175,10 +175,10 @@ func TestTrainWithCandidates(t *testing.T) {
 	}
 }
 
-// The two parts share no row, and no picture whose mirror image is in the other part.
+// The two parts share no row, and no picture of which a copy is in the other part.
 func TestQuickParts(t *testing.T) {
-	for _, mirrored := range []bool{false, true} {
-		o := Options{Seed: 3, Similar: Similarity{Mirrored: mirrored}}
+	for _, similar := range []Similarity{{}, {Mirrored: true}, {Augment: "shift", Copies: 2}, {Mirrored: true, Augment: "mirror,shift", Copies: 4}} {
+		o, originals := Options{Seed: 3, Similar: similar}, 200/similar.PerPicture()
 		learned, judged := o.quickParts(200, 60)
 		if len(learned) != 60 || len(judged) != 140 {
 			t.Errorf("%d and %d rows", len(learned), len(judged))
@@ -191,8 +191,8 @@ func TestQuickParts(t *testing.T) {
 			seen[i] += 10
 		}
 		for i, v := range seen {
-			if v != 1 && v != 10 || mirrored && v != seen[(i+100)%200] {
-				t.Fatalf("row %d is in the wrong part", i)
+			if v != 1 && v != 10 || v != seen[i%originals] {
+				t.Fatalf("%+v: row %d is in the wrong part", similar, i)
 			}
 		}
 	}
