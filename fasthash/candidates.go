@@ -8,9 +8,9 @@ package fasthash
 //	h = what quick trees that learned z on some of the rows say of the others
 //	a = (sum of h_i f_i) / (sum of z_i f_i), over these others
 //
-// the candidate of the least a² E is taken, the first of several. a is the share of right bits minus that of wrong ones,
-// each row by what it matters to the bit; a² E is the energy of new rows, if what goes wrong with one of a pair does not
-// depend on the other. So a bit that is easy to learn but repeats an earlier one does not win: its E is poor.
+// the candidate of the least a² E is taken, the first of several. a is the share of right bits minus that of wrong
+// ones, each row by what it matters to the bit; a² E is the energy of new rows, if what goes wrong with one of a pair
+// does not depend on the other. So a bit that is easy to learn but repeats an earlier one does not win: its E is poor.
 //
 // Cost: the trees. Their rows are chosen so that all candidates together take about a quarter of Step 2.
 

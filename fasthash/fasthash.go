@@ -313,8 +313,8 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 	return functions, nil
 }
 
-// startWeights makes room for the weights of the rows in Step 2: filled in with what the rows count, which is final where
-// the weights do not follow Step 1; nil where they are equal.
+// startWeights makes room for the weights of the rows in Step 2: filled in with what the rows count, which is final
+// where the weights do not follow Step 1; nil where they are equal.
 func (t Options) startWeights(step1 *inference.Inference, rows int) []float64 {
 	equal := t.EqualRowWeights || t.Order == TSH
 	if t.Learner != Trees || equal && !t.Inference.BalanceClasses {

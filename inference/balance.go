@@ -4,9 +4,9 @@ package inference
 //
 //	a_i = (c + 10) / (c_i + 10)
 //
-// rows: the pair weights are a_i a_j w_ij. That is the same as learning from a_i copies of each row, whose pairs with each
-// other are constant, but costs nothing: copies would be in one group, and only its mass changes. The 10 keeps classes of
-// a few rows, which say little about others of their kind, from counting as much as large ones.
+// rows: the pair weights are a_i a_j w_ij. That is the same as learning from a_i copies of each row, whose pairs with
+// each other are constant, but costs nothing: copies would be in one group, and only its mass changes. The 10 keeps
+// classes of a few rows, which say little about others of their kind, from counting as much as large ones.
 //
 // The a_i are rounded to sixteenths, so that sums stay integers.
 

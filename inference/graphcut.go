@@ -21,7 +21,8 @@ package inference
 // falls is -1 in the smallest minimum. The energy of a block, and so of the bit, never rises.
 //
 // A cut needs n² / 4 bytes for n undecided groups. More than maxflow.MaxNodes of them are minimised in parts, one after
-// the other, with the rest fixed: the energy still never rises, but the block may miss its minimum. Inference.Parts tells.
+// the other, with the rest fixed: the energy still never rises, but the block may miss its minimum. Inference.Parts
+// tells.
 
 import (
 	"context"

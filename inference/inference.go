@@ -316,8 +316,8 @@ func (p *Inference) scaleByCounts(rows []float64) {
 // RowCounts writes what each row counts: 1, but for the balance of classes.
 func (p *Inference) RowCounts(dst []float64) { p.p.rowCounts(dst) }
 
-// RowWeights writes how much the next bit matters to each row: the sum over its pairs of |w_ij|, by what the rows count,
-// scaled to mean 1. A row without pairs gets 0.
+// RowWeights writes how much the next bit matters to each row: the sum over its pairs of |w_ij|, by what the rows
+// count, scaled to mean 1. A row without pairs gets 0.
 func (p *Inference) RowWeights(ctx context.Context, dst []float64) error {
 	if len(dst) != p.n {
 		panic("inference: row weights of the wrong length")

@@ -103,8 +103,8 @@ func countDifferent(a, b []uint64, from, to int) int {
 	return d
 }
 
-// ofPairs takes each row with itself out of the sums over rows and p bits, given the sum of the squares of what the rows
-// count, and counts every other pair once.
+// ofPairs takes each row with itself out of the sums over rows and p bits, given the sum of the squares of what the
+// rows count, and counts every other pair once.
 func (m moments) ofPairs(squares int64, p int) moments {
 	own := float64(squares) * float64(p)
 	return moments{(m.first - own) / 2, (m.second - float64(own*float64(p))) / 2}
