@@ -110,7 +110,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&t.Similar.SampleDissimilar, "sample-dissimilar", 0,
 		"`NUMBER` of dissimilar rows to sample per row, instead of using all pairs (released code: 100)")
 	f.IntVar(&t.Candidates, "candidate-bits", 0, "infer this `NUMBER` of candidates for each bit, up to 64, and take "+
-		"the one that quick trees predict best for rows they did not learn from; 6 take about a quarter longer; 0 means one")
+		"the one that quick trees predict best for rows they did not learn from; 6 take up to a quarter longer; 0 means one")
 	f.StringVar((*string)(&t.Order), "order", string(fasthash.Stagewise),
 		"`ORDER`: stagewise, or tsh to infer all bits first")
 	cli.Group(f, groupStep1)
