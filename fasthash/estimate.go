@@ -27,7 +27,7 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 	if err != nil {
 		return 0, err
 	}
-	q, err := d.Ranges.Quantizer()
+	q, err := d.Ranges.QuantizerBy(t.Bins)
 	if err != nil {
 		return 0, err
 	}

@@ -60,6 +60,13 @@ type Options struct {
 	// best for rows they have not learned from. 0 and 1 mean one.
 	Candidates int `json:"candidates,omitempty"`
 
+	// Bins says how columns are cut into bins; "" means vectors.Hybrid, and vectors.Linear is the paper's.
+	Bins vectors.Binning `json:"bins,omitempty"`
+
+	// Missing says that NaN stands for a missing value, which has a bin of its own: the model takes such values. It comes
+	// from the data (supervision.ScanOptions). Hyperplanes cannot be learned from such data.
+	Missing bool `json:"missing,omitempty"`
+
 	// BalancePairs makes similar and dissimilar pairs count alike in Step 1 by the weights in Inference. Without weights
 	// there, it is done for tags, where few rows are similar, whether asked for or not.
 	BalancePairs bool `json:"-"`
@@ -174,6 +181,12 @@ func (t Options) ForData(rows, columns int) (Options, error) {
 	}
 	if err := cmp.Or(t.checkLinearColumns(), t.checkCandidates()); err != nil {
 		return t, err
+	}
+	if err := t.Bins.Check(); err != nil {
+		return t, err
+	}
+	if t.Bins == vectors.Hybrid {
+		t.Bins = "" // the same
 	}
 	if t.Inference.Length = 0; t.Order == TSH {
 		t.Inference.Length = t.Bits

@@ -227,8 +227,12 @@ func (t *training) split(d *supervision.Data) (train, held *supervision.Data, er
 
 // quantizer is that of the rows, or of the model to grow.
 func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.Quantizer, error) {
+	if t.Missing = d.Missing; t.Missing && t.Learner == Linear {
+		return vectors.Quantizer{}, errors.New("hyperplanes need a value in every column: learn trees, or leave out " +
+			"or fill in what is missing")
+	}
 	if t.Grow == nil {
-		return d.Quantizer(ctx)
+		return d.QuantizerBy(ctx, t.Bins)
 	}
 	old, _, ok := model.Behind(t.Grow.Encoder)
 	if !ok {
@@ -237,6 +241,9 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 	if have := d.Dim() - t.addedColumns(); t.Grow.Encoder.Dim() != have {
 		return vectors.Quantizer{}, fmt.Errorf("the model to grow takes vectors of %d dimensions, the data have %d",
 			t.Grow.Encoder.Dim(), have)
+	}
+	if old.Quantizer.Missing != d.Missing {
+		return vectors.Quantizer{}, errors.New("either both the model to grow and the data may lack values or neither")
 	}
 	return old.Quantizer, nil
 }

@@ -91,7 +91,7 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 	if err := solve.CheckSize(1, d.Dim()*y.Classes); err != nil {
 		return nil, fmt.Errorf("a classifier of %d classes: %w", y.Classes, err)
 	}
-	q, err := l.Quantizer(ctx)
+	q, err := l.QuantizerBy(ctx, vectors.Clipped) // the classifier counts on bins of equal width
 	if err != nil {
 		return nil, err
 	}

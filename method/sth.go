@@ -71,7 +71,7 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		}
 		maps, seen = append(maps, kernel), l.With(model.Through(l.Source, m.Threads, kernel))
 	}
-	q, err := seen.Quantizer(ctx)
+	q, err := seen.QuantizerBy(ctx, vectors.Hybrid)
 	if err != nil {
 		return nil, err
 	}

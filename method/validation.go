@@ -72,7 +72,7 @@ func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data
 	n := min(held.Rows, maxJudged)
 	inNew, inLearned := drawn(aside, n), drawn(originals, n)
 	v.new, v.learned = newJudged(d, inNew, each), newJudged(d, inLearned, each)
-	learn.Ranges = vectors.NewRanges(d.Dim())
+	learn.Ranges = d.NewRanges()
 	err = eachChunk(ctx, d, func(c vectors.Chunk, kept *vectors.Chunk) {
 		c.Only(keep[c.First:c.First+c.X.Rows], kept)
 		learn.Ranges.Add(kept.X)

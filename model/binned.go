@@ -77,25 +77,19 @@ func (e *Binned) prefix(bits int) Encoder {
 	return &Binned{Quantizer: e.Quantizer, Functions: e.Functions[:bits:bits]}
 }
 
-func (e *Binned) appendBase(dst []byte) []byte {
-	return appendFloats(appendFloats(dst, e.Quantizer.Lo), e.Quantizer.Hi)
-}
+func (e *Binned) appendBase(dst []byte) []byte { return appendQuantizer(dst, e.Quantizer) }
 
 func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst, e.Functions[k]) }
 
 // parser is the inverse of appendBase and appendBit, for an encoder of some kind and dimension.
 func (e *Binned) parser(kind string, dim int) *parser {
-	p := &parser{maxBase: 8 * dim, maxBit: linearHead + 4*dim, encoder: func() Encoder { return e }}
+	p := &parser{maxBase: maxQuantizer(dim), maxBit: linearHead + 4*dim, encoder: func() Encoder { return e }}
 	if kind == kindTrees {
 		p.maxBit = ensembleHead + maxTrees*treeBytes(MaxDepth)
 	}
-	p.base = func(b []byte) error {
-		if len(b) != 8*dim {
-			return fmt.Errorf("quantiser of %d columns in %d bytes", dim, len(b))
-		}
-		v := floats(b)
-		e.Quantizer = vectors.Quantizer{Lo: v[:dim:dim], Hi: v[dim:]}
-		return e.Quantizer.Check()
+	p.base = func(b []byte) (err error) {
+		e.Quantizer, err = parseQuantizer(b, dim)
+		return err
 	}
 	p.bit = func(b []byte) error {
 		f, err := ParseFunction(b)
@@ -137,7 +131,7 @@ func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	e.prepare()
 	if e.Kind() == kindLinear {
 		e.scoreLinear(x, func(r, k int, score int64) { dst.SetBit(first+r, k, score >= 0) })
-		return finite(x.Data)
+		return encodable(x.Data, e.Quantizer.Missing)
 	}
 	ok := true
 	for lo := 0; lo < x.Rows; lo += block {
@@ -149,13 +143,13 @@ func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 // fewRows is the number of rows below which trees take less time row by row than for a block.
 const fewRows = 8
 
-// encodeTrees encodes up to a block of rows, and returns whether all values are finite.
+// encodeTrees encodes up to a block of rows, and returns whether all values can be encoded.
 func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	if x.Rows < fewRows {
 		for r := range x.Rows {
 			e.encodeRow(dst.Row(first+r), x.Row(r))
 		}
-		return finite(x.Data)
+		return encodable(x.Data, e.Quantizer.Missing)
 	}
 	e.batches.Do(func() { e.plan = newPlan(e.trees(), e.layout.columns, e.layout.places) })
 	s := e.plan.scratch.Get().(*scratch)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"hashgrove/vectors"
 )
 
 // The canonical bytes of a hash function: what stands in files and enters the fingerprint. A function has exactly
@@ -107,6 +109,56 @@ func parseEnsemble(in *reader, depth, trees int) *Ensemble {
 		e.Weight[q] = int32(in.u32())
 	}
 	return e
+}
+
+// Flags of the columns that are more than linear bins.
+const (
+	missingFlag = 1 << iota // values may be missing
+	edgesFlag               // some columns have edges of their own
+)
+
+// appendQuantizer appends the canonical bytes of a quantiser: all Lo, all Hi, and where that is not all of it a byte of
+// flags, then with edgesFlag for every column the number of its edges, a byte, and the edges.
+func appendQuantizer(dst []byte, q vectors.Quantizer) []byte {
+	dst = appendFloats(appendFloats(dst, q.Lo), q.Hi)
+	if q.Plain() {
+		return dst
+	}
+	dst = append(dst, bitIf(missingFlag, q.Missing)|bitIf(edgesFlag, q.Edges != nil))
+	for _, edges := range q.Edges {
+		dst = appendFloats(append(dst, uint8(len(edges))), edges)
+	}
+	return dst
+}
+
+// maxQuantizer is the greatest number of bytes of a quantiser.
+func maxQuantizer(dim int) int { return 1 + dim*(9+4*(vectors.Bins-1)) }
+
+// parseQuantizer is the inverse of appendQuantizer.
+func parseQuantizer(b []byte, dim int) (q vectors.Quantizer, err error) {
+	in := &reader{b: b}
+	v := in.floats(true, 2*int64(dim))
+	if !in.bad {
+		q.Lo, q.Hi = v[:dim:dim], v[dim:]
+	}
+	if !in.bad && len(in.b) > 0 {
+		flags := in.flags(missingFlag | edgesFlag)
+		in.bad = in.bad || flags == 0
+		q.Missing = flags&missingFlag != 0
+		if flags&edgesFlag != 0 {
+			in.bad = in.bad || len(in.b) == dim // all columns without edges
+			q.Edges = make([][]float32, dim)
+		}
+		for j := range q.Edges {
+			if n := in.u8(); n > 0 {
+				q.Edges[j] = in.floats(true, int64(n))
+			}
+		}
+	}
+	if in.bad || len(in.b) > 0 {
+		return q, fmt.Errorf("quantiser of %d columns in %d bytes", dim, len(b))
+	}
+	return q, q.Check()
 }
 
 // appendFloats appends the bits of every value.

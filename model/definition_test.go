@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"hashgrove/vectors"
 )
@@ -87,6 +88,23 @@ func randomQuantizer(rng *rand.Rand, dim int) vectors.Quantizer {
 	return q
 }
 
+// withOtherBins gives some columns edges of their own, and lets values be missing if told so.
+func withOtherBins(rng *rand.Rand, e *Binned, missing bool) *Binned {
+	q := &e.Quantizer
+	q.Missing, q.Edges = missing, make([][]float32, q.Dim())
+	for j := range q.Edges {
+		if j > 0 && rng.IntN(2) == 0 {
+			continue
+		}
+		for range 1 + rng.IntN(q.MaxEdges()) {
+			q.Edges[j] = append(q.Edges[j], float32(math.Sinh(9*rng.NormFloat64())))
+		}
+		slices.Sort(q.Edges[j])
+		q.Edges[j] = slices.Compact(q.Edges[j])
+	}
+	return e
+}
+
 func randomEnsemble(rng *rand.Rand, dim, depth, trees int) *Ensemble {
 	e := &Ensemble{Depth: depth}
 	for range trees * Splits(depth) {
@@ -163,6 +181,7 @@ func randomRows(rng *rand.Rand, e Encoder, rows int) vectors.Matrix {
 			x.Data[i] = lo/2 + hi/2 + (hi/2-lo/2)*(2*rng.Float32()-1)
 		default:
 			v := b.Quantizer.Scale(j).Edge(uint8(rng.IntN(255)))
+			v = max(-math.MaxFloat32, min(v, math.MaxFloat32)) // beyond the last edge is nothing
 			x.Data[i] = beside(v, rng.IntN(3)-1)
 		}
 	}

@@ -57,6 +57,41 @@ func TestTreesFollowTheDefinition(t *testing.T) {
 	})
 }
 
+// TestOtherBinsFollowTheDefinition: columns with edges of their own, and missing values in a bin of their own.
+func TestOtherBinsFollowTheDefinition(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		for trial := range 30 {
+			rng := rand.New(rand.NewPCG(uint64(trial), 5))
+			e := randomTrees(rng, 1+rng.IntN(5), 1+rng.IntN(40), 1+rng.IntN(5), 1+rng.IntN(40))
+			if trial%3 == 0 {
+				e = randomHyperplanes(rng, 3, 1+rng.IntN(40))
+			}
+			missing := trial%2 == 0
+			if withOtherBins(rng, e, missing); trial%5 == 0 && missing {
+				e.Quantizer.Edges = nil
+			}
+			x := randomRows(rng, e, 1+rng.IntN(300))
+			for i := range x.Data {
+				if missing && rng.IntN(4) == 0 {
+					x.Data[i] = float32(math.NaN())
+				}
+			}
+			checkCodes(t, e, x)
+			m := &Model{Encoder: e}
+			bad := x.Row(x.Rows - 1)
+			for _, v := range []float32{float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())} {
+				bad[x.Cols-1] = v
+				want := !missing || v == v // refused
+				_, batch := m.Encode(context.Background(), x, 2)
+				_, row := m.EncodeRow(bad)
+				if errors.Is(batch, ErrValue) != want || errors.Is(row, ErrValue) != want {
+					t.Fatalf("trial %d: %v gives %v and %v", trial, v, batch, row)
+				}
+			}
+		}
+	})
+}
+
 func TestManyBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, bits := range []int{1, 63, 64, 65, 130} {

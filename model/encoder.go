@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"hashgrove/feature"
@@ -24,13 +25,14 @@ type Encoder interface {
 	Dim() int
 	// Bits is the length of the codes.
 	Bits() int
-	// Check reports an encoder that is not whole. One that passes can encode all finite vectors of its dimension.
+	// Check reports an encoder that is not whole. One that passes can encode all finite vectors of its dimension, and
+	// where it is Binned and its quantiser says so those with missing values, NaN.
 	Check() error
 	// Fingerprint is the fingerprint of the first bits.
 	Fingerprint(bits int) hamming.Fingerprint
 
-	// encode writes the codes of the rows of x to dst, from code first on, and returns whether all values are finite:
-	// those of columns that do not matter too. It uses one goroutine; several may use one encoder.
+	// encode writes the codes of the rows of x to dst, from code first on, and returns whether all values can be
+	// encoded: those of columns that do not matter too. It uses one goroutine; several may use one encoder.
 	encode(dst hamming.Codes, first int, x vectors.Matrix) bool
 	// margins writes the scores of the rows of x before the sign to the rows of dst, and returns what encode does.
 	margins(dst, x vectors.Matrix) bool
@@ -137,7 +139,7 @@ func (m *Model) EncodeRow(x []float32) ([]uint64, error) {
 	}
 	code := hamming.NewCodes(1, m.Encoder.Bits())
 	if !m.encodeRows(code, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}) {
-		j := notFinite(x)
+		j := m.notEncodable(x)
 		return nil, m.valueError(j, x[j])
 	}
 	return code.Data, nil
@@ -159,7 +161,25 @@ func (m *Model) valueError(column int, x float32) error {
 	if column < len(m.Info.Features) {
 		name = fmt.Sprintf(" (%q)", m.Info.Features[column])
 	}
-	return fmt.Errorf("column %d%s: %w: %v; leave out or replace such values", column, name, ErrValue, x)
+	advice := "leave out or replace such values"
+	if x != x {
+		advice += ", or train a model that takes missing values"
+	}
+	return fmt.Errorf("column %d%s: %w: %v; %s", column, name, ErrValue, x, advice)
+}
+
+// TakesMissing reports whether NaN is a missing value that the model can encode.
+func (m *Model) TakesMissing() bool {
+	e, ok := m.Encoder.(*Binned)
+	return ok && e.Quantizer.Missing
+}
+
+// notEncodable returns the place of the first value that the model refuses.
+func (m *Model) notEncodable(x []float32) int {
+	if m.TakesMissing() {
+		return slices.IndexFunc(x, isInf)
+	}
+	return notFinite(x)
 }
 
 // batch is a run of rows with room for their codes.
@@ -184,7 +204,7 @@ func (m *Model) encode(ctx context.Context, threads int, batches []batch) error 
 		b := &batches[t.b]
 		x := b.chunk.X.Slice(t.lo, t.hi)
 		if !m.encodeRows(b.codes, t.lo, x) {
-			at := notFinite(x.Data)
+			at := m.notEncodable(x.Data)
 			errs[i] = fmt.Errorf("row %d, %w", b.chunk.First+t.lo+at/x.Cols, m.valueError(at%x.Cols, x.Data[at]))
 		}
 	})

@@ -27,8 +27,8 @@ import (
 // Version 2: the feature extractor.
 // Version 3: mapped; "feat" is empty where there is no feature extractor.
 // Version 4: the preparation of pictures.
-// Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks; "pict" is empty
-// where there are no pictures.
+// Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks, edges of columns,
+// missing values; "pict" is empty where there are no pictures.
 //
 // A file has the least version that can hold its model.
 const fileVersion = 5
@@ -36,7 +36,8 @@ const fileVersion = 5
 // versionOf is the version of the file of a model.
 func versionOf(m *Model) uint32 {
 	switch {
-	case extensions(m.Encoder) > 0 || m.averaged() || m.Features != nil && feature.Scaled(m.Features):
+	case extensions(m.Encoder) > 0 || m.averaged() || m.Features != nil && feature.Scaled(m.Features) ||
+		!plainBins(m.Encoder):
 		return 5
 	case m.Pictures != nil:
 		return 4
@@ -46,6 +47,17 @@ func versionOf(m *Model) uint32 {
 		return 2
 	}
 	return 1
+}
+
+// plainBins reports whether an encoder has linear bins alone, or none.
+func plainBins(e Encoder) bool {
+	switch e := e.(type) {
+	case *Binned:
+		return e.Quantizer.Plain()
+	case *Mapped:
+		return plainBins(e.Encoder)
+	}
+	return true
 }
 
 // maxFeatures bounds the bytes of a feature extractor.

@@ -56,6 +56,17 @@ func samples() map[string]*Model {
 	all["pictures-planar"] = &Model{Encoder: randomProjection(rng, 3, 6, true), Pictures: &picture.Preparation{Shape: colour}, Info: Info{}}
 	all["mapped-features"] = &Model{Encoder: all["mapped-kernel"].Encoder, Features: all["features"].Features, Info: info}
 	all["sketch"] = &Model{Encoder: randomTrees(rand.New(rand.NewPCG(10, 10)), 3, 4, 2, 3), Info: info} // the first file with one
+	rng = rand.New(rand.NewPCG(11, 11))
+	all["edges"] = &Model{Encoder: withOtherBins(rng, randomTrees(rng, 3, 4, 2, 3), false), Info: info}
+	all["missing"] = &Model{Encoder: randomTrees(rng, 3, 4, 2, 3), Info: info}
+	all["missing"].Encoder.(*Binned).Quantizer.Missing = true
+	all["edges-missing"] = &Model{
+		Encoder: withOtherBins(rng, randomTrees(rng, 3, 4, 2, 3), true), Features: all["features"].Features,
+		Pictures: all["pictures-features"].Pictures, Info: info,
+	}
+	all["mapped-edges"] = &Model{Encoder: &Mapped{
+		Maps: []Map{&Winner{Cols: 4}}, Encoder: withOtherBins(rng, randomHyperplanes(rng, 3, 4), false),
+	}, Info: info}
 	return all
 }
 
@@ -154,6 +165,9 @@ func assemble(ps []piece) []byte {
 	}
 	if slices.ContainsFunc(ps, func(p piece) bool { return p.tag == "pict" }) {
 		version = 4
+		if slices.ContainsFunc(ps, func(p piece) bool { return p.tag == "base" && len(p.payload) > 16 }) {
+			version = 5
+		}
 	}
 	w := section.NewWriter(&b, section.Model, version)
 	for _, p := range ps {
@@ -308,6 +322,13 @@ func hostile() map[string][]piece {
 	all["pictures without feat"] = []piece{h, info, {"pict", append(u32(2, 1), 1, 0)}, base, bit, mark}
 	pixels := feature.Append(nil, &feature.Pixels{Width: 1, Height: 2, Channels: 1})
 	all["pictures of another size than the features"] = []piece{h, info, {"feat", pixels}, {"pict", append(u32(2, 1), 1, 0)}, base, bit, mark}
+	for name, more := range map[string][]byte{
+		"wrong fingerprint": {1}, "no flags": {0}, "unknown flag": {4}, "no edges": {2, 0, 0}, "edges cut short": {2, 1, 0},
+		"edges too long": append([]byte{2, 1}, append(f32(1), 0, 0)...), "edge NaN": append([]byte{2, 0, 1}, f32(nan)...),
+		"edges fall": append([]byte{2, 0, 2}, f32(2, 1)...), "255 edges and missing": append([]byte{3, 0, 255}, make([]byte, 1020)...),
+	} {
+		all["bins: "+name] = []piece{h, info, {"feat", nil}, {"pict", nil}, {"base", append(f32(0, 0, 1, 1), more...)}, bit, mark}
+	}
 	all["mapped without feat"] = []piece{head(kindMapped, 2, 1), info, {"base", hostileMaps()["good"]}, {"bit ", f32(0, 1, 1)}, mark}
 	all["mapped, unknown features"] = []piece{head(kindMapped, 2, 1), info, {"feat", []byte{9}}, {"base", hostileMaps()["good"]}, {"bit ", f32(0, 1, 1)}, mark}
 	return all

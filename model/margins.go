@@ -31,7 +31,7 @@ func (m *Model) Margins(ctx context.Context, x vectors.Matrix, threads int) (vec
 	err := par.Blocks(ctx, threads, x.Rows, block, func(b, lo, hi int) {
 		rows := x.Slice(lo, hi)
 		if !m.marginsOf(all.Slice(lo, hi), rows) {
-			at := notFinite(rows.Data)
+			at := m.notEncodable(rows.Data)
 			errs[b] = fmt.Errorf("row %d, %w", lo+at/x.Cols, m.valueError(at%x.Cols, rows.Data[at]))
 		}
 	})
@@ -50,7 +50,7 @@ func (e *Binned) margins(dst, x vectors.Matrix) bool {
 	e.prepare()
 	if e.Kind() == kindLinear {
 		e.scoreLinear(x, func(r, k int, score int64) { dst.Data[r*dst.Cols+k] = float32(score) })
-		return finite(x.Data)
+		return encodable(x.Data, e.Quantizer.Missing)
 	}
 	ok := true
 	for lo := 0; lo < x.Rows; lo += block {
@@ -60,7 +60,7 @@ func (e *Binned) margins(dst, x vectors.Matrix) bool {
 	return ok
 }
 
-// treeMargins writes the margins of up to a block of rows, and returns whether all values are finite.
+// treeMargins writes the margins of up to a block of rows, and returns whether all values can be encoded.
 func (e *Binned) treeMargins(dst, x vectors.Matrix) bool {
 	if x.Rows < fewRows {
 		e.rows.Do(func() { e.walks = newWalk(e.trees(), e.layout.columns, e.layout.places) })
@@ -70,7 +70,7 @@ func (e *Binned) treeMargins(dst, x vectors.Matrix) bool {
 				dst.Data[r*dst.Cols+k] = float32(e.walks[k].score(bins))
 			}
 		}
-		return finite(x.Data)
+		return encodable(x.Data, e.Quantizer.Missing)
 	}
 	e.batches.Do(func() { e.plan = newPlan(e.trees(), e.layout.columns, e.layout.places) })
 	s := e.plan.scratch.Get().(*scratch)

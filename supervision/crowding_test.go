@@ -10,7 +10,8 @@ import (
 	"hashgrove/vectors"
 )
 
-// TestCrowdedColumns: a value far from all others left those in one step, and nothing said so.
+// TestCrowdedColumns: a value far from all others leaves those in one linear step, which has to be said; hybrid bins
+// keep them apart.
 func TestCrowdedColumns(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -45,33 +46,12 @@ func TestCrowdedColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(d.Warnings, "\n")
+		if len(d.Warnings) > 0 {
+			t.Errorf("%s: %q with hybrid bins", c.name, d.Warnings)
+		}
+		got := d.Crowding(vectors.Linear)
 		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
-// TestSampleOfRows: every stride-th row is kept, whatever the chunks are.
-func TestSampleOfRows(t *testing.T) {
-	for _, n := range []int{1, 255, 256, 257, 512, 513, 3000} {
-		var c crowd
-		for row := 0; row < n; {
-			size := min(1+row%7, n-row)
-			m := vectors.Matrix{Rows: size, Cols: 1}
-			for range size {
-				m.Data = append(m.Data, float32(row))
-				row++
-			}
-			c.add(m)
-		}
-		if want := (n + c.stride - 1) / c.stride; c.rows != want || len(c.x.Data) != want || want > crowdRows {
-			t.Fatalf("%d rows: %d in the sample, want %d", n, c.rows, want)
-		}
-		for i, v := range c.x.Data {
-			if v != float32(i*c.stride) {
-				t.Fatalf("%d rows: row %v at place %d of stride %d", n, v, i, c.stride)
-			}
 		}
 	}
 }

@@ -23,6 +23,7 @@ type Data struct {
 	Supervision
 
 	Rows     int
+	Missing  bool            // NaN is a missing value
 	Ranges   *vectors.Ranges // nil for a part; see Quantizer
 	Constant []int           // columns with one value only, counted from 0
 	IDs      []string        // of each row, all different; nil when the data have none
@@ -48,6 +49,7 @@ type ScanOptions struct {
 	Digest   bool           // fill in Data.Digest
 	Hashes   bool           // fill in Data.Hashes
 	Hashed   int            // number of first columns that hashes are made of; 0 means all
+	Missing  bool           // take NaN for missing values, instead of refusing it
 }
 
 // Repeat is a row whose id an earlier row has; rows are counted as the files have them, from 0.
@@ -71,7 +73,8 @@ type labelColumn interface{ LabelColumn() string }
 // Scan reads a source once. Two rows of one id are an error, unless the source leaves out bad rows: then the later one
 // is a bad row.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
-	d := &Data{Source: src, Ranges: vectors.NewRanges(src.Dim()), digested: o.Digest}
+	d := &Data{Source: src, Missing: o.Missing, digested: o.Digest}
+	d.Ranges = d.NewRanges()
 	from, _ := vectors.Find[files](src)
 	var (
 		digest  = newDigest(src.Dim())
@@ -79,14 +82,13 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		classes labelling
 		tags    tagging
 		kept    vectors.Chunk
-		sample  crowd
 	)
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		if from == nil { // files are checked where they are read
-			if err := c.CheckFinite(); err != nil {
+			if err := c.CheckValues(o.Missing); err != nil {
 				return nil, err
 			}
 		}
@@ -104,7 +106,6 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 			return nil, fmt.Errorf("more than %d rows, the most a model can be learned from: take a sample", math.MaxInt32)
 		}
 		d.Ranges.Add(c.X)
-		sample.add(c.X)
 		if o.Digest {
 			digest.rows(c.X)
 		}
@@ -142,7 +143,9 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Digest = digest.sum(d.Rows, d.Labels, d.Tags)
 	}
 	d.warn()
-	d.warnOfCrowds(&sample)
+	if text := d.Crowding(vectors.Hybrid); text != "" {
+		d.Warnings, d.TrainingWarnings = append(d.Warnings, text), append(d.TrainingWarnings, text)
+	}
 	if column, ok := vectors.Find[labelColumn](src); ok && d.Labels != nil && column.LabelColumn() != "" {
 		d.doubtLabels(column.LabelColumn())
 	}
@@ -182,7 +185,7 @@ func (d *Data) Only(keep []bool) *Data {
 	}
 	out := &Data{
 		Source: vectors.Select(d.Source, keep), Supervision: d.Supervision.Only(keep),
-		Constant: d.Constant, Digest: d.Digest, digested: d.digested,
+		Constant: d.Constant, Digest: d.Digest, digested: d.digested, Missing: d.Missing,
 	}
 	for _, k := range keep {
 		if k {
@@ -202,16 +205,30 @@ func (d *Data) HoldOut(share float64, seed uint64) (keep []bool) {
 	return labels.HoldOut(share, seed)
 }
 
-// Quantizer is the quantiser of these rows; it reads a part once for its ranges.
+// Quantizer is the quantiser of these rows with linear bins; it reads a part once for its ranges.
 func (d *Data) Quantizer(ctx context.Context) (vectors.Quantizer, error) {
+	return d.QuantizerBy(ctx, vectors.Linear)
+}
+
+// QuantizerBy is the quantiser of these rows; it reads a part once for its ranges.
+func (d *Data) QuantizerBy(ctx context.Context, how vectors.Binning) (vectors.Quantizer, error) {
 	ranges := d.Ranges
 	if ranges == nil {
-		var err error
-		if ranges, err = vectors.RangesOf(ctx, d.Source); err != nil {
+		ranges = d.NewRanges()
+		if err := ranges.Read(ctx, d.Source); err != nil {
 			return vectors.Quantizer{}, err
 		}
 	}
-	return ranges.Quantizer()
+	return ranges.QuantizerBy(how)
+}
+
+// NewRanges is the Ranges of none of the rows yet.
+func (d *Data) NewRanges() *vectors.Ranges {
+	r := vectors.NewRanges(d.Dim())
+	if d.Missing {
+		r.Missing = make([]int, d.Dim())
+	}
+	return r
 }
 
 // Trainable says why no code can be learned from the data, or nil.

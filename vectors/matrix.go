@@ -3,7 +3,7 @@
 //	Matrix, Table       rows in memory, alone or with what is known about them
 //	Source, Chunk       rows in order, any number of times, in bounded memory
 //	Kept                rows that are made once and read from memory or disk after that
-//	Ranges, Quantizer   256 linear bins per column
+//	Ranges, Quantizer   256 bins per column: linear, or at quantiles where a few far values would fill them
 //	Columns             quantised rows, one byte per value, column by column
 //	RowHash             what tells a row from others by its values
 package vectors
@@ -55,9 +55,12 @@ func (m Matrix) checkLength() error {
 }
 
 // CheckFinite reports the first value of the chunk that is NaN or infinite; it counts rows as the source does.
-func (c Chunk) CheckFinite() error {
+func (c Chunk) CheckFinite() error { return c.CheckValues(false) }
+
+// CheckValues is CheckFinite where NaN may stand for missing values.
+func (c Chunk) CheckValues(missing bool) error {
 	for i, v := range c.X.Data {
-		if v-v != 0 { // only finite values give 0
+		if v-v != 0 && !(missing && v != v) { // only finite values give 0
 			return fmt.Errorf("row %d, column %d: %v is not a finite number", c.First+i/c.X.Cols, i%c.X.Cols, v)
 		}
 	}
@@ -67,7 +70,7 @@ func (c Chunk) CheckFinite() error {
 // Chunk is a run of consecutive rows of a Source. It is lent: everything in it is valid until the next chunk.
 type Chunk struct {
 	First int    // number of X's first row in the source, counted from 0
-	X     Matrix // the vectors, all finite
+	X     Matrix // the vectors, all finite, but for NaN where the source was asked for missing values
 
 	// One entry per row of X, or nil where the source has none of it.
 	IDs    []string

@@ -2,7 +2,6 @@ package vectors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -17,25 +16,52 @@ import (
 //
 //	bin(x) = round((x - lo) / step), saturated to 0..255,   step = (hi - lo) / 255.
 //
-// Values that are bytes already keep their value: lo = 0, hi = 255. A tree goes left iff bin(x) <= b. Every
-// operation of bin rises with x, so there is one float32 for each bin, the edge, such that bin(x) <= b iff
-// x < edge(b): comparing raw floats and comparing bins agree on every input.
+// Values that are bytes already keep their value: lo = 0, hi = 255. A column may have edges of its own instead
+// (binning.go says when): its bin is the number of edges that are not above x. Where values may be missing, NaN has
+// bin 0 to itself, and numbers have the bins from 1 on.
+//
+// A tree goes left iff bin(x) <= b. Every operation of bin rises with x, so there is one float32 for each bin, the
+// edge, such that bin(x) <= b iff x < edge(b): comparing raw floats and comparing bins agree on every number.
 
 // Bins is the number of bins of a column.
 const Bins = 256
 
 // Quantizer maps every column to bytes.
 type Quantizer struct {
-	Lo, Hi []float32 // the widened range of each column; Lo < Hi, both finite
+	Lo, Hi  []float32   // the widened range of each column; Lo < Hi, both finite
+	Edges   [][]float32 // nil, or for each column nil or its own edges, rising: at least one, at most MaxEdges
+	Missing bool        // NaN is a missing value, in bin 0, and numbers are in the bins from 1 on
 }
 
 // Dim is the number of columns.
 func (q Quantizer) Dim() int { return len(q.Lo) }
 
+// Plain reports whether all columns have linear bins and none may lack values, so that Lo and Hi say everything.
+func (q Quantizer) Plain() bool { return q.Edges == nil && !q.Missing }
+
+// MaxEdges is the greatest number of edges of a column.
+func (q Quantizer) MaxEdges() int {
+	if q.Missing {
+		return Bins - 2
+	}
+	return Bins - 1
+}
+
 // Scale returns the quantiser of column j.
 func (q Quantizer) Scale(j int) Scale {
 	lo, hi := float64(q.Lo[j]), float64(q.Hi[j])
-	return Scale{lo, (Bins - 1) / (hi - lo)}
+	s := Scale{lo: lo, perUnit: (Bins - 1) / (hi - lo)}
+	if q.Plain() {
+		return s
+	}
+	s.other = true
+	if q.Edges != nil {
+		s.edges = q.Edges[j]
+	}
+	if q.Missing {
+		s.first = 1
+	}
+	return s
 }
 
 // Check reports a quantiser that training could not have left.
@@ -49,14 +75,60 @@ func (q Quantizer) Check() error {
 			return fmt.Errorf("quantiser of column %d has the range %v to %v", j, lo, hi)
 		}
 	}
+	if q.Edges == nil {
+		return nil
+	}
+	if len(q.Edges) != len(q.Lo) {
+		return fmt.Errorf("quantiser of %d columns with edges for %d", len(q.Lo), len(q.Edges))
+	}
+	for j, edges := range q.Edges {
+		if edges != nil && len(edges) == 0 || len(edges) > q.MaxEdges() {
+			return fmt.Errorf("quantiser of column %d has %d edges, outside of 1 to %d", j, len(edges), q.MaxEdges())
+		}
+		for i, e := range edges {
+			if e-e != 0 || i > 0 && !(edges[i-1] < e) {
+				return fmt.Errorf("quantiser of column %d has the edge %v at place %d: edges are finite and rise", j, e, i)
+			}
+		}
+	}
 	return nil
 }
 
 // Scale quantises one column.
-type Scale struct{ lo, perUnit float64 }
+type Scale struct {
+	lo, perUnit float64
+	other       bool      // more than lo and perUnit counts
+	first       uint8     // bin of the least numbers; those below it are for NaN
+	edges       []float32 // nil for linear bins
+}
 
-// Bin returns the bin of x. NaN falls into bin 0; callers refuse it before.
+// Bin returns the bin of x. NaN falls into bin 0; callers refuse it before, unless values may be missing.
 func (s Scale) Bin(x float32) uint8 {
+	switch {
+	case !s.other:
+		return s.linear(x)
+	case x != x:
+		return 0
+	case s.edges == nil:
+		return max(s.first, s.linear(x))
+	}
+	// The number of edges up to x. The steps do not depend on x, so that no processor guesses wrong.
+	at, n := 0, len(s.edges)
+	for n > 1 {
+		half := n / 2
+		if s.edges[at+half-1] <= x {
+			at += half
+		}
+		n -= half
+	}
+	if s.edges[at] <= x {
+		at++
+	}
+	return s.first + uint8(at)
+}
+
+// linear is the linear bin of x.
+func (s *Scale) linear(x float32) uint8 {
 	// The conversion keeps the compiler from fusing product and sum, which would round differently
 	// from machine to machine.
 	t := float64((float64(x)-s.lo)*s.perUnit) + 0.5
@@ -69,9 +141,16 @@ func (s Scale) Bin(x float32) uint8 {
 	return 0
 }
 
-// Edge returns the least x whose bin is above b, and +Inf for the last bin: Bin(x) <= b iff x < Edge(b).
+// Edge returns the least x whose bin is above b, and +Inf for the last bin: of numbers, Bin(x) <= b iff x < Edge(b).
+// Where values may be missing all numbers are above bin 0, and its edge is -Inf.
 func (s Scale) Edge(b uint8) float32 {
-	if b == Bins-1 {
+	if b < s.first {
+		return float32(math.Inf(-1))
+	}
+	if s.edges != nil && int(b-s.first) < len(s.edges) {
+		return s.edges[b-s.first]
+	}
+	if s.edges != nil || b == Bins-1 {
 		return float32(math.Inf(1))
 	}
 	// Binary search over the float32 in their order: below stays at or under b, above stays over it.
@@ -104,103 +183,6 @@ func inOrder(i int64) float32 {
 	return math.Float32frombits(uint32(-1-i) | 1<<31)
 }
 
-// Ranges is what a quantiser must know of the training data.
-type Ranges struct {
-	Rows     int
-	Min, Max []float32 // least and greatest value of each column
-	Bytes    bool      // every value is a whole number from 0 to 255
-}
-
-// NewRanges is the Ranges of no rows yet.
-func NewRanges(dim int) *Ranges {
-	r := &Ranges{Min: make([]float32, dim), Max: make([]float32, dim), Bytes: true}
-	for j := range dim {
-		r.Min[j], r.Max[j] = float32(math.Inf(1)), float32(math.Inf(-1))
-	}
-	return r
-}
-
-// Add takes rows into account.
-func (r *Ranges) Add(x Matrix) {
-	lo, hi := r.Min, r.Max
-	bytes := r.Bytes
-	for i := range x.Rows {
-		row := x.Row(i)
-		for j, v := range row {
-			if v < lo[j] {
-				lo[j] = v
-			}
-			if v > hi[j] {
-				hi[j] = v
-			}
-		}
-		if bytes {
-			for _, v := range row {
-				if !(v >= 0 && v <= 255) || v != float32(uint8(v)) {
-					bytes = false
-					break
-				}
-			}
-		}
-	}
-	r.Rows += x.Rows
-	r.Bytes = bytes
-}
-
-// Constant lists the columns with one value only.
-func (r *Ranges) Constant() []int {
-	var list []int
-	for j := range r.Min {
-		if r.Min[j] == r.Max[j] {
-			list = append(list, j)
-		}
-	}
-	return list
-}
-
-// RangesOf reads a source once.
-func RangesOf(ctx context.Context, src Source) (*Ranges, error) {
-	r := NewRanges(src.Dim())
-	for c, err := range src.Chunks(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		r.Add(c.X)
-	}
-	return r, nil
-}
-
-// Quantizer returns the quantiser for data of these ranges.
-func (r *Ranges) Quantizer() (Quantizer, error) {
-	if r.Rows == 0 {
-		return Quantizer{}, errors.New("no rows to take the range of")
-	}
-	q := Quantizer{make([]float32, len(r.Min)), make([]float32, len(r.Max))}
-	for j := range q.Lo {
-		if r.Bytes {
-			q.Lo[j], q.Hi[j] = 0, Bins-1
-			continue
-		}
-		lo, hi := float64(r.Min[j]), float64(r.Max[j])
-		widen := (hi - lo) / 1000
-		q.Lo[j] = widened(lo-widen, r.Min[j], -math.MaxFloat32)
-		q.Hi[j] = widened(hi+widen, r.Max[j], math.MaxFloat32)
-	}
-	return q, q.Check()
-}
-
-// widened rounds to float32, at least one float32 beyond the value, at most the limit.
-func widened(to float64, value, limit float32) float32 {
-	w := float32(to)
-	if math.IsInf(float64(w), 0) {
-		w = limit
-	}
-	if w == value {
-		w = math.Nextafter32(value, limit)
-	}
-	return w
-}
-
 // Columns holds the training vectors as the learners want them: one byte per value, column after column.
 // It is all that training keeps of the vectors.
 type Columns struct {
@@ -225,6 +207,7 @@ func (c *Columns) Set(ctx context.Context, threads, first int, x Matrix) error {
 	// A few columns at a time, so that the cache lines of x that are read stay near until all their
 	// values are used, while every write goes to one of few lines.
 	const width = 16
+	plain := c.Plain()
 	return par.Blocks(ctx, threads, x.Cols, width, func(_, lo, hi int) {
 		var scales [width]Scale
 		for j := lo; j < hi; j++ {
@@ -234,7 +217,11 @@ func (c *Columns) Set(ctx context.Context, threads, first int, x Matrix) error {
 			row := x.Data[i*x.Cols+lo : i*x.Cols+hi]
 			at := lo*c.Rows + first + i
 			for j, v := range row {
-				c.data[at] = scales[j].Bin(v)
+				if plain {
+					c.data[at] = scales[j].linear(v) // inlined
+				} else {
+					c.data[at] = scales[j].Bin(v)
+				}
 				at += c.Rows
 			}
 		}

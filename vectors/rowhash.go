@@ -8,7 +8,7 @@ import (
 )
 
 // RowHash tells a row from others by its values alone: the first 16 bytes of the SHA-256 of its float32 values,
-// little-endian, -0 as 0. Rows that compare equal have one hash, and for all practical purposes only those.
+// little-endian, -0 as 0 and every NaN as one. Rows that compare equal have one hash, and for all practical purposes only those.
 type RowHash [16]byte
 
 // String is the hash in hexadecimal digits.
@@ -33,6 +33,9 @@ func HashFirst(x Matrix, columns int, each func(i int, h RowHash)) {
 // AppendValues appends the bytes of a row that hashes are made of.
 func AppendValues(dst []byte, row []float32) []byte {
 	for _, v := range row {
+		if v != v {
+			v = float32(math.NaN())
+		}
 		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v+0)) // -0 + 0 is 0
 	}
 	return dst

@@ -1,0 +1,149 @@
+package vectors
+
+import (
+	"context"
+	"errors"
+	"math"
+)
+
+// Ranges is what a quantiser must know of the training data.
+type Ranges struct {
+	Rows     int
+	Min, Max []float32 // least and greatest value of each column
+	Bytes    bool      // every value is a whole number from 0 to 255
+
+	// Missing is the number of missing values, NaN, of each column; nil where no value may be missing. Who lets values
+	// be missing sets it to zeros before the first rows.
+	Missing []int
+
+	sample rowSample
+}
+
+// NewRanges is the Ranges of no rows yet.
+func NewRanges(dim int) *Ranges {
+	r := &Ranges{Min: make([]float32, dim), Max: make([]float32, dim), Bytes: true}
+	for j := range dim {
+		r.Min[j], r.Max[j] = float32(math.Inf(1)), float32(math.Inf(-1))
+	}
+	return r
+}
+
+// Add takes rows into account.
+func (r *Ranges) Add(x Matrix) {
+	lo, hi := r.Min, r.Max
+	bytes := r.Bytes
+	for i := range x.Rows {
+		row := x.Row(i)
+		for j, v := range row {
+			if v < lo[j] {
+				lo[j] = v
+			}
+			if v > hi[j] {
+				hi[j] = v
+			}
+		}
+		if bytes {
+			for _, v := range row {
+				if !(v >= 0 && v <= 255) || v != float32(uint8(v)) {
+					bytes = false
+					break
+				}
+			}
+		}
+		for j := range r.Missing {
+			if row[j] != row[j] {
+				r.Missing[j]++
+			}
+		}
+	}
+	r.sample.add(x, r.Rows)
+	r.Rows += x.Rows
+	r.Bytes = bytes
+}
+
+// Constant lists the columns with one value only. A value that is sometimes missing is not the only one.
+func (r *Ranges) Constant() []int {
+	var list []int
+	for j := range r.Min {
+		missing := 0
+		if r.Missing != nil {
+			missing = r.Missing[j]
+		}
+		if r.Min[j] == r.Max[j] && missing == 0 || missing == r.Rows {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// RangesOf reads a source once.
+func RangesOf(ctx context.Context, src Source) (*Ranges, error) {
+	r := NewRanges(src.Dim())
+	return r, r.Read(ctx, src)
+}
+
+// Read takes all rows of a source into account.
+func (r *Ranges) Read(ctx context.Context, src Source) error {
+	for c, err := range src.Chunks(ctx) {
+		if err != nil {
+			return err
+		}
+		r.Add(c.X)
+	}
+	return nil
+}
+
+// Quantizer returns the quantiser for data of these ranges: linear bins between the least and the greatest value.
+func (r *Ranges) Quantizer() (Quantizer, error) { return r.QuantizerBy(Linear) }
+
+// QuantizerBy returns the quantiser for data of these ranges.
+func (r *Ranges) QuantizerBy(how Binning) (Quantizer, error) {
+	if r.Rows == 0 {
+		return Quantizer{}, errors.New("no rows to take the range of")
+	}
+	if err := how.Check(); err != nil {
+		return Quantizer{}, err
+	}
+	q := Quantizer{Lo: make([]float32, len(r.Min)), Hi: make([]float32, len(r.Max)), Missing: r.Missing != nil}
+	if r.Bytes && !q.Missing {
+		for j := range q.Lo {
+			q.Hi[j] = Bins - 1
+		}
+		return q, nil
+	}
+	for j := range q.Lo {
+		q.setEnds(j, r.Min[j], r.Max[j])
+	}
+	if how != Linear {
+		r.sample.refine(&q, r, how)
+	}
+	return q, q.Check()
+}
+
+// setEnds makes column j linear between two values, widened by a thousandth of their distance, and where values may be
+// missing by one more bin below.
+func (q *Quantizer) setEnds(j int, least, greatest float32) {
+	if !(least <= greatest) { // all values are missing
+		least, greatest = 0, 1
+	}
+	lo, hi := float64(least), float64(greatest)
+	widen := (hi - lo) / 1000
+	below := widen
+	if q.Missing {
+		below += (hi - lo) / (Bins - 2)
+	}
+	q.Lo[j] = widened(lo-below, least, -math.MaxFloat32)
+	q.Hi[j] = widened(hi+widen, greatest, math.MaxFloat32)
+}
+
+// widened rounds to float32, at least one float32 beyond the value, at most the limit.
+func widened(to float64, value, limit float32) float32 {
+	w := float32(to)
+	if math.IsInf(float64(w), 0) {
+		w = limit
+	}
+	if w == value {
+		w = math.Nextafter32(value, limit)
+	}
+	return w
+}
