@@ -23,7 +23,15 @@ type Data struct {
 	pairsFile  string // of rows in files
 	attributes []map[string]any
 	columns    Columns // of rows in files
+	missing    bool    // NaN is a missing value
 	err        error
+}
+
+// WithMissing takes NaN for missing values, and in files also empty fields, NA and null: a model that learns from the
+// data has a bin of its own for them, and takes such values everywhere. Without it they are errors.
+func (d *Data) WithMissing() *Data {
+	d.missing, d.spec.Missing = true, true
+	return d
 }
 
 // Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or that nobody knows (0). Rows count from 0.
@@ -130,7 +138,10 @@ func (d *Data) rows(p Pictures, as *picture.Preparation) (vectors.Source, error)
 		return dataset.Open(spec)
 	}
 	if d.images == nil {
-		return *d.table, d.table.Check()
+		if err := d.table.CheckLengths(); err != nil {
+			return nil, err
+		}
+		return *d.table, vectors.Chunk{X: d.table.X}.CheckValues(d.missing)
 	}
 	prepared := images{d.table, d.images, p.preparation()}
 	if as != nil {

@@ -63,7 +63,7 @@ func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	scanned, err := supervision.Scan(ctx, rows, supervision.ScanOptions{Digest: true, Hashes: true})
+	scanned, err := supervision.Scan(ctx, rows, supervision.ScanOptions{Digest: true, Hashes: true, Missing: d.missing})
 	if err != nil {
 		return nil, err
 	}

@@ -335,6 +335,10 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 	if ix.model == nil {
 		return errors.New("the index holds no model to encode items with")
 	}
+	if ix.model.TakesMissing() {
+		copied := *d
+		d = copied.WithMissing()
+	}
 	rows, err := d.rows(Pictures{}, ix.model.Pictures)
 	if err != nil {
 		return err

@@ -86,6 +86,7 @@ func (m *Model) EncodeImage(img image.Image) (Code, error) {
 // EncodeAll is the codes of many vectors, made on all cores.
 func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
 	d := Vectors(x)
+	d.missing = m.model.TakesMissing()
 	if _, err := d.rows(Pictures{}, nil); err != nil || len(x) == 0 {
 		return nil, err
 	}

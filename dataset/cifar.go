@@ -101,7 +101,7 @@ func (c *cifar) next(rec *record) error {
 	class := b[c.label]
 	if int(class) >= len(c.labels) {
 		msg := fmt.Sprintf("the class %d, but there are only %d", class, len(c.labels))
-		return &RowError{c.in.path, c.row - 1, "label", msg}
+		return &RowError{File: c.in.path, Row: c.row - 1, Column: "label", Msg: msg}
 	}
 	rec.label, rec.hasLabel = c.labels[class], true
 	rec.pixels = append(rec.pixels, b[len(c.classes):]...)

@@ -30,7 +30,7 @@ func openCSV(format string) func(in *input, spec *Spec) (reader, header, error) 
 		if err != nil {
 			return nil, header{}, err
 		}
-		c := &csv{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}, table: t}
+		c := &csv{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}, nans: spec.Missing}, table: t}
 		h := header{format: format, rows: -1, dim: -1}
 		if err := c.chooseColumns(spec, rows); err != nil {
 			return nil, h, err
@@ -151,8 +151,13 @@ func (c *csv) next(rec *record) error {
 			rec.vector = append(rec.vector, v)
 			continue
 		}
-		if len(field) == 0 {
-			return c.bad(c.table.column(j), "an empty field instead of a number")
+		if missing := missingText(field); missing && c.nans {
+			rec.vector = append(rec.vector, nan)
+			continue
+		} else if missing && len(field) == 0 {
+			return c.lacks(c.table.column(j), "an empty field instead of a number")
+		} else if missing {
+			return c.lacks(c.table.column(j), excerpt(field)+" "+err.Error())
 		}
 		if c.dim == len(c.vector) && c.dim > 1 || err == errTooLarge {
 			return c.bad(c.table.column(j), excerpt(field)+" "+err.Error())

@@ -119,7 +119,7 @@ func cutOff(what string, have, rows int) error {
 
 // tooLarge is the error of a value beyond float32; row and column count from 0.
 func tooLarge(file string, row, column int) error {
-	return &RowError{file, row, strconv.Itoa(column + 1), "a value beyond the range of float32"}
+	return &RowError{File: file, Row: row, Column: strconv.Itoa(column + 1), Msg: "a value beyond the range of float32"}
 }
 
 // atEnd is io.EOF if the input is at its end.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,9 +40,10 @@ type reader interface {
 // rowCounter is what readers of text and of Parquet have in common.
 type rowCounter struct {
 	in   *input
-	row  int // rows read
-	line int // of a text: where the current row begins
-	dim  int // values of a row, -1 before the first good one
+	row  int  // rows read
+	nans bool // missing values are NaN
+	line int  // of a text: where the current row begins
+	dim  int  // values of a row, -1 before the first good one
 	seen interner
 }
 
@@ -50,8 +52,22 @@ func (c *rowCounter) bad(column, msg string) error {
 	if c.line > 0 {
 		msg = fmt.Sprintf("%s (line %d)", msg, c.line)
 	}
-	return &RowError{c.in.path, c.row - 1, column, msg}
+	return &RowError{File: c.in.path, Row: c.row - 1, Column: column, Msg: msg}
 }
+
+// lacks is the error of a value that is missing in the current row.
+func (c *rowCounter) lacks(column, msg string) error {
+	err := c.bad(column, msg).(*RowError)
+	err.Missing = true
+	return err
+}
+
+// missingText reports whether a field of a table stands for a missing value.
+func missingText(field []byte) bool {
+	return len(field) == 0 || string(field) == "NA" || strings.EqualFold(string(field), "null")
+}
+
+var nan = float32(math.NaN())
 
 // checkValues compares the number of values of the current row with that of the rows before.
 func (c *rowCounter) checkValues(n int, column string) error {
@@ -85,6 +101,8 @@ type RowError struct {
 	Row    int    // counted from 0; messages count from 1; -1 when File is a picture, which is the row
 	Column string // name or number, or ""
 	Msg    string
+
+	Missing bool // a value is missing, which Spec.Missing would allow
 }
 
 func (e *RowError) Error() string {

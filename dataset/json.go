@@ -19,6 +19,7 @@ type jsonScanner struct {
 	i    int
 	path []byte // of the current key
 	err  error  // of atEnd
+	nans bool   // null is a number: NaN
 }
 
 func (s *jsonScanner) fail() error {
@@ -193,11 +194,33 @@ func (s *jsonScanner) number() ([]byte, bool) {
 	return b, true
 }
 
+// errNull is null in place of a number.
+var errNull = errors.New("null")
+
+// null takes null, if that is what comes next.
+func (s *jsonScanner) null() bool {
+	if !bytes.HasPrefix(s.b[min(s.i, len(s.b)):], []byte("null")) {
+		return false
+	}
+	s.i += len("null")
+	return true
+}
+
 // numbers appends the numbers of a flat list.
 func (s *jsonScanner) numbers(dst []float32) ([]float32, error) {
 	s.i++ // the bracket
 	for first := true; !s.atEnd(']', &first); {
 		b, ok := s.number()
+		if !ok && s.null() {
+			if !s.nans {
+				return dst, fmt.Errorf("\"%w\" instead of a number at place %d", errNull, len(dst)+1)
+			}
+			if len(dst) == maxDim {
+				return dst, fmt.Errorf("more than %d values", maxDim)
+			}
+			dst = append(dst, nan)
+			continue
+		}
 		if !ok {
 			if s.i >= len(s.b) {
 				return dst, s.fail()

@@ -37,7 +37,7 @@ const (
 )
 
 func openJSONLines(in *input, spec *Spec) (reader, header, error) {
-	j := &jsonLines{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}}
+	j := &jsonLines{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}, nans: spec.Missing}}
 	h := header{format: "jsonl", rows: -1, dim: -1}
 	in.skipMark()
 	list, keys, err := firstKeys(in)
@@ -154,7 +154,8 @@ func (j *jsonLines) chooseSingle(vector string, keys []jsonKey, names []string) 
 			return i, nil
 		},
 		may: func(i int) bool {
-			return (keys[i].isNumber() || keys[i].begins == '[') && !slices.Contains(j.keys[1:], names[i])
+			number := keys[i].isNumber() || keys[i].begins == 'n' && j.nans
+			return (number || keys[i].begins == '[') && !slices.Contains(j.keys[1:], names[i])
 		},
 	}
 	chosen, err := choice.choose(vector)
@@ -195,7 +196,7 @@ func (j *jsonLines) next(rec *record) error {
 	j.row, j.line = j.row+1, j.in.lines
 	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
 	s := &j.scan
-	*s = jsonScanner{b: line, path: s.path[:0]}
+	*s = jsonScanner{b: line, path: s.path[:0], nans: j.nans}
 	found := [4]bool{}
 	if j.single != nil {
 		rec.vector = slices.Grow(rec.vector, len(j.single))[:len(j.single)] // all are filled, or the row is bad
@@ -239,11 +240,17 @@ func (j *jsonLines) next(rec *record) error {
 		err = s.end()
 	}
 	switch {
+	case errors.Is(err, errNull):
+		return j.lacks(column, err.Error())
 	case err != nil:
 		return j.bad(column, err.Error())
 	case j.single != nil && line[0] != '[':
-		if i := slices.Index(j.filled, false); i >= 0 {
-			return j.bad(j.single[i], "no value")
+		for i, filled := range j.filled {
+			if !filled && !j.nans {
+				return j.lacks(j.single[i], "no value")
+			} else if !filled {
+				rec.vector[i] = nan
+			}
 		}
 	case !found[keyVector]:
 		return j.bad(j.keys[keyVector], "no vector")
@@ -260,6 +267,13 @@ func (j *jsonLines) number(rec *record, i int) error {
 	s := &j.scan
 	s.space()
 	b, ok := s.number()
+	if !ok && s.null() {
+		if !s.nans {
+			return fmt.Errorf("%w instead of a number", errNull)
+		}
+		rec.vector[i] = nan
+		return nil
+	}
 	if !ok {
 		return fmt.Errorf("%s instead of a number", s.excerpt())
 	}

@@ -52,7 +52,7 @@ func openParquet(in *input, spec *Spec) (reader, header, error) {
 		return nil, h, err
 	}
 	h.rows = f.Rows()
-	p := &parquetRows{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}}, rows: h.rows}
+	p := &parquetRows{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}, nans: spec.Missing}, rows: h.rows}
 	if err := p.openColumns(f, spec); err != nil {
 		return nil, h, fmt.Errorf("%s: %w", in.path, err)
 	}
@@ -202,12 +202,17 @@ func (p *parquetRows) next(rec *record) error {
 		var err error
 		rec.vector, err = c.AppendFloats(rec.vector, maxDim-before)
 		if value, ok := errors.AsType[*parquetrows.BadValue](err); ok {
+			if value.Null && p.nans {
+				continue
+			}
 			if bad == nil {
 				msg := value.Msg
 				if p.lists {
 					msg = fmt.Sprintf("%s at place %d", msg, value.Index+1)
 				}
-				bad = p.bad(p.names[k], msg)
+				if bad = p.bad(p.names[k], msg); value.Null {
+					bad = p.lacks(p.names[k], msg)
+				}
 			}
 		} else if err != nil {
 			return p.failed(err)

@@ -28,6 +28,10 @@ func advise(err error) error {
 	if e, ok := errors.AsType[*RowError](err); ok && e.Row < 0 {
 		return &SpecError{"SkipBad", fmt.Errorf("%w; fix or remove the picture, or skip bad ones", err)}
 	}
+	if e, ok := errors.AsType[*RowError](err); ok && e.Missing {
+		return &SpecError{"Missing", fmt.Errorf("%w; fix the row, skip bad rows, or learn a model that takes missing "+
+			"values", err)}
+	}
 	return &SpecError{"SkipBad", fmt.Errorf("%w; fix the row, or skip bad rows", err)}
 }
 

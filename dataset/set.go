@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"slices"
 	"strconv"
 
@@ -93,6 +92,9 @@ func (s *Set) Files() []string {
 
 // Once reports whether some of the data can be read only once, as from a pipe.
 func (s *Set) Once() bool { return len(s.spec.streams) > 0 }
+
+// Missing reports whether NaN stands for missing values.
+func (s *Set) Missing() bool { return s.spec.Missing }
 
 // Format is the format of the first file.
 func (s *Set) Format() string { return s.files[0].header.format }
@@ -264,8 +266,12 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 		if j < len(s.names) {
 			name = s.names[j]
 		}
-		if math.IsNaN(float64(v)) {
-			return p.problem(name, "NaN instead of a number"), nil
+		if v != v && s.spec.Missing {
+			continue
+		} else if v != v {
+			problem := p.problem(name, "NaN instead of a number")
+			problem.Missing = true
+			return problem, nil
 		}
 		return p.problem(name, "an infinite value"), nil
 	}

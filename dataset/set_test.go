@@ -97,16 +97,17 @@ func TestSeveralFilesAreOneDataSet(t *testing.T) {
 func TestBadRowsAreNamed(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
 	const end = "; fix the row, or skip bad rows"
+	const endMissing = "; fix the row, skip bad rows, or learn a model that takes missing values"
 	for _, c := range []struct {
 		name  string
 		files []string // name and content in turn
 		spec  Spec     // Paths are the files named data
 		want  string
 	}{
-		{"nan", []string{"data.npy", setNpy([]float32{1, 2}, []float32{3, nan})}, Spec{}, "data.npy: row 2, column 2: NaN instead of a number" + end},
+		{"nan", []string{"data.npy", setNpy([]float32{1, 2}, []float32{3, nan})}, Spec{}, "data.npy: row 2, column 2: NaN instead of a number" + endMissing},
 		{"infinite", []string{"data1.npy", setNpy([]float32{1, 2}), "data2.npy", setNpy([]float32{inf, 2})}, Spec{},
 			"data2.npy: row 1, column 1: an infinite value" + end},
-		{"nan in a named column", []string{"data.csv", "width,height\n1,2\n3,nan\n"}, Spec{}, "data.csv: row 2, column height: NaN instead of a number" + end},
+		{"nan in a named column", []string{"data.csv", "width,height\n1,2\n3,nan\n"}, Spec{}, "data.csv: row 2, column height: NaN instead of a number" + endMissing},
 		{"ragged", []string{"data.jsonl", `{"v":[1,2]}` + "\n" + `{"v":[1,2,3]}`}, Spec{Vector: "v"}, "data.jsonl: row 2, column v: 3 values instead of 2 (line 2)" + end},
 		{"missing label", []string{"data.csv", "x,kind\n1,cat\n2,\n"}, Spec{Label: "kind"}, "data.csv: row 2, column kind: no label" + end},
 		{"missing label in the file of labels", []string{"data.npy", setNpy([]float32{1}, []float32{2}), "y.csv", "1\nnan\n"}, Spec{LabelsFile: []string{"y.csv"}},

@@ -66,6 +66,10 @@ type Spec struct {
 
 	SkipBad bool // leave out bad rows instead of stopping at the first one
 
+	// Missing lets values be missing: NaN, an empty field, NA and null become NaN instead of making a bad row. Infinite
+	// values are bad all the same.
+	Missing bool
+
 	streams map[string]*stream // by path
 }
 

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -147,7 +148,9 @@ func treeReasons(m *Binned, e *Ensemble, a, b []float32) []Reason {
 	reasons := make([]Reason, len(order))
 	for i, s := range order {
 		j := int(s.feature)
-		reasons[i] = Reason{j, m.Quantizer.Scale(j).Edge(s.bin), a[j], b[j], weight[s]}
+		edge := m.Quantizer.Scale(j).Edge(s.bin) // of the bin of missing values -Inf, which JSON does not know
+		edge = max(-math.MaxFloat32, min(edge, math.MaxFloat32))
+		reasons[i] = Reason{j, edge, a[j], b[j], weight[s]}
 	}
 	return reasons
 }

@@ -74,6 +74,9 @@ type labelColumn interface{ LabelColumn() string }
 // is a bad row.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
 	d := &Data{Source: src, Missing: o.Missing, digested: o.Digest}
+	if asked, ok := vectors.Find[interface{ Missing() bool }](src); ok && asked.Missing() {
+		d.Missing = true
+	}
 	d.Ranges = d.NewRanges()
 	from, _ := vectors.Find[files](src)
 	var (
@@ -88,7 +91,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 			return nil, err
 		}
 		if from == nil { // files are checked where they are read
-			if err := c.CheckValues(o.Missing); err != nil {
+			if err := c.CheckValues(d.Missing); err != nil {
 				return nil, err
 			}
 		}

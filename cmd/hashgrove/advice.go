@@ -21,6 +21,7 @@ var settingFlags = map[string]string{
 	"IDsFile":    "--ids",
 	"Label":      "--label",
 	"LabelsFile": "--labels",
+	"Missing":    "--skip-bad, or train --missing",
 	"SkipBad":    "--skip-bad",
 	"Tags":       "--tags",
 	"TagsFile":   "--tags",

@@ -26,6 +26,7 @@ func (d dataFlags) forSimilarity() (dataFlags, error) {
 
 // asModel reads tables as the one that a model was learned from, by the names of its columns.
 func (d *dataFlags) asModel(m *model.Model) {
+	d.Missing = m.TakesMissing()
 	d.Known = &dataset.Columns{Vector: m.Info.Features}
 	if m.Info.Vector != "" {
 		d.Known = &dataset.Columns{Vector: []string{m.Info.Vector}, List: true}

@@ -117,6 +117,13 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if err := c.checkRanking(m); err != nil {
 		return err
 	}
+	if m.TakesMissing() && c.neighbours != "none" { // vectors with missing values have no distances
+		if c.both.flags.Changed("neighbours") {
+			return cli.Usagef("--neighbours %s: the model takes missing values, and distances need every value: give none",
+				c.neighbours)
+		}
+		c.neighbours = "none"
+	}
 	base, err := c.open(ctx, m, c.base.withCommon(c.both), c.basePaths)
 	if err != nil {
 		return fmt.Errorf("base: %w", err)

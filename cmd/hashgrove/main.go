@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -65,8 +66,15 @@ func checkZeros(flags *pflag.FlagSet) error {
 	for _, f := range [][2]string{
 		{"bits", "1 or more"}, {"rounds", "1 or more"}, {"depth", "1 to 8"}, {"sweeps", "1 or more"}, {"seed", "1 or more"},
 		{"trim", "a share above 0, or 1 for all"}, {"min-node", "1 or more, or a negative number for none"},
+		{"cut", "1 or more"}, {"blocks", "1 or more"}, {"words", "1 or more"}, {"patch", "1 or more"},
+		{"stride", "1 or more"}, {"levels", "1 or more"}, {"iterations", "1 or more"}, {"non-zeros", "1 or more"},
+		{"threshold", "a value above 0, or a negative one so that none counts as zero"},
 	} {
-		if given := flags.Lookup(f[0]); given != nil && given.Changed && given.Value.String() == "0" {
+		given := flags.Lookup(f[0])
+		if given == nil || !given.Changed {
+			continue
+		}
+		if v, err := strconv.ParseFloat(given.Value.String(), 64); err == nil && v == 0 {
 			return cli.Usagef("--%s 0: give %s", f[0], f[1])
 		}
 	}

@@ -118,6 +118,21 @@ func TestZerosAreRefused(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
 		}
 	}
+	for _, flag := range []string{"words", "patch", "stride", "levels", "threshold", "iterations", "non-zeros", "blocks"} {
+		o := try(t, "features", "photos", "--kind", "codebook", "-o", "zero.npy", "--"+flag, "0")
+		if o.code != 2 || !strings.Contains(o.err, "--"+flag+" 0: give ") {
+			t.Errorf("features --%s 0: exit %d, %s", flag, o.code, o.err)
+		}
+	}
+	for _, zero := range []string{"0", "-0", "0.0"} {
+		if o := try(t, "train", "items.csv", "--label", "category", "-o", "zero.hgm", "--trim", zero); o.code != 2 {
+			t.Errorf("--trim %s: exit %d, %s", zero, o.code, o.err)
+		}
+	}
+	const judge = "eval -m m.hgm --base vectors.npy --queries vectors.npy --cut 0"
+	if o := try(t, strings.Fields(judge)...); o.code != 2 || !strings.Contains(o.err, "--cut 0: give ") {
+		t.Errorf("eval --cut 0: exit %d, %s", o.code, o.err)
+	}
 	t.Setenv("HASHGROVE_DEPTH", "0")
 	if o := try(t, strings.Fields("train items.csv --label category -o zero.hgm")...); o.code != 2 {
 		t.Errorf("depth 0 in the environment: exit %d, %s", o.code, o.err)

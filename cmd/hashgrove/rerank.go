@@ -104,6 +104,7 @@ func (c *searchCommand) itemSource(ctx context.Context, m *model.Model) (src vec
 	var as *picture.Preparation
 	if m != nil {
 		d.asModel(m)
+		d.Missing = false // distances need every value
 		as = m.Pictures
 	}
 	set, err := d.open(c.rerank, as)

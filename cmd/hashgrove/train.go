@@ -87,6 +87,9 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"--patience; 0 learns from all rows (default 0.05 but at most 1000 rows; 0.1 for --patience)")
 	cli.Group(f, "Training")
 	c.data.bind(f, "")
+	f.BoolVar(&c.data.Missing, "missing", false, "take NaN, empty fields, NA and null for missing values, which get a "+
+		"bin of their own; the model then takes such values everywhere")
+	cli.Group(f, "Data")
 	c.similar.bind(f)
 
 	c.effort.bind(f)
@@ -163,6 +166,9 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	}
 	var as *picture.Preparation
 	if m := c.options.Run.Grow; m != nil {
+		if c.data.Missing && !m.TakesMissing() {
+			return cli.Usagef("--missing: the model to grow does not take missing values; train a new one")
+		}
 		c.data.asModel(m)
 		as = m.Pictures
 	}

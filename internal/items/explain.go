@@ -30,14 +30,14 @@ type Reason struct {
 }
 
 // Explain compares query i with an item: by bits, and by the columns that decided them where the model and the vectors
-// of both are known; m and vector may be nil.
+// of both are known, with no value missing; m and vector may be nil.
 func (q *Queries) Explain(i int, item index.Item, m *model.Model, vector []float32) (*Match, error) {
 	r := &Match{ID: item.ID, Match: hamming.Compare(q.Codes.Row(i), item.Code, q.Codes.Bits)}
 	if m == nil || vector == nil {
 		return r, nil
 	}
 	b, row, ok := model.Behind(m.Encoder)
-	if !ok {
+	if !ok || slices.ContainsFunc(slices.Concat(q.Vectors.Row(i), vector), isNaN) {
 		return r, nil
 	}
 	query := q.Vectors.Row(i)
@@ -62,3 +62,5 @@ func (q *Queries) Explain(i int, item index.Item, m *model.Model, vector []float
 	}
 	return r, nil
 }
+
+func isNaN(v float32) bool { return v != v }

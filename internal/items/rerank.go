@@ -41,6 +41,10 @@ func Rerank(
 	if err != nil {
 		return nil, nil, err
 	}
+	if slices.ContainsFunc(q.Vectors.Data, isNaN) {
+		return nil, nil, errors.New("a query has missing values, and distances of vectors need every value: compare codes " +
+			"alone, or fill the values in")
+	}
 	if src.Dim() != q.Vectors.Cols {
 		return nil, nil, fmt.Errorf("the items have vectors of %d dimensions, the query has %d", src.Dim(), q.Vectors.Cols)
 	}

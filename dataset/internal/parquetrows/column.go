@@ -29,6 +29,7 @@ type Column struct {
 type BadValue struct {
 	Index int // in the list, from 0
 	Msg   string
+	Null  bool // it is null, and NaN in its place
 }
 
 func (e *BadValue) Error() string { return e.Msg }
@@ -154,7 +155,9 @@ func (c *Column) AppendFloats(dst []float32, limit int) (out []float32, err erro
 	err = c.each(func(v *parquet.Value) error {
 		x, msg := c.float(v)
 		if msg != "" && bad == nil {
-			bad = &BadValue{len(dst) - from, msg}
+			bad = &BadValue{len(dst) - from, msg, v.IsNull()}
+		} else if msg != "" && !v.IsNull() && bad.Null { // nulls may be allowed, others never are
+			bad = &BadValue{len(dst) - from, msg, false}
 		}
 		if len(dst)-from == limit {
 			return fmt.Errorf("row %d of row group %d has more than %d values", c.rows, c.group, limit)
@@ -171,7 +174,7 @@ func (c *Column) AppendFloats(dst []float32, limit int) (out []float32, err erro
 // float is the value as a number, or what is wrong with it.
 func (c *Column) float(v *parquet.Value) (float32, string) {
 	if v.IsNull() {
-		return 0, "null instead of a number"
+		return float32(math.NaN()), "null instead of a number"
 	}
 	switch c.field.kind {
 	case format.Float:

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestMissingValues: a model that was trained with --missing takes them everywhere, and uses that they are missing.
+// Other models refuse them, and so does whatever compares vectors by distance.
+func TestMissingValues(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(1, 2))
+	table := func(name string, rows int, absent bool) {
+		text := "id,size,weight,noise,kind\n"
+		for i := range rows {
+			// Kinds 0 and 1 differ in size; kind 2 is known by its missing weight alone.
+			kind := i % 3
+			size, weight := fmt.Sprintf("%.4f", float64(kind%2)+0.1*rng.NormFloat64()), fmt.Sprintf("%.4f", rng.NormFloat64())
+			if kind == 2 {
+				weight = []string{"", "NaN", "NA"}[rng.IntN(3)]
+			}
+			if !absent && kind == 2 {
+				weight = "7"
+			}
+			text += fmt.Sprintf("%s%d,%s,%s,%.4f,k%d\n", name[:1], i, size, weight, rng.NormFloat64(), kind)
+		}
+		write(t, name, text)
+	}
+	table("items.csv", 300, true)
+	table("new.csv", 90, true)
+	table("whole.csv", 300, false)
+	const flags = " --label kind --id-column id"
+	succeed(t, strings.Fields("train items.csv --missing --bits 16 --rounds 20 -o m.hgm --json"+flags)...)
+	succeed(t, strings.Fields("train whole.csv --bits 16 --rounds 20 -o whole.hgm"+flags)...)
+	var judged struct {
+		MAP float64 `json:"map"`
+	}
+	out := succeed(t, strings.Fields("eval -m m.hgm --base items.csv --queries new.csv --json"+flags)...)
+	if err := json.Unmarshal([]byte(out), &judged); err != nil || judged.MAP < 0.99 {
+		t.Errorf("MAP %v, %v", judged.MAP, err)
+	}
+	succeed(t, strings.Fields("encode -m m.hgm new.csv -o new.hgc"+flags)...)
+	succeed(t, strings.Fields("index build items.csv -m m.hgm -o items.hgi"+flags)...)
+	if out := succeed(t, strings.Fields("search items.hgi new.csv -k 3 --json"+flags)...); !strings.Contains(out, "k2") {
+		t.Errorf("search finds %s", out)
+	}
+	succeed(t, strings.Fields("train items.csv --bits 20 --rounds 20 --grow m.hgm -o longer.hgm"+flags)...)
+	write(t, "row.jsonl", `{"id":"q","size":1.0,"weight":null,"noise":0.5}`+"\n")
+	succeed(t, strings.Fields("encode -m m.hgm row.jsonl --id-column id -o - --to hex")...)
+	write(t, "inf.csv", "id,size,weight,noise,kind\na,1,inf,2,k0\n")
+	for _, c := range []struct{ args, want string }{
+		{"train items.csv --bits 8 --rounds 5 -o x.hgm" + flags, "takes missing values (--skip-bad, or train --missing)"},
+		{"encode -m whole.hgm items.csv -o x.hgc" + flags, "takes missing values (--skip-bad, or train --missing)"},
+		{"encode -m m.hgm inf.csv -o x.hgc" + flags, "an infinite value"},
+		{"train items.csv --missing --method lsh --bits 8 -o x.hgm" + flags, "only FastHash"},
+		{"train items.csv --missing --learner linear --bits 8 -o x.hgm" + flags, "need a value in every column"},
+		{"train items.csv --missing --bits 20 --grow whole.hgm -o x.hgm" + flags, "does not take missing values"},
+		{"eval -m m.hgm --base items.csv --queries new.csv --neighbours cosine" + flags, "distances need every value"},
+		{"search items.hgi new.csv --rerank items.csv --rerank-id-column id" + flags, "need"},
+	} {
+		o := try(t, strings.Fields(c.args)...)
+		if o.code == 0 || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") {
+			t.Errorf("hashgrove %s: exit %d, want %q:\n%s", c.args, o.code, c.want, o.err)
+		}
+		if _, err := os.Stat("x.hgm"); err == nil {
+			t.Errorf("hashgrove %s left a model", c.args)
+		}
+	}
+}
