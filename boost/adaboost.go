@@ -53,7 +53,7 @@ type Options struct {
 
 	// Favoured is the number of columns, the last ones, that a node draws before others: all of them, or as many as half
 	// of its draw. It comes with the columns, so it is not stored.
-	Favoured int `json:"-"`
+	Favoured    int     `json:"-"`
 	RowShare    float64 `json:"row_share,omitempty"`    // share of the rows that a tree sees; 0 or 1: all
 	ColumnShare float64 `json:"column_share,omitempty"` // share of the columns that a tree sees; 0 or 1: all
 
@@ -83,8 +83,8 @@ const fewColumns, lazyColumns = 512, 200
 // maxRounds bounds the memory that the outputs of all trees take: maxRounds/8 bytes for each row.
 const maxRounds = 10_000
 
-// maxRows bounds the rows, as they share a total mass of 2^31. A mean of 64 is as good as more; with less,
-// fewer of the light rows are trimmed.
+// maxRows bounds the rows, as they share a total mass of 2^31. A mean of 64 is as good as more; with less, from 33
+// million rows on (weightScale), fewer of the light rows are trimmed and splits are coarser.
 const maxRows = 1 << 28
 
 // WithDefaults fills in the defaults and validates the options.
@@ -135,6 +135,7 @@ type Trainer struct {
 	usable  []uint32 // columns with more than one bin
 
 	u      []float64    // weights, summing to n at first, to swell*n at most
+	total  float64      // of the weights, once they are multiplied with the factors of the last tree
 	mass   []int32      // the same as integers
 	z      []uint64     // bit i is 1 where z_i = +1; past the last row all bits are 0, here and in said
 	said   [][]uint64   // what each kept tree says, in the same form
@@ -229,6 +230,7 @@ func (t *Trainer) fitAdaBoost(ctx context.Context, seed uint64, stream func(q in
 		e.Leaf = append(e.Leaf, t.tree.leaf...)
 	}
 	last, right, wrong := t.z, 1.0, 1.0
+	t.total = float64(t.n)
 	for q := range t.o.Rounds {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
@@ -240,7 +242,8 @@ func (t *Trainer) fitAdaBoost(ctx context.Context, seed uint64, stream func(q in
 		last = t.answersOf(len(w))
 		vRight, vWrong := t.predict(last)
 		var wq float64
-		if wq, right, wrong = treeWeight(vRight, vWrong, t.n); wq == 0 {
+		wq, right, wrong = treeWeight(vRight, vWrong, t.n)
+		if t.total = float64(vRight*right) + float64(vWrong*wrong); wq == 0 {
 			continue
 		}
 		keep(wq)

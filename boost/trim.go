@@ -83,9 +83,22 @@ func (t *Trainer) join(to, from []item, counts []int) int {
 	return n
 }
 
+// coarseRows is the number of rows from which on the masses of swell*n would have fewer than 64 units on average.
+const coarseRows = totalMass / (64 * swell)
+
+// weightScale turns the weights of n rows, whose sum is known but for rounding and at most swell*n, into masses. With
+// very many rows it makes the most of the sum that there is, which is n after a while: up to swell times finer masses.
+func weightScale(n int, sum float64) float64 {
+	room := float64(totalMass - 1 - n) // rounding adds at most 1 to each mass
+	if n <= coarseRows {
+		return room / (swell * float64(n))
+	}
+	return room / min(swell*float64(n), float64(sum*(1+1e-6)))
+}
+
 // updateMasses multiplies the weights of the rows that the last tree got right or wrong and sets the masses.
 func (t *Trainer) updateMasses(last []uint64, right, wrong float64) {
-	scale := float64(totalMass-1-t.n) / (swell * float64(t.n)) // rounding adds at most 1 to each mass
+	scale := weightScale(t.n, t.total)
 	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
 		clear(sums[:])
