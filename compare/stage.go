@@ -29,7 +29,7 @@ type stage struct {
 	most    map[string]int // by method: bits that it can make, where that is known to be fewer than asked for
 	unseen  *unseen        // nil where no class is kept out
 
-	notes    []string // doubts about the data
+	notes    []string // doubts about the data and about trainings
 	progress Progress
 }
 

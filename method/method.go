@@ -16,9 +16,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"hashgrove/affinity"
 	"hashgrove/fasthash"
+	"hashgrove/internal/linalg"
 	"hashgrove/model"
 	"hashgrove/supervision"
 )
@@ -49,6 +51,9 @@ type Options struct {
 	Run      fasthash.Run // checkpoints, growing, limits and progress of the method fasthash
 
 	HoldOut []string // classes that are kept out of training
+
+	// Doubt is called with what casts doubt on a training that succeeds, in sentences; it may be nil.
+	Doubt func(text string)
 
 	// Validation is the share of the rows that is not learned from: the model says how well it finds those and how well
 	// it finds learned ones (Info.NewItems, Info.LearnedItems), and Run.Patience watches them. 0 means none.
@@ -98,7 +103,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if err != nil {
 		return nil, err
 	}
-	made, err := m.Train(ctx, d)
+	made, err := m.Train(o.watched(ctx), d)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +121,21 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 		return made, o.describe(name, made, d)
 	}
 	return made, nil
+}
+
+// watched is a context whose solvers tell of an early end: once, since many bits may have the same trouble.
+func (o Options) watched(ctx context.Context) context.Context {
+	if o.Doubt == nil {
+		return ctx
+	}
+	var once sync.Once
+	return linalg.OnEarlyEnd(ctx, func(residual, tolerance float64) {
+		once.Do(func() {
+			o.Doubt(fmt.Sprintf("eigenvectors were not found as exactly as they should be, with an error of %.2g instead of "+
+				"%.2g: they lie very close together, and the codes may be worse than another seed would make them",
+				residual, tolerance))
+		})
+	})
 }
 
 // describe fills in what the model says of its making. FastHash does so itself, since it may have grown the model.

@@ -340,6 +340,7 @@ func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.M
 		p.Step(b.Bit, note)
 	}
 	began := time.Now()
+	c.options.Doubt = func(text string) { c.warn([]string{text}) }
 	m, err := method.Train(ctx, c.method, d, c.options)
 	if p != nil {
 		p.End()

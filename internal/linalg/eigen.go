@@ -123,7 +123,7 @@ type Eigen struct {
 //		when V is full: solve V'AV s = λ s, and keep the best of V s                           Rayleigh and Ritz
 //
 // The memory is that of 4 k vectors and 8 blocks, the time that of the products and O(n k^2) a restart. It ends when
-// all residuals are below the tolerance, or after as many products as allowed: look at Residual where it matters.
+// all residuals are below the tolerance, or after as many products as allowed, which OnEarlyEnd hears of where the residual is far off.
 func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, error) {
 	if k < 1 || k > n {
 		return nil, fmt.Errorf("%d eigenvectors of a matrix of %d rows", k, n)
@@ -156,12 +156,34 @@ func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOption
 		}
 		e.Products = s.products
 		if e.Residual <= o.Tolerance || s.products >= o.Products {
+			if e.Residual > farOff*o.Tolerance {
+				giveUp(ctx, e.Residual, o.Tolerance)
+			}
 			for i := range k {
 				fixSign(e.Vectors.RawRowView(i))
 			}
 			return e, nil
 		}
 		next = residuals
+	}
+}
+
+// farOff is the multiple of the tolerance beyond which a residual is worth a word.
+const farOff = 100
+
+// earlyEnd is the key of the function that a context carries.
+type earlyEnd struct{}
+
+// OnEarlyEnd returns a context for solvers that end early without having found what they look for: each of them calls f
+// once, with its residual and the tolerance that it was to reach. Calls may come from several goroutines.
+func OnEarlyEnd(ctx context.Context, f func(residual, tolerance float64)) context.Context {
+	return context.WithValue(ctx, earlyEnd{}, f)
+}
+
+// giveUp tells whoever wants to know that a solver has ended early.
+func giveUp(ctx context.Context, residual, tolerance float64) {
+	if f, ok := ctx.Value(earlyEnd{}).(func(residual, tolerance float64)); ok {
+		f(residual, tolerance)
 	}
 }
 
