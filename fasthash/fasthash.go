@@ -60,7 +60,7 @@ type Options struct {
 	// best for rows they have not learned from. 0 and 1 mean one.
 	Candidates int `json:"candidates,omitempty"`
 
-	// Bins says how columns are cut into bins; "" means vectors.Hybrid, and vectors.Linear is the paper's.
+	// Bins says how columns are cut into bins; "" means vectors.Hybrid, and with the effort Paper vectors.Linear.
 	Bins vectors.Binning `json:"bins,omitempty"`
 
 	// Missing says that NaN stands for a missing value, which has a bin of its own: the model takes such values. It comes
@@ -185,15 +185,17 @@ func (t Options) ForData(rows, columns int) (Options, error) {
 	if err := t.Bins.Check(); err != nil {
 		return t, err
 	}
-	if t.Bins == vectors.Hybrid {
-		t.Bins = "" // the same
-	}
 	if t.Inference.Length = 0; t.Order == TSH {
 		t.Inference.Length = t.Bits
 	}
 	t, err := t.withEffort(rows, columns)
 	if err != nil {
 		return t, err
+	}
+	if t.Effort == Paper {
+		t.Bins = cmp.Or(t.Bins, vectors.Linear)
+	} else if t.Bins == vectors.Hybrid {
+		t.Bins = "" // the same
 	}
 	if t.Inference, err = t.Inference.WithDefaults(); err != nil {
 		return t, err

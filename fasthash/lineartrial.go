@@ -150,7 +150,7 @@ func (s *scoreTrial) inferBits(ctx context.Context) error {
 
 // right tells how many bits of each row held out quick trees predict from the columns of d.
 func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]int, error) {
-	q, err := d.Quantizer(ctx)
+	q, err := d.QuantizerBy(ctx, s.Bins)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type Encoder interface {
 	// Bits is the length of the codes.
 	Bits() int
 	// Check reports an encoder that is not whole. One that passes can encode all finite vectors of its dimension, and
-	// where it is Binned and its quantiser says so those with missing values, NaN.
+	// those with missing values, NaN, where the quantiser of its trees says so.
 	Check() error
 	// Fingerprint is the fingerprint of the first bits.
 	Fingerprint(bits int) hamming.Fingerprint
@@ -169,9 +169,12 @@ func (m *Model) valueError(column int, x float32) error {
 }
 
 // TakesMissing reports whether NaN is a missing value that the model can encode.
-func (m *Model) TakesMissing() bool {
-	e, ok := m.Encoder.(*Binned)
-	return ok && e.Quantizer.Missing
+func (m *Model) TakesMissing() bool { return takesMissing(m.Encoder) }
+
+// takesMissing is TakesMissing of an encoder: columns that it adds take a missing value for the mean of its column.
+func takesMissing(e Encoder) bool {
+	b, _, ok := Behind(e)
+	return ok && b.Quantizer.Missing
 }
 
 // notEncodable returns the place of the first value that the model refuses.

@@ -104,7 +104,7 @@ func (e *Mapped) appendBit(dst []byte, k int) []byte { return e.Encoder.appendBi
 
 func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	e.through(x, func(lo int, y vectors.Matrix) { e.Encoder.encode(dst, first+lo, y) })
-	return finite(x.Data)
+	return encodable(x.Data, takesMissing(e))
 }
 
 // through hands on the values of the rows of x behind all maps, from row lo on, a block at a time.

@@ -113,5 +113,5 @@ func (e *Projection) margins(dst, x vectors.Matrix) bool {
 
 func (e *Mapped) margins(dst, x vectors.Matrix) bool {
 	e.through(x, func(lo int, y vectors.Matrix) { e.Encoder.margins(dst.Slice(lo, lo+y.Rows), y) })
-	return finite(x.Data)
+	return encodable(x.Data, takesMissing(e))
 }

@@ -43,9 +43,18 @@ func TestMissingValues(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &judged); err != nil || judged.MAP < 0.99 {
 		t.Errorf("MAP %v, %v", judged.MAP, err)
 	}
+	// Columns that the model adds take the mean for what is missing.
+	succeed(t, strings.Fields("train items.csv --missing --linear-columns linear --bits 16 --rounds 20 -o wide.hgm"+flags)...)
+	if out := succeed(t, "info", "wide.hgm"); !strings.Contains(out, "linear:k0") {
+		t.Errorf("the model has no linear columns:\n%s", out)
+	}
+	out = succeed(t, strings.Fields("eval -m wide.hgm --base items.csv --queries new.csv --ranking margins --json"+flags)...)
+	if err := json.Unmarshal([]byte(out), &judged); err != nil || judged.MAP < 0.99 {
+		t.Errorf("with linear columns MAP is %v, %v", judged.MAP, err)
+	}
 	succeed(t, strings.Fields("encode -m m.hgm new.csv -o new.hgc"+flags)...)
 	succeed(t, strings.Fields("index build items.csv -m m.hgm -o items.hgi"+flags)...)
-	if out := succeed(t, strings.Fields("search items.hgi new.csv -k 3 --json"+flags)...); !strings.Contains(out, "k2") {
+	if out := succeed(t, strings.Fields("search items.hgi new.csv -k 3 --rank margins --json"+flags)...); !strings.Contains(out, "k2") {
 		t.Errorf("search finds %s", out)
 	}
 	succeed(t, strings.Fields("train items.csv --bits 20 --rounds 20 --grow m.hgm -o longer.hgm"+flags)...)

@@ -106,7 +106,8 @@ func TestColumnsGoByName(t *testing.T) {
 // TestZerosAreRefused: 0 bits, trees or levels are no request for the default.
 func TestZerosAreRefused(t *testing.T) {
 	shop(t)
-	for _, flag := range []string{"bits", "rounds", "depth", "sweeps", "trim", "min-node", "seed"} {
+	for _, flag := range []string{"bits", "rounds", "depth", "sweeps", "trim", "min-node", "seed", "rate", "leaf-bits", "row-share",
+		"column-share", "node-features"} {
 		o := try(t, "train", "items.csv", "--label", "category", "-o", "zero.hgm", "--"+flag, "0")
 		if o.code != 2 || !strings.Contains(o.err, "--"+flag+" 0: give ") {
 			t.Errorf("--%s 0: exit %d, %s", flag, o.code, o.err)

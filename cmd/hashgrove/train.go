@@ -143,9 +143,9 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"`SHARE` of the columns that each tree sees, drawn anew (default: by --effort, or all)")
 	f.IntVar(&t.Trees.EarlyStop, "early-stop", 0, "hold a tenth of the rows out of each bit, and end the bit when this "+
 		"`NUMBER` of trees more does not help them; --rounds is then the most (default: by --effort, or never)")
-	f.StringVar((*string)(&t.Bins), "bins", string(vectors.Hybrid), "how columns are cut into 256 `BINS`: linear from "+
-		"the least to the greatest value (the paper), quantile, or hybrid: linear unless a few far values leave the "+
-		"others too few bins")
+	f.StringVar((*string)(&t.Bins), "bins", "", "how columns are cut into 256 `BINS`: linear from the least to the "+
+		"greatest value (the paper), quantile, or hybrid: linear unless a few far values leave the others too few bins "+
+		"(default hybrid; linear with --effort paper)")
 	f.BoolVar(&t.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as in the paper's text")
 	f.Float64Var(&t.Linear.C, "svm-c", 0, "`C` of the linear learner; 0 means 1e6 / rows")
 	cli.Group(f, groupStep2)
@@ -193,8 +193,10 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	}
 	c.noteColumns(columnsOf(set), set.Dim())
 	c.warn(d.Warnings)
-	if text := d.Crowding(c.options.FastHash.Bins); text != "" && c.options.FastHash.Bins == vectors.Linear {
-		c.warn([]string{text + "; or leave out --bins linear"})
+	if o, err := c.options.FastHash.ForData(d.Rows, d.Dim()); err == nil && o.Bins == vectors.Linear {
+		if text := d.Crowding(o.Bins); text != "" {
+			c.warn([]string{text + "; or cut the columns with --bins hybrid"})
+		}
 	}
 	if len(c.options.HoldOut) > 0 && d.Labels == nil {
 		return cli.Usagef("--hold-out needs classes: use --labels or --label")
