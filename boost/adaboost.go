@@ -57,7 +57,7 @@ type Options struct {
 	RowShare    float64 `json:"row_share,omitempty"`    // share of the rows that a tree sees; 0 or 1: all
 	ColumnShare float64 `json:"column_share,omitempty"` // share of the columns that a tree sees; 0 or 1: all
 
-	EarlyStop int `json:"early_stop,omitempty"` // rounds without gain for rows held out, then the end; 0: none are
+	EarlyStop int `json:"early_stop,omitempty"` // rounds without gain for rows held out, then the end; <= 0: never
 
 	Boost Algorithm `json:"boost,omitempty"` // AdaBoost
 	// For Logistic alone.
@@ -117,8 +117,6 @@ func (o Options) WithDefaults() (Options, error) {
 	case !(o.RowShare >= 0 && o.RowShare <= 1) || !(o.ColumnShare >= 0 && o.ColumnShare <= 1):
 		return o, fmt.Errorf("shares of %v of the rows and %v of the columns: give numbers up to 1, or 0 for all",
 			o.RowShare, o.ColumnShare)
-	case o.EarlyStop < 0:
-		return o, fmt.Errorf("stopping after %d rounds without gain: give a positive number, or 0 never to stop", o.EarlyStop)
 	case o.NodeRows < 0:
 		return o, fmt.Errorf("%d rows per node: give a positive number, or 0 for all rows", o.NodeRows)
 	}
@@ -196,8 +194,8 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 
 // Fit learns the bit z, one of -1 and +1 for each row. The weights are those of the rows before the first round, in
 // any scale; nil means equal ones. It returns the hash function, its output for every row (+1 or -1; lent until the
-// next call) and the share of rows where that is not z, of those learned from. Seed and bit choose the random draws, and
-// the bit the rows that early stopping holds out.
+// next call) and the share of rows where that is not z, of those learned from. Seed and bit choose the random draws,
+// and the bit the rows that early stopping holds out.
 func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64,
 	bit int) (model.Function, []int8, float64, error) {
 	if len(z) != t.n || weight != nil && len(weight) != t.n {

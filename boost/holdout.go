@@ -73,7 +73,7 @@ func (t *Trainer) HeldOut() (rounds, rows int, wrong float64) {
 
 // setAside takes the weight from the rows that the bit holds out. If they have all of it, none is held out.
 func (t *Trainer) setAside(bit int) {
-	if t.o.EarlyStop == 0 {
+	if t.o.EarlyStop <= 0 {
 		return
 	}
 	if t.watch.fold == nil {

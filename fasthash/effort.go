@@ -34,6 +34,12 @@ const anySize = math.MaxInt
 // paperTrees are the trees of the paper.
 var paperTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4}
 
+// Up to fewRows rows, samples make the trees of different bits differ: without them, two classes and all columns as
+// candidates give the same trees again and again.
+const fewRows = 1000
+
+var fewRowsTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
+
 // effortLine is what an effort chooses for data of up to this size.
 type effortLine struct {
 	effort        Effort
@@ -44,12 +50,15 @@ type effortLine struct {
 // efforts is what the efforts choose: of the lines of an effort the first that is large enough for the data. What a
 // line leaves at zero has the default of its own package.
 var efforts = []effortLine{
-	{Quick, anySize, anySize, boost.Options{Boost: boost.Logistic, Rounds: 80, Depth: 4, Rate: 0.5}},
+	{Quick, fewRows, anySize, fewRowsTrees},
+	{Quick, anySize, anySize, boost.Options{
+		Boost: boost.Logistic, Rounds: 100, Depth: 4, Rate: 0.3, LeafBits: 1, ColumnShare: 0.5}},
 
 	{Normal, anySize, anySize, paperTrees},
 
-	{Best, 10_000, anySize, boost.Options{Boost: boost.Logistic, Rounds: 800, Depth: 3}},
-	{Best, anySize, anySize, boost.Options{Boost: boost.Logistic, Rounds: 800, Depth: 4}},
+	{Best, fewRows, anySize, fewRowsTrees},
+	{Best, anySize, anySize, boost.Options{
+		Boost: boost.Logistic, Rounds: 800, Depth: 5, Rate: 0.15, ColumnShare: 0.3}},
 
 	{Paper, anySize, anySize, paperTrees},
 }

@@ -14,7 +14,8 @@ import (
 
 // TestEffortFillsInWhatIsNotSet: every effort has valid trees for data of any size, and no field that is set changes.
 func TestEffortFillsInWhatIsNotSet(t *testing.T) {
-	given := boost.Options{Rounds: 7, Depth: 2, NodeFeatures: 3, TrimMass: 0.5, MinNode: 9, NodeRows: 11}
+	given := boost.Options{Rounds: 7, Depth: 2, NodeFeatures: 3, TrimMass: 0.5, MinNode: 9, NodeRows: 11,
+		RowShare: 0.9, ColumnShare: 0.8, EarlyStop: -1}
 	for _, e := range Efforts() {
 		for _, rows := range []int{0, 100, 5000, 50_000, 10_000_000} {
 			for _, columns := range []int{1, 320, 11_200} {
@@ -42,8 +43,8 @@ func TestEffortFillsInWhatIsNotSet(t *testing.T) {
 
 // TestEffortDoesNotMixAlgorithms: whoever asks for AdaBoost gets the paper's trees, whatever the effort boosts with.
 func TestEffortDoesNotMixAlgorithms(t *testing.T) {
-	o, err := Options{Effort: Best, Trees: boost.Options{Boost: boost.AdaBoost}}.ForData(1000, 10)
-	paper, _ := Options{Effort: Paper}.ForData(1000, 10)
+	o, err := Options{Effort: Best, Trees: boost.Options{Boost: boost.AdaBoost}}.ForData(5000, 10)
+	paper, _ := Options{Effort: Paper}.ForData(5000, 10)
 	if err != nil || o.Trees != paper.Trees {
 		t.Errorf("%+v, %v; want %+v", o.Trees, err, paper.Trees)
 	}

@@ -379,7 +379,7 @@ func (t Options) fitter(x *vectors.Columns, fold []uint8) (fitter, error) {
 
 // foldsOf returns the folds of the rows where early stopping needs them.
 func (t Options) foldsOf(x *vectors.Columns) []uint8 {
-	if t.Learner == Linear || t.Trees.EarlyStop == 0 {
+	if t.Learner == Linear || t.Trees.EarlyStop <= 0 {
 		return nil
 	}
 	return boost.FoldsOf(x, t.Similar.originals(x.Rows))

@@ -142,7 +142,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.Float64Var(&t.Trees.ColumnShare, "column-share", 0,
 		"`SHARE` of the columns that each tree sees, drawn anew (default: by --effort, or all)")
 	f.IntVar(&t.Trees.EarlyStop, "early-stop", 0, "hold a tenth of the rows out of each bit, and end the bit when this "+
-		"`NUMBER` of trees more does not help them; --rounds is then the most (default: by --effort, or never)")
+		"`NUMBER` of trees more does not help them; --rounds is then the most; negative means never "+
+		"(default: by --effort, or never)")
 	f.StringVar((*string)(&t.Bins), "bins", "", "how columns are cut into 256 `BINS`: linear from the least to the "+
 		"greatest value (the paper), quantile, or hybrid: linear unless a few far values leave the others too few bins "+
 		"(default hybrid; linear with --effort paper)")
