@@ -27,8 +27,8 @@ import (
 // Version 2: the feature extractor.
 // Version 3: mapped; "feat" is empty where there is no feature extractor.
 // Version 4: the preparation of pictures.
-// Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks, edges of columns,
-// missing values; "pict" is empty where there are no pictures.
+// Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks, edges of
+// columns, missing values; "pict" is empty where there are no pictures.
 //
 // A file has the least version that can hold its model.
 const fileVersion = 5

@@ -70,6 +70,11 @@ type files interface {
 // labelColumn is a source whose labels come from a column, which has a name, or a number from 1.
 type labelColumn interface{ LabelColumn() string }
 
+// hashRows takes the hashes of rows, made of their first columns.
+func (d *Data) hashRows(x vectors.Matrix, columns int) {
+	vectors.HashFirst(x, columns, func(_ int, h vectors.RowHash) { d.Hashes = append(d.Hashes, h.Short()) })
+}
+
 // Scan reads a source once. Two rows of one id are an error, unless the source leaves out bad rows: then the later one
 // is a bad row.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
@@ -113,9 +118,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 			digest.rows(c.X)
 		}
 		if o.Hashes {
-			vectors.HashFirst(c.X, cmp.Or(o.Hashed, c.X.Cols), func(_ int, h vectors.RowHash) {
-				d.Hashes = append(d.Hashes, h.Short())
-			})
+			d.hashRows(c.X, cmp.Or(o.Hashed, c.X.Cols))
 		}
 		for _, label := range c.Labels {
 			classes.Add(label)

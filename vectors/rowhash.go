@@ -8,7 +8,8 @@ import (
 )
 
 // RowHash tells a row from others by its values alone: the first 16 bytes of the SHA-256 of its float32 values,
-// little-endian, -0 as 0 and every NaN as one. Rows that compare equal have one hash, and for all practical purposes only those.
+// little-endian, -0 as 0 and every NaN as one. Rows that compare equal have one hash, and for all practical purposes
+// only those.
 type RowHash [16]byte
 
 // String is the hash in hexadecimal digits.

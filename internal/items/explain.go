@@ -41,7 +41,8 @@ func (q *Queries) Explain(i int, item index.Item, m *model.Model, vector []float
 		return r, nil
 	}
 	query := q.Vectors.Row(i)
-	if n := m.Encoder.Dim(); m.Dim() != n && len(vector) == m.Dim() { // of pictures with mirror images, compare the pictures
+	// Of rows with mirror images, compare the pictures.
+	if n := m.Encoder.Dim(); m.Dim() != n && len(vector) == m.Dim() {
 		query, vector = query[:n], vector[:n]
 	}
 	query, hit := row(query), row(vector)
