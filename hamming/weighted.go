@@ -29,8 +29,8 @@ import (
 // far. They are compared again. Cost: a look-up and an addition per group and 64 codes (or 32), 11 groups of 6 bits (or
 // 16 of 4) per word.
 //
-// A single query has nobody to share the planes with. Its codes go through the kernel of Hamming distances first, as long
-// as that leaves few: a code within T differs in no more bits than there are smallest weights that add up to T.
+// A single query has nobody to share the planes with. Its codes go through the kernel of Hamming distances first, as
+// long as that leaves few: a code within T differs in no more bits than there are smallest weights that add up to T.
 
 // perBlock is the number of codes whose planes lie together.
 const perBlock = 64

@@ -33,8 +33,8 @@ func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
 	}
 }
 
-// boundBlocks finds the blocks with codes whose table entries add up to the limit or less, and returns their number. There
-// is room for each block in dst. Bytes are summed in 16 bits for each piece of so many groups, unless that is 0.
+// boundBlocks finds the blocks with codes whose table entries add up to the limit or less, and returns their number.
+// There is room for each block in dst. Bytes are summed in 16 bits for each piece of so many groups, unless that is 0.
 func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int {
 	blocks, groups := len(dst), len(tables)>>groupBits()
 	size := len(planes) / blocks

@@ -190,8 +190,8 @@ func prefixDistance(a, b []uint64, n int) int {
 }
 
 // Rerank finds the items whose codes are nearest, by whole distances as Options.Shortlist says and at most at distance
-// r in bits, and returns the k of them with the least score. Equal scores come in the order of the codes' distances, then of
-// ids. Score is called once for every item on the list.
+// r in bits, and returns the k of them with the least score. Equal scores come in the order of the codes' distances,
+// then of ids. Score is called once for every item on the list.
 func (s *Snapshot) Rerank(
 	ctx context.Context, q []uint64, k, r int, o Options, score func(Hit) (float64, error),
 ) (Result, error) {

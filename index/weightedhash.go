@@ -9,8 +9,8 @@ import (
 )
 
 // Multi-index hashing by margins. The distance D of a code is the sum over the parts of the weights that differ there,
-// D = d_1 + ... + d_m. When all values of part i at most t_i from the query's were looked up, every code that was not met
-// has a larger d_i in each part: at least n_i, the least sum of weights of the part that is greater than t_i. So
+// D = d_1 + ... + d_m. When all values of part i at most t_i from the query's were looked up, every code that was not
+// met has a larger d_i in each part: at least n_i, the least sum of weights of the part that is greater than t_i. So
 //
 //	D >= n_1 + ... + n_m   for every code that was not met,
 //

@@ -330,8 +330,8 @@ func (c *searchCommand) answer(ctx context.Context, filter index.Filter, a *answ
 }
 
 // errNoMargins refuses a ranking that codes alone cannot give.
-var errNoMargins = cli.Usagef("--rank margins needs vectors or pictures to search for: codes, those of --id, --code and " +
-	"code files, do not say how certain they are")
+var errNoMargins = cli.Usagef("--rank margins needs vectors or pictures to search for: codes, those of --id, --code " +
+	"and code files, do not say how certain they are")
 
 // byMargins tells whether margins are the distance.
 func (c *searchCommand) byMargins() bool { return c.rank == string(index.ByMargins) }

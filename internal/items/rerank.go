@@ -133,7 +133,7 @@ func (r *ranking) add(h index.Hit, k int) {
 	}
 }
 
-// cut keeps the first k hits in order: by score, then by the distance of the codes that they were ranked by, then by id.
+// cut keeps the first k hits in order: by score, then by the distance that codes were ranked by, then by id.
 func (r *ranking) cut(k int) {
 	slices.SortFunc(r.hits, func(a, b index.Hit) int {
 		c := cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.MarginDistance, b.MarginDistance))
