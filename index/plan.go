@@ -75,6 +75,10 @@ func budgetShare(set, sets int) float64 {
 // tablesFrom is the number of codes from which tables are considered.
 const tablesFrom = 1 << 15
 
+// weightedTablesFrom is the number of codes from which a single query by margins is looked up: with 1 million codes, of
+// a model or random, scans took less time.
+const weightedTablesFrom = 1 << 22
+
 // Choosing tables. Items of the segment itself stand for queries: for a few of them the distance of the tenth
 // neighbour is found by a scan, and how many codes each number m of parts would meet on the way there is counted on a
 // sample. Skew shows here: where many codes share the value of a part, few and long parts win. One set of m
@@ -289,8 +293,8 @@ func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Met
 	if w.k >= s.codes.Len()/8 {
 		return Scan, fmt.Sprintf("%d neighbours are a large part of all", w.k)
 	}
-	if w.unit > 1 && queries > 1 {
-		return Scan, "a scan by margins costs several queries together less than look-ups"
+	if w.unit > 1 && (queries > 1 || s.codes.Len() < weightedTablesFrom) {
+		return Scan, "a scan by margins costs less than look-ups"
 	}
 	return Tables, fmt.Sprintf("look-ups may end long before %d codes are read", s.codes.Len())
 }
