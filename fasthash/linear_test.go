@@ -515,3 +515,39 @@ func TestScoresOfWideRowsAndTags(t *testing.T) {
 		t.Error("a missing value makes a score missing")
 	}
 }
+
+// TestLinearColumnsTakeMissingValues: rows that lack values are learned from and encoded, alone and among others.
+func TestLinearColumnsTakeMissingValues(t *testing.T) {
+	x, labels := slanted(300, 12, 5)
+	for i := range x.Rows {
+		x.Row(i)[i%12] = float32(math.NaN())
+	}
+	d, err := supervision.Scan(context.Background(), vectors.WithLabels(x, labels),
+		supervision.ScanOptions{Digest: true, Missing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{LinearScores, KernelScores, KernelAuto} {
+		made := mustTrain(t, withColumns(3, kind), d)
+		if kind != KernelAuto && len(made.Info.Added) == 0 || !made.TakesMissing() {
+			t.Fatalf("%s: added %q, takes missing values %v", kind, made.Info.Added, made.TakesMissing())
+		}
+		codes, err := made.Encode(context.Background(), x, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range x.Rows {
+			if code, err := made.EncodeRow(x.Row(i)); err != nil || !slices.Equal(code, codes.Row(i)) {
+				t.Fatalf("%s: row %d is %v alone and %v among others, %v", kind, i, code, codes.Row(i), err)
+			}
+		}
+		if _, err := made.Margins(context.Background(), x, 2); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		x.Row(7)[3] = float32(math.Inf(1))
+		if _, err := made.Encode(context.Background(), x, 2); !errors.Is(err, model.ErrValue) {
+			t.Errorf("%s: an infinite value: %v", kind, err)
+		}
+		x.Row(7)[3] = 0
+	}
+}
