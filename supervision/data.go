@@ -78,10 +78,7 @@ func (d *Data) hashRows(x vectors.Matrix, columns int) {
 // Scan reads a source once. Two rows of one id are an error, unless the source leaves out bad rows: then the later one
 // is a bad row.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
-	d := &Data{Source: src, Missing: o.Missing, digested: o.Digest}
-	if asked, ok := vectors.Find[interface{ Missing() bool }](src); ok && asked.Missing() {
-		d.Missing = true
-	}
+	d := &Data{Source: src, Missing: o.Missing || mayLack(src), digested: o.Digest}
 	d.Ranges = d.NewRanges()
 	from, _ := vectors.Find[files](src)
 	var (
@@ -156,6 +153,12 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.doubtLabels(column.LabelColumn())
 	}
 	return d, nil
+}
+
+// mayLack reports whether a source was asked for missing values.
+func mayLack(src vectors.Source) bool {
+	asked, ok := vectors.Find[interface{ Missing() bool }](src)
+	return ok && asked.Missing()
 }
 
 // Unwrap lends the source of the rows.

@@ -19,9 +19,9 @@ import (
 //
 //	P(bin(x) = bin(y) | x != y) <= 1/16,
 //
-// as if the values were spread evenly over 16 bins or more (normal values: 1/100 for linear bins, exponential ones 1/50,
-// log-normal ones of σ = 1 1/10). The ends of 2 are the 5 % and the 95 % quantile moved outwards by their distance, or
-// the least and greatest value where those are nearer.
+// as if the values were spread evenly over 16 bins or more. With linear bins and 50,000 rows it is about 1/100 for
+// normal values, 1/50 for exponential and 1/10 for log-normal ones of σ = 1. The ends of 2 are the 5 % and the 95 %
+// quantile moved outwards by their distance, or the least and greatest value where those are nearer.
 //
 // All of this is judged on a sample of the rows, 2,048 to 4,096 of them where there are as many (fewer of very wide
 // ones), chosen by their numbers. So it does not depend on chunks or threads, and one pass suffices.
@@ -154,7 +154,7 @@ func (s *rowSample) refine(q *Quantizer, r *Ranges, how Binning) {
 func fences(sorted []float32) (least, greatest float32) {
 	at := int(tail * float64(len(sorted)-1))
 	lo, hi := float64(sorted[at]), float64(sorted[len(sorted)-1-at])
-	return widened(lo-(hi-lo), sorted[at], -math.MaxFloat32), widened(hi+(hi-lo), sorted[len(sorted)-1-at], math.MaxFloat32)
+	return widened(lo-(hi-lo), float32(lo), -math.MaxFloat32), widened(hi+(hi-lo), float32(hi), math.MaxFloat32)
 }
 
 // keepsApart reports whether few pairs of different values share a bin of the column.

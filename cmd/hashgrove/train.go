@@ -117,7 +117,20 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar((*string)(&t.Order), "order", string(fasthash.Stagewise),
 		"`ORDER`: stagewise, or tsh to infer all bits first")
 	cli.Group(f, groupStep1)
+	c.bindTrees(f)
 
+	f.IntVar(&o.PCA, "pca", 0, "`NUMBER` of principal components to reduce the vectors to first; 0 means no reduction")
+	f.IntVar(&o.Anchors, "anchors", 0,
+		"`NUMBER` of points that kernel methods and anchor graphs compare with; 0 means the method's own default")
+	f.IntVar(&o.Rows, "rows", 0, "largest `NUMBER` of rows to learn from; 0 means the method's own default, negative all")
+	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "centre the columns and divide them by their "+
+		"standard deviation first, `WHEN`: on, off, or auto: where their scales differ and it helps a sample of the rows")
+	cli.Group(f, groupOthers)
+}
+
+// bindTrees adds the flags of Step 2.
+func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
+	t := &c.options.FastHash
 	f.StringVar((*string)(&t.Learner), "learner", string(fasthash.Trees), "`LEARNER`: trees or linear (SVM)")
 	f.StringVar((*string)(&t.Trees.Boost), "boost", "",
 		"boosting `ALGORITHM`: adaboost or logistic (default: by --effort)")
@@ -150,14 +163,6 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.BoolVar(&t.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as in the paper's text")
 	f.Float64Var(&t.Linear.C, "svm-c", 0, "`C` of the linear learner; 0 means 1e6 / rows")
 	cli.Group(f, groupStep2)
-
-	f.IntVar(&o.PCA, "pca", 0, "`NUMBER` of principal components to reduce the vectors to first; 0 means no reduction")
-	f.IntVar(&o.Anchors, "anchors", 0,
-		"`NUMBER` of points that kernel methods and anchor graphs compare with; 0 means the method's own default")
-	f.IntVar(&o.Rows, "rows", 0, "largest `NUMBER` of rows to learn from; 0 means the method's own default, negative all")
-	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "centre the columns and divide them by their "+
-		"standard deviation first, `WHEN`: on, off, or auto: where their scales differ and it helps a sample of the rows")
-	cli.Group(f, groupOthers)
 }
 
 func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []string) error {

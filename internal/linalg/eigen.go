@@ -123,7 +123,8 @@ type Eigen struct {
 //		when V is full: solve V'AV s = λ s, and keep the best of V s                           Rayleigh and Ritz
 //
 // The memory is that of 4 k vectors and 8 blocks, the time that of the products and O(n k^2) a restart. It ends when
-// all residuals are below the tolerance, or after as many products as allowed, which OnEarlyEnd hears of where the residual is far off.
+// all residuals are below the tolerance, or after as many products as allowed, which OnEarlyEnd hears of where the
+// residual is far off.
 func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, error) {
 	if k < 1 || k > n {
 		return nil, fmt.Errorf("%d eigenvectors of a matrix of %d rows", k, n)
