@@ -60,7 +60,8 @@ type Options struct {
 	// best for rows they have not learned from. 0 and 1 mean one.
 	Candidates int `json:"candidates,omitempty"`
 
-	// Bins says how columns are cut into bins; "" means vectors.Hybrid, and with the effort Paper vectors.Linear.
+	// Bins says how columns are cut into bins; "" means vectors.Hybrid, with the effort Paper
+	// vectors.Linear, and with hyperplanes vectors.Clipped.
 	Bins vectors.Binning `json:"bins,omitempty"`
 
 	// Missing says that NaN stands for a missing value, which has a bin of its own: the model takes such values. It comes

@@ -231,6 +231,9 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 		return vectors.Quantizer{}, errors.New("hyperplanes need a value in every column: learn trees, or leave out " +
 			"or fill in what is missing")
 	}
+	if t.Grow == nil && t.Learner == Linear && t.Bins == "" {
+		return d.QuantizerBy(ctx, vectors.Clipped) // hyperplanes count on bins of equal width
+	}
 	if t.Grow == nil {
 		return d.QuantizerBy(ctx, t.Bins)
 	}

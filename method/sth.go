@@ -71,7 +71,7 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		}
 		maps, seen = append(maps, kernel), l.With(model.Through(l.Source, m.Threads, kernel))
 	}
-	q, err := seen.QuantizerBy(ctx, vectors.Hybrid)
+	q, err := seen.QuantizerBy(ctx, vectors.Clipped) // as machines want it
 	if err != nil {
 		return nil, err
 	}
