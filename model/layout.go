@@ -24,7 +24,7 @@ type layout struct {
 // binnedColumn is a column whose bins the kernels do not find by themselves.
 type binnedColumn struct {
 	column int
-	scale  vectors.Scale
+	scale  vectors.Searcher
 }
 
 func newLayout(fs []*Ensemble, q vectors.Quantizer) layout {
@@ -32,7 +32,7 @@ func newLayout(fs []*Ensemble, q vectors.Quantizer) layout {
 	bytes := make(map[int]bool)
 	for _, c := range l.columns {
 		if j := int(c); q.Missing || q.Edges != nil && q.Edges[j] != nil {
-			l.binned = append(l.binned, binnedColumn{j, q.Scale(j)})
+			l.binned = append(l.binned, binnedColumn{j, q.Scale(j).Searcher()})
 			bytes[j] = true
 		}
 	}
@@ -99,10 +99,15 @@ func (l *layout) planes(dst [][64]set, x vectors.Matrix) bool {
 			for k := range rows[h] {
 				rows[h][k] = x.Row(min(64*k+i+h, x.Rows-1)) // beyond the last, any
 				ok = ok && encodable(rows[h][k], l.missing)
-				if own != nil {
-					rows[h][k] = l.withBins(own[(4*h+k)*x.Cols:(4*h+k+1)*x.Cols], rows[h][k])
-				}
 			}
+		}
+		if own != nil {
+			for n := range 8 {
+				row := own[n*x.Cols : (n+1)*x.Cols]
+				copy(row, rows[n/4][n%4])
+				rows[n/4][n%4] = row
+			}
+			l.putBins(own, x.Cols)
 		}
 		for lo := 0; lo < len(dst); lo += few {
 			hi := min(lo+few, len(dst))
@@ -122,20 +127,21 @@ func (l *layout) bins(x []float32) []uint64 {
 	bins := make([]uint64, max(1, len(l.windows)))
 	x = padded(vectors.Matrix{Rows: 1, Cols: len(x), Data: x}).Data
 	if len(l.binned) > 0 {
-		x = l.withBins(make([]float32, len(x)), x)
+		x = slices.Clone(x)
+		l.putBins(x, len(x))
 	}
 	quantize(bins, x, l.windows)
 	return bins
 }
 
-// withBins copies a row to dst, with bins in place of the values that the kernels cannot quantise.
-func (l *layout) withBins(dst, row []float32) []float32 {
-	copy(dst, row)
+// putBins puts bins in place of the values that the kernels cannot quantise, in rows of this number of columns.
+func (l *layout) putBins(rows []float32, cols int) {
 	for i := range l.binned {
-		c := &l.binned[i]
-		dst[c.column] = float32(c.scale.Bin(row[c.column]))
+		c := &l.binned[i] // for all rows, while its edges are near
+		for at := c.column; at < len(rows); at += cols {
+			rows[at] = float32(c.scale.Bin(rows[at]))
+		}
 	}
-	return dst
 }
 
 // encodable tells whether there is no infinity, and no NaN unless those are missing values.

@@ -82,6 +82,9 @@ func TestBinsFollowTheDefinition(t *testing.T) {
 			for i := range list {
 				list[i] = float32(math.Sinh(5 * rng.NormFloat64()))
 			}
+			if rng.IntN(3) == 0 {
+				list[0] = float32(math.Copysign(0, -1))
+			}
 			slices.Sort(list)
 			if list = slices.Compact(list); len(list) == edges {
 				q.Edges = [][]float32{list}
@@ -91,6 +94,7 @@ func TestBinsFollowTheDefinition(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := q.Scale(0)
+		many := s.Searcher()
 		for range 200 {
 			x := float32(math.Sinh(5 * rng.NormFloat64()))
 			if edges > 0 && rng.IntN(2) == 0 {
@@ -98,6 +102,13 @@ func TestBinsFollowTheDefinition(t *testing.T) {
 			}
 			if got := int(s.Bin(x)); got != slowBin(q, x) {
 				t.Fatalf("%d edges, missing %v: %v is in bin %d, want %d", edges, q.Missing, x, got, slowBin(q, x))
+			}
+			for _, v := range []float32{x, -x, 0, float32(math.Copysign(0, -1)), math.MaxFloat32, -math.MaxFloat32,
+				float32(math.NaN())} {
+				if many.Bin(v) != s.Bin(v) {
+					t.Fatalf("%d edges, missing %v: %v is in bin %d among many, and in %d alone", edges, q.Missing, v,
+						many.Bin(v), s.Bin(v))
+				}
 			}
 			for _, b := range []uint8{0, 1, uint8(rng.IntN(256)), s.Bin(x), 254, 255} {
 				if (s.Bin(x) <= b) != (x < s.Edge(b)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"hashgrove/internal/pages"
 	"hashgrove/internal/par"
@@ -112,19 +113,57 @@ func (s Scale) Bin(x float32) uint8 {
 	case s.edges == nil:
 		return max(s.first, s.linear(x))
 	}
-	// The number of edges up to x. The steps do not depend on x, so that no processor guesses wrong.
-	at, n := 0, len(s.edges)
-	for n > 1 {
-		half := n / 2
-		if s.edges[at+half-1] <= x {
-			at += half
+	at, _ := slices.BinarySearchFunc(s.edges, x, func(edge, x float32) int {
+		if edge <= x {
+			return -1
 		}
-		n -= half
-	}
-	if s.edges[at] <= x {
-		at++
-	}
+		return 1
+	})
 	return s.first + uint8(at)
+}
+
+// Searcher is a Scale made ready for many values.
+type Searcher struct {
+	Scale
+	keys *[Bins]int32 // of the edges, then the greatest int32; nil without edges
+}
+
+// Searcher returns the scale made ready for many values, which takes a kilobyte for a column with edges.
+func (s Scale) Searcher() Searcher {
+	if s.edges == nil {
+		return Searcher{Scale: s}
+	}
+	keys := new([Bins]int32)
+	for i := range keys {
+		if keys[i] = math.MaxInt32; i < len(s.edges) {
+			keys[i] = key(s.edges[i])
+		}
+	}
+	return Searcher{s, keys}
+}
+
+// key is an integer that orders as the float32 do: that of x, or of 0 for -0.
+func key(x float32) int32 {
+	b := int32(math.Float32bits(x + 0))
+	return b ^ b>>31&math.MaxInt32
+}
+
+// Bin is Scale.Bin: the number of edges up to x, found without a branch that a processor could guess wrong.
+func (s *Searcher) Bin(x float32) uint8 {
+	if s.keys == nil || x != x {
+		return s.Scale.Bin(x)
+	}
+	// A step counts where the key is not below the edge. At stays below 256, so no index is checked.
+	k, keys := int64(key(x)), s.keys
+	at := 128 &^ uint8((k-int64(keys[127]))>>63)
+	at += 64 &^ uint8((k-int64(keys[at+63]))>>63)
+	at += 32 &^ uint8((k-int64(keys[at+31]))>>63)
+	at += 16 &^ uint8((k-int64(keys[at+15]))>>63)
+	at += 8 &^ uint8((k-int64(keys[at+7]))>>63)
+	at += 4 &^ uint8((k-int64(keys[at+3]))>>63)
+	at += 2 &^ uint8((k-int64(keys[at+1]))>>63)
+	at += 1 &^ uint8((k-int64(keys[at]))>>63)
+	return s.first + at
 }
 
 // linear is the linear bin of x.
@@ -207,18 +246,18 @@ func (c *Columns) Set(ctx context.Context, threads, first int, x Matrix) error {
 	// A few columns at a time, so that the cache lines of x that are read stay near until all their
 	// values are used, while every write goes to one of few lines.
 	const width = 16
-	plain := c.Plain()
+	plain := c.Plain() // then linear is inlined
 	return par.Blocks(ctx, threads, x.Cols, width, func(_, lo, hi int) {
-		var scales [width]Scale
+		var scales [width]Searcher
 		for j := lo; j < hi; j++ {
-			scales[j-lo] = c.Scale(j)
+			scales[j-lo] = c.Scale(j).Searcher()
 		}
 		for i := range x.Rows {
 			row := x.Data[i*x.Cols+lo : i*x.Cols+hi]
 			at := lo*c.Rows + first + i
 			for j, v := range row {
 				if plain {
-					c.data[at] = scales[j].linear(v) // inlined
+					c.data[at] = scales[j].linear(v)
 				} else {
 					c.data[at] = scales[j].Bin(v)
 				}
