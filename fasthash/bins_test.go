@@ -47,7 +47,7 @@ func TestBinsOfEfforts(t *testing.T) {
 		o := Options{Effort: c.effort, Bins: c.bins}
 		for range 2 {
 			var err error
-			if o, err = o.ForData(1000, 10); err != nil || o.Bins != c.want {
+			if o, err = o.ForData(1000); err != nil || o.Bins != c.want {
 				t.Errorf("effort %q, bins %q: %q, %v", c.effort, c.bins, o.Bins, err)
 			}
 		}

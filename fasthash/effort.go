@@ -40,35 +40,38 @@ const fewRows = 1000
 
 var fewRowsTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
 
-// effortLine is what an effort chooses for data of up to this size.
+// effortLine is what an effort chooses for data of up to this size: trees, further columns, and for classes and pairs
+// the candidates for each bit, which do not help with tags.
 type effortLine struct {
-	effort        Effort
-	rows, columns int
-	trees         boost.Options
+	effort     Effort
+	rows       int
+	trees      boost.Options
+	linear     string
+	candidates int
 }
 
 // efforts is what the efforts choose: of the lines of an effort the first that is large enough for the data. What a
 // line leaves at zero has the default of its own package.
 var efforts = []effortLine{
-	{Quick, fewRows, anySize, fewRowsTrees},
-	{Quick, anySize, anySize, boost.Options{
-		Boost: boost.Logistic, Rounds: 100, Depth: 4, Rate: 0.3, LeafBits: 1, ColumnShare: 0.5}},
+	{Quick, fewRows, fewRowsTrees, "", 0},
+	{Quick, anySize, boost.Options{
+		Boost: boost.Logistic, Rounds: 100, Depth: 4, Rate: 0.3, LeafBits: 1, ColumnShare: 0.5}, "", 0},
 
-	{Normal, anySize, anySize, paperTrees},
+	{Normal, anySize, paperTrees, "", 0},
 
-	{Best, fewRows, anySize, fewRowsTrees},
-	{Best, anySize, anySize, boost.Options{
-		Boost: boost.Logistic, Rounds: 800, Depth: 5, Rate: 0.15, ColumnShare: 0.3}},
+	{Best, fewRows, fewRowsTrees, "", 0},
+	{Best, anySize, boost.Options{
+		Boost: boost.Logistic, Rounds: 800, Depth: 5, Rate: 0.15, ColumnShare: 0.3}, KernelAuto, 6},
 
-	{Paper, anySize, anySize, paperTrees},
+	{Paper, anySize, paperTrees, "", 0},
 }
 
 // withEffort fills in what the effort chooses for data of this size. What is set stays. Trees of the algorithm that the
 // effort does not use begin with the paper's numbers, as those of the effort are not made for them.
-func (t Options) withEffort(rows, columns int) (Options, error) {
+func (t Options) withEffort(rows int) (Options, error) {
 	t.Effort = cmp.Or(t.Effort, Normal)
 	for _, line := range efforts {
-		if line.effort != t.Effort || rows > line.rows || columns > line.columns {
+		if line.effort != t.Effort || rows > line.rows {
 			continue
 		}
 		trees := line.trees
@@ -77,6 +80,13 @@ func (t Options) withEffort(rows, columns int) (Options, error) {
 			trees.Boost = t.Trees.Boost
 		}
 		t.Trees = filledIn(t.Trees, trees)
+		if t.Learner != Trees || t.Order == TSH {
+			return t, nil // Two-Step Hashing is for comparison, as its authors have it
+		}
+		t.LinearColumns = cmp.Or(t.LinearColumns, line.linear)
+		if t.Similar.From != supervision.ByTags {
+			t.Candidates = cmp.Or(t.Candidates, line.candidates)
+		}
 		return t, nil
 	}
 	return t, fmt.Errorf("there is no effort %q; the efforts are %s", t.Effort, effortNames())

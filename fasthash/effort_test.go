@@ -18,23 +18,21 @@ func TestEffortFillsInWhatIsNotSet(t *testing.T) {
 		RowShare: 0.9, ColumnShare: 0.8, EarlyStop: -1}
 	for _, e := range Efforts() {
 		for _, rows := range []int{0, 100, 5000, 50_000, 10_000_000} {
-			for _, columns := range []int{1, 320, 11_200} {
-				o, err := Options{Effort: e}.ForData(rows, columns)
-				if err != nil || o.Effort != e || o.Trees.Rounds == 0 || o.Trees.Depth == 0 {
-					t.Fatalf("%s, %d rows: %+v, %v", e, rows, o, err)
+			o, err := Options{Effort: e}.ForData(rows)
+			if err != nil || o.Effort != e || o.Trees.Rounds == 0 || o.Trees.Depth == 0 {
+				t.Fatalf("%s, %d rows: %+v, %v", e, rows, o, err)
+			}
+			if e == Paper && (o.Trees.Boost != boost.AdaBoost || o.Trees.Rounds != 200 || o.Trees.Depth != 4) {
+				t.Errorf("the paper has other trees than %+v", o.Trees)
+			}
+			for _, algorithm := range []boost.Algorithm{boost.AdaBoost, boost.Logistic} {
+				set := given
+				if set.Boost = algorithm; algorithm == boost.Logistic {
+					set.Rate, set.Ridge, set.LeafBits = 0.7, 2, 3
 				}
-				if e == Paper && (o.Trees.Boost != boost.AdaBoost || o.Trees.Rounds != 200 || o.Trees.Depth != 4) {
-					t.Errorf("the paper has other trees than %+v", o.Trees)
-				}
-				for _, algorithm := range []boost.Algorithm{boost.AdaBoost, boost.Logistic} {
-					set := given
-					if set.Boost = algorithm; algorithm == boost.Logistic {
-						set.Rate, set.Ridge, set.LeafBits = 0.7, 2, 3
-					}
-					o, err := Options{Effort: e, Trees: set}.ForData(rows, columns)
-					if err != nil || o.Trees != set {
-						t.Errorf("%s, %d rows: %+v, %v; want %+v", e, rows, o.Trees, err, set)
-					}
+				o, err := Options{Effort: e, Trees: set}.ForData(rows)
+				if err != nil || o.Trees != set {
+					t.Errorf("%s, %d rows: %+v, %v; want %+v", e, rows, o.Trees, err, set)
 				}
 			}
 		}
@@ -43,15 +41,15 @@ func TestEffortFillsInWhatIsNotSet(t *testing.T) {
 
 // TestEffortDoesNotMixAlgorithms: whoever asks for AdaBoost gets the paper's trees, whatever the effort boosts with.
 func TestEffortDoesNotMixAlgorithms(t *testing.T) {
-	o, err := Options{Effort: Best, Trees: boost.Options{Boost: boost.AdaBoost}}.ForData(5000, 10)
-	paper, _ := Options{Effort: Paper}.ForData(5000, 10)
+	o, err := Options{Effort: Best, Trees: boost.Options{Boost: boost.AdaBoost}}.ForData(5000)
+	paper, _ := Options{Effort: Paper}.ForData(5000)
 	if err != nil || o.Trees != paper.Trees {
 		t.Errorf("%+v, %v; want %+v", o.Trees, err, paper.Trees)
 	}
 }
 
 func TestEffortIsNormalUnlessSaid(t *testing.T) {
-	o, err := Options{}.ForData(1000, 10)
+	o, err := Options{}.ForData(1000)
 	if err != nil || o.Effort != Normal {
 		t.Errorf("%q, %v", o.Effort, err)
 	}
@@ -82,7 +80,7 @@ func TestEffortWithin(t *testing.T) {
 func TestTableOfEffortsIsComplete(t *testing.T) {
 	for _, e := range Efforts() {
 		if !slices.ContainsFunc(efforts, func(l effortLine) bool {
-			return l.effort == e && l.rows == anySize && l.columns == anySize
+			return l.effort == e && l.rows == anySize
 		}) {
 			t.Errorf("%s does not say what to do with data of any size", e)
 		}

@@ -23,7 +23,7 @@ func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Dat
 // linear in rows, trees and bits.
 func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data) (float64, error) {
 	const sample, rounds = 5000, 8
-	t, err := t.ForData(d.Rows, d.Dim())
+	t, err := t.ForData(d.Rows)
 	if err != nil {
 		return 0, err
 	}

@@ -164,10 +164,10 @@ type loop struct {
 
 // WithDefaults returns the options with every default filled in, as for a few rows: what can be checked before the data
 // are known.
-func (t Options) WithDefaults() (Options, error) { return t.ForData(0, 0) }
+func (t Options) WithDefaults() (Options, error) { return t.ForData(0) }
 
 // ForData returns the options with every default filled in for data of this size, as a model stores them.
-func (t Options) ForData(rows, columns int) (Options, error) {
+func (t Options) ForData(rows int) (Options, error) {
 	t.Bits, t.Seed = cmp.Or(t.Bits, 64), cmp.Or(t.Seed, 1)
 	t.Order = cmp.Or(t.Order, Stagewise)
 	t.Learner = cmp.Or(t.Learner, Trees)
@@ -189,7 +189,7 @@ func (t Options) ForData(rows, columns int) (Options, error) {
 	if t.Inference.Length = 0; t.Order == TSH {
 		t.Inference.Length = t.Bits
 	}
-	t, err := t.withEffort(rows, columns)
+	t, err := t.withEffort(rows)
 	if err != nil {
 		return t, err
 	}

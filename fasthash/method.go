@@ -152,10 +152,10 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	}
 	t.data = d.HexDigest()
 	weighted := t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
-	if t.Options, err = t.Options.ForData(d.Rows, d.Dim()); err != nil {
+	t.Similar.From = d.Kind()
+	if t.Options, err = t.Options.ForData(d.Rows); err != nil {
 		return err
 	}
-	t.Similar.From = d.Kind()
 	if t.Similar.From == supervision.ByTags {
 		t.Similar.MinShared = cmp.Or(d.MinShared, affinity.DefaultShared)
 	}

@@ -199,7 +199,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	}
 	c.noteColumns(columnsOf(set), set.Dim())
 	c.warn(d.Warnings)
-	if o, err := c.options.FastHash.ForData(d.Rows, d.Dim()); err == nil && o.Bins == vectors.Linear {
+	if o, err := c.options.FastHash.ForData(d.Rows); err == nil && o.Bins == vectors.Linear {
 		if text := d.Crowding(o.Bins); text != "" {
 			c.warn([]string{text + "; or cut the columns with --bins hybrid"})
 		}
