@@ -34,8 +34,8 @@ const anySize = math.MaxInt
 // paperTrees are the trees of the paper.
 var paperTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4}
 
-// Up to fewRows rows, samples make the trees of different bits differ: without them, two classes and all columns as
-// candidates give the same trees again and again.
+// Up to fewRows rows, trees see samples of the rows and columns, which helped on breast cancer and did no harm on wine
+// and iris: with two classes, bits that have the same target would get the same trees.
 const fewRows = 1000
 
 var fewRowsTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
