@@ -57,9 +57,11 @@ var efforts = []effortLine{
 	{Quick, anySize, boost.Options{
 		Boost: boost.Logistic, Rounds: 100, Depth: 4, Rate: 0.3, LeafBits: 1, ColumnShare: 0.5}, "", 0},
 
-	{Normal, anySize, paperTrees, "", 0},
+	{Normal, fewRows, fewRowsTrees, LinearAuto, 6},
+	{Normal, anySize, boost.Options{
+		Boost: boost.Logistic, Rounds: 400, Depth: 4, Rate: 0.15, ColumnShare: 0.3}, KernelAuto, 6},
 
-	{Best, fewRows, fewRowsTrees, "", 0},
+	{Best, fewRows, fewRowsTrees, LinearAuto, 6},
 	{Best, anySize, boost.Options{
 		Boost: boost.Logistic, Rounds: 800, Depth: 5, Rate: 0.15, ColumnShare: 0.3}, KernelAuto, 6},
 
