@@ -147,7 +147,8 @@ func TestTrainWithCandidates(t *testing.T) {
 	x, class := blobs(t, 300, 12, 2)
 	y := classes(t, class)
 	for _, order := range []Order{Stagewise, TSH} {
-		o := Options{Bits: 6, Order: order, Candidates: 4, Trees: boost.Options{Rounds: 10}, Threads: 1}
+		o := Options{
+			Bits: 6, Effort: Paper, Order: order, Candidates: 4, Trees: boost.Options{Rounds: 10}, Threads: 1}
 		whole, err := learn(ctx, o, x, y, loop{})
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,10 @@
 package fasthash
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +58,86 @@ func TestEffortIsNormalUnlessSaid(t *testing.T) {
 	}
 	if _, err := (Options{Effort: "most"}).WithDefaults(); err == nil || !strings.Contains(err.Error(), "quick, normal") {
 		t.Errorf("an unknown effort: %v", err)
+	}
+}
+
+// TestDefaultIsTheMeasuredChoice: what training does if nothing is said, for few rows and for many. Tags have no
+// candidates, and neither Two-Step Hashing nor hyperplanes have any of the further means.
+func TestDefaultIsTheMeasuredChoice(t *testing.T) {
+	many := boost.Options{Boost: boost.Logistic, Rounds: 400, Depth: 4, Rate: 0.15, ColumnShare: 0.3}
+	few := boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
+	tags := Similarity{From: supervision.ByTags}
+	for name, c := range map[string]struct {
+		rows   int
+		given  Options
+		trees  boost.Options
+		linear string
+		number int
+	}{
+		"many rows": {5000, Options{}, many, KernelAuto, 6},
+		"few rows":  {1000, Options{}, few, LinearAuto, 6},
+		"tags":      {5000, Options{Similar: tags}, many, KernelAuto, 0},
+		"set":       {5000, Options{LinearColumns: LinearOff, Candidates: 1}, many, LinearOff, 1},
+		"tsh":       {5000, Options{Order: TSH}, many, "", 0},
+		"linear":    {5000, Options{Learner: Linear}, many, "", 0},
+	} {
+		want, err := c.trees.WithDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := c.given.ForData(c.rows)
+		if err != nil || o.Trees != want || o.LinearColumns != c.linear || o.Candidates != c.number || o.Bins != "" {
+			t.Errorf("%s: %+v, %v", name, o, err)
+		}
+	}
+}
+
+// byDefault is the default effort, but for the number of trees.
+func byDefault(bits int) Method {
+	o := Options{Bits: bits, Trees: boost.Options{Rounds: 20, Depth: 2}}
+	return Method{o, Run{Report: new(Report)}}
+}
+
+// TestDefaultResumesAndGrows: with all that the default effort adds, a model is the same, byte for byte, whether it is
+// made at once, resumed or grown. A model of the paper's settings can be grown with it, and keeps its bits.
+func TestDefaultResumesAndGrows(t *testing.T) {
+	for rows, linear := range map[int]string{300: "no linear columns: quick trees", 600: "linear columns: quick trees",
+		fewRows + 100: "linear columns: quick trees"} {
+		if testing.Short() && rows > fewRows {
+			continue // kernels take seconds
+		}
+		d := slantedData(t, rows, 5)
+		m := byDefault(4)
+		whole := mustTrain(t, m, d)
+		if o := m.Report.Options; o.Candidates != 6 || !strings.HasPrefix(whole.Info.Linear, linear) {
+			t.Fatalf("%d rows: %d candidates, columns %q: %s", rows, o.Candidates, whole.Info.Added, whole.Info.Linear)
+		}
+		want := bytesOf(t, whole)
+		m.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
+		ctx, cancel := context.WithCancel(t.Context())
+		m.Progress = func(b Bit) {
+			if b.Bit == 2 {
+				cancel()
+			}
+		}
+		if _, err := m.Train(ctx, d); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		m.Resume, m.Progress = true, nil
+		if got := bytesOf(t, mustTrain(t, m, d)); m.Report.Resumed != 2 || !bytes.Equal(got, want) {
+			t.Errorf("%d rows: resumed from bit %d, or another model", rows, m.Report.Resumed)
+		}
+		m = byDefault(4)
+		m.Grow = mustTrain(t, byDefault(2), d)
+		if got := bytesOf(t, mustTrain(t, m, d)); !bytes.Equal(got, want) {
+			t.Errorf("%d rows: grown on the same rows it is another model", rows)
+		}
+		m.Grow = mustTrain(t, quick(2), d) // of the effort paper
+		made := mustTrain(t, m, d)
+		if made.Prefix(2).Fingerprint() != m.Grow.Fingerprint() || len(made.Info.Runs) != 2 || made.Info.Added != nil ||
+			!strings.Contains(made.Info.Linear, "has none") {
+			t.Errorf("%d rows: grown from the paper's settings: %+v", rows, made.Info)
+		}
 	}
 }
 

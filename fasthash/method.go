@@ -99,6 +99,9 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 		info.Classes = d.Labels.Names
 	}
 	info.Added, info.Linear = t.addedNames(), t.report.Linear
+	if t.Grow != nil && len(info.Runs) == len(t.Grow.Info.Runs) {
+		info.Linear = t.Grow.Info.Linear // one run, so the reason is that of its beginning
+	}
 	if t.folds != nil {
 		t.report.CrossFitted = t.folds.result(len(functions))
 	}

@@ -17,9 +17,9 @@ import (
 	"hashgrove/vectors"
 )
 
-// quick is a quick training with a report.
+// quick is a quick training with a report: few trees, and nothing but trees.
 func quick(bits int) Method {
-	o := Options{Bits: bits, Trees: boost.Options{Rounds: 5, Depth: 2, NodeFeatures: 40}}
+	o := Options{Bits: bits, Effort: Paper, Trees: boost.Options{Rounds: 5, Depth: 2, NodeFeatures: 40}}
 	return Method{o, Run{Report: new(Report)}}
 }
 
