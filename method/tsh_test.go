@@ -10,6 +10,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/boost"
+	"hashgrove/fasthash"
 	"hashgrove/inference"
 	"hashgrove/internal/methodtest"
 	"hashgrove/model"
@@ -17,8 +18,15 @@ import (
 	"hashgrove/vectors"
 )
 
-// TSH infers all bits from each other with the full loss length, and then fits a function to each.
+// TSH infers all bits from each other with the full loss length, and then fits a function to each: a hyperplane, or the
+// trees of the effort.
 func TestTSHByDefinition(t *testing.T) {
+	for _, effort := range []fasthash.Effort{fasthash.Paper, fasthash.Normal} {
+		t.Run(string(effort), func(t *testing.T) { testTSHByDefinition(t, effort) })
+	}
+}
+
+func testTSHByDefinition(t *testing.T, effort fasthash.Effort) {
 	ctx := context.Background()
 	x, class := methodtest.ClusterMatrix(5, 200, 6, 4)
 	y, err := affinity.ByClass(class)
@@ -41,7 +49,11 @@ func TestTSHByDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trees, err := boost.New(columns, boost.Options{}, 1)
+	filled, err := fasthash.Options{Effort: effort}.ForData(x.Rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trees, err := boost.New(columns, filled.Trees, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +79,7 @@ func TestTSHByDefinition(t *testing.T) {
 			want = append(want, f)
 		}
 		m := tsh{Options: Options{Bits: bits, Seed: seed}, Learner: learner}
+		m.FastHash.Effort = effort
 		e, err := learnFrom(ctx, m, vectors.WithLabels(x, methodtest.ClassNames(class)))
 		if err != nil {
 			t.Fatal(err)
