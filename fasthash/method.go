@@ -156,14 +156,14 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	t.data = d.HexDigest()
 	weighted := t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
 	t.Similar.From = d.Kind()
-	if t.Options, err = t.Options.ForData(d.Rows); err != nil {
-		return err
-	}
 	if t.Similar.From == supervision.ByTags {
 		t.Similar.MinShared = cmp.Or(d.MinShared, affinity.DefaultShared)
 	}
 	train, held, err := t.split(d)
 	if err != nil {
+		return err
+	}
+	if t.Options, err = t.Options.ForData(train.Rows); err != nil {
 		return err
 	}
 	if t.y, err = train.Affinity(train.Rows); err != nil {
@@ -212,7 +212,7 @@ func (t *training) split(d *supervision.Data) (train, held *supervision.Data, er
 		return d, nil, nil
 	default:
 		t.Similar.Validation = cmp.Or(t.Similar.Validation, DefaultValidation)
-		learn, aside, err := d.Split(t.Similar.Validation, t.Seed, t.Similar.PerPicture())
+		learn, aside, err := d.Split(t.Similar.Validation, cmp.Or(t.Seed, 1), t.Similar.PerPicture())
 		if err != nil {
 			return nil, nil, err
 		}
