@@ -62,11 +62,11 @@ func clusterData() *Data {
 	return &Data{Name: "clusters", Base: clusters(1, 600, 6), Queries: clusters(2, 90, 6)}
 }
 
-// small is a comparison of a second.
+// small is a comparison of a second, with few trees of the paper.
 func small() Options {
 	return Options{
 		Methods: []string{"fasthash", "lsh"}, Bits: []int{8, 32}, Seed: 1,
-		FastHash: fasthash.Options{Trees: boost.Options{Rounds: 8, Depth: 3}},
+		FastHash: fasthash.Options{Effort: fasthash.Paper, Trees: boost.Options{Rounds: 8, Depth: 3}},
 	}
 }
 
@@ -88,10 +88,19 @@ func value(t *testing.T, r *Result, method string, bits int) *eval.Row {
 	return row
 }
 
-// The order that every comparison should show, with the marks around the methods.
+// The order that every comparison should show, with the marks around the methods: with few trees of the paper, and by
+// default.
 func TestOrder(t *testing.T) {
+	byDefault := small()
+	byDefault.FastHash = fasthash.Options{}
+	for _, o := range []Options{small(), byDefault} {
+		t.Run(string(o.FastHash.Effort), func(t *testing.T) { testOrder(t, o) })
+	}
+}
+
+func testOrder(t *testing.T, o Options) {
 	d := &Data{Name: "clusters", Base: clustersAround(3, 1, 600, 6), Queries: clustersAround(3, 2, 90, 6)}
-	r := run(t, d, small())
+	r := run(t, d, o)
 	random, lsh, fast := value(t, r, "random", 32), value(t, r, "lsh", 32), value(t, r, "fasthash", 32)
 	if !(random.MAP+0.03 < lsh.MAP && lsh.MAP+0.2 < fast.MAP && fast.MAP > 0.9) {
 		t.Errorf("MAP of random codes %.3f, LSH %.3f, FastHash %.3f", random.MAP, lsh.MAP, fast.MAP)

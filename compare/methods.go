@@ -169,7 +169,8 @@ func (s *stage) measureLengths(
 	return list, nil
 }
 
-// fewTrees is the number of trees of a bit from which half of them are judged too.
+// fewTrees is the number of rounds of a bit, each a tree of as many leaf values as it has, from which half of them are
+// judged too.
 const fewTrees = 20
 
 // treeCount is what decided how many trees the bits have, from the options that a model keeps.
@@ -212,7 +213,7 @@ func (s *stage) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) 
 	var all []*model.Ensemble
 	for _, f := range e.Functions {
 		trees, ok := f.(*model.Ensemble)
-		if !ok || trees.Trees() < fewTrees {
+		if !ok || trees.Trees()/count.LeafBits < fewTrees {
 			return nil
 		}
 		all = append(all, trees)

@@ -204,7 +204,7 @@ func sums(seed uint64, n int) *Part {
 func TestAdviceFollowsNewItems(t *testing.T) {
 	d := &Data{Name: "sums", Base: sums(1, 400), Queries: sums(2, 200)}
 	o := Options{Methods: []string{"fasthash", "cca-itq"}, Bits: []int{8}, Seed: 1, NewShare: 0.4,
-		FastHash: fasthash.Options{Trees: boost.Options{Rounds: 60, Depth: 5}}}
+		FastHash: fasthash.Options{Effort: fasthash.Paper, Trees: boost.Options{Rounds: 60, Depth: 5}}}
 	r := run(t, d, o)
 	fast, cca := value(t, r, "fasthash", 0), value(t, r, "cca-itq", 0)
 	if !(fast.LearnedItems.MAP > cca.LearnedItems.MAP+0.02 && fast.NewItems.MAP < cca.NewItems.MAP-0.02) {
@@ -375,12 +375,24 @@ func TestConfusionsCountTiesFairly(t *testing.T) {
 	}
 }
 
-// The figure for half of the trees is that of a model whose trees were cut by hand, and few trees are not halved.
+// The figure for half of the trees is that of a model whose trees were cut by hand, and few trees are not halved. The
+// columns that a model adds stay, and the trees of one round, which hold bits of its leaf values, stay together.
 func TestHalfOfTheTrees(t *testing.T) {
+	for name, o := range map[string]fasthash.Options{
+		"paper":           {Effort: fasthash.Paper},
+		"linear columns":  {Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores},
+		"logistic, added": {LinearColumns: fasthash.KernelScores, Trees: boost.Options{Boost: boost.Logistic, LeafBits: 2}},
+	} {
+		t.Run(name, func(t *testing.T) { testHalfOfTheTrees(t, o) })
+	}
+}
+
+func testHalfOfTheTrees(t *testing.T, fast fasthash.Options) {
 	d := &Data{Name: "clusters", Base: clusters(1, 300, 6), New: clusters(3, 120, 6), Queries: clusters(2, 60, 6)}
 	o := small()
-	o.Methods, o.Bits, o.Unseen, o.FastHash.Trees.Rounds = []string{"fasthash"}, []int{8}, -1, 20
-	o.FastHash.Trees.Depth = 1
+	fast.Trees.Rounds, fast.Trees.Depth = 20, 1
+	o.Methods, o.Bits, o.Unseen, o.FastHash = []string{"fasthash"}, []int{8}, -1, fast
+	perRound := max(1, fast.Trees.LeafBits)
 	var m *model.Model
 	o.Each = func(name string, _ int, made *model.Model) {
 		if name == "fasthash" {
@@ -388,19 +400,29 @@ func TestHalfOfTheTrees(t *testing.T) {
 		}
 	}
 	row := run(t, d, o).Find("fasthash", 8)
-	whole := m.Encoder.(*model.Binned)
+	whole, ok := m.Encoder.(*model.Binned)
+	var maps []model.Map
+	if fast.LinearColumns != "" {
+		var mapped *model.Mapped
+		if mapped, ok = m.Encoder.(*model.Mapped); ok {
+			whole, maps = mapped.Encoder.(*model.Binned), mapped.Maps
+		}
+	}
+	if !ok {
+		t.Fatalf("the model encodes by %T", m.Encoder)
+	}
 	cut := &model.Binned{Quantizer: whole.Quantizer}
 	for _, f := range whole.Functions {
 		e := f.(*model.Ensemble)
 		half := &model.Ensemble{Depth: 1}
-		for q := range 10 {
+		for q := range 10 * perRound {
 			half.Feature, half.Bin = append(half.Feature, e.Feature[q]), append(half.Bin, e.Bin[q])
 			half.Leaf, half.Weight = append(half.Leaf, e.Leaf[q]), append(half.Weight, e.Weight[q])
 		}
 		cut.Functions = append(cut.Functions, half)
 	}
 	code := func(p *Part) hamming.Codes {
-		c, err := (&model.Model{Encoder: cut}).Encode(t.Context(), p.X, 1)
+		c, err := (&model.Model{Encoder: model.Compose(cut, maps...)}).Encode(t.Context(), p.X, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
