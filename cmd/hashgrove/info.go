@@ -144,7 +144,7 @@ func readModel(path string) (*fileReport, error) {
 	}
 	f := &fileReport{
 		File: path, Type: "model", Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
-		Info: &m.Info, Sketched: m.Info.Sketch.Len(), encoder: m.Encoder,
+		Info: &m.Info, Sketched: m.Info.Sketch.Len(),
 	}
 	f.fillModel(m)
 	m.Info.Sketch = nil // thousands of digits
@@ -204,13 +204,21 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 
 // fillModel fills in what a model takes.
 func (f *fileReport) fillModel(m *model.Model) {
-	f.Kind, f.Dims = m.Encoder.Kind(), m.Encoder.Dim()
+	f.Kind, f.Dims, f.encoder = m.Encoder.Kind(), m.Encoder.Dim(), m.Encoder
 	if m.Features != nil {
 		f.Features = m.Features.Kind()
 	}
 	if m.Pictures != nil {
 		f.Pictures, f.Averaged = m.Pictures.String(), m.Pictures.Averaged
 	}
+}
+
+// functions names the hash functions of a model, and says which columns it adds to a vector for them.
+func (f *fileReport) functions() (kind, more string) {
+	if b, _, ok := model.Behind(f.encoder); ok && b.Dim() > f.Dims {
+		return b.Kind(), fmt.Sprintf(" and %s that it adds", plain.Count(b.Dim()-f.Dims, "column", "columns"))
+	}
+	return f.Kind, ""
 }
 
 // printFile prints what is in a file.
@@ -240,10 +248,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 		a.printIndex(f)
 		return nil
 	}
-	kind, more := f.Kind, ""
-	if b, _, ok := model.Behind(f.encoder); ok && b.Dim() > f.Dims {
-		kind, more = b.Kind(), fmt.Sprintf(" and %s that it adds", plain.Count(b.Dim()-f.Dims, "column", "columns"))
-	}
+	kind, more := f.functions()
 	fmt.Fprintf(a.out, "method %s, %s over %d dimensions%s, written by version %s\n",
 		f.Info.Method, kind, f.Dims, more, f.Info.Version)
 	if text := learnedColumns(f.Info); text != "" {
@@ -297,7 +302,8 @@ func (a *app) printIndex(f *fileReport) {
 	case f.Features != "":
 		fmt.Fprintf(a.out, "its model takes pictures and makes its own %s features\n", f.Features)
 	case f.Kind != "":
-		fmt.Fprintf(a.out, "its model takes vectors of %d dimensions (%s)\n", f.Dims, f.Kind)
+		kind, more := f.functions()
+		fmt.Fprintf(a.out, "its model takes vectors of %d dimensions (%s%s)\n", f.Dims, kind, more)
 	default:
 		fmt.Fprintln(a.out, "it holds no model, so it is searched with codes")
 	}

@@ -32,6 +32,9 @@ func TestLinearColumns(t *testing.T) {
 	}
 	const data = " --label category --id-column sku"
 	succeed(t, strings.Fields("index build items.csv -m m.hgm -o i.hgi"+data)...)
+	if out := succeed(t, "info", "i.hgi"); !strings.Contains(out, "dimensions (trees and 8 columns that it adds)") {
+		t.Errorf("info of the index says\n%s", out)
+	}
 	f := searched(t, "i.hgi new.csv --row 2 --margins --explain --rerank items.csv --rerank-id sku --rerank-by none")
 	named := 0
 	for _, b := range f.Results[0].Why.Bits {

@@ -70,6 +70,14 @@ func TestResumeAfterKill(t *testing.T) {
 			<-done
 			kills++
 		}
+		if b, err := os.ReadFile("killed.hgm"); err == nil { // killed after its work was done
+			if !bytes.Equal(b, whole) {
+				t.Fatal("the model of a killed training differs from the undisturbed one")
+			}
+			if err := os.Remove("killed.hgm"); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if files, _ := filepath.Glob("killed.hgm.ckpt/*.bit"); len(files) > 0 && kills%3 == 0 {
 			newest := files[len(files)-1]
 			b := read(t, newest)

@@ -19,7 +19,8 @@ import (
 func indexed(t *testing.T) {
 	t.Helper()
 	shop(t)
-	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--rounds", "2", "--depth", "1", "-o", "m.hgm")
+	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--effort", "paper",
+		"--rounds", "2", "--depth", "1", "-o", "m.hgm")
 	succeed(t, shellWords("index build items.hgi items.csv --label category --id sku --model m.hgm --attributes items.csv --attribute-columns f0")...)
 }
 
