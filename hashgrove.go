@@ -19,6 +19,7 @@
 package hashgrove
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -41,8 +42,15 @@ type Options struct {
 	MinShared int    // tags that similar rows have in common at least; 0 means 2
 	Threads   int    // 0 means all cores; never changes the model
 
-	Rounds int // boosted trees per bit of FastHash; 0 means 200
-	Depth  int // depth of its trees; 0 means 4
+	// Effort is the time that FastHash may take: fasthash.Quick, Normal, Best, or Paper for its authors' own settings; ""
+	// means Normal. What is not set below follows from it and from the size of the data.
+	Effort fasthash.Effort
+	Rounds int // boosted trees per bit; 0 means 400 with Normal, and 200 for up to 1,000 rows
+	Depth  int // depth of the trees; 0 means 4 with Normal
+
+	// LinearColumns offers scores of the classes or tags to the trees as further columns: fasthash.LinearOff,
+	// LinearScores, KernelScores, LinearAuto or KernelAuto; "" means with Normal those that help.
+	LinearColumns string
 
 	Pictures Pictures // how pictures become vectors
 
@@ -110,6 +118,8 @@ func (o Options) expert() method.Options {
 	if o.Seed != 0 {
 		e.Seed = o.Seed
 	}
+	e.FastHash.Effort = cmp.Or(o.Effort, e.FastHash.Effort)
+	e.FastHash.LinearColumns = cmp.Or(o.LinearColumns, e.FastHash.LinearColumns)
 	if o.Progress != nil {
 		bits := e.Bits
 		if bits == 0 {

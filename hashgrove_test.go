@@ -3,6 +3,7 @@ package hashgrove
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
@@ -15,8 +16,10 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/fasthash"
 	"hashgrove/index"
 	"hashgrove/internal/picturetest"
+	"hashgrove/method"
 )
 
 // clouds draws vectors around a centre for each of four classes.
@@ -128,6 +131,40 @@ func TestSupervision(t *testing.T) {
 	for _, name := range Methods() {
 		if m, err := Train(ctx, Rows(x, labels), Options{Method: name, Bits: 8, Rounds: 5}); err != nil || m.Expert().Info.Method != name {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestEffortAndLinearColumns: both reach the model, count before those of Expert, and are the default where not set.
+func TestEffortAndLinearColumns(t *testing.T) {
+	ctx := context.Background()
+	x, labels := clouds(1, 300)
+	expert := method.Options{FastHash: fasthash.Options{Effort: fasthash.Quick, LinearColumns: fasthash.KernelScores}}
+	for _, c := range []struct {
+		o      Options
+		effort fasthash.Effort
+		added  int
+		linear string
+	}{
+		{Options{}, fasthash.Normal, 0, "quick trees"},
+		{Options{Effort: fasthash.Paper}, fasthash.Paper, 0, ""},
+		{Options{Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores}, fasthash.Paper, 4, "as asked"},
+		{Options{Expert: expert}, fasthash.Quick, 8, "as asked"},
+		{Options{Expert: expert, Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores}, fasthash.Paper, 4, "as asked"},
+	} {
+		c.o.Bits, c.o.Rounds = 4, 10
+		m := must[*Model](t)(Train(ctx, Rows(x, labels), c.o)).Expert()
+		var chosen fasthash.Options
+		if err := json.Unmarshal(m.Info.Runs[0].Options, &chosen); err != nil {
+			t.Fatal(err)
+		}
+		if chosen.Effort != c.effort || len(m.Info.Added) != c.added || !strings.Contains(m.Info.Linear, c.linear) {
+			t.Errorf("%+v: effort %s, %d columns: %q", c.o, chosen.Effort, len(m.Info.Added), m.Info.Linear)
+		}
+	}
+	for _, o := range []Options{{Effort: "most"}, {LinearColumns: "most"}} {
+		if _, err := Train(ctx, Rows(x, labels), o); err == nil || !strings.Contains(err.Error(), `"most"`) {
+			t.Errorf("%+v: %v", o, err)
 		}
 	}
 }

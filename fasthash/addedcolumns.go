@@ -41,7 +41,7 @@ func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a
 }
 
 // wantsColumns reports whether the options ask for further columns.
-func (t *training) wantsColumns() bool { return t.LinearColumns != "" && t.LinearColumns != LinearOff }
+func (t Options) wantsColumns() bool { return t.LinearColumns != "" && t.LinearColumns != LinearOff }
 
 // extendNew decides on the columns and fits them.
 func (t *training) extendNew(ctx context.Context, train *supervision.Data) error {
@@ -73,12 +73,14 @@ func (t *training) extendNew(ctx context.Context, train *supervision.Data) error
 }
 
 // noScores says why rows have no scores, or "".
-func (t *training) noScores(d *supervision.Data) string {
+func (t Options) noScores(d *supervision.Data) string {
 	switch {
 	case t.Learner != Trees:
 		return "hyperplanes are linear already"
 	case d.Kind() == supervision.ByPairs:
 		return "pairs of rows name no classes or tags"
+	case d.Labels == nil && d.Tags == nil:
+		return "there are no classes or tags"
 	case d.Rows < scoreRows:
 		return fmt.Sprintf("%d rows are too few for scores", d.Rows)
 	case d.Labels != nil && len(d.Labels.Names) < 2 || d.Labels == nil && len(d.Tags.Names) < 2:

@@ -32,6 +32,7 @@ const (
 	quickDepth    = 3      // of these trees, at most
 	quickColumns  = 100    // that each of their nodes draws, at most
 	quickRows     = 20_000 // that they learn from at most, and are judged with at most
+	candidatePart = 4      // Step 2 takes so many times as long as all candidates together
 	fewestQuick   = 50     // rows of either part; where there are fewer, the first candidate is taken
 )
 
@@ -64,7 +65,7 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	}
 	c := &chooser{Options: t}
 	o := t.quickTrees()
-	affordable := x.Rows * t.Trees.Rounds / (4 * t.Candidates * o.Rounds)
+	affordable := x.Rows * t.Trees.Rounds / (candidatePart * t.Candidates * o.Rounds)
 	c.learned, c.judged = t.quickParts(x.Rows, max(fewestQuick, min(affordable, x.Rows/2, quickRows)))
 	part, err := x.Take(ctx, t.Threads, c.learned)
 	if err != nil {

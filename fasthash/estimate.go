@@ -2,16 +2,28 @@ package fasthash
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"hashgrove/boost"
+	"hashgrove/internal/linalg"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
-// EstimateBytes estimates the memory of training 64 bits with the default options.
+// EstimateBytes estimates the memory of training 64 bits with the default options: a byte for each value, some for each
+// row, and the sums of products that further columns are fitted from.
 func EstimateBytes(d *supervision.Data) int64 {
-	return int64(d.Rows)*int64(d.Dim()) + 200*int64(d.Rows) + 64<<20
+	n, side := int64(d.Rows), int64(sumSide(d.Dim()))
+	return n*int64(d.Dim()) + 450*n + 40*(side*side+mostAnchors*mostAnchors) + 64<<20
+}
+
+// sumSide is the number of columns whose products are summed.
+func sumSide(dim int) int {
+	if dim > maxSumSide {
+		return sketchSide
+	}
+	return dim
 }
 
 // EstimateSeconds estimates the time of training 64 bits with the default options.
@@ -19,8 +31,8 @@ func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Dat
 	return Options{Threads: threads}.EstimateSeconds(ctx, src, d)
 }
 
-// EstimateSeconds estimates the time of training with the options from a few trees on the first rows: the cost is
-// linear in rows, trees and bits.
+// EstimateSeconds estimates the time of training with the options from a few trees on the first rows, where the cost is
+// linear in rows, trees and bits, and from one of the fits that further columns take.
 func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data) (float64, error) {
 	const sample, rounds = 5000, 8
 	t, err := t.ForData(d.Rows)
@@ -61,6 +73,58 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 	if _, _, _, err := fit.Fit(ctx, z, nil, 1, 1); err != nil {
 		return 0, err
 	}
-	scale := float64(d.Rows) / float64(x.Rows) * float64(t.Trees.Rounds) / float64(trees.Rounds) * float64(t.Bits)
-	return time.Since(began).Seconds() * scale, nil
+	tree := time.Since(began).Seconds() / float64(x.Rows) / float64(trees.Rounds) // for each row
+	seconds := tree * float64(d.Rows) * float64(t.Trees.Rounds) * float64(t.Bits)
+	if t.Candidates > 1 {
+		seconds += seconds / candidatePart
+	}
+	columns, err := t.estimateColumns(ctx, d, tree)
+	return seconds + columns, err
+}
+
+// estimateColumns estimates the time that further columns take, from that of a tree for each row: the trial, if there
+// is one, and the fits of the trial and of all rows.
+func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree float64) (float64, error) {
+	if !t.wantsColumns() || t.noScores(d) != "" {
+		return 0, nil
+	}
+	rows, most, tried := []int{d.Rows}, t.LinearColumns, 0.0
+	if most == LinearAuto || most == KernelAuto {
+		some := min(d.Rows, trialRows)
+		rows, tried = append(rows, some), 2
+		if most = LinearScores; t.LinearColumns == KernelAuto {
+			most, tried = KernelScores, 3
+		}
+		tried *= tree * trialBits * float64(some) * float64(t.trialTrees(some))
+	}
+	sides := []int{sumSide(d.Dim())}
+	if most == KernelScores {
+		sides = append(sides, min(mostAnchors, d.Rows))
+	}
+	for i, side := range sides {
+		solved, err := timeFit(ctx, side, t.Threads)
+		if err != nil {
+			return 0, err
+		}
+		for _, n := range rows {
+			products := float64(n) * float64(side) * float64(side) / 2 // and side³/6 take the time that was measured
+			if i > 0 || d.Dim() > maxSumSide {
+				products += float64(n) * float64(side) * float64(d.Dim())
+			}
+			tried += solved * (float64(scoreFits) + products/math.Pow(float64(side), 3)*6)
+		}
+	}
+	return tried, nil
+}
+
+// timeFit is the time of one ridge regression with so many columns.
+func timeFit(ctx context.Context, side, threads int) (float64, error) {
+	a, b := vectors.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, vectors.Matrix{Rows: side, Cols: 1}
+	b.Data = make([]float32, side)
+	for i := range side {
+		a.Row(i)[i], b.Data[i] = 1, 1
+	}
+	began := time.Now()
+	err := linalg.SolveRidge(ctx, threads, a, 1, b)
+	return time.Since(began).Seconds(), err
 }

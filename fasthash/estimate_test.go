@@ -3,7 +3,9 @@ package fasthash
 import (
 	"context"
 	"testing"
+	"time"
 
+	"hashgrove/boost"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -26,5 +28,35 @@ func TestEstimates(t *testing.T) {
 	d.Rows *= 2
 	if many := EstimateBytes(d); few <= 0 || many <= few {
 		t.Errorf("%d bytes, and %d for twice the rows", few, many)
+	}
+}
+
+// TestEstimateKnowsCandidatesAndColumns: what the default effort adds to the trees takes time, too. Here there is one bit
+// of one tree, so that nearly all of it is the fits of columns, tens of systems of equations.
+func TestEstimateKnowsCandidatesAndColumns(t *testing.T) {
+	x, labels := slanted(200, 400, 1)
+	d := scanned(t, vectors.WithLabels(x, labels))
+	estimate := func(change func(o *Options)) float64 {
+		t.Helper()
+		o := Options{Bits: 1, Effort: Paper, Threads: 1, Trees: boost.Options{Rounds: 1, Depth: 1}}
+		change(&o)
+		seconds, err := o.EstimateSeconds(t.Context(), x, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seconds
+	}
+	off := estimate(func(o *Options) { o.LinearColumns = LinearOff })
+	for _, kind := range []string{LinearScores, LinearAuto, KernelScores, KernelAuto} {
+		if with := estimate(func(o *Options) { o.LinearColumns = kind }); with < 3*off {
+			t.Errorf("%s: %v s, without columns %v s", kind, with, off)
+		}
+	}
+	began := time.Now()
+	m := Method{Options{Bits: 1, Threads: 1, LinearColumns: KernelScores, Trees: boost.Options{Rounds: 1}}, Run{}}
+	mustTrain(t, m, d)
+	took := time.Since(began).Seconds()
+	if said := estimate(func(o *Options) { o.LinearColumns = KernelScores }); said < took/10 || said > 10*took {
+		t.Errorf("kernel columns take %v s, estimated %v s", took, said)
 	}
 }

@@ -56,6 +56,11 @@ const (
 	scoreRows   = 50  // fewer rows than this have no scores
 )
 
+// scorePenalties are those that a fit chooses from, in mean variances of a column: scoreFits systems of equations.
+var scorePenalties = [...]float64{1, 0.1, 0.01, 0.001}
+
+const scoreFits = scoreFolds*(scoreFolds-1)/2*len(scorePenalties) + scoreFolds + 1
+
 // checkLinearColumns reports an unknown way.
 func (t *Options) checkLinearColumns() error {
 	switch t.LinearColumns {
@@ -328,7 +333,7 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 			}
 		}
 	}
-	return sums.CrossFit(ctx, []float64{1, 0.1, 0.01, 0.001}) // in mean variances of a column
+	return sums.CrossFit(ctx, scorePenalties[:])
 }
 
 // chain is the maps from vectors to the scores of regressions, one after the other.

@@ -96,6 +96,11 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 	return kind, fmt.Sprintf("%s, %.1f %% with those of a kernel too", why, percent(kernel)), nil
 }
 
+// trialTrees is the number of trees that predict a bit of so many rows.
+func (t Options) trialTrees(rows int) int {
+	return min(t.Trees.Rounds, max(trialRounds, trialWork/rows))
+}
+
 // percent is the share of right bits.
 func percent(right []int) float64 {
 	sum := 0
@@ -167,7 +172,7 @@ func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]int, err
 		return nil, err
 	}
 	trees := s.Trees
-	trees.Rounds = min(trees.Rounds, max(trialRounds, trialWork/d.Rows))
+	trees.Rounds = s.trialTrees(d.Rows)
 	trees.Favoured = d.Dim() - s.data.Dim()
 	fit, err := boost.New(learned, trees, s.Threads)
 	if err != nil {
