@@ -94,6 +94,7 @@ func (r row) short() row {
 	r.options.Anchors = 40
 	r.options.Rows = min(r.options.Rows, 150)
 	r.options.FastHash.Trees.Rounds = 10
+	r.options.FastHash.LinearColumns = fasthash.LinearOff // to try them takes longer than all else
 	r.options.FastHash.Trees.NodeRows = min(r.options.FastHash.Trees.NodeRows, 100)
 	r.train = min(r.train, 150)
 	r.paper = paperRow{}
