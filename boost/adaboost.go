@@ -42,7 +42,8 @@ import (
 // A tree that is no better than chance (V+ <= V-) is dropped; the next round draws other columns. A tree without any
 // mistake has w_q = ln n + ln 1e8. A tree that needs no split to be right is the last: z is constant.
 
-// Options say how to learn. The zero value of a field means its default.
+// Options say how to learn. The zero value of a field means its default here; package fasthash fills in those of an
+// effort first.
 type Options struct {
 	Rounds       int     `json:"rounds"`        // trees at most; 200
 	Depth        int     `json:"depth"`         // levels of splits, 1 to 8; 4

@@ -37,7 +37,8 @@ type Options struct {
 	Bits int    `json:"bits"` // code length m; 0 means 64
 	Seed uint64 `json:"seed"` // of everything random; 0 means 1
 
-	// Effort sets what is left at zero here, by the size of the data; "" means Normal. See effort.go.
+	// Effort sets what is left at zero here, by the size of the data; "" means Normal: logistic boosting, columns where
+	// they help, and candidates. Paper means the paper's own settings. See effort.go.
 	Effort Effort `json:"effort,omitempty"`
 
 	Order     Order             `json:"order"`     // how Step 1 and Step 2 take turns; "" means Stagewise
@@ -51,13 +52,13 @@ type Options struct {
 	EqualRowWeights bool `json:"equal_row_weights"`
 
 	// LinearColumns offers trees scores of the classes or tags as further columns: LinearOff, LinearScores, KernelScores,
-	// LinearAuto or KernelAuto; "" means LinearOff. The model computes them itself.
+	// LinearAuto or KernelAuto; "" leaves it to the effort. The model computes them itself.
 	LinearColumns string `json:"linear_columns,omitempty"`
 
 	Similar Similarity `json:"similarity"` // how the affinity is made from the supervision
 
 	// Candidates is the number of candidates that Step 1 infers for each bit; the one is taken that quick trees predict
-	// best for rows they have not learned from. 0 and 1 mean one.
+	// best for rows they have not learned from. 1 means the first; 0 leaves it to the effort.
 	Candidates int `json:"candidates,omitempty"`
 
 	// Bins says how columns are cut into bins; "" means vectors.Hybrid, with the effort Paper

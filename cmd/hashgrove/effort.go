@@ -22,7 +22,8 @@ type effortFlag struct {
 }
 
 func (e *effortFlag) bind(f *pflag.FlagSet) {
-	f.StringVar(&e.text, "effort", string(fasthash.Normal), "`EFFORT` to spend: quick, normal, best, or paper for the "+
+	f.StringVar(&e.text, "effort", string(fasthash.Normal), "`EFFORT` to spend: quick; normal, with logistic "+
+		"boosting, further columns where they help, and candidate bits; best, with more and deeper trees; or paper for the "+
 		"settings of the paper; or a time such as 10m, for the greatest effort that should fit in it")
 }
 

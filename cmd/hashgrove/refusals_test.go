@@ -1,10 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/fasthash"
+	"hashgrove/model"
 )
 
 // TestColumnsGoByName: a file with the model's columns in another order, with others between them or under other names
@@ -100,6 +104,22 @@ func TestColumnsGoByName(t *testing.T) {
 	o := try(t, strings.Fields("compare train.csv --labels labels.txt --queries-labels labels.txt --methods lsh --bits 8 --queries renamed.csv")...)
 	if o.code != 1 || !strings.Contains(o.err, "renamed.csv: its columns are not those of train.csv; missing: alpha") {
 		t.Errorf("queries with other columns: exit %d, %s", o.code, o.err)
+	}
+}
+
+// TestNoCandidatesMeansOne: 0 candidate bits are one, as ever, and not those of the effort.
+func TestNoCandidatesMeansOne(t *testing.T) {
+	shop(t)
+	for flag, want := range map[string]int{"": 6, "--candidate-bits 0 ": 1, "--candidate-bits 1 ": 1, "--candidate-bits 3 ": 3} {
+		succeed(t, strings.Fields(trainShop+flag+"--force -o m.hgm")...)
+		m, err := model.ReadFile("m.hgm")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o fasthash.Options
+		if err := json.Unmarshal(m.Info.Runs[0].Options, &o); err != nil || o.Candidates != want {
+			t.Errorf("%q: %d candidates, %v", flag, o.Candidates, err)
+		}
 	}
 }
 

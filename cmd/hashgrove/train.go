@@ -113,7 +113,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&t.Similar.SampleDissimilar, "sample-dissimilar", 0,
 		"`NUMBER` of dissimilar rows to sample per row, instead of using all pairs (released code: 100)")
 	f.IntVar(&t.Candidates, "candidate-bits", 0, "infer this `NUMBER` of candidates for each bit, up to 64, and take "+
-		"the one that quick trees predict best for rows they did not learn from; 6 take up to a quarter longer; 0 means one")
+		"the one that quick trees predict best for rows they did not learn from; 6 take up to a quarter longer; 1 takes the "+
+		"first (default: by --effort)")
 	f.StringVar((*string)(&t.Order), "order", string(fasthash.Stagewise),
 		"`ORDER`: stagewise, or tsh to infer all bits first")
 	cli.Group(f, groupStep1)
@@ -287,6 +288,9 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 		return cli.Usagef("--patience watches rows that are held out: --validation must be above 0")
 	}
 	o.Seed, o.Threads = c.seed, c.threads
+	if flags.Changed("candidate-bits") && o.FastHash.Candidates == 0 {
+		o.FastHash.Candidates = 1 // not those of the effort
+	}
 	if c.method == method.FastHash {
 		o.Run.Checkpoint = c.output + ".ckpt"
 	}
