@@ -6,7 +6,7 @@
 #	bench/scaling.sh build FOLDER      the program alone, static, for a machine without Go
 #	FOLDER/scaling.sh [FLAG]...        there; bench/scaling.sh [FLAG]... builds it first
 #
-# Flags: -part narrow|logistic|wide|encode|search, -rows 50000, -bits 4, -turns 2.
+# Flags: -part machine|narrow|logistic|wide|encode|search, -rows 50000, -bits 4, -turns 2.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" = build ]; then

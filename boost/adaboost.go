@@ -127,11 +127,11 @@ func (o Options) WithDefaults() (Options, error) {
 // Trainer learns bits from the same columns, one after the other, in memory that it keeps. It is not safe for
 // concurrent use.
 type Trainer struct {
-	x       *vectors.Columns
-	o       Options
-	threads int
-	n       int
-	usable  []uint32 // columns with more than one bin
+	x      *vectors.Columns
+	o      Options
+	team   *par.Team
+	n      int
+	usable []uint32 // columns with more than one bin
 
 	u      []float64    // weights, summing to n at first, to swell*n at most
 	total  float64      // of the weights, once they are multiplied with the factors of the last tree
@@ -165,12 +165,12 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	}
 	words := (n + 63) / 64
 	t := &Trainer{
-		x: x, o: o, threads: par.Threads(threads), n: n,
+		x: x, o: o, team: par.NewTeam(threads), n: n,
 		u: make([]float64, n), mass: make([]int32, n), z: make([]uint64, words), output: make([]int8, n),
 		vs: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
 	}
 	constant := make([]bool, x.Dim())
-	_ = par.For(context.Background(), t.threads, x.Dim(), func(j int) {
+	t.team.For(x.Dim(), func(j int) {
 		column := x.Column(j)
 		i := 1
 		for i < n && column[i] == column[0] {

@@ -1,12 +1,10 @@
 package boost
 
 import (
-	"context"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 
-	"hashgrove/internal/par"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -170,7 +168,7 @@ func (t *Trainer) openNodes(depth, from int, seed, id uint64) {
 
 // divide makes the next level from the nodes that can be split, and closes the others.
 func (t *Trainer) divide(depth, from int) {
-	_ = par.For(context.Background(), t.threads, len(t.level), func(i int) {
+	t.team.For(len(t.level), func(i int) {
 		if v := &t.level[i]; v.open {
 			v.groups[0], v.open = t.finalSplit(v)
 		}
@@ -215,7 +213,7 @@ func (t *Trainer) cut(from int) {
 	for i := range t.level {
 		v := &t.level[i]
 		rows := v.hi - v.lo
-		if t.threads >= 4 {
+		if t.team.Size() >= 4 {
 			rows = pieceRows
 		}
 		for lo := v.lo; lo < v.hi; lo += rows {
@@ -223,7 +221,7 @@ func (t *Trainer) cut(from int) {
 		}
 	}
 	if len(t.pieces) > len(t.level) {
-		_ = par.For(context.Background(), t.threads, len(t.pieces), func(i int) {
+		t.team.For(len(t.pieces), func(i int) {
 			p := &t.pieces[i]
 			column, bin := t.splitOf(p)
 			p.child = countLeft(t.items[from][p.lo:p.hi], column, bin)
@@ -234,7 +232,7 @@ func (t *Trainer) cut(from int) {
 			}
 		}
 	}
-	_ = par.For(context.Background(), t.threads, len(t.pieces), func(i int) {
+	t.team.For(len(t.pieces), func(i int) {
 		p := &t.pieces[i]
 		v := &t.level[p.node]
 		column, bin := t.splitOf(p)

@@ -1,9 +1,6 @@
 package boost
 
 import (
-	"context"
-
-	"hashgrove/internal/par"
 	"hashgrove/vectors"
 )
 
@@ -93,7 +90,7 @@ func (t *Trainer) plan(depth int) {
 func (t *Trainer) planRoot(v *node) {
 	k := &t.kept
 	v.kept = k.root
-	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
+	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		changed, count := k.changed[lo:hi], 0
 		for r := lo; r < hi; r++ {
 			m := int32(0)
@@ -142,7 +139,7 @@ const groupColumns = 4
 // search finds the best split of each node of the level and leaves it in its groups[0].
 func (t *Trainer) search() {
 	groups := len(t.groups) >> (t.o.Depth - 1)
-	_ = par.For(context.Background(), t.threads, len(t.passes)*groups, func(i int) {
+	t.team.For(len(t.passes)*groups, func(i int) {
 		t.fillGroup(t.passes[i%len(t.passes)], i/len(t.passes))
 	})
 	for i := range t.level {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"hashgrove/internal/par"
 	"hashgrove/internal/portable"
 	"hashgrove/model"
 )
@@ -116,7 +115,7 @@ func (t *Trainer) massScale() float64 { return float64(totalMass-1-t.n) / float6
 // weigh sets the masses to the gradients.
 func (t *Trainer) weigh() {
 	scale := t.massScale()
-	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
+	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
 		clear(sums[:])
 		for r := lo; r < hi; r++ {
@@ -132,7 +131,7 @@ func (t *Trainer) weigh() {
 func (t *Trainer) settle() {
 	t.setPaths()
 	scale := t.massScale()
-	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(b, lo, hi int) {
+	t.team.Blocks(t.n, predictBlock, func(b, lo, hi int) {
 		sums := t.scorer.sums[b]
 		clear(sums)
 		for r := lo; r < hi; r++ {
@@ -159,7 +158,7 @@ func (t *Trainer) settle() {
 		t.value[l] = newtonStep(s[0], s[1]+ridge, int64(t.o.Rate*(1<<16)))
 	}
 	t.roundLeaves(total)
-	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(_, lo, hi int) {
+	t.team.Blocks(t.n, predictBlock, func(_, lo, hi int) {
 		for r := lo; r < hi; r++ {
 			t.score[r] += t.value[t.leaf[r]]
 		}

@@ -1,10 +1,7 @@
 package boost
 
 import (
-	"context"
 	"math/bits"
-
-	"hashgrove/internal/par"
 )
 
 // What trees say of all training rows, also of those that were trimmed. An answer is one bit per row.
@@ -50,7 +47,7 @@ func leafOf(row int, columns [][]uint8, bins []uint8) int {
 func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
 	leaves := t.tree.leaf
 	t.setPaths()
-	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(b, lo, hi int) {
+	t.team.Blocks(t.n, predictBlock, func(b, lo, hi int) {
 		sum := [2]float64{}
 		for ; lo < hi; lo += 64 {
 			last := min(lo+64, hi)
@@ -81,7 +78,7 @@ func (t *Trainer) vote(weight []int32) {
 	for _, w := range weight {
 		total += int64(w)
 	}
-	_ = par.Blocks(context.Background(), t.threads, t.n, predictBlock, func(_, lo, hi int) {
+	t.team.Blocks(t.n, predictBlock, func(_, lo, hi int) {
 		for ; lo < hi; lo += 64 {
 			var yes [64]int32 // the weight of the trees that say +1
 			for q, w := range weight {

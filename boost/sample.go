@@ -1,11 +1,8 @@
 package boost
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
-
-	"hashgrove/internal/par"
 )
 
 // Sampling per tree (Friedman: Stochastic gradient boosting, 2002): every tree sees a share of the rows and a share of
@@ -69,7 +66,7 @@ func (t *Trainer) draw(seed, id uint64) {
 // drawRows draws the rows by a key.
 func (t *Trainer) drawRows(key uint64) {
 	limit := uint64(t.o.RowShare * (1 << 32))
-	_ = par.Blocks(context.Background(), t.threads, t.n, siftBlock, func(_, lo, hi int) {
+	t.team.Blocks(t.n, siftBlock, func(_, lo, hi int) {
 		for first := lo; first < hi; first += 64 {
 			word := uint64(0)
 			for r := first; r < min(first+64, hi); r++ {

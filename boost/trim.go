@@ -1,12 +1,9 @@
 package boost
 
 import (
-	"context"
 	"math"
 	"math/bits"
 	"slices"
-
-	"hashgrove/internal/par"
 )
 
 // Weight trimming (Friedman, Hastie and Tibshirani, 2000; Lin et al., CVPR 2014, Step 2): a tree sees the shortest run
@@ -77,7 +74,7 @@ func (t *Trainer) join(to, from []item, counts []int) int {
 		t.places[b] = n
 		n += count
 	}
-	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, _ int) {
+	t.team.Blocks(t.n, t.block, func(b, lo, _ int) {
 		copy(to[t.places[b]:][:counts[b]], from[lo:])
 	})
 	return n
@@ -99,7 +96,7 @@ func weightScale(n int, sum float64) float64 {
 // updateMasses multiplies the weights of the rows that the last tree got right or wrong and sets the masses.
 func (t *Trainer) updateMasses(last []uint64, right, wrong float64) {
 	scale := weightScale(t.n, t.total)
-	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
+	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
 		clear(sums[:])
 		factor := [2]float64{wrong, right}
@@ -133,7 +130,7 @@ func (t *Trainer) trim() {
 		t.least = t.leastKey()
 	}
 	// Each block lists its rows in the memory of the next level, which is free, at its own place; then they are joined.
-	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
+	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		items := t.items[1][lo:hi]
 		var part node
 		for r := lo; r < hi; r++ {
@@ -173,7 +170,7 @@ func (t *Trainer) leastKey() int64 {
 	for ; at > 0 && limit >= total[at]; at-- {
 		limit -= total[at]
 	}
-	_ = par.Blocks(context.Background(), t.threads, t.n, t.block, func(b, lo, hi int) {
+	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		edge := t.edges[b][:0]
 		for i, m := range t.mass[lo:hi] {
 			if magnitude(m) == at {

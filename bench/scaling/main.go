@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	part    = flag.String("part", "", "the only part to run: narrow, logistic, wide, encode or search")
+	part    = flag.String("part", "", "the only part to run: machine, narrow, logistic, wide, encode or search")
 	rows    = flag.Int("rows", 50_000, "rows to learn from and to encode")
 	bits    = flag.Int("bits", 4, "bits to learn; half of it for wide vectors")
 	turns   = flag.Int("turns", 2, "runs of each measurement, of which the best counts")
@@ -55,6 +55,7 @@ func main() {
 		name string
 		run  func() bool
 	}{
+		{"machine", machine},
 		{"narrow", func() bool { return train("320 columns", 320, *bits, boost.Options{}) }},
 		{"logistic", func() bool { return train("320 columns, logistic", 320, *bits, boost.Options{Boost: boost.Logistic}) }},
 		{"wide", func() bool { return train("11,200 columns", 11200, max(1, *bits/2), boost.Options{}) }},
@@ -159,6 +160,29 @@ func train(what string, columns, bits int, o boost.Options) bool {
 		return sha256.Sum256(b), []float64{
 			(boosted + inferred).Seconds(), inferred.Seconds(), (total - boosted - inferred).Seconds(),
 		}
+	})
+}
+
+// machine measures what the cores themselves give together: each thread adds to a small table of its own, so that only
+// clocks and shared units can slow it.
+func machine() bool {
+	const additions = 1 << 30
+	return measure("2^30 additions to private tables", []string{""}, func(threads int) ([32]byte, []float64) {
+		began := time.Now()
+		var wait sync.WaitGroup
+		for range threads {
+			wait.Go(func() {
+				var table [256]uint32
+				v := uint32(1)
+				for i := range uint32(additions / threads) {
+					v = v*1664525 + 1013904223
+					table[v>>24] += i
+				}
+				runtime.KeepAlive(&table)
+			})
+		}
+		wait.Wait()
+		return [32]byte{}, []float64{time.Since(began).Seconds()}
 	})
 }
 
