@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"hash"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/par"
 	"hashgrove/internal/plain"
 	"hashgrove/vectors"
 )
@@ -92,11 +94,6 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		if err != nil {
 			return nil, err
 		}
-		if from == nil { // files are checked where they are read
-			if err := c.CheckValues(d.Missing); err != nil {
-				return nil, err
-			}
-		}
 		if c.IDs != nil {
 			keep, err := ids.add(c, from)
 			if err != nil {
@@ -110,12 +107,8 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		if d.Rows += c.X.Rows; d.Rows > math.MaxInt32 {
 			return nil, fmt.Errorf("more than %d rows, the most a model can be learned from: take a sample", math.MaxInt32)
 		}
-		d.Ranges.Add(c.X)
-		if o.Digest {
-			digest.rows(c.X)
-		}
-		if o.Hashes {
-			d.hashRows(c.X, cmp.Or(o.Hashed, c.X.Cols))
+		if err := d.look(ctx, c, digest, o); err != nil {
+			return nil, err
 		}
 		for _, label := range c.Labels {
 			classes.Add(label)
@@ -153,6 +146,22 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.doubtLabels(column.LabelColumn())
 	}
 	return d, nil
+}
+
+// look takes the values of a chunk into account, in several ways at once.
+func (d *Data) look(ctx context.Context, c vectors.Chunk, digest *dataDigest, o ScanOptions) (err error) {
+	tasks := []func(){func() { err = d.Ranges.AddChecked(c) }}
+	if o.Digest {
+		tasks = append(tasks, func() { digest.rows(c.X) })
+	}
+	if o.Hashes {
+		tasks = append(tasks, func() { d.hashRows(c.X, cmp.Or(o.Hashed, c.X.Cols)) })
+	}
+	slices.Reverse(tasks) // the first uses all cores that the others leave
+	if ended := par.For(ctx, 0, len(tasks), func(i int) { tasks[i]() }); ended != nil {
+		return ended
+	}
+	return err
 }
 
 // mayLack reports whether a source was asked for missing values.

@@ -1,10 +1,13 @@
 package vectors
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+
+	"hashgrove/internal/par"
 )
 
 // How the values of a column are cut into bins. Linear bins between the least and the greatest value, the paper's, lose
@@ -74,6 +77,9 @@ func (s *rowSample) add(x Matrix, first int) {
 		if zeros < s.level {
 			continue
 		}
+		if cap(s.x.Data)-len(s.x.Data) < x.Cols { // append alone would move the rows more often
+			s.x.Data = slices.Grow(s.x.Data, min(max(len(s.x.Data), 16*x.Cols), (most+1)*x.Cols-len(s.x.Data)))
+		}
 		s.x.Data = append(s.x.Data, x.Row(i)...)
 		s.zeros = append(s.zeros, uint8(zeros))
 		for s.x.Rows++; s.x.Rows > most; {
@@ -104,30 +110,34 @@ func (s *rowSample) thin() {
 	s.x.Rows, s.x.Data, s.zeros = n, s.x.Data[:n*s.x.Cols], s.zeros[:n]
 }
 
-// columns calls each with the numbers of every column, in the order of the rows; the list is lent.
+// columns calls each with the numbers of every column, in the order of the rows; the list is lent. Columns are shared
+// between all cores.
 func (s *rowSample) columns(each func(j int, values []float32)) {
-	const width = 16 // columns of a cache line
-	var lists [width][]float32
-	for lo := 0; lo < s.x.Cols; lo += width {
-		n := min(width, s.x.Cols-lo)
-		for k := range n {
-			lists[k] = lists[k][:0]
-		}
-		for i := range s.x.Rows {
-			for k, v := range s.x.Row(i)[lo : lo+n] {
-				if v == v {
-					lists[k] = append(lists[k], v)
+	const width, turn = 16, 128 // columns of a cache line, and of a turn
+	_ = par.Blocks(context.Background(), 0, s.x.Cols, turn, func(_, first, end int) {
+		var lists [width][]float32
+		for lo := first; lo < end; lo += width {
+			n := min(width, end-lo)
+			for k := range n {
+				lists[k] = lists[k][:0]
+			}
+			for i := range s.x.Rows {
+				for k, v := range s.x.Row(i)[lo : lo+n] {
+					if v == v {
+						lists[k] = append(lists[k], v)
+					}
 				}
 			}
+			for k := range n {
+				each(lo+k, lists[k])
+			}
 		}
-		for k := range n {
-			each(lo+k, lists[k])
-		}
-	}
+	})
 }
 
 // refine changes the linear bins of columns that need others.
 func (s *rowSample) refine(q *Quantizer, r *Ranges, how Binning) {
+	edgesOf := make([][]float32, q.Dim())
 	s.columns(func(j int, values []float32) {
 		if len(values) < 2 || how != Quantile && q.keepsApart(j, values) {
 			return
@@ -142,12 +152,12 @@ func (s *rowSample) refine(q *Quantizer, r *Ranges, how Binning) {
 			q.setEnds(j, r.Min[j], r.Max[j])
 		}
 		if edges := quantileEdges(values, q.MaxEdges()+1); len(edges) > 0 {
-			if q.Edges == nil {
-				q.Edges = make([][]float32, q.Dim())
-			}
-			q.Edges[j] = edges
+			edgesOf[j] = edges
 		}
 	})
+	if slices.ContainsFunc(edgesOf, func(e []float32) bool { return e != nil }) {
+		q.Edges = edgesOf
+	}
 }
 
 // fences are the ends of linear bins for sorted values.
@@ -226,7 +236,7 @@ func halfway(a, b float32) float32 {
 // Crowded lists the columns with many different values of which the quantiser leaves nearly all in one bin, so that
 // trees cannot tell those apart.
 func (r *Ranges) Crowded(q Quantizer) []int {
-	var list []int
+	crowded := make([]bool, len(r.Min))
 	r.sample.columns(func(j int, values []float32) {
 		if len(values) < crowdLeast {
 			return
@@ -249,9 +259,13 @@ func (r *Ranges) Crowded(q Quantizer) []int {
 				kinds = append(kinds, v)
 			}
 		}
-		if len(kinds) == crowdKinds {
+		crowded[j] = len(kinds) == crowdKinds
+	})
+	var list []int
+	for j, c := range crowded {
+		if c {
 			list = append(list, j)
 		}
-	})
+	}
 	return list
 }

@@ -240,31 +240,69 @@ func (c *Columns) Column(j int) []uint8 { return c.data[j*c.Rows : (j+1)*c.Rows 
 
 // Set quantises x into the rows from first on.
 func (c *Columns) Set(ctx context.Context, threads, first int, x Matrix) error {
-	if x.Cols != c.Dim() || first < 0 || first+x.Rows > c.Rows {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	newSetter(c, threads).set(first, x)
+	return nil
+}
+
+// setter quantises rows into columns.
+type setter struct {
+	*Columns
+	team   *par.Team
+	scales []Searcher // of all columns; nil where those are plain
+}
+
+func newSetter(c *Columns, threads int) setter {
+	s := setter{c, par.NewTeam(threads), nil}
+	for j := 0; !c.Plain() && j < c.Dim(); j++ {
+		s.scales = append(s.scales, c.Scale(j).Searcher())
+	}
+	return s
+}
+
+// set quantises x into the rows from first on.
+func (s setter) set(first int, x Matrix) {
+	if x.Cols != s.Dim() || first < 0 || first+x.Rows > s.Rows {
 		panic("vectors: Columns.Set outside of the columns")
 	}
-	// A few columns at a time, so that the cache lines of x that are read stay near until all their
-	// values are used, while every write goes to one of few lines.
-	const width = 16
-	plain := c.Plain() // then linear is inlined
-	return par.Blocks(ctx, threads, x.Cols, width, func(_, lo, hi int) {
-		var scales [width]Searcher
-		for j := lo; j < hi; j++ {
-			scales[j-lo] = c.Scale(j).Searcher()
-		}
-		for i := range x.Rows {
-			row := x.Data[i*x.Cols+lo : i*x.Cols+hi]
-			at := lo*c.Rows + first + i
-			for j, v := range row {
-				if plain {
-					c.data[at] = scales[j].linear(v)
-				} else {
-					c.data[at] = scales[j].Bin(v)
-				}
-				at += c.Rows
-			}
-		}
+	across := (x.Cols + tileColumns - 1) / tileColumns
+	down := (x.Rows + tileRows - 1) / tileRows
+	s.team.For(across*down, func(turn int) {
+		lo, top := turn%across*tileColumns, turn/across*tileRows
+		s.setTile(x.Slice(top, min(top+tileRows, x.Rows)), first+top, lo, min(lo+tileColumns, x.Cols))
 	})
+}
+
+// A tile is some columns of some rows, which are quantised in one turn: four cache lines of a row are next to each
+// other, so that the machine fetches them ahead, and every write goes to one of few lines.
+const tileColumns, tileRows = 64, 128
+
+// setTile quantises the columns lo to hi of x into the rows from first on.
+func (s setter) setTile(x Matrix, first, lo, hi int) {
+	plain := s.Plain() // then linear is inlined
+	var scales [tileColumns]Searcher
+	if plain { // quicker made than fetched
+		for j := lo; j < hi; j++ {
+			scales[j-lo] = Searcher{Scale: s.Scale(j)}
+		}
+	} else {
+		copy(scales[:], s.scales[lo:hi])
+	}
+	data, step := s.data, s.Rows
+	for i := range x.Rows {
+		row := x.Data[i*x.Cols+lo : i*x.Cols+hi]
+		at := lo*step + first + i
+		for j, v := range row {
+			if plain {
+				data[at] = scales[j].linear(v)
+			} else {
+				data[at] = scales[j].Bin(v)
+			}
+			at += step
+		}
+	}
 }
 
 // Take copies the given rows.
@@ -284,6 +322,7 @@ func Quantize(ctx context.Context, src Source, rows int, q Quantizer, threads in
 		return nil, fmt.Errorf("vectors have %d dimensions, the quantiser %d", src.Dim(), q.Dim())
 	}
 	c := NewColumns(rows, q)
+	setter := newSetter(c, threads)
 	n := 0
 	for chunk, err := range src.Chunks(ctx) {
 		if err != nil {
@@ -292,9 +331,7 @@ func Quantize(ctx context.Context, src Source, rows int, q Quantizer, threads in
 		if n += chunk.X.Rows; n > rows {
 			break
 		}
-		if err := c.Set(ctx, threads, chunk.First, chunk.X); err != nil {
-			return nil, err
-		}
+		setter.set(chunk.First, chunk.X)
 	}
 	return c, CheckRows(n, rows)
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync/atomic"
+
+	"hashgrove/internal/par"
 )
 
 // Ranges is what a quantiser must know of the training data.
@@ -17,6 +20,7 @@ type Ranges struct {
 	Missing []int
 
 	sample rowSample
+	team   *par.Team
 }
 
 // NewRanges is the Ranges of no rows yet.
@@ -28,12 +32,52 @@ func NewRanges(dim int) *Ranges {
 	return r
 }
 
-// Add takes rows into account.
-func (r *Ranges) Add(x Matrix) {
-	lo, hi := r.Min, r.Max
-	bytes := r.Bytes
+// Add takes rows into account, on all cores.
+func (r *Ranges) Add(x Matrix) { r.add(x) }
+
+// AddChecked is Add for rows whose values were not checked: it reports those that are not finite, or missing where they
+// may not be.
+func (r *Ranges) AddChecked(c Chunk) error {
+	if r.add(c.X) {
+		return nil
+	}
+	return c.CheckValues(r.Missing != nil)
+}
+
+// add takes rows into account and returns whether all values are finite.
+func (r *Ranges) add(x Matrix) bool {
+	if r.team == nil {
+		r.team = par.NewTeam(0)
+	}
+	// Blocks of columns are whole cache lines, and so many that all cores have work.
+	const least, most = 16, 64
+	width := max((x.Cols/most+least-1)/least*least, least)
+	var fractions, infinite atomic.Bool
+	r.team.Blocks(x.Cols, width, func(_, lo, hi int) {
+		bytes, finite := r.addColumns(x, lo, hi)
+		if !bytes {
+			fractions.Store(true)
+		}
+		if !finite {
+			infinite.Store(true)
+		}
+	})
+	r.Bytes = r.Bytes && !fractions.Load()
+	r.sample.add(x, r.Rows)
+	r.Rows += x.Rows
+	return !infinite.Load()
+}
+
+// addColumns takes some columns into account. It returns whether all values are bytes, as far as that matters, and
+// whether all are finite.
+func (r *Ranges) addColumns(x Matrix, first, end int) (bytes, finite bool) {
+	lo, hi := r.Min[first:end], r.Max[first:end]
+	hi = hi[:len(lo)]
+	bytes = r.Bytes
+	top := uint32(0) // greatest magnitude
 	for i := range x.Rows {
-		row := x.Row(i)
+		row := x.Row(i)[first:end]
+		row = row[:len(lo)]
 		for j, v := range row {
 			if v < lo[j] {
 				lo[j] = v
@@ -41,24 +85,22 @@ func (r *Ranges) Add(x Matrix) {
 			if v > hi[j] {
 				hi[j] = v
 			}
+			top = max(top, math.Float32bits(v)&^(1<<31))
 		}
-		if bytes {
-			for _, v := range row {
-				if !(v >= 0 && v <= 255) || v != float32(uint8(v)) {
-					bytes = false
-					break
-				}
-			}
+		for j := 0; bytes && j < len(row); j++ {
+			v := row[j]
+			bytes = v >= 0 && v <= 255 && v == float32(uint8(v))
 		}
-		for j := range r.Missing {
-			if row[j] != row[j] {
-				r.Missing[j]++
+		if r.Missing == nil {
+			continue
+		}
+		for j, v := range row {
+			if v != v {
+				r.Missing[first+j]++
 			}
 		}
 	}
-	r.sample.add(x, r.Rows)
-	r.Rows += x.Rows
-	r.Bytes = bytes
+	return bytes, top <= math.Float32bits(math.MaxFloat32)
 }
 
 // Constant lists the columns with one value only. A value that is sometimes missing is not the only one.
