@@ -184,11 +184,11 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 		}
 	}
 	t.lot = newLot(n, o, t.usable)
-	t.sift = newSift(n)
-	t.grower = newGrower(n, o, len(t.usable))
+	t.sift = newSift(n, t.team.Size())
+	t.grower = newGrower(n, o, len(t.usable), t.team.Size())
 	t.draws.favoured = uint32(max(x.Dim()-max(o.Favoured, 0), 0))
 	if o.Boost == Logistic {
-		t.scorer = newScorer(n, o.Depth)
+		t.scorer = newScorer(n, len(t.blocks), o.Depth)
 	}
 	return t, nil
 }

@@ -131,6 +131,21 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	}
 }
 
+// TestSharedTurns: where threads share the rows of a group of columns, trees are those of one thread.
+func TestSharedTurns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 2))
+	x, z, weight := hills(rng, maxShares*shareRows+siftBlock+77, 9)
+	for _, o := range []Options{{Rounds: 3, NodeFeatures: 5}, {Rounds: 4, NodeFeatures: -1, Boost: Logistic},
+		{Rounds: 4, NodeFeatures: -1, RowShare: 0.9, TrimMass: -1}, {Rounds: 3, NodeFeatures: -1, EarlyStop: 9}} {
+		alone, _, _ := fit(t, newTrainer(t, x, o, 1), z, weight, 3, 4)
+		for _, threads := range []int{manyThreads, 7, 40} {
+			if e, _, _ := fit(t, newTrainer(t, x, o, threads), z, weight, 3, 4); !reflect.DeepEqual(e, alone) {
+				t.Fatalf("%+v: other trees on %d threads", o, threads)
+			}
+		}
+	}
+}
+
 func TestSeparableDataAreLearned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	x := columnsOf(2000, 30, func(i, j int) uint8 { return uint8(rng.IntN(256)) })

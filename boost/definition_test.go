@@ -293,6 +293,31 @@ func TestTrimEqualsSorting(t *testing.T) {
 	}
 }
 
+func TestPassingEqualsSorting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 5))
+	for range 500 {
+		keys := make([]int64, rng.IntN(40))
+		total := int64(0)
+		for i := range keys {
+			keys[i] = rng.Int64N(4)<<32 | int64(i)
+			total += keys[i] >> 32
+		}
+		rng.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+		limit := rng.Int64N(total + 2)
+		want, left := int64(math.MinInt64), limit
+		sorted := slices.Sorted(slices.Values(keys))
+		for _, key := range slices.Backward(sorted) {
+			if left -= key >> 32; left < 0 {
+				want = key
+				break
+			}
+		}
+		if got := passing(keys, limit); got != want {
+			t.Fatalf("%x beyond %d: %x, want %x", sorted, limit, got, want)
+		}
+	}
+}
+
 func TestMagnitudeRises(t *testing.T) {
 	last := -1
 	for m := int64(1); m <= totalMass; m += 1 + m/1000 {
@@ -369,7 +394,7 @@ func TestKeptHistogramsChangeNothing(t *testing.T) {
 			t.Errorf("depth %d: %d additions, and %d without histograms kept", depth, keeping.updates, plain.updates)
 		}
 	}
-	if newKept(10, 8, 1<<12).root != nil {
+	if newKept(10, 1, 8, 1<<12).root != nil {
 		t.Error("histograms take more memory than they may")
 	}
 }

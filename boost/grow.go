@@ -59,16 +59,18 @@ type grower struct {
 
 	items       [2][]item // of this level and the next, or the other way round
 	level, next []node
+	unsettled   []*node // whose split depends on their rows
 	pieces      []piece
 	passes      []pass
 	columns     []uint32
 	groups      []split
 	kept        kept
+	shared      []shared
 	sampled     []item
 	updates     int // rows added to histograms so far; the benchmark reads it
 }
 
-func newGrower(n int, o Options, usable int) grower {
+func newGrower(n int, o Options, usable, threads int) grower {
 	offered := o.columnsPerTree(usable)
 	drawn := offered
 	switch {
@@ -92,7 +94,10 @@ func newGrower(n int, o Options, usable int) grower {
 	case o.NodeRows > 0 && o.NodeRows < n:
 		g.sampled = make([]item, n)
 	case drawn == offered:
-		g.kept = newKept(n, o.Depth, offered)
+		g.kept = newKept(n, (n+siftRows(n, threads)-1)/siftRows(n, threads), o.Depth, offered)
+	}
+	if threads >= manyThreads {
+		g.shared = make([]shared, threads)
 	}
 	return g
 }
@@ -168,10 +173,16 @@ func (t *Trainer) openNodes(depth, from int, seed, id uint64) {
 
 // divide makes the next level from the nodes that can be split, and closes the others.
 func (t *Trainer) divide(depth, from int) {
-	t.team.For(len(t.level), func(i int) {
-		if v := &t.level[i]; v.open {
-			v.groups[0], v.open = t.finalSplit(v)
+	isFinal := func(v *node) bool { return !v.open || v.groups[0].gain > unsplit(v.chosen).gain && !v.groups[0].gap }
+	t.unsettled = t.unsettled[:0]
+	for i := range t.level {
+		if v := &t.level[i]; !isFinal(v) {
+			t.unsettled = append(t.unsettled, v)
 		}
+	}
+	t.team.For(len(t.unsettled), func(i int) {
+		v := t.unsettled[i]
+		v.groups[0], v.open = t.finalSplit(v)
 	})
 	open := 0
 	for i := range t.level {
@@ -185,7 +196,7 @@ func (t *Trainer) divide(depth, from int) {
 		open++
 	}
 	t.level, t.next = t.level[:open], t.next[:2*open]
-	t.cut(from)
+	t.cut(from, depth == t.o.Depth-1)
 }
 
 // piece is a run of the rows of a node, which goes to its children in one turn.
@@ -203,24 +214,27 @@ type child struct {
 	plus int
 }
 
-// pieceRows is the number of rows in a piece, where there are several cores to share a node.
-const pieceRows = 1 << 12
+// pieceRows is the number of rows in a piece, where there are many threads to share a node.
+const pieceRows = 1 << 11
+
+// manyThreads is the number of threads from which on nodes and groups of columns are shared.
+const manyThreads = 4
 
 // cut writes the rows of all nodes for the next level: left from the front, right from the back. A node of several
-// pieces is read twice, first to know where each piece begins.
-func (t *Trainer) cut(from int) {
+// pieces is read twice, first to know where each piece begins. Below the last level only the sums are of use.
+func (t *Trainer) cut(from int, last bool) {
 	t.pieces = t.pieces[:0]
 	for i := range t.level {
 		v := &t.level[i]
 		rows := v.hi - v.lo
-		if t.team.Size() >= 4 {
+		if t.team.Size() >= manyThreads {
 			rows = pieceRows
 		}
 		for lo := v.lo; lo < v.hi; lo += rows {
 			t.pieces = append(t.pieces, piece{node: i, lo: lo, hi: min(lo+rows, v.hi)})
 		}
 	}
-	if len(t.pieces) > len(t.level) {
+	if last || len(t.pieces) > len(t.level) {
 		t.team.For(len(t.pieces), func(i int) {
 			p := &t.pieces[i]
 			column, bin := t.splitOf(p)
@@ -232,7 +246,11 @@ func (t *Trainer) cut(from int) {
 			}
 		}
 	}
-	t.team.For(len(t.pieces), func(i int) {
+	move := len(t.pieces)
+	if last {
+		move = 0
+	}
+	t.team.For(move, func(i int) {
 		p := &t.pieces[i]
 		v := &t.level[p.node]
 		column, bin := t.splitOf(p)

@@ -1,6 +1,8 @@
 package boost
 
 import (
+	"sync/atomic"
+
 	"hashgrove/vectors"
 )
 
@@ -32,8 +34,9 @@ type histogram = [vectors.Bins]int32
 type kept struct {
 	root    []histogram // nil when nothing is kept
 	held    []int32     // the signed mass of each row in root
-	changed []item      // the difference to the rows that the next tree sees
-	counts  []int       // of changes in each block of rows
+	changed []item      // the difference to the rows that the next tree sees, by block of rows
+	counts  []int       // of changes in each block
+	changes []item      // all of them, lent by the next level
 
 	// A slot holds the histograms of a node until its children are done. Where the greater child overwrites those of its
 	// parent, the smaller gets a slot that is free, as those in use at depth d are len(slots)/2^d apart. The last level
@@ -44,14 +47,14 @@ type kept struct {
 // keptBytes bounds the memory for the histograms that are kept.
 const keptBytes = 64 << 20
 
-func newKept(n, depth, columns int) kept {
+func newKept(n, blocks, depth, columns int) kept {
 	slots := 1 << depth / 4
 	if (1+slots)*columns > keptBytes/(4*vectors.Bins) {
 		return kept{}
 	}
 	k := kept{
 		root: make([]histogram, columns), held: make([]int32, n), changed: make([]item, n),
-		counts: make([]int, (n+siftRows(n)-1)/siftRows(n)), slots: make([][]histogram, slots),
+		counts: make([]int, blocks), slots: make([][]histogram, slots),
 	}
 	for i := range k.slots {
 		k.slots[i] = make([]histogram, columns)
@@ -77,8 +80,13 @@ func (t *Trainer) plan(depth int) {
 				t.passes = append(t.passes, pass{node: v, items: v.items})
 			}
 		}
-		if t.kept.root != nil && len(t.passes) > 0 {
-			t.planRoot(t.passes[0].node)
+		switch {
+		case t.kept.root == nil:
+		case len(t.passes) > 0: // a pass over the changes
+			t.passes[0].node.kept, t.passes[0].items = t.kept.root, t.kept.changes
+		default: // the changes are lost, so the next tree begins anew
+			clear(t.kept.root)
+			clear(t.kept.held)
 		}
 	}
 	for _, p := range t.passes {
@@ -86,27 +94,21 @@ func (t *Trainer) plan(depth int) {
 	}
 }
 
-// planRoot makes the root's pass one over the changes.
-func (t *Trainer) planRoot(v *node) {
-	k := &t.kept
-	v.kept = k.root
-	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
-		changed, count := k.changed[lo:hi], 0
-		for r := lo; r < hi; r++ {
-			m := int32(0)
-			if t.sees(r) {
-				m = t.signed(r)
-			}
-			changed[count] = newItem(r, m-k.held[r])
-			if m != k.held[r] {
-				count++
-			}
-			k.held[r] = m
+// listChanges lists how the masses of the rows lo to hi, in the histograms of the root, are to change.
+func (t *Trainer) listChanges(lo, hi int) (count int) {
+	changed, held := t.kept.changed[lo:hi], t.kept.held[lo:hi]
+	for i := range changed {
+		m := int32(0)
+		if t.sees(lo + i) {
+			m = t.signed(lo + i)
 		}
-		k.counts[b] = count
-	})
-	n := t.join(t.items[1], k.changed, k.counts) // the memory of the next level is free
-	t.passes[0].items = t.items[1][:n]
+		changed[count] = newItem(lo+i, m-held[i])
+		if m != held[i] {
+			count++
+		}
+		held[i] = m
+	}
+	return count
 }
 
 // planPairs makes a pass for every two siblings.
@@ -132,15 +134,36 @@ func (t *Trainer) planPairs(depth int) {
 	}
 }
 
-// groupColumns is the number of columns in one turn of the loop over columns and passes; a multiple of 4. Few, so that
-// many cores end at the same time.
+// groupColumns is the number of columns in one turn of the loop over columns and passes: those of countFour. Few, so
+// that many cores end at the same time.
 const groupColumns = 4
+
+// With many threads the last turns of a level are shared: each has up to maxShares of the rows, at least shareRows of
+// them, and who is last adds up. Otherwise most threads would wait for a few.
+const (
+	maxShares = 4
+	shareRows = 1 << 13
+)
+
+// shared is a turn that several threads share.
+type shared struct {
+	done   atomic.Int32
+	counts [maxShares][groupColumns]histogram
+}
 
 // search finds the best split of each node of the level and leaves it in its groups[0].
 func (t *Trainer) search() {
 	groups := len(t.groups) >> (t.o.Depth - 1)
-	t.team.For(len(t.passes)*groups, func(i int) {
-		t.fillGroup(t.passes[i%len(t.passes)], i/len(t.passes))
+	turns := len(t.passes) * groups
+	alone := max(turns-len(t.shared), 0)
+	t.team.For(alone+(turns-alone)*maxShares, func(i int) {
+		if i < alone {
+			t.fillGroup(t.passes[i%len(t.passes)], i/len(t.passes))
+			return
+		}
+		k, share := (i-alone)/maxShares, (i-alone)%maxShares
+		turn := alone + k
+		t.fillShare(&t.shared[k], t.passes[turn%len(t.passes)], turn/len(t.passes), share)
 	})
 	for i := range t.level {
 		if v := &t.level[i]; v.open {
@@ -149,43 +172,82 @@ func (t *Trainer) search() {
 	}
 }
 
+// fillShare is one share of fillGroup.
+func (t *Trainer) fillShare(s *shared, p pass, group, share int) {
+	n := len(p.items)
+	shares := min(max(n/shareRows, 1), maxShares)
+	if share >= shares {
+		return
+	}
+	h := &s.counts[share]
+	t.countGroup(h, p.node, group, p.items[n*share/shares:n*(share+1)/shares])
+	if int(s.done.Add(1)) < shares {
+		return
+	}
+	s.done.Store(0)
+	for other := range shares {
+		if other == share {
+			continue
+		}
+		for i := range h {
+			for b, m := range &s.counts[other][i] {
+				h[i][b] += m
+			}
+		}
+	}
+	t.splitGroup(h, p, group)
+}
+
 // fillGroup makes the histograms of one group of columns and searches them for splits.
 func (t *Trainer) fillGroup(p pass, group int) {
+	var h [groupColumns]histogram
+	t.countGroup(&h, p.node, group, p.items)
+	t.splitGroup(&h, p, group)
+}
+
+// groupOf returns the columns of a group.
+func (v *node) groupOf(group int) []uint32 {
+	return v.columns[group*groupColumns : min((group+1)*groupColumns, len(v.columns))]
+}
+
+// countGroup sets h to the histograms of a group of columns.
+func (t *Trainer) countGroup(h *[groupColumns]histogram, v *node, group int, items []item) {
+	columns := v.groupOf(group)
+	var c [groupColumns][]uint8
+	for i := range c {
+		// Where columns are missing the last stands in.
+		c[i] = t.x.Column(int(columns[min(i, len(columns)-1)]))
+	}
+	countFour(h, items, c[0], c[1], c[2], c[3])
+}
+
+// splitGroup searches the histograms of one group of columns for splits, those of the sibling too, and keeps them.
+func (t *Trainer) splitGroup(h *[groupColumns]histogram, p pass, group int) {
 	v, w := p.node, p.sibling
 	best := unsplit(v.chosen)
 	var bestOfSibling split
 	if w != nil {
 		bestOfSibling = unsplit(w.chosen)
 	}
-	last := min((group+1)*groupColumns, len(v.columns))
-	for k := group * groupColumns; k < last; k += 4 {
-		four := v.columns[k:min(k+4, last)]
-		var c [4][]uint8
-		for i := range c {
-			// Where columns are missing the last stands in.
-			c[i] = t.x.Column(int(four[min(i, len(four)-1)]))
+	for i, f := range v.groupOf(group) {
+		k := group*groupColumns + i
+		if v.kept != nil {
+			if v.at == 0 { // the root: these are changes
+				for b, m := range &v.kept[k] {
+					h[i][b] += m
+				}
+			}
+			v.kept[k] = h[i]
 		}
-		var h [4]histogram
-		countFour(&h, p.items, c[0], c[1], c[2], c[3])
-		for i, f := range four {
-			if v.kept != nil {
-				if v.at == 0 { // the root: these are changes
-					for b, m := range &v.kept[k+i] {
-						h[i][b] += m
-					}
-				}
-				v.kept[k+i] = h[i]
+		if v.open {
+			best.consider(&h[i], v.chosen, f)
+		}
+		if w != nil {
+			rest, all := &w.kept[k], &w.parent[k]
+			for b, m := range &h[i] {
+				rest[b] = all[b] - m
 			}
-			if v.open {
-				best.consider(&h[i], v.chosen, f)
-			}
-			if w != nil {
-				rest, all := &w.kept[k+i], &w.parent[k+i]
-				for b, m := range &h[i] {
-					rest[b] = all[b] - m
-				}
-				bestOfSibling.consider(rest, w.chosen, f)
-			}
+			bestOfSibling.consider(rest, w.chosen, f)
 		}
 	}
 	if v.open {

@@ -48,10 +48,10 @@ type scorer struct {
 	unit   int32
 }
 
-func newScorer(n, depth int) scorer {
+func newScorer(n, blocks, depth int) scorer {
 	s := scorer{
 		score: make([]int32, n), leaf: make([]uint8, n), chance: make([]float32, 2*topMargin+1),
-		sums: make([][][2]int64, (n+predictBlock-1)/predictBlock), value: make([]int32, 1<<depth),
+		sums: make([][][2]int64, blocks), value: make([]int32, 1<<depth),
 		digits: make([]uint8, 1<<depth),
 	}
 	for i := range s.chance {
@@ -118,12 +118,15 @@ func (t *Trainer) weigh() {
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
 		clear(sums[:])
+		whole := int64(0)
 		for r := lo; r < hi; r++ {
 			g := t.u[r] * t.chanceOf(r, t.z[r/64]>>(r%64)&1)
 			m := max(1, int32(float64(g*scale)+0.5))
 			t.mass[r] = m
+			whole += int64(m)
 			sums[magnitude(m)%magnitudes] += int64(m)
 		}
+		t.whole[b] = whole
 	})
 }
 
@@ -131,7 +134,7 @@ func (t *Trainer) weigh() {
 func (t *Trainer) settle() {
 	t.setPaths()
 	scale := t.massScale()
-	t.team.Blocks(t.n, predictBlock, func(b, lo, hi int) {
+	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		sums := t.scorer.sums[b]
 		clear(sums)
 		for r := lo; r < hi; r++ {
@@ -158,7 +161,7 @@ func (t *Trainer) settle() {
 		t.value[l] = newtonStep(s[0], s[1]+ridge, int64(t.o.Rate*(1<<16)))
 	}
 	t.roundLeaves(total)
-	t.team.Blocks(t.n, predictBlock, func(_, lo, hi int) {
+	t.team.Blocks(t.n, t.block, func(_, lo, hi int) {
 		for r := lo; r < hi; r++ {
 			t.score[r] += t.value[t.leaf[r]]
 		}

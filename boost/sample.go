@@ -104,5 +104,10 @@ func mixed(v uint64) uint64 {
 
 // sees tells whether the next tree sees a row, once trim has found the least key.
 func (t *Trainer) sees(row int) bool {
-	return t.key(row) >= t.least && (t.lot.rows == nil || t.lot.rows[row/64]>>(row%64)&1 == 1)
+	return t.key(row) >= t.least && t.isOffered(row)
+}
+
+// isOffered tells whether the next tree sees a row unless it is trimmed.
+func (t *Trainer) isOffered(row int) bool {
+	return t.lot.rows == nil || t.lot.rows[row/64]>>(row%64)&1 == 1
 }

@@ -13,8 +13,9 @@ import (
 // The weights become integers first, the masses, in all less than 2^31. From then on all sums are exact, so their order
 // is free and any number of threads grows the same tree. A row that is kept is one item: z_i mass_i and i.
 //
-//	updateMasses    masses of all rows, summed by magnitude                                         O(n)
-//	trim            down the magnitudes to the one where the share is reached; sort only that one   O(n)
+//	updateMasses    masses of all rows, summed by magnitude                                           O(n)
+//	leastKey        down the magnitudes to the one where the share is reached; select only in that    O(n)
+//	trim            lists the rows, and what has changed since the last tree                          O(n)
 
 // totalMass bounds the sum of all masses, and so every sum of signed masses: both fit an int32.
 const totalMass = math.MaxInt32
@@ -40,43 +41,37 @@ func magnitude(mass int32) int {
 type sift struct {
 	block  int                 // rows whose masses are summed by magnitude in one turn
 	blocks [][magnitudes]int64 // the sums of each block
+	whole  []int64             // all masses of each block
 	parts  []node              // what each block keeps
 	least  int64               // the least key kept
 	edges  [][]int64           // by block: rows of the magnitude where the share is reached, as keys
 	edge   []int64             // all of them
 	counts []int               // of items that each block keeps
-	places []int               // of these items when they are joined
+	places []int               // where these items, or changes, begin
 }
 
 // siftBlock is the least number of rows in a block.
-const siftBlock = 1 << 12
+const siftBlock = 1 << 10
 
-// siftRows is the number of rows in a block: there are enough blocks for many cores, few enough that adding up their
-// sums takes no time. All sums are integers, so the cut changes nothing.
-func siftRows(n int) int {
-	const blocks = 64
-	return max(siftBlock, (n/blocks+63)&^63)
-}
+// siftRows is the number of rows in a block: there are as many blocks as many threads can share evenly, and no more, as
+// their sums must be added up. All sums are integers, so the cut changes nothing.
+func siftRows(n, threads int) int { return max(siftBlock, (n/(3*threads)+64)&^63) }
 
-func newSift(n int) sift {
-	s := sift{block: siftRows(n)}
+func newSift(n, threads int) sift {
+	s := sift{block: siftRows(n, threads)}
 	blocks := (n + s.block - 1) / s.block
 	s.blocks, s.parts, s.edges = make([][magnitudes]int64, blocks), make([]node, blocks), make([][]int64, blocks)
-	s.counts, s.places = make([]int, blocks), make([]int, blocks)
+	s.counts, s.places, s.whole = make([]int, blocks), make([]int, blocks), make([]int64, blocks)
 	return s
 }
 
-// join copies what each block has found at its own place in from, counts[b] items, to where it belongs, one after the
-// other, and returns their number. The two do not overlap.
-func (t *Trainer) join(to, from []item, counts []int) int {
+// setPlaces lays what each block has one after the other, and returns the number in all.
+func (s *sift) setPlaces(counts []int) int {
 	n := 0
 	for b, count := range counts {
-		t.places[b] = n
+		s.places[b] = n
 		n += count
 	}
-	t.team.Blocks(t.n, t.block, func(b, lo, _ int) {
-		copy(to[t.places[b]:][:counts[b]], from[lo:])
-	})
 	return n
 }
 
@@ -99,6 +94,7 @@ func (t *Trainer) updateMasses(last []uint64, right, wrong float64) {
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
 		clear(sums[:])
+		whole := int64(0)
 		factor := [2]float64{wrong, right}
 		u, mass := t.u[lo:hi], t.mass[lo:hi]
 		mass = mass[:len(u)]
@@ -109,8 +105,10 @@ func (t *Trainer) updateMasses(last []uint64, right, wrong float64) {
 			u[i] = v
 			m := max(1, int32(float64(v*scale)+0.5))
 			mass[i] = m
+			whole += int64(m)
 			sums[magnitude(m)%magnitudes] += int64(m)
 		}
+		t.whole[b] = whole
 	})
 }
 
@@ -123,71 +121,144 @@ func (t *Trainer) signed(i int) int32 {
 // key orders the rows by falling mass, then by rising number: the greatest key is first.
 func (t *Trainer) key(i int) int64 { return int64(t.mass[i])<<32 | int64(t.n-1-i) }
 
-// trim lists the rows that the next tree sees.
+// trim lists the rows that the next tree sees, and how they differ from those of the last tree where histograms of
+// those are kept.
 func (t *Trainer) trim() {
 	t.least = math.MinInt64
-	if t.o.TrimMass > 0 && t.o.TrimMass < 1 {
+	if isShare(t.o.TrimMass) {
 		t.least = t.leastKey()
+	} else {
+		t.countOffered()
 	}
-	// Each block lists its rows in the memory of the next level, which is free, at its own place; then they are joined.
+	t.root = node{hi: t.setPlaces(t.sift.counts)}
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
-		items := t.items[1][lo:hi]
-		var part node
-		for r := lo; r < hi; r++ {
-			m := t.signed(r)
-			keep := 0
-			if t.sees(r) {
-				keep = 1
-			}
-			items[part.hi] = newItem(r, m)
-			part.hi += keep
-			part.sum += int64(m) & -int64(keep)
-			part.plus += int(uint32(^m)>>31) & keep
+		t.parts[b] = t.listBlock(t.items[0][t.places[b]:][:t.sift.counts[b]], lo)
+		if t.kept.root != nil {
+			t.kept.counts[b] = t.listChanges(lo, hi)
 		}
-		t.parts[b], t.sift.counts[b] = part, part.hi
 	})
-	t.root = node{hi: t.join(t.items[0], t.items[1], t.sift.counts)}
 	for _, part := range t.parts {
 		t.root.sum += part.sum
 		t.root.plus += part.plus
 	}
+	if t.kept.root != nil { // the memory of the next level is free
+		t.kept.changes = t.items[1][:t.setPlaces(t.kept.counts)]
+		t.team.Blocks(t.n, t.block, func(b, lo, _ int) {
+			copy(t.kept.changes[t.places[b]:], t.kept.changed[lo:][:t.kept.counts[b]])
+		})
+	}
 }
 
-// leastKey returns the key of the last row of the shortest run that holds more than TrimMass of the mass.
-func (t *Trainer) leastKey() int64 {
-	total := t.blocks[0]
-	all := int64(0)
-	for b := 1; b < len(t.blocks); b++ {
-		for i, v := range t.blocks[b] {
-			total[i] += v
+// listBlock lists rows that the next tree sees, from the row lo on, until the list is full.
+func (t *Trainer) listBlock(items []item, lo int) (part node) {
+	for r := lo; part.hi < len(items); r++ {
+		m := t.signed(r)
+		keep := 0
+		if t.sees(r) {
+			keep = 1
+		}
+		items[part.hi] = newItem(r, m)
+		part.hi += keep
+		part.sum += int64(m) & -int64(keep)
+		part.plus += int(uint32(^m)>>31) & keep
+	}
+	return part
+}
+
+// countOffered counts the rows of each block that the next tree sees, where none is trimmed.
+func (t *Trainer) countOffered() {
+	for b := range t.sift.counts {
+		lo, hi := b*t.block, min((b+1)*t.block, t.n)
+		if t.sift.counts[b] = hi - lo; t.lot.rows == nil {
+			continue
+		}
+		for r := lo; r < hi; r += 64 {
+			hidden := ^t.lot.rows[r/64] << max(0, 64-(hi-r)) // of rows up to hi
+			t.sift.counts[b] -= bits.OnesCount64(hidden)
 		}
 	}
-	for _, v := range total {
-		all += v
-	}
-	limit := int64(t.o.TrimMass * float64(all)) // of integers, more than the product is more than its floor
-	at := magnitudes - 1
-	for ; at > 0 && limit >= total[at]; at-- {
-		limit -= total[at]
-	}
+}
+
+// leastKey returns the key of the last row of the shortest run that holds more than TrimMass of the mass, and counts
+// the rows of that run in each block, as far as the next tree is offered them.
+func (t *Trainer) leastKey() int64 {
+	at, limit := t.edgeMagnitude()
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
-		edge := t.edges[b][:0]
+		edge, count := t.edges[b][:0], 0
 		for i, m := range t.mass[lo:hi] {
-			if magnitude(m) == at {
+			switch size := magnitude(m); {
+			case size > at && t.isOffered(lo+i):
+				count++
+			case size == at:
 				edge = append(edge, t.key(lo+i))
 			}
 		}
-		t.edges[b] = edge
+		t.edges[b], t.sift.counts[b] = edge, count
 	})
 	t.edge = t.edge[:0]
 	for _, edge := range t.edges {
 		t.edge = append(t.edge, edge...)
 	}
-	slices.Sort(t.edge)
-	for _, key := range slices.Backward(t.edge) {
-		if limit -= key >> 32; limit < 0 {
-			return key
+	least := passing(t.edge, limit)
+	for b, edge := range t.edges {
+		for _, key := range edge {
+			if key >= least && t.isOffered(t.n-1-int(uint32(key))) {
+				t.sift.counts[b]++
+			}
 		}
+	}
+	return least
+}
+
+// edgeMagnitude returns the magnitude in which the share TrimMass is reached, and the part of the share that is not in
+// greater ones.
+func (t *Trainer) edgeMagnitude() (at int, limit int64) {
+	all := int64(0)
+	for _, v := range t.whole {
+		all += v
+	}
+	limit = int64(t.o.TrimMass * float64(all)) // of integers, more than the product is more than its floor
+	for at = magnitudes - 1; at > 0; at-- {
+		here := int64(0)
+		for b := range t.blocks {
+			here += t.blocks[b][at]
+		}
+		if limit < here {
+			break
+		}
+		limit -= here
+	}
+	return at, limit
+}
+
+// passing returns the key with which the masses of the keys, all different, add up to more than the limit, from the
+// greatest key down; the least integer if they never do. It orders keys by parts, as far as it must (Hoare's
+// selection, 1961).
+func passing(keys []int64, limit int64) int64 {
+	for len(keys) > 0 {
+		pivot := median(keys[0], keys[len(keys)/2], keys[len(keys)-1])
+		greater, mass := 0, int64(0)
+		for i, key := range keys {
+			if key > pivot {
+				keys[i], keys[greater] = keys[greater], key
+				greater++
+				mass += key >> 32
+			}
+		}
+		if mass > limit {
+			keys = keys[:greater]
+			continue
+		}
+		if limit -= mass; limit < pivot>>32 {
+			return pivot
+		}
+		limit -= pivot >> 32
+		keys = keys[greater:]
+		last := len(keys) - 1
+		at := slices.Index(keys, pivot)
+		keys[at], keys = keys[last], keys[:last]
 	}
 	return math.MinInt64
 }
+
+func median(a, b, c int64) int64 { return max(min(a, b), min(max(a, b), c)) }
