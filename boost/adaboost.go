@@ -8,6 +8,7 @@
 //	grow.go       one tree, level by level; LazyBoost columns and FastH-N rows of a node
 //	histogram.go  the mass in every bin of the candidate columns
 //	split.go      the best column and bin of a node
+//	kernels.go    sums and extremes of whole histograms, in assembly where there are the instructions
 //	holdout.go    early stopping: rows held out of a bit tell when more trees do not help
 //	predict.go    what a tree and an ensemble say of the training rows
 package boost

@@ -190,9 +190,7 @@ func (t *Trainer) fillShare(s *shared, p pass, group, share int) {
 			continue
 		}
 		for i := range h {
-			for b, m := range &s.counts[other][i] {
-				h[i][b] += m
-			}
+			addBins(&h[i], &h[i], &s.counts[other][i])
 		}
 	}
 	t.splitGroup(h, p, group)
@@ -231,23 +229,21 @@ func (t *Trainer) splitGroup(h *[groupColumns]histogram, p pass, group int) {
 	}
 	for i, f := range v.groupOf(group) {
 		k := group*groupColumns + i
-		if v.kept != nil {
-			if v.at == 0 { // the root: these are changes
-				for b, m := range &v.kept[k] {
-					h[i][b] += m
-				}
-			}
+		own := &h[i]
+		switch {
+		case v.kept == nil:
+		case v.at == 0: // the root: these are changes
+			own = &v.kept[k]
+			addBins(own, own, &h[i])
+		default:
 			v.kept[k] = h[i]
 		}
 		if v.open {
-			best.consider(&h[i], v.chosen, f)
+			best.consider(own, v.chosen, f)
 		}
 		if w != nil {
-			rest, all := &w.kept[k], &w.parent[k]
-			for b, m := range &h[i] {
-				rest[b] = all[b] - m
-			}
-			bestOfSibling.consider(rest, w.chosen, f)
+			subtractBins(&w.kept[k], &w.parent[k], own)
+			bestOfSibling.consider(&w.kept[k], w.chosen, f)
 		}
 	}
 	if v.open {

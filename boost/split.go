@@ -34,18 +34,14 @@ func unsplit(sum int64) split { return split{gain: max(sum, -sum)} }
 
 // consider replaces s by the best split of a column if that is better. The rows of h have the signed mass sum.
 func (s *split) consider(h *histogram, sum int64, feature uint32) {
-	a, low, high := int32(0), int32(0), int32(0)
-	for _, m := range h {
-		a += m
-		low, high = min(low, a), max(high, a)
-	}
+	low, high := extremes(h)
 	gain := max(sum-2*int64(low), 2*int64(high)-sum)
 	if gain <= s.gain {
 		return
 	}
 	// As the gain is more than |S|, no A before the one sought is equal to it: its bin has rows, and others follow.
 	b := 0
-	for a = h[0]; 2*int64(a)-sum != gain && sum-2*int64(a) != gain; a += h[b] {
+	for a := h[0]; 2*int64(a)-sum != gain && sum-2*int64(a) != gain; a += h[b] {
 		b++
 	}
 	*s = split{gain, feature, uint8(b), h[b+1] == 0}

@@ -163,11 +163,9 @@ func lookFor(patience time.Duration, isTrue func() bool) bool {
 
 // pause lets a moment pass: divisions that wait for each other, so that a core which shares its units with another
 // leaves them to that.
-//
-//go:noinline
-func pause(v int) int {
+func pause(v int) {
 	for i := range 4 {
 		v = (1<<40 + i) / (v | 1)
 	}
-	return v
+	runtime.KeepAlive(v)
 }
