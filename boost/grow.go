@@ -33,7 +33,8 @@ type node struct {
 	columns []uint32    // candidates, rising
 	items   []item      // the rows that choose: all, or a sample
 	chosen  int64       // the signed mass of these
-	groups  []split     // the best of each group of columns
+	groups  []split     // the best of each group of columns, as far as it may be the best of all
+	lead    int64       // the greatest gain so far, while all threads search
 	parent  []histogram // its parent's histograms; nil when not kept
 	kept    []histogram // its own, for its children; nil when not kept
 }

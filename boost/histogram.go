@@ -239,11 +239,11 @@ func (t *Trainer) splitGroup(h *[groupColumns]histogram, p pass, group int) {
 			v.kept[k] = h[i]
 		}
 		if v.open {
-			best.consider(own, v.chosen, f)
+			best.consider(own, v, f)
 		}
 		if w != nil {
 			subtractBins(&w.kept[k], &w.parent[k], own)
-			bestOfSibling.consider(&w.kept[k], w.chosen, f)
+			bestOfSibling.consider(&w.kept[k], w, f)
 		}
 	}
 	if v.open {

@@ -1,6 +1,10 @@
 package boost
 
-import "hashgrove/vectors"
+import (
+	"sync/atomic"
+
+	"hashgrove/vectors"
+)
 
 // The best split of a node (Appel et al., ICML 2013; Lin et al., CVPR 2014, Step 2): the least weighted error over
 // columns, bins and both polarities.
@@ -32,11 +36,12 @@ type split struct {
 // unsplit leaves a node of this signed mass as it is: a split must gain more.
 func unsplit(sum int64) split { return split{gain: max(sum, -sum)} }
 
-// consider replaces s by the best split of a column if that is better. The rows of h have the signed mass sum.
-func (s *split) consider(h *histogram, sum int64, feature uint32) {
+// consider replaces s by the best split of a column of the node if that is better, and may be the best of all groups.
+func (s *split) consider(h *histogram, v *node, feature uint32) {
 	low, high := extremes(h)
+	sum := v.chosen
 	gain := max(sum-2*int64(low), 2*int64(high)-sum)
-	if gain <= s.gain {
+	if gain <= s.gain || !v.leads(gain) {
 		return
 	}
 	// As the gain is more than |S|, no A before the one sought is equal to it: its bin has rows, and others follow.
@@ -45,6 +50,20 @@ func (s *split) consider(h *histogram, sum int64, feature uint32) {
 		b++
 	}
 	*s = split{gain, feature, uint8(b), h[b+1] == 0}
+}
+
+// leads tells whether no group has had a greater gain so far. Which splits a group leaves out depends on the others'
+// pace, but none of them can be the best.
+func (v *node) leads(gain int64) bool {
+	for {
+		lead := atomic.LoadInt64(&v.lead)
+		if gain <= lead {
+			return gain == lead
+		}
+		if atomic.CompareAndSwapInt64(&v.lead, lead, gain) {
+			return true
+		}
+	}
 }
 
 // keepBest leaves the best split of all groups in groups[0].
