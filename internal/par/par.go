@@ -1,4 +1,5 @@
-// Package par is the only worker pool of the project: a loop whose turns run on several cores.
+// Package par is the only worker pool of the project: a loop whose turns run on several cores, and a team of workers
+// for many short loops in a row.
 //
 // Turns must write to disjoint places, so that the result does not depend on the number of cores or on
 // which worker takes which turn. Sums over turns are taken afterwards, in the order of the turns.
@@ -74,9 +75,9 @@ type loop struct {
 	panicked atomic.Pointer[string]
 }
 
-// Training is many short loops in a row, and to start many workers takes longer than some of them. So a worker that has
-// nothing to do looks for the next loop a little while before it ends. With few workers that gains little, and with
-// fewer cores than workers it would only take time from others.
+// Where many short loops follow each other, to start many workers takes longer than some of them. So a worker that has
+// nothing to do looks for the next loop a little while before it ends; those of a Team look longer. With few workers
+// that gains little, and with fewer cores than workers it would only take time from others.
 const (
 	patience = 50 * time.Microsecond
 	many     = 4 // workers
