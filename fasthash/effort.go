@@ -50,20 +50,29 @@ type effortLine struct {
 	candidates int
 }
 
+// Beyond mediumRows rows, trees of depth 4 no longer follow the bits closely enough: on 40,000 rows of GIST deeper ones
+// help new and learned items alike.
+const mediumRows = 15_000
+
+// logistic are trees at high rates: as many at lower ones make codes of one class so much alike that those nearest to a
+// query are no longer the best (docs/results/tuning.md).
+func logistic(rounds, depth int, rate, columns float64) boost.Options {
+	return boost.Options{Boost: boost.Logistic, Rounds: rounds, Depth: depth, Rate: rate, ColumnShare: columns}
+}
+
 // efforts is what the efforts choose: of the lines of an effort the first that is large enough for the data. What a
 // line leaves at zero has the default of its own package.
 var efforts = []effortLine{
 	{Quick, fewRows, fewRowsTrees, "", 0},
-	{Quick, anySize, boost.Options{
-		Boost: boost.Logistic, Rounds: 100, Depth: 4, Rate: 0.3, LeafBits: 1, ColumnShare: 0.5}, "", 0},
+	{Quick, anySize, logistic(100, 4, 0.7, 0.3), LinearAuto, 0},
 
 	{Normal, fewRows, fewRowsTrees, LinearAuto, 6},
-	{Normal, anySize, boost.Options{
-		Boost: boost.Logistic, Rounds: 400, Depth: 4, Rate: 0.15, ColumnShare: 0.3}, KernelAuto, 6},
+	{Normal, mediumRows, logistic(200, 4, 0.5, 0.5), KernelAuto, 6},
+	{Normal, anySize, logistic(200, 6, 0.5, 0.5), KernelAuto, 6},
 
 	{Best, fewRows, fewRowsTrees, LinearAuto, 6},
-	{Best, anySize, boost.Options{
-		Boost: boost.Logistic, Rounds: 800, Depth: 5, Rate: 0.15, ColumnShare: 0.3}, KernelAuto, 6},
+	{Best, mediumRows, logistic(600, 5, 0.5, 0.3), KernelAuto, 6},
+	{Best, anySize, logistic(400, 7, 0.5, 0.3), KernelAuto, 6},
 
 	{Paper, anySize, paperTrees, "", 0},
 }

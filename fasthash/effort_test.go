@@ -64,7 +64,8 @@ func TestEffortIsNormalUnlessSaid(t *testing.T) {
 // TestDefaultIsTheMeasuredChoice: what training does if nothing is said, for few rows and for many. Tags have no
 // candidates, and neither Two-Step Hashing nor hyperplanes have any of the further means.
 func TestDefaultIsTheMeasuredChoice(t *testing.T) {
-	many := boost.Options{Boost: boost.Logistic, Rounds: 400, Depth: 4, Rate: 0.15, ColumnShare: 0.3}
+	medium := boost.Options{Boost: boost.Logistic, Rounds: 200, Depth: 4, Rate: 0.5, ColumnShare: 0.5}
+	many := boost.Options{Boost: boost.Logistic, Rounds: 200, Depth: 6, Rate: 0.5, ColumnShare: 0.5}
 	few := boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
 	tags := Similarity{From: supervision.ByTags}
 	for name, c := range map[string]struct {
@@ -74,12 +75,13 @@ func TestDefaultIsTheMeasuredChoice(t *testing.T) {
 		linear string
 		number int
 	}{
-		"many rows": {5000, Options{}, many, KernelAuto, 6},
-		"few rows":  {1000, Options{}, few, LinearAuto, 6},
-		"tags":      {5000, Options{Similar: tags}, many, KernelAuto, 0},
-		"set":       {5000, Options{LinearColumns: LinearOff, Candidates: 1}, many, LinearOff, 1},
-		"tsh":       {5000, Options{Order: TSH}, many, "", 0},
-		"linear":    {5000, Options{Learner: Linear}, many, "", 0},
+		"many rows":   {15_001, Options{}, many, KernelAuto, 6},
+		"medium rows": {15_000, Options{}, medium, KernelAuto, 6},
+		"few rows":    {1000, Options{}, few, LinearAuto, 6},
+		"tags":        {5000, Options{Similar: tags}, medium, KernelAuto, 0},
+		"set":         {5000, Options{LinearColumns: LinearOff, Candidates: 1}, medium, LinearOff, 1},
+		"tsh":         {5000, Options{Order: TSH}, medium, "", 0},
+		"linear":      {5000, Options{Learner: Linear}, medium, "", 0},
 	} {
 		want, err := c.trees.WithDefaults()
 		if err != nil {
