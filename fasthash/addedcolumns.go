@@ -1,6 +1,7 @@
 package fasthash
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -226,7 +227,11 @@ func (t *training) scoreFolds(ctx context.Context, d *supervision.Data, folds in
 	if err := vectors.CheckRows(len(short), d.Rows); err != nil {
 		return nil, err
 	}
-	fold, different := rowFolds(short, folds, t.Seed^'L', t.Similar.PerPicture())
+	var class []int32
+	if t.Inference.BalanceClasses && d.Labels != nil {
+		class = d.Labels.Class
+	}
+	fold, different := rowFolds(short, class, folds, t.Seed^'L', t.Similar.PerPicture())
 	if different < 2*folds {
 		return nil, fmt.Errorf("linear columns need %d different rows, and there are %d", 2*folds, different)
 	}
@@ -234,20 +239,44 @@ func (t *training) scoreFolds(ctx context.Context, d *supervision.Data, folds in
 }
 
 // rowFolds puts rows into folds of about one size by their hashes, and counts the different ones. The copies of a
-// picture are in the fold of the picture.
-func rowFolds(hashes []uint64, folds int, seed uint64, copies int) (fold []uint8, different int) {
+// picture are in the fold of the picture. With classes, those of each class are spread evenly.
+func rowFolds(
+	hashes []uint64, class []int32, folds int, seed uint64, copies int,
+) (fold []uint8, different int) {
 	originals := len(hashes) / copies
 	keys := make([]uint64, originals)
 	for i := range keys {
 		keys[i] = rand.NewPCG(seed, hashes[i]).Uint64()
 	}
 	order := slices.Compact(slices.Sorted(slices.Values(keys)))
+	dealt := make([]uint8, len(order))
+	for k, place := range byClass(order, keys, class) {
+		dealt[place] = uint8(k % folds)
+	}
 	fold = make([]uint8, len(hashes))
 	for i := range fold {
 		place, _ := slices.BinarySearch(order, keys[i%originals])
-		fold[i] = uint8(place % folds)
+		fold[i] = dealt[place]
 	}
 	return fold, len(order)
+}
+
+// byClass returns the places in the order of keys, those of one class together: that of the first row with the key.
+// Without classes the order stays.
+func byClass(order, keys []uint64, class []int32) []int {
+	places, of := make([]int, len(order)), make([]int32, len(order))
+	for k := range places {
+		places[k] = k
+	}
+	if class == nil {
+		return places
+	}
+	for i := len(keys) - 1; i >= 0; i-- {
+		place, _ := slices.BinarySearch(order, keys[i])
+		of[place] = class[i]
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(of[a], of[b]) })
+	return places
 }
 
 // beside is a source with further columns.

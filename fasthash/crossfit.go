@@ -71,7 +71,7 @@ func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*cro
 		short[i] = h.Short()
 	}
 	var different int
-	if c.fold, different = rowFolds(short, t.CrossFit, t.Seed, t.Similar.PerPicture()); different < 2*t.CrossFit {
+	if c.fold, different = rowFolds(short, nil, t.CrossFit, t.Seed, t.Similar.PerPicture()); different < 2*t.CrossFit {
 		return nil, fmt.Errorf("cross-fitting with %d folds needs %d different rows, and there are %d",
 			t.CrossFit, 2*t.CrossFit, different)
 	}

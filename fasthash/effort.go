@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,13 +78,49 @@ var efforts = []effortLine{
 	{Paper, anySize, paperTrees, "", 0},
 }
 
-// withEffort fills in what the effort chooses for data of this size. What is set stays. Trees of the algorithm that the
-// effort does not use begin with the paper's numbers, as those of the effort are not made for them.
-func (t Options) withEffort(rows int) (Options, error) {
+// A few rows of unequal classes, where at least half of the classes have less than a fifth of the rows of the largest:
+// all efforts but the paper's then let classes count alike (inference.Options.BalanceClasses) and choose this line, so
+// that rare classes are found as well as frequent ones. More or deeper trees fit the few rows too closely; with many
+// classes a bit depends on many scores, and takes more trees. docs/results/tuning.md has the figures.
+const unequalRatio = 5
+
+func unequalLine(classes int) effortLine {
+	return effortLine{linear: KernelScores, candidates: 6, trees: boost.Options{
+		Boost: boost.Logistic, Rounds: min(max(10*classes, 100), 400), Depth: 2, Rate: 0.1,
+		NodeFeatures: max(classes, 10)}}
+}
+
+// unequalClasses is the number of classes if they are few rows of unequal classes, else 0.
+func unequalClasses(d *supervision.Data) int {
+	if d.Rows > fewRows || d.Kind() != supervision.ByClasses {
+		return 0
+	}
+	sizes := make([]int, len(d.Labels.Names))
+	for _, k := range d.Labels.Class {
+		sizes[k]++
+	}
+	slices.Sort(sizes)
+	some, _ := slices.BinarySearch(sizes, 1) // rows that were set aside may have been all of their class
+	sizes = sizes[some:]
+	if n := len(sizes); n >= 2 && unequalRatio*sizes[(n-1)/2] < sizes[n-1] {
+		return n
+	}
+	return 0
+}
+
+// withEffort fills in what the effort chooses for data of this size, with this number of unequal classes or 0. What is
+// set stays. Trees of the algorithm that the effort does not use begin with the paper's numbers, as those of the effort
+// are not made for them.
+func (t Options) withEffort(rows, unequal int) (Options, error) {
 	t.Effort = cmp.Or(t.Effort, Normal)
 	for _, line := range efforts {
 		if line.effort != t.Effort || rows > line.rows {
 			continue
+		}
+		if unequal > 0 && t.Effort != Paper && t.Learner == Trees && t.Order != TSH {
+			line = unequalLine(unequal)
+			weighted := t.BalancePairs || t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
+			t.Inference.BalanceClasses = t.Inference.BalanceClasses || !weighted
 		}
 		trees := line.trees
 		if t.Trees.Boost != "" && t.Trees.Boost != trees.Boost {

@@ -35,7 +35,7 @@ func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Dat
 // linear in rows, trees and bits, and from one of the fits that further columns take.
 func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data) (float64, error) {
 	const sample, rounds = 5000, 8
-	t, err := t.ForData(d.Rows)
+	t, err := t.fillIn(d.Rows, unequalClasses(d))
 	if err != nil {
 		return 0, err
 	}

@@ -167,8 +167,12 @@ type loop struct {
 // are known.
 func (t Options) WithDefaults() (Options, error) { return t.ForData(0) }
 
-// ForData returns the options with every default filled in for data of this size, as a model stores them.
-func (t Options) ForData(rows int) (Options, error) {
+// ForData returns the options with every default filled in for data of this size, as a model stores them. A few rows of
+// unequal classes have defaults of their own, which training fills in.
+func (t Options) ForData(rows int) (Options, error) { return t.fillIn(rows, 0) }
+
+// fillIn is ForData with the number of classes if they are few rows of unequal classes, else 0.
+func (t Options) fillIn(rows, unequal int) (Options, error) {
 	t.Bits, t.Seed = cmp.Or(t.Bits, 64), cmp.Or(t.Seed, 1)
 	t.Order = cmp.Or(t.Order, Stagewise)
 	t.Learner = cmp.Or(t.Learner, Trees)
@@ -190,7 +194,7 @@ func (t Options) ForData(rows int) (Options, error) {
 	if t.Inference.Length = 0; t.Order == TSH {
 		t.Inference.Length = t.Bits
 	}
-	t, err := t.withEffort(rows)
+	t, err := t.withEffort(rows, unequal)
 	if err != nil {
 		return t, err
 	}

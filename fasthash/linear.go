@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"hashgrove/inference"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
 	"hashgrove/supervision"
@@ -21,6 +22,9 @@ import (
 //	score_t(x) = W_t · φ(x) + b_t      ridge regression on "the row is of class t" (internal/linalg/folds.go)
 //	φ(x) = (x - mean) / spread         linear;
 //	φ_q(x) = exp(-|x - a_q|² / width)  kernel: Gaussians around rows drawn at random, of the same standardised columns
+//
+// Where classes are balanced, rows count here as they do in Step 1, and every class is spread evenly over the folds: of
+// five rows, four would otherwise often be in one fold.
 //
 // Scores fit the rows they were learned from far better than new ones, and trees would trust them too much. So, as in
 // stacking (Wolpert, Neural Networks 1992), the training rows are cut into folds, and each gets the scores of the fit
@@ -88,6 +92,7 @@ type scoreFit struct {
 	fold    []uint8 // of each row: below scoreFolds, or heldFold
 	seed    uint64
 	threads int
+	count   []float64 // what a row of each class counts; nil where all rows count alike
 
 	target map[int32]int32 // the place of a class or tag among those with a score
 	names  []string
@@ -98,7 +103,7 @@ type scoreFit struct {
 // fitScores learns the scores of a kind from all rows but those in heldFold, which get the scores of new rows.
 func (t *training) fitScores(ctx context.Context, d *supervision.Data, kind string, fold []uint8) (*scores, error) {
 	f := &scoreFit{Data: d, kernel: kind == KernelScores, fold: fold, seed: t.Seed, threads: t.Threads}
-	f.chooseTargets()
+	f.chooseTargets(t.Inference.BalanceClasses)
 	if err := f.standardise(ctx); err != nil {
 		return nil, err
 	}
@@ -114,8 +119,8 @@ func (t *training) fitScores(ctx context.Context, d *supervision.Data, kind stri
 	return s, err
 }
 
-// chooseTargets numbers the most frequent classes or tags.
-func (f *scoreFit) chooseTargets() {
+// chooseTargets numbers the most frequent classes or tags, and says what rows of a class count if they are balanced.
+func (f *scoreFit) chooseTargets(balanced bool) {
 	var names []string
 	var counts []int
 	count := func(k int32) { counts[k]++ }
@@ -126,6 +131,11 @@ func (f *scoreFit) chooseTargets() {
 	}
 	for i := range f.fold { // of all rows, so that fits without some of them have the same columns
 		f.each(i, count)
+	}
+	if f.Labels != nil && balanced {
+		for _, n := range counts {
+			f.count = append(f.count, inference.BalancedCount(n, slices.Max(counts)))
+		}
 	}
 	order := make([]int32, len(names))
 	for k := range order {
@@ -328,7 +338,11 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 			}
 			list = list[:0]
 			f.each(row, note)
-			if err := sums.Add(ctx, int(f.fold[row]), z.Row(i), list); err != nil {
+			weight := 1.0
+			if f.count != nil {
+				weight = f.count[f.Labels.Class[row]]
+			}
+			if err := sums.Add(ctx, int(f.fold[row]), z.Row(i), list, weight); err != nil {
 				return nil, linalg.Regression{}, err
 			}
 		}

@@ -163,7 +163,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if err != nil {
 		return err
 	}
-	if t.Options, err = t.Options.ForData(train.Rows); err != nil {
+	if t.Options, err = t.Options.fillIn(train.Rows, unequalClasses(train)); err != nil {
 		return err
 	}
 	if t.y, err = train.Affinity(train.Rows); err != nil {

@@ -24,6 +24,9 @@ const (
 	fewRows   = 10               // a class of this size counts half of what it would otherwise
 )
 
+// BalancedCount is what a row of a class of some rows counts where the greatest class has so many.
+func BalancedCount(rows, most int) float64 { return float64(most+fewRows) / float64(rows+fewRows) }
+
 // rowCounts tells what each row counts, for classes and tags by unit.
 func (o Options) rowCounts(y affinity.Matrix, bits int) ([]int64, error) {
 	var classes *affinity.Classes
@@ -61,7 +64,7 @@ func classCounts(y *affinity.Classes) (count []int64, total int) {
 	_, most := y.Sizes()
 	divisor := int64(0)
 	for u := range y.Units() {
-		ratio := float64(most+fewRows) / float64(len(y.Rows(int32(u)))+fewRows)
+		ratio := BalancedCount(len(y.Rows(int32(u))), most)
 		c := int64(min(float64(countUnit*ratio)+0.5, maxCount))
 		count = append(count, c)
 		for b := c; b != 0; { // the greatest common divisor

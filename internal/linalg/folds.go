@@ -1,7 +1,8 @@
 // Cross-fitted ridge regression (Wolpert: Stacked Generalization, Neural Networks 1992): rows are in folds, and the
 // answer for a row comes from the rows of the other folds.
 //
-// With z the vectors, y the targets (1 or 0), μ and ȳ their means over some folds of n rows together,
+// With z the vectors, y the targets (1 or 0), μ and ȳ their means over some folds of n rows together, where a row of
+// weight a counts as a rows,
 //
 //	(Σ zz'/n - μμ' + λ s I) W = Σ zy'/n - μȳ',   bias = ȳ - W'μ,   s the mean variance of a column of z.
 //
@@ -22,6 +23,7 @@ package linalg
 import (
 	"context"
 	"errors"
+	"math"
 
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
@@ -37,7 +39,7 @@ type Folds struct {
 
 // foldSums is the sums over the rows of one fold.
 type foldSums struct {
-	rows  int
+	rows  float64 // what they count
 	gram  *Gram
 	sum   []float64 // Σz
 	cross []float64 // Σzy', a row for each target
@@ -64,21 +66,28 @@ func NewFolds(folds, dim, targets, threads int) *Folds {
 	return f
 }
 
-// Add takes a row of a fold into account, whose targets are 1 at the given places and 0 elsewhere.
-func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32) error {
+// Add takes a row of a fold into account, whose targets are 1 at the given places and 0 elsewhere, as often as its
+// weight says.
+func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32, weight float64) error {
 	p := &f.parts[fold]
-	p.rows++
+	p.rows += weight
 	for j, v := range z {
-		p.sum[j] += float64(v)
+		p.sum[j] += float64(weight * float64(v))
 	}
 	for _, t := range targets {
-		p.count[t]++
+		p.count[t] += weight
 		cross := p.cross[int(t)*f.dim:][:f.dim]
 		for j, v := range z {
-			cross[j] += float64(v)
+			cross[j] += float64(weight * float64(v))
 		}
 	}
 	p.wait.Data = append(p.wait.Data, z...)
+	if root := float32(math.Sqrt(weight)); root != 1 {
+		last := p.wait.Data[len(p.wait.Data)-len(z):]
+		for j := range last {
+			last[j] *= root
+		}
+	}
 	if p.wait.Rows++; p.wait.Rows == GramRows {
 		return p.flush(ctx)
 	}
@@ -162,7 +171,7 @@ func (f *Folds) errors(ctx context.Context, penalties []float64) ([][]float64, e
 
 // fit fits all folds but two, which may be the same one, or -1.
 func (f *Folds) fit(ctx context.Context, penalty float64, without, and int) (Regression, error) {
-	d, c, n := f.dim, f.targets, 0
+	d, c, n := f.dim, f.targets, 0.0
 	mean, rate, cross := make([]float64, d), make([]float64, c), make([]float64, c*d)
 	var grams []vectors.Matrix
 	for k := range f.parts {
@@ -176,7 +185,7 @@ func (f *Folds) fit(ctx context.Context, penalty float64, without, and int) (Reg
 		add(cross, p.cross)
 		grams = append(grams, p.gram.Lower())
 	}
-	share := 1 / float64(n)
+	share := 1 / n
 	scale(mean, share)
 	scale(rate, share)
 	a := vectors.Matrix{Rows: d, Cols: d, Data: make([]float32, d*d)}
@@ -244,7 +253,7 @@ func (p *foldSums) error(ctx context.Context, r Regression, threads int) (float6
 			with += float64(v * p.cross[t*d+j])
 		}
 		sum += p.count[t] - float64(2*(with+float64(bias*p.count[t]))) +
-			square + float64(2*float64(bias*along)) + float64(float64(bias*bias)*float64(p.rows))
+			square + float64(2*float64(bias*along)) + float64(float64(bias*bias)*p.rows)
 	}
 	return sum, nil
 }

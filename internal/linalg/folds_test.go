@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -99,7 +100,7 @@ func foldsOf(t *testing.T, x vectors.Matrix, class []int32, fold []int, c, folds
 	t.Helper()
 	f := NewFolds(folds, x.Cols, c, threads)
 	for i := range x.Rows {
-		if err := f.Add(context.Background(), fold[i], x.Row(i), class[i:i+1]); err != nil {
+		if err := f.Add(context.Background(), fold[i], x.Row(i), class[i:i+1], 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -192,5 +193,39 @@ func TestCrossFitIsTheSameOnAnyNumberOfThreads(t *testing.T) {
 			t.Errorf("%d threads differ", threads)
 		}
 		want = got
+	}
+}
+
+// TestWeightsCountLikeCopies: a row of weight 3 is three rows.
+func TestWeightsCountLikeCopies(t *testing.T) {
+	const n, d, c, folds = 300, 8, 3, 3
+	x, class, fold := foldedRows(9, n, d, c, folds)
+	weighted, copied := NewFolds(folds, d, c, 1), NewFolds(folds, d, c, 1)
+	for i := range n {
+		copies := 1 + i%3
+		err := weighted.Add(t.Context(), fold[i], x.Row(i), class[i:i+1], float64(copies))
+		for range copies {
+			err = cmp.Or(err, copied.Add(t.Context(), fold[i], x.Row(i), class[i:i+1], 1))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	penalties := []float64{0.001, 0.1, 10}
+	each, all, err := weighted.CrossFit(t.Context(), penalties)
+	wantEach, wantAll, errWant := copied.CrossFit(t.Context(), penalties)
+	if err != nil || errWant != nil {
+		t.Fatal(err, errWant)
+	}
+	for k, got := range append(each, all) {
+		want := append(wantEach, wantAll)[k]
+		if got.Ridge != want.Ridge {
+			t.Errorf("fit %d has the penalty %v, want %v", k, got.Ridge, want.Ridge)
+		}
+		for j, v := range got.Weight.Data {
+			if math.Abs(float64(v-want.Weight.Data[j])) > 1e-4 {
+				t.Fatalf("fit %d: weight %d is %v, want %v", k, j, v, want.Weight.Data[j])
+			}
+		}
 	}
 }
