@@ -109,8 +109,8 @@ func unequalClasses(d *supervision.Data) int {
 }
 
 // withEffort fills in what the effort chooses for data of this size, with this number of unequal classes or 0. What is
-// set stays. Trees of the algorithm that the effort does not use begin with the paper's numbers, as those of the effort
-// are not made for them.
+// set stays, and a rate asks for logistic boosting. Trees of the algorithm that the effort does not use begin with the
+// paper's numbers, as those of the effort are not made for them.
 func (t Options) withEffort(rows, unequal int) (Options, error) {
 	t.Effort = cmp.Or(t.Effort, Normal)
 	for _, line := range efforts {
@@ -123,6 +123,10 @@ func (t Options) withEffort(rows, unequal int) (Options, error) {
 			t.Inference.BalanceClasses = t.Inference.BalanceClasses || !weighted
 		}
 		trees := line.trees
+		if logisticOnly := t.Trees.Rate != 0 || t.Trees.Ridge != 0 || t.Trees.LeafBits != 0; logisticOnly &&
+			t.Effort != Paper {
+			t.Trees.Boost = cmp.Or(t.Trees.Boost, boost.Logistic)
+		}
 		if t.Trees.Boost != "" && t.Trees.Boost != trees.Boost {
 			trees = paperTrees
 			trees.Boost = t.Trees.Boost

@@ -67,6 +67,7 @@ func TestDefaultIsTheMeasuredChoice(t *testing.T) {
 	medium := boost.Options{Boost: boost.Logistic, Rounds: 200, Depth: 4, Rate: 0.5, ColumnShare: 0.5}
 	many := boost.Options{Boost: boost.Logistic, Rounds: 200, Depth: 6, Rate: 0.5, ColumnShare: 0.5}
 	few := boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
+	rate := boost.Options{Boost: boost.Logistic, Rounds: 200, Depth: 4, Rate: 0.2}
 	tags := Similarity{From: supervision.ByTags}
 	for name, c := range map[string]struct {
 		rows   int
@@ -77,6 +78,7 @@ func TestDefaultIsTheMeasuredChoice(t *testing.T) {
 	}{
 		"many rows":   {15_001, Options{}, many, KernelAuto, 6},
 		"medium rows": {15_000, Options{}, medium, KernelAuto, 6},
+		"a rate":      {1000, Options{Trees: boost.Options{Rate: 0.2}}, rate, LinearAuto, 6},
 		"few rows":    {1000, Options{}, few, LinearAuto, 6},
 		"tags":        {5000, Options{Similar: tags}, medium, KernelAuto, 0},
 		"set":         {5000, Options{LinearColumns: LinearOff, Candidates: 1}, medium, LinearOff, 1},
