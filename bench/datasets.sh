@@ -3,7 +3,8 @@
 #
 #   bench/datasets.sh FOLDER [NAME...]     about an hour on two cores; NAME is a section, such as wine
 #
-# FOLDER holds cifar10/data_batch_1.bin, cifar10/test_batch.bin and iaprtc12 (as for "hashgrove experiment") and keeps the
+# FOLDER holds cifar10/data_batch_1.bin, cifar10/test_batch.bin and iaprtc12 (as for "hashgrove experiment"), and text.npy
+# and text.txt of bench/text.py, whose first 10,000 rows served to choose settings and are left out; it keeps the
 # vectors made of them and all results. Fashion-MNIST and the four small sets come from the Debian packages
 # dataset-fashion-mnist and python3-sklearn. A section whose data are missing is left out, and a line says so.
 set -eu
@@ -46,6 +47,9 @@ if os.path.isdir(sys.argv[1]) and not os.path.exists("fashion.npy"):
         np.save(part + ".npy", x)
         y = idx(f"{sys.argv[1]}/{name}-labels-idx1-ubyte.gz", 8)[:rows]
         open(part + ".txt", "w").write("".join(f"{v}\n" for v in y))
+if os.path.exists("text.npy") and not os.path.exists("text-20000.npy"):
+    np.save("text-20000.npy", np.load("text.npy", mmap_mode="r")[10000:30000])
+    open("text-20000.txt", "w").writelines(open("text.txt").readlines()[10000:30000])
 PYTHON
 
 # features DATA KIND OUT [FLAGS] makes vectors of pictures once.
@@ -124,3 +128,4 @@ section iapr "IAPR TC-12, GIST" iapr.npy --tags iapr.tags.txt \
 	--queries iapr-queries.npy --queries-tags iapr-queries.tags.txt --bits 64
 section fashion "Fashion-MNIST, pixels" fashion.npy --labels fashion.txt \
 	--queries fashion-queries.npy --queries-labels fashion-queries.txt --bits 64
+section text "Text, TF-IDF with SVD" text-20000.npy --labels text-20000.txt --bits 64
