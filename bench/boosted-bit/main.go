@@ -1,10 +1,11 @@
 // Boosted-bit learns one bit as Step 2 does, with 200 trees of depth 4 from equal weights, and prints the time, which
-// includes neither reading nor quantising. The bit is +1 for the first five classes in alphabetical order. Its peer is
-// xgboost_peer.py.
+// includes neither reading nor quantising. The bit is +1 for the first five classes in alphabetical order. Its peers are
+// xgboost_peer.py and lightgbm_peer.py.
 //
-//	go run -C bench ./boosted-bit vectors.npy labels.txt CANDIDATES [THREADS]
+//	go run -C bench ./boosted-bit vectors.npy labels.txt CANDIDATES [THREADS [BOOST]]
 //
-// CANDIDATES is the number of columns drawn per node; -1 means all columns.
+// CANDIDATES is the number of columns drawn per node; -1 means all columns. BOOST is adaboost or logistic, which has the
+// loss and the rate of the peers.
 package main
 
 import (
@@ -27,11 +28,15 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) < 4 || len(os.Args) > 5 {
-		log.Fatal("usage: boosted-bit vectors.npy labels.txt CANDIDATES [THREADS]")
+	if len(os.Args) < 4 || len(os.Args) > 6 {
+		log.Fatal("usage: boosted-bit vectors.npy labels.txt CANDIDATES [THREADS [BOOST]]")
+	}
+	trees := boost.Options{Boost: boost.AdaBoost}
+	if len(os.Args) == 6 {
+		trees.Boost = boost.Algorithm(os.Args[5])
 	}
 	numbers := []int{-1, 2} // candidates and threads
-	for i, arg := range os.Args[3:] {
+	for i, arg := range os.Args[3:min(len(os.Args), 5)] {
 		var err error
 		numbers[i], err = strconv.Atoi(arg)
 		check(err)
@@ -62,12 +67,13 @@ func main() {
 			z[i] = 1
 		}
 	}
-	learner, err := boost.New(x, boost.Options{NodeFeatures: candidates}, threads)
+	trees.NodeFeatures = candidates
+	learner, err := boost.New(x, trees, threads)
 	check(err)
 	cpu, began := cpuSeconds(), time.Now()
 	_, _, miss, err := learner.Fit(ctx, z, nil, 1, 0)
 	check(err)
-	fmt.Printf("BenchmarkBoostedBit/method=hashgrove/data=%s 1 %.2f wall-s %.2f cpu-s %.4f train-error\n",
+	fmt.Printf("BenchmarkBoostedBit/method=%s/data=%s 1 %.2f wall-s %.2f cpu-s %.4f train-error\n", trees.Boost,
 		strings.TrimSuffix(filepath.Base(vectorFile), ".npy"), time.Since(began).Seconds(), cpuSeconds()-cpu, miss)
 }
 
