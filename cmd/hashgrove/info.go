@@ -328,14 +328,15 @@ func (a *app) printIndex(f *fileReport) {
 	}
 }
 
-// printBits shows the statistics of the first, the last and some bits between.
+// printBits shows the statistics of the first, the last and some bits between. A tree of four leaf values is stored as
+// two of two values, which is what the last column counts.
 func (a *app) printBits(f *fileReport) {
 	stats := f.Info.Bits
 	if len(stats) == 0 {
 		return
 	}
 	t := a.table()
-	head, stopped := table.Row{"bit", "objective", "train error", "trees"}, heldOutText(f.Info) != ""
+	head, stopped := table.Row{"bit", "objective", "train error", "stored trees"}, heldOutText(f.Info) != ""
 	if stopped {
 		head = append(head, "held-out error")
 	}
