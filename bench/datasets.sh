@@ -2,6 +2,7 @@
 # All methods on every data set at hand, judged by new and by learned items: docs/results/datasets.md.
 #
 #   bench/datasets.sh FOLDER [NAME...]     about an hour on two cores; NAME is a section, such as wine
+#   METHODS=fasthash,ksh bench/datasets.sh FOLDER     only these methods
 #
 # FOLDER holds cifar10/data_batch_1.bin, cifar10/test_batch.bin and iaprtc12 (as for "hashgrove experiment"), and text.npy
 # and text.txt of bench/text.py, whose first 10,000 rows served to choose settings and are left out; it keeps the
@@ -91,7 +92,7 @@ section() {
 		echo "$name is left out: there is no $data" >&2
 		return 0
 	fi
-	./hashgrove compare "$data" "$@" --methods all --unseen -1 --work "work-$name" --json >"$name.json"
+	./hashgrove compare "$data" "$@" --methods "${METHODS:-all}" --unseen -1 --work "work-$name" --json >"$name.json"
 	"$python" - "$name.json" "$title" <<'PYTHON'
 import json, sys
 r = json.load(open(sys.argv[1]))
