@@ -33,7 +33,7 @@ import (
 //	moments   means and spreads of the columns       one pass
 //	sums      products of the columns, by fold       one pass, n d² / 2 products; d at most 2,048, or
 //	                                                 projected to 1,024 at random: n d · 1,024
-//	fits      46 systems of d equations              d³/6 products each
+//	fits      46 systems of d equations              d³/6 products each, or n³/6 where rows are fewer
 //	scores    of all rows                            one pass, d products for every score
 //
 // A spread below the median spread counts as the median: what hardly ever changes, as the border of pictures, is not
@@ -114,7 +114,10 @@ func (t *training) fitScores(ctx context.Context, d *supervision.Data, kind stri
 	if err != nil {
 		return nil, err
 	}
-	s := &scores{names: f.names, maps: f.chain(all)}
+	s := &scores{names: f.names}
+	if s.maps, err = f.chain(ctx, all); err != nil {
+		return nil, err
+	}
 	s.values, err = f.apply(ctx, append(each, all))
 	return s, err
 }
@@ -351,7 +354,7 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 }
 
 // chain is the maps from vectors to the scores of regressions, one after the other.
-func (f *scoreFit) chain(fits ...linalg.Regression) []model.Map {
+func (f *scoreFit) chain(ctx context.Context, fits ...linalg.Regression) ([]model.Map, error) {
 	out := &model.Affine{}
 	for _, r := range fits {
 		out.Weight.Rows += r.Weight.Rows
@@ -360,10 +363,13 @@ func (f *scoreFit) chain(fits ...linalg.Regression) []model.Map {
 	}
 	out.Weight.Cols = fits[0].Weight.Cols
 	if f.kernel {
-		return []model.Map{f.unit, f.basis[0], out}
+		return []model.Map{f.unit, f.basis[0], out}, nil
 	}
 	if len(f.basis) > 0 {
-		out.Weight = product(out.Weight, f.basis[0].(*model.Affine).Weight)
+		var err error
+		if out.Weight, err = f.product(ctx, out.Weight, f.basis[0].(*model.Affine).Weight); err != nil {
+			return nil, err
+		}
 	}
 	// One step instead of two: the scale goes into the weights.
 	out.Mean = f.unit.Mean
@@ -373,30 +379,30 @@ func (f *scoreFit) chain(fits ...linalg.Regression) []model.Map {
 			row[j] *= s
 		}
 	}
-	return []model.Map{out}
+	return []model.Map{out}, nil
 }
 
-// product is a b, summed in double precision.
-func product(a, b vectors.Matrix) vectors.Matrix {
-	out := vectors.Matrix{Rows: a.Rows, Cols: b.Cols, Data: make([]float32, a.Rows*b.Cols)}
-	sum := make([]float64, b.Cols)
+// product is a b.
+func (f *scoreFit) product(ctx context.Context, a, b vectors.Matrix) (vectors.Matrix, error) {
+	across := vectors.Matrix{Rows: a.Cols, Cols: a.Rows, Data: make([]float32, len(a.Data))}
 	for i := range a.Rows {
-		clear(sum)
-		for k, w := range a.Row(i) {
-			for j, v := range b.Row(k) {
-				sum[j] += float64(float64(w) * float64(v))
-			}
+		for j, v := range a.Row(i) {
+			across.Row(j)[i] = v
 		}
-		copy(out.Row(i), linalg.Float32s(sum))
 	}
-	return out
+	sum, err := linalg.TransposeProduct(ctx, f.threads, across, b)
+	return vectors.Matrix{Rows: a.Rows, Cols: b.Cols, Data: linalg.Float32s(sum)}, err
 }
 
 // apply gives every row the scores of the fit to the folds other than its own; those in no fold the last fit's.
 func (f *scoreFit) apply(ctx context.Context, fits []linalg.Regression) (vectors.Matrix, error) {
 	n := len(f.names)
 	y := vectors.Matrix{Rows: f.Rows, Cols: n, Data: make([]float32, f.Rows*n)}
-	all := model.Extension{Maps: f.chain(fits...)}
+	maps, err := f.chain(ctx, fits...)
+	if err != nil {
+		return y, err
+	}
+	all := model.Extension{Maps: maps}
 	for c, err := range f.Chunks(ctx) {
 		if err != nil {
 			return y, err

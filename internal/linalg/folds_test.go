@@ -108,7 +108,13 @@ func foldsOf(t *testing.T, x vectors.Matrix, class []int32, fold []int, c, folds
 }
 
 func TestCrossFitIsTheDefinition(t *testing.T) {
-	const n, d, c, folds = 4000, 30, 4, 3
+	t.Run("many rows", func(t *testing.T) { crossFitIsTheDefinition(t, 4000, 30) })
+	t.Run("many columns", func(t *testing.T) { crossFitIsTheDefinition(t, 120, 300) })
+	t.Run("as many", func(t *testing.T) { crossFitIsTheDefinition(t, 150, 150) })
+}
+
+func crossFitIsTheDefinition(t *testing.T, n, d int) {
+	const c, folds = 4, 3
 	x, class, fold := foldedRows(5, n, d, c, folds)
 	penalties := []float64{3, 0.01, 300}
 	each, all, err := foldsOf(t, x, class, fold, c, folds, 2).CrossFit(context.Background(), penalties)
@@ -152,7 +158,12 @@ func TestCrossFitIsTheDefinition(t *testing.T) {
 // TestFoldsDoNotSeeTheirOwnTargets: other targets in a fold change the fits of all other folds and not its own, nor its
 // penalty.
 func TestFoldsDoNotSeeTheirOwnTargets(t *testing.T) {
-	const n, d, c, folds = 600, 10, 3, 5
+	t.Run("many rows", func(t *testing.T) { foldsDoNotSeeTheirOwnTargets(t, 600, 10) })
+	t.Run("many columns", func(t *testing.T) { foldsDoNotSeeTheirOwnTargets(t, 60, 100) })
+}
+
+func foldsDoNotSeeTheirOwnTargets(t *testing.T, n, d int) {
+	const c, folds = 3, 5
 	x, class, fold := foldedRows(6, n, d, c, folds)
 	fit := func() []Regression {
 		each, _, err := foldsOf(t, x, class, fold, c, folds, 1).CrossFit(context.Background(), []float64{0.001, 0.1, 10})
@@ -177,7 +188,12 @@ func TestFoldsDoNotSeeTheirOwnTargets(t *testing.T) {
 }
 
 func TestCrossFitIsTheSameOnAnyNumberOfThreads(t *testing.T) {
-	const n, d, c, folds = 3000, 70, 3, 4
+	t.Run("many rows", func(t *testing.T) { crossFitIsTheSame(t, 3000, 70) })
+	t.Run("many columns", func(t *testing.T) { crossFitIsTheSame(t, 300, 700) })
+}
+
+func crossFitIsTheSame(t *testing.T, n, d int) {
+	const c, folds = 3, 4
 	x, class, fold := foldedRows(7, n, d, c, folds)
 	var want []float32
 	for _, threads := range []int{1, 2, 7} {
@@ -198,7 +214,13 @@ func TestCrossFitIsTheSameOnAnyNumberOfThreads(t *testing.T) {
 
 // TestWeightsCountLikeCopies: a row of weight 3 is three rows.
 func TestWeightsCountLikeCopies(t *testing.T) {
-	const n, d, c, folds = 300, 8, 3, 3
+	t.Run("many rows", func(t *testing.T) { weightsCountLikeCopies(t, 300, 8) })
+	t.Run("many columns", func(t *testing.T) { weightsCountLikeCopies(t, 60, 130) })
+	t.Run("fewer than copies", func(t *testing.T) { weightsCountLikeCopies(t, 60, 90) })
+}
+
+func weightsCountLikeCopies(t *testing.T, n, d int) {
+	const c, folds = 3, 3
 	x, class, fold := foldedRows(9, n, d, c, folds)
 	weighted, copied := NewFolds(folds, d, c, 1), NewFolds(folds, d, c, 1)
 	for i := range n {

@@ -7,7 +7,7 @@
 //		L_J  = A_J L_JJ'^-1       rows below J
 //
 // A ridge below the error of single precision can leave a pivot that is not positive. Then the ridge is raised tenfold,
-// and all begins anew from a copy of A in the other triangle.
+// and all begins anew from a copy of A in the other triangle; so does the factor for another ridge.
 
 package linalg
 
@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/par"
@@ -22,16 +23,17 @@ import (
 )
 
 const (
-	ridgePanel = 256
+	ridgePanel = 96  // wider ones leave more to the small factor
 	ridgeDepth = 512 // columns of one product
 )
 
 // ridge is the factor L of A + λI = L L'.
 type ridge struct {
-	a       vectors.Matrix // L below the diagonal blocks, A above the diagonal
-	inverse []float32      // of the diagonal blocks of L, ridgePanel² values each
-	scratch []float32
-	threads int
+	a        vectors.Matrix // L below the diagonal blocks, A above the diagonal
+	diagonal []float32      // of A
+	inverse  []float32      // of the diagonal blocks of L, ridgePanel² values each
+	scratch  []float32
+	threads  int
 }
 
 // newRidge factors A + λI, and returns the λ that it took. The lower triangle of A must be filled in. It keeps A and
@@ -41,28 +43,41 @@ func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64
 	panels := (n + ridgePanel - 1) / ridgePanel
 	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), scratch: make([]float32, n*ridgePanel),
 		threads: threads}
+	for i := range n {
+		r.diagonal = append(r.diagonal, a.Data[i*n+i])
+	}
 	if err := r.mirror(ctx, true); err != nil {
 		return nil, 0, err
 	}
-	diagonal := make([]float32, n)
-	top := 0.0
-	for i := range diagonal {
-		diagonal[i] = a.Data[i*n+i]
-		top = max(top, float64(diagonal[i]))
+	lambda, err := r.raise(ctx, lambda)
+	return r, lambda, err
+}
+
+// again factors A + λI for another λ, and returns the one that it took.
+func (r *ridge) again(ctx context.Context, lambda float64) (float64, error) {
+	if err := r.mirror(ctx, false); err != nil {
+		return 0, err
 	}
+	return r.raise(ctx, lambda)
+}
+
+// raise factors A + λI, with a greater λ if need be. The lower triangle must be that of A.
+func (r *ridge) raise(ctx context.Context, lambda float64) (float64, error) {
+	n := r.a.Rows
 	for {
-		for i, v := range diagonal {
-			a.Data[i*n+i] = float32(float64(v) + lambda)
+		for i, v := range r.diagonal {
+			r.a.Data[i*n+i] = float32(float64(v) + lambda)
 		}
 		ok, err := r.factor(ctx)
 		if ok || err != nil {
-			return r, lambda, err
+			return lambda, err
 		}
+		top := max(float64(slices.Max(r.diagonal)), 0)
 		if lambda = max(10*lambda, 1e-7*top); !(lambda < math.MaxFloat32/32) {
-			return nil, 0, errors.New("the covariances of the columns are too great: scale the vectors")
+			return 0, errors.New("the covariances of the columns are too great: scale the vectors")
 		}
 		if err := r.mirror(ctx, false); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 	}
 }
