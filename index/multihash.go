@@ -151,26 +151,85 @@ const (
 	perVisit  = 32
 )
 
+// metric is a distance to the query, as look-ups need it: by Hamming distance here, by margins in weightedhash.go.
+type metric interface {
+	// sift passes the codes of a bucket that may be within the limit on to be visited.
+	sift(p *probe, bucket []entry)
+	// measure sets the distances to the codes that are visited.
+	measure(p *probe)
+}
+
 // probe is the state of one search.
 type probe struct {
 	effort
 	tables *tables
 	part   int // of this step
-	a      int // bits that it flips
 	codes  hamming.Codes
-	q      []uint64
 	into   *collector
 	seen   slotSet
 	budget float64
+	paid   float64  // for visits
+	limit  int      // of the collector when it was last asked
 	hashes []uint64 // to be looked up, perLookUp at most
 	visits []uint32 // slots to be visited, perVisit at most
 	opened uint32   // of no use, but it has to be read
+
+	distance [perVisit]int // of the visits
+}
+
+// lookUp meets the codes of the collected hashes. Buckets are found, opened and read in loops of their own, and codes
+// are visited several at a time, so that the processor waits for many reads at once.
+func (p *probe) lookUp(by metric) bool {
+	table := &p.tables.parts[p.part]
+	p.LookUps += len(p.hashes)
+	var begin, end [perLookUp]uint32
+	for i, h := range p.hashes {
+		b := h >> p.tables.shift
+		begin[i], end[i] = table.start[b], table.start[b+1]
+	}
+	for i := range p.hashes {
+		if begin[i] < end[i] {
+			p.opened += table.entries[begin[i]].slot
+		}
+	}
+	p.limit = p.into.Limit()
+	for i := range p.hashes {
+		bucket := table.entries[begin[i]:end[i]]
+		if len(bucket) > 0 {
+			by.sift(p, bucket)
+		}
+		if p.Met += len(bucket); p.cost()+p.paid > p.budget {
+			return false
+		}
+	}
+	p.visit(by)
+	p.hashes = p.hashes[:0]
+	return true
+}
+
+// visit takes the codes that are left and near enough.
+func (p *probe) visit(by metric) {
+	by.measure(p)
+	for i, s := range p.visits {
+		if p.distance[i] <= p.into.Limit() && p.seen.insert(s) {
+			p.into.add(s, p.distance[i])
+		}
+	}
+	p.visits = p.visits[:0]
+	p.limit = p.into.Limit()
+}
+
+// byBits is a search by Hamming distance.
+type byBits struct {
+	probe
+	q []uint64
+	a int // bits that this step flips
 }
 
 // search runs the steps until the collector has what it wants. It reports false when that would take more than the
 // budget, in nanoseconds; the collector is of no use then.
 func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget float64) (effort, bool) {
-	p := &probe{tables: t, codes: codes, q: q, into: into, budget: budget}
+	p := &byBits{probe: probe{tables: t, codes: codes, into: into, budget: budget}, q: q}
 	m := len(t.parts)
 	hash, flip := make([]uint64, m), make([][]uint64, m)
 	for r := 0; r <= into.Limit(); r++ {
@@ -185,7 +244,7 @@ func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget
 			return p.effort, false
 		}
 		p.part, p.a = i, a
-		if !p.step(hash[i], flip[i], a) || !p.lookUp() {
+		if !p.step(hash[i], flip[i], a) || !p.lookUp(p) {
 			return p.effort, false
 		}
 		if into.full && into.limit <= r {
@@ -196,10 +255,10 @@ func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget
 }
 
 // step looks up all values with a more flipped bits.
-func (p *probe) step(h uint64, flip []uint64, a int) bool {
+func (p *byBits) step(h uint64, flip []uint64, a int) bool {
 	if a == 0 {
 		p.hashes = append(p.hashes, h)
-		return len(p.hashes) < perLookUp || p.lookUp()
+		return len(p.hashes) < perLookUp || p.lookUp(p)
 	}
 	for i := 0; i+a <= len(flip); i++ {
 		if !p.step(h+flip[i], flip[i+1:], a-1) {
@@ -209,62 +268,31 @@ func (p *probe) step(h uint64, flip []uint64, a int) bool {
 	return true
 }
 
-// lookUp meets the codes of the collected hashes. Buckets are found, opened and read in loops of their own, and codes
-// are visited several at a time, so that the processor waits for many reads at once.
-func (p *probe) lookUp() bool {
+// A code that is here because of the value looked up, and not by chance, differs in a bits of the part and in those of
+// the sketch that show. One that is here by chance has its own look-up.
+func (m *byBits) sift(p *probe, bucket []entry) {
 	table := &p.tables.parts[p.part]
-	p.LookUps += len(p.hashes)
-	var begin, end [perLookUp]uint32
-	for i, h := range p.hashes {
-		b := h >> p.tables.shift
-		begin[i], end[i] = table.start[b], table.start[b+1]
-	}
-	for i := range p.hashes {
-		if begin[i] < end[i] {
-			p.opened += table.entries[begin[i]].slot
+	sketch := table.sketch(m.q)
+	for _, e := range bucket {
+		if bits.OnesCount32((e.sketch^sketch)&table.outside) > p.limit-m.a {
+			continue
+		}
+		if p.visits = append(p.visits, e.slot); len(p.visits) == perVisit {
+			p.visit(m)
 		}
 	}
-	// A code that is here because of this value, and not by chance, differs in a bits of the part and in those of the
-	// sketch that show. One that is here by chance has its own look-up.
-	sketch, limit := table.sketch(p.q), p.into.Limit()-p.a
-	for i := range p.hashes {
-		bucket := table.entries[begin[i]:end[i]]
-		for _, e := range bucket {
-			if bits.OnesCount32((e.sketch^sketch)&table.outside) > limit {
-				continue
-			}
-			if p.visits = append(p.visits, e.slot); len(p.visits) == perVisit {
-				p.visit()
-				limit = p.into.Limit() - p.a
-			}
-		}
-		if p.Met += len(bucket); p.cost() > p.budget {
-			return false
-		}
-	}
-	p.visit()
-	p.hashes = p.hashes[:0]
-	return true
 }
 
-// visit computes the distances to the codes that are left.
-func (p *probe) visit() {
-	var distance [perVisit]int
-	if data := p.codes.Data; len(p.q) == 1 {
+func (m *byBits) measure(p *probe) {
+	if data := p.codes.Data; len(m.q) == 1 {
 		for i, s := range p.visits {
-			distance[i] = bits.OnesCount64(p.q[0] ^ data[s])
+			p.distance[i] = bits.OnesCount64(m.q[0] ^ data[s])
 		}
-	} else {
-		for i, s := range p.visits {
-			distance[i] = hamming.Distance(p.q, p.codes.Row(int(s)))
-		}
+		return
 	}
 	for i, s := range p.visits {
-		if distance[i] <= p.into.Limit() && p.seen.insert(s) {
-			p.into.add(s, distance[i])
-		}
+		p.distance[i] = hamming.Distance(m.q, p.codes.Row(int(s)))
 	}
-	p.visits = p.visits[:0]
 }
 
 // slotSet is a set of slots: open addressing, at most half full, 0 for free and slot+1 otherwise.

@@ -42,28 +42,18 @@ type weightedPart struct {
 	lookUps int
 }
 
-// weightedProbe is the state of one search.
-type weightedProbe struct {
-	effort
-	tables *tables
-	parts  []weightedPart
-	part   int // of this step
-	codes  hamming.Codes
-	q      *hamming.WeightedQuery
-	into   *collector
-	seen   slotSet
-	budget float64
-	hashes []uint64 // to be looked up, perLookUp at most
-	visits []uint32 // slots to be visited
-	paid   float64  // for visits
-	opened uint32   // of no use, but it has to be read
+// byMargins is a search by margins.
+type byMargins struct {
+	probe
+	parts []weightedPart
+	q     *hamming.WeightedQuery
 }
 
 // searchWeighted is search by margins.
 func (t *tables) searchWeighted(
 	codes hamming.Codes, q *hamming.WeightedQuery, into *collector, budget float64,
 ) (effort, bool) {
-	p := &weightedProbe{tables: t, codes: codes, q: q, into: into, budget: budget}
+	p := &byMargins{probe: probe{tables: t, codes: codes, into: into, budget: budget}, q: q}
 	for i := range t.parts {
 		p.parts = append(p.parts, newWeightedPart(&t.parts[i], q))
 	}
@@ -91,7 +81,7 @@ func newWeightedPart(table *part, q *hamming.WeightedQuery) weightedPart {
 }
 
 // bound is the least distance of a code that was not met; there is none once a part has looked everything up.
-func (p *weightedProbe) bound() int {
+func (p *byMargins) bound() int {
 	sum := 0
 	for i := range p.parts {
 		if p.parts[i].next == math.MaxInt {
@@ -103,11 +93,11 @@ func (p *weightedProbe) bound() int {
 }
 
 // raise looks up the values of a part that are a little farther from the query's.
-func (p *weightedProbe) raise(w *weightedPart) bool {
+func (p *byMargins) raise(w *weightedPart) bool {
 	from, to := w.done, w.next+raise-1
 	w.done, w.next = to, math.MaxInt
 	before := p.LookUps
-	if !p.subsets(w, w.hash, w.bits, 0, from) || !p.lookUp() {
+	if !p.subsets(w, w.hash, w.bits, 0, from) || !p.lookUp(p) {
 		return false
 	}
 	w.lookUps += p.LookUps - before
@@ -116,9 +106,9 @@ func (p *weightedProbe) raise(w *weightedPart) bool {
 
 // subsets looks up what results from the hash and the flips of some of the bits, where the weights add up to more than
 // from and at most to w.done.
-func (p *weightedProbe) subsets(w *weightedPart, hash uint64, bits []flipped, sum, from int) bool {
+func (p *byMargins) subsets(w *weightedPart, hash uint64, bits []flipped, sum, from int) bool {
 	if sum > from {
-		if p.hashes = append(p.hashes, hash); len(p.hashes) == perLookUp && !p.lookUp() {
+		if p.hashes = append(p.hashes, hash); len(p.hashes) == perLookUp && !p.lookUp(p) {
 			return false
 		}
 	}
@@ -134,57 +124,26 @@ func (p *weightedProbe) subsets(w *weightedPart, hash uint64, bits []flipped, su
 	return true
 }
 
-// lookUp meets the codes of the collected hashes, as probe.lookUp does.
-func (p *weightedProbe) lookUp() bool {
-	table := &p.tables.parts[p.part]
-	p.LookUps += len(p.hashes)
-	var begin, end [perLookUp]uint32
-	for i, h := range p.hashes {
-		b := h >> p.tables.shift
-		begin[i], end[i] = table.start[b], table.start[b+1]
-	}
-	for i := range p.hashes {
-		if begin[i] < end[i] {
-			p.opened += table.entries[begin[i]].slot
+// The bits of a sketch alone may be too far.
+func (m *byMargins) sift(p *probe, bucket []entry) {
+	half := p.tables.parts[p.part].half
+	for _, e := range bucket {
+		if m.q.HalfDistance(half, e.sketch) > p.limit {
+			continue
+		}
+		if p.visits = append(p.visits, e.slot); len(p.visits) == perVisit {
+			p.visit(m)
 		}
 	}
-	limit := p.into.Limit()
-	for i := range p.hashes {
-		bucket := table.entries[begin[i]:end[i]]
-		for _, e := range bucket {
-			// The bits of the sketch alone may be too far.
-			if p.q.HalfDistance(table.half, e.sketch) > limit {
-				continue
-			}
-			if p.visits = append(p.visits, e.slot); len(p.visits) == perVisit {
-				p.visit()
-				limit = p.into.Limit()
-			}
-		}
-		if p.Met += len(bucket); p.cost()+p.paid > p.budget {
-			return false
-		}
-	}
-	p.visit()
-	p.hashes = p.hashes[:0]
-	return true
 }
 
 // visitCost is the time of a visit in nanoseconds. By margins more codes are visited than by Hamming distance, because
 // the sketch tells less of them apart.
 const visitCost = 25
 
-// visit computes the distances to the codes that are left.
-func (p *weightedProbe) visit() {
+func (m *byMargins) measure(p *probe) {
 	p.paid += visitCost * float64(len(p.visits))
-	var distance [perVisit]int
 	for i, s := range p.visits {
-		distance[i] = p.q.Distance(p.codes.Row(int(s)))
+		p.distance[i] = m.q.Distance(p.codes.Row(int(s)))
 	}
-	for i, s := range p.visits {
-		if distance[i] <= p.into.Limit() && p.seen.insert(s) {
-			p.into.add(s, distance[i])
-		}
-	}
-	p.visits = p.visits[:0]
 }
