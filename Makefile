@@ -56,15 +56,20 @@ lint:
 	done
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 
-# Every fuzz target for a short while; one at a time, as go test wants it. When the time ends while a worker is starting
-# an input, go test calls that a failure without an input ("context deadline exceeded"): such a target runs once more.
+# Every fuzz target for a short while, from one binary for each package: go test would link it anew for every target.
+# When the time ends while a worker is starting an input, that counts as a failure without an input ("context deadline
+# exceeded"): such a target runs once more.
 fuzz:
-	@$(GO) list ./... | while read -r package; do \
-		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz'); do \
-			fuzz() { out=$$($(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" 2>&1); }; \
+	@cache=$$($(GO) env GOCACHE)/fuzz; bin=$$(mktemp -d); trap 'rm -rf "$$bin"' EXIT; \
+	$(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r package dir; do \
+		grep -q '^func Fuzz' "$$dir"/*_test.go 2>/dev/null || continue; \
+		$(GO) test -vet=off -c -fuzz . -o "$$bin/test" "$$package" || exit 1; \
+		for target in $$(cd "$$dir" && "$$bin/test" -test.list '^Fuzz'); do \
+			fuzz() { out=$$(cd "$$dir" && "$$bin/test" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
+				-test.fuzzcachedir "$$cache/$$package" 2>&1); }; \
 			fuzz || { echo "$$out" | grep -q '^ *context deadline exceeded$$' && ! echo "$$out" | grep -q 'Failing input' && fuzz; } || \
 				{ echo "$$out"; exit 1; }; \
-			echo "$$out" | tail -n 1; \
+			echo "$$package $$target: $$(echo "$$out" | grep '^fuzz: elapsed' | tail -n 1 | cut -d ' ' -f 4-5)"; \
 		done; \
 	done
 
