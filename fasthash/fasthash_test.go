@@ -76,7 +76,7 @@ func canonical(functions []model.Function) []byte {
 // TestTrainEveryCombination runs each order, learner, method, loss and kind of affinity: all learn, all give the
 // same functions on one and several threads.
 func TestTrainEveryCombination(t *testing.T) {
-	x, class := blobs(t, 300, 12, 1)
+	x, class := blobs(t, rowsOf(300), 12, 1)
 	all := classes(t, class)
 	sampled, err := affinity.Sample(all, 10, 10, 3)
 	if err != nil {

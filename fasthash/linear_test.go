@@ -268,7 +268,7 @@ func withColumns(bits int, kind string) Method {
 
 // TestLinearColumnsAreTheSameOnAnyNumberOfThreads, and from a source that reads its rows again and again.
 func TestLinearColumnsAreTheSameOnAnyNumberOfThreads(t *testing.T) {
-	d := slantedData(t, 300, 5)
+	d := slantedData(t, rowsOf(300), 5)
 	for _, kind := range []string{LinearScores, KernelScores, KernelAuto} {
 		var want []byte
 		for _, threads := range []int{1, 2, 7} {
@@ -363,7 +363,7 @@ func TestLinearColumnsAreLeftOut(t *testing.T) {
 // TestLinearColumnsResumeAndGrow: an interrupted training, and a model grown on the same rows, end as if at once; one
 // grown on other rows keeps its columns and its first bits.
 func TestLinearColumnsResumeAndGrow(t *testing.T) {
-	d := slantedData(t, 300, 5)
+	d := slantedData(t, rowsOf(300), 5)
 	for _, kind := range []string{LinearScores, KernelScores, KernelAuto} {
 		m := withColumns(4, kind)
 		want := bytesOf(t, mustTrain(t, m, d))
@@ -390,7 +390,7 @@ func TestLinearColumnsResumeAndGrow(t *testing.T) {
 		if !bytes.Equal(bytesOf(t, mustTrain(t, m, d)), want) {
 			t.Errorf("%s: grown on the same rows it is another model", kind)
 		}
-		other := mustTrain(t, m, slantedData(t, 280, 6))
+		other := mustTrain(t, m, slantedData(t, rowsOf(280), 6))
 		if other.Prefix(2).Fingerprint() != short.Fingerprint() || !slices.Equal(other.Info.Added, short.Info.Added) {
 			t.Errorf("%s: grown on other rows it has other first bits or columns", kind)
 		}
@@ -411,7 +411,7 @@ func TestLinearColumnsResumeAndGrow(t *testing.T) {
 // not change with the classes of its rows, as far as they come from scores.
 func TestCrossFittedScoresDoNotKnowTheirFold(t *testing.T) {
 	for _, kind := range []string{LinearScores, KernelScores} {
-		d := slantedData(t, 300, 5)
+		d := slantedData(t, rowsOf(300), 5)
 		m := withColumns(3, kind)
 		want := bytesOf(t, mustTrain(t, m, d))
 		m.CrossFit = 3

@@ -23,6 +23,14 @@ func quick(bits int) Method {
 	return Method{o, Run{Report: new(Report)}}
 }
 
+// rowsOf is as many rows, or fewer in short runs, which are those under the race detector.
+func rowsOf(n int) int {
+	if testing.Short() {
+		return n * 2 / 5
+	}
+	return n
+}
+
 // pictures is some of the demo's pictures.
 func pictures(t *testing.T, lo, hi int) *supervision.Data {
 	t.Helper()
@@ -107,7 +115,11 @@ func TestDamagedCheckpointFallsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := 0; at < len(good); at += 7 {
+	step := 7
+	if testing.Short() {
+		step = 49
+	}
+	for at := 0; at < len(good); at += step {
 		damaged := bytes.Clone(good)
 		if at%2 == 0 {
 			damaged[at] ^= 1 << (at % 8)
