@@ -39,7 +39,7 @@ func runSession(t *testing.T, sessions []string) {
 			if len(words) > 2 && words[0] == "$" && piped(t, words[1:]) {
 				ran++
 			} else if len(words) > 2 && words[0] == "$" && words[1] == "hashgrove" {
-				if out := succeed(t, words[2:]...); strings.Contains(out, "nothing found") {
+				if out := succeedOnce(t, words[2:]...); strings.Contains(out, "nothing found") {
 					t.Errorf("%s: nothing was found", line)
 				}
 				ran++
@@ -49,6 +49,43 @@ func runSession(t *testing.T, sessions []string) {
 	if ran < 5 {
 		t.Errorf("the document has %d hashgrove lines", ran)
 	}
+}
+
+// demoFolder has what the first demo of a session saved.
+var demoFolder string
+
+// succeedOnce is succeed, but of the demos, which take longer than all that follows them, only the first is run. For
+// others the flags are checked, and its files are there.
+func succeedOnce(t *testing.T, args ...string) string {
+	t.Helper()
+	if args[0] != "demo" {
+		return succeed(t, args...)
+	}
+	cmd, rest, err := (&app{}).root().Find(args)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil {
+		t.Fatalf("hashgrove %s: %v", strings.Join(args, " "), err)
+	}
+	folder := cmd.Flag("output").Value.String()
+	if folder == "" {
+		return succeed(t, args...)
+	}
+	if demoFolder != "" {
+		if err := os.CopyFS(folder, os.DirFS(demoFolder)); err != nil {
+			t.Fatal(err)
+		}
+		return ""
+	}
+	out := succeed(t, args...)
+	if demoFolder, err = os.MkdirTemp("", "demo"); err == nil {
+		err = os.CopyFS(demoFolder, os.DirFS(folder))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // TestReadmeSession runs the README's session on a small table.

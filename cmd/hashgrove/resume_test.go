@@ -18,7 +18,11 @@ func TestMain(m *testing.M) {
 		os.Unsetenv("HASHGROVE_TEST_AS_COMMAND")
 		main()
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if demoFolder != "" {
+		os.RemoveAll(demoFolder)
+	}
+	os.Exit(code)
 }
 
 // command is a command line as a process of its own.
