@@ -41,7 +41,7 @@ race:
 	fi
 
 docs:
-	$(GO) test -timeout 12m . ./cmd/... ./paper/... ./report/... ./store/... ./fasthash/... ./index/...
+	$(GO) test -timeout 12m . ./cmd/... ./paper/... ./report/... ./store/... ./fasthash/... ./index/... ./model/...
 	@for module in $(MODULES); do (cd $$module && $(GO) test -timeout 12m ./...) || exit 1; done
 
 # The plain Go twins of the assembly kernels.

@@ -133,7 +133,11 @@ func TestDamage(t *testing.T) {
 		}
 		b := bytesOf(t, m)
 		for at := range b {
-			for _, flip := range []byte{1, 0x10, 0x80, 0xff} {
+			flips := []byte{1, 0x10, 0x80, 0xff}
+			if testing.Short() { // one of them for each byte
+				flips = flips[at%4:][:1]
+			}
+			for _, flip := range flips {
 				c := slices.Clone(b)
 				c[at] ^= flip
 				if _, err := Read(bytes.NewReader(c)); !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
