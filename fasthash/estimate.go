@@ -97,19 +97,20 @@ func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree 
 		}
 		tried *= tree * trialBits * float64(some) * float64(t.trialTrees(some))
 	}
-	sides := []int{sumSide(d.Dim())}
+	widths := []int{sumSide(d.Dim())}
 	if most == KernelScores {
-		sides = append(sides, min(mostAnchors, d.Rows))
+		widths = append(widths, min(mostAnchors, d.Rows))
 	}
-	for i, side := range sides {
+	for i, width := range widths {
+		side := min(width, d.Rows) // of the systems
 		solved, err := timeFit(ctx, side, t.Threads)
 		if err != nil {
 			return 0, err
 		}
 		for _, n := range rows {
-			products := float64(n) * float64(side) * float64(side) / 2 // and side³/6 take the time that was measured
+			products := float64(n) * float64(side) * float64(width) / 2 // and side³/6 take the time that was measured
 			if i > 0 || d.Dim() > maxSumSide {
-				products += float64(n) * float64(side) * float64(d.Dim())
+				products += float64(n) * float64(width) * float64(d.Dim())
 			}
 			tried += solved * (float64(scoreFits) + products/math.Pow(float64(side), 3)*6)
 		}
