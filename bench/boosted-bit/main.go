@@ -1,11 +1,11 @@
 // Boosted-bit learns one bit as Step 2 does, with 200 trees of depth 4 from equal weights, and prints the time, which
-// includes neither reading nor quantising. The bit is +1 for the first five classes in alphabetical order. Its peers are
-// xgboost_peer.py and lightgbm_peer.py.
+// includes neither reading nor quantising. The bit is +1 for the first five classes in alphabetical order. Its peers
+// are xgboost_peer.py and lightgbm_peer.py.
 //
 //	go run -C bench ./boosted-bit vectors.npy labels.txt CANDIDATES [THREADS [BOOST]]
 //
-// CANDIDATES is the number of columns drawn per node; -1 means all columns. BOOST is adaboost or logistic, which has the
-// loss and the rate of the peers.
+// CANDIDATES is the number of columns drawn per node; -1 means all columns. BOOST is adaboost or logistic, which has
+// the loss and the rate of the peers.
 package main
 
 import (
