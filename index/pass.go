@@ -18,7 +18,7 @@ const queriesPerScan = 64
 
 // wordsPerPart is the least number of words that queries are compared with in a part, when few queries leave cores
 // idle: fewer are done before another core has started.
-const wordsPerPart = 1 << 17
+const wordsPerPart = 1 << 19
 
 // pass is the search of one segment for all queries. Nothing in the answer depends on the method.
 type pass struct {
@@ -176,6 +176,9 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 	parts := 1
 	if threads := par.Threads(p.options.Threads); blocks < threads { // a few per thread
 		parts = max(min(4*threads, n*p.codes.Words*len(which)/wordsPerPart), 1)
+		if parts > threads {
+			parts -= parts % threads // so that no thread is left with one part more
+		}
 	}
 	limits := make([]atomic.Int64, len(which)) // of a query in all parts
 	for i := range limits {
