@@ -164,8 +164,9 @@ func lookFor(patience time.Duration, isTrue func() bool) bool {
 // pause lets a moment pass: divisions that wait for each other, so that a core which shares its units with another
 // leaves them to that.
 func pause(v int) {
-	for i := range 4 {
-		v = (1<<40 + i) / (v | 1)
+	long := int64(v)
+	for i := range int64(4) {
+		long = (1<<40 + i) / (long | 1)
 	}
-	runtime.KeepAlive(v)
+	runtime.KeepAlive(long)
 }
