@@ -29,10 +29,13 @@ func TestProgramsRun(t *testing.T) {
 	run("go", "build", "-C", "..", "-o", path("hashgrove"), "./cmd/hashgrove")
 
 	run(path("synthetic"), "300", "20", "10", path("rows.npy"), path("rows.txt"))
-	line := regexp.MustCompile(`^BenchmarkBoostedBit/method=hashgrove/data=rows 1 ` +
-		`[\d.]+ wall-s [\d.]+ cpu-s 0\.\d+ train-error\n$`)
-	if got := run(path("boosted-bit"), path("rows.npy"), path("rows.txt"), "-1", "1"); !line.MatchString(got) {
-		t.Errorf("boosted-bit printed %q", got)
+	var line *regexp.Regexp
+	for _, loss := range []string{"adaboost", "logistic"} {
+		line = regexp.MustCompile(`^BenchmarkBoostedBit/method=` + loss + `/data=rows 1 ` +
+			`[\d.]+ wall-s [\d.]+ cpu-s 0\.\d+ train-error\n$`)
+		if got := run(path("boosted-bit"), path("rows.npy"), path("rows.txt"), "-1", "1", loss); !line.MatchString(got) {
+			t.Errorf("boosted-bit printed %q", got)
+		}
 	}
 	run(path("hashgrove"), "train", path("rows.npy"), "--labels", path("rows.txt"), "--bits", "4", "--rounds", "5",
 		"-o", path("rows.hgm"), "--quiet")
