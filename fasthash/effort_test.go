@@ -3,8 +3,6 @@ package fasthash
 import (
 	"bytes"
 	"context"
-	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -117,20 +115,7 @@ func TestDefaultResumesAndGrows(t *testing.T) {
 			t.Fatalf("%d rows: %d candidates, columns %q: %s", rows, o.Candidates, whole.Info.Added, whole.Info.Linear)
 		}
 		want := bytesOf(t, whole)
-		m.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
-		ctx, cancel := context.WithCancel(t.Context())
-		m.Progress = func(b Bit) {
-			if b.Bit == 2 {
-				cancel()
-			}
-		}
-		if _, err := m.Train(ctx, d); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		m.Resume, m.Progress = true, nil
-		if got := bytesOf(t, mustTrain(t, m, d)); m.Report.Resumed != 2 || !bytes.Equal(got, want) {
-			t.Errorf("%d rows: resumed from bit %d, or another model", rows, m.Report.Resumed)
-		}
+		mustResume(t, m, d, want)
 		m = byDefault(4)
 		m.Grow = mustTrain(t, byDefault(2), d)
 		if got := bytesOf(t, mustTrain(t, m, d)); !bytes.Equal(got, want) {

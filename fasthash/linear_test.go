@@ -360,6 +360,25 @@ func TestLinearColumnsAreLeftOut(t *testing.T) {
 	}
 }
 
+// mustResume interrupts a training after its second bit and resumes it, which has to end as if nothing had happened.
+func mustResume(t *testing.T, m Method, d *supervision.Data, want []byte) {
+	t.Helper()
+	m.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
+	ctx, cancel := context.WithCancel(t.Context())
+	m.Progress = func(b Bit) {
+		if b.Bit == 2 {
+			cancel()
+		}
+	}
+	if _, err := m.Train(ctx, d); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	m.Resume, m.Progress = true, nil
+	if got := bytesOf(t, mustTrain(t, m, d)); m.Report.Resumed != 2 || !bytes.Equal(got, want) {
+		t.Errorf("resumed from bit %d, or another model", m.Report.Resumed)
+	}
+}
+
 // TestLinearColumnsResumeAndGrow: an interrupted training, and a model grown on the same rows, end as if at once; one
 // grown on other rows keeps its columns and its first bits.
 func TestLinearColumnsResumeAndGrow(t *testing.T) {
@@ -367,22 +386,7 @@ func TestLinearColumnsResumeAndGrow(t *testing.T) {
 	for _, kind := range []string{LinearScores, KernelScores, KernelAuto} {
 		m := withColumns(4, kind)
 		want := bytesOf(t, mustTrain(t, m, d))
-
-		m = withColumns(4, kind)
-		m.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
-		ctx, cancel := context.WithCancel(context.Background())
-		m.Progress = func(b Bit) {
-			if b.Bit == 2 {
-				cancel()
-			}
-		}
-		if _, err := m.Train(ctx, d); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		m.Resume, m.Progress = true, nil
-		if got := bytesOf(t, mustTrain(t, m, d)); m.Report.Resumed != 2 || !bytes.Equal(got, want) {
-			t.Errorf("%s: resumed from bit %d, or another model", kind, m.Report.Resumed)
-		}
+		mustResume(t, m, d, want)
 
 		short := mustTrain(t, withColumns(2, kind), d)
 		m = withColumns(4, kind)
