@@ -8,10 +8,11 @@ as many as there are parts; what they hold does not change the time.
 import re
 import subprocess
 import sys
-import time
 
 import faiss
 import numpy as np
+
+from faiss_peer import theirs
 
 ROW = re.compile(r"bits=(\d+)/n=(\d+)/k=(\d+)/queries=(\d+)/threads=(\d+)/method=scan 1 ([\d.]+) us-hamming ([\d.]+) us-margins")
 
@@ -39,16 +40,6 @@ def peers(bits, n):
         for index in made.values():
             index.add(part)
     return made, rng.standard_normal((1000, size), dtype=np.float32)
-
-
-def theirs(index, queries, k, threads):
-    faiss.omp_set_num_threads(threads)
-    best = float("inf")
-    for _ in range(10 if len(queries) == 1 else 2):
-        start = time.perf_counter()
-        index.search(queries, k)
-        best = min(best, time.perf_counter() - start)
-    return best * 1e6 / len(queries)
 
 
 def main():
