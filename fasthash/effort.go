@@ -72,7 +72,7 @@ var efforts = []effortLine{
 	{Normal, anySize, logistic(200, 6, 0.5, 0.5), KernelAuto, 6},
 
 	{Best, fewRows, fewRowsTrees, LinearAuto, 6},
-	{Best, mediumRows, logistic(600, 5, 0.5, 0.3), KernelAuto, 6},
+	{Best, mediumRows, logistic(600, 5, 0.7, 0.3), KernelAuto, 6},
 	{Best, anySize, logistic(400, 7, 0.5, 0.3), KernelAuto, 6},
 
 	{Paper, anySize, paperTrees, "", 0},
