@@ -70,6 +70,7 @@ type Store struct {
 	readOnly bool
 
 	write sync.Mutex // held by whoever changes the index or its file, or reads items from disk
+	queue queue      // of writes that wait for the lock
 
 	mu       sync.Mutex // held briefly, for what follows
 	file     *file      // nil when closed
@@ -90,7 +91,7 @@ type Info struct {
 	HasModel    bool                `json:"has_model"`
 	Note        string              `json:"note,omitempty"`
 	Created     time.Time           `json:"created"`
-	Writes      uint64              `json:"writes"`     // transactions since it was created
+	Writes      uint64              `json:"writes"`     // since it was created
 	FileBytes   int64               `json:"file_bytes"` // of which FreeBytes wait to be used again
 	FreeBytes   int64               `json:"free_bytes"`
 	Memory      index.Memory        `json:"memory"`              // nothing when the items are on disk

@@ -425,7 +425,7 @@ func TestMemoryRefuses(t *testing.T) {
 	b.Append(index.Item{ID: index.Int(1), Code: []uint64{5}})
 	x, err := newEdits(b, false)
 	ok(t, err)
-	if _, err := s.update(ctx, x, func(context.Context) error { return errors.New("no memory") }); err == nil || !strings.Contains(err.Error(), "on disk") {
+	if _, err := s.join(ctx, x, func(context.Context) error { return errors.New("no memory") }); err == nil || !strings.Contains(err.Error(), "on disk") {
 		t.Error(err)
 	}
 	if err := s.Add(ctx, b); !errors.Is(err, ErrReadOnly) {

@@ -35,9 +35,7 @@ func (s *Store) Update(ctx context.Context, b *index.Batch, replace bool) (int, 
 		return 0, err
 	}
 	e.update, e.replace = true, replace
-	s.write.Lock()
-	defer s.write.Unlock()
-	return s.update(ctx, e, func(ctx context.Context) error {
+	return s.join(ctx, e, func(ctx context.Context) error {
 		_, err := s.index.Update(ctx, b, replace)
 		return err
 	})
@@ -54,9 +52,7 @@ func (s *Store) put(ctx context.Context, b *index.Batch, replace bool) error {
 	if err != nil {
 		return err
 	}
-	s.write.Lock()
-	defer s.write.Unlock()
-	_, err = s.update(ctx, x, func(ctx context.Context) error {
+	_, err = s.join(ctx, x, func(ctx context.Context) error {
 		if replace {
 			return s.index.Upsert(ctx, b)
 		}
@@ -70,9 +66,7 @@ func (s *Store) Delete(ctx context.Context, ids ...index.ID) (int, error) {
 	ids = slices.Clone(ids)
 	slices.SortFunc(ids, index.ID.Compare)
 	ids = slices.Compact(ids)
-	s.write.Lock()
-	defer s.write.Unlock()
-	return s.remove(ctx, ids)
+	return s.join(ctx, &edits{ids: ids}, s.forget(ids))
 }
 
 // DeleteWhere removes the items that match the filter and returns how many there were.
@@ -97,15 +91,17 @@ func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
 	for i, h := range matches {
 		ids[i] = h.ID
 	}
-	return s.remove(ctx, ids)
+	w := &pending{ctx: ctx, edits: &edits{ids: ids}, publish: s.forget(ids)}
+	s.update(ctx, w)
+	return w.changed, w.err
 }
 
-// remove removes items by their ids, which ascend.
-func (s *Store) remove(ctx context.Context, ids []index.ID) (int, error) {
-	return s.update(ctx, &edits{ids: ids}, func(ctx context.Context) error {
+// forget removes items from memory.
+func (s *Store) forget(ids []index.ID) func(context.Context) error {
+	return func(ctx context.Context) error {
 		_, err := s.index.Delete(ctx, ids...)
 		return err
-	})
+	}
 }
 
 // writable says why nothing can be written. The caller holds the lock of writers.
@@ -124,64 +120,6 @@ func (s *Store) writable() error {
 		return fmt.Errorf("%w: %s", ErrReadOnly, s.degraded)
 	}
 	return nil
-}
-
-// update makes edits on disk and then, where there is an index in memory, publishes them there. It returns the number
-// of items that are gone or were replaced. The caller holds the lock of writers.
-//
-// A write that fails changes nothing, and the next one may succeed. There are exceptions, after which the index can be
-// read but not written until it is opened again: when bbolt wrote the header of a transaction but could not sync it,
-// nobody knows which of the two states the disk has; when bbolt panicked, nobody knows what it holds; and what is
-// written to a file that lost its name is lost with it.
-func (s *Store) update(ctx context.Context, e *edits, publish func(context.Context) error) (int, error) {
-	if err := s.writable(); err != nil {
-		return 0, err
-	}
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
-	if len(e.ids) == 0 {
-		return 0, nil
-	}
-	c := change{state: s.state, size: (s.opened.bits + 7) / 8}
-	before, committing := uint64(0), false
-	s.file.allocate()
-	var tx *bolt.Tx
-	err := guard(func() (err error) {
-		if tx, err = s.file.Begin(true); err != nil {
-			return err
-		}
-		before = uint64(tx.ID()) - 1
-		c.items = tx.Bucket(itemBucket)
-		err = c.apply(ctx, e)
-		if err == nil && c.added+c.removed > 0 {
-			err = tx.Bucket(infoBucket).Put(stateKey, c.state.value())
-		}
-		if err != nil || c.added+c.removed == 0 {
-			return errors.Join(err, tx.Rollback())
-		}
-		committing = true
-		return s.commit(tx)
-	})
-	switch {
-	case err != nil:
-		return 0, s.afterFailure(err, tx, committing, before)
-	case !committing:
-		return 0, nil
-	}
-	s.mu.Lock()
-	s.state, s.dirty = c.state, true
-	s.mu.Unlock()
-	if s.index == nil {
-		return c.removed, nil
-	}
-	// The disk has it, so memory must have it too, even when the caller no longer waits.
-	if err := publish(context.WithoutCancel(ctx)); err != nil {
-		s.degrade("a write is on disk but not in memory: "+err.Error(), false)
-		return c.removed, fmt.Errorf("the write is on disk, but the index in memory did not take it: %w: "+
-			"open the index again", err)
-	}
-	return c.removed, nil
 }
 
 // afterFailure decides what a write that failed leaves behind.
