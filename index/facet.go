@@ -1,0 +1,116 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// Facet is what the items that match a filter have under a name: the numbers that people build filters from.
+type Facet struct {
+	Name  string
+	Kind  Kind    // of all values of the name, whether items with them match or not
+	Items int     // with a value
+	Texts []Count // the most frequent texts, those of equal count in ascending order
+
+	Distinct  int     // texts
+	Min, Max  float64 // of the numbers, where there are some
+	Numbers   int     // items with a number
+	Histogram []int   // of the numbers between Min and Max, in parts of equal width; nil without numbers
+}
+
+// Count is a text and how many items have it.
+type Count struct {
+	Text  string
+	Items int
+}
+
+// The names of labels and tags, for Facet.
+const (
+	LabelName = labelName
+	TagName   = tagName
+)
+
+// Facet counts the values under a name, which is LabelName, TagName or that of an attribute, among the items that match
+// a filter; at most top texts, and a histogram of so many parts.
+func (s *Snapshot) Facet(name string, f Filter, top, parts int) Facet {
+	a := Facet{Name: name, Min: math.Inf(1), Max: math.Inf(-1)}
+	counts := map[string]int{}
+	sets := make([]*roaring.Bitmap, len(s.views)) // that match; nil means all
+	for i, v := range s.views {
+		a.Kind |= v.kind(name)
+		c := v.columns[name]
+		if sets[i] = f.allowed(v); c == nil {
+			continue
+		}
+		a.Items += c.countItems(v.len(), sets[i])
+		for t := range c.texts.len() {
+			if n := c.having.count(uint32(t), sets[i]); n > 0 {
+				counts[c.texts.get(t)] += n
+			}
+		}
+		c.eachNumber(sets[i], func(x float64) {
+			a.Numbers++
+			a.Min, a.Max = min(a.Min, x), max(a.Max, x)
+		})
+	}
+	if a.Numbers == 0 {
+		a.Min, a.Max = 0, 0
+	} else if parts > 0 {
+		a.Histogram = make([]int, parts)
+		for i, v := range s.views {
+			if c := v.columns[name]; c != nil {
+				c.eachNumber(sets[i], func(x float64) { a.Histogram[a.part(x)]++ })
+			}
+		}
+	}
+	a.Distinct = len(counts)
+	for text, n := range counts {
+		a.Texts = append(a.Texts, Count{text, n})
+	}
+	slices.SortFunc(a.Texts, func(x, y Count) int {
+		return cmp.Or(cmp.Compare(y.Items, x.Items), cmp.Compare(x.Text, y.Text))
+	})
+	a.Texts = slices.Clip(a.Texts[:min(top, len(a.Texts))])
+	return a
+}
+
+// part is that of the histogram which a number belongs to.
+func (a *Facet) part(x float64) int {
+	if a.Max == a.Min {
+		return 0
+	}
+	// Halves, because the difference of two large numbers may be infinite.
+	share := (x/2 - a.Min/2) / (a.Max/2 - a.Min/2)
+	return min(int(share*float64(len(a.Histogram))), len(a.Histogram)-1)
+}
+
+// countItems is the number of items with a value, of those that are allowed, or of all n.
+func (c *column) countItems(n int, allowed *roaring.Bitmap) int {
+	items := 0
+	has := func(pos uint32) bool {
+		if c.first != nil && c.first[pos] < c.first[pos+1] || c.number != nil && !math.IsNaN(c.number[pos]) {
+			items++
+		}
+		return true
+	}
+	if allowed != nil {
+		allowed.Iterate(has)
+		return items
+	}
+	for pos := range n {
+		has(uint32(pos))
+	}
+	return items
+}
+
+// eachNumber calls f with the numbers of the items that are allowed.
+func (c *column) eachNumber(allowed *roaring.Bitmap, f func(x float64)) {
+	for _, pos := range c.order {
+		if allowed == nil || allowed.Contains(pos) {
+			f(c.number[pos])
+		}
+	}
+}
