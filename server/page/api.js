@@ -47,7 +47,13 @@ async function send(method, path, body, options) {
 
 async function read(response) {
   const text = await response.text();
-  try { return JSON.parse(text); } catch { return text; }
+  try { return JSON.parse(text, longNumber.test(text) ? exact : undefined); } catch { return text; }
+}
+
+// Ids of more than 2^53 are no numbers of JavaScript: they stay texts, which the server takes as well.
+const longNumber = /[[,:]\s*-?\d{16,}\s*[\],}]/;
+function exact(_, value, context) {
+  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source || '') ? context.source : value;
 }
 
 function failure(status, answer) {

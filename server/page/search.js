@@ -1,0 +1,157 @@
+// The search. The address says what is asked for: id, vector or code; where, k, radius and rank. Nothing else counts, so
+// that a link shows the same thing to everyone and the back button works. Pictures and long vectors do not fit in an
+// address: their code stands for them there, and this page remembers what it came from.
+
+import { el, fill, plural } from './dom.js';
+import { bar, base64, catchPictures } from './query.js';
+import { panel } from './facets.js';
+import { card, placeholders, summary } from './results.js';
+
+const longest = 1500; // characters of a vector in an address
+const defaults = { k: 24 };
+const remembered = new Map(); // what a code of the address came from: {vector} or {picture, url}
+
+// queryOf returns the query of an address as the server takes it, or null.
+export function queryOf(params) {
+  if (params.id !== undefined) return { id: params.id };
+  if (params.vector !== undefined) return { vector: params.vector.split(',').map(Number) };
+  if (params.code === undefined) return null;
+  const { vector, picture } = remembered.get(params.code) || {};
+  return vector ? { vector } : picture ? { picture } : { code: params.code };
+}
+
+// pictureOf returns the picture that a code of the address came from, if this page knows it.
+export const pictureOf = (params) => remembered.get(params.code)?.url;
+
+export function mount(root, app) {
+  let params = {}, request = null, visible = false;
+  const { bits, model } = app.collection;
+
+  const go = (changes, options) => app.go('search', { ...params, ...changes }, options);
+  const askFor = (query, changes = {}) => go({ id: '', vector: '', code: '', ...query, ...changes });
+
+  // ask takes what was typed. A long vector goes into the address as its code.
+  const ask = async (query) => {
+    if (!query.vector) return askFor(query);
+    const text = query.vector.join(',');
+    if (text.length <= longest) return askFor({ vector: text });
+    await askByCode({ vectors: [query.vector] }, { vector: query.vector });
+  };
+  const askPicture = async (file) => {
+    const picture = await base64(file);
+    await askByCode({ pictures: [picture] }, { picture, url: URL.createObjectURL(file) });
+  };
+  const askByCode = async (body, origin) => {
+    try {
+      const code = (await app.api('POST', 'encode', body)).codes[0];
+      remembered.set(code, origin);
+      await askFor({ code });
+    } catch (trouble) {
+      query.fail(trouble.message);
+    }
+  };
+
+  const query = bar(app, { ask, askPicture, clear: () => askFor({}) });
+  const filter = panel(app, (where) => go({ where }));
+  const k = slider('How many results', 1, 100, (value) => go({ k: value === defaults.k ? '' : value }, { replace: true }));
+  const radius = slider('At most this many bits may differ', 0, bits, (value) => go({ radius: value === bits ? '' : value }, { replace: true }),
+    (value) => (value === bits ? 'any' : String(value)));
+  const rank = el('select', { id: 'rank', onchange: () => go({ rank: rank.value }) },
+    el('option', { value: '' }, 'bits that differ'), el('option', { value: 'margins' }, 'how sure the bits are'));
+  const about = el('div', { class: 'about-query' });
+  const headline = el('h2', { class: 'found', tabindex: -1 });
+  const said = el('p', { class: 'muted said', role: 'status' });
+  const list = el('ol', { class: 'hits' });
+  const more = el('p', { class: 'row' });
+  const side = el('details', { class: 'side' }, el('summary', {}, 'Filter and options'),
+    el('div', { class: 'side-body' }, el('div', { class: 'options' }, k.root, radius.root,
+      model && el('label', { class: 'field' }, 'Order by', rank)), filter.root));
+  side.open = matchMedia('(min-width: 60rem)').matches;
+  root.append(query.root, el('div', { class: 'search-columns' }, side, el('div', { class: 'found-column' }, about, headline, said, list, more)));
+  catchPictures(app, () => visible && root.isConnected, askPicture);
+
+  const options = () => ({ k: Number(params.k || defaults.k), radius: params.radius === undefined ? undefined : Number(params.radius),
+    where: params.where, rank: params.rank });
+
+  async function show(next) {
+    params = next;
+    visible = true;
+    request?.abort();
+    request = new AbortController();
+    const { signal } = request;
+    query.set(params);
+    k.set(params.k || defaults.k);
+    radius.set(params.radius ?? bits);
+    rank.value = params.rank || '';
+    root.classList.toggle('browsing', !queryOf(params));
+    const counted = filter.set(params.where || '', signal);
+    try {
+      await (queryOf(params) ? find(signal) : browse(signal));
+    } catch (trouble) {
+      if (trouble.name === 'AbortError') return;
+      fill(list);
+      fill(more);
+      said.textContent = (await counted) ? trouble.message : 'The filter is not understood.';
+    }
+  }
+
+  async function find(signal) {
+    if (list.children.length === 0) fill(list, placeholders(options().k));
+    const answer = await app.api('POST', 'search', { ...queryOf(params), ...options() }, { signal });
+    const result = answer.results[0];
+    describeQuery(result);
+    headline.textContent = params.id !== undefined ? `Nearest to item ${params.id}` : 'Nearest items';
+    said.textContent = summary(answer, result, options().radius);
+    const { id, vector, code, ...rest } = params;
+    fill(list, result.hits.map((hit) => card(app, hit, { distance: hit.distance, bits: answer.bits,
+      same: result.label !== undefined && hit.label === result.label, href: app.link('search', { ...rest, id: hit.id }),
+      why: model && app.link('why', { id, vector, code, item: hit.id }) })));
+    fill(more);
+  }
+
+  function describeQuery(result) {
+    const url = pictureOf(params);
+    const picture = params.id !== undefined ? app.thumb(params.id, 96) : url && el('img', { src: url, alt: 'Your picture', class: 'thumb',
+      width: 96, height: 96 });
+    fill(about, picture, el('p', {}, result.label !== undefined && el('strong', { dir: 'auto' }, result.label, ' '),
+      el('span', { class: 'muted mono code' }, result.code)));
+  }
+
+  // browse shows the first items, for people who do not know yet what to ask.
+  async function browse(signal, after) {
+    const page = new URLSearchParams({ where: params.where || '', limit: 48 });
+    if (after !== undefined) page.set('after', after);
+    else if (list.children.length === 0) fill(list, placeholders(48));
+    const answer = await app.api('GET', `items?${page}`, null, { signal });
+    fill(about);
+    headline.textContent = 'Pick an item to find others like it';
+    said.textContent = answer.total === 0 ? 'No item matches.' : `${plural(answer.total, 'item')}, in the order of their ids.`;
+    const cards = answer.items.map((item) => card(app, item, { href: app.link('search', { ...params, id: item.id }) }));
+    if (after === undefined) fill(list, cards);
+    else list.append(...cards);
+    fill(more, answer.next !== undefined && el('button', { type: 'button', onclick: async (event) => {
+      event.target.disabled = true;
+      await browse(signal, answer.next).catch((trouble) => app.status(trouble.message));
+      cards.at(-1)?.nextElementSibling?.querySelector('a')?.focus();
+    } }, 'Show more'));
+  }
+
+  return { show, hide: () => { visible = false; request?.abort(); } };
+}
+
+// slider makes a range with its value beside it. It asks for an answer a moment after the last movement.
+function slider(title, min, max, change, text = String) {
+  const output = el('output', { class: 'number' });
+  let timer = 0;
+  const input = el('input', { type: 'range', min, max, step: 1, oninput: () => {
+    output.textContent = text(Number(input.value));
+    clearTimeout(timer);
+    timer = setTimeout(() => change(Number(input.value)), 150);
+  } });
+  const set = (value) => {
+    if (document.activeElement !== input) input.value = value;
+    output.textContent = text(Number(value));
+    input.setAttribute('aria-valuetext', text(Number(value)));
+  };
+  return { root: el('label', { class: 'field slider' }, el('span', { class: 'slider-title' }, title, ' ', output), input), set };
+}

@@ -1,0 +1,136 @@
+// Why an item was found: which bits agree with the query, which features and thresholds decided them, how sure they were
+// and where in the picture they lie. The address holds the query as the search does, and the item.
+
+import { el, fill, figure, plural } from './dom.js';
+import { picture } from './code.js';
+import { layer, grey } from './heat.js';
+import { queryOf, pictureOf } from './search.js';
+
+const side = 224; // pixels of the two pictures
+
+export function mount(root, app) {
+  let latest = 0;
+  const first = el('input', { id: 'why-query', required: true, autocomplete: 'off' });
+  const second = el('input', { id: 'why-item', required: true, autocomplete: 'off' });
+  const form = el('form', { class: 'row why-form', onsubmit: (event) => {
+    event.preventDefault();
+    app.go('why', { id: first.value.trim(), item: second.value.trim() });
+  } }, el('label', { class: 'field' }, 'Item', first), el('label', { class: 'field' }, 'and item', second),
+  el('button', { type: 'submit' }, 'Compare'));
+  const body = el('div', { class: 'stack' });
+  root.append(form, body);
+
+  async function show(params) {
+    const mine = ++latest;
+    first.value = params.id ?? '';
+    second.value = params.item ?? '';
+    const query = queryOf(params);
+    if (!query || params.item === undefined) return empty();
+    fill(body, el('p', { class: 'muted' }, 'One moment …'));
+    try {
+      const why = await app.api('POST', 'explain', { query, id: params.item });
+      const shown = await Promise.all([look(params.id, why, pictureOf(params)), look(params.item, why)]);
+      if (mine === latest) draw(params, why, shown);
+    } catch (trouble) {
+      if (mine === latest) fill(body, el('p', { class: 'problem', role: 'alert' }, trouble.message));
+    }
+  }
+
+  function empty() {
+    fill(body, el('div', { class: 'notice' },
+      el('p', {}, 'Press “Why?” at a result of a search, or compare two items here. You will see which bits of their codes agree, ',
+        'and what decided them.'),
+      el('button', { type: 'button', onclick: example }, 'Show an example')));
+  }
+
+  // example compares the first item with its nearest neighbour.
+  async function example() {
+    try {
+      const { items } = await app.api('GET', 'items?limit=1');
+      if (!items.length) return app.status('There is no item yet.');
+      const id = String(items[0].id);
+      const answer = await app.api('POST', 'search', { id, k: 30, fields: [] });
+      const hits = answer.results[0].hits.filter((h) => String(h.id) !== id);
+      const hit = hits.find((h) => h.distance > 0) || hits[0];
+      if (hit) app.go('why', { id, item: hit.id });
+    } catch (trouble) {
+      app.status(trouble.message);
+    }
+  }
+
+  // look returns the picture of one side with the heat on it, or null.
+  async function look(id, why, url) {
+    const shape = why.picture;
+    let ground = url ? el('img', { src: url, alt: '', class: 'thumb', width: side, height: side }) : id !== undefined && app.thumb(id, side);
+    if (!ground && id !== undefined && shape && app.collection.vectors) {
+      ground = await app.api('GET', `vector/${encodeURIComponent(id)}`).then((v) => grey(v.vector, shape)).catch(() => null);
+    }
+    if (!ground && !why.heat) return null;
+    return el('div', { class: 'look' }, ground, why.heat && layer(why.heat, shape.width, shape.height, app.color('--heat')));
+  }
+
+  function draw(params, why, [left, right]) {
+    const differ = why.bits.filter((b) => !b.agree).length;
+    const reasons = el('div', { class: 'reasons', 'aria-live': 'polite' });
+    const code = picture(why.bits, (bit) => fill(reasons, bitReasons(bit)));
+    const toggle = why.heat && el('button', { type: 'button', 'aria-pressed': 'true', onclick: () => {
+      const on = toggle.getAttribute('aria-pressed') !== 'true';
+      toggle.setAttribute('aria-pressed', String(on));
+      body.classList.toggle('no-heat', !on);
+    } }, 'Show where the deciding features lie');
+    const { item, ...query } = params;
+    fill(body,
+      el('div', { class: 'card' },
+        el('h2', {}, `${differ === 0 ? 'No bit differs' : `${plural(differ, 'bit')} of ${why.bits.length} ${differ === 1 ? 'differs' : 'differ'}`}`),
+        el('div', { class: 'pair' }, one('The query', query.id ?? why.query, left), one('The item', why.id, right)),
+        toggle && el('p', {}, toggle),
+        el('p', { class: 'row' }, el('a', { href: app.link('search', query) }, 'To the results'),
+          el('a', { href: app.link('search', { id: item }) }, `Search with item ${item}`))),
+      el('div', { class: 'card' }, el('h2', {}, 'The codes, bit by bit'),
+        el('p', { class: 'muted' }, 'Above: the query. Below: the item. A filled square is 1, an empty one 0; the paler, the less sure. ',
+          'A frame and ≠ mark the bits that differ. Press a bit to see what decided it.'),
+        code.root, reasons),
+      columns(why));
+    const start = why.bits.findIndex((b) => !b.agree && b.reasons?.length);
+    code.press(Math.max(0, start >= 0 ? start : why.bits.findIndex((b) => b.reasons?.length)));
+  }
+
+  return { show, hide() { latest++; } };
+}
+
+const one = (title, name, picture) => el('figure', {}, picture, el('figcaption', {}, `${title} `, el('strong', { dir: 'auto' }, String(name))));
+
+const sure = (margin) => (margin === null || margin === undefined ? 'not known' : figure(Math.abs(margin)));
+
+// bitReasons says what decided one bit.
+function bitReasons(bit) {
+  const what = bit.agree ? `Bit ${bit.bit}: both are ${bit.query}` : `Bit ${bit.bit}: the query has ${bit.query}, the item ${bit.item}`;
+  const margins = [`Margin of the query ${sure(bit.margin_query)}, of the item ${sure(bit.margin_item)}.`];
+  if (bit.weight !== null && bit.weight !== undefined) margins.push(`Weight in the ranking by margins ${figure(bit.weight)}.`);
+  if (!bit.reasons?.length) {
+    return [el('h3', {}, what), el('p', { class: 'muted' }, margins.join(' '), ' What decided this bit is not known: that needs the vectors.')];
+  }
+  return [el('h3', {}, what), el('p', { class: 'muted' }, margins.join(' ')),
+    el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What decided the bit' }, el('table', {}, el('thead', {}, el('tr', {},
+      ['Feature', 'Threshold', 'Query', 'Item', 'Weight'].map((h, i) => el('th', { scope: 'col', class: i ? 'right' : '' }, h)))),
+    el('tbody', {}, bit.reasons.map((r) => {
+      const split = r.query !== undefined && r.item !== undefined && (r.query > r.threshold) !== (r.item > r.threshold);
+      return el('tr', { class: split ? 'split-apart' : '' }, el('th', { scope: 'row', dir: 'auto' }, r.name), td(r.threshold), td(r.query, r.threshold),
+        td(r.item, r.threshold), td(r.weight));
+    }))))];
+}
+
+// td writes a number, and beside a threshold on which side of it the number is.
+function td(value, threshold) {
+  const side = threshold === undefined || value === undefined || value === null ? '' : value > threshold ? ' ▲' : ' ▽';
+  return el('td', { class: 'right' }, figure(value), side && el('span', { class: 'muted', title: value > threshold ? 'above' : 'not above' }, side));
+}
+
+// columns lists the features that decided most, over all bits.
+function columns(why) {
+  if (!why.columns?.length) return null;
+  const most = Math.max(...why.columns.map((c) => c.weight));
+  return el('div', { class: 'card' }, el('h2', {}, 'The features that decided most'),
+    el('ol', { class: 'bars' }, why.columns.slice(0, 15).map((c) => el('li', { style: { '--share': c.weight / most } },
+      el('span', { class: 'bar-name', dir: 'auto' }, c.name), ' ', el('span', { class: 'number muted' }, figure(c.weight))))));
+}
