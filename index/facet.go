@@ -19,6 +19,8 @@ type Facet struct {
 	Min, Max  float64 // of the numbers, where there are some
 	Numbers   int     // items with a number
 	Histogram []int   // of the numbers between Min and Max, in parts of equal width; nil without numbers
+
+	First, Last string // of the dates, where there are some
 }
 
 // Count is a text and how many items have it.
@@ -70,11 +72,31 @@ func (s *Snapshot) Facet(name string, f Filter, top, parts int) Facet {
 	for text, n := range counts {
 		a.Texts = append(a.Texts, Count{text, n})
 	}
+	a.findDates()
 	slices.SortFunc(a.Texts, func(x, y Count) int {
 		return cmp.Or(cmp.Compare(y.Items, x.Items), cmp.Compare(x.Text, y.Text))
 	})
 	a.Texts = slices.Clip(a.Texts[:min(top, len(a.Texts))])
 	return a
+}
+
+// findDates finds the first and the last date among the texts.
+func (a *Facet) findDates() {
+	if a.Kind&DateKind == 0 {
+		return
+	}
+	for _, c := range a.Texts {
+		if kindOfText(c.Text) != DateKind {
+			continue
+		}
+		text, at := []byte(c.Text), parseDate(c.Text)
+		if a.First == "" || compareTexts(text, at, a.First, parseDate(a.First)) < 0 {
+			a.First = c.Text
+		}
+		if a.Last == "" || compareTexts(text, at, a.Last, parseDate(a.Last)) > 0 {
+			a.Last = c.Text
+		}
+	}
 }
 
 // part is that of the histogram which a number belongs to.

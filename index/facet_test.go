@@ -120,6 +120,17 @@ func TestFacetsCountItems(t *testing.T) {
 	if a := s.Facet("nothing", Filter{}, 5, 8); a.Items != 0 || a.Kind != 0 || a.Texts != nil || a.Histogram != nil {
 		t.Errorf("of a name that no item has: %+v", a)
 	}
+	dated := New(64, [32]byte{}, Config{})
+	days := NewBatch(64)
+	for i, v := range []string{"2024-03-01", "2023-12-31T23:00:00Z", "2024-01-01", "soon", "2024-03-01T09:00:00Z"} {
+		days.Append(Item{ID: Int(int64(i)), Code: []uint64{1}, Attributes: map[string]Value{"day": String(v)}})
+	}
+	if err := dated.Add(ctx, days); err != nil {
+		t.Fatal(err)
+	}
+	if a := dated.Snapshot().Facet("day", Filter{}, 1, 3); a.First != "2023-12-31T23:00:00Z" || a.Last != "2024-03-01T09:00:00Z" {
+		t.Errorf("dates from %q to %q", a.First, a.Last)
+	}
 	wide := New(64, [32]byte{}, Config{})
 	b := NewBatch(64)
 	for i, v := range []float64{-math.MaxFloat64, 0, math.MaxFloat64} {

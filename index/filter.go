@@ -38,6 +38,29 @@ type node struct {
 	values []Value
 }
 
+// Depth is how deep the parts of the filter are nested; a list of parts with the same word between them counts once.
+func (f Filter) Depth() int {
+	if f.node == nil {
+		return 0
+	}
+	return f.node.depth()
+}
+
+func (n *node) depth() int {
+	deepest := 0
+	for _, part := range []*node{n.a, n.b} {
+		if part == nil {
+			continue
+		}
+		d := part.depth()
+		if part.op == n.op && n.op != "not" {
+			d--
+		}
+		deepest = max(deepest, d)
+	}
+	return deepest + 1
+}
+
 // IDs is the filter for some items by id. Ids that are not there are ignored.
 func IDs(ids ...ID) Filter {
 	return memberOf(idName, ids, func(id ID) Value { return String(id.String()) })

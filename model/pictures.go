@@ -126,6 +126,11 @@ func (m *Model) ImageVector(img image.Image) ([]float32, error) {
 	if err := m.Pictures.FromImage(row, img, 1); err != nil {
 		return nil, err
 	}
+	return m.PixelVector(row)
+}
+
+// PixelVector returns the vector of a picture that was prepared as the model says.
+func (m *Model) PixelVector(row []uint8) ([]float32, error) {
 	x := make([]float32, m.Dim())
 	if m.Features != nil {
 		images := []picture.Picture{m.Pictures.Picture(row, nil)}

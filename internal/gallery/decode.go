@@ -142,6 +142,12 @@ func Looks(name string, head []byte) bool {
 	return isPicture("", func() []byte { return head[:min(len(head), sniffed)] }) || Promises(name) && sniff(head) != nil
 }
 
+// Row decodes a picture of at most that many pixels and prepares it.
+func Row(p picture.Preparation, encoded []byte, pixels int) ([]uint8, error) {
+	row := make([]uint8, p.Values())
+	return row, decoder{Preparation: p, limit: pixels}.decode(row, "", encoded)
+}
+
 // decoder makes rows of encoded pictures.
 type decoder struct {
 	picture.Preparation

@@ -148,6 +148,15 @@ func (r *ranking) cut(k int) {
 	r.hits = r.hits[:min(k, len(r.hits))]
 }
 
+// Distance is the distance of vectors from a query, by its name: euclidean or cosine.
+func Distance(name string, query []float32) (func(y []float32) float64, error) {
+	d, err := newDistance(name, vectors.Matrix{Rows: 1, Cols: len(query), Data: query})
+	if err != nil {
+		return nil, err
+	}
+	return func(y []float32) float64 { return d(0, y, math.Inf(1)) }, nil
+}
+
 // errDistance is the error about a distance of another name.
 var errDistance = errors.New("the distances are euclidean and cosine")
 
