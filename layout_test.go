@@ -25,7 +25,7 @@ var pipeline = []string{
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/store", "hashgrove/eval",
 	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/internal/solve", "hashgrove/method",
 	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/internal/trial", "hashgrove/compare",
-	"hashgrove/internal/machine", "hashgrove/paper",
+	"hashgrove/internal/machine", "hashgrove/paper", "hashgrove/server",
 	"hashgrove", "hashgrove/cmd/hashgrove",
 }
 
@@ -53,10 +53,11 @@ func TestImportsRunDownThePipeline(t *testing.T) {
 
 // TestServingLinksNeitherReadersNorLearners keeps what encodes and searches free of what reads files and learns.
 func TestServingLinksNeitherReadersNorLearners(t *testing.T) {
-	learners := []string{
+	trainers := []string{
 		"hashgrove/inference", "hashgrove/boost", "hashgrove/svm", "hashgrove/fasthash", "hashgrove/method",
-		"hashgrove/feature/dictionary", "hashgrove/supervision", "hashgrove/affinity", "hashgrove/internal/linalg",
+		"hashgrove/feature/dictionary", "hashgrove/internal/linalg",
 	}
+	learners := append(slices.Clip(trainers), "hashgrove/supervision", "hashgrove/affinity")
 	readers := []string{
 		"hashgrove/dataset", "hashgrove/internal/gallery", "image/jpeg", "image/png", "image/gif", "golang.org/x/image/",
 		"github.com/parquet-go/", "github.com/klauspost/compress/",
@@ -66,15 +67,23 @@ func TestServingLinksNeitherReadersNorLearners(t *testing.T) {
 		"./index": {"hashgrove/model", "hashgrove/feature", "hashgrove/picture", "hashgrove/vectors"},
 		"./store": nil,
 	} {
-		out, err := exec.Command("go", "list", "-deps", serving).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for linked := range strings.FieldsSeq(string(out)) {
-			for _, unwanted := range slices.Concat(learners, readers, others) {
-				if linked == unwanted || strings.HasSuffix(unwanted, "/") && strings.HasPrefix(linked, unwanted) {
-					t.Errorf("%s links %s", serving, linked)
-				}
+		checkDependencies(t, serving, slices.Concat(learners, readers, others))
+	}
+	// The service reads pictures and vectors of items, but never learns; the front door has everything behind it.
+	checkDependencies(t, "./server", append(trainers, "hashgrove", "hashgrove/compare", "hashgrove/paper"))
+}
+
+// checkDependencies reports packages that another must not link; a name that ends with a slash stands for all below it.
+func checkDependencies(t *testing.T, of string, unwanted []string) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", of).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for linked := range strings.FieldsSeq(string(out)) {
+		for _, name := range unwanted {
+			if linked == name || strings.HasSuffix(name, "/") && strings.HasPrefix(linked, name) {
+				t.Errorf("%s links %s", of, linked)
 			}
 		}
 	}

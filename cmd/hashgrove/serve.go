@@ -1,0 +1,316 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hashgrove/internal/cli"
+	"hashgrove/model"
+	"hashgrove/server"
+)
+
+type serveCommand struct {
+	*app
+	model, listen                string
+	tokenFile, readTokenFile     string
+	certificate, key             string
+	pictures, vectors, reports   []string
+	hosts, origins               []string
+	readOnly, noTrain            bool
+	logs                         string
+	tryLimit                     int64
+	limits                       server.Limits
+	readToken, writeToken, shown string
+}
+
+func (a *app) serve() *cobra.Command {
+	c := &serveCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "serve [[NAME=]INDEX]...",
+		Short: "Answer searches over HTTP, with a page for people",
+		Long: `Open indexes once and answer searches over HTTP in microseconds, until interrupted. Every index is a
+collection, named after its file or as NAME=INDEX says. Without an index, the pictures of clothes of the demo are
+served; the first time, they are learned from, which takes less than a minute.
+
+The page at / searches, explains, shows a map of the items and how good the codes are. /openapi.json describes the
+requests; docs/serve.md explains them with examples. /healthz, /readyz and /metrics are for machines.
+
+The service listens on loopback, port 8080, and anyone on this machine may use it. Another address (--listen) needs a
+token: that in --token-file, or one that is made at the start and shown once. --read-token-file names a second one, that
+only reads. Clients send it as Authorization: Bearer TOKEN. Use TLS (--tls-cert, --tls-key) where others can listen.
+
+--pictures shows items as pictures, --vectors lets searches rerank and explain by the vectors of the items, and --report
+shows the report of compare; each takes NAME=DATA where there are several collections.
+
+Writes are acknowledged when they are on disk. To replace an index while it is served, move the new file to its name and
+send POST /v1/collections/NAME/reload. SIGTERM and Ctrl-C end the service when requests that run are answered.`,
+		Example: `  hashgrove serve
+  hashgrove serve items.hgi --vectors items.csv
+  hashgrove serve shop=items.hgi --listen :8080 --token-file token.txt --read-only`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	c.bind(cmd.Flags())
+	return cmd
+}
+
+func (c *serveCommand) bind(f *pflag.FlagSet) {
+	f.StringVarP(&c.model, "model", "m", "", "`MODEL` for indexes that were built from codes and hold none")
+	f.StringArrayVar(&c.pictures, "pictures", nil,
+		"`[NAME=]DATA` with the pictures of the items: a folder, a tar, CIFAR or IDX files; may be repeated")
+	f.StringArrayVar(&c.vectors, "vectors", nil,
+		"`[NAME=]DATA` with the vectors of the items, to rerank and explain by; kept in memory; may be repeated")
+	f.StringArrayVar(&c.reports, "report", nil, "`[NAME=]FILE` with a report to show; may be repeated")
+	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes, and open the indexes for reading")
+	cli.Group(f, "Collections")
+	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on")
+	f.StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token that allows everything")
+	f.StringVar(&c.readTokenFile, "read-token-file", "", "`FILE` with a token that allows reading only")
+	f.StringVar(&c.certificate, "tls-cert", "", "`FILE` with the certificate, for HTTPS")
+	f.StringVar(&c.key, "tls-key", "", "`FILE` with its key")
+	f.StringArrayVar(&c.hosts, "host", nil,
+		"`NAME` that requests may be addressed to; default on loopback that of this machine, elsewhere all")
+	f.StringArrayVar(&c.origins, "cors", nil, "web `SITE` whose pages may use the service, such as https://shop.example")
+	cli.Group(f, "Access")
+	f.StringVar(&c.logs, "log", "changes", "`WHICH` requests to log: all, changes (and errors), errors, or off")
+	f.IntVar(&c.limits.K, "max-k", 1000, "most `HITS` of a query")
+	f.IntVar(&c.limits.Batch, "max-batch", 10000, "most `ROWS` of a request")
+	f.Int64Var(&c.limits.Body, "max-body", 64<<20, "most `BYTES` of a request")
+	f.IntVar(&c.limits.Searches, "max-searches", 0, "most `SEARCHES` at a time; others wait; 0 means twice the cores")
+	cli.Group(f, "Limits")
+	c.bindTraining(f)
+}
+
+func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	host, err := c.readTokens()
+	if err != nil {
+		return err
+	}
+	config, err := c.tlsConfig()
+	if err != nil {
+		return err
+	}
+	// The port is taken before indexes are opened, which may take a while.
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", c.listen, err)
+	}
+	defer func() { _ = l.Close() }()
+	collections, err := c.collections(ctx, args)
+	if err != nil {
+		return err
+	}
+	o := server.Options{
+		Collections: collections, ReadToken: c.readToken, WriteToken: c.writeToken, ReadOnly: c.readOnly, Hosts: c.hosts,
+		Origins: c.origins, Limits: c.limits, Threads: c.threads, Log: c.logger(), LogAll: c.logs == "all",
+	}
+	if len(o.Hosts) == 0 && isLoopback(host) {
+		o.Hosts = append([]string{host}, server.Loopback...)
+	}
+	o.Limits.Upload = c.tryLimit
+	s, err := server.New(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	stop, err := c.mountWorkshop(s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	c.welcome(l.Addr(), config != nil, collections)
+	if err := s.Serve(ctx, l, config); err != nil {
+		return err
+	}
+	c.note("stopped")
+	return nil
+}
+
+// check finds what is wrong with the command line before anything is opened.
+func (c *serveCommand) check() error {
+	switch {
+	case (c.certificate == "") != (c.key == ""):
+		return cli.Usagef("--tls-cert and --tls-key belong together")
+	case !slices.Contains([]string{"all", "changes", "errors", "off"}, c.logs):
+		return cli.Usagef("--log %s: choose all, changes, errors or off", c.logs)
+	case c.limits.K < 1 || c.limits.Batch < 1 || c.limits.Body < 1 || c.limits.Searches < 0:
+		return cli.Usagef("--max-k, --max-batch, --max-body: give 1 or more")
+	}
+	for _, site := range c.origins {
+		if !regexp.MustCompile(`^https?://[^/?#]+$`).MatchString(site) {
+			return cli.Usagef("--cors %s: give a site such as https://shop.example, without a path", site)
+		}
+	}
+	return nil
+}
+
+// readTokens reads the tokens, or makes one for an address that others can reach. It returns the host to listen on.
+func (c *serveCommand) readTokens() (host string, err error) {
+	if host, _, err = net.SplitHostPort(c.listen); err != nil {
+		return "", cli.Usagef("--listen %s: give an address and a port, such as 127.0.0.1:8080 or :8080", c.listen)
+	}
+	for _, t := range []struct {
+		flag, path string
+		to         *string
+	}{{"--token-file", c.tokenFile, &c.writeToken}, {"--read-token-file", c.readTokenFile, &c.readToken}} {
+		if t.path == "" {
+			continue
+		}
+		b, err := os.ReadFile(t.path)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", t.flag, err)
+		}
+		if *t.to = strings.TrimSpace(string(b)); len(*t.to) < 16 || strings.ContainsAny(*t.to, " \t\r\n") {
+			return "", cli.Usagef("%s %s: a token is one word of 16 characters or more", t.flag, t.path)
+		}
+	}
+	switch {
+	case c.writeToken != "" && c.writeToken == c.readToken:
+		return "", cli.Usagef("--token-file and --read-token-file hold the same token")
+	case c.writeToken == "" && (c.readToken != "" || !isLoopback(host)):
+		b := make([]byte, 24)
+		_, _ = rand.Read(b) // never fails
+		c.writeToken = base64.RawURLEncoding.EncodeToString(b)
+		c.shown = c.writeToken
+	}
+	return host, nil
+}
+
+// isLoopback tells whether only this machine can reach a host.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (c *serveCommand) tlsConfig() (*tls.Config, error) {
+	if c.certificate == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(c.certificate, c.key)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// collections says what to serve.
+func (c *serveCommand) collections(ctx context.Context, args []string) ([]server.CollectionOptions, error) {
+	if len(args) == 0 {
+		if len(c.pictures)+len(c.vectors)+len(c.reports) > 0 || c.model != "" {
+			return nil, cli.Usagef("serve needs an index for these flags; without any flag it serves the demo")
+		}
+		demo, err := c.demoCollection(ctx)
+		return []server.CollectionOptions{demo}, err
+	}
+	var m *model.Model
+	if c.model != "" {
+		var err error
+		if m, err = model.ReadFile(c.model); err != nil {
+			return nil, err
+		}
+	}
+	var list []server.CollectionOptions
+	for _, arg := range args {
+		name, path, ok := strings.Cut(arg, "=")
+		if !ok {
+			name, path = collectionName(arg), arg
+		}
+		tick, _ := cli.Counting(c.progressWriter(), "opening "+name)
+		list = append(list, server.CollectionOptions{Name: name, Path: path, Model: m, Progress: tick})
+	}
+	for _, f := range []struct {
+		flag   string
+		values []string
+		to     func(o *server.CollectionOptions) *string
+	}{
+		{"--pictures", c.pictures, func(o *server.CollectionOptions) *string { return &o.Pictures }},
+		{"--vectors", c.vectors, func(o *server.CollectionOptions) *string { return &o.Vectors }},
+		{"--report", c.reports, func(o *server.CollectionOptions) *string { return &o.Report }},
+	} {
+		if err := assign(list, f.flag, f.values, f.to); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// assign gives collections what the values of a flag say.
+func assign(
+	list []server.CollectionOptions, flag string, values []string, to func(o *server.CollectionOptions) *string,
+) error {
+	for _, v := range values {
+		name, path, ok := strings.Cut(v, "=")
+		at := slices.IndexFunc(list, func(o server.CollectionOptions) bool { return o.Name == name })
+		if !ok || at < 0 {
+			if len(list) > 1 {
+				return cli.Usagef("%s %s: there are several collections: say NAME=DATA", flag, v)
+			}
+			at, path = 0, v
+		}
+		field := to(&list[at])
+		if *field != "" {
+			return cli.Usagef("%s: the collection %s has one already", flag, list[at].Name)
+		}
+		*field = path
+	}
+	return nil
+}
+
+// collectionName is the name of a file without its ending, as far as it can stand in an address.
+func collectionName(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	name = regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(name, "-")
+	return cmp.Or(strings.Trim(name, "-._"), "items")
+}
+
+// logger writes to standard error what --log says.
+func (c *serveCommand) logger() *slog.Logger {
+	level := slog.LevelInfo
+	switch c.logs {
+	case "off":
+		return nil
+	case "errors":
+		level = slog.LevelWarn
+	}
+	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
+}
+
+// welcome says where the service is, and how to ask it.
+func (c *serveCommand) welcome(at net.Addr, secure bool, collections []server.CollectionOptions) {
+	scheme, host := "http", at.String()
+	if secure {
+		scheme = "https"
+	}
+	if _, port, err := net.SplitHostPort(host); err == nil && strings.HasPrefix(host, "[::]:") {
+		host = "localhost:" + port // all addresses; the one by which others reach it is not known
+	}
+	token := ""
+	if c.writeToken != "" {
+		token = ` -H "Authorization: Bearer $TOKEN"`
+	}
+	if c.shown != "" {
+		fmt.Fprintf(c.out, "The token, which is not shown again: %s\n", c.shown)
+	}
+	if !secure && c.writeToken != "" && !isLoopback(strings.Split(c.listen, ":")[0]) {
+		c.warn([]string{"without TLS, others on the network can read requests and the token: use --tls-cert and --tls-key"})
+	}
+	fmt.Fprintf(c.out, "Serving %s://%s  try: curl%s '%s://%s/v1/collections/%s/items?limit=1'\n",
+		scheme, host, token, scheme, host, collections[0].Name)
+}

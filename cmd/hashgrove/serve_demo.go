@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hashgrove/internal/fashion"
+	"hashgrove/server"
+)
+
+// demoCollection is the pictures of clothes of the demo, 6,000 that were learned from and 1,000 that are new. What it
+// needs is made at the first start, by the verbs that a user would run, and kept in the cache.
+func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOptions, error) {
+	folder := cacheFolder("serve")
+	in := func(name string) string { return filepath.Join(folder, name) }
+	pictures := in("*-images-idx3-ubyte.gz")
+	o := server.CollectionOptions{Name: "clothes", Path: in("clothes.hgi"), Pictures: pictures, Vectors: pictures}
+	if report := cacheFolder("demo", "report.html"); isThere(report) {
+		o.Report = report
+	}
+	if isThere(o.Path) {
+		return o, nil
+	}
+	c.note("first start: learning from 6,000 pictures of clothes, which takes less than a minute; they stay in %s", folder)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return o, err
+	}
+	for _, name := range fashion.Files {
+		if err := os.WriteFile(in(name), fashion.File(name), 0o666); err != nil {
+			return o, err
+		}
+	}
+	// The pattern finds the new ones first.
+	learned, added := fashion.Train().Labels(), fashion.Query().Labels()
+	var attributes strings.Builder
+	attributes.WriteString("part\n")
+	attributes.WriteString(strings.Repeat("new\n", len(added)) + strings.Repeat("learned\n", len(learned)))
+	for name, text := range map[string]string{
+		"learned.txt": strings.Join(learned, "\n") + "\n",
+		"all.txt":     strings.Join(append(added, learned...), "\n") + "\n",
+		"parts.csv":   attributes.String(),
+	} {
+		if err := os.WriteFile(in(name), []byte(text), 0o666); err != nil {
+			return o, err
+		}
+	}
+	model := in("clothes.hgm")
+	for _, args := range [][]string{
+		{"train", in("train-images-idx3-ubyte.gz"), "--labels", in("learned.txt"), "--effort", "quick", "-o", model, "--force"},
+		{"index", "build", pictures, "-m", model, "--labels", in("all.txt"), "--attributes", in("parts.csv"), "-o", o.Path},
+	} {
+		if err := c.runVerb(ctx, args); err != nil {
+			return o, fmt.Errorf("the demo's data: hashgrove %s: %w", args[0], err)
+		}
+	}
+	return o, nil
+}
+
+// runVerb runs another verb, whose result goes to standard error.
+func (c *serveCommand) runVerb(ctx context.Context, args []string) error {
+	a := &app{in: strings.NewReader(""), out: c.err, err: c.err}
+	root := a.root()
+	root.SetArgs(append(args, fmt.Sprintf("--quiet=%v", c.quiet), fmt.Sprintf("--threads=%d", c.threads)))
+	root.SetOut(c.err)
+	root.SetErr(c.err)
+	return root.ExecuteContext(ctx)
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

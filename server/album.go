@@ -1,0 +1,204 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+
+	"hashgrove/dataset"
+	"hashgrove/index"
+	"hashgrove/internal/gallery"
+	"hashgrove/internal/items"
+	"hashgrove/picture"
+)
+
+// album is small pictures of the items, by id. They are made once, in one pass over the data, and lie in a file without
+// a name: memory holds where each one is, and no request ever names a file.
+type album struct {
+	data picture.Source
+
+	mu   sync.RWMutex
+	file *os.File
+	at   map[index.ID]place
+	size int64
+}
+
+// place is where a picture lies in the file.
+type place struct {
+	from int64
+	len  int32
+}
+
+// The sides of small pictures, in pixels: those of photos, and those that a request may ask for.
+const (
+	albumSize = 160
+	leastSize = 16
+	mostSize  = 512
+)
+
+// newAlbum opens data that hold pictures.
+func newAlbum(path string) (*album, error) {
+	set, err := dataset.Open(dataset.Spec{Paths: []string{path}})
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := set.AsPictures(); ok && slices.Contains([]string{"folder", "tar", "picture"}, set.Format()) {
+		// Photos are shown larger than models see them; CIFAR and IDX files keep their size.
+		if set, err = dataset.Open(dataset.Spec{Paths: []string{path}, Size: albumSize, SkipBad: true}); err != nil {
+			return nil, err
+		}
+	}
+	src, ok := set.AsPictures()
+	if !ok {
+		return nil, fmt.Errorf("%s holds vectors, not pictures", path)
+	}
+	f, err := os.CreateTemp("", "hashgrove-album-")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(f.Name()) // it lives for as long as it is open; where that cannot be, close removes it
+	return &album{data: src, file: f, at: map[index.ID]place{}}, nil
+}
+
+// fill makes the pictures of the items.
+func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
+	shape := a.data.Preparation().Shape
+	var room []uint8
+	for chunk, err := range a.data.Pictures(ctx) {
+		if err != nil {
+			return err
+		}
+		for i := range chunk.X.Rows {
+			it, err := items.FromRow(chunk.Chunk, i, chunk.First+i)
+			if err != nil {
+				return err
+			}
+			if _, known := x.Get(it.ID); !known {
+				continue // of another collection, or added later: then it is shown as a card
+			}
+			p := shape.Picture(chunk.Slice(i, i+1).Pix, room)
+			b, err := encodePicture(p)
+			if err == nil {
+				err = a.add(it.ID, b)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// encodePicture makes a PNG of a small picture and a JPEG of a larger one.
+func encodePicture(p picture.Picture) ([]byte, error) {
+	if p.Channels == 1 || p.Width*p.Height <= 64*64 {
+		return gallery.PNG(p)
+	}
+	img := image.NewRGBA(image.Rect(0, 0, p.Width, p.Height))
+	for i := range p.Width * p.Height {
+		copy(img.Pix[4*i:], p.Pix[3*i:3*i+3])
+		img.Pix[4*i+3] = 255
+	}
+	var b bytes.Buffer
+	err := jpeg.Encode(&b, img, &jpeg.Options{Quality: 85})
+	return b.Bytes(), err
+}
+
+func (a *album) add(id index.ID, b []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file == nil {
+		return errors.New("the album is closed")
+	}
+	if _, err := a.file.WriteAt(b, a.size); err != nil {
+		return err
+	}
+	a.at[id] = place{a.size, int32(len(b))}
+	a.size += int64(len(b))
+	return nil
+}
+
+// get returns the picture of an item, or nil.
+func (a *album) get(id index.ID) ([]byte, error) {
+	if a == nil {
+		return nil, nil
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	p, ok := a.at[id]
+	if !ok || a.file == nil {
+		return nil, nil
+	}
+	b := make([]byte, p.len)
+	_, err := a.file.ReadAt(b, p.from)
+	return b, err
+}
+
+func (a *album) close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file == nil {
+		return nil
+	}
+	name, err := a.file.Name(), a.file.Close()
+	_ = os.Remove(name)
+	a.file = nil
+	return err
+}
+
+// picture sends the small picture of an item.
+func (s *Server) picture(w http.ResponseWriter, r *http.Request, c *collection) error {
+	p := &parameters{Values: r.URL.Query()}
+	p.known("size")
+	size := albumSize
+	if n := p.number("size"); n != nil {
+		size = *n
+	}
+	switch {
+	case p.err != nil:
+		return p.err
+	case size < leastSize || size > mostSize:
+		return bad("size=%d: ask for %d to %d pixels", size, leastSize, mostSize)
+	}
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	b, err := c.album.get(id)
+	if err != nil {
+		return err
+	}
+	if b == nil {
+		return problem(http.StatusNotFound, "there is no picture of the item %.80q", id)
+	}
+	if b, err = s.shrink(b, size); err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "private, max-age=600")
+	writeBody(w, http.StatusOK, http.DetectContentType(b), b)
+	return nil
+}
+
+// shrink makes a picture smaller where it has more pixels on a side than wanted.
+func (s *Server) shrink(b []byte, size int) ([]byte, error) {
+	config, _, err := image.DecodeConfig(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	if config.Width <= size && config.Height <= size {
+		return b, nil
+	}
+	prep := picture.Preparation{Shape: picture.Shape{Width: size, Height: size, Channels: 3}}
+	row, err := gallery.Row(prep, b, mostSize*mostSize)
+	if err != nil {
+		return nil, err
+	}
+	return encodePicture(prep.Picture(row, nil))
+}

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"net/http"
+	"os"
+	"time"
+)
+
+// backup sends a copy of the index as it is now, which is an index file. Writes go on meanwhile.
+func (s *Server) backup(w http.ResponseWriter, r *http.Request, c *collection) error {
+	// A copy of many gigabytes takes longer than any answer may.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", `attachment; filename="`+c.name+`.hgi"`)
+	out := &deadlineWriter{w: w, control: http.NewResponseController(w), each: s.limits.WriteTime}
+	if err := c.open().store.Backup(r.Context(), out); err != nil {
+		if out.wrote {
+			s.log.Error("backup", "collection", c.name, "error", err.Error())
+			panic(http.ErrAbortHandler) // the client must not take half a file for a whole one
+		}
+		h.Del("Content-Disposition")
+		return err
+	}
+	return nil
+}
+
+// deadlineWriter lets every piece of a long answer take some time, instead of the whole.
+type deadlineWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	each    time.Duration
+	wrote   bool
+}
+
+func (d *deadlineWriter) Write(b []byte) (int, error) {
+	d.wrote = true
+	_ = d.control.SetWriteDeadline(time.Now().Add(d.each))
+	return d.w.Write(b)
+}
+
+// reload opens the file of a collection again.
+func (s *Server) reload(w http.ResponseWriter, r *http.Request, c *collection) error {
+	if err := s.reopen(r.Context(), c); err != nil {
+		return err
+	}
+	w.Header().Set("Hashgrove-Fingerprint", c.open().fingerprint().String())
+	writeJSON(w, http.StatusOK, c.summary())
+	return nil
+}
+
+// report sends the page about the quality of the model. It comes from a file, so it gets no rights at all.
+func (s *Server) report(w http.ResponseWriter, _ *http.Request, c *collection) error {
+	if c.options.Report == "" {
+		return problem(http.StatusNotFound, "there is no report about this collection")
+	}
+	b, err := os.ReadFile(c.options.Report)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Security-Policy",
+		"sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'")
+	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
+	writeBody(w, http.StatusOK, "text/html; charset=utf-8", b)
+	return nil
+}
+
+// vector sends the vector of an item.
+func (s *Server) vector(w http.ResponseWriter, r *http.Request, c *collection) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	x := c.vectors.of(id)
+	if x == nil {
+		return problem(http.StatusNotFound, "the vector of the item %.80q is not known", id)
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"id": id, "vector": x})
+	return nil
+}

@@ -1,0 +1,318 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"hashgrove/dataset"
+	"hashgrove/index"
+	"hashgrove/internal/gallery"
+	"hashgrove/model"
+	"hashgrove/vectors"
+)
+
+// The kinds of bodies.
+const (
+	kindJSON   = "application/json"
+	kindFloats = "application/octet-stream"
+	kindNpy    = "application/x-npy"
+)
+
+// small is what a body may take without asking for room.
+const small = 64 << 10
+
+// body reads a request within the limits: its own, and that of all requests together.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) (b []byte, release func(), err error) {
+	if r.ContentLength > s.limits.Body {
+		return nil, nil, &http.MaxBytesError{Limit: s.limits.Body}
+	}
+	taken := int64(0)
+	release = func() { s.budget.give(taken) }
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	in := http.MaxBytesReader(w, r.Body, s.limits.Body)
+	if r.ContentLength > 0 {
+		b = make([]byte, 0, min(r.ContentLength+1, small))
+	} else {
+		b = make([]byte, 0, 512)
+	}
+	for {
+		if len(b) == cap(b) {
+			room := max(int64(2*cap(b)), small)
+			if more := room - taken; room > small && !s.budget.take(more) {
+				return nil, nil, busy("many large requests are being read", 1e9)
+			} else if room > small {
+				taken += more
+			}
+			b = append(make([]byte, 0, room), b...)
+		}
+		n, err := in.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, release, nil
+		}
+		if err != nil {
+			return nil, nil, readError(err)
+		}
+	}
+}
+
+// readError is that of a body which did not arrive.
+func readError(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return bad("the request ended before all of it was there")
+	}
+	return err
+}
+
+// kind is the type of a body, without parameters.
+func kind(r *http.Request) string {
+	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return t
+}
+
+// readJSON reads a request of one JSON value.
+func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, v any) (release func(), err error) {
+	if k := kind(r); k != kindJSON {
+		return nil, problem(http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: %s", kindJSON)
+	}
+	b, release, err := s.body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := decode(b, v); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// maxNesting is how deep lists and objects of a request may be nested: an item's tags are five deep.
+const maxNesting = 16
+
+// decode reads one JSON value; keys that are not known, and anything after it, are refused.
+func decode(b []byte, v any) error {
+	if depth := nesting(b); depth > maxNesting {
+		return bad("the request is nested more than %d deep", maxNesting)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		var at *json.UnmarshalTypeError
+		switch {
+		case errors.Is(err, io.EOF):
+			return bad("the request is empty: send a JSON object")
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return bad("the JSON of the request ends too early")
+		case errors.As(err, &at):
+			return bad("the value of %q cannot be a %s", at.Field, at.Value)
+		}
+		return bad("%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return bad("there is more than one JSON value in the request")
+	}
+	return nil
+}
+
+// nesting is how deep brackets are nested, as far as the text is JSON.
+func nesting(b []byte) int {
+	depth, most, quoted := 0, 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			most = max(most, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return most
+}
+
+// rows reads a body of vectors: float32 in little-endian order, a NumPy array, or a picture.
+func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (vectors.Matrix, func(), error) {
+	if m == nil {
+		return vectors.Matrix{}, nil, errNoModel
+	}
+	b, release, err := s.body(w, r)
+	if err != nil {
+		return vectors.Matrix{}, nil, err
+	}
+	var x vectors.Matrix
+	switch k := kind(r); {
+	case k == kindFloats:
+		x, err = floatRows(b, m.Encoder.Dim())
+	case k == kindNpy:
+		x, err = npyRows(r.Context(), b, m.TakesMissing())
+	case strings.HasPrefix(k, "image/"):
+		x.Rows = 1
+		x.Data, err = s.pictureVector(m, b)
+		x.Cols = len(x.Data)
+	default:
+		err = problem(http.StatusUnsupportedMediaType, "send %s, %s, %s or a picture (image/jpeg, image/png, ...)",
+			kindJSON, kindFloats, kindNpy)
+	}
+	if err == nil && x.Rows > s.limits.Batch {
+		err = problem(http.StatusRequestEntityTooLarge, "%d rows in one request, and at most %d are allowed",
+			x.Rows, s.limits.Batch)
+	}
+	if err == nil && x.Rows == 0 {
+		err = bad("the request has no rows")
+	}
+	if err != nil {
+		release()
+		return vectors.Matrix{}, nil, err
+	}
+	return x, release, nil
+}
+
+// floatRows is rows of float32 in little-endian order.
+func floatRows(b []byte, dim int) (vectors.Matrix, error) {
+	if len(b)%(4*dim) != 0 {
+		return vectors.Matrix{}, bad("%d bytes are not whole rows of %d float32 values, %d bytes each", len(b), dim, 4*dim)
+	}
+	x := vectors.Matrix{Rows: len(b) / (4 * dim), Cols: dim, Data: make([]float32, len(b)/4)}
+	for i := range x.Data {
+		x.Data[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return x, nil
+}
+
+// npyRows is the rows of a NumPy file.
+func npyRows(ctx context.Context, b []byte, missing bool) (vectors.Matrix, error) {
+	set, err := dataset.Open(dataset.Spec{
+		Paths: []string{dataset.Standard}, Stdin: bytes.NewReader(b), Once: true, Format: "npy", Threads: 1, Missing: missing,
+	})
+	if err != nil {
+		return vectors.Matrix{}, bad("the NumPy array of the request: %v", err)
+	}
+	x := vectors.Matrix{Cols: set.Dim()}
+	for chunk, err := range set.Chunks(ctx) {
+		if err != nil {
+			return vectors.Matrix{}, bad("the NumPy array of the request: %v", err)
+		}
+		x.Rows += chunk.X.Rows
+		x.Data = append(x.Data, chunk.X.Data...)
+	}
+	return x, nil
+}
+
+// pictureVector is the vector of an encoded picture.
+func (s *Server) pictureVector(m *model.Model, b []byte) ([]float32, error) {
+	if m == nil {
+		return nil, errNoModel
+	}
+	if m.Pictures == nil {
+		return nil, bad("the model of this collection takes vectors, not pictures")
+	}
+	row, err := gallery.Row(*m.Pictures, b, s.limits.Pixels)
+	if err != nil {
+		return nil, bad("the picture %v", err)
+	}
+	x, err := m.PixelVector(row)
+	if err != nil {
+		return nil, bad("the picture: %v", err)
+	}
+	return x, nil
+}
+
+// errNoModel refuses what only a model can do.
+var errNoModel = bad("the collection holds no model to encode with: search by code or by id")
+
+// parameters reads the parameters of an address.
+type parameters struct {
+	url.Values
+	err error
+}
+
+// number is a whole number, or nil.
+func (p *parameters) number(name string) *int {
+	text := p.Get(name)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil && p.err == nil {
+		p.err = bad("%s=%.40s: give a whole number", name, text)
+	}
+	return &n
+}
+
+// truth is true or false; absent means false.
+func (p *parameters) truth(name string) bool {
+	switch p.Get(name) {
+	case "", "false", "0":
+		return false
+	case "true", "1":
+		return true
+	}
+	if p.err == nil {
+		p.err = bad("%s=%.40s: give true or false", name, p.Get(name))
+	}
+	return false
+}
+
+// known refuses parameters of other names.
+func (p *parameters) known(names ...string) {
+	for name := range p.Values {
+		found := name == "fingerprint"
+		for _, n := range names {
+			found = found || n == name
+		}
+		if !found && p.err == nil {
+			p.err = bad("there is no parameter %.40q here: there is %s", name, strings.Join(names, ", "))
+		}
+	}
+}
+
+// filter reads a filter within the limits.
+func (s *Server) filter(text string) (index.Filter, error) {
+	if len(text) > s.limits.FilterBytes {
+		return index.Filter{}, bad("a filter of %d bytes, and at most %d are allowed", len(text), s.limits.FilterBytes)
+	}
+	f, err := index.Parse(text)
+	if err != nil {
+		return f, bad("the filter: %v", err)
+	}
+	if d := f.Depth(); d > s.limits.FilterDepth {
+		return f, bad("a filter that is nested %d deep, and at most %d are allowed", d, s.limits.FilterDepth)
+	}
+	return f, nil
+}
+
+// pathID is the id of an item in an address.
+func pathID(r *http.Request) (index.ID, error) {
+	id, err := index.ParseID(r.PathValue("id"))
+	if err != nil {
+		return id, bad("the id: %v", err)
+	}
+	return id, nil
+}
+
+// noItem is the error about an id.
+func noItem(id fmt.Stringer) error {
+	return problem(http.StatusNotFound, "no item has the id %.80q", id.String())
+}

@@ -1,0 +1,123 @@
+package server
+
+import (
+	"math"
+	"math/bits"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+)
+
+// bitState is how one bit divides the items.
+type bitState struct {
+	Bit   int     `json:"bit"`
+	Share float64 `json:"share"` // of items whose bit is 1
+	State string  `json:"state"` // ok, dead or redundant
+	Like  *int    `json:"like,omitempty"`
+}
+
+// bucketState is how items share codes.
+type bucketState struct {
+	Largest int     `json:"largest"`
+	Mean    float64 `json:"mean"`   // items of a code
+	Single  int     `json:"single"` // codes of one item
+}
+
+// censused is a census and the items that it was taken of.
+type censused struct {
+	of      *index.Snapshot
+	bits    []bitState
+	buckets bucketState
+}
+
+// census counts the bits and the codes of the items; the last one is kept until the items change. A bit is dead when
+// nearly all items have the same value, and redundant when it nearly always equals an earlier bit or its opposite:
+// neither tells items apart.
+func (c *collection) census(x *index.Snapshot) ([]bitState, bucketState) {
+	c.made.mu.Lock()
+	defer c.made.mu.Unlock()
+	if known, ok := c.made.known["census"].(*censused); ok && known.of == x {
+		return known.bits, known.buckets
+	}
+	n := &censused{of: x}
+	n.bits, n.buckets = takeCensus(x)
+	if c.made.known == nil {
+		c.made.known = map[string]any{}
+	}
+	c.made.known["census"] = n
+	return n.bits, n.buckets
+}
+
+// few is the share of items below which a bit says next to nothing.
+const few = 0.005
+
+func takeCensus(x *index.Snapshot) ([]bitState, bucketState) {
+	width, n := x.Bits(), 0
+	ones, buckets := make([]int, width), bucketState{}
+	sample := hamming.NewCodes(0, width)
+	codes, step := 0, max(1, x.Codes()/sampledCodes)
+	x.EachCode(func(code []uint64, items int) {
+		if codes%step == 0 {
+			sample.Data = append(sample.Data, code...)
+		}
+		codes++
+		n += items
+		if buckets.Largest = max(buckets.Largest, items); items == 1 {
+			buckets.Single++
+		}
+		for w, word := range code {
+			for ; word != 0; word &= word - 1 {
+				ones[w*64+63-bits.TrailingZeros64(word)] += items
+			}
+		}
+	})
+	if codes > 0 {
+		buckets.Mean = float64(n) / float64(codes)
+	}
+	states := make([]bitState, width)
+	for k := range states {
+		states[k] = bitState{Bit: k, State: "ok"}
+		if n > 0 {
+			states[k].Share = float64(ones[k]) / float64(n)
+		}
+		if n > 1 && math.Min(states[k].Share, 1-states[k].Share) < few {
+			states[k].State = "dead"
+		}
+	}
+	markRedundant(states, sample)
+	return states, buckets
+}
+
+// sampledCodes is about the number of codes by which bits are compared with each other.
+const sampledCodes = 1 << 14
+
+// markRedundant finds bits that repeat an earlier one, or its opposite.
+func markRedundant(states []bitState, sample hamming.Codes) {
+	n := sample.Len()
+	if n < 100 {
+		return // too few codes to tell
+	}
+	columns := make([][]uint64, len(states)) // the values of a bit in all codes
+	for k := range columns {
+		columns[k] = make([]uint64, (n+63)/64)
+		for i := range n {
+			if sample.Bit(i, k) {
+				columns[k][i/64] |= 1 << (i % 64)
+			}
+		}
+	}
+	for k := range states {
+		for j := 0; j < k && states[k].State == "ok"; j++ {
+			if states[j].State != "ok" {
+				continue
+			}
+			differ := 0
+			for w := range columns[k] {
+				differ += bits.OnesCount64(columns[k][w] ^ columns[j][w])
+			}
+			if share := float64(differ) / float64(n); math.Min(share, 1-share) < few {
+				states[k].State, states[k].Like = "redundant", &j
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/store"
+)
+
+// failure is an error with the status of the answer.
+type failure struct {
+	status int
+	text   string
+	header http.Header
+}
+
+func (f *failure) Error() string { return f.text }
+
+// problem is the error of a request with a status of its own.
+func problem(status int, format string, args ...any) error {
+	return &failure{status: status, text: fmt.Sprintf(format, args...)}
+}
+
+// bad is the error of a request that cannot be understood.
+func bad(format string, args ...any) error { return problem(http.StatusBadRequest, format, args...) }
+
+// errorAnswer is the body of every answer that is an error.
+type errorAnswer struct {
+	Error errorText `json:"error"`
+}
+
+type errorText struct {
+	Status    int    `json:"status"`
+	Message   string `json:"message"`
+	RequestID string `json:"request_id"`
+}
+
+// writeError answers with an error.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	a := s.failureOf(r, err)
+	for name, values := range a.header {
+		w.Header()[name] = values
+	}
+	noteError(w, a.text)
+	writeJSON(w, a.status, errorAnswer{errorText{a.status, a.text, requestID(w)}})
+}
+
+// failureOf finds the status of an error.
+func (s *Server) failureOf(r *http.Request, err error) *failure {
+	f, filter, large := new(failure), new(index.FilterError), new(http.MaxBytesError)
+	var timeout net.Error
+	status := http.StatusInternalServerError
+	later := http.Header{"Retry-After": {"1"}}
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &filter):
+		status = http.StatusBadRequest
+	case errors.As(err, &large):
+		return &failure{status: http.StatusRequestEntityTooLarge,
+			text: fmt.Sprintf("the request is larger than the %d bytes that are allowed", large.Limit)}
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return &failure{status: http.StatusRequestTimeout, text: "the request came too slowly",
+			header: http.Header{"Connection": {"close"}}}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return &failure{status: http.StatusInsufficientStorage,
+			text: "the disk is full: nothing was written, and searches go on; free some space and try again"}
+	case errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrClosed), errors.Is(err, hamming.ErrDamaged):
+		return &failure{status: http.StatusServiceUnavailable, text: err.Error(), header: later}
+	case errors.Is(err, context.Canceled) && r.Context().Err() == nil, errors.Is(err, context.DeadlineExceeded):
+		return &failure{status: http.StatusServiceUnavailable, text: "the service is stopping", header: later}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		// Names of files are none of the client's business.
+		return &failure{status: status, text: "a file of the collection cannot be read: see the log of the service"}
+	}
+	return &failure{status: status, text: err.Error()}
+}
+
+// writeJSON answers with a value.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil { // a number that JSON has no digits for
+		status = http.StatusInternalServerError
+		b, _ = json.Marshal(errorAnswer{errorText{status, "the answer cannot be written: " + err.Error(), requestID(w)}})
+	}
+	writeBody(w, status, "application/json", append(b, '\n'))
+}
+
+// writeBody answers with bytes.
+func writeBody(w http.ResponseWriter, status int, kind string, b []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // the client has gone, or not: either way there is nobody to tell
+}

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"hashgrove/model"
+)
+
+// slow is the time from which a request is worth a line in the log.
+const slow = time.Second
+
+// Handler answers all requests. In order: a request id and the headers of every answer; who may ask (access.go); what
+// the request is about (the routes of server.go), and its body within the limits (body.go); then metrics and log.
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		a := &answer{ResponseWriter: w, id: s.ids.next(r)}
+		h := w.Header()
+		h.Set("X-Request-Id", a.id)
+		h.Set("Hashgrove-Version", model.Version)
+		secure(h)
+		s.metrics.running.Add(1)
+		defer func() {
+			if p := recover(); p != nil && p != http.ErrAbortHandler {
+				// One request must not end the others; what it met is a bug, and the log has its place.
+				s.log.Error("panic", "request", a.id, "panic", p, "stack", string(debug.Stack()))
+				if a.status == 0 {
+					s.writeError(a, r, problem(http.StatusInternalServerError, "the service met a bug: its log says more"))
+				}
+			}
+			s.metrics.running.Add(-1)
+			s.finish(a, r, time.Since(began))
+		}()
+		if err := s.admit(a, r); err != nil {
+			s.writeError(a, r, err)
+			return
+		}
+		if r.Method == http.MethodOptions {
+			s.preflight(a, r)
+			return
+		}
+		if _, pattern := s.mux.Handler(r); pattern == "" {
+			s.writeError(a, r, s.noRoute(r))
+			return
+		}
+		s.mux.ServeHTTP(a, r)
+	})
+}
+
+// noRoute is the error of a request that nothing answers.
+func (s *Server) noRoute(r *http.Request) error {
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := s.mux.Handler(other); pattern != "" && method != r.Method {
+			return problem(http.StatusMethodNotAllowed, "%.20s is not possible here: see /openapi.json", r.Method)
+		}
+	}
+	return problem(http.StatusNotFound, "there is nothing at %.100q: see /openapi.json", r.URL.Path)
+}
+
+// finish writes metrics and log of a request.
+func (s *Server) finish(a *answer, r *http.Request, took time.Duration) {
+	route := r.Pattern
+	if route == "" {
+		route = "none"
+	}
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	s.metrics.request(route, a.status, took)
+	level := slog.LevelInfo
+	switch {
+	case a.status >= 500:
+		level = slog.LevelError
+	case a.status >= 400:
+		level = slog.LevelWarn
+	case !s.options.LogAll && took < slow && !changes(r):
+		return
+	}
+	attributes := []slog.Attr{
+		slog.String("request", a.id), slog.String("method", r.Method), slog.String("route", route),
+		slog.Int("status", a.status), slog.Int64("bytes", a.bytes), slog.Duration("took", took),
+		slog.String("from", r.RemoteAddr),
+	}
+	if c := r.PathValue("collection"); c != "" {
+		attributes = append(attributes, slog.String("collection", c))
+	}
+	if a.err != "" {
+		attributes = append(attributes, slog.String("error", a.err))
+	}
+	s.log.LogAttrs(r.Context(), level, "request", attributes...)
+}
+
+// answer is a response that knows what became of it.
+type answer struct {
+	http.ResponseWriter
+	id     string
+	status int
+	bytes  int64
+	err    string
+}
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	n, err := a.ResponseWriter.Write(b)
+	a.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController set deadlines.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+func requestID(w http.ResponseWriter) string {
+	if a, ok := w.(*answer); ok {
+		return a.id
+	}
+	return ""
+}
+
+func noteError(w http.ResponseWriter, text string) {
+	if a, ok := w.(*answer); ok {
+		a.err = text
+	}
+}
+
+// requestIDs numbers requests: a part that is drawn at the start, and a count.
+type requestIDs struct {
+	start string
+	count *atomic.Uint64
+}
+
+func newRequestIDs() requestIDs {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return requestIDs{hex.EncodeToString(b[:]) + "-", new(atomic.Uint64)}
+}
+
+// next is the id that the client gave, if it can stand in a log, or a new one.
+func (n requestIDs) next(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); id != "" && validName.MatchString(id) {
+		return id
+	}
+	return n.start + strconv.FormatUint(n.count.Add(1), 10)
+}

@@ -1,0 +1,356 @@
+package server
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"slices"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/vectors"
+)
+
+// itemAnswer is an item as answers have it.
+type itemAnswer struct {
+	ID         index.ID               `json:"id"`
+	Code       string                 `json:"code"`
+	Label      string                 `json:"label,omitempty"`
+	Tags       []string               `json:"tags,omitempty"`
+	Attributes map[string]index.Value `json:"attributes,omitempty"`
+}
+
+func answerItem(it index.Item, bits int) itemAnswer {
+	codes := hamming.Codes{Bits: bits, Words: len(it.Code), Data: it.Code}
+	return itemAnswer{it.ID, hex.EncodeToString(codes.AppendBytes(nil, 0)), it.Label, it.Tags, it.Attributes}
+}
+
+// about is what every answer about a collection begins with.
+type about struct {
+	Collection  string `json:"collection"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+func (c *collection) about() about { return about{c.name, c.open().fingerprint().String()} }
+
+func (s *Server) getItem(w http.ResponseWriter, r *http.Request, c *collection) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	x := c.open().snapshot()
+	it, ok := x.Get(id)
+	if !ok {
+		return noItem(id)
+	}
+	writeJSON(w, http.StatusOK, struct {
+		about
+		Item itemAnswer `json:"item"`
+	}{c.about(), answerItem(it, x.Bits())})
+	return nil
+}
+
+// listItems answers with a page of items, in the order of ids.
+func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection) error {
+	p := &parameters{Values: r.URL.Query()}
+	p.known("where", "limit", "after")
+	limit := 100
+	if n := p.number("limit"); n != nil {
+		limit = *n
+	}
+	switch {
+	case p.err != nil:
+		return p.err
+	case limit < 1 || limit > s.limits.Page:
+		return bad("limit=%d: ask for 1 to %d items", limit, s.limits.Page)
+	}
+	f, err := s.filter(p.Get("where"))
+	if err != nil {
+		return err
+	}
+	if err := s.gate.enter(r.Context()); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	x := c.open().snapshot()
+	matches, err := x.Matches(f)
+	if err != nil {
+		return err
+	}
+	total := len(matches)
+	if text := p.Get("after"); text != "" {
+		after, err := index.ParseID(text)
+		if err != nil {
+			return bad("after: %v", err)
+		}
+		at, found := slices.BinarySearchFunc(matches, after, func(h index.Hit, id index.ID) int { return h.ID.Compare(id) })
+		if found {
+			at++
+		}
+		matches = matches[at:]
+	}
+	a := struct {
+		about
+		Items []itemAnswer `json:"items"`
+		Total int          `json:"total"`
+		Next  *index.ID    `json:"next,omitempty"`
+	}{about: c.about(), Items: []itemAnswer{}, Total: total}
+	if len(matches) > limit {
+		matches = matches[:limit]
+		a.Next = &matches[limit-1].ID
+	}
+	for _, h := range matches {
+		a.Items = append(a.Items, answerItem(x.Item(h), x.Bits()))
+	}
+	writeJSON(w, http.StatusOK, a)
+	return nil
+}
+
+// newItem is an item that a request writes.
+type newItem struct {
+	ID         *index.ID              `json:"id,omitempty"`
+	Vector     []float32              `json:"vector,omitempty"`
+	Code       string                 `json:"code,omitempty"`
+	CodeBase64 string                 `json:"code_base64,omitempty"`
+	Picture    []byte                 `json:"picture,omitempty"`
+	Label      string                 `json:"label,omitempty"`
+	Tags       []string               `json:"tags,omitempty"`
+	Attributes map[string]index.Value `json:"attributes,omitempty"`
+}
+
+// itemsRequest is items one by one, or by columns.
+type itemsRequest struct {
+	Items []newItem `json:"items,omitempty"`
+
+	IDs           []index.ID               `json:"ids,omitempty"`
+	Vectors       [][]float32              `json:"vectors,omitempty"`
+	VectorsBase64 string                   `json:"vectors_base64,omitempty"`
+	Codes         []string                 `json:"codes,omitempty"`
+	Labels        []string                 `json:"labels,omitempty"`
+	Tags          [][]string               `json:"tags,omitempty"`
+	Attributes    []map[string]index.Value `json:"attributes,omitempty"`
+
+	Mode        string `json:"mode,omitempty"` // upsert or add
+	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
+// written is the answer to a write.
+type written struct {
+	about
+	Written int   `json:"written"`
+	Created *bool `json:"created,omitempty"` // of one item
+}
+
+// putItem writes the item that the address names.
+func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	var it newItem
+	release, err := s.readJSON(w, r, &it)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if it.ID != nil && *it.ID != id {
+		return bad("the address names the id %.80q and the request %.80q", id, it.ID)
+	}
+	it.ID = &id
+	created := false
+	_, err = c.write("put", func(o *opened) (int, error) {
+		b, err := s.batch(r, o, &itemsRequest{Items: []newItem{it}})
+		if err != nil {
+			return 0, err
+		}
+		_, there := o.snapshot().Get(id)
+		created = !there
+		return 1, o.store.Upsert(r.Context(), b)
+	})
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, written{c.about(), 1, &created})
+	return nil
+}
+
+// putItems writes many items: all of them, or none.
+func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection) error {
+	var request itemsRequest
+	release, err := s.readJSON(w, r, &request)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if !slices.Contains([]string{"", "upsert", "add"}, request.Mode) {
+		return bad("mode = %.40q: choose upsert or add", request.Mode)
+	}
+	n, err := c.write("put", func(o *opened) (int, error) {
+		if err := accept(o.fingerprint(), request.Fingerprint); err != nil {
+			return 0, err
+		}
+		b, err := s.batch(r, o, &request)
+		if err != nil {
+			return 0, err
+		}
+		if request.Mode != "add" {
+			return len(b.IDs), o.store.Upsert(r.Context(), b)
+		}
+		x := o.snapshot()
+		for _, id := range b.IDs {
+			if _, there := x.Get(id); there {
+				return 0, problem(http.StatusConflict, "the id %.80q is there already: use the mode upsert to replace it", id)
+			}
+		}
+		return len(b.IDs), o.store.Add(r.Context(), b)
+	})
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, written{about: c.about(), Written: n})
+	return nil
+}
+
+// batch encodes what a request writes.
+func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batch, error) {
+	bits := o.snapshot().Bits()
+	b := index.NewBatch(bits)
+	b.Fingerprint = o.fingerprint()
+	list, err := q.list()
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, bad("give items to write")
+	}
+	if len(list) > s.limits.Batch {
+		return nil, problem(http.StatusRequestEntityTooLarge, "%d items in one request, and at most %d are allowed",
+			len(list), s.limits.Batch)
+	}
+	x, rows := vectors.Matrix{}, make([]int, len(list)) // of the vectors, from 1
+	if q.VectorsBase64 != "" {
+		if x, err = packedRows(q.VectorsBase64, o, len(list)); err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			rows[i] = i + 1
+		}
+	}
+	codes := make([][]uint64, len(list))
+	for i := range list {
+		if rows[i] > 0 {
+			continue
+		}
+		vector, err := s.itemVector(o, &list[i])
+		if err != nil {
+			return nil, inItem(i, err)
+		}
+		if vector == nil {
+			if codes[i], err = readCode(list[i].Code, list[i].CodeBase64, bits); err != nil {
+				return nil, inItem(i, err)
+			}
+			continue
+		}
+		if x.Rows > 0 && len(vector) != x.Cols {
+			return nil, inItem(i, bad("a vector of %d values, and those before it have %d", len(vector), x.Cols))
+		}
+		x.Cols, x.Data = len(vector), append(x.Data, vector...)
+		x.Rows++
+		rows[i] = x.Rows
+	}
+	if x.Rows > 0 {
+		made, err := o.model.Encode(r.Context(), x, s.threadsFor(x.Rows))
+		if err != nil {
+			return nil, bad("%v", err)
+		}
+		for i, row := range rows {
+			if row > 0 {
+				codes[i] = made.Row(row - 1)
+			}
+		}
+	}
+	for i, it := range list {
+		b.Append(index.Item{ID: *it.ID, Code: codes[i], Label: it.Label, Tags: it.Tags, Attributes: it.Attributes})
+	}
+	if err := b.Check(bits); err != nil {
+		return nil, bad("%v", err)
+	}
+	return b, nil
+}
+
+// inItem says which item an error is about.
+func inItem(i int, err error) error { return bad("item %d: %v", i, err) }
+
+// packedRows is vectors in base64.
+func packedRows(text string, o *opened, n int) (vectors.Matrix, error) {
+	if o.model == nil {
+		return vectors.Matrix{}, errNoModel
+	}
+	packed, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return vectors.Matrix{}, bad("vectors_base64: %v", err)
+	}
+	x, err := floatRows(packed, o.model.Encoder.Dim())
+	if err == nil && x.Rows != n {
+		err = bad("%d vectors for %d ids", x.Rows, n)
+	}
+	return x, err
+}
+
+// itemVector is the vector of an item, or nil where it has a code.
+func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
+	given := 0
+	for _, is := range []bool{it.Vector != nil, it.Code != "", it.CodeBase64 != "", it.Picture != nil} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case it.ID == nil:
+		return nil, bad("it has no id")
+	case given != 1:
+		return nil, bad("an item needs one of vector, code, code_base64 and picture, and has %d of them", given)
+	case it.Picture != nil:
+		return s.pictureVector(o.model, it.Picture)
+	case it.Vector != nil && o.model == nil:
+		return nil, errNoModel
+	}
+	return it.Vector, nil
+}
+
+// list is the items of a request in one form.
+func (q *itemsRequest) list() ([]newItem, error) {
+	if len(q.IDs) == 0 {
+		return q.Items, nil
+	}
+	n := len(q.IDs)
+	switch {
+	case len(q.Items) > 0:
+		return nil, bad("give items, or ids and columns, not both")
+	case q.Vectors != nil && len(q.Vectors) != n, q.Codes != nil && len(q.Codes) != n:
+		return nil, bad("%d vectors and %d codes for %d ids", len(q.Vectors), len(q.Codes), n)
+	case q.Labels != nil && len(q.Labels) != n, q.Tags != nil && len(q.Tags) != n,
+		q.Attributes != nil && len(q.Attributes) != n:
+		return nil, bad("labels, tags and attributes need one entry for each of the %d ids", n)
+	}
+	list := make([]newItem, n)
+	for i := range list {
+		list[i].ID = &q.IDs[i]
+		if q.Vectors != nil {
+			list[i].Vector = q.Vectors[i]
+		}
+		if q.Codes != nil {
+			list[i].Code = q.Codes[i]
+		}
+		if q.Labels != nil {
+			list[i].Label = q.Labels[i]
+		}
+		if q.Tags != nil {
+			list[i].Tags = q.Tags[i]
+		}
+		if q.Attributes != nil {
+			list[i].Attributes = q.Attributes[i]
+		}
+	}
+	return list, nil
+}

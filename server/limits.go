@@ -1,0 +1,130 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Limits bound what requests can take. Zero means the default.
+type Limits struct {
+	Header int   // bytes of the headers of a request; 32 KiB
+	Body   int64 // bytes of a request; 64 MiB
+	Bodies int64 // bytes of all requests at a time; 256 MiB
+	Upload int64 // bytes of data to try; 64 MiB
+
+	Searches int           // at a time; twice the cores, at least 4
+	Waiting  int           // requests that may wait for one of those; 256
+	Wait     time.Duration // that they wait at most; 5 s
+
+	K           int // hits of a query; 1,000
+	Batch       int // queries, vectors or items of a request; 10,000
+	Hits        int // hits of all queries of a request; 1,000,000
+	Page        int // items of a list; 1,000
+	FilterBytes int // length of a filter; 4,096
+	FilterDepth int // how deep its parts are nested; 32
+	Pixels      int // of a picture; 40 million
+
+	ReadTime  time.Duration // for a whole request; 60 s
+	WriteTime time.Duration // for a whole answer; 60 s
+	IdleTime  time.Duration // between requests of a connection; 2 min
+	StopTime  time.Duration // for requests to finish when the service stops; 20 s
+
+	Connections int // at a time; 20,000
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Header = cmp.Or(l.Header, 32<<10)
+	l.Body = cmp.Or(l.Body, 64<<20)
+	l.Bodies = cmp.Or(l.Bodies, 256<<20)
+	l.Upload = cmp.Or(l.Upload, 64<<20)
+	l.Searches = cmp.Or(l.Searches, max(4, 2*runtime.GOMAXPROCS(0)))
+	l.Waiting = cmp.Or(l.Waiting, 256)
+	l.Wait = cmp.Or(l.Wait, 5*time.Second)
+	l.K = cmp.Or(l.K, 1_000)
+	l.Batch = cmp.Or(l.Batch, 10_000)
+	l.Hits = cmp.Or(l.Hits, 1_000_000)
+	l.Page = cmp.Or(l.Page, 1_000)
+	l.FilterBytes = cmp.Or(l.FilterBytes, 4<<10)
+	l.FilterDepth = cmp.Or(l.FilterDepth, 32)
+	l.Pixels = cmp.Or(l.Pixels, 40_000_000)
+	l.ReadTime = cmp.Or(l.ReadTime, time.Minute)
+	l.WriteTime = cmp.Or(l.WriteTime, time.Minute)
+	l.IdleTime = cmp.Or(l.IdleTime, 2*time.Minute)
+	l.StopTime = cmp.Or(l.StopTime, 20*time.Second)
+	l.Connections = cmp.Or(l.Connections, 20_000)
+	return l
+}
+
+// gate lets a number of searches through at a time, and a number of others wait for a while.
+type gate struct {
+	slots   chan struct{}
+	waiting chan struct{}
+	wait    time.Duration
+}
+
+func newGate(slots, waiting int, wait time.Duration) *gate {
+	return &gate{make(chan struct{}, slots), make(chan struct{}, waiting), wait}
+}
+
+// enter waits for a place; leave gives it back.
+func (g *gate) enter(ctx context.Context) error {
+	select {
+	case g.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case g.waiting <- struct{}{}:
+		defer func() { <-g.waiting }()
+	default:
+		return busy("too many searches are waiting", time.Second)
+	}
+	timer := time.NewTimer(g.wait)
+	defer timer.Stop()
+	select {
+	case g.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return busy("the searches before this one took too long", g.wait)
+	}
+}
+
+func (g *gate) leave() { <-g.slots }
+
+// busy is the answer to a request that should come again later.
+func busy(why string, after time.Duration) error {
+	return &failure{
+		status: http.StatusTooManyRequests, text: why + ": try again in a moment",
+		header: http.Header{"Retry-After": {strconv.Itoa(max(1, int(after.Seconds())))}},
+	}
+}
+
+// budget is the memory for the bodies of all requests.
+type budget struct {
+	mu   sync.Mutex
+	left int64
+}
+
+// take reserves bytes, or reports that there are none left.
+func (b *budget) take(n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > b.left {
+		return false
+	}
+	b.left -= n
+	return true
+}
+
+func (b *budget) give(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += n
+}

@@ -1,0 +1,184 @@
+package server
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The metrics, in the text form of Prometheus. They are few and have fixed labels, so that a client library, several
+// times the size of this package, is not worth its weight.
+
+// latencies are the upper bounds of the histograms, in seconds.
+var latencies = [...]float64{
+	0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
+}
+
+// histogram counts times.
+type histogram struct {
+	counts  [len(latencies) + 1]atomic.Uint64
+	seconds atomic.Uint64 // bits of a float64
+}
+
+func (h *histogram) add(d time.Duration) {
+	at, _ := slices.BinarySearch(latencies[:], d.Seconds())
+	h.counts[at].Add(1)
+	for {
+		old := h.seconds.Load()
+		if h.seconds.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+d.Seconds())) {
+			return
+		}
+	}
+}
+
+// write writes the histogram under a name, with labels between the brackets.
+func (h *histogram) write(b *strings.Builder, name, labels string) {
+	total := uint64(0)
+	for i := range h.counts {
+		total += h.counts[i].Load()
+		bound := "+Inf"
+		if i < len(latencies) {
+			bound = strconv.FormatFloat(latencies[i], 'g', -1, 64)
+		}
+		fmt.Fprintf(b, "%s_bucket{%sle=%q} %d\n", name, labels+",", bound, total)
+	}
+	fmt.Fprintf(b, "%s_sum{%s} %g\n", name, labels, math.Float64frombits(h.seconds.Load()))
+	fmt.Fprintf(b, "%s_count{%s} %d\n", name, labels, total)
+}
+
+// answered is a route and the status of its answers.
+type answered struct {
+	route  string
+	status int
+}
+
+type metrics struct {
+	running atomic.Int64
+
+	mu       sync.RWMutex
+	requests map[answered]*atomic.Uint64
+	times    map[string]*histogram // by route
+	writes   map[string]*histogram // by collection, until the disk has them
+	items    map[string]*atomic.Uint64
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		requests: map[answered]*atomic.Uint64{}, times: map[string]*histogram{}, writes: map[string]*histogram{},
+		items: map[string]*atomic.Uint64{},
+	}
+}
+
+// entry finds the value of a key, or makes it.
+func entry[K comparable, V any](mu *sync.RWMutex, m map[K]*V, key K) *V {
+	mu.RLock()
+	v := m[key]
+	mu.RUnlock()
+	if v != nil {
+		return v
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if m[key] == nil {
+		m[key] = new(V)
+	}
+	return m[key]
+}
+
+func (m *metrics) request(route string, status int, took time.Duration) {
+	entry(&m.mu, m.requests, answered{route, status}).Add(1)
+	entry(&m.mu, m.times, route).add(took)
+}
+
+// written counts a write of items.
+func (m *metrics) written(collection string, items int, took time.Duration) {
+	entry(&m.mu, m.writes, collection).add(took)
+	entry(&m.mu, m.items, collection).Add(uint64(items))
+}
+
+// writeMetrics answers with all metrics.
+func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
+	var b strings.Builder
+	s.metrics.write(&b)
+	head := func(name, kind, help string) { fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
+	gauges := []struct {
+		name, help string
+		value      func(c *collection) float64
+	}{
+		{"hashgrove_items", "Items of a collection.", func(c *collection) float64 { return float64(c.open().snapshot().Len()) }},
+		{"hashgrove_codes", "Distinct codes of a collection.", func(c *collection) float64 { return float64(c.open().snapshot().Codes()) }},
+		{"hashgrove_index_bytes", "Memory of the index of a collection.", func(c *collection) float64 {
+			return float64(c.open().snapshot().Memory().Total())
+		}},
+		{"hashgrove_file_bytes", "Size of the file of a collection.", func(c *collection) float64 {
+			return float64(c.open().store.Info().FileBytes)
+		}},
+		{"hashgrove_healthy", "1 while a collection can be written, or was opened for reading.", func(c *collection) float64 {
+			if c.open().store.Info().Degraded != "" {
+				return 0
+			}
+			return 1
+		}},
+	}
+	for _, g := range gauges {
+		head(g.name, "gauge", g.help)
+		for _, c := range s.all() {
+			fmt.Fprintf(&b, "%s{collection=%q} %g\n", g.name, c.name, g.value(c))
+		}
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	for _, g := range []struct {
+		name, help string
+		value      float64
+	}{
+		{"hashgrove_searches_running", "Searches that run.", float64(len(s.gate.slots))},
+		{"hashgrove_searches_waiting", "Searches that wait for others.", float64(len(s.gate.waiting))},
+		{"hashgrove_requests_running", "Requests that are being answered.", float64(s.metrics.running.Load())},
+		{"hashgrove_uptime_seconds", "Time since the start.", time.Since(s.began).Seconds()},
+		{"go_goroutines", "Goroutines.", float64(runtime.NumGoroutine())},
+		{"go_memstats_heap_inuse_bytes", "Heap in use.", float64(memory.HeapInuse)},
+		{"go_memstats_sys_bytes", "Memory from the system.", float64(memory.Sys)},
+	} {
+		head(g.name, "gauge", g.help)
+		fmt.Fprintf(&b, "%s %g\n", g.name, g.value)
+	}
+	writeBody(w, http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", []byte(b.String()))
+	return nil
+}
+
+// write writes what was counted.
+func (m *metrics) write(b *strings.Builder) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	b.WriteString("# HELP hashgrove_requests_total Requests by route and status.\n# TYPE hashgrove_requests_total counter\n")
+	keys := slices.SortedFunc(maps.Keys(m.requests), func(x, y answered) int {
+		if x.route != y.route {
+			return strings.Compare(x.route, y.route)
+		}
+		return x.status - y.status
+	})
+	for _, k := range keys {
+		fmt.Fprintf(b, "hashgrove_requests_total{route=%q,status=\"%d\"} %d\n", k.route, k.status, m.requests[k].Load())
+	}
+	b.WriteString("# HELP hashgrove_request_seconds Time to answer, by route.\n# TYPE hashgrove_request_seconds histogram\n")
+	for _, route := range slices.Sorted(maps.Keys(m.times)) {
+		m.times[route].write(b, "hashgrove_request_seconds", fmt.Sprintf("route=%q", route))
+	}
+	b.WriteString("# HELP hashgrove_write_seconds Time until a write is on disk.\n# TYPE hashgrove_write_seconds histogram\n")
+	for _, name := range slices.Sorted(maps.Keys(m.writes)) {
+		m.writes[name].write(b, "hashgrove_write_seconds", fmt.Sprintf("collection=%q", name))
+	}
+	b.WriteString("# HELP hashgrove_written_items_total Items written or deleted.\n# TYPE hashgrove_written_items_total counter\n")
+	for _, name := range slices.Sorted(maps.Keys(m.items)) {
+		fmt.Fprintf(b, "hashgrove_written_items_total{collection=%q} %d\n", name, m.items[name].Load())
+	}
+}

@@ -1,0 +1,272 @@
+// Package server answers searches over HTTP: one process, several collections, each an index file that is opened once.
+//
+//	Options, New      what to serve; New opens the collections
+//	Server.Handler    everything that is answered, from limits to the page (handler.go has the order)
+//	Server.Serve      the same on a listener, until the context ends and the last request is answered
+//
+// openapi.json describes the requests; the same file is served at /openapi.json. The package links no trainer: package
+// workshop, which trains what people upload, is mounted from outside.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hashgrove/model"
+)
+
+// Options say what is served, to whom, and within which limits. The zero value serves nothing to anyone on this machine.
+type Options struct {
+	Collections []CollectionOptions
+
+	// WriteToken allows everything, ReadToken everything but changes. Without tokens everyone who can connect may do
+	// everything.
+	ReadToken, WriteToken string
+	ReadOnly              bool // changes are refused, and files are opened for reading
+
+	// Hosts are the names that a request may be addressed to; none means all. A service on loopback names loopback, so
+	// that no web page can reach it under a name of its own (DNS rebinding).
+	Hosts []string
+	// Origins are the other web sites whose pages may send requests, such as https://shop.example; none by default.
+	Origins []string
+
+	Limits  Limits
+	Threads int          // of a batch of searches; 0 means all cores
+	Log     *slog.Logger // nil is silent
+
+	// LogAll writes a line for every request, instead of one for changes, errors and slow requests.
+	LogAll bool
+}
+
+// CollectionOptions are those of one collection.
+type CollectionOptions struct {
+	Name string // in addresses: letters, digits, ".", "_" and "-"
+	Path string // of the index file
+
+	Model    *model.Model // for an index that holds none; nil takes the one in the index
+	Vectors  string       // data with the vectors of the items, to rerank and explain by; "" for none
+	Pictures string       // data with the pictures of the items, to show; "" for none
+	Report   string       // HTML file about the quality of the model; "" for none
+
+	// Progress gets the number of items read while the index is opened; nil for none.
+	Progress func(done, total int)
+}
+
+// Server is the service. It is safe for concurrent use.
+type Server struct {
+	options Options
+	limits  Limits
+	log     *slog.Logger
+	began   time.Time
+	mux     *http.ServeMux
+	metrics *metrics
+	gate    *gate
+	budget  *budget
+	ids     requestIDs
+	ready   atomic.Bool
+	work    context.Context // of what goes on behind requests
+	stop    context.CancelFunc
+	behind  sync.WaitGroup
+
+	mu          sync.RWMutex
+	collections map[string]*collection
+	mounted     []string
+}
+
+// New opens the collections and returns the service for them.
+func New(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{
+		options: o, limits: o.Limits.withDefaults(), log: o.Log, began: time.Now(), mux: http.NewServeMux(),
+		collections: map[string]*collection{}, metrics: newMetrics(), ids: newRequestIDs(),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.work, s.stop = context.WithCancel(context.Background())
+	s.gate = newGate(s.limits.Searches, s.limits.Waiting, s.limits.Wait)
+	s.budget = &budget{left: s.limits.Bodies}
+	s.routes()
+	for _, c := range o.Collections {
+		if err := s.AddCollection(ctx, c); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	s.ready.Store(true)
+	return s, nil
+}
+
+// routes names every request that is answered; openapi.json describes them.
+func (s *Server) routes() {
+	for pattern, h := range map[string]handler{
+		"GET /v1/server":      s.describeServer,
+		"GET /v1/collections": s.listCollections,
+	} {
+		s.handle(pattern, h)
+	}
+	for pattern, h := range map[string]collectionHandler{
+		"GET /v1/collections/{collection}":                  s.describeCollection,
+		"GET /v1/collections/{collection}/search":           s.searchByAddress,
+		"POST /v1/collections/{collection}/search":          s.search,
+		"POST /v1/collections/{collection}/explain":         s.explain,
+		"POST /v1/collections/{collection}/encode":          s.encode,
+		"GET /v1/collections/{collection}/items":            s.listItems,
+		"POST /v1/collections/{collection}/items":           s.putItems,
+		"PATCH /v1/collections/{collection}/items":          s.patchItems,
+		"GET /v1/collections/{collection}/items/{id...}":    s.getItem,
+		"PUT /v1/collections/{collection}/items/{id...}":    s.putItem,
+		"PATCH /v1/collections/{collection}/items/{id...}":  s.patchItem,
+		"DELETE /v1/collections/{collection}/items/{id...}": s.deleteItem,
+		"POST /v1/collections/{collection}/delete":          s.deleteItems,
+		"GET /v1/collections/{collection}/facets":           s.facets,
+		"GET /v1/collections/{collection}/model":            s.describeModel,
+		"GET /v1/collections/{collection}/backup":           s.backup,
+		"POST /v1/collections/{collection}/reload":          s.reload,
+		"GET /v1/collections/{collection}/pictures/{id...}": s.picture,
+		"GET /v1/collections/{collection}/vector/{id...}":   s.vector,
+		"GET /v1/collections/{collection}/report":           s.report,
+	} {
+		s.handle(pattern, s.inCollection(h))
+	}
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	s.mux.HandleFunc("GET /readyz", s.readiness)
+	s.handle("GET /metrics", s.writeMetrics)
+	s.mux.HandleFunc("GET /openapi.json", serveOpenAPI)
+	s.mux.HandleFunc("GET /{$}", servePage)
+	s.mux.HandleFunc("GET /assets/{name}", serveAsset)
+}
+
+// handler answers a request; its error becomes the answer.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// collectionHandler answers a request about a collection.
+type collectionHandler func(w http.ResponseWriter, r *http.Request, c *collection) error
+
+func (s *Server) handle(pattern string, h handler) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.writeError(w, r, err)
+		}
+	})
+}
+
+// inCollection finds the collection that a request names, and refuses one that expects another model.
+func (s *Server) inCollection(h collectionHandler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		c, err := s.collection(r.PathValue("collection"))
+		if err != nil {
+			return err
+		}
+		f := c.open().fingerprint()
+		w.Header().Set("Hashgrove-Fingerprint", f.String())
+		for _, expected := range []string{r.Header.Get("Hashgrove-Fingerprint"), r.URL.Query().Get("fingerprint")} {
+			if err := accept(f, expected); err != nil {
+				return err
+			}
+		}
+		return h(w, r, c)
+	}
+}
+
+// Mount lets a handler answer all requests at /v1/PREFIX and below. What it answers is subject to tokens, limits, logs
+// and metrics as everything else.
+func (s *Server) Mount(prefix string, h http.Handler) {
+	s.mu.Lock()
+	s.mounted = append(s.mounted, prefix)
+	s.mu.Unlock()
+	s.mux.Handle("/v1/"+prefix, h)
+	s.mux.Handle("/v1/"+prefix+"/", h)
+}
+
+// validName is what a collection may be called: it stands in addresses.
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// AddCollection opens an index and serves it.
+func (s *Server) AddCollection(ctx context.Context, o CollectionOptions) error {
+	if !validName.MatchString(o.Name) {
+		return fmt.Errorf("a collection cannot be called %q: use up to 64 letters, digits, '.', '_' and '-', "+
+			"beginning with a letter or a digit", o.Name)
+	}
+	s.mu.RLock()
+	_, there := s.collections[o.Name]
+	s.mu.RUnlock()
+	if there {
+		return fmt.Errorf("there are two collections called %q: give one of them another name", o.Name)
+	}
+	c, err := s.openCollection(ctx, o)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, there := s.collections[o.Name]; there {
+		return errors.Join(fmt.Errorf("there are two collections called %q", o.Name), c.close())
+	}
+	s.collections[o.Name] = c
+	return nil
+}
+
+// RemoveCollection stops serving a collection and closes its file; searches that run are answered.
+func (s *Server) RemoveCollection(name string) error {
+	s.mu.Lock()
+	c, ok := s.collections[name]
+	delete(s.collections, name)
+	s.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("there is no collection %q", name)
+	}
+	return c.close()
+}
+
+// collection is the one of that name.
+func (s *Server) collection(name string) (*collection, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if c, ok := s.collections[name]; ok {
+		return c, nil
+	}
+	return nil, problem(http.StatusNotFound, "there is no collection %.80q: there is %s", name,
+		strings.Join(slices.Sorted(maps.Keys(s.collections)), ", "))
+}
+
+// all is the collections by name.
+func (s *Server) all() []*collection {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]*collection, 0, len(s.collections))
+	for _, name := range slices.Sorted(maps.Keys(s.collections)) {
+		list = append(list, s.collections[name])
+	}
+	return list
+}
+
+// hasMounted tells whether something is mounted under a prefix.
+func (s *Server) hasMounted(prefix string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Contains(s.mounted, prefix)
+}
+
+// Close ends work behind requests and closes the files.
+func (s *Server) Close() error {
+	s.ready.Store(false)
+	s.stop()
+	s.behind.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, c := range s.collections {
+		errs = append(errs, c.close())
+	}
+	clear(s.collections)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"hashgrove/dataset"
+	"hashgrove/index"
+	"hashgrove/internal/items"
+	"hashgrove/vectors"
+)
+
+// vectorTable is the vectors of the items, in memory, as the model sees them.
+type vectorTable struct {
+	rows vectors.Matrix
+	at   map[index.ID]int
+}
+
+// of is the vector of an item, or nil where it is not known.
+func (t *vectorTable) of(id index.ID) []float32 {
+	if t == nil {
+		return nil
+	}
+	row, ok := t.at[id]
+	if !ok {
+		return nil
+	}
+	return t.rows.Row(row)
+}
+
+// readVectors reads vectors, or pictures whose vectors the model makes, and keeps those of the items.
+func readVectors(ctx context.Context, path string, o *opened) (*vectorTable, error) {
+	m := o.model
+	if m == nil {
+		return nil, errNoModel
+	}
+	spec := dataset.Spec{Paths: []string{path}, Pictures: m.Pictures, Missing: m.TakesMissing()}
+	set, err := dataset.Open(spec)
+	if err != nil {
+		return nil, err
+	}
+	src, err := m.Source(set, 0)
+	if err != nil {
+		return nil, err
+	}
+	x := o.snapshot()
+	t := &vectorTable{rows: vectors.Matrix{Cols: src.Dim()}, at: map[index.ID]int{}}
+	for chunk, err := range src.Chunks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range chunk.X.Rows {
+			it, err := items.FromRow(chunk, i, chunk.First+i)
+			if err != nil {
+				return nil, err
+			}
+			if _, known := x.Get(it.ID); !known {
+				continue
+			}
+			t.at[it.ID] = t.rows.Rows
+			t.rows.Data = append(t.rows.Data, chunk.X.Row(i)...)
+			t.rows.Rows++
+		}
+	}
+	if t.rows.Rows == 0 {
+		return nil, fmt.Errorf("%s has no vector of any item: rows and items are matched by id, or by row where the rows "+
+			"have none", path)
+	}
+	return t, nil
+}
