@@ -79,7 +79,6 @@ func (c connectionLog) Write(b []byte) (int, error) {
 type bounded struct {
 	net.Listener
 	slots chan struct{}
-	once  sync.Once
 }
 
 func (b *bounded) Accept() (net.Conn, error) {

@@ -1,0 +1,563 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/index"
+	"hashgrove/server"
+	"hashgrove/store"
+	"hashgrove/vectors"
+)
+
+func writeFile(path string, b []byte) error { return os.WriteFile(path, b, 0o666) }
+
+// npyOf is a NumPy file of float32.
+func npyOf(x vectors.Matrix) []byte {
+	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", x.Rows, x.Cols)
+	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
+	b := append([]byte{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, byte(len(text)), byte(len(text) >> 8)}, text...)
+	return append(b, floats(x)...)
+}
+
+func floats(x vectors.Matrix) []byte {
+	var b []byte
+	for _, v := range x.Data {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b
+}
+
+// found is what the tests look at in an answer to a search.
+type found struct {
+	Collection, Fingerprint, Rank string
+	Items, Bits                   int
+	Results                       []struct {
+		Query, Label, Code string
+		Hits               []hit
+		Tied, Compared     int
+		TiedHits           int `json:"tied_hits"`
+		Why                map[string]any
+	}
+}
+
+type hit struct {
+	ID             int
+	Distance       int
+	MarginDistance *int `json:"margin_distance"`
+	Score          *float64
+	Label          string
+	Tags           []string
+	Attributes     map[string]any
+}
+
+func ids(hits []hit) []int {
+	var list []int
+	for _, h := range hits {
+		list = append(list, h.ID)
+	}
+	return list
+}
+
+// TestSearchesEqualTheLibrary sends the same query in every form and compares the answers with those of the index.
+func TestSearchesEqualTheLibrary(t *testing.T) {
+	w := newWorld(t, nil)
+	st, err := store.Open(ctx, filepath.Join(w.path), store.OpenOptions{ReadOnly: true, Wait: -1})
+	if err == nil {
+		t.Error("the file of a collection that can be written is not locked")
+		_ = st.Close()
+	}
+	copied := filepath.Join(t.TempDir(), "copy.hgi")
+	w.fill(copied, w.model)
+	if st, err = store.Open(ctx, copied, store.OpenOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	x := st.Snapshot()
+	for row := range 12 {
+		item, _ := x.Get(index.Int(int64(row)))
+		where := ""
+		if row%2 == 1 {
+			where = `price < 200 and tag in ("t1", "t2")`
+		}
+		f, err := index.Parse(where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := x.Search(ctx, item.Code, 7, index.Options{Filter: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wantIDs []int
+		for _, h := range want.Hits {
+			n, _ := h.ID.Integer()
+			wantIDs = append(wantIDs, int(n))
+		}
+		one := vectors.Matrix{Rows: 1, Cols: worldDim, Data: w.x.Row(row)}
+		code := hex.EncodeToString([]byte{byte(item.Code[0] >> 56), byte(item.Code[0] >> 48)})
+		packed, _ := hex.DecodeString(code)
+		query := url.Values{"k": {"7"}, "where": {where}}.Encode()
+		for name, ask := range map[string]func(a *found){
+			"vector": func(a *found) {
+				w.get(a, "POST", "/v1/collections/shop/search", map[string]any{"vector": w.x.Row(row), "k": 7, "where": where})
+			},
+			"code": func(a *found) {
+				w.get(a, "POST", "/v1/collections/shop/search", map[string]any{"code": code, "k": 7, "where": where})
+			},
+			"base64": func(a *found) {
+				w.get(a, "POST", "/v1/collections/shop/search",
+					map[string]any{"code_base64": base64.StdEncoding.EncodeToString(packed), "k": 7, "where": where})
+			},
+			"id": func(a *found) {
+				w.get(a, "POST", "/v1/collections/shop/search", map[string]any{"id": row, "k": 7, "where": where})
+			},
+			"queries": func(a *found) {
+				w.get(a, "POST", "/v1/collections/shop/search",
+					map[string]any{"queries": []any{map[string]any{"id": fmt.Sprint(row)}}, "k": 7, "where": where})
+			},
+			"address": func(a *found) { w.get(a, "GET", fmt.Sprintf("/v1/collections/shop/search?id=%d&%s", row, query), nil) },
+			"floats":  func(a *found) { w.get(a, "POST", "/v1/collections/shop/search?"+query, floats(one)) },
+			"npy": func(a *found) {
+				w.get(a, "POST", "/v1/collections/shop/search?"+query, npyOf(one), "Content-Type", "application/x-npy")
+			},
+		} {
+			var a found
+			ask(&a)
+			if len(a.Results) != 1 || !slices.Equal(ids(a.Results[0].Hits), wantIDs) || a.Results[0].Code != code {
+				t.Errorf("row %d by %s: %+v, want %v", row, name, a.Results, wantIDs)
+			}
+			if a.Fingerprint != w.model.Fingerprint().String() || a.Items != worldRows || a.Collection != "shop" {
+				t.Errorf("row %d by %s: %+v", row, name, a)
+			}
+		}
+	}
+}
+
+func TestSearchOptions(t *testing.T) {
+	w := newWorld(t, nil)
+	const path = "/v1/collections/shop/search"
+	var a found
+	w.get(&a, "POST", path, map[string]any{"id": 3, "radius": 1, "k": 500})
+	for _, h := range a.Results[0].Hits {
+		if h.Distance > 1 {
+			t.Errorf("within 1 bit: %+v", h)
+		}
+	}
+	if r := a.Results[0]; r.Tied == 0 || r.TiedHits == 0 || r.Label != w.labels[3] {
+		t.Errorf("%d ties, %d among the hits", r.Tied, r.TiedHits)
+	}
+	w.get(&a, "POST", path, map[string]any{"vector": w.x.Row(3), "rank": "margins"})
+	if a.Rank != "margins" || a.Results[0].Hits[0].MarginDistance == nil {
+		t.Errorf("by margins: %+v", a.Results[0].Hits[0])
+	}
+	w.get(&a, "POST", path, map[string]any{"id": 3, "rerank": "euclidean"})
+	if r := a.Results[0]; r.Compared != worldRows || r.Hits[0].ID != 3 || *r.Hits[0].Score != 0 {
+		t.Errorf("reranked: %+v", r)
+	}
+	a = found{}
+	w.get(&a, "POST", path, map[string]any{"id": 3, "fields": []string{}, "prefix": 8})
+	if h := a.Results[0].Hits[0]; h.Label != "" || h.Tags != nil || h.Attributes != nil {
+		t.Errorf("without fields: %+v", h)
+	}
+	w.get(&a, "POST", path, map[string]any{"id": 3, "explain": true})
+	if a.Results[0].Why == nil {
+		t.Error("no explanation")
+	}
+	for body, status := range map[string]int{
+		`{"id": 3, "k": 0}`:                                     400,
+		`{"id": 3, "k": 100000}`:                                400,
+		`{"id": 3, "radius": 17}`:                               400,
+		`{"id": 3, "prefix": 17}`:                               400,
+		`{"id": 3, "rank": "best"}`:                             400,
+		`{"id": 3, "rerank": "taxi"}`:                           400,
+		`{"id": 3, "fields": ["colour"]}`:                       400,
+		`{"id": 3, "where": "price <"}`:                         400,
+		`{"id": 3, "where": "nothing = 3"}`:                     400,
+		`{"id": 3, "where": "` + strings.Repeat("(", 50) + `"}`: 400,
+		`{"id": 9999}`:                                          404,
+		`{"code": "ff"}`:                                        400,
+		`{"code": "zz"}`:                                        400,
+		`{"vector": [1, 2]}`:                                    400,
+		`{"vector": [1e999, 2]}`:                                400,
+		`{"id": 3, "code": "ffff"}`:                             400,
+		`{}`:                                                    400,
+		``:                                                      400,
+		`{"id": 3`:                                              400,
+		`{"id": 3} {"id": 4}`:                                   400,
+		`{"id": 3, "kk": 1}`:                                    400,
+		`[1]`:                                                   400,
+		`{"picture": "aGVsbG8="}`:                               400,
+		`{"id": 3, "fingerprint": "0000000000000000"}`: 409,
+		`{"code": "ffff", "rank": "margins"}`:          400,
+		`{"queries": [{"id": 3}, {"id": 9999}]}`:       404,
+		`{"queries": [{"id": 3}], "id": 3}`:            400,
+		`{"x": ` + strings.Repeat("[", 100_000) + `}`:  400,
+	} {
+		w.refused(status, "POST", path, body)
+	}
+	w.refused(415, "POST", path, "id=3", "Content-Type", "application/x-www-form-urlencoded")
+	w.refused(400, "POST", path, []byte{1, 2, 3})
+	w.refused(400, "GET", path, nil)
+	w.refused(400, "GET", path+"?id=3&kk=3", nil)
+	w.refused(409, "GET", path+"?id=3&fingerprint=00", nil)
+	w.refused(409, "GET", path+"?id=3", nil, "Hashgrove-Fingerprint", "00")
+	w.refused(404, "GET", "/v1/collections/other/search?id=3", nil)
+	w.refused(404, "GET", "/v1/elsewhere", nil)
+	w.refused(405, "DELETE", path, nil)
+	nan := vectors.Matrix{Rows: 1, Cols: worldDim, Data: slices.Repeat([]float32{float32(math.NaN())}, worldDim)}
+	w.refused(400, "POST", path, floats(nan))
+}
+
+func TestEncodingEqualsTheModel(t *testing.T) {
+	w := newWorld(t, nil)
+	want, err := w.model.Encode(ctx, w.x, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed []byte
+	var digits []string
+	for i := range want.Len() {
+		packed = want.AppendBytes(packed, i)
+		digits = append(digits, hex.EncodeToString(want.AppendBytes(nil, i)))
+	}
+	rows := make([][]float32, w.x.Rows)
+	for i := range rows {
+		rows[i] = w.x.Row(i)
+	}
+	const path = "/v1/collections/shop/encode"
+	var a struct {
+		Codes   []string
+		Margins [][]float32
+		Bits    int
+	}
+	w.get(&a, "POST", path, map[string]any{"vectors": rows, "margins": true})
+	if !slices.Equal(a.Codes, digits) || len(a.Margins) != len(rows) || a.Bits != worldBits {
+		t.Errorf("JSON: %d codes, %d margins", len(a.Codes), len(a.Margins))
+	}
+	if _, h, b := w.call("POST", path, floats(w.x), "Accept", "application/octet-stream"); !bytes.Equal(b, packed) ||
+		h.Get("Hashgrove-Fingerprint") != w.model.Fingerprint().String() {
+		t.Error("packed codes differ")
+	}
+	_, _, b := w.call("POST", path, npyOf(w.x), "Content-Type", "application/x-npy", "Accept", "application/x-npy")
+	if !bytes.HasPrefix(b, []byte("\x93NUMPY")) || !bytes.HasSuffix(b, packed) || (len(b)-len(packed))%64 != 0 {
+		t.Errorf("NumPy: %q", b[:min(80, len(b))])
+	}
+	w.refused(406, "POST", path, floats(w.x), "Accept", "text/html")
+	w.refused(400, "POST", path, map[string]any{"vectors": [][]float32{{1, 2, 3, 4, 5, 6}, {1}}})
+	w.refused(400, "POST", path, map[string]any{})
+}
+
+func TestItemsCanBeChanged(t *testing.T) {
+	w := newWorld(t, nil)
+	const items = "/v1/collections/shop/items"
+	var put struct {
+		Written int
+		Created bool
+	}
+	w.get(&put, "PUT", items+"/a%2Fb%20%22c%22", map[string]any{"vector": w.x.Row(0), "label": "new", "attributes": map[string]any{"price": 1}})
+	if !put.Created || put.Written != 1 {
+		t.Errorf("%+v", put)
+	}
+	w.get(&put, "PUT", items+"/a%2Fb%20%22c%22", map[string]any{"code": "ffff", "tags": []string{"x"}})
+	var one struct {
+		Item struct {
+			ID, Code, Label string
+			Tags            []string
+			Attributes      map[string]any
+		}
+	}
+	w.get(&one, "GET", items+"/a%2Fb%20%22c%22", nil)
+	if it := one.Item; put.Created || it.ID != `a/b "c"` || it.Code != "ffff" || it.Label != "new" || it.Attributes["price"] != 1.0 {
+		t.Errorf("%+v, created %v", it, put.Created)
+	}
+	var n struct {
+		Updated, Missing, Deleted, Written int
+		DryRun                             bool `json:"dry_run"`
+		IDs                                []any
+	}
+	w.get(&n, "PATCH", items+"/5", map[string]any{"label": "old", "attributes": map[string]any{"price": 7}})
+	w.get(&n, "PATCH", items, map[string]any{"items": []any{map[string]any{"id": 6, "label": "old"}, map[string]any{"id": "nobody"}}})
+	if n.Updated != 1 || n.Missing != 1 {
+		t.Errorf("%+v", n)
+	}
+	var list struct {
+		Items []struct {
+			ID    any
+			Label string
+		}
+		Total int
+		Next  any
+	}
+	w.get(&list, "GET", items+"?where="+url.QueryEscape(`label = "old"`), nil)
+	if list.Total != 2 || len(list.Items) != 2 || list.Next != nil {
+		t.Errorf("%+v", list)
+	}
+	seen := 0
+	for after := ""; ; {
+		list.Next = nil
+		list.Items = nil
+		w.get(&list, "GET", items+"?limit=50&after="+url.QueryEscape(after), nil)
+		if seen += len(list.Items); list.Next == nil {
+			break
+		}
+		after = fmt.Sprint(list.Next)
+	}
+	if seen != worldRows+1 {
+		t.Errorf("pages have %d items", seen)
+	}
+	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`, "dry_run": true})
+	if n.Deleted != 2 || !n.DryRun || len(n.IDs) != 2 {
+		t.Errorf("a dry run: %+v", n)
+	}
+	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`})
+	w.refused(404, "GET", items+"/5", nil)
+	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"ids": []any{7, "none"}})
+	if n.Deleted != 1 {
+		t.Errorf("%+v", n)
+	}
+	w.get(&n, "DELETE", items+"/8", nil)
+	w.refused(404, "DELETE", items+"/8", nil)
+	columns := map[string]any{
+		"ids": []any{1000, 1001}, "vectors_base64": base64.StdEncoding.EncodeToString(floats(vectors.Matrix{Data: w.x.Data[:2*worldDim]})),
+		"labels": []string{"p", "q"}, "mode": "add",
+	}
+	w.get(&n, "POST", items, columns)
+	if n.Written != 2 {
+		t.Errorf("%+v", n)
+	}
+	w.refused(409, "POST", items, columns)
+	for body, status := range map[string]int{
+		`{"items": [{"id": 1}]}`:                                                     400,
+		`{"items": [{"vector": [1,2,3,4,5,6]}]}`:                                     400,
+		`{"items": []}`:                                                              400,
+		`{"ids": [1], "vectors": []}`:                                                400,
+		`{"ids": [1], "codes": ["ffff"], "labels": []}`:                              400,
+		`{"items": [{"id": 1, "code": "ffff"}], "mode": "replace"}`:                  400,
+		`{"items": [{"id": 1, "code": "ffff", "attributes": {"a": [1]}}]}`:           400,
+		`{"items": [{"id": "` + strings.Repeat("x", 70_000) + `", "code": "ffff"}]}`: 400,
+	} {
+		w.refused(status, "POST", items, body)
+	}
+	w.refused(400, "POST", "/v1/collections/shop/delete", `{"where": ""}`)
+	w.refused(400, "POST", "/v1/collections/shop/delete", `{}`)
+	// What was acknowledged is in the file.
+	backup := filepath.Join(t.TempDir(), "backup.hgi")
+	_, _, b := w.call("GET", "/v1/collections/shop/backup", nil)
+	if err := writeFile(backup, b); err != nil {
+		t.Fatal(err)
+	}
+	report, err := store.Verify(ctx, backup, nil)
+	if err != nil || report.Items != worldRows+1-2-1-1+2 {
+		t.Errorf("backup: %+v, %v", report, err)
+	}
+	var described struct {
+		Items        int
+		RecentWrites []map[string]any `json:"recent_writes"`
+		BitsState    []map[string]any `json:"bits_state"`
+	}
+	w.get(&described, "GET", "/v1/collections/shop", nil)
+	if described.Items != report.Items || len(described.RecentWrites) < 6 || len(described.BitsState) != worldBits {
+		t.Errorf("%+v", described)
+	}
+}
+
+func TestReloadTakesTheNewFile(t *testing.T) {
+	w := newWorld(t, nil)
+	next := filepath.Join(t.TempDir(), "next.hgi")
+	shorter := w.model.Prefix(12)
+	w.fill(next, shorter)
+	var a struct {
+		Bits        int
+		Fingerprint string
+	}
+	w.get(&a, "POST", "/v1/collections/shop/reload", nil) // nothing has changed
+	if a.Bits != worldBits {
+		t.Fatalf("%+v", a)
+	}
+	stop, failed := make(chan struct{}), make(chan string, 1)
+	go func() {
+		defer close(failed)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			r, err := http.Get(w.http.URL + "/v1/collections/shop/search?id=3")
+			if err != nil || r.StatusCode != 200 {
+				failed <- fmt.Sprint(r, err)
+				return
+			}
+			_ = r.Body.Close()
+		}
+	}()
+	if err := os.Rename(next, w.path); err != nil {
+		t.Fatal(err)
+	}
+	w.refused(503, "DELETE", "/v1/collections/shop/items/3", nil) // the old file lost its name
+	w.get(&a, "POST", "/v1/collections/shop/reload", nil)
+	close(stop)
+	if text, ok := <-failed; ok {
+		t.Errorf("a search during the reload: %s", text)
+	}
+	if a.Bits != 12 || a.Fingerprint != shorter.Fingerprint().String() {
+		t.Errorf("%+v", a)
+	}
+	var n struct{ Deleted int }
+	w.get(&n, "DELETE", "/v1/collections/shop/items/3", nil)
+	if err := os.WriteFile(w.path+".new", []byte("not an index"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(w.path+".new", w.path); err != nil {
+		t.Fatal(err)
+	}
+	w.refused(503, "POST", "/v1/collections/shop/reload", nil)
+	w.get(&a, "GET", "/v1/collections/shop", nil) // the old items stay
+}
+
+func TestAccess(t *testing.T) {
+	const read, write = "read-token-read-token", "write-token-write-token"
+	var logs bytes.Buffer
+	w := newWorld(t, func(o *server.Options) {
+		o.ReadToken, o.WriteToken, o.LogAll = read, write, true
+		o.Hosts, o.Origins = server.Loopback, []string{"https://shop.example"}
+		o.Log = slog.New(slog.NewJSONHandler(&logs, nil))
+	})
+	const items, search = "/v1/collections/shop/items", "/v1/collections/shop/search?id=3"
+	w.refused(401, "GET", search, nil)
+	w.refused(401, "GET", search, nil, "Authorization", "Bearer wrong")
+	w.refused(401, "GET", search, nil, "Authorization", "Basic "+read)
+	w.refused(401, "GET", "/metrics", nil)
+	w.refused(403, "DELETE", items+"/3", nil, "Authorization", "Bearer "+read)
+	w.refused(403, "GET", "/v1/collections/shop/backup", nil, "Authorization", "Bearer "+read)
+	w.refused(403, "GET", search, nil, "Authorization", "Bearer "+read, "Host", "evil.example")
+	w.refused(403, "GET", search, nil, "Authorization", "Bearer "+read, "Origin", "https://evil.example")
+	w.refused(403, "DELETE", items+"/3", nil, "Authorization", "Bearer "+write, "Sec-Fetch-Site", "cross-site")
+	var a found
+	w.get(&a, "GET", search, nil, "Authorization", "Bearer "+read)
+	w.get(&a, "POST", "/v1/collections/shop/search", `{"id": 3}`, "Authorization", "Bearer "+read)
+	status, h, _ := w.call("GET", search, nil, "Authorization", "Bearer "+read, "Origin", "https://shop.example")
+	if status != 200 || h.Get("Access-Control-Allow-Origin") != "https://shop.example" {
+		t.Errorf("a site that is named: %d, %v", status, h)
+	}
+	status, h, _ = w.call("OPTIONS", items, nil, "Origin", "https://shop.example")
+	if status != 204 || !strings.Contains(h.Get("Access-Control-Allow-Methods"), "DELETE") {
+		t.Errorf("preflight: %d, %v", status, h)
+	}
+	for _, open := range []string{"/healthz", "/readyz", "/openapi.json", "/", "/assets/app.js"} {
+		if status, h, _ := w.call("GET", open, nil); status != 200 || !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: %d", open, status)
+		}
+	}
+	var d struct{ Deleted int }
+	w.get(&d, "DELETE", items+"/3", nil, "Authorization", "Bearer "+write)
+	w.http.Close()
+	if text := logs.String(); strings.Contains(text, read) || strings.Contains(text, write) || strings.Count(text, `"request"`) < 10 {
+		t.Errorf("the log: %s", text)
+	}
+	for line := range strings.Lines(logs.String()) {
+		var entry map[string]any
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Errorf("a line of the log: %v: %s", err, line)
+		}
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	w := newWorld(t, func(o *server.Options) { o.ReadOnly = true })
+	w.refused(403, "DELETE", "/v1/collections/shop/items/3", nil)
+	w.refused(403, "PUT", "/v1/collections/shop/items/3", `{"code": "ffff"}`)
+	st, err := store.Open(ctx, w.path, store.OpenOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal("another reader:", err)
+	}
+	_ = st.Close()
+	var a struct {
+		Access   string
+		ReadOnly bool `json:"read_only"`
+	}
+	if w.get(&a, "GET", "/v1/server", nil); a.Access != "read" || !a.ReadOnly {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestFacetsModelAndReasons(t *testing.T) {
+	w := newWorld(t, nil)
+	var f struct {
+		Items        int
+		Labels, Tags []struct {
+			Value string
+			Count int
+		}
+		Attributes []struct {
+			Name, Kind string
+			Min, Max   any
+			Histogram  []int
+			Distinct   int
+		}
+	}
+	w.get(&f, "GET", "/v1/collections/shop/facets?where="+url.QueryEscape(`label = "boots"`), nil)
+	if f.Items != 80 || len(f.Labels) != 1 || f.Labels[0].Count != 80 || len(f.Tags) != 4 || len(f.Attributes) != 2 ||
+		f.Attributes[1].Min != 0.0 || f.Attributes[1].Max != 237.0 || len(f.Attributes[1].Histogram) != 20 {
+		t.Errorf("%+v", f)
+	}
+	w.refused(400, "GET", "/v1/collections/shop/facets?where=nothing%3D1", nil)
+	w.refused(400, "GET", "/v1/collections/shop/facets?top=0", nil)
+	var m struct {
+		Kind       string
+		Dims, Bits int
+		Info       map[string]any
+		Importance []struct {
+			Name  string
+			Share float64
+		}
+	}
+	w.get(&m, "GET", "/v1/collections/shop/model", nil)
+	sum := 0.0
+	for _, i := range m.Importance {
+		sum += i.Share
+	}
+	if m.Kind != "trees" || m.Dims != worldDim || math.Abs(sum-1) > 1e-9 || m.Info["sketch"] != nil {
+		t.Errorf("%+v, shares %g", m, sum)
+	}
+	var e struct {
+		Distance int
+		Bits     []struct {
+			Bit, Query, Item int
+			Agree            bool
+			MarginQuery      *float64 `json:"margin_query"`
+			MarginItem       *float64 `json:"margin_item"`
+			Reasons          []map[string]any
+		}
+		Columns []map[string]any
+	}
+	w.get(&e, "POST", "/v1/collections/shop/explain", map[string]any{"query": map[string]any{"vector": w.x.Row(0)}, "id": 4})
+	differ, reasons := 0, 0
+	for _, b := range e.Bits {
+		if reasons += len(b.Reasons); b.Agree != (b.Query == b.Item) || b.MarginQuery == nil || b.MarginItem == nil ||
+			(*b.MarginQuery >= 0) != (b.Query == 1) || (*b.MarginItem >= 0) != (b.Item == 1) {
+			t.Errorf("%+v", b)
+		}
+		if !b.Agree {
+			differ++
+		}
+	}
+	if differ != e.Distance || differ == 0 || reasons == 0 || len(e.Columns) == 0 {
+		t.Errorf("%d bits differ, distance %d, %d reasons", differ, e.Distance, reasons)
+	}
+	w.refused(404, "POST", "/v1/collections/shop/explain", `{"query": {"id": 1}, "id": 5000}`)
+	w.refused(400, "POST", "/v1/collections/shop/explain", `{"query": {"id": 1}}`)
+}
