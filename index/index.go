@@ -299,7 +299,8 @@ func (s *Snapshot) Codes() int {
 	return n
 }
 
-// EachCode calls f with every distinct code, counted per segment, and the number of items that have it. The code is lent.
+// EachCode calls f with every distinct code, counted per segment, and the number of items that have it. The code is
+// lent.
 func (s *Snapshot) EachCode(f func(code []uint64, items int)) {
 	for _, v := range s.views {
 		for slot := range v.codes.Len() {

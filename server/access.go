@@ -41,8 +41,8 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 // admit decides whether a request is answered.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) error {
 	if !s.isOurs(r.Host) {
-		return problem(http.StatusForbidden, "this service is not called %.80q: address it as %s, or name the host with "+
-			"--host when it starts", r.Host, s.options.Hosts[0])
+		return problem(http.StatusForbidden, "this service is not called %.80q: address it as %s, or let it be started "+
+			"with this host among its names", r.Host, s.options.Hosts[0])
 	}
 	if err := s.checkOrigin(w, r); err != nil {
 		return err
@@ -137,8 +137,8 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if !slices.Contains(s.options.Origins, origin) {
-		return problem(http.StatusForbidden, "pages of %.80q may not use this service: name the site with --cors when it "+
-			"starts", origin)
+		return problem(http.StatusForbidden, "pages of %.80q may not use this service: it must be started with this site "+
+			"among its origins", origin)
 	}
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)

@@ -108,13 +108,16 @@ func (m *metrics) written(collection string, items int, took time.Duration) {
 func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var b strings.Builder
 	s.metrics.write(&b)
-	head := func(name, kind, help string) { fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
 	gauges := []struct {
 		name, help string
 		value      func(c *collection) float64
 	}{
-		{"hashgrove_items", "Items of a collection.", func(c *collection) float64 { return float64(c.open().snapshot().Len()) }},
-		{"hashgrove_codes", "Distinct codes of a collection.", func(c *collection) float64 { return float64(c.open().snapshot().Codes()) }},
+		{"hashgrove_items", "Items of a collection.", func(c *collection) float64 {
+			return float64(c.open().snapshot().Len())
+		}},
+		{"hashgrove_codes", "Distinct codes of a collection.", func(c *collection) float64 {
+			return float64(c.open().snapshot().Codes())
+		}},
 		{"hashgrove_index_bytes", "Memory of the index of a collection.", func(c *collection) float64 {
 			return float64(c.open().snapshot().Memory().Total())
 		}},
@@ -129,7 +132,7 @@ func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 		}},
 	}
 	for _, g := range gauges {
-		head(g.name, "gauge", g.help)
+		writeHead(&b, g.name, "gauge", g.help)
 		for _, c := range s.all() {
 			fmt.Fprintf(&b, "%s{collection=%q} %g\n", g.name, c.name, g.value(c))
 		}
@@ -148,18 +151,23 @@ func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 		{"go_memstats_heap_inuse_bytes", "Heap in use.", float64(memory.HeapInuse)},
 		{"go_memstats_sys_bytes", "Memory from the system.", float64(memory.Sys)},
 	} {
-		head(g.name, "gauge", g.help)
+		writeHead(&b, g.name, "gauge", g.help)
 		fmt.Fprintf(&b, "%s %g\n", g.name, g.value)
 	}
 	writeBody(w, http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", []byte(b.String()))
 	return nil
 }
 
+// writeHead writes what a metric is.
+func writeHead(b *strings.Builder, name, kind, help string) {
+	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+}
+
 // write writes what was counted.
 func (m *metrics) write(b *strings.Builder) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	b.WriteString("# HELP hashgrove_requests_total Requests by route and status.\n# TYPE hashgrove_requests_total counter\n")
+	writeHead(b, "hashgrove_requests_total", "counter", "Requests by route and status.")
 	keys := slices.SortedFunc(maps.Keys(m.requests), func(x, y answered) int {
 		if x.route != y.route {
 			return strings.Compare(x.route, y.route)
@@ -169,15 +177,15 @@ func (m *metrics) write(b *strings.Builder) {
 	for _, k := range keys {
 		fmt.Fprintf(b, "hashgrove_requests_total{route=%q,status=\"%d\"} %d\n", k.route, k.status, m.requests[k].Load())
 	}
-	b.WriteString("# HELP hashgrove_request_seconds Time to answer, by route.\n# TYPE hashgrove_request_seconds histogram\n")
+	writeHead(b, "hashgrove_request_seconds", "histogram", "Time to answer, by route.")
 	for _, route := range slices.Sorted(maps.Keys(m.times)) {
 		m.times[route].write(b, "hashgrove_request_seconds", fmt.Sprintf("route=%q", route))
 	}
-	b.WriteString("# HELP hashgrove_write_seconds Time until a write is on disk.\n# TYPE hashgrove_write_seconds histogram\n")
+	writeHead(b, "hashgrove_write_seconds", "histogram", "Time until a write is on disk.")
 	for _, name := range slices.Sorted(maps.Keys(m.writes)) {
 		m.writes[name].write(b, "hashgrove_write_seconds", fmt.Sprintf("collection=%q", name))
 	}
-	b.WriteString("# HELP hashgrove_written_items_total Items written or deleted.\n# TYPE hashgrove_written_items_total counter\n")
+	writeHead(b, "hashgrove_written_items_total", "counter", "Items written or deleted.")
 	for _, name := range slices.Sorted(maps.Keys(m.items)) {
 		fmt.Fprintf(b, "hashgrove_written_items_total{collection=%q} %d\n", name, m.items[name].Load())
 	}

@@ -25,7 +25,7 @@ import (
 	"hashgrove/model"
 )
 
-// Options say what is served, to whom, and within which limits. The zero value serves nothing to anyone on this machine.
+// Options say what is served, to whom, and within which limits.
 type Options struct {
 	Collections []CollectionOptions
 

@@ -49,8 +49,14 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 	}
 	model := in("clothes.hgm")
 	for _, args := range [][]string{
-		{"train", in("train-images-idx3-ubyte.gz"), "--labels", in("learned.txt"), "--effort", "quick", "-o", model, "--force"},
-		{"index", "build", pictures, "-m", model, "--labels", in("all.txt"), "--attributes", in("parts.csv"), "-o", o.Path},
+		{
+			"train", in("train-images-idx3-ubyte.gz"), "--labels", in("learned.txt"), "--effort", "quick",
+			"-o", model, "--force",
+		},
+		{
+			"index", "build", pictures, "-m", model, "--labels", in("all.txt"), "--attributes", in("parts.csv"),
+			"-o", o.Path,
+		},
 	} {
 		if err := c.runVerb(ctx, args); err != nil {
 			return o, fmt.Errorf("the demo's data: hashgrove %s: %w", args[0], err)
