@@ -44,14 +44,15 @@ const (
 )
 
 // newAlbum opens data that hold pictures.
-func newAlbum(path string) (*album, error) {
-	set, err := dataset.Open(dataset.Spec{Paths: []string{path}})
+func newAlbum(path, id string) (*album, error) {
+	set, err := dataset.Open(dataset.Spec{Paths: []string{path}, ID: id})
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := set.AsPictures(); ok && slices.Contains([]string{"folder", "tar", "picture"}, set.Format()) {
 		// Photos are shown larger than models see them; CIFAR and IDX files keep their size.
-		if set, err = dataset.Open(dataset.Spec{Paths: []string{path}, Size: albumSize, SkipBad: true}); err != nil {
+		spec := dataset.Spec{Paths: []string{path}, ID: id, Size: albumSize, SkipBad: true}
+		if set, err = dataset.Open(spec); err != nil {
 			return nil, err
 		}
 	}

@@ -71,7 +71,7 @@ func (s *Server) vector(w http.ResponseWriter, r *http.Request, c *collection) e
 	if err != nil {
 		return err
 	}
-	x := c.vectors.of(id)
+	x := c.vectors.vector(id)
 	if x == nil {
 		return problem(http.StatusNotFound, "the vector of the item %.80q is not known", id)
 	}

@@ -61,12 +61,12 @@ func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*coll
 	}
 	c.current.Store(now)
 	if o.Vectors != "" {
-		if c.vectors, err = readVectors(ctx, o.Vectors, now); err != nil {
+		if c.vectors, err = readVectors(ctx, o, now); err != nil {
 			return nil, errors.Join(fmt.Errorf("the vectors of %s: %w", o.Name, err), now.store.Close())
 		}
 	}
 	if o.Pictures != "" {
-		if c.album, err = newAlbum(o.Pictures); err != nil {
+		if c.album, err = newAlbum(o.Pictures, o.IDColumn); err != nil {
 			return nil, errors.Join(fmt.Errorf("the pictures of %s: %w", o.Name, err), now.store.Close())
 		}
 		s.behind.Go(func() {

@@ -120,7 +120,7 @@ func (s *Server) why(c *collection, q *queries, i int, item index.Item) (*explan
 	if q.known {
 		query = q.Vectors.Row(i)
 	}
-	hit := c.vectors.of(item.ID)
+	hit := c.vectors.vector(item.ID)
 	if err := a.addMargins(q.model, query, hit); err != nil {
 		return nil, err
 	}

@@ -307,7 +307,7 @@ func (s *Server) addQuery(c *collection, q *queries, t *target, i int) error {
 			return noItem(t.ID)
 		}
 		label, code = item.Label, item.Code
-		if vector = c.vectors.of(*t.ID); name == "" {
+		if vector = c.vectors.vector(*t.ID); name == "" {
 			name = t.ID.String()
 		}
 	case t.Code != "" || t.CodeBase64 != "":
@@ -432,7 +432,7 @@ func (s *Server) rerank(
 		}
 		results[i], err = q.at.Rerank(ctx, q.Codes.Row(i), k, radius, io, func(h index.Hit) (float64, error) {
 			compared[i]++
-			if y := c.vectors.of(h.ID); y != nil {
+			if y := c.vectors.vector(h.ID); y != nil {
 				return distance(y), nil
 			}
 			return math.Inf(1), nil // an item whose vector is not known comes last

@@ -56,6 +56,7 @@ type CollectionOptions struct {
 	Model    *model.Model // for an index that holds none; nil takes the one in the index
 	Vectors  string       // data with the vectors of the items, to rerank and explain by; "" for none
 	Pictures string       // data with the pictures of the items, to show; "" for none
+	IDColumn string       // of Vectors and Pictures, where their items are not simply rows
 	Report   string       // HTML file about the quality of the model; "" for none
 
 	// Progress gets the number of items read while the index is opened; nil for none.

@@ -16,8 +16,8 @@ type vectorTable struct {
 	at   map[index.ID]int
 }
 
-// of is the vector of an item, or nil where it is not known.
-func (t *vectorTable) of(id index.ID) []float32 {
+// vector is that of an item, or nil where it is not known.
+func (t *vectorTable) vector(id index.ID) []float32 {
 	if t == nil {
 		return nil
 	}
@@ -29,13 +29,19 @@ func (t *vectorTable) of(id index.ID) []float32 {
 }
 
 // readVectors reads vectors, or pictures whose vectors the model makes, and keeps those of the items.
-func readVectors(ctx context.Context, path string, o *opened) (*vectorTable, error) {
+func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*vectorTable, error) {
 	m := o.model
 	if m == nil {
 		return nil, errNoModel
 	}
-	spec := dataset.Spec{Paths: []string{path}, Pictures: m.Pictures, Missing: m.TakesMissing()}
-	set, err := dataset.Open(spec)
+	known := &dataset.Columns{Vector: m.Info.Features, Label: m.Info.Label, Tags: m.Info.Tags}
+	if m.Info.Vector != "" {
+		known.Vector, known.List = []string{m.Info.Vector}, true
+	}
+	set, err := dataset.Open(dataset.Spec{
+		Paths: []string{options.Vectors}, ID: options.IDColumn, Known: known, Pictures: m.Pictures, Dim: m.Encoder.Dim(),
+		Missing: m.TakesMissing(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +69,8 @@ func readVectors(ctx context.Context, path string, o *opened) (*vectorTable, err
 		}
 	}
 	if t.rows.Rows == 0 {
-		return nil, fmt.Errorf("%s has no vector of any item: rows and items are matched by id, or by row where the rows "+
-			"have none", path)
+		return nil, fmt.Errorf("%s has no vector of any item: rows are matched by their ids, or by number where no column "+
+			"with ids is known", options.Vectors)
 	}
 	return t, nil
 }

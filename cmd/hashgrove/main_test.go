@@ -131,9 +131,11 @@ func TestHelpExamples(t *testing.T) {
 		t.Skip("the demo's example takes seconds")
 	}
 	shop(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	write(t, "token.txt", "a-token-of-many-characters")
 	order := []string{
 		"version", "inspect", "train", "encode", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "search", "index get", "index list", "index export", "index backup",
-		"index restore", "index migrate", "info", "verify", "demo", "features", "experiment",
+		"index restore", "index migrate", "info", "verify", "serve", "demo", "features", "experiment",
 	}
 	root := (&app{}).root()
 	seen := 0

@@ -32,7 +32,7 @@ type serveCommand struct {
 	pictures, vectors, reports   []string
 	hosts, origins               []string
 	readOnly, noTrain            bool
-	logs                         string
+	logs, idColumn               string
 	tryLimit                     int64
 	limits                       server.Limits
 	readToken, writeToken, shown string
@@ -60,7 +60,7 @@ shows the report of compare; each takes NAME=DATA where there are several collec
 Writes are acknowledged when they are on disk. To replace an index while it is served, move the new file to its name and
 send POST /v1/collections/NAME/reload. SIGTERM and Ctrl-C end the service when requests that run are answered.`,
 		Example: `  hashgrove serve
-  hashgrove serve items.hgi --vectors items.csv
+  hashgrove serve items.hgi --vectors items.csv --id-column sku
   hashgrove serve shop=items.hgi --listen :8080 --token-file token.txt --read-only`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -74,6 +74,7 @@ func (c *serveCommand) bind(f *pflag.FlagSet) {
 		"`[NAME=]DATA` with the pictures of the items: a folder, a tar, CIFAR or IDX files; may be repeated")
 	f.StringArrayVar(&c.vectors, "vectors", nil,
 		"`[NAME=]DATA` with the vectors of the items, to rerank and explain by; kept in memory; may be repeated")
+	f.StringVar(&c.idColumn, "id-column", "", "`COLUMN` or key with the ids in the data of --vectors and --pictures")
 	f.StringArrayVar(&c.reports, "report", nil, "`[NAME=]FILE` with a report to show; may be repeated")
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes, and open the indexes for reading")
 	cli.Group(f, "Collections")
@@ -233,7 +234,8 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 			name, path = collectionName(arg), arg
 		}
 		tick, _ := cli.Counting(c.progressWriter(), "opening "+name)
-		list = append(list, server.CollectionOptions{Name: name, Path: path, Model: m, Progress: tick})
+		list = append(list,
+			server.CollectionOptions{Name: name, Path: path, Model: m, IDColumn: c.idColumn, Progress: tick})
 	}
 	for _, f := range []struct {
 		flag   string

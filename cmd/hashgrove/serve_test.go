@@ -1,0 +1,308 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// output is what a command prints, while it prints it.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// served is a service that runs.
+type served struct {
+	url      string
+	out, err *output
+	stop     func() int // returns the exit status
+}
+
+var servingLine = regexp.MustCompile(`(?m)^Serving (\S+)  try: (curl.*)$`)
+
+// startServe runs serve on a free port until the test ends. It returns nil when the command ends at once.
+func startServe(t *testing.T, args ...string) (*served, int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &served{out: &output{}, err: &output{}}
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, strings.NewReader(""), s.out, s.err, append(args, "--listen", "127.0.0.1:0"))
+	}()
+	s.stop = sync.OnceValue(func() int {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { s.stop() })
+	for range 1200 {
+		if found := servingLine.FindStringSubmatch(s.out.String()); found != nil {
+			s.url = found[1]
+			return s, 0
+		}
+		select {
+		case code := <-ended:
+			ended <- code
+			return nil, code
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	t.Fatalf("the service did not start: %s%s", s.out, s.err)
+	return nil, 0
+}
+
+// serveOnce starts a service as an example of the help says, asks it, and stops it.
+func serveOnce(t *testing.T, args []string) {
+	t.Helper()
+	s, code := startServe(t, args...)
+	if s == nil {
+		t.Fatalf("hashgrove %s: exit %d", strings.Join(args, " "), code)
+	}
+	r, err := http.Get(s.url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		t.Errorf("hashgrove %s: not ready: %d", strings.Join(args, " "), r.StatusCode)
+	}
+	if code := s.stop(); code != 0 {
+		t.Errorf("hashgrove %s: exit %d after it was stopped: %s", strings.Join(args, " "), code, s.err)
+	}
+}
+
+// TestServeSession starts the service as docs/serve.md does, and sends the requests that stand there.
+func TestServeSession(t *testing.T) {
+	if testing.Short() {
+		t.Skip("learns the demo's data")
+	}
+	sessions := blocks(t, "../../docs/serve.md", "sh")
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var s *served
+	asked := 0
+	for _, session := range sessions {
+		for line := range strings.Lines(session) {
+			words := shellWords(strings.TrimSpace(line))
+			switch {
+			case len(words) > 1 && words[0] == "hashgrove":
+				if s, _ = startServe(t, words[1:]...); s == nil {
+					t.Fatalf("%s ended", line)
+				}
+				words = shellWords(servingLine.FindStringSubmatch(s.out.String())[2])
+				fallthrough
+			case words[0] == "curl":
+				if status, b := curl(t, s.url, words[1:]); status != http.StatusOK {
+					t.Errorf("%s: status %d: %s", line, status, b)
+				}
+				asked++
+			default:
+				t.Errorf("%q is no command", line)
+			}
+		}
+	}
+	if asked < 8 {
+		t.Errorf("%d requests", asked)
+	}
+	if code := s.stop(); code != 0 {
+		t.Errorf("exit %d: %s", code, s.err)
+	}
+	again := time.Now()
+	serveOnce(t, []string{"serve"})
+	if took := time.Since(again); took > 5*time.Second {
+		t.Errorf("the second start took %v", took)
+	}
+}
+
+// curl sends the request that a command line of curl says, to a service at another address.
+func curl(t *testing.T, base string, words []string) (int, []byte) {
+	t.Helper()
+	method, header, address := "GET", http.Header{}, ""
+	var body io.Reader
+	for i := 0; i < len(words); i++ {
+		switch words[i] {
+		case "-X":
+			i++
+			method = words[i]
+		case "-H":
+			i++
+			name, value, _ := strings.Cut(words[i], ": ")
+			header.Set(name, value)
+		case "-d":
+			i++
+			body = strings.NewReader(words[i])
+			if method == "GET" {
+				method = "POST"
+			}
+		default:
+			address = words[i]
+		}
+	}
+	address = strings.Replace(address, "http://127.0.0.1:8080", base, 1)
+	r, err := http.NewRequest(method, address, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = header
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	b, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.StatusCode, b
+}
+
+// serveShop makes an index to serve.
+func serveShop(t *testing.T) {
+	t.Helper()
+	shop(t)
+	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--effort", "paper", "--rounds", "5", "--bits", "8", "-o", "items.hgm")
+	succeed(t, "index", "build", "items.csv", "--label", "category", "--id-column", "sku", "-m", "items.hgm", "-o", "items.hgi")
+}
+
+func TestServeMistakes(t *testing.T) {
+	serveShop(t)
+	write(t, "short.txt", "short\n")
+	write(t, "token.txt", "a-token-of-many-characters\n")
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"serve nowhere.hgi", "nowhere.hgi", 1},
+		{"serve items.csv", "items.csv", 1},
+		{"serve items.hgi --log loud", "choose all, changes, errors or off", 2},
+		{"serve items.hgi --tls-cert a.pem", "belong together", 2},
+		{"serve items.hgi --token-file short.txt", "16 characters", 2},
+		{"serve items.hgi --token-file nowhere.txt", "nowhere.txt", 1},
+		{"serve items.hgi --token-file token.txt --read-token-file token.txt", "same token", 2},
+		{"serve items.hgi --cors shop", "https://shop.example", 2},
+		{"serve items.hgi --pictures items.csv", "vectors, not pictures", 1},
+		{"serve items.hgi --vectors nowhere.csv", "nowhere.csv", 1},
+		{"serve items.hgi --vectors items.csv", "no vector of any item", 1},
+		{"serve a=items.hgi b=items.hgi --vectors items.csv", "say NAME=DATA", 2},
+		{"serve a=items.hgi a=items.hgi", "", 1},
+		{"serve a=items.hgi b=items.hgi", "in use", 1},
+		{"serve ../x=items.hgi", "cannot be called", 1},
+		{"serve --vectors items.csv", "without any flag it serves the demo", 2},
+		{"serve items.hgi --report nowhere.html", "nowhere.html", 1},
+	} {
+		var out, errOut output
+		args := append(strings.Fields(c.args), "--listen", "127.0.0.1:0")
+		code := run(context.Background(), strings.NewReader(""), &out, &errOut, args)
+		if code != c.code || !strings.Contains(errOut.String(), c.want) {
+			t.Errorf("%s: exit %d, %q", c.args, code, errOut.String())
+		}
+	}
+	if o := try(t, "serve", "items.hgi", "--listen", "8080"); o.code != 2 {
+		t.Errorf("a port alone: %+v", o)
+	}
+}
+
+func TestServeTokens(t *testing.T) {
+	serveShop(t)
+	write(t, "token.txt", "a-token-of-many-characters\n")
+	s, _ := startServe(t, "serve", "items.hgi", "--read-token-file", "token.txt", "--vectors", "items.csv", "--id-column", "sku", "--log", "all")
+	if s == nil {
+		t.Fatal("it ended")
+	}
+	shown := regexp.MustCompile(`not shown again: (\S+)\n`).FindStringSubmatch(s.out.String())
+	if shown == nil {
+		t.Fatalf("no token was made: %s", s.out)
+	}
+	ask := func(method, path, token string) int {
+		words := []string{"-X", method, s.url + path}
+		if token != "" {
+			words = append([]string{"-H", "Authorization: Bearer " + token}, words...)
+		}
+		status, _ := curl(t, s.url, words)
+		return status
+	}
+	const item = "/v1/collections/items/items/items-7"
+	for _, c := range []struct {
+		method, token string
+		status        int
+	}{
+		{"GET", "", 401}, {"GET", "a-token-of-many-characters", 200}, {"DELETE", "a-token-of-many-characters", 403},
+		{"DELETE", shown[1], 200}, {"GET", shown[1], 404},
+	} {
+		if got := ask(c.method, item, c.token); got != c.status {
+			t.Errorf("%s with %q: status %d, want %d", c.method, c.token, got, c.status)
+		}
+	}
+	if log := s.err.String(); strings.Contains(log, shown[1]) || strings.Contains(log, "a-token-of") || !strings.Contains(log, "status=403") {
+		t.Errorf("the log: %s", log)
+	}
+	if code := s.stop(); code != 0 {
+		t.Errorf("exit %d: %s", code, s.err)
+	}
+	succeed(t, "verify", "items.hgi")
+}
+
+// TestServeAnswersAsSearchDoes compares the service with the verb search.
+func TestServeAnswersAsSearchDoes(t *testing.T) {
+	serveShop(t)
+	var want struct{ Results []map[string]any }
+	if err := json.Unmarshal([]byte(succeed(t, "search", "items.hgi", "--id", "items-7", "-k", "5", "--json")), &want); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := startServe(t, "serve", "shop=items.hgi")
+	if s == nil {
+		t.Fatal("it ended")
+	}
+	status, b := curl(t, s.url, []string{s.url + "/v1/collections/shop/search?id=items-7&k=5"})
+	var got struct{ Results []map[string]any }
+	if err := json.Unmarshal(b, &got); err != nil || status != 200 {
+		t.Fatalf("status %d, %v: %s", status, err, b)
+	}
+	for _, key := range []string{"query", "label", "code", "hits", "tied", "tied_hits"} {
+		a, _ := json.Marshal(got.Results[0][key])
+		if b, _ := json.Marshal(want.Results[0][key]); !slices.Equal(a, b) {
+			t.Errorf("%s: the service says %s, the verb %s", key, a, b)
+		}
+	}
+	if o := try(t, "index", "delete", "items.hgi", "--id", "items-7"); o.code != 1 || !strings.Contains(o.err, "in use") {
+		t.Errorf("changing the file of a running service: %+v", o)
+	}
+}
+
+// TestDeployedUnitNamesRealFlags checks the command line of the systemd unit.
+func TestDeployedUnitNamesRealFlags(t *testing.T) {
+	for _, name := range []string{"hashgrove.service", "Containerfile"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		flags := (&app{}).serve().Flags()
+		for _, flag := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(string(text), -1) {
+			if flags.Lookup(flag[1]) == nil {
+				t.Errorf("%s names --%s, which serve does not have", name, flag[1])
+			}
+		}
+	}
+}
