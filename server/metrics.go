@@ -12,6 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hashgrove/index"
+	"hashgrove/store"
 )
 
 // The metrics, in the text form of Prometheus. They are few and have fixed labels, so that a client library, several
@@ -109,32 +112,29 @@ func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var b strings.Builder
 	s.metrics.write(&b)
 	gauges := []struct {
-		name, help string
-		value      func(c *collection) float64
+		name, kind, help string
+		value            func(x *index.Snapshot, i store.Info) float64
 	}{
-		{"hashgrove_items", "Items of a collection.", func(c *collection) float64 {
-			return float64(c.open().snapshot().Len())
-		}},
-		{"hashgrove_codes", "Distinct codes of a collection.", func(c *collection) float64 {
-			return float64(c.open().snapshot().Codes())
-		}},
-		{"hashgrove_index_bytes", "Memory of the index of a collection.", func(c *collection) float64 {
-			return float64(c.open().snapshot().Memory().Total())
-		}},
-		{"hashgrove_file_bytes", "Size of the file of a collection.", func(c *collection) float64 {
-			return float64(c.open().store.Info().FileBytes)
-		}},
-		{"hashgrove_healthy", "1 while a collection can be written, or was opened for reading.", func(c *collection) float64 {
-			if c.open().store.Info().Degraded != "" {
-				return 0
-			}
-			return 1
-		}},
+		{"hashgrove_items", "gauge", "Items of a collection.",
+			func(x *index.Snapshot, _ store.Info) float64 { return float64(x.Len()) }},
+		{"hashgrove_codes", "gauge", "Distinct codes of a collection.",
+			func(x *index.Snapshot, _ store.Info) float64 { return float64(x.Codes()) }},
+		{"hashgrove_index_bytes", "gauge", "Memory of the index of a collection.",
+			func(_ *index.Snapshot, i store.Info) float64 { return float64(i.Memory.Total()) }},
+		{"hashgrove_file_bytes", "gauge", "Size of the file of a collection.",
+			func(_ *index.Snapshot, i store.Info) float64 { return float64(i.FileBytes) }},
+		{"hashgrove_syncs_total", "counter", "Transactions since a collection was opened.",
+			func(_ *index.Snapshot, i store.Info) float64 { return float64(i.Syncs) }},
+		{"hashgrove_sync_seconds_total", "counter", "Time that they took to reach the disk.",
+			func(_ *index.Snapshot, i store.Info) float64 { return i.SyncTime.Seconds() }},
+		{"hashgrove_healthy", "gauge", "1 while a collection can be written, or was opened for reading.",
+			func(_ *index.Snapshot, i store.Info) float64 { return float64(number(i.Degraded == "")) }},
 	}
 	for _, g := range gauges {
-		writeHead(&b, g.name, "gauge", g.help)
+		writeHead(&b, g.name, g.kind, g.help)
 		for _, c := range s.all() {
-			fmt.Fprintf(&b, "%s{collection=%q} %g\n", g.name, c.name, g.value(c))
+			o := c.open()
+			fmt.Fprintf(&b, "%s{collection=%q} %g\n", g.name, c.name, g.value(o.snapshot(), o.store.Info()))
 		}
 	}
 	var memory runtime.MemStats

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -147,6 +148,7 @@ func (s *Store) transact(edit func(*change) error) (committed bool, err error) {
 	before := uint64(0)
 	s.file.allocate()
 	var tx *bolt.Tx
+	var took time.Duration
 	err = guard(func() (err error) {
 		if tx, err = s.file.Begin(true); err != nil {
 			return err
@@ -161,7 +163,10 @@ func (s *Store) transact(edit func(*change) error) (committed bool, err error) {
 			return errors.Join(err, tx.Rollback())
 		}
 		committed = true
-		return s.commit(tx)
+		began := time.Now()
+		err = s.commit(tx)
+		took = time.Since(began)
+		return err
 	})
 	if err != nil {
 		return false, s.afterFailure(err, tx, committed, before)
@@ -169,6 +174,8 @@ func (s *Store) transact(edit func(*change) error) (committed bool, err error) {
 	if committed {
 		s.mu.Lock()
 		s.state, s.dirty = c.state, true
+		s.syncs++
+		s.syncTime += took
 		s.mu.Unlock()
 	}
 	return committed, nil

@@ -124,6 +124,9 @@ func TestGroupsTakeFewSyncs(t *testing.T) {
 	}
 	close(held)
 	all.Wait()
+	if i := s.Info(); i.Syncs != 2 || i.Writes != writers+1 || i.SyncTime <= 0 {
+		t.Errorf("%d writes, %d syncs in %v", i.Writes, i.Syncs, i.SyncTime)
+	}
 	if n := commits.Load(); n != 2 {
 		t.Errorf("%d transactions for a write and %d that came meanwhile", n, writers)
 	}

@@ -78,6 +78,8 @@ type Store struct {
 	degraded string     // why nothing can be written
 	stuck    bool       // bbolt panicked and may hold its locks for ever
 	dirty    bool       // something was written since the file was opened
+	syncs    uint64     // transactions since then
+	syncTime time.Duration
 
 	commit func(*bolt.Tx) error // (*bolt.Tx).Commit; tests let it fail
 }
@@ -92,6 +94,8 @@ type Info struct {
 	Note        string              `json:"note,omitempty"`
 	Created     time.Time           `json:"created"`
 	Writes      uint64              `json:"writes"`     // since it was created
+	Syncs       uint64              `json:"syncs"`      // transactions since it was opened, of one write or of many
+	SyncTime    time.Duration       `json:"sync_time"`  // that they took to reach the disk
 	FileBytes   int64               `json:"file_bytes"` // of which FreeBytes wait to be used again
 	FreeBytes   int64               `json:"free_bytes"`
 	Memory      index.Memory        `json:"memory"`              // nothing when the items are on disk
@@ -260,7 +264,7 @@ func (s *Store) Info() Info {
 	c := s.opened
 	i := Info{
 		Path: s.path, Items: int(s.state.items), Bits: c.bits, Fingerprint: c.fingerprint, HasModel: c.hasModel(),
-		Note: c.note, Created: c.created, Writes: s.state.writes, Degraded: s.degraded, Recovered: c.pages.meta.alone,
+		Note: c.note, Created: c.created, Writes: s.state.writes, Syncs: s.syncs, SyncTime: s.syncTime, Degraded: s.degraded, Recovered: c.pages.meta.alone,
 		ReadOnly: s.readOnly || s.degraded != "" || s.file == nil,
 	}
 	if s.index != nil {
