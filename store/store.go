@@ -264,7 +264,8 @@ func (s *Store) Info() Info {
 	c := s.opened
 	i := Info{
 		Path: s.path, Items: int(s.state.items), Bits: c.bits, Fingerprint: c.fingerprint, HasModel: c.hasModel(),
-		Note: c.note, Created: c.created, Writes: s.state.writes, Syncs: s.syncs, SyncTime: s.syncTime, Degraded: s.degraded, Recovered: c.pages.meta.alone,
+		Note: c.note, Created: c.created, Writes: s.state.writes, Syncs: s.syncs, SyncTime: s.syncTime,
+		Degraded: s.degraded, Recovered: c.pages.meta.alone,
 		ReadOnly: s.readOnly || s.degraded != "" || s.file == nil,
 	}
 	if s.index != nil {
