@@ -1,0 +1,188 @@
+// Package chrome drives a headless browser in tests. Every complaint of the browser, and every request to a place that
+// a test has not named, is kept for the test to see.
+package chrome
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Page is a page in a headless browser.
+type Page struct {
+	*testing.T
+	Context context.Context // of the protocol's commands
+
+	mu      sync.Mutex
+	seen    []string
+	allowed []string
+}
+
+// Required tells whether a test has to fail where something that it needs is missing on this machine, instead of being
+// skipped: CI=true or HASHGROVE_BROWSER=required says so.
+func Required() bool {
+	return os.Getenv("CI") == "true" || os.Getenv("HASHGROVE_BROWSER") == "required"
+}
+
+// Start starts a browser, or skips the test where there is none. Requests to addresses that begin with one of allowed
+// are no trouble.
+func Start(t *testing.T, allowed ...string) *Page {
+	t.Helper()
+	if testing.Short() && os.Getenv("HASHGROVE_BROWSER") != "required" {
+		t.Skip("starts a browser")
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		const what = "no chromium on this machine (make setup installs it on Debian)"
+		if Required() {
+			t.Fatal(what)
+		}
+		t.Skip(what)
+	}
+	profile, err := os.MkdirTemp("", "hashgrove-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // not TempDir: children of the browser may write for a moment after it has ended
+		for range 50 {
+			if err = os.RemoveAll(profile); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Error(err)
+	})
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.UserDataDir(profile))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // the sandbox refuses to run as root
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	t.Cleanup(cancel)
+	p := &Page{T: t, Context: ctx, allowed: append(allowed, "data:", "file:", "blob:")}
+	chromedp.ListenTarget(ctx, p.hear)
+	p.Do(network.Enable(), log.Enable(), runtime.Enable())
+	return p
+}
+
+// hear keeps what the browser complains about.
+func (p *Page) hear(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		p.seen = append(p.seen, "console: "+string(e.Type))
+	case *runtime.EventExceptionThrown:
+		p.seen = append(p.seen, "exception: "+e.ExceptionDetails.Error())
+	case *log.EventEntryAdded:
+		p.seen = append(p.seen, "log: "+e.Entry.Text+" "+e.Entry.URL)
+	case *network.EventRequestWillBeSent:
+		for _, prefix := range p.allowed {
+			if strings.HasPrefix(e.Request.URL, prefix) {
+				return
+			}
+		}
+		p.seen = append(p.seen, "request: "+e.Request.URL)
+	}
+}
+
+// Troubles is what the browser complained about so far.
+func (p *Page) Troubles() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.seen...)
+}
+
+// Forgive forgets the complaints so far that contain a text, for trouble that a test has asked for.
+func (p *Page) Forgive(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var kept []string
+	for _, s := range p.seen {
+		if !strings.Contains(s, text) {
+			kept = append(kept, s)
+		}
+	}
+	p.seen = kept
+}
+
+// Do runs commands of the protocol. An error ends the test.
+func (p *Page) Do(actions ...chromedp.Action) {
+	p.Helper()
+	if err := chromedp.Run(p.Context, actions...); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// Media sets the width of the screen, the colour scheme and the medium.
+func (p *Page) Media(width int, scheme, medium string) {
+	p.Helper()
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+	p.Do(emulation.SetDeviceMetricsOverride(int64(width), 800, 1, width < 500),
+		emulation.SetEmulatedMedia().WithMedia(medium).WithFeatures(features))
+}
+
+// String runs a script and returns its text.
+func (p *Page) String(script string) string {
+	p.Helper()
+	var s string
+	p.Do(chromedp.Evaluate(script, &s))
+	return s
+}
+
+// Number runs a script and returns its number.
+func (p *Page) Number(script string) float64 {
+	p.Helper()
+	var v float64
+	p.Do(chromedp.Evaluate(script, &v))
+	return v
+}
+
+// Shot keeps a screenshot of the whole page in the folder of HASHGROVE_SHOTS, for people to look at.
+func (p *Page) Shot(name string) {
+	p.Helper()
+	var png []byte
+	p.Do(chromedp.FullScreenshot(&png, 100))
+	if len(png) < 20_000 {
+		p.Errorf("the screenshot %s has only %d bytes: is the page empty?", name, len(png))
+	}
+	p.Keep(name+".png", png)
+}
+
+// Keep writes a file into the folder of HASHGROVE_SHOTS, or nowhere when there is none.
+func (p *Page) Keep(name string, content []byte) {
+	p.Helper()
+	folder := os.Getenv("HASHGROVE_SHOTS")
+	if folder == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(folder, name), content, 0o666); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// Widest is a script for the elements that stick out of the screen, outside of parts that scroll by themselves.
+const Widest = `[...document.querySelectorAll('body *')]
+	.filter(e => e.getBoundingClientRect().right > innerWidth+1 && !e.closest('.scroll'))
+	.slice(0, 3).map(e => e.outerHTML.slice(0, 80)).join(' ')`
