@@ -4,7 +4,11 @@ const tokenKey = 'hashgrove-token';
 let asking = null; // the one dialog that is open, as a promise
 
 export function token() {
-  try { return sessionStorage.getItem(tokenKey) || ''; } catch { return ''; }
+  try {
+    return sessionStorage.getItem(tokenKey) || '';
+  } catch {
+    return '';
+  }
 }
 
 // request sends one request. body: an object becomes JSON; a Blob, File or buffer goes as it is, of the type
@@ -33,8 +37,16 @@ async function send(method, path, body, options) {
   const headers = new Headers(options.headers);
   if (token()) headers.set('Authorization', `Bearer ${token()}`);
   if (body !== undefined && body !== null) {
-    const plain = !(body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body) || typeof body === 'string');
-    headers.set('Content-Type', options.type || (plain ? 'application/json' : body.type || 'application/octet-stream'));
+    const plain = !(
+      body instanceof Blob ||
+      body instanceof ArrayBuffer ||
+      ArrayBuffer.isView(body) ||
+      typeof body === 'string'
+    );
+    headers.set(
+      'Content-Type',
+      options.type || (plain ? 'application/json' : body.type || 'application/octet-stream'),
+    );
     if (plain) body = JSON.stringify(body);
   }
   try {
@@ -47,32 +59,48 @@ async function send(method, path, body, options) {
 
 async function read(response) {
   const text = await response.text();
-  try { return JSON.parse(text, longNumber.test(text) ? exact : undefined); } catch { return text; }
+  try {
+    return JSON.parse(text, longNumber.test(text) ? exact : undefined);
+  } catch {
+    return text;
+  }
 }
 
 // Ids of more than 2^53 are no numbers of JavaScript: they stay texts, which the server takes as well.
 const longNumber = /[[,:]\s*-?\d{16,}\s*[\],}]/;
 function exact(_, value, context) {
-  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source || '') ? context.source : value;
+  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source || '')
+    ? context.source
+    : value;
 }
 
 function failure(status, answer) {
-  const message = answer?.error?.message || (typeof answer === 'string' && answer.trim()) || `The server answered ${status}.`;
+  const message =
+    answer?.error?.message || (typeof answer === 'string' && answer.trim()) || `The server answered ${status}.`;
   return Object.assign(new Error(message), { status });
 }
 
 // askForToken opens the dialog and waits for a token. Requests that wait for the same thing share it.
 function askForToken(refused) {
   asking ||= new Promise((done) => {
-    const dialog = document.getElementById('token'), value = document.getElementById('token-value');
+    const dialog = document.getElementById('token'),
+      value = document.getElementById('token-value');
     document.getElementById('token-problem').textContent = refused ? 'The server did not accept this token.' : '';
     value.value = '';
     dialog.addEventListener('cancel', (event) => event.preventDefault());
-    dialog.addEventListener('close', () => {
-      try { sessionStorage.setItem(tokenKey, value.value.trim()); } catch { /* it lasts for this request alone */ }
-      asking = null;
-      done();
-    }, { once: true });
+    dialog.addEventListener(
+      'close',
+      () => {
+        try {
+          sessionStorage.setItem(tokenKey, value.value.trim());
+        } catch {
+          /* it lasts for this request alone */
+        }
+        asking = null;
+        done();
+      },
+      { once: true },
+    );
     dialog.showModal();
     value.focus();
   });
@@ -89,9 +117,12 @@ export function picture(path, attributes) {
     img.src = path;
     return img;
   }
-  request('GET', path, null, { raw: true }).then((r) => r.blob()).then((blob) => {
-    img.src = URL.createObjectURL(blob);
-    img.addEventListener('load', () => URL.revokeObjectURL(img.src), { once: true });
-  }).catch(() => img.classList.add('missing'));
+  request('GET', path, null, { raw: true })
+    .then((r) => r.blob())
+    .then((blob) => {
+      img.src = URL.createObjectURL(blob);
+      img.addEventListener('load', () => URL.revokeObjectURL(img.src), { once: true });
+    })
+    .catch(() => img.classList.add('missing'));
   return img;
 }

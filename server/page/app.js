@@ -19,6 +19,7 @@ const tabs = [
 ];
 const $ = (id) => document.getElementById(id);
 let current = null; // the tab that is shown
+let fading = 0; // the timer of the status
 let routes = 0; // addresses so far: an answer for an old one is dropped
 
 const app = {
@@ -60,13 +61,18 @@ const app = {
   // thumb returns the picture of an item, or null when the collection has none. Its place is reserved at once.
   thumb(id, size = 96) {
     if (!app.collection?.pictures) return null;
-    const path = `/v1/collections/${encodeURIComponent(app.collection.name)}/pictures/${encodeURIComponent(id)}?size=${size}`;
+    const base = `/v1/collections/${encodeURIComponent(app.collection.name)}`;
+    const path = `${base}/pictures/${encodeURIComponent(id)}?size=${size}`;
     return picture(path, { alt: '', width: size, height: size, loading: 'lazy', decoding: 'async', class: 'thumb' });
   },
 
   // status tells people, screen readers among them, what happened.
   status(text) {
+    clearTimeout(fading);
     $('status').textContent = text;
+    fading = setTimeout(() => {
+      $('status').textContent = '';
+    }, 6000);
   },
 
   // refresh reads the collections again, after writes or when one has come or gone.
@@ -81,7 +87,8 @@ const app = {
 function listCollections() {
   const name = app.collection?.name;
   const options = app.collections.map((c) =>
-    el('option', { value: c.name, selected: c.name === name }, `${c.name} (${plural(c.items, 'item')})`));
+    el('option', { value: c.name, selected: c.name === name }, `${c.name} (${plural(c.items, 'item')})`),
+  );
   fill($('collections'), options);
 }
 
@@ -149,10 +156,26 @@ async function load(tab) {
 
 function makeTabs() {
   for (const tab of tabs) {
-    tab.button = el('button', { type: 'button', role: 'tab', id: `tab-${tab.name}`, 'aria-selected': 'false',
-      'aria-controls': `panel-${tab.name}`, tabindex: -1, onclick: () => reopen(tab) }, tab.title);
-    tab.panel = el('section', { role: 'tabpanel', id: `panel-${tab.name}`, 'aria-labelledby': `tab-${tab.name}`,
-      class: `panel panel-${tab.name}`, hidden: true });
+    tab.button = el(
+      'button',
+      {
+        type: 'button',
+        role: 'tab',
+        id: `tab-${tab.name}`,
+        'aria-selected': 'false',
+        'aria-controls': `panel-${tab.name}`,
+        tabindex: -1,
+        onclick: () => reopen(tab),
+      },
+      tab.title,
+    );
+    tab.panel = el('section', {
+      role: 'tabpanel',
+      id: `panel-${tab.name}`,
+      'aria-labelledby': `tab-${tab.name}`,
+      class: `panel panel-${tab.name}`,
+      hidden: true,
+    });
     $('tabs').append(tab.button);
     $('main').append(tab.panel);
     tab.ready = load(tab);
@@ -178,7 +201,11 @@ function notice(text) {
 
 function switchTheme() {
   const dark = document.documentElement.dataset.theme !== 'dark';
-  try { localStorage.setItem('hashgrove-theme', dark ? 'dark' : 'light'); } catch { /* it lasts for this page alone */ }
+  try {
+    localStorage.setItem('hashgrove-theme', dark ? 'dark' : 'light');
+  } catch {
+    /* it lasts for this page alone */
+  }
   document.dispatchEvent(new Event('themechoice'));
 }
 

@@ -43,7 +43,7 @@ export const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many || o
 // figure writes a measured number with about four digits.
 export function figure(x) {
   if (x === null || x === undefined || Number.isNaN(x)) return '–';
-  if (x === 0 || Number.isInteger(x) && Math.abs(x) < 1e6) return String(x);
+  if (x === 0 || (Number.isInteger(x) && Math.abs(x) < 1e6)) return String(x);
   return String(Number(x.toPrecision(4)));
 }
 

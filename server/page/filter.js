@@ -1,12 +1,13 @@
-// The text of a filter and the buttons beside it say the same thing. The text is what counts: a button reads it, changes
-// the conditions it knows and leaves the others as they were written. The language is that of package index.
+// The text of a filter and the buttons beside it say the same thing. The text is what counts: a button reads it,
+// changes the conditions it knows and leaves the others as they were written. The language is that of package index.
 //
 // A filter is a list of conditions joined by and. The page understands these two kinds and keeps the rest as text:
 //
 //   {name: 'label', values: ['boots', 'shoes']}       label in ("boots", "shoes")
-//   {name: 'price', low: 10, high: 30}                price between 10 and 30
+//   {name: 'price', low: 10, high: 30}                price between 10 and 30; with one of them, price >= 10
 
-const tokens = /\s+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|[(),]|==|<>|!=|<=|>=|[=<>]|[^\s"'`(),=<>!]+/gs;
+const tokens =
+  /\s+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|[(),]|==|<>|!=|<=|>=|[=<>]|[^\s"'`(),=<>!]+/gs;
 const reserved = ['and', 'or', 'not', 'in', 'has'];
 
 function quote(text, mark) {
@@ -32,6 +33,8 @@ function write(c) {
   if (c.text !== undefined) return c.text;
   if (c.values?.length === 1) return `${writeName(c.name)} = ${writeValue(c.values[0])}`;
   if (c.values) return `${writeName(c.name)} in (${c.values.map(writeValue).join(', ')})`;
+  if (c.high === undefined) return `${writeName(c.name)} >= ${writeValue(c.low)}`;
+  if (c.low === undefined) return `${writeName(c.name)} <= ${writeValue(c.high)}`;
   return `${writeName(c.name)} between ${writeValue(c.low)} and ${writeValue(c.high)}`;
 }
 
@@ -44,9 +47,11 @@ export function parse(text) {
   const found = text.match(tokens) || [];
   if (found.join('') !== text) return [{ text }];
   const parts = [[]];
-  let depth = 0, between = false;
+  let depth = 0,
+    between = false;
   for (const token of found) {
-    const word = token.toLowerCase(), part = parts.at(-1);
+    const word = token.toLowerCase(),
+      part = parts.at(-1);
     depth += (token === '(') - (token === ')');
     if (depth === 0 && word === 'or') return [{ text: `(${text.trim()})` }];
     if (word === 'between' && part.some((t) => t.trim() && t.toLowerCase() !== 'not')) between = true;
@@ -67,9 +72,13 @@ function condition(part) {
   const word = t[1]?.toLowerCase();
   if (t.length === 3 && (word === '=' || word === '==')) return { name, values: [value(t[2])] };
   if (word === 'in' && t[2] === '(' && t.at(-1) === ')' && t.length > 4) {
-    const list = t.slice(3, -1), values = list.filter((_, i) => i % 2 === 0);
-    if (list.length % 2 && list.every((token, i) => (token === ',') === (i % 2 === 1))) return { name, values: values.map(value) };
+    const list = t.slice(3, -1),
+      values = list.filter((_, i) => i % 2 === 0);
+    if (list.length % 2 && list.every((token, i) => (token === ',') === (i % 2 === 1)))
+      return { name, values: values.map(value) };
   }
+  if (word === '>=' && t.length === 3) return { name, low: value(t[2]) };
+  if (word === '<=' && t.length === 3) return { name, high: value(t[2]) };
   if (word === 'between' && t.length === 5) return { name, low: value(t[2]), high: value(t[4]) };
   return { text };
 }
@@ -85,13 +94,16 @@ export function chosen(text, name) {
   return parse(text).flatMap((c) => (c.name === name && c.values ? c.values : []));
 }
 
-// range returns the {low, high} of a name, or null.
+const isRange = (c) => c.low !== undefined || c.high !== undefined;
+
+// range returns the {low, high} that the filter asks of a name, or null.
 export function range(text, name) {
-  return parse(text).find((c) => c.name === name && c.low !== undefined) || null;
+  const found = parse(text).filter((c) => c.name === name && isRange(c));
+  return found.length ? Object.assign({}, ...found) : null;
 }
 
-// toggle asks for one more value of a name, or no longer for it. An item has one label, so that several of them mean any;
-// it has many tags, so that several mean all.
+// toggle asks for one more value of a name, or no longer for it. An item has one label, so that
+// several of them mean any; it has many tags, so that several mean all.
 export function toggle(text, name, value) {
   const conditions = parse(text);
   const all = name === 'tag';
@@ -106,12 +118,12 @@ export function toggle(text, name, value) {
   return join(conditions);
 }
 
-// setRange asks for a range of a name, or with null no longer for one.
+// setRange asks for a range of a name; an end that is undefined is open, and without ends there is no range.
 export function setRange(text, name, low, high) {
-  const conditions = parse(text).filter((c) => c.name !== name || c.low === undefined);
-  if (low !== null) conditions.push({ name, low, high });
+  const conditions = parse(text).filter((c) => c.name !== name || !isRange(c));
+  if (low !== undefined || high !== undefined) conditions.push({ name, low, high });
   return join(conditions);
 }
 
-// others returns the filter without what it asks of a name: the counts beside values that could be added are counted so.
+// others returns the filter without what it asks of a name: so the values are counted that could be added.
 export const others = (text, name) => join(parse(text).filter((c) => c.name !== name));

@@ -18,9 +18,10 @@ export function grey(vector, { width, height, channels: n }) {
   const canvas = el('canvas', { class: 'vector-picture', width, height, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d');
   const pixels = context.createImageData(width, height);
-  let low = Infinity, high = -Infinity;
+  let low = Infinity,
+    high = -Infinity;
   for (const v of vector) [low, high] = [Math.min(low, v), Math.max(high, v)];
-  const level = (v) => 255 * (v - low) / (high - low || 1);
+  const level = (v) => (255 * (v - low)) / (high - low || 1);
   for (let i = 0; i < width * height; i++) {
     const c = [0, 1, 2].map((k) => level(vector[i * n + Math.min(k, n - 1)]));
     pixels.data.set([...c, 255], 4 * i);
@@ -32,5 +33,5 @@ export function grey(vector, { width, height, channels: n }) {
 // channels reads a colour such as #ff6e3a.
 function channels(color) {
   const n = parseInt(color.slice(1), 16);
-  return [n >> 16, n >> 8 & 255, n & 255];
+  return [n >> 16, (n >> 8) & 255, n & 255];
 }

@@ -10,11 +10,17 @@ export function read(text, collection) {
   if (hex && hex[1].length === 2 * Math.ceil(collection.bits / 8)) return { code: hex[1].toLowerCase() };
   if (collection.takes === 'vectors') {
     const list = /^\[.*\]$/s.test(text);
-    const numbers = text.replace(/^\[|\]$/g, '').split(/[\s,;]+/).filter((t) => t);
+    const numbers = text
+      .replace(/^\[|\]$/g, '')
+      .split(/[\s,;]+/)
+      .filter((t) => t);
     const whole = numbers.length > 0 && numbers.every((t) => Number.isFinite(Number(t)));
-    if (whole && (list || numbers.length > 1 && numbers.length === collection.dims)) return { vector: numbers.map(Number) };
+    if (whole && (list || (numbers.length > 1 && numbers.length === collection.dims)))
+      return { vector: numbers.map(Number) };
     if (whole && numbers.length > 3) {
-      throw new Error(`This looks like a vector of ${numbers.length} numbers, but the model takes ${collection.dims}.`);
+      throw new Error(
+        `This looks like a vector of ${numbers.length} numbers, but the model takes ${collection.dims}.`,
+      );
     }
   }
   return { id: text };
@@ -42,34 +48,74 @@ const firstPicture = (list) => [...(list || [])].find((file) => file.type.starts
 // bar makes the form. ask(text) and askPicture(file) are called for what the person gives.
 export function bar(app, { ask, askPicture, clear }) {
   const { takes, dims } = app.collection;
-  const hints = { vectors: `An item's id, or a vector of ${dims} numbers`, pictures: "An item's id", codes: "An item's id, or 0x and a code" };
-  const input = el('textarea', { id: 'query', rows: 1, spellcheck: 'false', autocomplete: 'off', placeholder: hints[takes],
-    'aria-describedby': 'query-problem' });
+  const hints = {
+    vectors: `An item's id, or a vector of ${dims} numbers`,
+    pictures: "An item's id",
+    codes: "An item's id, or 0x and a code",
+  };
+  const input = el('textarea', {
+    id: 'query',
+    rows: 1,
+    spellcheck: 'false',
+    autocomplete: 'off',
+    placeholder: hints[takes],
+    'aria-describedby': 'query-problem',
+  });
   const problem = el('p', { id: 'query-problem', class: 'problem', role: 'alert' });
-  const form = el('form', { class: 'query', role: 'search' },
-    el('label', { for: 'query', class: 'hidden' }, 'What to look for'), input,
+  const form = el(
+    'form',
+    { class: 'query', role: 'search' },
+    el('label', { for: 'query', class: 'hidden' }, 'What to look for'),
+    input,
     el('button', { type: 'submit', class: 'main' }, 'Search'),
     takes === 'pictures' && picker(askPicture),
-    el('button', { type: 'button', class: 'quiet', id: 'clear', onclick: clear }, 'Browse'));
+    el('button', { type: 'button', class: 'quiet', id: 'clear', onclick: clear }, 'Browse'),
+  );
 
   const submit = (event) => {
     event.preventDefault();
     problem.textContent = '';
     if (!input.value.trim()) return clear();
-    try { ask(read(input.value, app.collection)); } catch (trouble) { problem.textContent = trouble.message; }
+    try {
+      ask(read(input.value, app.collection));
+    } catch (trouble) {
+      problem.textContent = trouble.message;
+    }
   };
   form.addEventListener('submit', submit);
   input.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && !event.shiftKey) submit(event);
   });
-  const root = el('div', { class: 'query-bar' }, form, takes === 'pictures' && el('p', { class: 'muted small' },
-    'You can also drop a picture anywhere on this page, or paste one.'), problem);
-  return { root, set: (params) => { input.value = write(params); problem.textContent = ''; }, fail: (text) => fill(problem, text) };
+  const root = el(
+    'div',
+    { class: 'query-bar' },
+    form,
+    takes === 'pictures' &&
+      el('p', { class: 'muted small' }, 'You can also drop a picture anywhere on this page, or paste one.'),
+    problem,
+  );
+  return {
+    root,
+    set: (params) => {
+      input.value = write(params);
+      problem.textContent = '';
+    },
+    fail: (text) => fill(problem, text),
+  };
 }
 
 function picker(askPicture) {
-  const file = el('input', { type: 'file', id: 'picture', accept: 'image/*', class: 'hidden', 'aria-label': 'Picture to look for',
-    onchange: () => { if (file.files[0]) askPicture(file.files[0]); file.value = ''; } });
+  const file = el('input', {
+    type: 'file',
+    id: 'picture',
+    accept: 'image/*',
+    class: 'hidden',
+    'aria-label': 'Picture to look for',
+    onchange: () => {
+      if (file.files[0]) askPicture(file.files[0]);
+      file.value = '';
+    },
+  });
   return [file, el('label', { for: 'picture', class: 'button' }, 'Choose a picture')];
 }
 

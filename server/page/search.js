@@ -1,5 +1,5 @@
-// The search. The address says what is asked for: id, vector or code; where, k, radius and rank. Nothing else counts, so
-// that a link shows the same thing to everyone and the back button works. Pictures and long vectors do not fit in an
+// The search. The address says what is asked for: id, vector or code; where, k, radius and rank. Nothing else counts,
+// so that a link shows the same thing to everyone and the back button works. Pictures and long vectors do not fit in an
 // address: their code stands for them there, and this page remembers what it came from.
 
 import { el, fill, plural } from './dom.js';
@@ -24,7 +24,9 @@ export function queryOf(params) {
 export const pictureOf = (params) => remembered.get(params.code)?.url;
 
 export function mount(root, app) {
-  let params = {}, request = null, visible = false;
+  let params = {},
+    request = null,
+    visible = false;
   const { bits, model } = app.collection;
 
   const go = (changes, options) => app.go('search', { ...params, ...changes }, options);
@@ -53,25 +55,62 @@ export function mount(root, app) {
 
   const query = bar(app, { ask, askPicture, clear: () => askFor({}) });
   const filter = panel(app, (where) => go({ where }));
-  const k = slider('How many results', 1, 100, (value) => go({ k: value === defaults.k ? '' : value }, { replace: true }));
-  const radius = slider('At most this many bits may differ', 0, bits, (value) => go({ radius: value === bits ? '' : value }, { replace: true }),
-    (value) => (value === bits ? 'any' : String(value)));
-  const rank = el('select', { id: 'rank', onchange: () => go({ rank: rank.value }) },
-    el('option', { value: '' }, 'bits that differ'), el('option', { value: 'margins' }, 'how sure the bits are'));
+  const k = slider('How many results', 1, 100, (value) =>
+    go({ k: value === defaults.k ? '' : value }, { replace: true }),
+  );
+  const radius = slider(
+    'Bits that may differ',
+    0,
+    bits,
+    (value) => go({ radius: value === bits ? '' : value }, { replace: true }),
+    (value) => (value === bits ? 'any' : String(value)),
+  );
+  const rank = el(
+    'select',
+    { id: 'rank', onchange: () => go({ rank: rank.value }) },
+    el('option', { value: '' }, 'bits that differ'),
+    el('option', { value: 'margins' }, 'how sure the bits are'),
+  );
   const about = el('div', { class: 'about-query' });
   const headline = el('h2', { class: 'found', tabindex: -1 });
   const said = el('p', { class: 'muted said', role: 'status' });
   const list = el('ol', { class: 'hits' });
   const more = el('p', { class: 'row' });
-  const side = el('details', { class: 'side' }, el('summary', {}, 'Filter and options'),
-    el('div', { class: 'side-body' }, el('div', { class: 'options' }, k.root, radius.root,
-      model && el('label', { class: 'field' }, 'Order by', rank)), filter.root));
+  const side = el(
+    'details',
+    { class: 'side' },
+    el('summary', {}, 'Filter and options'),
+    el(
+      'div',
+      { class: 'side-body' },
+      el(
+        'div',
+        { class: 'options' },
+        k.root,
+        radius.root,
+        model && el('label', { class: 'field' }, 'Order by', rank),
+      ),
+      filter.root,
+    ),
+  );
   side.open = matchMedia('(min-width: 60rem)').matches;
-  root.append(query.root, el('div', { class: 'search-columns' }, side, el('div', { class: 'found-column' }, about, headline, said, list, more)));
+  root.append(
+    query.root,
+    el(
+      'div',
+      { class: 'search-columns' },
+      side,
+      el('div', { class: 'found-column' }, about, headline, said, list, more),
+    ),
+  );
   catchPictures(app, () => visible && root.isConnected, askPicture);
 
-  const options = () => ({ k: Number(params.k || defaults.k), radius: params.radius === undefined ? undefined : Number(params.radius),
-    where: params.where, rank: params.rank });
+  const options = () => ({
+    k: Number(params.k || defaults.k),
+    radius: params.radius === undefined ? undefined : Number(params.radius),
+    where: params.where,
+    rank: params.rank,
+  });
 
   async function show(next) {
     params = next;
@@ -84,15 +123,18 @@ export function mount(root, app) {
     radius.set(params.radius ?? bits);
     rank.value = params.rank || '';
     root.classList.toggle('browsing', !queryOf(params));
+    root.setAttribute('aria-busy', 'true');
     const counted = filter.set(params.where || '', signal);
     try {
       await (queryOf(params) ? find(signal) : browse(signal));
+      await counted;
     } catch (trouble) {
       if (trouble.name === 'AbortError') return;
       fill(list);
       fill(more);
       said.textContent = (await counted) ? trouble.message : 'The filter is not understood.';
     }
+    if (!signal.aborted) root.removeAttribute('aria-busy');
   }
 
   async function find(signal) {
@@ -103,18 +145,38 @@ export function mount(root, app) {
     headline.textContent = params.id !== undefined ? `Nearest to item ${params.id}` : 'Nearest items';
     said.textContent = summary(answer, result, options().radius);
     const { id, vector, code, ...rest } = params;
-    fill(list, result.hits.map((hit) => card(app, hit, { distance: hit.distance, bits: answer.bits,
-      same: result.label !== undefined && hit.label === result.label, href: app.link('search', { ...rest, id: hit.id }),
-      why: model && app.link('why', { id, vector, code, item: hit.id }) })));
+    fill(
+      list,
+      result.hits.map((hit) =>
+        card(app, hit, {
+          distance: hit.distance,
+          bits: answer.bits,
+          self: id !== undefined && String(hit.id) === id,
+          same: result.label !== undefined && hit.label === result.label,
+          href: app.link('search', { ...rest, id: hit.id }),
+          why: model && app.link('why', { id, vector, code, item: hit.id }),
+        }),
+      ),
+    );
     fill(more);
   }
 
   function describeQuery(result) {
     const url = pictureOf(params);
-    const picture = params.id !== undefined ? app.thumb(params.id, 96) : url && el('img', { src: url, alt: 'Your picture', class: 'thumb',
-      width: 96, height: 96 });
-    fill(about, picture, el('p', {}, result.label !== undefined && el('strong', { dir: 'auto' }, result.label, ' '),
-      el('span', { class: 'muted mono code' }, result.code)));
+    const picture =
+      params.id !== undefined
+        ? app.thumb(params.id, 96)
+        : url && el('img', { src: url, alt: 'Your picture', class: 'thumb', width: 96, height: 96 });
+    fill(
+      about,
+      picture,
+      el(
+        'p',
+        {},
+        result.label !== undefined && el('strong', { dir: 'auto' }, result.label, ' '),
+        el('span', { class: 'muted mono code' }, result.code),
+      ),
+    );
   }
 
   // browse shows the first items, for people who do not know yet what to ask.
@@ -125,33 +187,62 @@ export function mount(root, app) {
     const answer = await app.api('GET', `items?${page}`, null, { signal });
     fill(about);
     headline.textContent = 'Pick an item to find others like it';
-    said.textContent = answer.total === 0 ? 'No item matches.' : `${plural(answer.total, 'item')}, in the order of their ids.`;
-    const cards = answer.items.map((item) => card(app, item, { href: app.link('search', { ...params, id: item.id }) }));
+    said.textContent =
+      answer.total === 0 ? 'No item matches.' : `${plural(answer.total, 'item')}, in the order of their ids.`;
+    const cards = answer.items.map((item) =>
+      card(app, item, { href: app.link('search', { ...params, id: item.id }) }),
+    );
     if (after === undefined) fill(list, cards);
     else list.append(...cards);
-    fill(more, answer.next !== undefined && el('button', { type: 'button', onclick: async (event) => {
-      event.target.disabled = true;
-      await browse(signal, answer.next).catch((trouble) => app.status(trouble.message));
-      cards.at(-1)?.nextElementSibling?.querySelector('a')?.focus();
-    } }, 'Show more'));
+    fill(
+      more,
+      answer.next !== undefined &&
+        el(
+          'button',
+          {
+            type: 'button',
+            onclick: async (event) => {
+              event.target.disabled = true;
+              await browse(signal, answer.next).catch((trouble) => app.status(trouble.message));
+              cards.at(-1)?.nextElementSibling?.querySelector('a')?.focus();
+            },
+          },
+          'Show more',
+        ),
+    );
   }
 
-  return { show, hide: () => { visible = false; request?.abort(); } };
+  return {
+    show,
+    hide: () => {
+      visible = false;
+      request?.abort();
+    },
+  };
 }
 
 // slider makes a range with its value beside it. It asks for an answer a moment after the last movement.
 function slider(title, min, max, change, text = String) {
   const output = el('output', { class: 'number' });
   let timer = 0;
-  const input = el('input', { type: 'range', min, max, step: 1, oninput: () => {
-    output.textContent = text(Number(input.value));
-    clearTimeout(timer);
-    timer = setTimeout(() => change(Number(input.value)), 150);
-  } });
+  const input = el('input', {
+    type: 'range',
+    min,
+    max,
+    step: 1,
+    oninput: () => {
+      output.textContent = text(Number(input.value));
+      clearTimeout(timer);
+      timer = setTimeout(() => change(Number(input.value)), 150);
+    },
+  });
   const set = (value) => {
     if (document.activeElement !== input) input.value = value;
     output.textContent = text(Number(value));
     input.setAttribute('aria-valuetext', text(Number(value)));
   };
-  return { root: el('label', { class: 'field slider' }, el('span', { class: 'slider-title' }, title, ' ', output), input), set };
+  return {
+    root: el('label', { class: 'field slider' }, el('span', { class: 'slider-title' }, title, ' ', output), input),
+    set,
+  };
 }

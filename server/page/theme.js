@@ -3,7 +3,11 @@
   const system = matchMedia('(prefers-color-scheme: dark)');
   const set = () => {
     let chosen = null;
-    try { chosen = localStorage.getItem('hashgrove-theme'); } catch { /* storage may be switched off */ }
+    try {
+      chosen = localStorage.getItem('hashgrove-theme');
+    } catch {
+      /* storage may be switched off */
+    }
     document.documentElement.dataset.theme = chosen || (system.matches ? 'dark' : 'light');
     document.dispatchEvent(new Event('themechange'));
   };

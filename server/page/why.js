@@ -1,7 +1,7 @@
-// Why an item was found: which bits agree with the query, which features and thresholds decided them, how sure they were
-// and where in the picture they lie. The address holds the query as the search does, and the item.
+// Why an item was found: which bits agree with the query, which features and thresholds decided them, how sure they
+// were and where in the picture they lie. The address holds the query as the search does, and the item.
 
-import { el, fill, figure, plural } from './dom.js';
+import { el, fill, figure, percent, plural } from './dom.js';
 import { picture } from './code.js';
 import { layer, grey } from './heat.js';
 import { queryOf, pictureOf } from './search.js';
@@ -12,11 +12,19 @@ export function mount(root, app) {
   let latest = 0;
   const first = el('input', { id: 'why-query', required: true, autocomplete: 'off' });
   const second = el('input', { id: 'why-item', required: true, autocomplete: 'off' });
-  const form = el('form', { class: 'row why-form', onsubmit: (event) => {
-    event.preventDefault();
-    app.go('why', { id: first.value.trim(), item: second.value.trim() });
-  } }, el('label', { class: 'field' }, 'Item', first), el('label', { class: 'field' }, 'and item', second),
-  el('button', { type: 'submit' }, 'Compare'));
+  const form = el(
+    'form',
+    {
+      class: 'row why-form',
+      onsubmit: (event) => {
+        event.preventDefault();
+        app.go('why', { id: first.value.trim(), item: second.value.trim() });
+      },
+    },
+    el('label', { class: 'field' }, 'Item', first),
+    el('label', { class: 'field' }, 'and item', second),
+    el('button', { type: 'submit' }, 'Compare'),
+  );
   const body = el('div', { class: 'stack' });
   root.append(form, body);
 
@@ -37,10 +45,21 @@ export function mount(root, app) {
   }
 
   function empty() {
-    fill(body, el('div', { class: 'notice' },
-      el('p', {}, 'Press “Why?” at a result of a search, or compare two items here. You will see which bits of their codes agree, ',
-        'and what decided them.'),
-      el('button', { type: 'button', onclick: example }, 'Show an example')));
+    fill(
+      body,
+      el(
+        'div',
+        { class: 'notice' },
+        el(
+          'p',
+          {},
+          'Press “Why?” at a result of a search, or compare two items here. ',
+          'You will see which bits of their codes agree, ',
+          'and what decided them.',
+        ),
+        el('button', { type: 'button', onclick: example }, 'Show an example'),
+      ),
+    );
   }
 
   // example compares the first item with its nearest neighbour.
@@ -61,76 +80,200 @@ export function mount(root, app) {
   // look returns the picture of one side with the heat on it, or null.
   async function look(id, why, url) {
     const shape = why.picture;
-    let ground = url ? el('img', { src: url, alt: '', class: 'thumb', width: side, height: side }) : id !== undefined && app.thumb(id, side);
+    let ground = url
+      ? el('img', { src: url, alt: '', class: 'thumb', width: side, height: side })
+      : id !== undefined && app.thumb(id, side);
     if (!ground && id !== undefined && shape && app.collection.vectors) {
-      ground = await app.api('GET', `vector/${encodeURIComponent(id)}`).then((v) => grey(v.vector, shape)).catch(() => null);
+      ground = await app
+        .api('GET', `vector/${encodeURIComponent(id)}`)
+        .then((v) => grey(v.vector, shape))
+        .catch(() => null);
     }
     if (!ground && !why.heat) return null;
-    return el('div', { class: 'look' }, ground, why.heat && layer(why.heat, shape.width, shape.height, app.color('--heat')));
+    return el(
+      'div',
+      { class: 'look' },
+      ground,
+      why.heat && layer(why.heat, shape.width, shape.height, app.color('--heat')),
+    );
   }
 
   function draw(params, why, [left, right]) {
     const differ = why.bits.filter((b) => !b.agree).length;
     const reasons = el('div', { class: 'reasons', 'aria-live': 'polite' });
-    const code = picture(why.bits, (bit) => fill(reasons, bitReasons(bit)));
-    const toggle = why.heat && el('button', { type: 'button', 'aria-pressed': 'true', onclick: () => {
-      const on = toggle.getAttribute('aria-pressed') !== 'true';
-      toggle.setAttribute('aria-pressed', String(on));
-      body.classList.toggle('no-heat', !on);
-    } }, 'Show where the deciding features lie');
+    const code = picture(why.bits, (bit) => fill(reasons, bitReasons(bit, why.bits)));
+    const toggle =
+      why.heat &&
+      el(
+        'button',
+        {
+          type: 'button',
+          'aria-pressed': 'true',
+          onclick: () => {
+            const on = toggle.getAttribute('aria-pressed') !== 'true';
+            toggle.setAttribute('aria-pressed', String(on));
+            body.classList.toggle('no-heat', !on);
+          },
+        },
+        'Show where the deciding features lie',
+      );
     const { item, ...query } = params;
-    fill(body,
-      el('div', { class: 'card' },
-        el('h2', {}, `${differ === 0 ? 'No bit differs' : `${plural(differ, 'bit')} of ${why.bits.length} ${differ === 1 ? 'differs' : 'differ'}`}`),
-        el('div', { class: 'pair' }, one('The query', query.id ?? why.query, left), one('The item', why.id, right)),
-        toggle && el('p', {}, toggle),
-        el('p', { class: 'row' }, el('a', { href: app.link('search', query) }, 'To the results'),
-          el('a', { href: app.link('search', { id: item }) }, `Search with item ${item}`))),
-      el('div', { class: 'card' }, el('h2', {}, 'The codes, bit by bit'),
-        el('p', { class: 'muted' }, 'Above: the query. Below: the item. A filled square is 1, an empty one 0; the paler, the less sure. ',
-          'A frame and ≠ mark the bits that differ. Press a bit to see what decided it.'),
-        code.root, reasons),
-      columns(why));
+    fill(
+      body,
+      el(
+        'div',
+        { class: 'split' },
+        el(
+          'div',
+          { class: 'card' },
+          el('h2', {}, headline(differ, why.bits.length)),
+          el('div', { class: 'pair' }, one('The query', query.id ?? why.query, left), one('The item', why.id, right)),
+          toggle && el('p', {}, toggle),
+          el(
+            'p',
+            { class: 'row' },
+            el('a', { href: app.link('search', query) }, 'To the results'),
+            el('a', { href: app.link('search', { id: item }) }, `Search with item ${item}`),
+          ),
+        ),
+        columns(why),
+      ),
+      el(
+        'div',
+        { class: 'card' },
+        el('h2', {}, 'The codes, bit by bit'),
+        el(
+          'p',
+          { class: 'muted' },
+          'Above: the query. Below: the item. A filled square is 1, an empty one 0; the paler, the less sure. ',
+          'A frame and ≠ mark the bits that differ. Press a bit to see what decided it.',
+        ),
+        code.root,
+        reasons,
+      ),
+    );
     const start = why.bits.findIndex((b) => !b.agree && b.reasons?.length);
     code.press(Math.max(0, start >= 0 ? start : why.bits.findIndex((b) => b.reasons?.length)));
   }
 
-  return { show, hide() { latest++; } };
+  return {
+    show,
+    hide() {
+      latest++;
+    },
+  };
 }
 
-const one = (title, name, picture) => el('figure', {}, picture, el('figcaption', {}, `${title} `, el('strong', { dir: 'auto' }, String(name))));
+function headline(differ, bits) {
+  if (differ === 0) return 'No bit differs';
+  return `${plural(differ, 'bit')} of ${bits} ${differ === 1 ? 'differs' : 'differ'}`;
+}
 
-const sure = (margin) => (margin === null || margin === undefined ? 'not known' : figure(Math.abs(margin)));
+const one = (title, name, picture) =>
+  el('figure', {}, picture, el('figcaption', {}, `${title} `, el('strong', { dir: 'auto' }, String(name))));
+
+// sureness says how sure two bits were, beside the surest bit of their codes: margins have no unit of their own.
+function sureness(bit, bits) {
+  const share = (key) => Math.abs(bit[key]) / Math.max(...bits.map((b) => Math.abs(b[key])), 1e-12);
+  const sides = [
+    ['query', 'margin_query'],
+    ['item', 'margin_item'],
+  ]
+    .filter(([, key]) => bit[key] !== undefined && bit[key] !== null)
+    .map(([name, key]) => `${percent(share(key))} in the ${name}`);
+  return sides.length ? `Sure to ${sides.join(' and ')}, where the surest bit is 100 %.` : '';
+}
 
 // bitReasons says what decided one bit.
-function bitReasons(bit) {
-  const what = bit.agree ? `Bit ${bit.bit}: both are ${bit.query}` : `Bit ${bit.bit}: the query has ${bit.query}, the item ${bit.item}`;
-  const margins = [`Margin of the query ${sure(bit.margin_query)}, of the item ${sure(bit.margin_item)}.`];
-  if (bit.weight !== null && bit.weight !== undefined) margins.push(`Weight in the ranking by margins ${figure(bit.weight)}.`);
+function bitReasons(bit, bits) {
+  const what = bit.agree
+    ? `Bit ${bit.bit}: both are ${bit.query}`
+    : `Bit ${bit.bit}: the query has ${bit.query}, the item ${bit.item}`;
+  const margins = [sureness(bit, bits)];
+  if (bit.weight !== null && bit.weight !== undefined)
+    margins.push(`In a ranking by margins it counts ${figure(bit.weight / 16)} times an average bit.`);
   if (!bit.reasons?.length) {
-    return [el('h3', {}, what), el('p', { class: 'muted' }, margins.join(' '), ' What decided this bit is not known: that needs the vectors.')];
+    return [
+      el('h3', {}, what),
+      el('p', { class: 'muted' }, margins.join(' '), ' What decided this bit is not known: that needs the vectors.'),
+    ];
   }
-  return [el('h3', {}, what), el('p', { class: 'muted' }, margins.join(' ')),
-    el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What decided the bit' }, el('table', {}, el('thead', {}, el('tr', {},
-      ['Feature', 'Threshold', 'Query', 'Item', 'Weight'].map((h, i) => el('th', { scope: 'col', class: i ? 'right' : '' }, h)))),
-    el('tbody', {}, bit.reasons.map((r) => {
-      const split = r.query !== undefined && r.item !== undefined && (r.query > r.threshold) !== (r.item > r.threshold);
-      return el('tr', { class: split ? 'split-apart' : '' }, el('th', { scope: 'row', dir: 'auto' }, r.name), td(r.threshold), td(r.query, r.threshold),
-        td(r.item, r.threshold), td(r.weight));
-    }))))];
+  return [
+    el('h3', {}, what),
+    el('p', { class: 'muted' }, margins.join(' ')),
+    el(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What decided the bit' },
+      el(
+        'table',
+        {},
+        el(
+          'thead',
+          {},
+          el(
+            'tr',
+            {},
+            ['Feature', 'Threshold', 'Query', 'Item', 'Weight'].map((h, i) =>
+              el('th', { scope: 'col', class: i ? 'right' : '' }, h),
+            ),
+          ),
+        ),
+        el(
+          'tbody',
+          {},
+          bit.reasons.map((r) => {
+            const split =
+              r.query !== undefined && r.item !== undefined && r.query > r.threshold !== r.item > r.threshold;
+            return el(
+              'tr',
+              { class: split ? 'split-apart' : '' },
+              el('th', { scope: 'row', dir: 'auto' }, r.name),
+              td(r.threshold),
+              td(r.query, r.threshold),
+              td(r.item, r.threshold),
+              td(r.weight),
+            );
+          }),
+        ),
+      ),
+    ),
+  ];
 }
 
 // td writes a number, and beside a threshold on which side of it the number is.
 function td(value, threshold) {
-  const side = threshold === undefined || value === undefined || value === null ? '' : value > threshold ? ' ▲' : ' ▽';
-  return el('td', { class: 'right' }, figure(value), side && el('span', { class: 'muted', title: value > threshold ? 'above' : 'not above' }, side));
+  const side =
+    threshold === undefined || value === undefined || value === null ? '' : value > threshold ? ' ▲' : ' ▽';
+  return el(
+    'td',
+    { class: 'right' },
+    figure(value),
+    side && el('span', { class: 'muted', title: value > threshold ? 'above' : 'not above' }, side),
+  );
 }
 
 // columns lists the features that decided most, over all bits.
 function columns(why) {
   if (!why.columns?.length) return null;
   const most = Math.max(...why.columns.map((c) => c.weight));
-  return el('div', { class: 'card' }, el('h2', {}, 'The features that decided most'),
-    el('ol', { class: 'bars' }, why.columns.slice(0, 15).map((c) => el('li', { style: { '--share': c.weight / most } },
-      el('span', { class: 'bar-name', dir: 'auto' }, c.name), ' ', el('span', { class: 'number muted' }, figure(c.weight))))));
+  return el(
+    'div',
+    { class: 'card' },
+    el('h2', {}, 'The features that decided most'),
+    el(
+      'ol',
+      { class: 'bars' },
+      why.columns
+        .slice(0, 10)
+        .map((c) =>
+          el(
+            'li',
+            { style: { '--share': c.weight / most } },
+            el('span', { class: 'bar-name', dir: 'auto' }, c.name),
+            ' ',
+            el('span', { class: 'number muted' }, figure(c.weight)),
+          ),
+        ),
+    ),
+  );
 }
