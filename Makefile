@@ -5,7 +5,7 @@ FUZZTIME ?= 2s
 export CGO_ENABLED = 0
 
 # Modules of their own, whose dependencies are none of the library's.
-MODULES = bench examples report/browsertest
+MODULES = bench examples report/browsertest server/browsertest
 
 .PHONY: demo build setup test race docs purego lint fuzz bench
 
@@ -17,17 +17,19 @@ build:
 
 test: setup lint race docs purego fuzz
 
-# The tests in report/browsertest open the report in a browser. Where none can be installed they are skipped with a
-# message, unless CI=true or HASHGROVE_BROWSER=required.
+# The tests in report/browsertest and server/browsertest open the report and the page of the service in a browser, and
+# npm downloads axe-core, which looks at the page for people who cannot see it. Where something cannot be installed they
+# are skipped with a message, unless CI=true or HASHGROVE_BROWSER=required.
 setup:
-	@if command -v chromium >/dev/null 2>&1 && [ -d /usr/share/fonts/truetype/dejavu ]; then :; \
+	@if command -v chromium >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && \
+		[ -d /usr/share/fonts/truetype/dejavu ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-		echo "Installing chromium and fonts-dejavu-core with apt-get: the tests open the report in a browser."; \
+		echo "Installing chromium, fonts-dejavu-core and npm with apt-get: tests open pages in a browser."; \
 		export DEBIAN_FRONTEND=noninteractive; \
-		{ apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core; } || \
-		echo "Chromium could not be installed: the browser tests will be skipped."; \
+		{ apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core npm; } || \
+		echo "Not everything could be installed: some browser tests will be skipped."; \
 	else \
-		echo "Chromium or fonts-dejavu-core is missing and only root can install them: the browser tests may be skipped."; \
+		echo "Chromium, fonts-dejavu-core or npm is missing and only root can install them: browser tests may be skipped."; \
 	fi
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees

@@ -147,7 +147,7 @@ func TestDependenciesOfTestsStayOutside(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes.Contains(b, []byte("chromedp")) {
-			t.Errorf("%s names chromedp, which only report/browsertest needs", file)
+			t.Errorf("%s names chromedp, which only tests in a browser need", file)
 		}
 	}
 	makefile, err := os.ReadFile("Makefile")

@@ -1,0 +1,249 @@
+package browsertest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+func awaiting(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// TestSearchPictures looks at a collection of pictures for the first time: browse, pick, click on, go back, share.
+func TestSearchPictures(t *testing.T) {
+	address := serve(t, nil)
+	v := visit(t, address, "")
+	v.read("h2", "Pick an item")
+	if n := v.hits(); n != 48 {
+		t.Errorf("the first page shows %d items, want 48", n)
+	}
+	v.see(`[...document.querySelectorAll('.hit img')].slice(0, 8).every(i => i.complete && i.naturalWidth > 40)`)
+	v.look("browse")
+	v.press("button", "Show more")
+	v.see(`document.querySelectorAll('.hit').length === 96`)
+	v.see(`document.activeElement.closest('.hit')?.dataset.id === document.querySelectorAll('.hit')[48].dataset.id`)
+
+	v.click(`.hit[data-id="shapes.tar/ring/03.png"] .hit-main`)
+	v.read("h2", "Nearest to item shapes.tar/ring/03.png")
+	v.read(".said", "among 120 items")
+	v.read(`.hit[data-id="shapes.tar/ring/03.png"]`, "the query itself")
+	if same := v.Number(`document.querySelectorAll('.hit .same').length`); same < 15 {
+		t.Errorf("only %v of 24 results are rings: has the model learned nothing?", same)
+	}
+	v.look("results")
+
+	second := v.String(`[...document.querySelectorAll('.hit')].at(-1).dataset.id`)
+	v.click(`.hit:last-child .hit-main`) // a result becomes the next query
+	v.read("h2", "Nearest to item "+second)
+	if !strings.Contains(v.hash(), "id="+second) {
+		t.Errorf("the address %s does not hold the query %s", v.hash(), second)
+	}
+	v.back()
+	v.read("h2", "Nearest to item shapes.tar/ring/03.png")
+	v.back()
+	v.read("h2", "Pick an item")
+	v.Do(chromedp.Evaluate(`history.forward()`, nil))
+	v.read("h2", "Nearest to item shapes.tar/ring/03.png")
+
+	shared := v.String(`location.href`)
+	found := v.String(`[...document.querySelectorAll('.hit')].map(h => h.dataset.id).join()`)
+	v.end()
+	w := visit(t, address, strings.TrimPrefix(shared, address+"/")) // another person opens the link
+	w.read("h2", "Nearest to item shapes.tar/ring/03.png")
+	w.hits()
+	if again := w.String(`[...document.querySelectorAll('.hit')].map(h => h.dataset.id).join()`); again != found {
+		t.Errorf("a shared link shows %s instead of %s", again, found)
+	}
+	w.end()
+}
+
+// TestSearchWithPicture gives the page a picture of its own: from a file, dropped, and pasted.
+func TestSearchWithPicture(t *testing.T) {
+	address := serve(t, nil)
+	v := visit(t, address, "#/search?c=shapes")
+	v.hits()
+	random := rand.New(rand.NewPCG(9, 9))
+	file := filepath.Join(t.TempDir(), "mine.png")
+	cross, err := encoded(drawn("cross", random))
+	if err := errors.Join(err, os.WriteFile(file, cross, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	square, err := encoded(drawn("square", random))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Do(chromedp.SetUploadFiles("#picture", []string{file}, chromedp.ByQuery))
+	v.read("h2", "Nearest items")
+	if first := v.String(`document.querySelector('.hit-name').innerText`); first != "cross" {
+		t.Errorf("a cross finds a %s first", first)
+	}
+	v.see(`document.querySelector('.about-query img')?.naturalWidth === 48`)
+	if h := v.hash(); !strings.Contains(h, "code=") {
+		t.Errorf("the address %s does not hold the code of the picture", h)
+	}
+	v.look("picture")
+
+	v.drop(square)
+	v.see(`document.querySelector('.hit-name')?.innerText === 'square'`)
+	v.back()
+	v.see(`document.querySelector('.hit-name')?.innerText === 'cross'`)
+	v.see(`document.querySelector('.about-query img')`)
+
+	v.choose("#rank", "margins") // the page still has the picture, not the code alone
+	v.see(`location.hash.includes('rank=margins')`)
+	v.read(".distance", "weighted")
+	v.end()
+
+	v.drop([]byte("this is no picture"))
+	v.read("#query-problem", "picture")
+	v.Forgive("status of 400")
+	v.end()
+}
+
+// TestSearchVectors asks by id, by vector and by code, in a collection without pictures.
+func TestSearchVectors(t *testing.T) {
+	address := serve(t, nil)
+	v := visit(t, address, "#/search?c=shop")
+	v.hits()
+	v.fill("#query", "17")
+	v.press(".query button", "Search")
+	v.read("h2", "Nearest to item 17")
+	v.see(`document.querySelector('.hit .attributes')`)
+	v.look("cards")
+
+	for _, text := range []string{"[3, 0, 0, 3, 0, 0]", "3 0\t0, 3;0 0"} {
+		v.fill("#query", text)
+		v.key(kb.Enter)
+		v.read("h2", "Nearest items")
+		if h := v.hash(); !strings.Contains(h, "vector=3,0,0,3,0,0") {
+			t.Errorf("the address %s does not hold the vector %s", h, text)
+		}
+	}
+	v.fill("#query", "1 2 3 4")
+	v.key(kb.Enter)
+	v.read("#query-problem", "the model takes 6")
+	code := v.String(`document.querySelector('.about-query .code').innerText`)
+	v.fill("#query", "0x"+code)
+	v.key(kb.Enter)
+	v.see(`location.hash.includes('code=` + code + `')`)
+	v.hits()
+
+	v.fill("#query", "9007199254740993") // JavaScript would round this id
+	v.key(kb.Enter)
+	v.read("h2", "Nearest to item 9007199254740993")
+	v.see(`document.querySelector('.hit[data-id="9007199254740993"]')`)
+	v.end()
+
+	v.fill("#query", "no such thing")
+	v.key(kb.Enter)
+	v.read(".said", "no such thing")
+	v.Forgive("status of 404")
+	v.end()
+}
+
+// TestSliders moves k and the radius.
+func TestSliders(t *testing.T) {
+	v := visit(t, serve(t, nil), "#/search?c=shop&id=17")
+	if n := v.hits(); n != 24 {
+		t.Errorf("%d results, want 24", n)
+	}
+	v.Do(chromedp.Focus(".slider input", chromedp.ByQuery))
+	v.key(kb.Home)
+	v.see(`document.querySelectorAll('.hit').length === 1`)
+	v.key(kb.ArrowRight)
+	v.key(kb.ArrowRight)
+	v.see(`document.querySelectorAll('.hit').length === 3`)
+	v.see(`location.hash.includes('k=3')`)
+	v.key(kb.End)
+	v.see(`document.querySelectorAll('.hit').length === 100`)
+	v.Do(chromedp.Focus(".slider + .slider input", chromedp.ByQuery))
+	v.key(kb.Home)
+	v.see(`location.hash.includes('radius=0')`)
+	v.see(`document.querySelectorAll('.hit').length > 0 && document.querySelectorAll('.hit').length < 100 &&
+		[...document.querySelectorAll('.hit .distance')].every(d => d.innerText === '0 bits')`)
+	v.end()
+}
+
+// TestFilter builds a filter by clicking, with labels that look like parts of the language, and by writing.
+func TestFilter(t *testing.T) {
+	v := visit(t, serve(t, nil), "#/search?c=shop&id=17")
+	v.hits()
+	v.press(".value", "boots")
+	v.see(`document.getElementById('where').value === 'label = "boots"'`)
+	v.read(".matches", "30 of 210 items match")
+	v.see(`document.querySelectorAll('.hit').length === 24 && [...document.querySelectorAll('.hit-name')]
+		.every(n => n.innerText.startsWith('boots'))`)
+	v.see(`[...document.querySelectorAll('.value')].find(b => b.innerText.includes('coats')).innerText.includes('30')`)
+
+	v.press(".value", `"double"`) // a second label means either
+	v.read(".matches", "60 of 210 items match")
+	v.press(".value", "boots")
+	v.read(".matches", "30 of 210 items match")
+	if where := v.String(`document.getElementById('where').value`); !strings.Contains(where, `"\"double\" 'single'`) {
+		t.Errorf("the filter is %s", where)
+	}
+	v.see(`document.querySelector('.hit-name').innerText.includes('"double"')`)
+	v.press(".value", "</li><svg") // and a tag as well
+	v.see(`document.getElementById('where').value.includes(' and tag = "</li>')`)
+	v.see(`document.querySelectorAll('.hit').length > 0 && document.querySelectorAll('.hit').length < 24`)
+	v.fill("#where", `price > 1000`)
+	v.key(kb.Enter)
+	v.read(".said", "Nothing was found")
+
+	v.fill("#where", `price between 10 and 12`)
+	v.key(kb.Enter)
+	v.see(`document.querySelector('[data-key="price:low"]').value === '10'`)
+	v.fill(`[data-key="price:high"]`, "20")
+	v.key(kb.Enter)
+	v.see(`document.getElementById('where').value === 'price between 10 and 20'`)
+	v.see(`[...document.querySelectorAll('.attributes div')].filter(d => d.innerText.startsWith('price'))
+		.every(d => { const p = Number(d.querySelector('dd').innerText); return p >= 10 && p <= 20; })`)
+	v.look("filter")
+	v.press(".more", "Any")
+	v.see(`document.getElementById('where').value === ''`)
+	v.click(".histogram") // its middle
+	v.see("/ between | [<>]= /.test(document.getElementById('where').value)")
+	v.end()
+
+	v.fill("#where", `label = "unfinished`)
+	v.key(kb.Enter)
+	v.read("#where-problem", "closing quote")
+	v.Forgive("status of 400")
+	v.end()
+}
+
+// TestFilterText checks the reading and writing of filters against the server: what a button writes is understood, and
+// finds what was clicked on.
+func TestFilterText(t *testing.T) {
+	v := visit(t, serve(t, nil), "#/search?c=shop")
+	v.hits()
+	result := v.evaluate(`(async () => {
+		const f = await import('/assets/filter.js');
+		const facets = async (where) => (await fetch('/v1/collections/shop/facets?' + new URLSearchParams({where}))).json();
+		const wrong = [], all = await facets('');
+		const check = async (what, where, count) => {
+			const got = await facets(where);
+			if (got.items !== count) wrong.push(what + ': ' + where + ': ' + JSON.stringify(got.items ?? got) + ', not ' + count);
+			if (f.join(f.parse(where)) !== where) wrong.push('read and written again: ' + where);
+		};
+		for (const l of all.labels) await check('label', f.toggle('', 'label', l.value), l.count);
+		for (const l of all.tags) await check('tag', f.toggle('', 'tag', l.value), l.count);
+		for (const a of all.attributes) {
+			for (const x of a.values || []) await check(a.name, f.toggle('', a.name, x.value), x.count);
+			if (a.min !== undefined) await check(a.name, f.setRange('', a.name, a.min, a.max), a.count);
+		}
+		const two = all.labels.slice(0, 2).reduce((text, l) => f.toggle(text, 'label', l.value), 'price >= 0 or id = 1');
+		await check('two labels', two, all.labels[0].count + all.labels[1].count);
+		return wrong.join('\n');
+	})()`)
+	if result != "" {
+		t.Error(result)
+	}
+	v.end()
+}

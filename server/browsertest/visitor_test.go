@@ -1,0 +1,183 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"hashgrove/report/browsertest/chrome"
+)
+
+// visitor is a person at the page: it clicks, types and looks.
+type visitor struct {
+	*chrome.Page
+	address string
+}
+
+// visit opens the page of a service at an address such as #/search?c=shop.
+func visit(t *testing.T, address, hash string) *visitor {
+	t.Helper()
+	v := &visitor{chrome.Start(t, address+"/"), address}
+	v.Media(1280, "light", "screen")
+	v.Do(chromedp.Navigate(address + "/" + hash))
+	return v
+}
+
+// end checks what holds for every visit: the browser complained about nothing, and no other host was asked.
+func (v *visitor) end() {
+	v.Helper()
+	for _, trouble := range v.Troubles() {
+		v.Errorf("the browser reports %s", trouble)
+	}
+	if title := v.String(`document.title`); strings.Contains(title, "owned") {
+		v.Errorf("a text of the data ran as a script: the title is %q", title)
+	}
+}
+
+// see waits until a script is true.
+func (v *visitor) see(script string) {
+	v.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		var yes bool
+		err := chromedp.Run(v.Context, chromedp.Evaluate("Boolean("+script+")", &yes))
+		if err == nil && yes {
+			return
+		}
+		if time.Now().After(deadline) {
+			v.look("failed")
+			v.Fatalf("this did not come true: %s (%v)\nthe page says: %.1500s", script, err,
+				v.String(`document.querySelector('main').innerText + ' | ' + document.getElementById('status').innerText`))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// read waits for text in the part of the page that the selector names.
+func (v *visitor) read(selector, text string) {
+	v.Helper()
+	v.see(fmt.Sprintf(`[...document.querySelectorAll(%s)].some(e => e.innerText.includes(%s))`,
+		strconv.Quote(selector), quoted(text)))
+}
+
+func (v *visitor) click(selector string) {
+	v.Helper()
+	v.see(fmt.Sprintf(`document.querySelector(%s)`, strconv.Quote(selector)))
+	v.Do(chromedp.ScrollIntoView(selector, chromedp.ByQuery), chromedp.Click(selector, chromedp.ByQuery))
+}
+
+// press clicks on the button or link with a text.
+func (v *visitor) press(inside, text string) {
+	v.Helper()
+	find := fmt.Sprintf(`[...document.querySelectorAll(%s)].find(e => e.checkVisibility() && e.innerText.includes(%s))`,
+		strconv.Quote(inside), quoted(text))
+	v.see(`!document.querySelector('[aria-busy]')`) // what is pressed should not be replaced meanwhile
+	v.see(`(() => {
+		document.querySelectorAll('[data-aim]').forEach(e => e.removeAttribute('data-aim'));
+		const e = ` + find + `;
+		e?.setAttribute('data-aim', '');
+		return e;
+	})()`)
+	v.click("[data-aim]")
+}
+
+// fill types into a field, over what it holds.
+func (v *visitor) fill(selector, text string) {
+	v.Helper()
+	v.see(fmt.Sprintf(`document.querySelector(%s)`, strconv.Quote(selector)))
+	v.Do(chromedp.Focus(selector, chromedp.ByQuery),
+		chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).select()`, selector), nil), input.InsertText(text))
+}
+
+// choose takes an option of a list.
+func (v *visitor) choose(selector, value string) {
+	v.Helper()
+	v.Do(chromedp.SetValue(selector, value, chromedp.ByQuery),
+		chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).dispatchEvent(new Event('change'))`, selector), nil))
+}
+
+// key presses a key where the focus is.
+func (v *visitor) key(key string) {
+	v.Helper()
+	v.Do(chromedp.KeyEvent(key))
+}
+
+// hits waits for results and returns how many there are.
+func (v *visitor) hits() int {
+	v.Helper()
+	v.see(`document.querySelectorAll('.hit:not(.waiting)').length > 0 && !document.querySelector('[aria-busy]')`)
+	return int(v.Number(`document.querySelectorAll('.hit').length`))
+}
+
+func (v *visitor) hash() string {
+	v.Helper()
+	return v.String(`decodeURIComponent(location.hash.replaceAll('+', ' '))`)
+}
+
+func (v *visitor) back() {
+	v.Helper()
+	v.Do(chromedp.Evaluate(`history.back()`, nil))
+}
+
+// drop lets a picture fall on the page, as from a window of files.
+func (v *visitor) drop(picture []byte) {
+	v.Helper()
+	v.Do(chromedp.Evaluate(`(() => {
+		const bytes = Uint8Array.from(atob('`+base64.StdEncoding.EncodeToString(picture)+`'), c => c.charCodeAt(0));
+		const data = new DataTransfer();
+		data.items.add(new File([bytes], 'dropped.png', {type: 'image/png'}));
+		document.querySelector('main').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+	})()`, nil))
+}
+
+// tab presses the tabulator until what has the focus matches a selector.
+func (v *visitor) tab(selector string) {
+	v.Helper()
+	for range 80 {
+		v.key(kb.Tab)
+		var there bool
+		v.Do(chromedp.Evaluate(fmt.Sprintf(`document.activeElement.matches(%s)`, strconv.Quote(selector)), &there))
+		if there {
+			return
+		}
+	}
+	v.Fatalf("the tabulator does not reach %s", selector)
+}
+
+// look keeps a screenshot where a folder for them is named.
+func (v *visitor) look(name string) {
+	v.Helper()
+	if os.Getenv("HASHGROVE_SHOTS") != "" {
+		v.Shot(name)
+	}
+}
+
+// quoted is a text as a literal of JavaScript.
+func quoted(s string) string { return "decodeURIComponent('" + escaped(s) + "')" }
+
+func escaped(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		fmt.Fprintf(&b, "%%%02X", c)
+	}
+	return b.String()
+}
+
+// evaluate runs a script that may wait for something and returns its text.
+func (v *visitor) evaluate(script string) string {
+	v.Helper()
+	var s string
+	v.Do(chromedp.ActionFunc(func(ctx context.Context) error {
+		return chromedp.Evaluate(script, &s, awaiting).Do(ctx)
+	}))
+	return s
+}
