@@ -4,6 +4,7 @@ package chrome
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -35,13 +38,18 @@ func Required() bool {
 	return os.Getenv("CI") == "true" || os.Getenv("HASHGROVE_BROWSER") == "required"
 }
 
-// Start starts a browser, or skips the test where there is none. Requests to addresses that begin with one of allowed
-// are no trouble.
-func Start(t *testing.T, allowed ...string) *Page {
-	t.Helper()
-	if testing.Short() && os.Getenv("HASHGROVE_BROWSER") != "required" {
-		t.Skip("starts a browser")
-	}
+// Browser is a headless browser.
+type Browser struct {
+	context context.Context
+	cancel  context.CancelFunc
+	profile string
+}
+
+// errNone is what a machine without a browser answers.
+var errNone = errors.New("no chromium on this machine (make setup installs it on Debian)")
+
+// Launch starts a browser.
+func Launch() (*Browser, error) {
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -50,39 +58,89 @@ func Start(t *testing.T, allowed ...string) *Page {
 		}
 	}
 	if path == "" {
-		const what = "no chromium on this machine (make setup installs it on Debian)"
-		if Required() {
-			t.Fatal(what)
-		}
-		t.Skip(what)
+		return nil, errNone
 	}
 	profile, err := os.MkdirTemp("", "hashgrove-browser-")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() { // not TempDir: children of the browser may write for a moment after it has ended
-		for range 50 {
-			if err = os.RemoveAll(profile); err == nil {
-				return
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		t.Error(err)
-	})
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.UserDataDir(profile))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // the sandbox refuses to run as root
 	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	allocated, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	quiet := chromedp.WithErrorf(func(string, ...any) {}) // events that are newer than the package
+	ctx, cancelBrowser := chromedp.NewContext(allocated, quiet)
+	b := &Browser{context: ctx, profile: profile, cancel: func() { cancelBrowser(); cancelAllocator() }}
+	if err := chromedp.Run(ctx); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// window opens a window that shares no storage with others. chromedp would open a tab, for which there is no window yet.
+func (b *Browser) window() (target.ID, error) {
+	ctx := cdp.WithExecutor(b.context, chromedp.FromContext(b.context).Browser)
+	storage, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx)
+	if err != nil {
+		return "", err
+	}
+	return target.CreateTarget("about:blank").WithBrowserContextID(storage).WithNewWindow(true).Do(ctx)
+}
+
+// Close ends the browser.
+func (b *Browser) Close() (err error) {
+	b.cancel()
+	for range 50 { // children of the browser may write for a moment after it has ended
+		if err = os.RemoveAll(b.profile); err == nil {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
+}
+
+// Start starts a browser and opens a page, or skips the test where there is no browser.
+func Start(t *testing.T, allowed ...string) *Page {
+	t.Helper()
+	return Open(t, func() (*Browser, error) {
+		b, err := Launch()
+		if err == nil {
+			t.Cleanup(func() {
+				if err := b.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		return b, err
+	}, allowed...)
+}
+
+// Open opens a page that shares nothing with others, in the browser that launch returns, or skips the test where there is
+// none. Requests to addresses that begin with one of allowed are no trouble.
+func Open(t *testing.T, launch func() (*Browser, error), allowed ...string) *Page {
+	t.Helper()
+	if testing.Short() && os.Getenv("HASHGROVE_BROWSER") != "required" {
+		t.Skip("starts a browser")
+	}
+	b, err := launch()
+	if errors.Is(err, errNone) && !Required() {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	window, err := b.window()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(b.context, chromedp.WithTargetID(window))
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
 	t.Cleanup(cancel)
 	p := &Page{T: t, Context: ctx, allowed: append(allowed, "data:", "file:", "blob:")}
 	chromedp.ListenTarget(ctx, p.hear)
-	p.Do(network.Enable(), log.Enable(), runtime.Enable())
+	p.Do(network.Enable(), log.Enable(), runtime.Enable(), emulation.SetFocusEmulationEnabled(true))
 	return p
 }
 
