@@ -26,6 +26,7 @@ func TestWhy(t *testing.T) {
 	}
 	v.see(`document.querySelectorAll('.look img').length === 2 && [...document.querySelectorAll('.look img')].every(i => i.naturalWidth > 40)`)
 	v.see(`document.querySelectorAll('canvas.heat').length === 2`)
+	v.read("figcaption", "ring")
 	painted := `(() => { const c = document.querySelector('canvas.heat');
 		return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((_, i) => i % 4 === 3).filter(a => a > 0).length; })()`
 	if n := v.Number(painted); n < 1 {

@@ -19,6 +19,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/fasthash"
+	"hashgrove/report/browsertest/chrome"
 	"hashgrove/server"
 )
 
@@ -79,14 +80,31 @@ var folder = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	undo.Store("folder", func() error { return os.RemoveAll(dir) })
 	return dir, errors.Join(makeShapes(dir), makeShop(dir))
 })
 
+// browser is the one of all tests; every visit has a window of its own.
+var browser = sync.OnceValues(func() (*chrome.Browser, error) {
+	b, err := chrome.Launch()
+	if err == nil {
+		undo.Store("browser", b.Close)
+	}
+	return b, err
+})
+
+// undo is what is left to do after the last test.
+var undo sync.Map
+
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := folder(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
+	undo.Range(func(what, f any) bool {
+		if err := f.(func() error)(); err != nil {
+			fmt.Fprintln(os.Stderr, what, err)
+			code = 1
+		}
+		return true
+	})
 	os.Exit(code)
 }
 

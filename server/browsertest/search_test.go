@@ -37,6 +37,10 @@ func TestSearchPictures(t *testing.T) {
 		t.Errorf("only %v of 24 results are rings: has the model learned nothing?", same)
 	}
 	v.look("results")
+	v.choose("#rank", "euclidean")
+	v.read(".distance", "score 0")
+	v.back()
+	v.see(`!document.querySelector('.distance').innerText.includes('score')`)
 
 	second := v.String(`[...document.querySelectorAll('.hit')].at(-1).dataset.id`)
 	v.click(`.hit:last-child .hit-main`) // a result becomes the next query
@@ -115,6 +119,7 @@ func TestSearchVectors(t *testing.T) {
 	v.press(".query button", "Search")
 	v.read("h2", "Nearest to item 17")
 	v.see(`document.querySelector('.hit .attributes')`)
+	v.see(`!document.getElementById('rank').checkVisibility()`) // no vector is known to order by
 	v.look("cards")
 
 	for _, text := range []string{"[3, 0, 0, 3, 0, 0]", "3 0\t0, 3;0 0"} {

@@ -26,7 +26,7 @@ type visitor struct {
 // visit opens the page of a service at an address such as #/search?c=shop.
 func visit(t *testing.T, address, hash string) *visitor {
 	t.Helper()
-	v := &visitor{chrome.Start(t, address+"/"), address}
+	v := &visitor{chrome.Open(t, browser, address+"/"), address}
 	v.Media(1280, "light", "screen")
 	v.Do(chromedp.Navigate(address + "/" + hash))
 	return v

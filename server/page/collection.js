@@ -86,7 +86,8 @@ function buckets(c) {
       {},
       `Items with the same code share a bucket and cannot be told apart by distance. `,
       `A bucket holds ${figure(Number(b.mean.toPrecision(3)))} items on average and ${count(b.largest)} at most; `,
-      `${plural(b.single, 'item')} (${percent(b.single / c.items)}) ${b.single === 1 ? 'has its' : 'have their'} own code.`,
+      `${plural(b.single, 'item')} (${percent(b.single / c.items)}) `,
+      b.single === 1 ? 'has a code of its own.' : 'have codes of their own.',
     ),
   );
 }

@@ -12,7 +12,7 @@ export function panel(app, change) {
     rows: 2,
     spellcheck: 'false',
     autocomplete: 'off',
-    placeholder: 'label = "boots" and price < 30',
+    placeholder: 'price < 30',
     'aria-describedby': 'where-problem',
   });
   const problem = el('p', { id: 'where-problem', class: 'problem', role: 'alert' });
@@ -149,6 +149,8 @@ export function panel(app, change) {
       const answer = await facets(app, text, signal);
       if (mine !== latest) return true;
       last = answer;
+      const example = answer.labels?.find((l) => l.value.length < 20);
+      if (example && !text) input.placeholder = toggle('', 'label', example.value);
       matches.textContent = text
         ? `${count(answer.items)} of ${count(app.collection.items)} items match`
         : `${count(answer.items)} items`;

@@ -8,7 +8,7 @@ export function layer(heat, width, height, color) {
   const context = canvas.getContext('2d');
   const pixels = context.createImageData(width, height);
   const [r, g, b] = channels(color);
-  heat.forEach((h, i) => pixels.data.set([r, g, b, Math.round(225 * Math.sqrt(Math.min(1, Math.max(0, h))))], 4 * i));
+  heat.forEach((h, i) => pixels.data.set([r, g, b, Math.round(235 * Math.min(1, Math.max(0, h)) ** 0.6)], 4 * i));
   context.putImageData(pixels, 0, 0);
   return canvas;
 }

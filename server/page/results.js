@@ -90,13 +90,13 @@ export function details(item) {
 }
 
 // summary says in a sentence or two what was found.
-export function summary(answer, result, radius) {
+export function summary(answer, result, { radius, rank, rerank }) {
   const { hits } = result;
   const time = `${seconds(answer.seconds)} of search among ${plural(answer.items, 'item')}`;
   if (hits.length === 0) return `Nothing was found${radius ? ` within ${plural(radius, 'bit')}` : ''}, in ${time}.`;
   let text = `${plural(hits.length, 'result')} in ${time}.`;
   const last = hits.at(-1).distance;
-  if (answer.rank === 'margins' || !result.tied) return text;
+  if (rank || rerank || !result.tied) return text; // the order is not that of the bits
   if (result.tied > result.tied_hits) {
     const other = last === 0 ? 'have exactly the same code' : `are tied at ${plural(last, 'bit')}`;
     const are = result.tied_hits === 1 ? 'is' : 'are';

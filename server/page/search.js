@@ -20,6 +20,16 @@ export function queryOf(params) {
   return vector ? { vector } : picture ? { picture } : { code: params.code };
 }
 
+// ordersOf lists how the results of a query can be ordered: all but the bits alone need the vector of the query.
+function ordersOf(params, collection) {
+  const known =
+    params.vector !== undefined || remembered.has(params.code) || (params.id !== undefined && collection.vectors);
+  const orders = [['', 'bits that differ']];
+  if (known && collection.model) orders.push(['margins', 'bits, sure ones first']);
+  if (known && collection.vectors) orders.push(['euclidean', 'distance of vectors'], ['cosine', 'angle of vectors']);
+  return orders;
+}
+
 // pictureOf returns the picture that a code of the address came from, if this page knows it.
 export const pictureOf = (params) => remembered.get(params.code)?.url;
 
@@ -65,12 +75,8 @@ export function mount(root, app) {
     (value) => go({ radius: value === bits ? '' : value }, { replace: true }),
     (value) => (value === bits ? 'any' : String(value)),
   );
-  const rank = el(
-    'select',
-    { id: 'rank', onchange: () => go({ rank: rank.value }) },
-    el('option', { value: '' }, 'bits that differ'),
-    el('option', { value: 'margins' }, 'how sure the bits are'),
-  );
+  const rank = el('select', { id: 'rank', onchange: () => go({ rank: rank.value }) });
+  const order = el('label', { class: 'field' }, 'Order by', rank);
   const about = el('div', { class: 'about-query' });
   const headline = el('h2', { class: 'found', tabindex: -1 });
   const said = el('p', { class: 'muted said', role: 'status' });
@@ -80,18 +86,7 @@ export function mount(root, app) {
     'details',
     { class: 'side' },
     el('summary', {}, 'Filter and options'),
-    el(
-      'div',
-      { class: 'side-body' },
-      el(
-        'div',
-        { class: 'options' },
-        k.root,
-        radius.root,
-        model && el('label', { class: 'field' }, 'Order by', rank),
-      ),
-      filter.root,
-    ),
+    el('div', { class: 'side-body' }, el('div', { class: 'options' }, k.root, radius.root, order), filter.root),
   );
   side.open = matchMedia('(min-width: 60rem)').matches;
   root.append(
@@ -109,7 +104,8 @@ export function mount(root, app) {
     k: Number(params.k || defaults.k),
     radius: params.radius === undefined ? undefined : Number(params.radius),
     where: params.where,
-    rank: params.rank,
+    rank: params.rank === 'margins' ? 'margins' : undefined,
+    rerank: ['euclidean', 'cosine'].includes(params.rank) ? params.rank : undefined,
   });
 
   async function show(next) {
@@ -121,6 +117,12 @@ export function mount(root, app) {
     query.set(params);
     k.set(params.k || defaults.k);
     radius.set(params.radius ?? bits);
+    const orders = ordersOf(params, app.collection);
+    order.hidden = orders.length < 2;
+    fill(
+      rank,
+      orders.map(([value, text]) => el('option', { value }, text)),
+    );
     rank.value = params.rank || '';
     root.classList.toggle('browsing', !queryOf(params));
     root.setAttribute('aria-busy', 'true');
@@ -143,7 +145,7 @@ export function mount(root, app) {
     const result = answer.results[0];
     describeQuery(result);
     headline.textContent = params.id !== undefined ? `Nearest to item ${params.id}` : 'Nearest items';
-    said.textContent = summary(answer, result, options().radius);
+    said.textContent = summary(answer, result, options());
     const { id, vector, code, ...rest } = params;
     fill(
       list,

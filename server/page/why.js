@@ -37,12 +37,21 @@ export function mount(root, app) {
     fill(body, el('p', { class: 'muted' }, 'One moment …'));
     try {
       const why = await app.api('POST', 'explain', { query, id: params.item });
-      const shown = await Promise.all([look(params.id, why, pictureOf(params)), look(params.item, why)]);
-      if (mine === latest) draw(params, why, shown);
+      const sides = await Promise.all([look(params.id, why, pictureOf(params)), look(params.item, why)]);
+      const labels = await Promise.all([labelOf(params.id), labelOf(params.item)]);
+      if (mine === latest) draw(params, why, sides, labels);
     } catch (trouble) {
       if (mine === latest) fill(body, el('p', { class: 'problem', role: 'alert' }, trouble.message));
     }
   }
+
+  const labelOf = (id) =>
+    id === undefined
+      ? ''
+      : app
+          .api('GET', `items/${encodeURIComponent(id)}`)
+          .then((answer) => answer.item.label)
+          .catch(() => '');
 
   function empty() {
     fill(
@@ -98,7 +107,7 @@ export function mount(root, app) {
     );
   }
 
-  function draw(params, why, [left, right]) {
+  function draw(params, why, [left, right], labels) {
     const differ = why.bits.filter((b) => !b.agree).length;
     const reasons = el('div', { class: 'reasons', 'aria-live': 'polite' });
     const code = picture(why.bits, (bit) => fill(reasons, bitReasons(bit, why.bits)));
@@ -127,7 +136,12 @@ export function mount(root, app) {
           'div',
           { class: 'card' },
           el('h2', {}, headline(differ, why.bits.length)),
-          el('div', { class: 'pair' }, one('The query', query.id ?? why.query, left), one('The item', why.id, right)),
+          el(
+            'div',
+            { class: 'pair' },
+            one('Query', query.id ?? '', labels[0], left),
+            one('Item', why.id, labels[1], right),
+          ),
           toggle && el('p', {}, toggle),
           el(
             'p',
@@ -169,8 +183,19 @@ function headline(differ, bits) {
   return `${plural(differ, 'bit')} of ${bits} ${differ === 1 ? 'differs' : 'differ'}`;
 }
 
-const one = (title, name, picture) =>
-  el('figure', {}, picture, el('figcaption', {}, `${title} `, el('strong', { dir: 'auto' }, String(name))));
+const one = (title, id, label, picture) =>
+  el(
+    'figure',
+    {},
+    picture,
+    el(
+      'figcaption',
+      {},
+      `${title} `,
+      el('strong', { dir: 'auto' }, String(id)),
+      label && el('span', { class: 'caption-label', dir: 'auto' }, label),
+    ),
+  );
 
 // sureness says how sure two bits were, beside the surest bit of their codes: margins have no unit of their own.
 function sureness(bit, bits) {
