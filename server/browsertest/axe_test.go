@@ -81,7 +81,8 @@ type finding struct {
 func (v *visitor) axe(script string) (found []finding) {
 	v.Helper()
 	v.Do(chromedp.Evaluate(script+"; null", nil))
-	answer := v.evaluate(`axe.run().then(r => JSON.stringify(r.violations.map(v => ({id: v.id, impact: v.impact, help: v.help,
+	answer := v.evaluate(`axe.run().then(r => JSON.stringify(r.violations.map(v => ({
+		id: v.id, impact: v.impact, help: v.help,
 		nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.failureSummary || '').slice(0, 300))}))))`)
 	if err := json.Unmarshal([]byte(answer), &found); err != nil {
 		v.Fatal(err)

@@ -170,7 +170,8 @@ func makeShop(dir string) error {
 	}
 	ids[0], ids[1] = hostile.id, "9007199254740993" // an id beyond what a number of JavaScript holds
 	ctx := context.Background()
-	m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), hashgrove.Options{Bits: 16, Effort: fasthash.Quick, Rounds: 12})
+	options := hashgrove.Options{Bits: 16, Effort: fasthash.Quick, Rounds: 12}
+	m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), options)
 	if err != nil {
 		return err
 	}

@@ -98,6 +98,10 @@ func TestSearchWithPicture(t *testing.T) {
 	v.back()
 	v.see(`document.querySelector('.hit-name')?.innerText === 'cross'`)
 	v.see(`document.querySelector('.about-query img')`)
+	v.paste(square)
+	v.see(`document.querySelector('.hit-name')?.innerText === 'square'`)
+	v.back()
+	v.see(`document.querySelector('.hit-name')?.innerText === 'cross'`)
 
 	v.choose("#rank", "margins") // the page still has the picture, not the code alone
 	v.see(`location.hash.includes('rank=margins')`)
@@ -234,7 +238,7 @@ func TestFilterText(t *testing.T) {
 		const wrong = [], all = await facets('');
 		const check = async (what, where, count) => {
 			const got = await facets(where);
-			if (got.items !== count) wrong.push(what + ': ' + where + ': ' + JSON.stringify(got.items ?? got) + ', not ' + count);
+			if (got.items !== count) wrong.push(what + ' ' + where + ': ' + JSON.stringify(got.items ?? got) + ', not ' + count);
 			if (f.join(f.parse(where)) !== where) wrong.push('read and written again: ' + where);
 		};
 		for (const l of all.labels) await check('label', f.toggle('', 'label', l.value), l.count);

@@ -13,8 +13,10 @@ import (
 
 // views are addresses of all that these tests know of the page.
 var views = map[string]string{
-	"browse": "#/search?c=shapes", "results": "#/search?c=shapes&id=shapes.tar/ring/03.png", "hostile": "#/search?c=shop&id=17",
-	"why": "#/why?c=shapes&id=shapes.tar/ring/03.png&item=shapes.tar/bar/01.png", "no reasons": "#/why?c=shop&id=17&item=18", "why empty": "#/why?c=shop",
+	"browse": "#/search?c=shapes", "results": "#/search?c=shapes&id=shapes.tar/ring/03.png",
+	"hostile":    "#/search?c=shop&id=17",
+	"why":        "#/why?c=shapes&id=shapes.tar/ring/03.png&item=shapes.tar/bar/01.png",
+	"no reasons": "#/why?c=shop&id=17&item=18", "why empty": "#/why?c=shop",
 	"collection": "#/collection?c=shapes", "collection hostile": "#/collection?c=shop",
 }
 

@@ -131,11 +131,22 @@ func (v *visitor) back() {
 // drop lets a picture fall on the page, as from a window of files.
 func (v *visitor) drop(picture []byte) {
 	v.Helper()
+	v.give(picture, `new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true})`)
+}
+
+// paste pastes a picture into the page.
+func (v *visitor) paste(picture []byte) {
+	v.Helper()
+	v.give(picture, `new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true})`)
+}
+
+func (v *visitor) give(picture []byte, event string) {
+	v.Helper()
 	v.Do(chromedp.Evaluate(`(() => {
 		const bytes = Uint8Array.from(atob('`+base64.StdEncoding.EncodeToString(picture)+`'), c => c.charCodeAt(0));
 		const data = new DataTransfer();
-		data.items.add(new File([bytes], 'dropped.png', {type: 'image/png'}));
-		document.querySelector('main').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+		data.items.add(new File([bytes], 'given.png', {type: 'image/png'}));
+		document.querySelector('main').dispatchEvent(`+event+`);
 	})()`, nil))
 }
 

@@ -101,8 +101,8 @@ export function mount(root, app) {
   catchPictures(app, () => visible && root.isConnected, askPicture);
 
   const options = () => ({
-    k: Number(params.k || defaults.k),
-    radius: params.radius === undefined ? undefined : Number(params.radius),
+    k: within(params.k, 1, app.server.limits.k) ?? defaults.k,
+    radius: within(params.radius, 0, bits),
     where: params.where,
     rank: params.rank === 'margins' ? 'margins' : undefined,
     rerank: ['euclidean', 'cosine'].includes(params.rank) ? params.rank : undefined,
@@ -115,8 +115,8 @@ export function mount(root, app) {
     request = new AbortController();
     const { signal } = request;
     query.set(params);
-    k.set(params.k || defaults.k);
-    radius.set(params.radius ?? bits);
+    k.set(options().k);
+    radius.set(options().radius ?? bits);
     const orders = ordersOf(params, app.collection);
     order.hidden = orders.length < 2;
     fill(
@@ -221,6 +221,12 @@ export function mount(root, app) {
       request?.abort();
     },
   };
+}
+
+// within reads a whole number of the address, or undefined where it is none or out of range.
+function within(text, low, high) {
+  const n = Number(text ?? NaN);
+  return Number.isInteger(n) && n >= low && n <= high ? n : undefined;
 }
 
 // slider makes a range with its value beside it. It asks for an answer a moment after the last movement.

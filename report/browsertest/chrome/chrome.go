@@ -79,7 +79,7 @@ func Launch() (*Browser, error) {
 	return b, nil
 }
 
-// window opens a window that shares no storage with others. chromedp would open a tab, for which there is no window yet.
+// window opens a window that shares no storage with others. chromedp would open a tab, and there is no window for it.
 func (b *Browser) window() (target.ID, error) {
 	ctx := cdp.WithExecutor(b.context, chromedp.FromContext(b.context).Browser)
 	storage, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx)
@@ -117,8 +117,8 @@ func Start(t *testing.T, allowed ...string) *Page {
 	}, allowed...)
 }
 
-// Open opens a page that shares nothing with others, in the browser that launch returns, or skips the test where there is
-// none. Requests to addresses that begin with one of allowed are no trouble.
+// Open opens a page that shares nothing with others, in the browser that launch returns, or skips the test where there
+// is none. Requests to addresses that begin with one of allowed are no trouble.
 func Open(t *testing.T, launch func() (*Browser, error), allowed ...string) *Page {
 	t.Helper()
 	if testing.Short() && os.Getenv("HASHGROVE_BROWSER") != "required" {
