@@ -276,7 +276,8 @@ async function confirmDelete(app, place, which, done) {
     fill(place, el('p', {}, 'No item matches: there is nothing to delete.'));
     return;
   }
-  const first = (ids || []).slice(0, 10).join(', ') + (deleted > 10 ? ', …' : '');
+  const shown = (ids || []).slice(0, 10);
+  const first = shown.join(', ') + (deleted > shown.length ? ` and ${plural(deleted - shown.length, 'other')}` : '');
   const problem = alertLine();
   const yes = el(
     'button',

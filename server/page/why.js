@@ -216,7 +216,7 @@ function bitReasons(bit, bits) {
     : `Bit ${bit.bit}: the query has ${bit.query}, the item ${bit.item}`;
   const margins = [sureness(bit, bits)];
   if (bit.weight !== null && bit.weight !== undefined)
-    margins.push(`In a ranking by margins it counts ${figure(bit.weight / 16)} times an average bit.`);
+    margins.push(`In a ranking by margins it counts ${(bit.weight / 16).toFixed(1)} times an average bit.`);
   if (!bit.reasons?.length) {
     return [
       el('h3', {}, what),
@@ -238,7 +238,7 @@ function bitReasons(bit, bits) {
           el(
             'tr',
             {},
-            ['Feature', 'Threshold', 'Query', 'Item', 'Weight'].map((h, i) =>
+            ['Feature', 'Threshold', 'Query', 'Item', 'Share'].map((h, i) =>
               el('th', { scope: 'col', class: i ? 'right' : '' }, h),
             ),
           ),
@@ -256,7 +256,7 @@ function bitReasons(bit, bits) {
               td(r.threshold),
               td(r.query, r.threshold),
               td(r.item, r.threshold),
-              td(r.weight),
+              el('td', { class: 'right' }, percent(r.weight)),
             );
           }),
         ),
@@ -296,7 +296,7 @@ function columns(why) {
             { style: { '--share': c.weight / most } },
             el('span', { class: 'bar-name', dir: 'auto' }, c.name),
             ' ',
-            el('span', { class: 'number muted' }, figure(c.weight)),
+            el('span', { class: 'number muted' }, c.weight.toFixed(2)),
           ),
         ),
     ),
