@@ -142,6 +142,9 @@ func TestCollections(t *testing.T) {
 	v.back()
 	v.read("h2", "Nearest to item shapes.tar/ring/03.png")
 	v.see(`document.getElementById('collections').value === 'shapes'`)
+	v.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(v.address+"/#/search?c=gone"))
+	v.read("#status", "There is no collection gone: this is shapes.")
+	v.hits()
 	v.end()
 }
 

@@ -79,7 +79,7 @@ const app = {
   async refresh() {
     app.collections = (await request('GET', '/v1/collections')).collections;
     const name = app.collection?.name;
-    app.collection = app.collections.find((c) => c.name === name) || app.collection;
+    app.collection = app.collections.find((c) => c.name === name) || app.collections[0] || null;
     listCollections();
   },
 };
@@ -109,16 +109,16 @@ async function route() {
   await tab.ready;
   if (mine !== routes) return;
   if (!chosen && tab.name !== 'try') {
-    notice('This server has no collection yet.');
-    return;
+    if (app.server.try) return app.go('try', {}, { replace: true });
+    return notice('This server has no collection yet.');
   }
-  if (name && chosen.name !== name) app.status(`There is no collection ${name}: this is ${chosen.name}.`);
   if (chosen !== app.collection) {
     app.collection = chosen;
     listCollections();
   }
   if (tab.missing) return app.go('search', {}, { replace: true });
   display(tab, params);
+  if (name && chosen && chosen.name !== name) app.status(`There is no collection ${name}: this is ${chosen.name}.`);
 }
 
 // display shows a tab, and makes it when it is new or was made for another collection.
