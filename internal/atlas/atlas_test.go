@@ -1,0 +1,421 @@
+package atlas
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/fashion"
+)
+
+var ctx = context.Background()
+
+// clustered is n codes around some centres; the label of a code is the number of its centre.
+func clustered(n, bits, centres, flips int, seed uint64) (hamming.Codes, []string) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	middle := hamming.NewCodes(centres, bits)
+	for i := range centres {
+		for b := range bits {
+			middle.SetBit(i, b, rng.IntN(2) == 1)
+		}
+	}
+	codes, labels := hamming.NewCodes(n, bits), make([]string, n)
+	for i := range n {
+		c := rng.IntN(centres)
+		labels[i] = fmt.Sprint(c)
+		copy(codes.Row(i), middle.Row(c))
+		for range rng.IntN(flips + 1) {
+			b := rng.IntN(bits)
+			codes.SetBit(i, b, !codes.Bit(i, b))
+		}
+	}
+	return codes, labels
+}
+
+// snapshot is an index of codes with labels.
+func snapshot(t testing.TB, codes hamming.Codes, labels []string) *index.Snapshot {
+	t.Helper()
+	b := index.NewBatch(codes.Bits)
+	for i := range codes.Len() {
+		it := index.Item{ID: index.Int(int64(i)), Code: codes.Row(i)}
+		if labels != nil {
+			it.Label = labels[i]
+		}
+		b.Append(it)
+	}
+	x := index.New(codes.Bits, hamming.Fingerprint{}, index.Config{Tables: -1})
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	return x.Snapshot()
+}
+
+// TestNearestCodesEqualTheDefinition sorts all codes by distance and position.
+func TestNearestCodesEqualTheDefinition(t *testing.T) {
+	all, labels := clustered(2500, 70, 5, 12, 1)
+	codes, _, _ := snapshot(t, all, labels).Groups(MaxPoints)
+	n := codes.Len()
+	got := make([][]neighbour, n)
+	if err := nearestCodes(ctx, codes, 7, 2, func(float64) {}, func(i int, near []neighbour) { got[i] = near }); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		var want []neighbour
+		for j := range n {
+			if j != i {
+				want = append(want, neighbour{int32(j), hamming.Distance(codes.Row(i), codes.Row(j))})
+			}
+		}
+		slices.SortStableFunc(want, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
+		if !slices.Equal(got[i], want[:7]) {
+			t.Fatalf("code %d: %v, want %v", i, got[i], want[:7])
+		}
+	}
+}
+
+// TestGraphEqualsTheDefinition computes w = p + p' - p p' from a table of all p.
+func TestGraphEqualsTheDefinition(t *testing.T) {
+	all, _ := clustered(300, 32, 4, 6, 2)
+	codes, _, _ := snapshot(t, all, nil).Groups(MaxPoints)
+	n := codes.Len()
+	p := make([][]float64, n)
+	var mu sync.Mutex
+	err := nearestCodes(ctx, codes, neighbourCount, 2, func(float64) {}, func(i int, near []neighbour) {
+		row := make([]float64, n)
+		for r, m := range memberships(near) {
+			row[near[r].code] = float64(m)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		p[i] = row
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := neighbourGraph(ctx, codes, 2, func(float64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		row := make([]float64, n)
+		for e := g.start[i]; e < g.start[i+1]; e++ {
+			if row[g.to[e]] != 0 {
+				t.Fatalf("code %d is tied to %d twice", i, g.to[e])
+			}
+			row[g.to[e]] = float64(g.weight[e])
+		}
+		for j := range n {
+			if want := p[i][j] + p[j][i] - p[i][j]*p[j][i]; math.Abs(row[j]-want) > 1e-5 {
+				t.Fatalf("weight of %d and %d: %v, want %v", i, j, row[j], want)
+			}
+		}
+	}
+}
+
+func TestMembershipsSumToTheLogarithm(t *testing.T) {
+	near := func(distances ...int) (list []neighbour) {
+		for i, d := range distances {
+			list = append(list, neighbour{int32(i), d})
+		}
+		return list
+	}
+	sum := 0.0
+	for _, p := range memberships(near(3, 5, 6, 6, 7, 9, 20)) {
+		sum += float64(p)
+	}
+	if math.Abs(sum-3) > 0.01 {
+		t.Errorf("seven neighbours sum to %v, want log2 8", sum)
+	}
+	for _, p := range memberships(near(4, 4, 4, 4)) {
+		if p != 1 {
+			t.Errorf("neighbours at one distance have the weight %v", p)
+		}
+	}
+	if p := memberships(nil); len(p) != 0 {
+		t.Error(p)
+	}
+}
+
+// TestPrincipalPlaneIsSpannedByEigenvectors checks C u = l u for the covariance of its definition.
+func TestPrincipalPlaneIsSpannedByEigenvectors(t *testing.T) {
+	codes, _ := clustered(1000, 24, 3, 4, 3)
+	mean, covariance, err := bitMoments(ctx, codes, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(i, b int) float64 {
+		if codes.Bit(i, b) {
+			return 1
+		}
+		return -1
+	}
+	for a := range 24 {
+		for b := range 24 {
+			product, meanA, meanB := 0.0, 0.0, 0.0
+			for i := range 1000 {
+				product += sign(i, a) * sign(i, b) / 1000
+				meanA += sign(i, a) / 1000
+				meanB += sign(i, b) / 1000
+			}
+			if math.Abs(mean[a]-meanA) > 1e-9 || math.Abs(covariance[a*24+b]-(product-meanA*meanB)) > 1e-9 {
+				t.Fatalf("covariance of bits %d and %d: %v", a, b, covariance[a*24+b])
+			}
+		}
+	}
+	u, v, err := topTwo(ctx, covariance, 24, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := [2]float64{}
+	for w, x := range [][]float64{u, v} {
+		image, length := make([]float64, 24), 0.0
+		for a := range 24 {
+			for b := range 24 {
+				image[a] += covariance[a*24+b] * x[b]
+			}
+			values[w] += image[a] * x[a]
+			length += x[a] * x[a]
+		}
+		for a := range 24 {
+			if math.Abs(image[a]-values[w]*x[a]) > 1e-4 {
+				t.Errorf("vector %d is no eigenvector: %v is not %v times %v", w, image[a], values[w], x[a])
+			}
+		}
+		if math.Abs(length-1) > 1e-9 {
+			t.Errorf("length %v", length)
+		}
+	}
+	trace := 0.0
+	for a := range 24 {
+		trace += covariance[a*24+a]
+	}
+	if values[0] < values[1] || values[0]+values[1] < trace/2 { // three centres span a plane
+		t.Errorf("eigenvalues %v of a trace of %v", values, trace)
+	}
+}
+
+// sameLabelShare is the share of the ten nearest points in the plane with the label of a point.
+func sameLabelShare(x, y func(i int) float64, groups []index.Group) float64 {
+	n, sum, asked := len(groups), 0.0, 0
+	for q := 0; q < n; q += max(n/300, 1) {
+		order := make([]int, 0, n)
+		for i := range n {
+			if i != q {
+				order = append(order, i)
+			}
+		}
+		distance := func(i int) float64 { return math.Hypot(x(i)-x(q), y(i)-y(q)) }
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
+		for _, i := range order[:10] {
+			if groups[i].Label == groups[q].Label {
+				sum += 0.1
+			}
+		}
+		asked++
+	}
+	return sum / float64(asked)
+}
+
+// pixelSigns is 64 random projections of the pictures of the demo, as signs, with their classes.
+func pixelSigns() (hamming.Codes, []string) {
+	part := fashion.Train()
+	const n, bits = 3000, 64
+	rng := rand.New(rand.NewPCG(8, 8))
+	codes, labels := hamming.NewCodes(n, bits), make([]string, n)
+	for b := range bits {
+		w, sums, mean := make([]float32, fashion.Dim), make([]float32, n), float32(0)
+		for j := range w {
+			w[j] = float32(rng.NormFloat64())
+		}
+		for i := range n {
+			for j, v := range part.X.Row(i) {
+				sums[i] += w[j] * v
+			}
+			mean += sums[i] / n
+		}
+		for i := range n {
+			codes.SetBit(i, b, sums[i] > mean)
+		}
+	}
+	for i := range n {
+		labels[i] = fashion.Names[part.Class[i]]
+	}
+	return codes, labels
+}
+
+// TestMapsKeepNeighboursTogether judges maps by labels, beside principal components alone.
+func TestMapsKeepNeighboursTogether(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		codes func() (hamming.Codes, []string)
+		least float64 // share in the plane
+		gain  float64 // over principal components
+	}{
+		{"clusters", func() (hamming.Codes, []string) { return clustered(3000, 64, 12, 14, 4) }, 0.98, 0.2},
+		{"fashion", pixelSigns, 0.5, 0.08},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			all, labels := tc.codes()
+			s := snapshot(t, all, labels)
+			m, err := Make(ctx, s, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			share := sameLabelShare(func(i int) float64 { return float64(m.X[i]) },
+				func(i int) float64 { return float64(m.Y[i]) }, m.Groups)
+			codes, groups, _ := s.Groups(MaxPoints)
+			plane, err := principalPlane(ctx, codes, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone := sameLabelShare(func(i int) float64 { return float64(plane[2*i]) },
+				func(i int) float64 { return float64(plane[2*i+1]) }, groups)
+			t.Logf("%d points: share %.3f, of principal components %.3f", len(groups), share, alone)
+			if share < tc.least || share < alone+tc.gain {
+				t.Errorf("share %.3f, of principal components %.3f", share, alone)
+			}
+		})
+	}
+}
+
+// TestMapsAreFunctionsOfTheItems makes the same map with other threads, and from items that came in another way.
+func TestMapsAreFunctionsOfTheItems(t *testing.T) {
+	codes, labels := clustered(2000, 48, 6, 9, 5)
+	first, err := Make(ctx, snapshot(t, codes, labels), Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Make(ctx, snapshot(t, codes, labels), Options{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(first, second) {
+		t.Error("two threads make another map than one")
+	}
+	x := index.New(48, hamming.Fingerprint{}, index.Config{})
+	for i := range codes.Len() { // one by one, in segments
+		b := index.NewBatch(48)
+		at := (i*7 + 3) % codes.Len()
+		b.Append(index.Item{ID: index.Int(int64(at)), Code: codes.Row(at), Label: labels[at]})
+		if err := x.Add(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	third, err := Make(ctx, x.Snapshot(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(first, third) {
+		t.Error("the map depends on the order in which items came")
+	}
+}
+
+func TestMapsOfFewCodes(t *testing.T) {
+	for distinct := range 5 {
+		for _, copies := range []int{1, 300} {
+			codes := hamming.NewCodes(distinct*copies, 16)
+			for i := range codes.Len() {
+				codes.Row(i)[0] = uint64(i%distinct) << 50
+			}
+			m, err := Make(ctx, snapshot(t, codes, nil), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(m.Groups) != distinct || len(m.X) != distinct || len(m.Y) != distinct || !m.All {
+				t.Fatalf("%d codes: %+v", distinct, m)
+			}
+			places := map[[2]uint16]bool{}
+			for i, g := range m.Groups {
+				if g.Items != copies {
+					t.Errorf("%d items in a group, want %d", g.Items, copies)
+				}
+				places[[2]uint16{m.X[i], m.Y[i]}] = true
+			}
+			if len(places) != distinct {
+				t.Errorf("%d codes lie at %d places: %v %v", distinct, len(places), m.X, m.Y)
+			}
+		}
+	}
+}
+
+func TestMapsOfASample(t *testing.T) {
+	codes, labels := clustered(3000, 64, 5, 20, 6)
+	last := 0.0
+	m, err := Make(ctx, snapshot(t, codes, labels), Options{Points: 500, Progress: func(share float64) {
+		if share < last || share > 1 {
+			t.Errorf("progress went from %v to %v", last, share)
+		}
+		last = share
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.All || len(m.Groups) != 500 || last < 0.999 {
+		t.Errorf("%d points, all %v, progress %v", len(m.Groups), m.All, last)
+	}
+	if got := pointsFor(64); got != MaxPoints {
+		t.Errorf("%d points for 64 bits", got)
+	}
+	if got := pointsFor(4096); got >= MaxPoints/2 || got < 10_000 {
+		t.Errorf("%d points for 4096 bits", got)
+	}
+}
+
+func TestMapsCanBeStopped(t *testing.T) {
+	codes, labels := clustered(20_000, 64, 8, 20, 7)
+	s := snapshot(t, codes, labels)
+	for _, at := range []float64{0, 0.1, 0.5} {
+		ctx, cancel := context.WithCancel(ctx)
+		var stopped time.Time
+		_, err := Make(ctx, s, Options{Progress: func(share float64) {
+			if share >= at && stopped.IsZero() {
+				cancel()
+				stopped = time.Now()
+			}
+		}})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped at %v: %v", at, err)
+		}
+		if late := time.Since(stopped); late > time.Second {
+			t.Errorf("stopped at %v: %v later", at, late)
+		}
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := Make(ended, snapshot(t, hamming.NewCodes(0, 8), nil), Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// TestMapsOfManyCodesTakeSeconds logs what the largest map costs.
+func TestMapsOfManyCodesTakeSeconds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes about ten seconds")
+	}
+	codes, labels := clustered(130_000, 64, 40, 24, 9)
+	s := snapshot(t, codes, labels)
+	began := time.Now()
+	m, err := Make(ctx, s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Groups) < 90_000 {
+		t.Errorf("%d points", len(m.Groups))
+	}
+	took := time.Since(began)
+	t.Logf("%d points in %.1f s", len(m.Groups), took.Seconds())
+	if took > time.Minute { // about 15 s on two cores; tests may have less than one
+		t.Errorf("%d points took %v", len(m.Groups), took)
+	}
+}

@@ -1,0 +1,151 @@
+package atlas
+
+import (
+	"context"
+	"math"
+	"math/bits"
+
+	"hashgrove/hamming"
+	"hashgrove/internal/par"
+)
+
+// covarianceRows is the number of codes, evenly spread, that the covariance of the bits is taken of.
+const covarianceRows = 1 << 15
+
+// principalPlane returns the projections of the codes, as rows of -1 and +1, to their first two principal components,
+// scaled so that the longer side is about ten: as far as codes without neighbours still notice each other.
+func principalPlane(ctx context.Context, codes hamming.Codes, threads int) ([]float32, error) {
+	n, width := codes.Len(), codes.Bits
+	mean, covariance, err := bitMoments(ctx, codes, threads)
+	if err != nil {
+		return nil, err
+	}
+	u, v, err := topTwo(ctx, covariance, width, threads)
+	if err != nil {
+		return nil, err
+	}
+	y := make([]float32, 2*n)
+	err = par.Blocks(ctx, threads, n, 1024, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			var a, b float64
+			for j := range width {
+				x := -1 - mean[j]
+				if codes.Bit(i, j) {
+					x = 1 - mean[j]
+				}
+				a += x * u[j]
+				b += x * v[j]
+			}
+			y[2*i], y[2*i+1] = float32(a), float32(b)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	spread := 0.0
+	for _, v := range y {
+		spread = max(spread, math.Abs(float64(v)))
+	}
+	for i := range y {
+		if spread > 0 {
+			y[i] *= float32(5 / spread)
+		}
+		// Codes may have the same projections; refining needs them apart.
+		y[i] += 1e-3 * (float32(mix(uint64(i))>>40)/(1<<24) - 0.5)
+	}
+	return y, nil
+}
+
+// bitMoments returns the means and the covariances of the bits as -1 and +1, counted with bits as columns.
+func bitMoments(ctx context.Context, codes hamming.Codes, threads int) (mean, covariance []float64, err error) {
+	n, width := codes.Len(), codes.Bits
+	rows := min(n, covarianceRows)
+	words := (rows + 63) / 64
+	column, ones := make([]uint64, width*words), make([]int, width)
+	err = par.For(ctx, threads, width, func(b int) {
+		for r := range rows {
+			if codes.Bit(r*n/rows, b) {
+				column[b*words+r>>6] |= 1 << (r & 63)
+				ones[b]++
+			}
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	mean, covariance = make([]float64, width), make([]float64, width*width)
+	for b, k := range ones {
+		mean[b] = 2*float64(k)/float64(rows) - 1
+	}
+	err = par.For(ctx, threads, width, func(a int) {
+		for b := range width {
+			differ := 0
+			other := column[b*words : (b+1)*words]
+			for w, x := range column[a*words : (a+1)*words] {
+				differ += bits.OnesCount64(x ^ other[w])
+			}
+			covariance[a*width+b] = 1 - 2*float64(differ)/float64(rows) - mean[a]*mean[b]
+		}
+	})
+	return mean, covariance, err
+}
+
+// topTwo returns two orthogonal vectors of length 1 that span nearly the space of the two greatest eigenvalues of a
+// symmetric matrix with none below zero: orthogonal iteration.
+func topTwo(ctx context.Context, m []float64, n, threads int) (u, v []float64, err error) {
+	u, v = make([]float64, n), make([]float64, n)
+	for i := range n {
+		u[i], v[i] = float64(mix(uint64(2*i))>>11), float64(mix(uint64(2*i+1))>>11)
+		u[i], v[i] = u[i]/(1<<53)-0.5, v[i]/(1<<53)-0.5
+	}
+	nextU, nextV := make([]float64, n), make([]float64, n)
+	for range 60 {
+		orthogonalise(u, v)
+		err = par.For(ctx, threads, n, func(i int) {
+			a, b := 0.0, 0.0
+			for j, x := range m[i*n : (i+1)*n] {
+				a += x * u[j]
+				b += x * v[j]
+			}
+			nextU[i], nextV[i] = a, b
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		u, v, nextU, nextV = nextU, nextV, u, v
+	}
+	orthogonalise(u, v)
+	return u, v, nil
+}
+
+// orthogonalise makes u of length 1, and v of length 1 at right angles to it; vectors of zeros stay.
+func orthogonalise(u, v []float64) {
+	unit := func(x []float64) {
+		sum := 0.0
+		for _, a := range x {
+			sum += a * a
+		}
+		for i := range x {
+			if sum > 0 {
+				x[i] /= math.Sqrt(sum)
+			}
+		}
+	}
+	unit(u)
+	along := 0.0
+	for i := range u {
+		along += u[i] * v[i]
+	}
+	for i := range u {
+		v[i] -= along * u[i]
+	}
+	unit(v)
+}
+
+// mix scatters numbers over 64 bits (the finaliser of splitmix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
