@@ -29,6 +29,9 @@ type collection struct {
 	reload  sync.Mutex   // held while the file is opened again
 	recent  recentWrites //
 	made    derived      // what is computed from the items now and then
+	atlas   study[drawnMap]
+	quality study[judged]
+	changed atomic.Int64 // items that were put, changed or deleted since the service began
 	written func(items int, took time.Duration)
 }
 
@@ -139,6 +142,7 @@ func (s *Server) reopen(ctx context.Context, c *collection) error {
 			"the file cannot be opened, so the old items stay; the log of the service says why")
 	}
 	c.current.Store(now)
+	c.changed.Add(int64(now.snapshot().Len())) // as far as anyone knows
 	if err := old.store.Close(); err != nil {
 		s.log.Warn("close", "collection", c.name, "error", err.Error())
 	}
@@ -165,6 +169,7 @@ func (c *collection) write(kind string, change func(o *opened) (items int, err e
 			continue
 		}
 		if err == nil {
+			c.changed.Add(int64(n))
 			took := time.Since(began)
 			c.written(n, took)
 			c.recent.add(recentWrite{began.UTC(), kind, n, took.Seconds()})

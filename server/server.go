@@ -78,6 +78,7 @@ type Server struct {
 	work    context.Context // of what goes on behind requests
 	stop    context.CancelFunc
 	behind  sync.WaitGroup
+	studies chan struct{} // held by the study that is being computed
 
 	mu          sync.RWMutex
 	collections map[string]*collection
@@ -88,7 +89,7 @@ type Server struct {
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{
 		options: o, limits: o.Limits.withDefaults(), log: o.Log, began: time.Now(), mux: http.NewServeMux(),
-		collections: map[string]*collection{}, metrics: newMetrics(), ids: newRequestIDs(),
+		collections: map[string]*collection{}, metrics: newMetrics(), ids: newRequestIDs(), studies: make(chan struct{}, 1),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -135,6 +136,8 @@ func (s *Server) routes() {
 		"GET /v1/collections/{collection}/pictures/{id...}": s.picture,
 		"GET /v1/collections/{collection}/vector/{id...}":   s.vector,
 		"GET /v1/collections/{collection}/report":           s.report,
+		"GET /v1/collections/{collection}/map":              s.map_,
+		"GET /v1/collections/{collection}/quality":          s.quality,
 	} {
 		s.handle(pattern, s.inCollection(h))
 	}

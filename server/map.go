@@ -1,0 +1,146 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"hashgrove/index"
+	"hashgrove/internal/atlas"
+)
+
+// mapAnswer is a layout of the distinct codes. Lists of numbers are little-endian bytes in base64.
+type mapAnswer struct {
+	about
+	Items   int        `json:"items"`
+	Points  int        `json:"points"`
+	Labels  []string   `json:"labels"` // by number, those of most items first
+	XY      []byte     `json:"xy"`     // of each point two uint16
+	Label   []byte     `json:"label"`  // of each point a uint16: most of its items have this label
+	Count   []byte     `json:"count"`  // of each point a uint32: its items
+	IDs     []index.ID `json:"ids"`    // of each point one item
+	Sampled bool       `json:"sampled"`
+	Seconds float64    `json:"seconds"` // that it took
+}
+
+// What a map may take in memory and on the wire: ids and labels can be long.
+const (
+	noLabel       = math.MaxUint16 // of a point without one, or with one that has no number any more
+	mapIDBytes    = 16 << 20
+	mapLabelBytes = 4 << 20
+)
+
+// drawnMap is a map as it is sent: JSON, compressed.
+type drawnMap []byte
+
+// map_ answers with the map of a collection.
+func (s *Server) map_(w http.ResponseWriter, r *http.Request, c *collection) error {
+	drawn, ok, err := await(s, w, r, c, &c.atlas, func(ctx context.Context, report func(float64)) (drawnMap, error) {
+		return drawMap(ctx, c.about(), c.open().snapshot(), report)
+	})
+	if !ok {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Vary", "Accept-Encoding")
+	if acceptsGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		_, _ = w.Write(drawn)
+		return nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(drawn))
+	if err == nil {
+		_, _ = io.Copy(w, z)
+	}
+	return err
+}
+
+// acceptsGzip tells whether a client takes compressed answers.
+func acceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		coding, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+			q := strings.TrimSpace(quality)
+			return !strings.HasPrefix(q, "q=0") || strings.Trim(q, "q=0.") != ""
+		}
+	}
+	return false
+}
+
+// drawMap lays out the codes of a snapshot.
+func drawMap(ctx context.Context, of about, x *index.Snapshot, report func(float64)) (drawnMap, error) {
+	began := time.Now()
+	o := atlas.Options{Threads: studyThreads(), Progress: report}
+	if mean := x.Memory().IDs / max(x.Len(), 1); mean > mapIDBytes/atlas.MaxPoints {
+		o.Points = mapIDBytes / mean
+	}
+	m, err := atlas.Make(ctx, x, o)
+	if err != nil {
+		return nil, err
+	}
+	n := len(m.Groups)
+	a := mapAnswer{
+		about: of, Items: x.Len(), Points: n, Labels: commonLabels(m.Groups), Sampled: !m.All,
+		XY: make([]byte, 0, 4*n), Label: make([]byte, 0, 2*n), Count: make([]byte, 0, 4*n), IDs: make([]index.ID, n),
+	}
+	number := map[string]uint16{}
+	for i, label := range a.Labels {
+		number[label] = uint16(i)
+	}
+	le := binary.LittleEndian
+	for i, g := range m.Groups {
+		label, ok := number[g.Label]
+		if !ok {
+			label = noLabel
+		}
+		a.XY = le.AppendUint16(le.AppendUint16(a.XY, m.X[i]), m.Y[i])
+		a.Label, a.Count = le.AppendUint16(a.Label, label), le.AppendUint32(a.Count, uint32(g.Items))
+		a.IDs[i] = g.ID
+	}
+	a.Seconds = time.Since(began).Seconds()
+	return compressed(a)
+}
+
+// commonLabels are the labels of groups, those of most items first, and of equally many in the order of the alphabet:
+// as many as have numbers and fit.
+func commonLabels(groups []index.Group) []string {
+	items := map[string]int{}
+	for _, g := range groups {
+		if g.Label != "" {
+			items[g.Label] += g.Items
+		}
+	}
+	labels := slices.SortedFunc(maps.Keys(items), func(a, b string) int {
+		return cmp.Or(cmp.Compare(items[b], items[a]), cmp.Compare(a, b))
+	})
+	bytes := 0
+	for i, label := range labels {
+		if bytes += len(label); i == noLabel || bytes > mapLabelBytes {
+			return labels[:i]
+		}
+	}
+	return append([]string{}, labels...)
+}
+
+func compressed(v any) (drawnMap, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if err := json.NewEncoder(z).Encode(v); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return slices.Clip(b.Bytes()), nil
+}

@@ -1,0 +1,368 @@
+package server
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hashgrove"
+	"hashgrove/fasthash"
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/model"
+	"hashgrove/store"
+)
+
+// clusters is items around a centre for each label, from an id on.
+func clusters(from, n, bits, flips int, labels ...string) *index.Batch {
+	rng, b := rand.New(rand.NewPCG(uint64(from), 9)), index.NewBatch(bits)
+	for i := range n {
+		code := hamming.NewCodes(1, bits)
+		class := i % max(len(labels), 1)
+		for at := range bits {
+			code.SetBit(0, at, (at*7+class*5)%11 < 5)
+		}
+		for range rng.IntN(flips + 1) {
+			at := rng.IntN(bits)
+			code.SetBit(0, at, !code.Bit(0, at))
+		}
+		it := index.Item{ID: index.Int(int64(from + i)), Code: code.Row(0)}
+		if len(labels) > 0 {
+			it.Label = labels[class]
+		}
+		b.Append(it)
+	}
+	return b
+}
+
+// serveBatch serves items as the collection shop.
+func serveBatch(t *testing.T, b *index.Batch) (*Server, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shop.hgi")
+	st, err := store.Create(context.Background(), path, store.Options{Bits: b.Codes.Bits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(st.Add(context.Background(), b), st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return serveOptions(t, CollectionOptions{Name: "shop", Path: path})
+}
+
+func serveOptions(t *testing.T, o CollectionOptions) (*Server, string) {
+	t.Helper()
+	s, err := New(context.Background(), Options{Collections: []CollectionOptions{o}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(s.Handler())
+	t.Cleanup(func() {
+		web.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, web.URL + "/v1/collections/" + o.Name + "/"
+}
+
+// ask sends a request and reads the answer into v.
+func ask(t *testing.T, url string, v any) *http.Response {
+	t.Helper()
+	r, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		t.Fatalf("%s: %v: %.200s", url, err, b)
+	}
+	return r
+}
+
+// askUntilReady asks until the answer is no longer that it takes a while.
+func askUntilReady(t *testing.T, url string, v any) *http.Response {
+	t.Helper()
+	for range 300 {
+		if r := ask(t, url, v); r.StatusCode != http.StatusAccepted {
+			return r
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("the answer is never ready")
+	return nil
+}
+
+func TestMapShowsEveryCode(t *testing.T) {
+	items := clusters(0, 600, 32, 4, "hats", "boots", "coats", "boots")
+	items.Labels[5] = "" // its code may still be that of others
+	s, url := serveBatch(t, items)
+	var m mapAnswer
+	if r := askUntilReady(t, url+"map", &m); r.StatusCode != 200 || r.Header.Get("Hashgrove-Fingerprint") != m.Fingerprint {
+		t.Fatal(r.Status, r.Header)
+	}
+	c, _ := s.collection("shop")
+	_, groups, _ := c.open().snapshot().Groups(1 << 20)
+	if m.Collection != "shop" || m.Items != 600 || m.Points != len(groups) || m.Sampled || m.Labels[0] != "boots" {
+		t.Errorf("%+v", m)
+	}
+	if len(m.IDs) != m.Points || len(m.XY) != 4*m.Points || len(m.Label) != 2*m.Points || len(m.Count) != 4*m.Points {
+		t.Fatalf("%d points, and lists of %d, %d, %d, %d", m.Points, len(m.IDs), len(m.XY), len(m.Label), len(m.Count))
+	}
+	places := map[uint32]bool{}
+	for i, g := range groups {
+		label := ""
+		if n := binary.LittleEndian.Uint16(m.Label[2*i:]); n != noLabel {
+			label = m.Labels[n]
+		}
+		if items := binary.LittleEndian.Uint32(m.Count[4*i:]); m.IDs[i] != g.ID || label != g.Label || int(items) != g.Items {
+			t.Fatalf("point %d: %v %q %d, want %+v", i, m.IDs[i], label, items, g)
+		}
+		places[binary.LittleEndian.Uint32(m.XY[4*i:])] = true
+	}
+	if len(places) < m.Points*9/10 {
+		t.Errorf("%d points lie at %d places", m.Points, len(places))
+	}
+}
+
+// TestMapOnTheWire reads the answer as the documentation describes it, compressed and not.
+func TestMapOnTheWire(t *testing.T) {
+	_, url := serveBatch(t, clusters(0, 50, 16, 3, "a"))
+	askUntilReady(t, url+"map", new(mapAnswer))
+	bodies := map[string]string{}
+	for _, coding := range []string{"gzip", "identity", "gzip;q=0", "br, gzip;q=0.5"} {
+		r, err := http.NewRequest("GET", url+"map", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept-Encoding", coding)
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body := io.Reader(answer.Body)
+		if wanted := strings.Contains(coding, "gzip") && coding != "gzip;q=0"; wanted {
+			if answer.Header.Get("Content-Encoding") != "gzip" || answer.Header.Get("Vary") != "Accept-Encoding" {
+				t.Errorf("%s: %v", coding, answer.Header)
+			}
+			if body, err = gzip.NewReader(body); err != nil {
+				t.Fatal(err)
+			}
+		} else if answer.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%s: %v", coding, answer.Header)
+		}
+		b, err := io.ReadAll(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies[string(b)] = coding
+	}
+	if len(bodies) != 1 {
+		t.Errorf("the answer depends on its coding: %v", bodies)
+	}
+	for body := range bodies {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(body), &m); err != nil {
+			t.Fatal(err)
+		}
+		xy, err := base64.StdEncoding.DecodeString(m["xy"].(string))
+		if err != nil || len(xy) != 4*int(m["points"].(float64)) {
+			t.Errorf("xy has %d bytes: %v", len(xy), err)
+		}
+	}
+}
+
+// TestMapsFollowTheItems changes a few items, and then many.
+func TestMapsFollowTheItems(t *testing.T) {
+	s, url := serveBatch(t, clusters(0, 500, 32, 6, "a", "b"))
+	var m mapAnswer
+	askUntilReady(t, url+"map", &m)
+	c, _ := s.collection("shop")
+	put := func(from, n int) {
+		t.Helper()
+		body := map[string]any{"ids": []int{}, "codes": []string{}}
+		for i := range n {
+			body["ids"] = append(body["ids"].([]int), from+i)
+			body["codes"] = append(body["codes"].([]string), fmt.Sprintf("%08x", 77*(from+i)))
+		}
+		b, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.Post(url+"items", "application/json", strings.NewReader(string(b)))
+		if err != nil || r.StatusCode != 200 {
+			t.Fatal(r, err)
+		}
+		r.Body.Close()
+	}
+	put(1000, 3)
+	if ask(t, url+"map", &m); m.Items != 500 {
+		t.Errorf("three more items of 500 make a new map, of %d", m.Items)
+	}
+	put(2000, 10)
+	c.atlas.mu.Lock()
+	c.atlas.ended = time.Now() // as if it had just been made, and took long
+	c.atlas.took = time.Hour
+	c.atlas.mu.Unlock()
+	if ask(t, url+"map", &m); m.Items != 500 {
+		t.Errorf("a map that took long is made anew at once, of %d", m.Items)
+	}
+	c.atlas.mu.Lock()
+	c.atlas.took = 0
+	c.atlas.mu.Unlock()
+	if askUntilReady(t, url+"map", &m); m.Items != 513 || !slices.Contains(m.IDs, index.Int(2005)) {
+		t.Errorf("the map has %d items", m.Items)
+	}
+}
+
+// TestStudiesTakeTheirTime: one at a time, and requests say how far they are.
+func TestStudiesTakeTheirTime(t *testing.T) {
+	s, url := serveBatch(t, clusters(0, 300, 32, 6, "a", "b"))
+	s.studies <- struct{}{} // another one runs
+	var p struct{ Progress *float64 }
+	for _, name := range []string{"map", "quality"} {
+		r := ask(t, url+name, &p)
+		if r.StatusCode != 202 || r.Header.Get("Retry-After") != "1" || p.Progress == nil || *p.Progress != 0 {
+			t.Errorf("%s: %v %v %v", name, r.Status, r.Header, p.Progress)
+		}
+	}
+	<-s.studies
+	for _, name := range []string{"map", "quality"} {
+		if r := askUntilReady(t, url+name, &struct{}{}); r.StatusCode != 200 {
+			t.Errorf("%s: %v", name, r.Status)
+		}
+	}
+}
+
+// TestStudiesEndWithTheService closes the service while a map is made.
+func TestStudiesEndWithTheService(t *testing.T) {
+	rng, b := rand.New(rand.NewPCG(1, 1)), index.NewBatch(64)
+	for i := range 30_000 {
+		b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{rng.Uint64()}})
+	}
+	s, url := serveBatch(t, b)
+	if r := ask(t, url+"map", &struct{}{}); r.StatusCode != 202 {
+		t.Skipf("a map of 30,000 codes was made within a second: %v", r.Status)
+	}
+	began := time.Now()
+	if err := s.Close(); err != nil || time.Since(began) > 2*time.Second {
+		t.Errorf("closing took %v: %v", time.Since(began), err)
+	}
+}
+
+// TestStudiesSurviveBugs: a study that fails is an error for those who asked, and can be asked for again.
+func TestStudiesSurviveBugs(t *testing.T) {
+	s, _ := serveBatch(t, clusters(0, 10, 8, 2))
+	c, _ := s.collection("shop")
+	var y study[int]
+	wait := func(compute func(context.Context, func(float64)) (int, error)) (int, bool, error) {
+		return await(s, httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), c, &y, compute)
+	}
+	_, ok, err := wait(func(context.Context, func(float64)) (int, error) { panic("a secret") })
+	if f := new(failure); ok || !errors.As(err, &f) || f.status != 500 || strings.Contains(f.text, "secret") {
+		t.Error(ok, err)
+	}
+	if _, ok, err = wait(func(context.Context, func(float64)) (int, error) { return 0, io.ErrNoProgress }); ok || !errors.Is(err, io.ErrNoProgress) {
+		t.Error(ok, err)
+	}
+	if n, ok, err := wait(func(context.Context, func(float64)) (int, error) { return 7, nil }); n != 7 || !ok || err != nil {
+		t.Error(n, ok, err)
+	}
+	if n, ok, _ := wait(func(context.Context, func(float64)) (int, error) { return 8, nil }); n != 7 || !ok {
+		t.Error("it was computed again")
+	}
+}
+
+func TestQualityOfCodes(t *testing.T) {
+	s, url := serveBatch(t, clusters(0, 400, 32, 3, "hats", "boots"))
+	var q qualityAnswer
+	if r := askUntilReady(t, url+"quality", &q); r.StatusCode != 200 {
+		t.Fatal(r.Status)
+	}
+	c, _ := s.collection("shop")
+	live, _, err := judge(context.Background(), c.open().snapshot(), 0, func(float64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live.Note = q.Live.Note; fmt.Sprint(q.Live) != fmt.Sprint(live) || q.Live.Items != 400 {
+		t.Errorf("%+v, want %+v", q.Live, live)
+	}
+	if !strings.Contains(q.Live.Note, "no model") || q.Validation != (validation{}) || q.Report || q.LiveReason != "" {
+		t.Errorf("%+v", q)
+	}
+
+	_, url = serveBatch(t, clusters(0, 20, 32, 3))
+	var none map[string]any
+	if askUntilReady(t, url+"quality", &none); none["live"] != nil || !strings.HasPrefix(none["live_reason"].(string), "No item") {
+		t.Error(none)
+	}
+}
+
+// TestQualityKnowsWhatWasLearned serves items, a half of which a model was learned from, with their vectors and without.
+func TestQualityKnowsWhatWasLearned(t *testing.T) {
+	rng, lines := rand.New(rand.NewPCG(2, 2)), []string{"id,a,b,kind"}
+	for i := range 400 {
+		a, b, kind := rng.NormFloat64()+2*float64(i%2), rng.NormFloat64(), []string{"x", "y"}[i%2]
+		lines = append(lines, fmt.Sprintf("%d,%.3f,%.3f,%s", i, a, b, kind))
+	}
+	folder := t.TempDir()
+	open := func(name string, lines []string) (string, *hashgrove.Data) {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		data, err := hashgrove.Open(path, hashgrove.Columns{ID: "id", Label: "kind"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path, data
+	}
+	_, learned := open("learned.csv", lines[:201])
+	table, data := open("items.csv", lines)
+	m, err := hashgrove.Train(context.Background(), learned, hashgrove.Options{Bits: 8, Effort: fasthash.Quick, Rounds: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Expert().Info.NewItems = &model.Figures{Rows: 20, MAP: 0.25, MAPLow: 0.2, MAPHigh: 0.3, DistinctCodes: 5}
+	path := filepath.Join(folder, "items.hgi")
+	x, err := hashgrove.CreateIndex(context.Background(), path, m, data)
+	if err == nil {
+		err = x.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for vectors, note := range map[string]string{"": "is not known here", table: "It was learned from about 50 %"} {
+		s, url := serveOptions(t, CollectionOptions{Name: "items", Path: path, Vectors: vectors})
+		var q qualityAnswer
+		askUntilReady(t, url+"quality", &q)
+		if q.Live == nil || !strings.Contains(q.Live.Note, note) {
+			t.Errorf("vectors %q: %+v", vectors, q.Live)
+		}
+		if f := q.Validation.NewItems; f == nil || f.MAP != 0.25 || q.Validation.LearnedItems != nil {
+			t.Errorf("%+v", q.Validation)
+		}
+		if err := s.Close(); err != nil { // so that the file can be opened again
+			t.Error(err)
+		}
+	}
+}
