@@ -1,0 +1,91 @@
+// Marks of the map, drawn into pixels. A label has a colour and a shape, so that colour alone never decides; a mark is a
+// list of pixels with how much of each it covers, made once for each shape and size.
+
+export const shapes = ['disc', 'square', 'triangle', 'diamond', 'cross', 'ring'];
+const colors = 12;
+
+// styleOf is the colour and the shape of a label by its number: 72 pairs, the first of which differ in both.
+export const styleOf = (label) => ({ color: label % colors, shape: (label + Math.floor(label / colors)) % shapes.length });
+
+// inside tells whether a place of a mark of radius 1 belongs to its shape. All shapes have about the same area.
+const inside = {
+  disc: (x, y) => x * x + y * y <= 1,
+  square: (x, y) => Math.max(Math.abs(x), Math.abs(y)) <= 0.89,
+  triangle: (x, y) => y <= 0.75 && y >= -1.05 && Math.abs(x) <= (y + 1.05) * 0.66,
+  diamond: (x, y) => Math.abs(x) + Math.abs(y) <= 1.25,
+  cross: (x, y) => Math.min(Math.abs(x), Math.abs(y)) <= 0.42 && Math.max(Math.abs(x), Math.abs(y)) <= 1.15,
+  ring: (x, y) => x * x + y * y <= 1.25 && x * x + y * y >= 0.3,
+};
+
+// outline is the shape as a path of a drawing of 16 x 16, for the legend.
+export const outline = {
+  disc: 'M8 2a6 6 0 1 1 0 12a6 6 0 1 1 0-12Z', square: 'M2.7 2.7h10.6v10.6H2.7Z', triangle: 'M8 1.7 15 13H1Z', diamond: 'M8 .5 15.5 8 8 15.5.5 8Z',
+  cross: 'M5.5 1h5v4.5H15v5h-4.5V15h-5v-4.5H1v-5h4.5Z', ring: 'M8 1.3a6.7 6.7 0 1 1 0 13.4a6.7 6.7 0 1 1 0-13.4Zm0 3.4a3.3 3.3 0 1 0 0 6.6a3.3 3.3 0 1 0 0-6.6Z',
+};
+
+const known = new Map(); // by shape and size
+const step = 0.5; // of sizes, in pixels
+export const largest = 28; // radius in pixels
+
+// mark returns {reach, dx, dy, cover}: pixels around the middle of a mark, and how much of each it covers, up to 256.
+function mark(shape, radius) {
+  const size = Math.max(1, Math.round(Math.min(radius, largest) / step));
+  const key = shape * 100 + size;
+  if (!known.has(key)) known.set(key, makeMark(inside[shapes[shape]], size * step));
+  return known.get(key);
+}
+
+function makeMark(covers, radius) {
+  const reach = Math.ceil(radius * 1.3), fine = 4, dx = [], dy = [], cover = [];
+  for (let y = -reach; y <= reach; y++) {
+    for (let x = -reach; x <= reach; x++) {
+      let hits = 0;
+      for (let i = 0; i < fine * fine; i++) {
+        hits += covers((x + (i % fine + 0.5) / fine - 0.5) / radius, (y + (Math.floor(i / fine) + 0.5) / fine - 0.5) / radius);
+      }
+      if (hits === 0) continue;
+      dx.push(x);
+      dy.push(y);
+      cover.push(Math.round(hits * 256 / (fine * fine) * 0.9)); // what lies below shows a little
+    }
+  }
+  return { reach, dx: Int16Array.from(dx), dy: Int16Array.from(dy), cover: Uint16Array.from(cover), width: 0, offset: new Int32Array(dx.length) };
+}
+
+// offsets are the pixels of a mark in a picture of some width, relative to its middle.
+function offsets(m, width) {
+  if (m.width !== width) {
+    for (let i = 0; i < m.offset.length; i++) m.offset[i] = m.dy[i] * width + m.dx[i];
+    m.width = width;
+  }
+  return m.offset;
+}
+
+// stamp draws a mark into a picture of 32-bit pixels.
+export function stamp(picture, shape, radius, x, y, color) {
+  const { pixels, width, height } = picture;
+  const m = mark(shape, radius), px = Math.round(x), py = Math.round(y);
+  const red = color & 0xff00ff, green = color & 0xff00;
+  if (px >= m.reach && py >= m.reach && px < width - m.reach && py < height - m.reach) {
+    const at = py * width + px, offset = offsets(m, width), { cover } = m;
+    for (let i = 0; i < cover.length; i++) {
+      const p = at + offset[i], old = pixels[p], c = cover[i], rest = 256 - c;
+      pixels[p] = 0xff000000 | (Math.imul(old & 0xff00ff, rest) + Math.imul(red, c) >>> 8 & 0xff00ff) |
+        (Math.imul(old & 0xff00, rest) + Math.imul(green, c) >>> 8 & 0xff00);
+    }
+    return;
+  }
+  for (let i = 0; i < m.cover.length; i++) { // at the edge
+    const qx = px + m.dx[i], qy = py + m.dy[i];
+    if (qx < 0 || qy < 0 || qx >= width || qy >= height) continue;
+    const p = qy * width + qx, old = pixels[p], c = m.cover[i], rest = 256 - c;
+    pixels[p] = 0xff000000 | (Math.imul(old & 0xff00ff, rest) + Math.imul(red, c) >>> 8 & 0xff00ff) |
+      (Math.imul(old & 0xff00, rest) + Math.imul(green, c) >>> 8 & 0xff00);
+  }
+}
+
+// pixel turns a colour such as #ff6e3a into a pixel.
+export function pixel(color) {
+  const n = parseInt(color.slice(1).replace(/^(.)(.)(.)$/, '$1$1$2$2$3$3'), 16);
+  return (0xff000000 | (n & 255) << 16 | n & 0xff00 | n >> 16) >>> 0;
+}
