@@ -320,6 +320,30 @@ func TestMapsAreFunctionsOfTheItems(t *testing.T) {
 	}
 }
 
+func TestLayFlatTurnsTheLongSide(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var y []float32
+	for range 1000 { // ten times as long as wide, at 60 degrees
+		along, across := 10*rng.NormFloat64(), rng.NormFloat64()
+		sin, cos := math.Sincos(math.Pi / 3)
+		y = append(y, float32(cos*along-sin*across+3), float32(sin*along+cos*across-7))
+	}
+	length := func(i, j int) float64 { return math.Hypot(float64(y[2*i]-y[2*j]), float64(y[2*i+1]-y[2*j+1])) }
+	before := length(3, 99)
+	layFlat(y)
+	var square [2]float64
+	mean := [2]float64{}
+	for i, v := range y {
+		mean[i&1] += float64(v) / 1000
+	}
+	for i, v := range y {
+		square[i&1] += (float64(v) - mean[i&1]) * (float64(v) - mean[i&1]) / 1000
+	}
+	if square[0] < 80 || square[1] > 1.3 || math.Abs(length(3, 99)-before) > 1e-4 {
+		t.Errorf("variances %v, and a distance of %v became %v", square, before, length(3, 99))
+	}
+}
+
 func TestMapsOfFewCodes(t *testing.T) {
 	for distinct := range 5 {
 		for _, copies := range []int{1, 300} {

@@ -15,15 +15,16 @@ const (
 	turns     = 8     // parts of an epoch; the codes of a part move at the same time
 )
 
-// epochs is the number of passes over all ties: more where that takes no time.
+// epochs is the number of passes over all ties. More of them change little: codes of 64 bits of package descriptions
+// had 0.385 of their neighbours in the plane with the same label after 100 and 0.380 after 300.
 func epochs(n int) int {
 	switch {
 	case n <= 10_000:
-		return 500
-	case n <= 50_000:
 		return 300
+	case n <= 50_000:
+		return 150
 	}
-	return 200
+	return 100
 }
 
 // refinement moves codes towards their neighbours and away from others.
