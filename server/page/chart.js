@@ -2,7 +2,7 @@
 
 import { el, svg } from './dom.js';
 
-const width = 560, height = 260;
+const width = 460, height = 236;
 const box = { left: 46, right: width - 22, top: 12, bottom: height - 40 };
 
 // chart draws axes. ticks are [place from 0 to 1, text]; the drawing comes between axes and texts.

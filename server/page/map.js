@@ -309,9 +309,9 @@ function tableOf(p) {
     }
     const own = found.get(label) || 0;
     const others = [...found].filter(([other]) => other !== label).sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 3);
-    return el('tr', {}, el('th', { scope: 'row', dir: 'auto' }, swatch(label), ' ', name(label)), el('td', { class: 'right' }, count(items)),
+    return el('tr', {}, el('th', { scope: 'row', dir: 'auto' }, swatch(label), ' ', short(name(label), 60)), el('td', { class: 'right' }, count(items)),
       el('td', { class: 'right' }, count(points)), el('td', { class: 'right' }, all ? percent(own / all) : '–'),
-      el('td', { dir: 'auto' }, others.map(([other, n]) => `${name(other)} ${percent(n / all)}`).join(', ') || 'none'));
+      el('td', { dir: 'auto' }, others.map(([other, n]) => `${short(name(other), 40)} ${percent(n / all)}`).join(', ') || 'none'));
   });
   return el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'The map as a table' }, el('table', {},
     el('caption', {}, 'Labels of most items first. Neighbours are the eight points nearest to each of up to 200 points of a label on the map.'),

@@ -28,6 +28,12 @@ function decode(base64) {
 
 const cell = (v) => Math.min(cells - 1, Math.max(0, Math.floor(v * cells)));
 
+// spans is how far points reach from left to right and from top to bottom.
+function spans(p) {
+  const span = (v) => v.reduce((a, b) => Math.max(a, b), 0) - v.reduce((a, b) => Math.min(a, b), 1);
+  return [Math.max(span(p.x), 0.2), Math.max(span(p.y), 0.2)];
+}
+
 // gridOf sorts points into cells: those of cell c are list[start[c]] up to list[start[c + 1]].
 function gridOf(x, y) {
   const start = new Uint32Array(cells * cells + 1), list = new Uint32Array(x.length);
@@ -66,7 +72,8 @@ export function surroundings(p, i, k) {
   }
 }
 
-// peaks returns for each of the first labels the place where most of its items lie, for its name.
+// peaks returns for each of the first labels the place where most of its items lie, for its name. Where few points are
+// there the name would hide them, and is written above.
 export function peaks(p, labels) {
   const side = 48, sums = new Map();
   for (let i = 0; i < p.n; i++) {
@@ -82,7 +89,7 @@ export function peaks(p, labels) {
       if (p.label[i] !== label || Math.abs(p.x[i] * side - 0.5 - at % side) > 1.5 || Math.abs(p.y[i] * side - 0.5 - Math.floor(at / side)) > 1.5) continue;
       [x, y, n] = [x + p.x[i], y + p.y[i], n + 1];
     }
-    return { label, x: x / n, y: y / n };
+    return { label, x: x / n, y: y / n, few: n < 25 };
   });
 }
 
@@ -95,7 +102,8 @@ export function plane(canvas, p, state, color) {
   const base = Math.min(4.2, Math.max(1.1, 95 / p.n ** 0.45)); // radius of a mark of one item, in pixels
   const pictures = new Map(); // by size
   let width = 1, height = 1, palette = null, asked = 0, calm = 0, moved = 0;
-  const fit = () => 0.92 * Math.min(width, height);
+  const [wide, high] = spans(p);
+  const fit = () => 0.92 * Math.min(width / wide, height / high); // pixels per unit that show everything
   const zoom = () => view.scale / fit();
 
   function colors() {
@@ -176,10 +184,10 @@ export function plane(canvas, p, state, color) {
     context.textAlign = 'center';
     context.textBaseline = 'middle';
     context.lineJoin = 'round';
-    for (const { label, x, y } of middles) {
+    for (const { label, x, y, few } of middles) {
       if (state.hidden.has(label) || state.bright !== null && state.bright !== label) continue;
       const text = short(p.labels[label]), half = context.measureText(text).width / 2 + 4;
-      const px = width / 2 + (x - view.x) * view.scale, py = height / 2 + (y - view.y) * view.scale;
+      const px = width / 2 + (x - view.x) * view.scale, py = height / 2 + (y - view.y) * view.scale - (few ? 3 * base * zoom() ** 0.35 + 10 : 0);
       if (px < half || py < 10 || px > width - half || py > height - 10) continue;
       if (taken.some((t) => Math.abs(t.px - px) < t.half + half && Math.abs(t.py - py) < 19)) continue;
       taken.push({ px, py, half });

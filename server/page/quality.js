@@ -4,6 +4,7 @@
 import { el, fill, count, figure, percent, plural } from './dom.js';
 import { join } from './filter.js';
 import { histogram, curve } from './chart.js';
+import { short } from './plane.js';
 
 const first = 15; // classes that are shown at once
 
@@ -114,10 +115,13 @@ function numbers(heads, rows) {
       el('tbody', {}, rows.map((row) => el('tr', {}, row.map((v) => el('td', { class: 'right' }, v))))))));
 }
 
+// named links to the items of a label.
+const named = (label, app) => el('a', { href: app.link('search', where(label)), dir: 'auto', title: label.length > 60 ? label : null }, short(label, 60));
+
 const where = (label) => ({ where: join([{ name: 'label', values: [label] }]) });
 
 function classes(q, app) {
-  const row = (c) => el('tr', {}, el('th', { scope: 'row' }, el('a', { href: app.link('search', where(c.label)), dir: 'auto' }, c.label)),
+  const row = (c) => el('tr', {}, el('th', { scope: 'row' }, named(c.label, app)),
     el('td', { class: 'right' }, count(c.items)), el('td', { class: 'right share-cell', style: { '--share': c.precision } }, percent(c.precision)));
   const table = (list, name) => el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': name }, el('table', { class: 'quality-table' }, el('thead', {}, el('tr', {},
     el('th', { scope: 'col' }, 'Label'), el('th', { scope: 'col', class: 'right' }, 'Items'), el('th', { scope: 'col', class: 'right' }, `Right among the first ${q.k}`))),
@@ -133,8 +137,7 @@ function confusions(q, app) {
   const most = shown[0].share;
   return card('What is taken for what', el('p', {}, `Labels among the first ${q.k} answers to items of another label.`),
     el('ol', { class: 'bars' }, shown.map((c) => el('li', { style: { '--share': c.share / most } },
-      el('span', { class: 'bar-name' }, el('a', { href: app.link('search', where(c.label)), dir: 'auto' }, c.label), ' finds ',
-        el('a', { href: app.link('search', where(c.found)), dir: 'auto' }, c.found)), ' ', el('span', { class: 'number muted' }, percent(c.share))))));
+      el('span', { class: 'bar-name' }, named(c.label, app), ' finds ', named(c.found, app)), ' ', el('span', { class: 'number muted' }, percent(c.share))))));
 }
 
 function report(q, app) {
