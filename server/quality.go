@@ -61,6 +61,10 @@ func qualityNote(m *model.Model, t *vectorTable) string {
 	if m == nil {
 		return flatter + "The collection holds no model, so nothing says which items those are."
 	}
+	added := "items that are added will be found less well, and how much less was not measured."
+	if m.Info.NewItems != nil {
+		added = "for items that are added, expect the figures of new items from training."
+	}
 	if t != nil {
 		var hashes []uint64
 		rows := t.rows
@@ -72,9 +76,8 @@ func qualityNote(m *model.Model, t *vectorTable) string {
 					"the figures are those of new items."
 			}
 			return fmt.Sprintf("%sIt was learned from about %.0f %% of the items whose vectors are known here, so the "+
-				"figures flatter it; for items that are added, expect those of new items.", flatter, max(1, 100*share))
+				"figures flatter it; %s", flatter, max(1, 100*share), added)
 		}
 	}
-	return flatter + "Which of these items it was learned from is not known here, so the figures may flatter it; for " +
-		"items that are added, expect those of new items."
+	return flatter + "Which of these items it was learned from is not known here, so the figures may flatter it; " + added
 }

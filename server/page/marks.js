@@ -23,33 +23,31 @@ export const outline = {
   cross: 'M5.5 1h5v4.5H15v5h-4.5V15h-5v-4.5H1v-5h4.5Z', ring: 'M8 1.3a6.7 6.7 0 1 1 0 13.4a6.7 6.7 0 1 1 0-13.4Zm0 3.4a3.3 3.3 0 1 0 0 6.6a3.3 3.3 0 1 0 0-6.6Z',
 };
 
-const known = new Map(); // by shape and size
+const known = []; // by shape and size
 const step = 0.5; // of sizes, in pixels
 export const largest = 28; // radius in pixels
 
-// mark returns {reach, dx, dy, cover}: pixels around the middle of a mark, and how much of each it covers, up to 256.
+// mark returns the pixels around the middle of a mark: dx, dy and how much of each it covers, up to 256. Those that it
+// covers for the most part come first; there are solid of them.
 function mark(shape, radius) {
   const size = Math.max(1, Math.round(Math.min(radius, largest) / step));
-  const key = shape * 100 + size;
-  if (!known.has(key)) known.set(key, makeMark(inside[shapes[shape]], size * step));
-  return known.get(key);
+  return known[shape * 100 + size] ||= makeMark(inside[shapes[shape]], size * step);
 }
 
 function makeMark(covers, radius) {
-  const reach = Math.ceil(radius * 1.3), fine = 4, dx = [], dy = [], cover = [];
+  const reach = Math.ceil(radius * 1.3), fine = 4, list = [];
   for (let y = -reach; y <= reach; y++) {
     for (let x = -reach; x <= reach; x++) {
       let hits = 0;
       for (let i = 0; i < fine * fine; i++) {
         hits += covers((x + (i % fine + 0.5) / fine - 0.5) / radius, (y + (Math.floor(i / fine) + 0.5) / fine - 0.5) / radius);
       }
-      if (hits === 0) continue;
-      dx.push(x);
-      dy.push(y);
-      cover.push(Math.round(hits * 256 / (fine * fine) * 0.9)); // what lies below shows a little
+      if (hits > 0) list.push({ x, y, cover: Math.round(hits * 256 / (fine * fine) * 0.9) }); // what lies below shows a little
     }
   }
-  return { reach, dx: Int16Array.from(dx), dy: Int16Array.from(dy), cover: Uint16Array.from(cover), width: 0, offset: new Int32Array(dx.length) };
+  list.sort((a, b) => (b.cover > 115) - (a.cover > 115) || a.y - b.y || a.x - b.x);
+  return { reach, solid: Math.max(1, list.filter((p) => p.cover > 115).length), dx: Int16Array.from(list, (p) => p.x),
+    dy: Int16Array.from(list, (p) => p.y), cover: Uint16Array.from(list, (p) => p.cover), width: 0, offset: new Int32Array(list.length) };
 }
 
 // offsets are the pixels of a mark in a picture of some width, relative to its middle.
@@ -61,26 +59,29 @@ function offsets(m, width) {
   return m.offset;
 }
 
-// stamp draws a mark into a picture of 32-bit pixels.
+// blend lays a colour over a pixel.
+const blend = (old, color, cover) => 0xff000000 |
+  (Math.imul(old & 0xff00ff, 256 - cover) + Math.imul(color & 0xff00ff, cover) >>> 8 & 0xff00ff) |
+  (Math.imul(old & 0xff00, 256 - cover) + Math.imul(color & 0xff00, cover) >>> 8 & 0xff00);
+
+// stamp draws a mark into a picture {pixels, width, height, quick} of 32-bit pixels. Quickly means without soft edges.
 export function stamp(picture, shape, radius, x, y, color) {
   const { pixels, width, height } = picture;
   const m = mark(shape, radius), px = Math.round(x), py = Math.round(y);
-  const red = color & 0xff00ff, green = color & 0xff00;
   if (px >= m.reach && py >= m.reach && px < width - m.reach && py < height - m.reach) {
-    const at = py * width + px, offset = offsets(m, width), { cover } = m;
-    for (let i = 0; i < cover.length; i++) {
-      const p = at + offset[i], old = pixels[p], c = cover[i], rest = 256 - c;
-      pixels[p] = 0xff000000 | (Math.imul(old & 0xff00ff, rest) + Math.imul(red, c) >>> 8 & 0xff00ff) |
-        (Math.imul(old & 0xff00, rest) + Math.imul(green, c) >>> 8 & 0xff00);
+    const at = py * width + px, offset = offsets(m, width), { cover, solid } = m;
+    if (picture.quick) {
+      for (let i = 0; i < solid; i++) pixels[at + offset[i]] = color;
+      return;
     }
+    for (let i = 0; i < cover.length; i++) pixels[at + offset[i]] = blend(pixels[at + offset[i]], color, cover[i]);
     return;
   }
   for (let i = 0; i < m.cover.length; i++) { // at the edge
     const qx = px + m.dx[i], qy = py + m.dy[i];
     if (qx < 0 || qy < 0 || qx >= width || qy >= height) continue;
-    const p = qy * width + qx, old = pixels[p], c = m.cover[i], rest = 256 - c;
-    pixels[p] = 0xff000000 | (Math.imul(old & 0xff00ff, rest) + Math.imul(red, c) >>> 8 & 0xff00ff) |
-      (Math.imul(old & 0xff00, rest) + Math.imul(green, c) >>> 8 & 0xff00);
+    const p = qy * width + qx;
+    pixels[p] = blend(pixels[p], color, m.cover[i]);
   }
 }
 

@@ -6,7 +6,7 @@ import { stamp, styleOf, pixel, largest } from './marks.js';
 
 export const none = 65535; // the label of points without one
 const cells = 256; // of the grid for finding points, along each side
-const sharpest = 20000; // points above which a movement is drawn in plain pixels on screens with finer ones
+const sharpest = 20000; // points above which a movement is drawn with hard edges, and not in finer pixels than others have
 
 // points reads the answer of the server. x and y run from 0 to 1.
 export function points(answer) {
@@ -141,6 +141,7 @@ export function plane(canvas, p, state, color) {
     const w = Math.round(width * ratio), h = Math.round(height * ratio);
     if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
     const picture = pictureOf(w, h);
+    picture.quick = fast;
     picture.pixels.fill(palette.ground);
     if (state.bright !== null) marks(picture, ratio, (label) => label !== state.bright, true);
     marks(picture, ratio, (label) => state.bright === null || label === state.bright, false);
@@ -187,8 +188,10 @@ export function plane(canvas, p, state, color) {
     for (const { label, x, y, few } of middles) {
       if (state.hidden.has(label) || state.bright !== null && state.bright !== label) continue;
       const text = short(p.labels[label]), half = context.measureText(text).width / 2 + 4;
-      const px = width / 2 + (x - view.x) * view.scale, py = height / 2 + (y - view.y) * view.scale - (few ? 3 * base * zoom() ** 0.35 + 10 : 0);
-      if (px < half || py < 10 || px > width - half || py > height - 10) continue;
+      let px = width / 2 + (x - view.x) * view.scale, py = height / 2 + (y - view.y) * view.scale;
+      if (px < 0 || py < 0 || px > width || py > height) continue;
+      px = Math.min(Math.max(px, half), width - half);
+      py = Math.min(Math.max(py - (few ? 3 * base * zoom() ** 0.35 + 10 : 0), 10), height - 10);
       if (taken.some((t) => Math.abs(t.px - px) < t.half + half && Math.abs(t.py - py) < 19)) continue;
       taken.push({ px, py, half });
       context.lineWidth = 4;
