@@ -46,7 +46,8 @@ type drawnMap []byte
 // map_ answers with the map of a collection.
 func (s *Server) map_(w http.ResponseWriter, r *http.Request, c *collection) error {
 	drawn, ok, err := await(s, w, r, c, &c.atlas, func(ctx context.Context, report func(float64)) (drawnMap, error) {
-		return drawMap(ctx, c.about(), c.open().snapshot(), report)
+		x := c.open().snapshot()
+		return drawMap(ctx, about{c.name, x.Fingerprint().String()}, x, report)
 	})
 	if !ok {
 		return err

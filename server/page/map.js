@@ -48,7 +48,10 @@ export function mount(root, app) {
     async show(params) {
       visible = true;
       wanted = params.id ?? '';
-      if (shown) return shown.show(wanted);
+      // The server makes a new map when more than a hundredth of the items has changed.
+      if (shown && Math.abs(shown.items - app.collection.items) <= app.collection.items / 100) return shown.show(wanted);
+      shown?.hide();
+      shown = null;
       waiting(0);
       await load().catch(fail);
     },
@@ -83,6 +86,7 @@ function draw(stage, app, answer) {
   sized.observe(canvas);
   const recolour = () => drawing.colors();
   return {
+    items: answer.items,
     show(id) {
       document.addEventListener('themechange', recolour);
       drawing.resize();
@@ -212,7 +216,10 @@ function handle(canvas, card, said, { app, p, state, drawing }) {
   }
 
   const quiet = () => { state.cross = false; };
-  const moved = () => (state.cross ? choose(drawing.middle(), true) : choose(-1));
+  const moved = () => {
+    choose(state.cross ? drawing.middle() : -1, state.cross);
+    drawing.redraw();
+  };
 
   canvas.addEventListener('pointerdown', (event) => {
     if (event.button > 0) return;
