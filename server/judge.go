@@ -17,6 +17,7 @@ const (
 	judgedNearest = 10      // items of an answer, where nothing else is said
 	shownPairs    = 20      // confusions of an answer at most
 	shownClasses  = 200     // classes of an answer at most
+	enoughQueries = 10      // of a class, to say what it is confused with
 )
 
 // judgedRanks are those at which precision is measured.
@@ -51,6 +52,7 @@ type judgedDistances struct {
 type judgedClass struct {
 	Label     string  `json:"label"`
 	Items     int     `json:"items"`     // of the collection
+	Queries   int     `json:"queries"`   // with the label: few of them say little
 	Precision float64 `json:"precision"` // of the first K
 }
 
@@ -141,11 +143,12 @@ func (q *liveQuality) addClasses(ctx context.Context, l *index.Labelled, threads
 	q.Classes, q.Pairs = []judgedClass{}, []judgedConfused{}
 	for n, name := range l.Names {
 		if asked[n] > 0 {
-			q.Classes = append(q.Classes, judgedClass{name, l.Counts[n], share(pair{int32(n), int32(n)})})
+			q.Classes = append(q.Classes, judgedClass{name, l.Counts[n], asked[n], share(pair{int32(n), int32(n)})})
 		}
 	}
+	enough := min(enoughQueries, slices.Max(asked))
 	for p := range found {
-		if s := share(p); p.asked != p.found && s > 0 {
+		if s := share(p); p.asked != p.found && s > 0 && asked[p.asked] >= enough {
 			q.Pairs = append(q.Pairs, judgedConfused{l.Names[p.asked], l.Names[p.found], s})
 		}
 	}

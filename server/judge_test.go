@@ -131,10 +131,15 @@ func TestJudgeEqualsTheDefinition(t *testing.T) {
 		if !slices.Equal(q.Distances.Same, s.same) || !slices.Equal(q.Distances.Other, s.other) {
 			t.Errorf("distances %v, want %v and %v", q.Distances, s.same, s.other)
 		}
+		sum := 0
 		for _, c := range q.Classes {
+			sum += c.Queries
 			if !near(c.Precision, s.class[c.Label]) {
 				t.Errorf("class %s: %v, want %v", c.Label, c.Precision, s.class[c.Label])
 			}
+		}
+		if sum != q.Queries {
+			t.Errorf("%d queries in the classes, want %d", sum, q.Queries)
 		}
 		for _, p := range q.Pairs {
 			if !near(p.Share, s.confused[p.Label+">"+p.Found]) {
@@ -172,5 +177,33 @@ func TestJudgeCanBeStopped(t *testing.T) {
 	_, _, err := judge(ctx, x, 0, func(float64) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestJudgeLeavesOutConfusionsOfFew: what one query finds says nothing about its label.
+func TestJudgeLeavesOutConfusionsOfFew(t *testing.T) {
+	b := index.NewBatch(16)
+	for i := range 300 {
+		it := index.Item{ID: index.Int(int64(i)), Code: []uint64{uint64(i%7) << 50}, Label: []string{"a", "b"}[i%2]}
+		if i == 17 {
+			it.Label = "rare"
+		}
+		b.Append(it)
+	}
+	x := index.New(16, hamming.Fingerprint{}, index.Config{})
+	if err := x.Add(context.Background(), b); err != nil {
+		t.Fatal(err)
+	}
+	q, _, err := judge(context.Background(), x.Snapshot(), 0, func(float64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range q.Pairs {
+		if p.Label == "rare" {
+			t.Errorf("%+v", p)
+		}
+	}
+	if !slices.Contains(q.Classes, judgedClass{"rare", 1, 1, 0}) || len(q.Pairs) < 2 {
+		t.Errorf("%+v %+v", q.Classes, q.Pairs)
 	}
 }

@@ -7,6 +7,7 @@ import { histogram, curve } from './chart.js';
 import { short } from './plane.js';
 
 const first = 15; // classes that are shown at once
+const enough = 10; // queries of a class that say something
 
 export function mount(root, app) {
   const body = el('div', { class: 'stack' });
@@ -126,9 +127,12 @@ function classes(q, app) {
   const table = (list, name) => el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': name }, el('table', { class: 'quality-table' }, el('thead', {}, el('tr', {},
     el('th', { scope: 'col' }, 'Label'), el('th', { scope: 'col', class: 'right' }, 'Items'), el('th', { scope: 'col', class: 'right' }, `Right among the first ${q.k}`))),
   el('tbody', {}, list.map(row))));
-  const rest = q.classes.slice(first);
+  const sure = q.classes.filter((c) => c.queries >= enough), few = q.classes.filter((c) => c.queries < enough);
+  const shown = (sure.length > 0 ? sure : few).slice(0, first), rest = (sure.length > 0 ? sure : few).slice(first);
   return card('Label by label', el('p', {}, 'The weakest first. A label can be weak because it looks like another, or because few items have it.'),
-    table(q.classes.slice(0, first), 'Label by label'), rest.length > 0 && el('details', {}, el('summary', {}, plural(rest.length, 'more label')), table(rest, 'More labels')));
+    table(shown, 'Label by label'), rest.length > 0 && el('details', {}, el('summary', {}, plural(rest.length, 'more label')), table(rest, 'More labels')),
+    sure.length > 0 && few.length > 0 && el('details', {}, el('summary', {}, `${plural(few.length, 'label')} with fewer than ${enough} items that asked: too few to tell`),
+      table(few, 'Labels with few queries')));
 }
 
 function confusions(q, app) {
