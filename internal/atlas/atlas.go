@@ -16,7 +16,7 @@
 //	groups       the distinct codes, or a fair sample of them        O(items)
 //	neighbours   the k nearest of each code, exact, by scans         O(n² words)
 //	principal    two components                                       O(n bits²/64)
-//	refine       sampled gradient steps                               O(n k epochs), most of the time
+//	refine       sampled gradient steps                               O(n k epochs)
 //
 // The result is a function of the codes alone: steps of one block of codes see the positions before it, and every code
 // draws from a random stream of its own, so that the number of threads does not matter.
@@ -31,7 +31,7 @@ import (
 	"hashgrove/index"
 )
 
-// MaxPoints is the greatest number of points of a map, of codes of 64 bits.
+// MaxPoints is the greatest number of points of a map, of codes of up to 128 bits.
 const MaxPoints = 100_000
 
 // Options of a map. The zero value is the default.
@@ -68,7 +68,7 @@ func Make(ctx context.Context, s *index.Snapshot, o Options) (*Map, error) {
 // pointsFor is the greatest number of points for codes of some bits. Comparing all with all takes n² words.
 func pointsFor(bits int) int {
 	words := (bits + 63) / 64
-	return int(MaxPoints * math.Sqrt(min(1, 4/float64(words))))
+	return int(MaxPoints * math.Sqrt(min(1, 2/float64(words))))
 }
 
 // layout returns the positions of distinct codes, two numbers each.

@@ -101,6 +101,7 @@ export function plane(canvas, p, state, color) {
   const middles = peaks(p, 40);
   const base = Math.min(4.2, Math.max(1.1, 95 / p.n ** 0.45)); // radius of a mark of one item, in pixels
   const pictures = new Map(); // by size
+  const styles = p.labels.map((_, i) => styleOf(i));
   let width = 1, height = 1, palette = null, asked = 0, calm = 0, moved = 0;
   const [wide, high] = spans(p);
   const fit = () => 0.92 * Math.min(width / wide, height / high); // pixels per unit that show everything
@@ -166,12 +167,12 @@ export function plane(canvas, p, state, color) {
     const { x, y, label, count, order } = p, { hidden } = state;
     const s = view.scale * ratio, left = picture.width / 2 - view.x * s, top = picture.height / 2 - view.y * s;
     const size = base * zoom() ** 0.35 * ratio, edge = largest * ratio;
-    const styles = p.labels.map((_, i) => styleOf(i));
+    const all = hidden.size === 0;
     for (let at = 0; at < order.length; at++) {
       const i = order[at], l = label[i];
       const px = left + x[i] * s, py = top + y[i] * s;
       if (px < -edge || py < -edge || px > picture.width + edge || py > picture.height + edge) continue;
-      if (hidden.has(l) || !drawn(l)) continue;
+      if (!all && hidden.has(l) || !drawn(l)) continue;
       const r = count[i] === 1 ? size : Math.min(edge / 2, size * count[i] ** 0.15);
       const style = styles[l];
       stamp(picture, style ? style.shape : 0, r, px, py, dim ? palette.dim : style ? palette.marks[style.color] : palette.none);
