@@ -264,3 +264,57 @@ func (v *visitor) frames() []float64 {
 	}
 	return times
 }
+
+// TestMapByTouch zooms with two fingers, moves with one, and taps on a point: the card of the point has a link.
+func TestMapByTouch(t *testing.T) {
+	v := visit(t, serve(t, nil), "#/map?c=shapes")
+	v.Do(emulation.SetDeviceMetricsOverride(390, 800, 2, true), emulation.SetTouchEmulationEnabled(true))
+	v.see(`document.querySelector('.map-canvas')`)
+	v.see(painted + ` > 300`)
+	v.Do(chromedp.ScrollIntoView(".map-canvas", chromedp.ByQuery), chromedp.Sleep(300*time.Millisecond))
+	touch := func(kind input.TouchType, places ...float64) {
+		t.Helper()
+		points := []*input.TouchPoint{}
+		for i := 0; i < len(places); i += 2 {
+			points = append(points, &input.TouchPoint{X: places[i], Y: places[i+1], ID: float64(i + 1)})
+		}
+		v.Do(input.DispatchTouchEvent(kind, points))
+	}
+	where := func() string { return v.String(`document.querySelector('.map-canvas').toDataURL()`) }
+	settle := func() { v.Do(chromedp.Sleep(400 * time.Millisecond)) } // the sharp picture comes when the movement rests
+	x, y := v.middleOf(".map-canvas")
+	before := where()
+	touch(input.TouchStart, x-20, y, x+20, y)
+	touch(input.TouchMove, x-60, y, x+60, y)
+	touch(input.TouchEnd)
+	settle()
+	zoomed := where()
+	touch(input.TouchStart, x, y)
+	touch(input.TouchMove, x+30, y+10)
+	touch(input.TouchEnd)
+	settle()
+	if moved := where(); before == zoomed || zoomed == moved {
+		t.Errorf("two fingers zoomed: %v, one finger moved: %v", before != zoomed, zoomed != moved)
+	}
+	v.click(`.map-buttons [title="Show everything"]`)
+	settle()
+	for step := range 300 {
+		if step == 299 {
+			t.Fatal("no tap meets a point")
+		}
+		angle, radius := float64(step)*0.7, 0.7*float64(step)
+		touch(input.TouchStart, x+radius*math.Cos(angle), y+radius*math.Sin(angle))
+		touch(input.TouchEnd)
+		if v.Number(`document.querySelector('.map-card').hidden ? 0 : 1`) == 1 {
+			break
+		}
+	}
+	if at := v.hash(); !strings.HasPrefix(at, "#/map") {
+		t.Errorf("a tap leads to %s at once", at)
+	}
+	v.Shot("map-touch")
+	v.click(".map-card-link")
+	v.read("h2", "Nearest to item")
+	v.Forgive("getImageData")
+	v.end()
+}

@@ -209,10 +209,14 @@ function handle(canvas, card, said, { app, p, state, drawing }) {
       el('a', { href: app.link('search', { id: p.ids[i] }), class: 'map-card-link' }, 'Search with it')));
   }
 
+  // position puts the card beside the point, or below or above it where there is no room.
   function position(i) {
     const [x, y] = drawing.screen(i), box = canvas.getBoundingClientRect(), gap = drawing.radius(i) + 10;
-    const left = x + gap + card.offsetWidth < box.width ? x + gap : Math.max(0, x - gap - card.offsetWidth);
-    card.style.transform = `translate(${Math.round(left)}px, ${Math.round(Math.min(Math.max(4, y - 20), box.height - card.offsetHeight - 4))}px)`;
+    const w = card.offsetWidth, h = card.offsetHeight, clamp = (v, most) => Math.round(Math.max(4, Math.min(v, most - 4)));
+    let left = x + gap, top = y - 20;
+    if (left + w > box.width) left = x - gap - w;
+    if (left < 0) [left, top] = [x - w / 2, y + gap + h < box.height ? y + gap : y - gap - h];
+    card.style.transform = `translate(${clamp(left, box.width - w)}px, ${clamp(top, box.height - h)}px)`;
   }
 
   const quiet = () => { state.cross = false; };
