@@ -26,7 +26,7 @@ var pipeline = []string{
 	"hashgrove/eval",
 	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/internal/solve", "hashgrove/method",
 	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/internal/trial", "hashgrove/compare",
-	"hashgrove/internal/machine", "hashgrove/paper", "hashgrove/server",
+	"hashgrove/internal/machine", "hashgrove/paper", "hashgrove/server", "hashgrove/server/workshop",
 	"hashgrove", "hashgrove/cmd/hashgrove",
 }
 

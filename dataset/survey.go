@@ -46,8 +46,8 @@ const MostDistinct = 500
 // longestSample is the characters of a value that a sample keeps.
 const longestSample = 60
 
-// Look surveys a file of the format csv, tsv or jsonl. Rows that cannot be read count, and nothing else is said of them:
-// whoever reads the rows will hear of them.
+// Look surveys a file of the format csv, tsv or jsonl. Rows that cannot be read count, and nothing else is said of
+// them: whoever reads the rows will hear of them.
 func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Survey, error) {
 	in, err := openInput(path)
 	if err != nil {

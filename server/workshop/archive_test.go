@@ -1,0 +1,253 @@
+package workshop
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func serve(t *testing.T, h http.Handler) string {
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// stripes is a small picture with stripes in one direction.
+func stripes(across bool, n int) []byte {
+	img := image.NewRGBA(image.Rect(0, 0, 12, 12))
+	for y := range 12 {
+		for x := range 12 {
+			at := x
+			if across {
+				at = y
+			}
+			v := uint8(at % 4 * 60)
+			img.Set(x, y, color.RGBA{v, uint8(n), v / 2, 255})
+		}
+	}
+	var b bytes.Buffer
+	_ = png.Encode(&b, img)
+	return b.Bytes()
+}
+
+func zipOf(t testing.TB, files map[string][]byte) string {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := z.Create(name)
+		if err == nil {
+			_, err = f.Write(files[name])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// pets is a zip that is as it should be, but for what change adds.
+func pets(t testing.TB, change func(files map[string][]byte)) string {
+	files := map[string][]byte{}
+	for i := range 40 {
+		files[fmt.Sprintf("%s/%d.png", []string{"cat", "dog"}[i%2], i)] = stripes(i%2 == 0, i)
+	}
+	change(files)
+	return zipOf(t, files)
+}
+
+func TestHostileZips(t *testing.T) {
+	b := newBench(t, Options{MaxBytes: 32 << 20, MaxUnpacked: 4 << 20, MaxPixels: 1_000_000})
+	picture := stripes(true, 1)
+	up := func(content string, words ...string) {
+		t.Helper()
+		b.refused(400, "POST", "/v1/try?name=pets.zip", content, words...)
+		if left := b.folders(); len(left) != 0 {
+			t.Errorf("%v are left", left)
+		}
+	}
+	named := func(name string) string { return pets(t, func(f map[string][]byte) { f[name] = picture }) }
+	for _, name := range []string{"../cat/x.png", "cat/../../x.png", "/etc/x.png", `..\cat\x.png`, `C:\cat\x.png`, "a/..",
+		"cat/\x00.png"} {
+		up(named(name), "outside of it")
+	}
+	up(named("x.png"), "lies in no folder")
+	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = []byte("hello") }), `"cat/x.png"`, "not a picture")
+	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = picture[:20] }), `"cat/x.png"`)
+	up(pets(t, func(f map[string][]byte) { f["cat/x.heic"] = []byte("hello") }), `"cat/x.heic"`, "not a picture")
+	up(pets(t, func(f map[string][]byte) { clear(f); f["cat/a.txt"] = picture }), "no pictures")
+	up(pets(t, func(f map[string][]byte) { clear(f); f["x.npy"] = picture }), "npz")
+	up(pets(t, func(f map[string][]byte) { maps.DeleteFunc(f, func(n string, _ []byte) bool { return n[0] == 'd' }) }),
+		"only 20")
+	up(pets(t, func(f map[string][]byte) {
+		for i := range 40 {
+			f[fmt.Sprintf("cat/more%d.png", i)] = picture
+			delete(f, fmt.Sprintf("dog/%d.png", i))
+		}
+	}), "one class")
+	// A bomb, by its own account and by what it holds.
+	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = make([]byte, 3<<20) }), "200 times")
+	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = noise(5 << 20) }), "holds too much")
+	// Large pixels in a small file.
+	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = blank(2000, 2000) }), "2000 x 2000 pixels")
+	// Links and passwords.
+	up(special(t, func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink | 0o777) }), "is a link")
+	up(special(t, func(h *zip.FileHeader) { h.SetMode(fs.ModeDevice | 0o777) }), "not a file")
+	up(special(t, func(h *zip.FileHeader) { h.Flags |= 1 }), "encrypted")
+	up(special(t, func(h *zip.FileHeader) { h.Method = 99 }), "packed in a way")
+}
+
+// special is pets with one entry whose head is changed.
+func special(t *testing.T, change func(*zip.FileHeader)) string {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := range 40 {
+		h := &zip.FileHeader{Name: fmt.Sprintf("%s/%d.png", []string{"cat", "dog"}[i%2], i)}
+		content := stripes(i%2 == 0, i)
+		h.CompressedSize64, h.UncompressedSize64 = uint64(len(content)), uint64(len(content))
+		if i == 20 {
+			change(h)
+		}
+		f, err := z.CreateRaw(h)
+		if err == nil {
+			_, err = f.Write(content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// noise does not compress.
+func noise(n int) []byte {
+	b, x := make([]byte, n), uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = byte(x >> 24)
+	}
+	return b
+}
+
+func blank(w, h int) []byte {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, w, h)))
+	return b.Bytes()
+}
+
+// TestALongListIsCheap checks that a list of very many files is refused before it is in memory.
+func TestALongListIsCheap(t *testing.T) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := range 100_000 {
+		if _, err := z.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("c%d/%d.png", i%3, i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, Options{})
+	began := time.Now()
+	b.refused(400, "POST", "/v1/try?name=many.zip", out.String(), "too many files")
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	b.options.MaxPictures = 100
+	list, err := listArchive(bytes.NewReader(out.Bytes()[:]), int64(out.Len()), b.options)
+	if err == nil || list != nil {
+		t.Errorf("%d entries, %v", len(list), err)
+	}
+	few := pets(t, func(map[string][]byte) {})
+	b.options.MaxPictures = 39
+	if _, err := listArchive(strings.NewReader(few), int64(len(few)), b.options); err == nil ||
+		!strings.Contains(err.Error(), "more than 39") {
+		t.Error(err)
+	}
+}
+
+// TestSizesThatLie checks a zip whose list claims less than there is.
+func TestSizesThatLie(t *testing.T) {
+	content := pets(t, func(f map[string][]byte) { f["cat/x.png"] = append(stripes(true, 1), make([]byte, 600<<10)...) })
+	o := Options{MaxUnpacked: 300 << 10}.withDefaults()
+	list, err := listArchive(strings.NewReader(content), int64(len(content)), Options{}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unpackArchive(context.Background(), list, t.TempDir(), o); err == nil ||
+		!strings.Contains(err.Error(), "more than it claims") {
+		t.Error(err)
+	}
+}
+
+func TestFolderNames(t *testing.T) {
+	taken := map[string]bool{}
+	for _, c := range [][2]string{
+		{"cat", "cat"}, {"Cat", "Cat (2)"}, {"R&B, soul", "R&B, soul"}, {"a:b*c", "a_b_c"}, {"...", "class"}, {" ", "class (2)"},
+		{"Vögel", "Vögel"}, {"<script>", "_script_"}, {"a\nb", "a_b"}, {"\xff", "_"},
+		{strings.Repeat("x", 500), strings.Repeat("x", longestClass)},
+	} {
+		if got := folderName(c[0], taken); got != c[1] {
+			t.Errorf("%q becomes %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+// FuzzArchive checks that whatever a zip lists stays inside of the folder and within the limits.
+func FuzzArchive(f *testing.F) {
+	f.Add([]byte(pets(f, func(map[string][]byte) {})))
+	f.Add([]byte(pets(f, func(files map[string][]byte) { files["../x.png"] = nil })))
+	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
+	o := Options{MaxPictures: 50, MaxUnpacked: 1 << 20, MaxPixels: 10_000}.withDefaults()
+	f.Fuzz(func(t *testing.T, content []byte) {
+		list, err := listArchive(bytes.NewReader(content), int64(len(content)), o)
+		if err != nil {
+			return
+		}
+		if len(list) == 0 || len(list) > o.MaxPictures {
+			t.Fatalf("%d pictures", len(list))
+		}
+		outer := t.TempDir()
+		inner := filepath.Join(outer, "inner")
+		if err := os.Mkdir(inner, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		names, err := unpackArchive(context.Background(), list, inner, o)
+		if err == nil && len(names) != len(list) {
+			t.Errorf("%d of %d pictures", len(names), len(list))
+		}
+		if left, _ := os.ReadDir(outer); len(left) != 1 {
+			t.Errorf("%v beside the folder", left)
+		}
+		total := int64(0)
+		_ = filepath.WalkDir(inner, func(_ string, d fs.DirEntry, err error) error {
+			if info, e := d.Info(); err == nil && e == nil && info.Mode().IsRegular() {
+				total += info.Size()
+			}
+			return err
+		})
+		if total > o.MaxUnpacked {
+			t.Errorf("%d bytes", total)
+		}
+	})
+}

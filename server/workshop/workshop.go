@@ -1,0 +1,316 @@
+// Package workshop lets people try codes on data of their own: they upload a table, an npy file or a zip of pictures,
+// choose the column of the labels, and get codes trained, compared with sign codes and float search, and an index of
+// their items to search in.
+//
+//	POST   /v1/try?name=shop.csv        upload.go    the file, checked and looked at        -> Job, "uploaded"
+//	POST   /v1/try/{job}/labels         upload.go    the labels of an npy file
+//	POST   /v1/try/{job}/train          training.go  one training at a time                 -> Job, "training"
+//	POST   /v1/try/{job}/cancel                      the file stays
+//	GET    /v1/try, /v1/try/{job}                    progress, and in the end the comparison
+//	DELETE /v1/try/{job}                             the file and its collection go
+//	GET    /v1/try/samples/{name}       sample.go    files to try
+//
+// A Workshop is an http.Handler. It keeps a few jobs in a folder of its own; what does not fit any more makes room for
+// what is new, and Close removes everything. It knows nothing of the server behind it but two functions, which serve a
+// finished index and stop serving it.
+package workshop
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Options say where a workshop works and what it may take. Zero means the default.
+type Options struct {
+	Dir string // folder for uploads and indexes, made if need be; "" means a temporary one
+
+	// Attach serves a finished index, and Detach stops serving it; nil does nothing.
+	Attach func(ctx context.Context, c Collection) error
+	Detach func(name string) error
+
+	Threads int // of a training; 0 means all cores
+
+	MaxBytes    int64         // of an upload; 64 MiB
+	MaxRows     int           // of a table or an npy file; 100,000
+	MaxColumns  int           // 4,096
+	MaxValues   int           // rows times columns; 20 million
+	MaxPictures int           // in a zip; 5,000
+	MaxUnpacked int64         // bytes of all pictures of a zip; 256 MiB
+	MaxPixels   int           // of a picture; 40 million
+	TimeLimit   time.Duration // of a training; 10 minutes
+	Keep        int           // jobs; 3, and at least 2
+}
+
+// Collection is a finished index.
+type Collection struct {
+	Name     string // such as try-1
+	Path     string // of the index
+	Vectors  string // file with the vectors of the items, or ""
+	Pictures string // folder with the pictures of the items, or ""
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
+	o.MaxRows = cmp.Or(o.MaxRows, 100_000)
+	o.MaxColumns = cmp.Or(o.MaxColumns, 4_096)
+	o.MaxValues = cmp.Or(o.MaxValues, 20_000_000)
+	o.MaxPictures = cmp.Or(o.MaxPictures, 5_000)
+	o.MaxUnpacked = cmp.Or(o.MaxUnpacked, 256<<20)
+	o.MaxPixels = cmp.Or(o.MaxPixels, 40_000_000)
+	o.TimeLimit = cmp.Or(o.TimeLimit, 10*time.Minute)
+	o.Keep = max(cmp.Or(o.Keep, 3), 2) // one may be in training
+	if o.Attach == nil {
+		o.Attach = func(context.Context, Collection) error { return nil }
+	}
+	if o.Detach == nil {
+		o.Detach = func(string) error { return nil }
+	}
+	return o
+}
+
+// Workshop is the handler of /v1/try and everything below. It is safe for concurrent use.
+type Workshop struct {
+	options Options
+	mux     *http.ServeMux
+	dirErr  error // why there is no folder
+	own     bool  // the folder is a temporary one
+	upload  chan struct{}
+	work    context.Context // of all trainings
+	stop    context.CancelFunc
+
+	mu   sync.Mutex
+	next int    // number of the next job
+	jobs []*job // the oldest first
+	busy *job   // the one that is in training
+}
+
+// folderPattern is the names of the folders of jobs, which a workshop that was killed leaves behind.
+var folderPattern = regexp.MustCompile(`^hashgrove-job-[0-9]+$`)
+
+// New makes a workshop. What an earlier one left in the folder is removed. A folder that cannot be used is reported to
+// whoever uploads something.
+func New(o Options) *Workshop {
+	w := &Workshop{options: o.withDefaults(), mux: http.NewServeMux(), upload: make(chan struct{}, 1)}
+	w.work, w.stop = context.WithCancel(context.Background())
+	w.dirErr = w.prepareFolder()
+	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) (any, error){
+		"GET /v1/try":                w.list,
+		"POST /v1/try":               w.receive,
+		"GET /v1/try/{job}":          w.withJob(w.show),
+		"DELETE /v1/try/{job}":       w.withJob(w.remove),
+		"POST /v1/try/{job}/labels":  w.withJob(w.receiveLabels),
+		"POST /v1/try/{job}/train":   w.withJob(w.train),
+		"POST /v1/try/{job}/cancel":  w.withJob(w.cancel),
+		"GET /v1/try/samples/{name}": w.sample,
+	} {
+		w.mux.HandleFunc(pattern, func(rw http.ResponseWriter, r *http.Request) {
+			v, err := h(rw, r)
+			switch {
+			case err != nil:
+				writeProblem(rw, err)
+			case v != nil:
+				status := http.StatusOK
+				if r.Method == http.MethodPost {
+					status = http.StatusAccepted
+				}
+				writeJSON(rw, status, v)
+			}
+		})
+	}
+	return w
+}
+
+// prepareFolder makes the folder, or cleans the one that is there.
+func (w *Workshop) prepareFolder() (err error) {
+	if w.options.Dir == "" {
+		w.options.Dir, err = os.MkdirTemp("", "hashgrove-try-")
+		w.own = err == nil
+		return err
+	}
+	if err := os.MkdirAll(w.options.Dir, 0o700); err != nil {
+		return err
+	}
+	left, err := os.ReadDir(w.options.Dir)
+	for _, e := range left {
+		if e.IsDir() && folderPattern.MatchString(e.Name()) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(w.options.Dir, e.Name())))
+		}
+	}
+	return err
+}
+
+// ServeHTTP implements http.Handler.
+func (w *Workshop) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if _, pattern := w.mux.Handler(r); pattern == "" {
+		writeProblem(rw, problem(http.StatusNotFound, "there is nothing at %s %.100q: see /openapi.json", r.Method,
+			r.URL.Path))
+		return
+	}
+	w.mux.ServeHTTP(rw, r)
+}
+
+// withJob finds the job that a request names.
+func (w *Workshop) withJob(
+	h func(http.ResponseWriter, *http.Request, *job) (any, error),
+) func(http.ResponseWriter, *http.Request) (any, error) {
+	return func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		w.mu.Lock()
+		var found *job
+		for _, j := range w.jobs {
+			if strconv.Itoa(j.number) == r.PathValue("job") {
+				found = j
+			}
+		}
+		w.mu.Unlock()
+		if found == nil {
+			return nil, problem(http.StatusNotFound, "there is no upload %.40q any more: only the last %d are kept",
+				r.PathValue("job"), w.options.Keep)
+		}
+		return h(rw, r, found)
+	}
+}
+
+func (w *Workshop) list(http.ResponseWriter, *http.Request) (any, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	views := make([]Job, 0, len(w.jobs))
+	for _, j := range w.jobs {
+		views = append(views, j.view())
+	}
+	return map[string][]Job{"jobs": views}, nil
+}
+
+func (w *Workshop) show(_ http.ResponseWriter, _ *http.Request, j *job) (any, error) {
+	return w.viewOf(j), nil
+}
+
+func (w *Workshop) viewOf(j *job) Job {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return j.view()
+}
+
+// cancel ends the training of a job and waits until it has.
+func (w *Workshop) cancel(_ http.ResponseWriter, r *http.Request, j *job) (any, error) {
+	if !w.end(r.Context(), j) {
+		return nil, problem(http.StatusConflict, "%s is not in training", j.name)
+	}
+	return w.viewOf(j), r.Context().Err()
+}
+
+// end cancels the training of a job and waits for its end. It reports false where there is none.
+func (w *Workshop) end(ctx context.Context, j *job) bool {
+	w.mu.Lock()
+	cancel, ended := j.cancel, j.ended
+	w.mu.Unlock()
+	if cancel == nil {
+		return false
+	}
+	cancel()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	return true
+}
+
+// remove cancels a job and removes everything of it.
+func (w *Workshop) remove(_ http.ResponseWriter, r *http.Request, j *job) (any, error) {
+	w.end(r.Context(), j)
+	if err := w.discard(j); err != nil {
+		return nil, err
+	}
+	return map[string]string{"removed": strconv.Itoa(j.number)}, nil
+}
+
+// discard forgets a job that is not in training and removes its collection and its files.
+func (w *Workshop) discard(j *job) error {
+	w.mu.Lock()
+	if j.cancel != nil {
+		w.mu.Unlock()
+		return problem(http.StatusConflict, "%s is still in training", j.name)
+	}
+	there := false
+	for i, other := range w.jobs {
+		if other == j {
+			w.jobs, there = append(w.jobs[:i:i], w.jobs[i+1:]...), true
+			break
+		}
+	}
+	w.mu.Unlock()
+	if !there {
+		return nil
+	}
+	return errors.Join(w.detach(j), os.RemoveAll(j.dir))
+}
+
+// detach stops serving the collection of a job, if it has one.
+func (w *Workshop) detach(j *job) error {
+	w.mu.Lock()
+	name := j.collection
+	j.collection = ""
+	w.mu.Unlock()
+	if name == "" {
+		return nil
+	}
+	return w.options.Detach(name)
+}
+
+// Close cancels what is in training, waits for it, and removes all uploads and their collections.
+func (w *Workshop) Close() error {
+	w.stop()
+	w.upload <- struct{}{} // the last one
+	defer func() { <-w.upload }()
+	var errs []error
+	for {
+		w.mu.Lock()
+		if len(w.jobs) == 0 {
+			w.mu.Unlock()
+			break
+		}
+		j := w.jobs[0]
+		w.mu.Unlock()
+		w.end(context.Background(), j)
+		errs = append(errs, w.discard(j))
+	}
+	if w.own {
+		errs = append(errs, os.RemoveAll(w.options.Dir))
+	}
+	return errors.Join(errs...)
+}
+
+// readJSON reads a small JSON body; keys that are not known are an error.
+func readJSON(rw http.ResponseWriter, r *http.Request, v any) error {
+	d := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err == io.EOF {
+		return nil // all defaults
+	}
+	if err == nil && d.Decode(&struct{}{}) != io.EOF {
+		err = errors.New("more than one JSON value")
+	}
+	if err != nil {
+		return bad("the request is not what is expected here (%w): see /openapi.json", err)
+	}
+	return nil
+}
+
+// sizeText writes a number of bytes for people.
+func sizeText(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
