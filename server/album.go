@@ -23,6 +23,7 @@ import (
 // a name: memory holds where each one is, and no request ever names a file.
 type album struct {
 	data picture.Source
+	path string // of the data
 
 	mu   sync.RWMutex
 	file *os.File
@@ -65,7 +66,7 @@ func newAlbum(path, id string) (*album, error) {
 		return nil, err
 	}
 	_ = os.Remove(f.Name()) // it lives for as long as it is open; where that cannot be, close removes it
-	return &album{data: src, file: f, at: map[index.ID]place{}}, nil
+	return &album{data: src, path: path, file: f, at: map[index.ID]place{}}, nil
 }
 
 // fill makes the pictures of the items.
@@ -81,13 +82,14 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			if err != nil {
 				return err
 			}
-			if _, known := x.Get(it.ID); !known {
+			id, known := knownID(x, it.ID, a.path)
+			if !known {
 				continue // of another collection, or added later: then it is shown as a card
 			}
 			p := shape.Picture(chunk.Slice(i, i+1).Pix, room)
 			b, err := encodePicture(p)
 			if err == nil {
-				err = a.add(it.ID, b)
+				err = a.add(id, b)
 			}
 			if err != nil {
 				return err

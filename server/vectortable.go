@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"hashgrove/dataset"
 	"hashgrove/index"
@@ -60,10 +62,11 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*ve
 			if err != nil {
 				return nil, err
 			}
-			if _, known := x.Get(it.ID); !known {
+			id, known := knownID(x, it.ID, options.Vectors)
+			if !known {
 				continue
 			}
-			t.at[it.ID] = t.rows.Rows
+			t.at[id] = t.rows.Rows
 			t.rows.Data = append(t.rows.Data, chunk.X.Row(i)...)
 			t.rows.Rows++
 		}
@@ -73,4 +76,19 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*ve
 			"with ids is known", options.Vectors)
 	}
 	return t, nil
+}
+
+// knownID is the id of a row among the items. Pictures go by their paths, and the items may have only the part below the
+// folder or archive: it may have been elsewhere when the index was made.
+func knownID(x *index.Snapshot, id index.ID, path string) (index.ID, bool) {
+	if _, known := x.Get(id); known {
+		return id, true
+	}
+	below, found := strings.CutPrefix(id.String(), strings.TrimSuffix(filepath.ToSlash(path), "/")+"/")
+	if !found {
+		return id, false
+	}
+	id = index.Text(below)
+	_, known := x.Get(id)
+	return id, known
 }

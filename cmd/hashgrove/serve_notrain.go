@@ -1,3 +1,5 @@
+//go:build notrain
+
 package main
 
 import (

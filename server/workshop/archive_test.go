@@ -95,7 +95,7 @@ func TestHostileZips(t *testing.T) {
 	up(pets(t, func(f map[string][]byte) { clear(f); f["cat/a.txt"] = picture }), "no pictures")
 	up(pets(t, func(f map[string][]byte) { clear(f); f["x.npy"] = picture }), "npz")
 	up(pets(t, func(f map[string][]byte) { maps.DeleteFunc(f, func(n string, _ []byte) bool { return n[0] == 'd' }) }),
-		"only 20")
+		"(20)")
 	up(pets(t, func(f map[string][]byte) {
 		for i := range 40 {
 			f[fmt.Sprintf("cat/more%d.png", i)] = picture

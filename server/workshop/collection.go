@@ -21,7 +21,7 @@ import (
 // index encodes all rows and writes the index.
 func (t *training) index() (Collection, error) {
 	j, m := t.job, t.model
-	c := Collection{Name: "try-" + strconv.Itoa(j.number), Path: j.indexFile()}
+	c := Collection{Name: "try-" + strconv.Itoa(j.number), Path: j.indexFile(), Report: j.reportFile()}
 	m.Pictures, m.Info.Features = picture.PreparationOf(t.set), t.set.Names()
 	if columns := t.set.Columns(); columns.List && len(columns.Vector) == 1 {
 		m.Info.Vector = columns.Vector[0]

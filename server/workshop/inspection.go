@@ -147,8 +147,8 @@ func suggestLabel(s *dataset.Survey) string {
 func checkAmount(rows, classes int) error {
 	switch {
 	case rows < fewestRows:
-		return bad("there are only %d rows or pictures: at least %d are needed, to learn from some and to search for others",
-			rows, fewestRows)
+		return bad("there are too few rows or pictures (%d): at least %d are needed, to learn from some and to search for "+
+			"others", rows, fewestRows)
 	case classes == 1:
 		return bad("all are of one class: at least two are needed, because codes are learned from what tells classes apart")
 	case classes > rows/2:

@@ -14,8 +14,10 @@ import (
 	"hashgrove/compare"
 	"hashgrove/dataset"
 	"hashgrove/fasthash"
+	"hashgrove/internal/machine"
 	"hashgrove/method"
 	"hashgrove/model"
+	"hashgrove/report"
 )
 
 // A training is a comparison (package compare) of FastHash, trained on about three quarters of the rows, with other
@@ -301,7 +303,8 @@ func (t *training) compare() (*Result, error) {
 			t.step(state, stage, 0.02+0.94*float64(p.Done)/float64(max(1, p.Total)), left)
 		},
 	}
-	found, err := compare.Run(t.ctx, &compare.Data{Name: t.job.name, Base: base, Queries: queries}, o)
+	data := &compare.Data{Name: t.job.name, Base: base, Queries: queries}
+	found, err := compare.Run(t.ctx, data, o)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +314,14 @@ func (t *training) compare() (*Result, error) {
 	}
 	t.model.Info.NewItems = figuresOf(found.Data.New, row.NewItems)
 	t.model.Info.LearnedItems = figuresOf(found.Data.Learned, row.LearnedItems)
-	return resultOf(found), nil
+	page := compare.Page{
+		Title: "Comparison on " + t.job.name, Date: began, Machine: machine.Description(), Command: "hashgrove serve",
+	}
+	d, err := found.Report(data, page)
+	if err == nil {
+		err = report.WriteFile(t.job.reportFile(), d)
+	}
+	return resultOf(found), err
 }
 
 // step notes how far the training is; left is 0 where nobody knows.

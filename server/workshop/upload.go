@@ -141,7 +141,10 @@ func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err e
 	}
 	defer func() { err = cmp.Or(err, f.Close()) }()
 	body := http.MaxBytesReader(rw, r.Body, most)
-	n, err := io.Copy(f, &patientReader{body, http.NewResponseController(rw), time.Now().Add(slowest)})
+	conn := http.NewResponseController(rw)
+	n, err := io.Copy(f, &patientReader{body, conn, time.Now().Add(slowest)})
+	_ = conn.SetReadDeadline(time.Now().Add(slowest)) // to look at the upload: nothing more is read
+	_ = conn.SetWriteDeadline(time.Now().Add(slowest))
 	switch {
 	case err != nil:
 		return err

@@ -58,6 +58,7 @@ type Collection struct {
 	Path     string // of the index
 	Vectors  string // file with the vectors of the items, or ""
 	Pictures string // folder with the pictures of the items, or ""
+	Report   string // HTML file with the whole comparison
 }
 
 func (o Options) withDefaults() Options {
@@ -228,10 +229,9 @@ func (w *Workshop) end(ctx context.Context, j *job) bool {
 // remove cancels a job and removes everything of it.
 func (w *Workshop) remove(_ http.ResponseWriter, r *http.Request, j *job) (any, error) {
 	w.end(r.Context(), j)
-	if err := w.discard(j); err != nil {
-		return nil, err
-	}
-	return map[string]string{"removed": strconv.Itoa(j.number)}, nil
+	last := w.viewOf(j)
+	last.Collection = ""
+	return last, w.discard(j)
 }
 
 // discard forgets a job that is not in training and removes its collection and its files.

@@ -338,7 +338,7 @@ func TestRefusals(t *testing.T) {
 	rows := func(n int, row string) string { return strings.Repeat(row+"\n", n) }
 	up([]string{"empty"}, "a.csv", "")
 	up([]string{"no rows"}, "a.csv", "\n\n")
-	up([]string{"only 10 rows"}, "a.csv", flowers(10))
+	up([]string{"pictures (10)"}, "a.csv", flowers(10))
 	up([]string{"compressed"}, "a.csv.gz", "\x1f\x8b\x08\x00")
 	up([]string{"single picture"}, "a.png", string(stripes(true, 1)))
 	up([]string{"Parquet"}, "a.parquet", "PAR1xxxx")

@@ -1,0 +1,42 @@
+//go:build !notrain
+
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"hashgrove/internal/cli"
+	"hashgrove/server"
+	"hashgrove/server/workshop"
+)
+
+// bindTraining adds the flags about what people upload to learn from.
+func (c *serveCommand) bindTraining(f *pflag.FlagSet) {
+	f.BoolVar(&c.noTrain, "no-train", false, "do not let people upload data and learn from them")
+	f.Int64Var(&c.tryLimit, "try-limit", 64<<20, "most `BYTES` of an upload to learn from")
+	cli.Group(f, "Try your own")
+}
+
+// mountWorkshop lets people upload data, learn from them, and search in them.
+func (c *serveCommand) mountWorkshop(s *server.Server) (stop func() error, err error) {
+	if c.noTrain || c.readOnly {
+		return func() error { return nil }, nil
+	}
+	if c.tryLimit < 1 {
+		return nil, cli.Usagef("--try-limit %d: give 1 or more bytes, or --no-train", c.tryLimit)
+	}
+	w := workshop.New(workshop.Options{
+		MaxBytes: c.tryLimit, Threads: c.threads,
+		Attach: func(ctx context.Context, made workshop.Collection) error {
+			return s.AddCollection(ctx, server.CollectionOptions{
+				Name: made.Name, Path: made.Path, Vectors: made.Vectors, Pictures: made.Pictures,
+				Report: made.Report,
+			})
+		},
+		Detach: s.RemoveCollection,
+	})
+	s.Mount("try", w)
+	return w.Close, nil
+}
