@@ -74,6 +74,20 @@ func TestServingLinksNeitherReadersNorLearners(t *testing.T) {
 	checkDependencies(t, "./server", append(trainers, "hashgrove", "hashgrove/compare", "hashgrove/paper"))
 }
 
+// TestTrainingCanBeLeftOut checks that the tag notrain removes from the command what learns from uploads, and that it is
+// there without the tag.
+func TestTrainingCanBeLeftOut(t *testing.T) {
+	for tags, want := range map[string]bool{"": true, "notrain": false} {
+		out, err := exec.Command("go", "list", "-deps", "-tags", tags, "./cmd/hashgrove").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(strings.Fields(string(out)), "hashgrove/server/workshop"); got != want {
+			t.Errorf("with the tags %q the command links the workshop: %v", tags, got)
+		}
+	}
+}
+
 // checkDependencies reports packages that another must not link; a name that ends with a slash stands for all below it.
 func checkDependencies(t *testing.T, of string, unwanted []string) {
 	t.Helper()

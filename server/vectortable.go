@@ -78,8 +78,8 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*ve
 	return t, nil
 }
 
-// knownID is the id of a row among the items. Pictures go by their paths, and the items may have only the part below the
-// folder or archive: it may have been elsewhere when the index was made.
+// knownID is the id of a row among the items. Pictures go by their paths, and the items may have only the part below
+// the folder or archive: it may have been elsewhere when the index was made.
 func knownID(x *index.Snapshot, id index.ID, path string) (index.ID, bool) {
 	if _, known := x.Get(id); known {
 		return id, true
