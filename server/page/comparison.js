@@ -26,20 +26,21 @@ function bars(rows, r) {
   return el('figure', { class: 'compared' }, el('figcaption', {}, `Right answers among the first ${r.new_items.depth}`),
     el('ul', {}, rows.map((row) => el('li', {}, el('span', { class: 'share-name' }, row.method, el('span', { class: 'muted' }, ` ${width(row.bytes)}`)),
       bar('new', row.precision, row), bar('learned', row.learned_precision, row)))),
-    el('p', { class: 'legend muted small', 'aria-hidden': 'true' }, el('span', { class: 'key new' }), `in ${plural(r.new_items.new, 'new item')}, which nothing was learned from`,
-      el('span', { class: 'key learned' }), `in ${plural(r.new_items.learned, 'learned item')}`));
+    el('p', { class: 'legend muted small', 'aria-hidden': 'true' }, 
+    el('span', {}, el('span', { class: 'key new' }), `in ${plural(r.new_items.new, 'new item')}, which nothing was learned from`),
+    el('span', {}, el('span', { class: 'key learned' }), `in ${plural(r.new_items.learned, 'learned item')}`)));
 }
 
 function table(r) {
   const head = ['Method', 'Bits', 'An item takes', 'Right, new', 'MAP, new', 'Right, learned', 'MAP, learned', 'Training', 'Encoding', 'A search'];
-  const time = (s) => (s > 0 ? seconds(s) : '–');
+  const time = (s) => (s >= 1e-6 ? seconds(s) : s > 0 ? '< 1 µs' : '–');
   const cells = (row) => [row.bits, width(row.bytes), percent(row.precision), figure(Number(row.map.toFixed(3))), percent(row.learned_precision),
     figure(Number(row.learned_map.toFixed(3))), time(row.train_seconds), time(row.encode_microseconds / 1e6), time(row.search_microseconds / 1e6)];
-  return [el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'The comparison in numbers' }, el('table', {},
+  return [el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'The comparison in numbers' }, el('table', { class: 'unbroken' },
     el('thead', {}, el('tr', {}, head.map((h, i) => el('th', { scope: 'col', class: i ? 'right' : '' }, h)))),
     el('tbody', {}, r.rows.map((row) => el('tr', { class: row.main ? 'main-row' : '' }, el('th', { scope: 'row' }, row.method),
       cells(row).map((c) => el('td', { class: 'right' }, c))))))),
   el('p', { class: 'muted small' }, `${plural(r.new_items.queries, 'query', 'queries')} that nothing was learned from searched in ${plural(r.new_items.new, 'new item')}, and for comparison in the `,
-    `${plural(r.new_items.learned, 'item')} that the methods learned from. An answer is right if it has the class of the query. MAP looks at the whole ranking; 1 is perfect. `,
+    `${plural(r.new_items.learned, 'item')} that the methods learned from. An answer is right if it has the class of the query; counted are the first ${r.new_items.depth}, or as many as there are right ones. MAP looks at the whole ranking; 1 is perfect. `,
     'The new items tell what to expect of items that come later.')];
 }

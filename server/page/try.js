@@ -142,7 +142,10 @@ export function mount(root, app) {
         return list();
       }
       if (job?.id !== params.job) job = null;
-      try { draw(await app.api('GET', pathOf(params.job))); } catch (problem) {
+      try {
+        const now = await app.api('GET', pathOf(params.job));
+        if (job?.state !== now.state || working.includes(now.state)) draw(now); // else it is on the page as it was left
+      } catch (problem) {
         start(problem.message);
         return list();
       }

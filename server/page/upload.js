@@ -65,14 +65,24 @@ export function choices(app, job, { train, labels, remove }) {
   function columns() {
     const learned = job.columns.filter((c) => c.name !== label.value && c.suggest !== 'id' && c.kind !== 'text');
     const many = learned.length > 60;
+    fill(meaning, sample.columns.map((c) => el('td', {}, `${kinds[c.kind]}, ${role(c)}`)));
     fill(list, el('fieldset', {}, el('legend', {}, 'Learn from'), many ? el('p', {}, `${plural(learned.length, 'column')} of numbers.`)
       : el('div', { class: 'row' }, learned.map((c) => el('label', { class: 'chip', dir: 'auto' }, el('input', { type: 'checkbox', checked: !left.has(c.name),
-        onchange: (event) => (event.target.checked ? left.delete(c.name) : left.add(c.name)) }), c.name)))));
+        onchange: (event) => choose(c.name, event.target.checked) }), c.name)))));
   }
+  function choose(name, yes) {
+    if (yes) left.delete(name);
+    else left.add(name);
+    fill(meaning, sample.columns.map((c) => el('td', {}, `${kinds[c.kind]}, ${role(c)}`)));
+  }
+  // role is what a column is taken for, with the choices of now.
+  const role = (c) => (c.name === label.value ? 'label' : c.suggest === 'id' ? 'id' : c.kind === 'text' || left.has(c.name) ? 'shown only' : 'learned from');
+  const meaning = el('tr', { class: 'muted' });
+  const sample = table && sampleOf(job, meaning);
   if (table) columns();
 
   return el('section', { class: 'card stack' }, el('div', {}, el('h2', { dir: 'auto', tabindex: -1 }, job.name), el('p', {}, what(job))),
-    job.classes && classes(job), table && sampleOf(job), table && list, job.labels_needed && needLabels(labels, job), form);
+    job.classes && classes(job), sample?.root, table && list, job.labels_needed && needLabels(labels, job), form);
 }
 
 function what(job) {
@@ -87,16 +97,14 @@ function classes(job) {
     job.classes.length > shown.length && el('li', { class: 'muted' }, `and ${count(job.classes.length - shown.length)} more`));
 }
 
-const roles = { label: 'label', id: 'id', vector: 'learned from', ignore: 'shown only' };
-
-// sampleOf is the first columns with their first rows.
-function sampleOf(job) {
+// sampleOf is the first columns with their first rows, and a row that says what they mean.
+function sampleOf(job, meaning) {
   const columns = job.columns.slice(0, job.sample?.[0]?.length || 12);
-  return el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'The first rows' }, el('table', { class: 'sample' },
-    el('thead', {}, el('tr', {}, columns.map((c) => el('th', { scope: 'col', dir: 'auto' }, c.name))),
-      el('tr', { class: 'muted' }, columns.map((c) => el('td', {}, `${kinds[c.kind]}, ${roles[c.suggest]}`)))),
-    el('tbody', {}, (job.sample || []).map((row) => el('tr', {}, row.map((v) => el('td', { dir: 'auto' }, v)))))),
+  const root = el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'The first rows' }, el('table', { class: 'unbroken' },
+    el('thead', {}, el('tr', {}, columns.map((c) => el('th', { scope: 'col', dir: 'auto' }, c.name)))),
+    el('tbody', {}, meaning, (job.sample || []).map((row) => el('tr', {}, row.map((v) => el('td', { dir: 'auto' }, v)))))),
   job.columns.length > columns.length && el('p', { class: 'muted small' }, `and ${plural(job.columns.length - columns.length, 'more column', 'more columns')}`));
+  return { root, columns };
 }
 
 function needLabels(labels, job) {

@@ -114,9 +114,9 @@ var usualLabels = []string{
 	"label", "labels", "class", "target", "category", "species", "kind", "type", "genre", "group", "brand", "y",
 }
 
-// suggestLabel is the column that is most likely the class: one with a usual name, or else the column of texts with the
-// fewest different values, or else one of few whole numbers, the last or the first of the table. It is "" where none
-// fits.
+// suggestLabel is the column that is most likely the class: one with a usual name; else a column of texts, the last one
+// of the table, the first, or that with the fewest different values; else one of few whole numbers, the last or the
+// first. It is "" where none fits.
 func suggestLabel(s *dataset.Survey) string {
 	fits := func(c dataset.SurveyColumn) bool {
 		return c.Kind != "list" && c.Distinct >= 2 && c.Distinct < dataset.MostDistinct && 2*c.Distinct <= s.Rows &&
@@ -129,13 +129,19 @@ func suggestLabel(s *dataset.Survey) string {
 			}
 		}
 	}
+	ends := []dataset.SurveyColumn{s.Columns[len(s.Columns)-1], s.Columns[0]}
+	for _, c := range ends {
+		if c.Kind == "text" && fits(c) {
+			return c.Name
+		}
+	}
 	texts := slices.DeleteFunc(slices.Clone(s.Columns), func(c dataset.SurveyColumn) bool {
 		return c.Kind != "text" || !fits(c)
 	})
 	if len(texts) > 0 {
 		return slices.MinFunc(texts, func(a, b dataset.SurveyColumn) int { return cmp.Compare(a.Distinct, b.Distinct) }).Name
 	}
-	for _, c := range []dataset.SurveyColumn{s.Columns[len(s.Columns)-1], s.Columns[0]} {
+	for _, c := range ends {
 		if c.Integers && fits(c) && c.Distinct <= 100 && 5*c.Distinct <= s.Rows && len(s.Columns) > 1 {
 			return c.Name
 		}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/dataset"
 	"hashgrove/store"
 )
 
@@ -406,4 +407,27 @@ func TestNoLabelIsSuggestedWhereNoneFits(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	b.refused(400, "POST", "/v1/try/1/train", "", "choose the column")
+}
+
+func TestSuggestedLabels(t *testing.T) {
+	text := func(name string, distinct int) dataset.SurveyColumn {
+		return dataset.SurveyColumn{Name: name, Kind: "text", Distinct: distinct}
+	}
+	number := func(name string, distinct int, whole bool) dataset.SurveyColumn {
+		return dataset.SurveyColumn{Name: name, Kind: "number", Distinct: distinct, Integers: whole}
+	}
+	for want, columns := range map[string][]dataset.SurveyColumn{
+		"Species": {text("a", 2), number("x", 90, false), text("Species", 5)},
+		"class":   {number("class", 3, true), text("a", 2)},
+		"last":    {text("a", 2), number("x", 90, false), text("last", 5)},
+		"first":   {text("first", 5), text("a", 2), number("x", 90, false)},
+		"few":     {number("x", 90, false), text("many", 50), text("few", 4), number("z", 90, false)},
+		"digit":   {number("x", 90, false), number("y", 80, true), number("digit", 10, true)},
+		"zero":    {number("zero", 10, true), number("x", 90, false), number("y", 80, true)},
+		"":        {text("name", 100), text("one", 1), number("x", 90, false), number("y", 80, true)},
+	} {
+		if got := suggestLabel(&dataset.Survey{Rows: 100, Columns: columns}); got != want {
+			t.Errorf("%q is suggested instead of %q", got, want)
+		}
+	}
 }
