@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"hashgrove/dataset"
 	"hashgrove/index"
@@ -23,7 +24,8 @@ import (
 // a name: memory holds where each one is, and no request ever names a file.
 type album struct {
 	data picture.Source
-	path string // of the data
+	path string        // of the data
+	done chan struct{} // closed when all pictures are made
 
 	mu   sync.RWMutex
 	file *os.File
@@ -66,11 +68,12 @@ func newAlbum(path, id string) (*album, error) {
 		return nil, err
 	}
 	_ = os.Remove(f.Name()) // it lives for as long as it is open; where that cannot be, close removes it
-	return &album{data: src, path: path, file: f, at: map[index.ID]place{}}, nil
+	return &album{data: src, path: path, done: make(chan struct{}), file: f, at: map[index.ID]place{}}, nil
 }
 
 // fill makes the pictures of the items.
 func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
+	defer close(a.done)
 	shape := a.data.Preparation().Shape
 	var room []uint8
 	for chunk, err := range a.data.Pictures(ctx) {
@@ -144,6 +147,24 @@ func (a *album) get(id index.ID) ([]byte, error) {
 	return b, err
 }
 
+// wait returns the picture of an item, or nil. While pictures are still being made, it gives them a moment: people look
+// at a collection as soon as it is there.
+func (a *album) wait(ctx context.Context, id index.ID) ([]byte, error) {
+	for range 100 {
+		if b, err := a.get(id); a == nil || b != nil || err != nil {
+			return b, err
+		}
+		select {
+		case <-a.done:
+			return a.get(id)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil, nil
+}
+
 func (a *album) close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -174,9 +195,11 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request, c *collection) 
 	if err != nil {
 		return err
 	}
-	b, err := c.album.get(id)
-	if err != nil {
-		return err
+	var b []byte
+	if _, known := c.open().snapshot().Get(id); known {
+		if b, err = c.album.wait(r.Context(), id); err != nil {
+			return err
+		}
 	}
 	if b == nil {
 		return problem(http.StatusNotFound, "there is no picture of the item %.80q", id)
