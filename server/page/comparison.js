@@ -23,12 +23,12 @@ export function comparison(app, job, { again, remove }) {
 function bars(rows, r) {
   const bar = (kind, share, row) => el('span', { class: `share ${kind}`, style: { '--share': share } }, el('span', { class: 'hidden' },
     `${row.method}, ${kind === 'new' ? 'new items' : 'learned items'}: `), el('span', { class: 'number' }, percent(share)));
-  return el('figure', { class: 'compared' }, el('figcaption', {}, `Right answers among the first ${r.new_items.depth}`),
+  return el('figure', { class: 'compared' }, el('figcaption', {}, `Right answers among the first ${r.data.depth}`),
     el('ul', {}, rows.map((row) => el('li', {}, el('span', { class: 'share-name' }, row.method, el('span', { class: 'muted' }, ` ${width(row.bytes)}`)),
       bar('new', row.precision, row), bar('learned', row.learned_precision, row)))),
     el('p', { class: 'legend muted small', 'aria-hidden': 'true' }, 
-    el('span', {}, el('span', { class: 'key new' }), `in ${plural(r.new_items.new, 'new item')}, which nothing was learned from`),
-    el('span', {}, el('span', { class: 'key learned' }), `in ${plural(r.new_items.learned, 'learned item')}`)));
+    el('span', {}, el('span', { class: 'key new' }), `in ${plural(r.data.new, 'new item')}, which nothing was learned from`),
+    el('span', {}, el('span', { class: 'key learned' }), `in ${plural(r.data.learned, 'learned item')}`)));
 }
 
 function table(r) {
@@ -40,7 +40,7 @@ function table(r) {
     el('thead', {}, el('tr', {}, head.map((h, i) => el('th', { scope: 'col', class: i ? 'right' : '' }, h)))),
     el('tbody', {}, r.rows.map((row) => el('tr', { class: row.main ? 'main-row' : '' }, el('th', { scope: 'row' }, row.method),
       cells(row).map((c) => el('td', { class: 'right' }, c))))))),
-  el('p', { class: 'muted small' }, `${plural(r.new_items.queries, 'query', 'queries')} that nothing was learned from searched in ${plural(r.new_items.new, 'new item')}, and for comparison in the `,
-    `${plural(r.new_items.learned, 'item')} that the methods learned from. An answer is right if it has the class of the query; counted are the first ${r.new_items.depth}, or as many as there are right ones. MAP looks at the whole ranking; 1 is perfect. `,
+  el('p', { class: 'muted small' }, `${plural(r.data.queries, 'query', 'queries')} that nothing was learned from searched in ${plural(r.data.new, 'new item')}, and for comparison in the `,
+    `${plural(r.data.learned, 'item')} that the methods learned from. An answer is right if it has the class of the query; counted are the first ${r.data.depth}, or as many as there are right ones. MAP looks at the whole ranking; 1 is perfect. `,
     'The new items tell what to expect of items that come later.')];
 }

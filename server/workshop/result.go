@@ -14,7 +14,10 @@ import (
 // Result is a comparison for people. Its figures are about new items, which nothing was learned from, unless they say
 // otherwise.
 type Result struct {
-	NewItems Amounts  `json:"new_items"`
+	NewItems     *model.Figures `json:"new_items"` // of FastHash
+	LearnedItems *model.Figures `json:"learned_items"`
+
+	Data     Amounts  `json:"data"`
 	Rows     []Row    `json:"rows"`    // FastHash, sign codes and float search first
 	Summary  string   `json:"summary"` // what the rows mean, in a sentence or two
 	Advice   []string `json:"advice"`
@@ -51,13 +54,15 @@ type Row struct {
 // resultOf takes from a comparison what people see first.
 func resultOf(r *compare.Result) *Result {
 	out := &Result{Warnings: append([]string{}, r.Warnings...), Advice: []string{}, Seconds: r.Seconds}
-	out.NewItems = Amounts{r.Data.Queries, r.Data.New, r.Data.Learned, r.Data.Classes, min(100, r.Data.New)}
+	out.Data = Amounts{r.Data.Queries, r.Data.New, r.Data.Learned, r.Data.Classes, min(100, r.Data.New)}
+	fast := r.Find(method.FastHash, 0)
+	out.NewItems, out.LearnedItems = figuresOf(r.Data.New, fast.NewItems), figuresOf(r.Data.Learned, fast.LearnedItems)
 	float := r.Find("float-euclidean", 0)
 	if c := r.Find("float-cosine", 0); c != nil && c.MAP > float.MAP {
 		float = c
 	}
 	main := map[*eval.Row]string{
-		r.Find(method.FastHash, 0): "FastHash", r.Find("sign", 0): "Sign codes", float: "Float search",
+		fast: "FastHash", r.Find("sign", 0): "Sign codes", float: "Float search",
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -102,6 +107,10 @@ func (r *Result) summary() string {
 		return ""
 	}
 	fast, sign, float := r.Rows[0], r.Rows[1], r.Rows[2]
+	if max(fast.Precision, sign.Precision, float.Precision) == 0 {
+		return "The classes have too few items to say how good the codes are: new queries have nothing to find among new " +
+			"items. Labels with more items each would tell."
+	}
 	text := fmt.Sprintf("Of the first answers to a new query, FastHash gets %.0f %% right with %s an item. Sign codes "+
 		"get %.0f %% with %s, and comparing the vectors themselves gets %.0f %% with %s.", 100*fast.Precision,
 		bytesText(fast.Bytes), 100*sign.Precision, bytesText(sign.Bytes), 100*float.Precision, bytesText(float.Bytes))

@@ -312,8 +312,8 @@ func (t *training) compare() (*Result, error) {
 	if row == nil || row.Error != "" || t.model == nil {
 		return nil, fmt.Errorf("the training failed: %s", strings.Join(found.Failures(), "; "))
 	}
-	t.model.Info.NewItems = figuresOf(found.Data.New, row.NewItems)
-	t.model.Info.LearnedItems = figuresOf(found.Data.Learned, row.LearnedItems)
+	result := resultOf(found)
+	t.model.Info.NewItems, t.model.Info.LearnedItems = result.NewItems, result.LearnedItems
 	page := compare.Page{
 		Title: "Comparison on " + t.job.name, Date: began, Machine: machine.Description(), Command: "hashgrove serve",
 	}
@@ -321,7 +321,7 @@ func (t *training) compare() (*Result, error) {
 	if err == nil {
 		err = report.WriteFile(t.job.reportFile(), d)
 	}
-	return resultOf(found), err
+	return result, err
 }
 
 // step notes how far the training is; left is 0 where nobody knows.

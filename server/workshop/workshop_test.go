@@ -222,7 +222,8 @@ func checkResult(t *testing.T, r *Result) {
 			t.Errorf("%+v", row)
 		}
 	}
-	if r.NewItems.New == 0 || r.NewItems.Learned == 0 || r.NewItems.Queries == 0 || len(r.Advice) == 0 ||
+	if r.Data.New == 0 || r.Data.Learned == 0 || r.Data.Queries == 0 || len(r.Advice) == 0 || r.NewItems == nil ||
+		r.NewItems.MAP != r.Rows[0].MAP || r.LearnedItems.MAP != r.Rows[0].LearnedMAP ||
 		!strings.Contains(r.Summary, "FastHash gets") {
 		t.Errorf("%+v", r)
 	}
