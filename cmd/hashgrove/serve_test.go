@@ -114,7 +114,7 @@ func TestServeSession(t *testing.T) {
 				words = shellWords(servingLine.FindStringSubmatch(s.out.String())[2])
 				fallthrough
 			case words[0] == "curl":
-				if status, b := curl(t, s.url, words[1:]); status != http.StatusOK {
+				if status, b := curl(t, s.url, words[1:]); status/100 != 2 {
 					t.Errorf("%s: status %d: %s", line, status, b)
 				}
 				asked++
@@ -139,7 +139,7 @@ func TestServeSession(t *testing.T) {
 // curl sends the request that a command line of curl says, to a service at another address.
 func curl(t *testing.T, base string, words []string) (int, []byte) {
 	t.Helper()
-	method, header, address := "GET", http.Header{}, ""
+	method, header, address, file := "GET", http.Header{}, "", ""
 	var body io.Reader
 	for i := 0; i < len(words); i++ {
 		switch words[i] {
@@ -156,6 +156,16 @@ func curl(t *testing.T, base string, words []string) (int, []byte) {
 			if method == "GET" {
 				method = "POST"
 			}
+		case "-T":
+			i++
+			b, err := os.ReadFile(words[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			body = bytes.NewReader(b)
+		case "-o":
+			i++
+			file = words[i]
 		default:
 			address = words[i]
 		}
@@ -172,6 +182,9 @@ func curl(t *testing.T, base string, words []string) (int, []byte) {
 	}
 	defer a.Body.Close()
 	b, err := io.ReadAll(a.Body)
+	if err == nil && file != "" {
+		err = os.WriteFile(file, b, 0o666)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
