@@ -50,15 +50,20 @@ export function choices(app, job, { train, labels, remove }) {
     `${n} bits (${plural(Math.ceil(n / 8), 'byte')} an item)`)));
   const skip = el('input', { type: 'checkbox', id: 'try-skip' });
   const list = el('div', {});
-  const form = el('form', { class: 'stack', onsubmit: (event) => {
+  const begin = el('button', { type: 'submit', class: 'main', disabled: job.labels_needed || false }, 'Train and compare');
+  const form = el('form', { class: 'stack', onsubmit: async (event) => {
     event.preventDefault();
     say.textContent = '';
-    train({ ...(table && { label: label.value, ignore: [...left].filter((name) => name !== label.value) }), bits: Number(bits.value), skip_bad: skip.checked });
+    begin.disabled = true; // reading a large file takes a moment
+    begin.textContent = 'Reading the data …';
+    await train({ ...(table && { label: label.value, ignore: [...left].filter((name) => name !== label.value) }), bits: Number(bits.value), skip_bad: skip.checked });
+    begin.disabled = false;
+    begin.textContent = 'Train and compare';
   } },
   el('div', { class: 'row' }, table && el('label', { class: 'field grow' }, 'Which column says what belongs together?', label),
     el('label', { class: 'field grow' }, 'How long may a code be?', bits)),
   job.format !== 'pictures' && el('label', {}, skip, ' Leave out rows with missing or broken values'), say,
-  el('p', { class: 'row' }, el('button', { type: 'submit', class: 'main', disabled: job.labels_needed || false }, 'Train and compare'),
+  el('p', { class: 'row' }, begin,
     el('button', { type: 'button', class: 'danger', onclick: remove }, 'Remove the upload')));
 
   // columns says which columns are learned from; the person may leave some out.
