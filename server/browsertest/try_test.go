@@ -1,0 +1,295 @@
+package browsertest
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"hashgrove/report/browsertest/chrome"
+	"hashgrove/server"
+	"hashgrove/server/workshop"
+)
+
+// serveWorkshop starts a service that trains what people upload.
+func serveWorkshop(t *testing.T) (address string) {
+	t.Helper()
+	dir, err := folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(context.Background(), server.Options{Hosts: server.Loopback, Collections: []server.CollectionOptions{
+		{Name: "shapes", Path: filepath.Join(dir, "shapes.hgi")},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := workshop.New(workshop.Options{
+		Dir: t.TempDir(),
+		Attach: func(ctx context.Context, c workshop.Collection) error {
+			return s.AddCollection(ctx, server.CollectionOptions{
+				Name: c.Name, Path: c.Path, Vectors: c.Vectors, Pictures: c.Pictures, Report: c.Report,
+			})
+		},
+		Detach: s.RemoveCollection,
+	})
+	s.Mount("try", w)
+	web := httptest.NewServer(s.Handler())
+	t.Cleanup(func() {
+		web.Close()
+		for _, err := range []error{w.Close(), s.Close()} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return web.URL
+}
+
+// upload chooses a file as the dialog of the browser would.
+func (v *visitor) upload(selector, name string, content []byte) {
+	v.Helper()
+	path := filepath.Join(v.TempDir(), name)
+	if err := os.WriteFile(path, content, 0o666); err != nil {
+		v.Fatal(err)
+	}
+	v.see(fmt.Sprintf(`document.querySelector(%q)`, selector))
+	v.Do(chromedp.SetUploadFiles(selector, []string{path}, chromedp.ByQuery))
+}
+
+// patiently waits for text, for as long as a training may take on a busy machine.
+func (v *visitor) patiently(selector, text string) {
+	v.Helper()
+	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.innerText.includes(%s))`, selector, quoted(text))
+	for range 600 {
+		var yes bool
+		if err := chromedp.Run(v.Context, chromedp.Evaluate(find, &yes)); err != nil {
+			v.Fatal(err)
+		}
+		if yes {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	v.read(selector, text) // which says what is there instead
+}
+
+// looks checks a view of the tab on a laptop and a phone, in light and dark.
+func (v *visitor) looks(name string) {
+	v.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int{1280, 360} {
+			v.Media(width, scheme, "screen")
+			v.see(`document.documentElement.dataset.theme === '` + scheme + `'`)
+			if wide := v.Number(`document.documentElement.scrollWidth`); wide > float64(width) {
+				v.Errorf("%s: %v pixels wide on a screen of %d: %s", name, wide, width, v.String(chrome.Widest))
+			}
+			v.Shot(name + map[int]string{1280: "", 360: "-phone"}[width] + "-" + scheme)
+		}
+		v.checkAxe(name + ", " + scheme)
+	}
+	v.Media(1280, "light", "screen")
+}
+
+// stones is a table with a column that says what belongs together, and one that does not.
+func stones(rows int) []byte {
+	random := rand.New(rand.NewPCG(7, 7))
+	var b bytes.Buffer
+	b.WriteString("id,weight,width,height,found,stone\n")
+	for i := range rows {
+		k := i % 4
+		fmt.Fprintf(&b, "s%d,%.2f,%.2f,%.2f,%s,%s\n", i, float64(k*k)+random.NormFloat64(), float64(k)+random.Float64(),
+			float64(k%2)+random.Float64(), []string{"beach", "hill", "river"}[i%3], []string{"basalt", "flint", "gneiss", "slate"}[k])
+	}
+	return b.Bytes()
+}
+
+// TestTryATable is the first ten minutes of somebody with a table.
+func TestTryATable(t *testing.T) {
+	v := visit(t, serveWorkshop(t), "#/try")
+	v.read("h2", "Choose a file")
+	v.looks("try-start")
+	v.upload("#try-file", "stones.csv", stones(400))
+	v.read("p", "400 rows and 6 columns")
+	v.read("table.unbroken", "basalt")
+	if label := v.String(`document.getElementById('try-label').value`); label != "stone" {
+		t.Errorf("the suggested label is %q", label)
+	}
+	v.choose("#try-label", "found")
+	v.read("td", "texts, label")
+	v.choose("#try-label", "stone")
+	v.choose("#try-bits", "16")
+	v.looks("try-found")
+	v.press("button", "Train and compare")
+	v.patiently("h2", "stones.csv is ready")
+	v.read(".verdict", "FastHash gets")
+	v.read(".compared", "Sign codes")
+	v.read("table", "Float search")
+	v.looks("try-result")
+
+	v.Do(chromedp.Reload()) // the address holds the upload
+	v.read("h2", "stones.csv is ready")
+	v.press("button", "Search it")
+	v.see(`document.getElementById('collections').value === 'try-1'`)
+	v.hits()
+	v.read(".facets, .groups", "beach")
+	v.click(".hit .hit-main")
+	v.read("h2", "Nearest to item")
+	v.Shot("try-search")
+	v.back()
+	v.hits()
+	v.back()
+	v.read("h2", "stones.csv is ready")
+
+	v.press("button", "Train it differently")
+	v.press("label", "weight") // leave a column out
+	v.press("button", "Train and compare")
+	v.patiently("h2", "stones.csv is ready")
+	v.press("button", "Remove it")
+	v.read("h2", "Choose a file")
+	v.see(`![...document.querySelectorAll('#collections option')].some(o => o.value === 'try-1')`)
+	v.end()
+}
+
+// TestTryPictures uploads a zip of pictures by dropping it, and sees the pictures in the search.
+func TestTryPictures(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := range 80 {
+		shape := shapes[i%4]
+		picture, err := encoded(drawn(shape, random))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := z.Create(fmt.Sprintf("my shapes/%s/photo %d.png", shape, i))
+		if err == nil {
+			_, err = f.Write(picture)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v := visit(t, serveWorkshop(t), "#/try")
+	v.read("h2", "Choose a file")
+	v.dropFile(".drop", "shapes.zip", b.Bytes())
+	v.read("p", "80 pictures in 4 classes")
+	v.read(".chips", "ring")
+	v.looks("try-pictures")
+	v.choose("#try-bits", "16")
+	v.press("button", "Train and compare")
+	v.see(`document.querySelector('.working progress')`)
+	v.Shot("try-working")
+	v.patiently("h2", "shapes.zip is ready")
+	v.press("button", "Search it")
+	v.hits()
+	v.see(`[...document.querySelectorAll('.hit img')].slice(0, 8).every(i => i.complete && i.naturalWidth > 20)`)
+	v.Shot("try-pictures-search")
+	v.click(".hit .hit-main")
+	v.read("h2", "Nearest to")
+	v.end()
+}
+
+// dropFile lets a file fall on a part of the page.
+func (v *visitor) dropFile(selector, name string, content []byte) {
+	v.Helper()
+	v.evaluate(fmt.Sprintf(`(async () => {
+		const bytes = new Uint8Array([%s]);
+		const data = new DataTransfer();
+		data.items.add(new File([bytes], %s));
+		for (const type of ['dragover', 'drop'])
+			document.querySelector(%q).dispatchEvent(new DragEvent(type, {dataTransfer: data, bubbles: true, cancelable: true}));
+		return '';
+	})()`, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(content)), ","), "[]"), quoted(name), selector))
+}
+
+// TestTryCancel ends a training, and the upload is still there.
+func TestTryCancel(t *testing.T) {
+	v := visit(t, serveWorkshop(t), "#/try")
+	v.upload("#try-file", "many.csv", stones(20000))
+	v.read("p", "20,000 rows")
+	v.choose("#try-label", "stone")
+	v.choose("#try-bits", "128")
+	v.press("button", "Train and compare")
+	v.patiently(".working", "left")
+	v.read(".working", "Learning bit")
+	v.looks("try-progress")
+	v.click("#tab-search") // it goes on meanwhile
+	v.hits()
+	v.click("#tab-try")
+	v.press(".working button", "Cancel")
+	v.read("#status", "cancelled")
+	v.read("p", "20,000 rows")
+	v.press("button", "Remove the upload")
+	v.read("h2", "Choose a file")
+	v.end()
+}
+
+// TestTryRefusals shows what is wrong in words, also with names that try to break out.
+func TestTryRefusals(t *testing.T) {
+	v := visit(t, serveWorkshop(t), "#/try")
+	v.upload("#try-file", "few.csv", stones(5))
+	v.read(".problem", "too few rows")
+	v.upload("#try-file", "words.csv", bytes.Repeat([]byte("only,words\n"), 50))
+	v.read(".problem", "no column of numbers")
+	v.Forgive("status of 400")
+
+	table := strings.NewReplacer("stone\n", "\""+strings.ReplaceAll(hostile.script, `"`, `""`)+"\"\n", "basalt", "<b onclick=x>",
+		"weight", "</option><svg onload=x>").Replace(string(stones(80)))
+	v.dropFile(".drop", `<img src=x onerror="document.title='owned'">.csv`, []byte(table))
+	v.read("h2", "<img src=x")
+	v.read("label", "</option><svg onload=x>")
+	v.choose("#try-label", hostile.script)
+	v.Shot("try-hostile")
+	v.choose("#try-bits", "8")
+	v.press("button", "Train and compare")
+	v.patiently("h2", "is ready")
+	v.press("button", "Search it")
+	v.hits()
+	v.read(".value, .hit", "<b onclick=x>")
+	v.Do(chromedp.Navigate(v.address + "/#/try?job=99")) // of long ago
+	v.read(".problem", "no upload")
+	v.Forgive("status of 404")
+	v.end()
+}
+
+// TestTryNpy uploads vectors, then their labels.
+func TestTryNpy(t *testing.T) {
+	const rows, cols = 120, 4
+	head := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", rows, cols)
+	head += strings.Repeat(" ", 117-len(head)) + "\n"
+	b := bytes.NewBufferString("\x93NUMPY\x01\x00" + string([]byte{byte(len(head)), 0}) + head)
+	var labels strings.Builder
+	random := rand.New(rand.NewPCG(9, 9))
+	for i := range rows {
+		for range cols {
+			b.WriteByte(byte(i%3*60 + random.IntN(50)))
+		}
+		fmt.Fprintf(&labels, "class %d\n", i%3)
+	}
+	v := visit(t, serveWorkshop(t), "#/try")
+	v.upload("#try-file", "vectors.npy", b.Bytes())
+	v.read("p", "120 rows of 4 numbers")
+	v.see(`document.querySelector('form button.main').disabled`)
+	v.upload("#try-labels", "short.txt", []byte("a\nb\n"))
+	v.read(".problem", "2 labels for 120 rows")
+	v.Forgive("status of 400")
+	v.upload("#try-labels", "labels.txt", []byte(labels.String()))
+	v.see(`!document.querySelector('form button.main').disabled`)
+	v.choose("#try-bits", "8")
+	v.press("button", "Train and compare")
+	v.patiently("h2", "vectors.npy is ready")
+	v.end()
+}
