@@ -114,6 +114,38 @@ func TestHostileZips(t *testing.T) {
 	up(special(t, func(h *zip.FileHeader) { h.Method = 99 }), "packed in a way")
 }
 
+// TestABrokenPicture checks a picture that begins well and is cut off, which shows when it is decoded.
+func TestABrokenPicture(t *testing.T) {
+	b := newBench(t, Options{})
+	b.must("POST", "/v1/try?name=pets.zip&bits=4", pets(t, func(f map[string][]byte) {
+		f["cat/holiday.png"] = noisePicture()[:1500]
+	}))
+	b.must("POST", "/v1/try/1/train", "")
+	var j Job
+	for range 1000 {
+		if j = b.must("GET", "/v1/try/1", ""); j.State == stateFailed {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if !strings.HasPrefix(j.Message, "cat/holiday.png: cannot be decoded") {
+		t.Errorf("%s: %s", j.State, j.Message)
+	}
+	b.must("POST", "/v1/try/1/train", `{"skip_bad":true}`)
+	if j = b.wait("1", stateDone); !strings.Contains(j.Message, "Left out: 1 of 41 pictures. The first: cat/holiday.png") {
+		t.Errorf("%q", j.Message)
+	}
+}
+
+// noisePicture is a picture of some kilobytes.
+func noisePicture() []byte {
+	img := image.NewGray(image.Rect(0, 0, 64, 64))
+	copy(img.Pix, noise(64*64))
+	var b bytes.Buffer
+	_ = png.Encode(&b, img)
+	return b.Bytes()
+}
+
 // special is pets with one entry whose head is changed.
 func special(t *testing.T, change func(*zip.FileHeader)) string {
 	var out bytes.Buffer

@@ -119,5 +119,10 @@ func (j *job) say(err error) string {
 	} {
 		text = strings.ReplaceAll(text, r[0], r[1])
 	}
+	for own, original := range j.files { // pictures by the names that people know
+		if strings.HasPrefix(text, own) {
+			return printable(original) + strings.TrimPrefix(text, own)
+		}
+	}
 	return text
 }

@@ -243,7 +243,11 @@ func (t *training) remark() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d rows were left out; the first: %s", n, t.job.about.Rows, t.job.say(first[0]))
+	what := "rows"
+	if t.job.format == formatPictures {
+		what = "pictures"
+	}
+	return fmt.Sprintf("Left out: %d of %d %s. The first: %s.", n, t.job.about.Rows, what, t.job.say(first[0]))
 }
 
 func (t *training) work() (err error) {

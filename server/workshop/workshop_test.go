@@ -392,7 +392,7 @@ func TestRefusalsOfATraining(t *testing.T) {
 	b.must("POST", "/v1/try?name=nan.csv", broken)
 	b.refused(400, "POST", "/v1/try/3/train", "", "nan.csv", "row 8")
 	b.must("POST", "/v1/try/3/train", `{"skip_bad":true,"bits":4}`)
-	if j := b.wait("3", stateDone); !strings.Contains(j.Message, "2 of 60 rows were left out") {
+	if j := b.wait("3", stateDone); !strings.Contains(j.Message, "Left out: 2 of 60 rows.") {
 		t.Errorf("%q", j.Message)
 	}
 }
