@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,6 +154,27 @@ func TestAnInterruptedUploadLeavesNothing(t *testing.T) {
 	time.Sleep(50 * time.Millisecond)
 	if len(b.folders()) != 1 || len(b.jobs) != 1 {
 		t.Errorf("%v and %d jobs are left", b.folders(), len(b.jobs))
+	}
+}
+
+// TestSlowUploadsEnd checks how long a body may take: half a minute, and longer only for what has come.
+func TestSlowUploadsEnd(t *testing.T) {
+	for _, c := range []struct {
+		ago  time.Duration
+		read int64
+		want error
+	}{{29 * time.Second, 0, nil}, {31 * time.Second, 100, os.ErrDeadlineExceeded}, {60 * time.Second, 2 << 20, nil},
+		{90 * time.Second, 2 << 20, os.ErrDeadlineExceeded}, {15 * time.Minute, 64 << 20, nil}} {
+		p := &patientReader{
+			body: strings.NewReader("x"), conn: http.NewResponseController(httptest.NewRecorder()),
+			began: time.Now().Add(-c.ago), read: c.read,
+		}
+		if _, err := p.Read(make([]byte, 1)); err != c.want {
+			t.Errorf("%d bytes in %v: %v", c.read, c.ago, err)
+		}
+	}
+	if f := failureOf(os.ErrDeadlineExceeded); f.status != http.StatusRequestTimeout {
+		t.Errorf("%d", f.status)
 	}
 }
 

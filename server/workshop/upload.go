@@ -26,12 +26,13 @@ const (
 )
 
 const (
-	mostLabels   = 16 << 20         // bytes of a file of labels
-	slowestChunk = 20 * time.Second // that the next bytes of an upload may take
-	slowest      = 15 * time.Minute // that a whole upload may take
-	defaultBits  = 32
-	fewestBits   = 4
-	mostBits     = 256
+	mostLabels  = 16 << 20         // bytes of a file of labels
+	grace       = 30 * time.Second // that an upload may take whatever its size
+	slowest     = 64 << 10         // bytes that have to come in every second after that, on average
+	lookTime    = 5 * time.Minute  // for looking at an upload
+	defaultBits = 32
+	fewestBits  = 4
+	mostBits    = 256
 )
 
 // receive takes an upload: one at a time, because each may take as much disk as is allowed.
@@ -133,7 +134,7 @@ func uploadName(name string) string {
 	return name
 }
 
-// save streams the body of a request into a new file. Whoever sends slowly, but sends, may go on.
+// save streams the body of a request into a new file.
 func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err error) {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -142,9 +143,9 @@ func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err e
 	defer func() { err = cmp.Or(err, f.Close()) }()
 	body := http.MaxBytesReader(rw, r.Body, most)
 	conn := http.NewResponseController(rw)
-	n, err := io.Copy(f, &patientReader{body, conn, time.Now().Add(slowest)})
-	_ = conn.SetReadDeadline(time.Now().Add(slowest)) // to look at the upload: nothing more is read
-	_ = conn.SetWriteDeadline(time.Now().Add(slowest))
+	n, err := io.Copy(f, &patientReader{body: body, conn: conn, began: time.Now()})
+	_ = conn.SetReadDeadline(time.Now().Add(lookTime)) // nothing more is read, but the end would cancel the request
+	_ = conn.SetWriteDeadline(time.Now().Add(lookTime))
 	switch {
 	case err != nil:
 		return err
@@ -154,20 +155,24 @@ func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err e
 	return nil
 }
 
-// patientReader gives every chunk of a body a time of its own, and the whole a limit.
+// patientReader gives a body as much time as a slow line needs, and no more to those who only hold the place of others.
 type patientReader struct {
 	body  io.Reader
 	conn  *http.ResponseController
-	until time.Time
+	began time.Time
+	read  int64
 }
 
 func (p *patientReader) Read(b []byte) (int, error) {
-	if time.Now().After(p.until) {
+	until := p.began.Add(grace + time.Duration(p.read)*time.Second/slowest)
+	if time.Now().After(until) {
 		return 0, os.ErrDeadlineExceeded
 	}
-	_ = p.conn.SetReadDeadline(time.Now().Add(slowestChunk)) // where the connection can; else its own deadline counts
-	_ = p.conn.SetWriteDeadline(time.Now().Add(2 * slowestChunk))
-	return p.body.Read(b)
+	_ = p.conn.SetReadDeadline(until) // where the connection can; else its own deadline counts
+	_ = p.conn.SetWriteDeadline(until.Add(grace))
+	n, err := p.body.Read(b)
+	p.read += int64(n)
+	return n, err
 }
 
 // recognise tells the format of an upload by how it begins, and by its name where that could be several.
