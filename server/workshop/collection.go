@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,9 +91,14 @@ func (t *training) saveVectors() (path string, err error) {
 	return path, w.Flush()
 }
 
-// mostNumbers is how many columns of the vector also become attributes, to filter by: of a table that people read, not
-// of one with hundreds of columns.
-const mostNumbers = 16
+const (
+	// mostNumbers is how many columns of the vector also become attributes, to filter by: of a table that people read, not
+	// of one with hundreds of columns.
+	mostNumbers = 16
+
+	mostAttributes      = 64        // columns that become attributes
+	mostAttributeValues = 1_000_000 // of all rows, because they are kept in memory
+)
 
 // attributeColumns are the columns that become attributes.
 func (t *training) attributeColumns() []string {
@@ -109,6 +115,11 @@ func (t *training) attributeColumns() []string {
 			continue
 		}
 		list = append(list, c.Name)
+	}
+	most := min(mostAttributes, max(4, mostAttributeValues/s.Rows))
+	if len(list) > most {
+		t.notes = append(t.notes, fmt.Sprintf("Only the first %d of %d other columns became attributes.", most, len(list)))
+		list = list[:most]
 	}
 	return list
 }

@@ -1,8 +1,10 @@
 package workshop
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"io"
 	"maps"
 	"os"
 	"path"
@@ -68,6 +70,9 @@ func (w *Workshop) inspectNpy(j *job) error {
 
 // inspectTable looks at the columns of a table and says what each is best taken for.
 func (w *Workshop) inspectTable(ctx context.Context, j *job) error {
+	if err := checkLines(j.data()); err != nil {
+		return err
+	}
 	limits := dataset.SurveyLimits{Rows: w.options.MaxRows, Columns: w.options.MaxColumns, Sample: sampleRows}
 	s, err := dataset.Look(ctx, j.data(), j.format, limits)
 	if err != nil {
@@ -107,6 +112,37 @@ func (w *Workshop) inspectTable(ctx context.Context, j *job) error {
 		j.about.Sample = append(j.about.Sample, row[:min(len(row), sampleColumns)])
 	}
 	return nil
+}
+
+// longestLine is the bytes of a line of a table: one of thousands of columns has a tenth of it.
+const longestLine = 1 << 20
+
+// checkLines refuses a text with a line that would take much memory to be split.
+func checkLines(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	chunk, long := make([]byte, 256<<10), 0 // bytes since the last end of a line
+	for {
+		n, err := f.Read(chunk)
+		for rest := chunk[:n]; len(rest) > 0; {
+			line, after, ended := bytes.Cut(rest, []byte("\n"))
+			if long += len(line); long > longestLine {
+				return bad("a line has more than %s: is this a table with a row on each line?", sizeText(longestLine))
+			}
+			if rest = after; ended {
+				long = 0
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // usualLabels are names of columns that hold classes, the surest first.

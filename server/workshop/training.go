@@ -130,6 +130,7 @@ type training struct {
 	set   *dataset.Set
 	part  *compare.Part // nil for pictures, which are read in the background
 	model *model.Model
+	notes []string // for the person
 }
 
 // reserve makes a job the one that is in training.
@@ -237,17 +238,18 @@ func (t *training) run() {
 	}
 }
 
-// remark is what to know about the rows that were left out, or "".
+// remark is what to know about rows and columns that were left out, or "".
 func (t *training) remark() string {
 	n, first := t.set.Bad()
 	if n == 0 {
-		return ""
+		return strings.Join(t.notes, " ")
 	}
 	what := "rows"
 	if t.job.format == formatPictures {
 		what = "pictures"
 	}
-	return fmt.Sprintf("Left out: %d of %d %s. The first: %s.", n, t.job.about.Rows, what, t.job.say(first[0]))
+	text := fmt.Sprintf("Left out: %d of %d %s. The first: %s.", n, t.job.about.Rows, what, t.job.say(first[0]))
+	return strings.Join(append([]string{text}, t.notes...), " ")
 }
 
 func (t *training) work() (err error) {

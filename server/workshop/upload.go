@@ -26,7 +26,7 @@ const (
 )
 
 const (
-	mostLabels  = 16 << 20         // bytes of a file of labels
+	mostLabels  = 8 << 20          // bytes of a file of labels
 	grace       = 30 * time.Second // that an upload may take whatever its size
 	slowest     = 64 << 10         // bytes that have to come in every second after that, on average
 	lookTime    = 5 * time.Minute  // for looking at an upload

@@ -332,7 +332,7 @@ func TestPicturesBecomeACollection(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	b := newBench(t, Options{MaxBytes: 1 << 20, MaxRows: 500, MaxColumns: 20, MaxValues: 1000})
+	b := newBench(t, Options{MaxBytes: 2 << 20, MaxRows: 500, MaxColumns: 20, MaxValues: 1000})
 	up := func(words []string, name, content string) {
 		t.Helper()
 		b.refused(400, "POST", "/v1/try?name="+url.QueryEscape(name), content, words...)
@@ -352,9 +352,10 @@ func TestRefusals(t *testing.T) {
 	up([]string{"more than 500 rows"}, "a.csv", flowers(501))
 	up([]string{"more than the 1000 values"}, "a.csv", "k,"+strings.Repeat("v,", 9)+"w\n"+rows(150, "a"+strings.Repeat(",1", 10)))
 	up([]string{"quoted field does not end"}, "a.csv", `a,b`+"\n"+`"x,1`+"\n"+rows(60, "1,2"))
+	up([]string{"a line has more than 1 MiB"}, "a.csv", "a,b\n"+strings.Repeat("1,", 1<<19)[:1<<20-10]+strings.Repeat("2,", 6))
 	up([]string{"zip cannot be read"}, "a.zip", "PK\x03\x04 nothing else")
 	up([]string{"npy"}, "a.npy", "\x93NUMPY\x01\x00")
-	b.refused(413, "POST", "/v1/try?name=a.csv", strings.Repeat("1,2\n", 1<<19), "larger than the 1 MiB")
+	b.refused(413, "POST", "/v1/try?name=a.csv", strings.Repeat("1,2\n", 1<<20), "larger than the 2 MiB")
 	b.refused(400, "POST", "/v1/try?name=a.csv&bits=1000", flowers(60), "1000 bits")
 	b.refused(400, "POST", "/v1/try?name=a.csv&bits=x", flowers(60), "not a number of bits")
 	if len(b.folders()) != 0 {
@@ -408,6 +409,24 @@ func TestNoLabelIsSuggestedWhereNoneFits(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	b.refused(400, "POST", "/v1/try/1/train", "", "choose the column")
+}
+
+func TestManyColumnsBecomeAttributesWithinLimits(t *testing.T) {
+	b := newBench(t, Options{})
+	var s strings.Builder
+	s.WriteString("x,y")
+	for i := range 80 {
+		fmt.Fprintf(&s, ",t%d", i)
+	}
+	s.WriteString(",kind\n")
+	for i := range 60 {
+		fmt.Fprintf(&s, "%d,%d%s,%s\n", i%2*9+i%4, i%7, strings.Repeat(",word", 80), []string{"a", "b"}[i%2])
+	}
+	b.must("POST", "/v1/try?name=wide.csv&bits=4&label=kind&train=true", s.String())
+	j := b.wait("1", stateDone)
+	if !strings.Contains(j.Message, "first 64 of 82 other columns") {
+		t.Errorf("%q", j.Message)
+	}
 }
 
 func TestSuggestedLabels(t *testing.T) {
