@@ -99,6 +99,9 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			}
 		}
 	}
+	if len(a.at) == 0 {
+		return fmt.Errorf("no picture of %s is one of an item: pictures are matched by their paths, or by number", a.path)
+	}
 	return nil
 }
 
