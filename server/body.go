@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -38,10 +39,10 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (b []byte, release
 		return nil, nil, &http.MaxBytesError{Limit: s.limits.Body}
 	}
 	taken := int64(0)
-	release = func() { s.budget.give(taken) }
+	giveBack := func() { s.budget.give(taken) }
 	defer func() {
 		if err != nil {
-			release()
+			giveBack()
 		}
 	}()
 	in := http.MaxBytesReader(w, r.Body, s.limits.Body)
@@ -63,7 +64,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (b []byte, release
 		n, err := in.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		if errors.Is(err, io.EOF) {
-			return b, release, nil
+			return b, giveBack, nil
 		}
 		if err != nil {
 			return nil, nil, readError(err)
@@ -73,10 +74,14 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (b []byte, release
 
 // readError is that of a body which did not arrive.
 func readError(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	large, timeout := new(http.MaxBytesError), net.Error(nil)
+	switch {
+	case errors.As(err, &large), errors.As(err, &timeout) && timeout.Timeout():
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return bad("the request ended before all of it was there")
 	}
-	return err
+	return bad("the body of the request: %v", err)
 }
 
 // kind is the type of a body, without parameters.
@@ -97,7 +102,7 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, v any) (releas
 	if err != nil {
 		return nil, err
 	}
-	if err := decode(b, v); err != nil {
+	if err := decode(b, v, s.limits.Batch); err != nil {
 		release()
 		return nil, err
 	}
@@ -107,10 +112,11 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, v any) (releas
 // maxNesting is how deep lists and objects of a request may be nested: an item's tags are five deep.
 const maxNesting = 16
 
-// decode reads one JSON value; keys that are not known, and anything after it, are refused.
-func decode(b []byte, v any) error {
-	if depth := nesting(b); depth > maxNesting {
-		return bad("the request is nested more than %d deep", maxNesting)
+// decode reads one JSON value; keys that are not known, and anything after it, are refused. Lists other than vectors
+// have at most so many entries.
+func decode(b []byte, v any, most int) error {
+	if err := checkShape(b, most); err != nil {
+		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -122,7 +128,7 @@ func decode(b []byte, v any) error {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return bad("the JSON of the request ends too early")
 		case errors.As(err, &at):
-			return bad("the value of %q cannot be a %s", at.Field, at.Value)
+			return bad("the value of %q cannot be a %.20s", jsonName(at.Field), at.Value)
 		}
 		return bad("%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
@@ -132,24 +138,59 @@ func decode(b []byte, v any) error {
 	return nil
 }
 
-// nesting is how deep brackets are nested, as far as the text is JSON.
-func nesting(b []byte) int {
-	depth, most, quoted := 0, 0, false
+// jsonName is the name of a key without those of structs that others are made of.
+func jsonName(field string) string {
+	for _, part := range []string{"target.", "searchOptions.", "newItem.", "details."} {
+		field = strings.ReplaceAll(field, part, "")
+	}
+	return field
+}
+
+// checkShape looks at brackets and commas before anything is made of them, as far as the text is JSON: a list of a
+// million empty objects is short, and would become large. The numbers of a vector take no more than their digits.
+func checkShape(b []byte, most int) error {
+	var open [maxNesting]struct {
+		entries int
+		key     string
+		list    bool
+	}
+	depth, key := 0, ""
 	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
-			depth++
-			most = max(most, depth)
-		case c == ']' || c == '}':
-			depth--
+		switch c := b[i]; c {
+		case '"':
+			from := i + 1
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+			if depth > 0 && !open[depth-1].list && i < len(b) {
+				key = string(b[from:min(i, from+len("vectors")+1)])
+			}
+		case '[', '{':
+			if depth == maxNesting {
+				return bad("the request is nested more than %d deep", maxNesting)
+			}
+			inner := depth > 0 && open[depth-1].list
+			if inner && open[depth-1].key == "vectors" {
+				key = "vector"
+			}
+			open[depth].entries, open[depth].key, open[depth].list = 1, key, c == '['
+			depth, key = depth+1, ""
+		case ']', '}':
+			depth = max(0, depth-1)
+		case ',':
+			if depth == 0 {
+				continue
+			}
+			o := &open[depth-1]
+			if o.entries++; o.entries > most && o.key != "vector" {
+				return problem(http.StatusRequestEntityTooLarge,
+					"a list of the request has more than the %d entries that are allowed", most)
+			}
 		}
 	}
-	return most
+	return nil
 }
 
 // rows reads a body of vectors: float32 in little-endian order, a NumPy array, or a picture.
@@ -167,6 +208,9 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (v
 		x, err = floatRows(b, m.Encoder.Dim())
 	case k == kindNpy:
 		x, err = npyRows(r.Context(), b, m.TakesMissing())
+		if dim := m.Encoder.Dim(); x.Cols == 1 && x.Rows == dim { // one vector as an array of one dimension
+			x.Rows, x.Cols = 1, dim
+		}
 	case strings.HasPrefix(k, "image/"):
 		x.Rows = 1
 		x.Data, err = s.pictureVector(m, b)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"syscall"
 
 	"hashgrove/hamming"
@@ -44,14 +45,21 @@ type errorText struct {
 	RequestID string `json:"request_id"`
 }
 
+// longestMessage is the most bytes of a message in answers and in the log.
+const longestMessage = 500
+
 // writeError answers with an error.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	a := s.failureOf(r, err)
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}
-	noteError(w, a.text)
-	writeJSON(w, a.status, errorAnswer{errorText{a.status, a.text, requestID(w)}})
+	text := a.text
+	if len(text) > longestMessage { // it quotes something that is too long
+		text = strings.ToValidUTF8(text[:longestMessage], "") + "..."
+	}
+	noteError(w, text)
+	writeJSON(w, a.status, errorAnswer{errorText{a.status, text, requestID(w)}})
 }
 
 // failureOf finds the status of an error.
@@ -95,10 +103,13 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	writeBody(w, status, "application/json", append(b, '\n'))
 }
 
-// writeBody answers with bytes.
+// writeBody answers with bytes, when the handler has returned.
 func writeBody(w http.ResponseWriter, status int, kind string, b []byte) {
-	h := w.Header()
-	h.Set("Content-Type", kind)
+	w.Header().Set("Content-Type", kind)
+	if a, ok := w.(*answer); ok {
+		a.waiting, a.status = b, status
+		return
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // the client has gone, or not: either way there is nobody to tell
 }

@@ -35,6 +35,7 @@ func (s *Server) Handler() http.Handler {
 					s.writeError(a, r, problem(http.StatusInternalServerError, "the service met a bug: its log says more"))
 				}
 			}
+			s.send(a, r)
 			s.metrics.running.Add(-1)
 			s.finish(a, r, time.Since(began))
 		}()
@@ -99,13 +100,32 @@ func (s *Server) finish(a *answer, r *http.Request, took time.Duration) {
 	s.log.LogAttrs(r.Context(), level, "request", attributes...)
 }
 
+// send sends the answer of a handler that has returned: a client that reads slowly holds no place among the searches,
+// and large answers that wait for such clients share the memory for bodies.
+func (s *Server) send(a *answer, r *http.Request) {
+	if n := int64(len(a.waiting)); n > small {
+		if s.budget.take(n) {
+			defer s.budget.give(n)
+		} else {
+			s.writeError(a, r, busy("many large answers are being sent", time.Second))
+		}
+	}
+	if b := a.waiting; b != nil {
+		a.waiting = nil
+		a.Header().Set("Content-Length", strconv.Itoa(len(b))) // no chunks
+		a.ResponseWriter.WriteHeader(a.status)
+		_, _ = a.Write(b) // the client has gone, or not: either way there is nobody to tell
+	}
+}
+
 // answer is a response that knows what became of it.
 type answer struct {
 	http.ResponseWriter
-	id     string
-	status int
-	bytes  int64
-	err    string
+	id      string
+	status  int
+	bytes   int64
+	err     string
+	waiting []byte // the body, until the handler has returned
 }
 
 func (a *answer) WriteHeader(status int) {
