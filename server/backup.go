@@ -41,6 +41,19 @@ func (d *deadlineWriter) Write(b []byte) (int, error) {
 
 // reload opens the file of a collection again.
 func (s *Server) reload(w http.ResponseWriter, r *http.Request, c *collection) error {
+	var request struct {
+		Fingerprint string `json:"fingerprint,omitempty"` // of the model that is served until now
+	}
+	if r.ContentLength != 0 { // curl -X POST sends no body
+		release, err := s.readJSON(w, r, &request)
+		if err != nil {
+			return err
+		}
+		release()
+	}
+	if err := accept(c.open().fingerprint(), request.Fingerprint); err != nil {
+		return err
+	}
 	if err := s.reopen(r.Context(), c); err != nil {
 		return err
 	}

@@ -29,13 +29,17 @@ func (s *Server) patchItem(w http.ResponseWriter, r *http.Request, c *collection
 	}
 	var request struct {
 		details
-		Replace bool `json:"replace,omitempty"`
+		Replace     bool   `json:"replace,omitempty"`
+		Fingerprint string `json:"fingerprint,omitempty"`
 	}
 	release, err := s.readJSON(w, r, &request)
 	if err != nil {
 		return err
 	}
 	defer release()
+	if err := accept(c.open().fingerprint(), request.Fingerprint); err != nil {
+		return err
+	}
 	if request.ID != nil && *request.ID != id {
 		return bad("the address names the id %.80q and the request %.80q", id, request.ID)
 	}

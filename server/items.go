@@ -147,18 +147,25 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 	if err != nil {
 		return err
 	}
-	var it newItem
-	release, err := s.readJSON(w, r, &it)
+	var request struct {
+		newItem
+		Fingerprint string `json:"fingerprint,omitempty"`
+	}
+	release, err := s.readJSON(w, r, &request)
 	if err != nil {
 		return err
 	}
 	defer release()
+	it := request.newItem
 	if it.ID != nil && *it.ID != id {
 		return bad("the address names the id %.80q and the request %.80q", id, it.ID)
 	}
 	it.ID = &id
 	created := false
 	_, err = c.write("put", func(o *opened) (int, error) {
+		if err := accept(o.fingerprint(), request.Fingerprint); err != nil {
+			return 0, err
+		}
 		b, err := s.batch(r, o, &itemsRequest{Items: []newItem{it}})
 		if err != nil {
 			return 0, err
