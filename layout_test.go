@@ -17,6 +17,7 @@ import (
 
 // pipeline is the order of the packages: each may import those before it, never those after it.
 var pipeline = []string{
+	"hashgrove/client",
 	"hashgrove/internal/par", "hashgrove/internal/pages", "hashgrove/internal/section", "hashgrove/internal/maxflow",
 	"hashgrove/internal/gemm", "hashgrove/internal/portable",
 	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/picture",
@@ -101,6 +102,17 @@ func checkDependencies(t *testing.T, of string, unwanted []string) {
 				t.Errorf("%s links %s", of, linked)
 			}
 		}
+	}
+}
+
+// TestClientIsSmall keeps the client of the service free of everything but the standard library.
+func TestClientIsSmall(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./client").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if linked := strings.Fields(string(out)); !slices.Equal(linked, []string{"hashgrove/client"}) {
+		t.Errorf("the client links %v", linked)
 	}
 }
 

@@ -1,0 +1,302 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"hashgrove"
+	"hashgrove/client"
+	"hashgrove/server"
+	"hashgrove/store"
+)
+
+// rows are vectors around three points.
+func rows(n int) (x [][]float32, labels []string) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for i := range n {
+		row := make([]float32, 4)
+		for j := range row {
+			row[j] = float32(rng.NormFloat64())/2 + float32((i%3)*(j%2)*2)
+		}
+		x, labels = append(x, row), append(labels, []string{"boots", "sandals", "hats"}[i%3])
+	}
+	return x, labels
+}
+
+// start serves a collection shop of 60 items, with ids from 0 on, in a folder, and returns its address and how to end it.
+func start(dir, token string) (address string, stop func(), err error) {
+	ctx := context.Background()
+	x, labels := rows(60)
+	options := hashgrove.Options{Bits: 16, Rounds: 3, LinearColumns: "off"}
+	m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), options)
+	if err != nil {
+		return "", nil, err
+	}
+	path := filepath.Join(dir, "shop.hgi")
+	ix, err := hashgrove.CreateIndex(ctx, path, m, hashgrove.Rows(x, labels))
+	if err != nil {
+		return "", nil, err
+	}
+	if err := ix.Close(); err != nil {
+		return "", nil, err
+	}
+	table := "a,b,c,d\n"
+	for _, row := range x {
+		table += fmt.Sprintf("%v,%v,%v,%v\n", row[0], row[1], row[2], row[3])
+	}
+	vectors := filepath.Join(dir, "vectors.csv")
+	if err := os.WriteFile(vectors, []byte(table), 0o600); err != nil {
+		return "", nil, err
+	}
+	s, err := server.New(ctx, server.Options{
+		Collections: []server.CollectionOptions{{Name: "shop", Path: path, Vectors: vectors}}, WriteToken: token,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	h := httptest.NewServer(s.Handler())
+	return h.URL, func() { h.Close(); _ = s.Close() }, nil
+}
+
+func Example() {
+	dir, err := os.MkdirTemp("", "shop")
+	check(err)
+	defer os.RemoveAll(dir)
+	address, stop, err := start(dir, "") // elsewhere: hashgrove serve shop.hgi
+	check(err)
+	defer stop()
+
+	ctx := context.Background()
+	shop := (&client.Client{URL: address}).Collection("shop")
+	_, err = shop.Put(ctx, client.NewItem{ID: "new", Vector: []float32{0, 2, 0, 2}, Label: "sandals"})
+	check(err)
+	found, err := shop.Search(ctx, client.SearchRequest{ID: "new", Options: client.Options{K: 3, Where: `label = "sandals"`}})
+	check(err)
+	fmt.Println(len(found.Results[0].Hits), "of", found.Items, "items, the first at distance", found.Results[0].Hits[0].Distance)
+	// Output: 3 of 61 items, the first at distance 0
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func connect(t *testing.T) (*client.Client, *client.Collection) {
+	t.Helper()
+	address, stop, err := start(t.TempDir(), "a-secret-token")
+	ok(t, err)
+	t.Cleanup(stop)
+	c := &client.Client{URL: address + "/", Token: "a-secret-token"}
+	return c, c.Collection("shop")
+}
+
+func TestSearch(t *testing.T) {
+	c, shop := connect(t)
+	ctx := t.Context()
+	x, labels := rows(60)
+	s, err := c.Server(ctx)
+	if err != nil || s.Access != "write" || !s.TokenNeeded || !reflect.DeepEqual(s.Collections, []string{"shop"}) || s.Limits.K == 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	list, err := c.Collections(ctx)
+	if err != nil || len(list) != 1 || list[0].Items != 60 || list[0].Dims != 4 || list[0].Health != "ok" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	codes, err := shop.EncodeVectors(ctx, x)
+	ok(t, err)
+	encoded, err := shop.Encode(ctx, client.EncodeRequest{Vectors: x, Margins: true})
+	ok(t, err)
+	if len(codes) != 60 || len(encoded.Codes) != 60 || len(encoded.Margins[59]) != 16 {
+		t.Fatalf("%d, %d codes, margins %v", len(codes), len(encoded.Codes), encoded.Margins)
+	}
+	many, err := shop.SearchVectors(ctx, x, client.Options{K: 7, Fields: []string{"label"}})
+	ok(t, err)
+	for i := range x {
+		if hex.EncodeToString(codes[i]) != encoded.Codes[i] || many.Results[i].Code != encoded.Codes[i] {
+			t.Errorf("row %d: codes %x, %s, %s", i, codes[i], encoded.Codes[i], many.Results[i].Code)
+		}
+		for _, q := range []client.SearchRequest{
+			{Vector: x[i]}, {Code: encoded.Codes[i]}, {PackedCode: codes[i]}, {ID: client.Int(int64(i))}, {Queries: []client.Query{{Vector: x[i], Name: "n"}}},
+		} {
+			q.Options = client.Options{K: 7, Fields: []string{"label"}}
+			one, err := shop.Search(ctx, q)
+			ok(t, err)
+			if !reflect.DeepEqual(one.Results[0].Hits, many.Results[i].Hits) {
+				t.Errorf("%+v: hits %v, want %v", q, one.Results[0].Hits, many.Results[i].Hits)
+			}
+			if q.ID != "" && one.Results[0].Label != labels[i] || q.Queries != nil && one.Results[0].Query != "n" {
+				t.Errorf("%+v: %+v", q, one.Results[0])
+			}
+		}
+	}
+	radius := 0
+	bare, err := shop.SearchVectors(ctx, x[:2], client.Options{Radius: &radius, Where: `label = "hats"`, Prefix: 8, Explain: true, Fields: []string{}})
+	ok(t, err)
+	for _, r := range bare.Results {
+		for _, h := range r.Hits {
+			if h.Distance != 0 || h.Label != "" {
+				t.Errorf("%+v", h)
+			}
+		}
+		if len(r.Plan) == 0 {
+			t.Error("no plan")
+		}
+	}
+	ranked, err := shop.Search(ctx, client.SearchRequest{Vector: x[0], Options: client.Options{Rank: "margins", K: 1}})
+	if err != nil || ranked.Rank != "margins" || len(ranked.Results[0].Hits) != 1 {
+		t.Errorf("%+v, %v", ranked, err)
+	}
+	again, err := shop.Search(ctx, client.SearchRequest{Vector: x[5], Options: client.Options{Rerank: "euclidean", Shortlist: 60, K: 2}})
+	if err != nil || again.Results[0].Hits[0].ID != "5" || again.Results[0].Hits[1].Score <= 0 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	why, err := shop.Explain(ctx, client.ExplainRequest{Query: client.Query{Vector: x[0]}, ID: "1"})
+	if err != nil || len(why.Bits) != 16 || why.ID != "1" {
+		t.Errorf("%+v, %v", why, err)
+	}
+	if v, err := shop.Vector(ctx, "5"); err != nil || !reflect.DeepEqual(v, x[5]) {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	_, shop := connect(t)
+	ctx := t.Context()
+	x, _ := rows(60)
+	for i, want := range []bool{true, false} {
+		created, err := shop.Put(ctx, client.NewItem{
+			ID: "a/../b c?", Vector: x[0], Label: "boots", Tags: []string{"x", "y"}, Attributes: map[string]any{"price": 3.5, "maker": "Grove"},
+		})
+		if err != nil || created != want {
+			t.Errorf("put %d: %t, %v", i, created, err)
+		}
+	}
+	it, err := shop.Item(ctx, "a/../b c?")
+	ok(t, err)
+	if it.Label != "boots" || it.Attributes["price"] != 3.5 || it.Attributes["maker"] != "Grove" || len(it.Tags) != 2 {
+		t.Errorf("%+v", it)
+	}
+	if n, err := shop.Patch(ctx, true, client.Details{ID: it.ID, Attributes: map[string]any{"price": 4}}, client.Details{ID: "none", Label: "x"}); n != 1 || err != nil {
+		t.Errorf("patched %d, %v", n, err)
+	}
+	if it, err = shop.Item(ctx, it.ID); err != nil || !reflect.DeepEqual(it.Attributes, map[string]any{"price": 4.0}) || it.Label != "boots" {
+		t.Errorf("%+v, %v", it, err)
+	}
+	if n, err := shop.PutMany(ctx, []client.NewItem{{ID: "100", Code: it.Code}, {ID: "101", PackedCode: []byte{1, 2}}}); n != 2 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	_, err = shop.AddMany(ctx, []client.NewItem{{ID: "102", Code: it.Code}, {ID: "101", Code: it.Code}})
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Status != http.StatusConflict || refused.RequestID == "" || !strings.Contains(err.Error(), "101") {
+		t.Errorf("%v", err)
+	}
+	n, err := shop.PutColumns(ctx, client.Columns{
+		IDs: []client.ID{"200", "201"}, Vectors: x[:2], Labels: []string{"l", ""}, Tags: [][]string{{"t"}, nil}, Attributes: []map[string]any{nil, {"a": 1}},
+	})
+	if n != 2 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	seen := 0
+	for it, err := range shop.AllItems(ctx, "") {
+		ok(t, err)
+		if it.Code == "" {
+			t.Errorf("%+v", it)
+		}
+		seen++
+	}
+	if seen != 65 {
+		t.Errorf("%d items, want 65", seen)
+	}
+	page, err := shop.Items(ctx, `label = "boots"`, 3, "")
+	if err != nil || len(page.Items) != 3 || page.Total != 21 || page.Next == "" {
+		t.Errorf("%+v, %v", page, err)
+	}
+	facets, err := shop.Facets(ctx, "", 2)
+	if err != nil || len(facets.Labels) != 2 || facets.Items != 65 || len(facets.Attributes) != 2 {
+		t.Errorf("%+v, %v", facets, err)
+	}
+	would, err := shop.DeleteMany(ctx, client.DeleteRequest{Where: `label = "boots"`, DryRun: true})
+	if err != nil || would.Deleted != 21 || !would.DryRun || len(would.IDs) != 21 {
+		t.Errorf("%+v, %v", would, err)
+	}
+	if n, err := shop.Delete(ctx, "100", "101", "none"); n != 2 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	d, err := shop.Describe(ctx)
+	if err != nil || d.Items != 63 || len(d.BitsState) != 16 || len(d.RecentWrites) == 0 || d.File.Bytes == 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if s, err := shop.Reload(ctx); err != nil || s.Items != 63 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	var copied bytes.Buffer
+	size, err := shop.Backup(ctx, &copied)
+	ok(t, err)
+	path := filepath.Join(t.TempDir(), "copy.hgi")
+	ok(t, os.WriteFile(path, copied.Bytes(), 0o600))
+	if r, err := store.Verify(ctx, path, nil); err != nil || r.Items != 63 || size == 0 {
+		t.Errorf("%d bytes: %+v, %v", size, r, err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	c, shop := connect(t)
+	ctx := t.Context()
+	for name, x := range map[string]struct {
+		err    error
+		status int
+	}{
+		"a token that is wrong": {second((&client.Client{URL: c.URL, Token: "wrong"}).Server(ctx)), 401},
+		"no collection":         {second(c.Collection("a/b").Describe(ctx)), 404},
+		"no item":               {second(shop.Item(ctx, "none")), 404},
+		"a filter":              {second(shop.Items(ctx, "(", 0, "")), 400},
+		"another model":         {second((&client.Collection{Client: c, Name: "shop", Fingerprint: "0123456789abcdef"}).Describe(ctx)), 409},
+		"nothing to search":     {second(shop.Search(ctx, client.SearchRequest{})), 400},
+	} {
+		var e *client.Error
+		if !errors.As(x.err, &e) || e.Status != x.status || e.Message == "" || e.RequestID == "" {
+			t.Errorf("%s: %v", name, x.err)
+		}
+		if strings.Contains(fmt.Sprint(x.err), "secret") {
+			t.Errorf("%s tells the token: %v", name, x.err)
+		}
+	}
+	if _, err := shop.SearchVectors(ctx, [][]float32{{1, 2}, {1}}, client.Options{}); err == nil {
+		t.Error("vectors of different lengths")
+	}
+	for _, answer := range []string{"", "<html>bad gateway", `{"error":5}`} {
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3")
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = w.Write([]byte(answer))
+		}))
+		_, err := (&client.Client{URL: h.URL}).Server(ctx)
+		var e *client.Error
+		if !errors.As(err, &e) || e.Status != 502 || e.RetryAfter.Seconds() != 3 || !strings.Contains(err.Error(), "502") {
+			t.Errorf("%q: %v", answer, err)
+		}
+		h.Close()
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
