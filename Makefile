@@ -18,8 +18,8 @@ build:
 test: setup lint race docs purego fuzz
 
 # The tests in report/browsertest and server/browsertest open the report and the page of the service in a browser, and
-# npm downloads axe-core, which looks at the page for people who cannot see it. Where something cannot be installed they
-# are skipped with a message, unless CI=true or HASHGROVE_BROWSER=required.
+# npm downloads axe-core, which looks at the page for people who cannot see it. Those in client run the Python client. Where
+# something cannot be installed they are skipped with a message, unless CI=true or HASHGROVE_BROWSER=required.
 setup:
 	@if command -v chromium >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && \
 		[ -d /usr/share/fonts/truetype/dejavu ]; then :; \
@@ -30,6 +30,15 @@ setup:
 		echo "Not everything could be installed: some browser tests will be skipped."; \
 	else \
 		echo "Chromium, fonts-dejavu-core or npm is missing and only root can install them: browser tests may be skipped."; \
+	fi
+	@if /usr/bin/python3 -c 'import numpy' 2>/dev/null || python3 -c 'import numpy' 2>/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "Installing python3 and python3-numpy with apt-get: the tests run the Python client."; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get update -q && apt-get install -q -y --no-install-recommends python3 python3-numpy; } || \
+		echo "Numpy could not be installed: the tests of the Python client will be skipped."; \
+	else \
+		echo "Python with numpy is missing and only root can install it: the Python client may not be tested."; \
 	fi
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
@@ -43,7 +52,8 @@ race:
 	fi
 
 docs:
-	$(GO) test -timeout 12m . ./cmd/... ./paper/... ./report/... ./store/... ./fasthash/... ./index/... ./model/...
+	$(GO) test -timeout 12m . ./cmd/... ./paper/... ./report/... ./store/... ./fasthash/... ./index/... ./model/... \
+		./server/... ./client/...
 	@for module in $(MODULES); do (cd $$module && $(GO) test -timeout 12m ./...) || exit 1; done
 
 # The plain Go twins of the assembly kernels.
