@@ -23,7 +23,7 @@ type Limits struct {
 
 	K           int // hits of a query; 1,000
 	Batch       int // queries, vectors or items of a request; 10,000
-	Hits        int // hits of all queries of a request; 1,000,000
+	Hits        int // hits of all queries of a request; 100,000
 	Page        int // items of a list; 1,000
 	FilterBytes int // length of a filter; 4,096
 	FilterDepth int // how deep its parts are nested; 32
@@ -47,7 +47,7 @@ func (l Limits) withDefaults() Limits {
 	l.Wait = cmp.Or(l.Wait, 5*time.Second)
 	l.K = cmp.Or(l.K, 1_000)
 	l.Batch = cmp.Or(l.Batch, 10_000)
-	l.Hits = cmp.Or(l.Hits, 1_000_000)
+	l.Hits = cmp.Or(l.Hits, 100_000)
 	l.Page = cmp.Or(l.Page, 1_000)
 	l.FilterBytes = cmp.Or(l.FilterBytes, 4<<10)
 	l.FilterDepth = cmp.Or(l.FilterDepth, 32)
