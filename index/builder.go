@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -135,6 +136,7 @@ func (b *builder) build(merge bool) *segment {
 	for name, c := range b.columns {
 		s.columns[name] = c.build(n)
 	}
+	s.ordered = slices.Sorted(maps.Keys(s.columns))
 	pages.Collect(s.codes.Data)
 	return s
 }

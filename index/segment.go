@@ -19,6 +19,7 @@ type segment struct {
 	repeats bool          // slots are positions although codes may repeat, because nobody looked
 	items   postings      // positions of each slot; unused when slot is nil
 	columns map[string]*column
+	ordered []string  // the names of the columns
 	tables  []*tables // for multi-index hashing, in the order they are tried; nil when they do not pay
 }
 
@@ -68,7 +69,7 @@ func (s *segment) first(dst []uint32, slot uint32, k int, allowed *roaring.Bitma
 // item gathers what is known about a position.
 func (s *segment) item(pos uint32) Item {
 	it := Item{ID: s.ids.get(pos), Code: slices.Clone(s.code(pos))}
-	for _, name := range s.names() {
+	for _, name := range s.ordered {
 		s.columns[name].values(pos, func(v Value) {
 			switch name {
 			case labelName:
@@ -84,16 +85,6 @@ func (s *segment) item(pos uint32) Item {
 		})
 	}
 	return it
-}
-
-// names are the names of the columns in order.
-func (s *segment) names() []string {
-	names := make([]string, 0, len(s.columns))
-	for name := range s.columns {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Memory is where the bytes of an index go.
@@ -150,7 +141,6 @@ func mergeSegments(ctx context.Context, width int, views []view, batch *Batch, r
 		n += v.size
 	}
 	b := newBuilder(n, width)
-	// The names of each view are looked up once, not per item.
 	type source struct {
 		view
 		names []string
@@ -158,7 +148,7 @@ func mergeSegments(ctx context.Context, width int, views []view, batch *Batch, r
 	}
 	sources := make([]*source, len(views))
 	for i, v := range views {
-		sources[i] = &source{v, v.names(), -1}
+		sources[i] = &source{v, v.ordered, -1}
 	}
 	// step moves a source to its next live item.
 	step := func(s *source) bool {

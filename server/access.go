@@ -26,17 +26,27 @@ var Loopback = []string{"localhost", "127.0.0.1", "::1"}
 
 // secure sets the headers that keep a browser from doing more than the page needs.
 func secure(h http.Header) {
-	h.Set("Content-Security-Policy", contentPolicy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
+	for i := range secureHeaders {
+		h[secureHeaders[i].name] = secureHeaders[i].value
+	}
 }
 
-// contentPolicy lets the page load what it is made of, and pictures that people drop on it, from nowhere else.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
-	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// secureHeaders are set for every answer, so they share their values.
+var secureHeaders = []struct {
+	name  string
+	value []string
+}{
+	// The page may load what it is made of, and pictures that people drop on it, from nowhere else.
+	{"Content-Security-Policy", []string{
+		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+			"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	}},
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"X-Frame-Options", []string{"DENY"}},
+	{"Referrer-Policy", []string{"no-referrer"}},
+	{"Cross-Origin-Resource-Policy", []string{"same-origin"}},
+	{"Cache-Control", []string{"no-store"}},
+}
 
 // admit decides whether a request is answered.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) error {

@@ -13,6 +13,9 @@ import (
 	"hashgrove/model"
 )
 
+// version is that of the program, as a header has it.
+var version = []string{model.Version}
+
 // slow is the time from which a request is worth a line in the log.
 const slow = time.Second
 
@@ -23,8 +26,7 @@ func (s *Server) Handler() http.Handler {
 		began := time.Now()
 		a := &answer{ResponseWriter: w, id: s.ids.next(r)}
 		h := w.Header()
-		h.Set("X-Request-Id", a.id)
-		h.Set("Hashgrove-Version", model.Version)
+		h["X-Request-Id"], h["Hashgrove-Version"] = []string{a.id}, version
 		secure(h)
 		s.metrics.running.Add(1)
 		defer func() {
@@ -47,20 +49,16 @@ func (s *Server) Handler() http.Handler {
 			s.preflight(a, r)
 			return
 		}
-		if _, pattern := s.mux.Handler(r); pattern == "" {
-			s.writeError(a, r, s.noRoute(r))
-			return
-		}
 		s.mux.ServeHTTP(a, r)
 	})
 }
 
-// noRoute is the error of a request that nothing answers.
-func (s *Server) noRoute(r *http.Request) error {
+// noRoute answers a request that nothing else answers.
+func (s *Server) noRoute(_ http.ResponseWriter, r *http.Request) error {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		other := r.Clone(r.Context())
 		other.Method = method
-		if _, pattern := s.mux.Handler(other); pattern != "" && method != r.Method {
+		if _, pattern := s.mux.Handler(other); pattern != "/" && method != r.Method {
 			return problem(http.StatusMethodNotAllowed, "%.20s is not possible here: see /openapi.json", r.Method)
 		}
 	}
@@ -70,7 +68,7 @@ func (s *Server) noRoute(r *http.Request) error {
 // finish writes metrics and log of a request.
 func (s *Server) finish(a *answer, r *http.Request, took time.Duration) {
 	route := r.Pattern
-	if route == "" {
+	if route == "" || route == "/" {
 		route = "none"
 	}
 	if a.status == 0 {

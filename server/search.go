@@ -200,8 +200,7 @@ func (s *Server) answerSearch(
 			a.Results[i].Compared = compared[i]
 		}
 	}
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	return writeSearch(w, &a)
 }
 
 // checkSearch refuses options that cannot be meant, and fills in defaults.

@@ -141,6 +141,7 @@ func (s *Server) routes() {
 	} {
 		s.handle(pattern, s.inCollection(h))
 	}
+	s.handle("/", s.noRoute)
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	s.mux.HandleFunc("GET /readyz", s.readiness)
 	s.handle("GET /metrics", s.writeMetrics)
@@ -171,11 +172,13 @@ func (s *Server) inCollection(h collectionHandler) handler {
 			return err
 		}
 		f := c.open().fingerprint()
-		w.Header().Set("Hashgrove-Fingerprint", f.String())
-		for _, expected := range []string{r.Header.Get("Hashgrove-Fingerprint"), r.URL.Query().Get("fingerprint")} {
-			if err := accept(f, expected); err != nil {
-				return err
-			}
+		w.Header()["Hashgrove-Fingerprint"] = []string{f.String()}
+		err = accept(f, r.Header.Get("Hashgrove-Fingerprint"))
+		if err == nil && r.URL.RawQuery != "" {
+			err = accept(f, r.URL.Query().Get("fingerprint"))
+		}
+		if err != nil {
+			return err
 		}
 		return h(w, r, c)
 	}

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+)
+
+// Answers to searches are most of what the service writes, so they are written by hand: the same bytes as package json
+// would write, in a fraction of its time.
+
+// writeSearch answers with the answer to a search.
+func writeSearch(w http.ResponseWriter, a *searchAnswer) error {
+	b := make([]byte, 0, 256+len(a.Results)*(128+96*firstHits(a)))
+	b, err := a.appendJSON(b)
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, kindJSON, append(b, '\n'))
+	return nil
+}
+
+// firstHits is the number of hits of the first query, a guess for the others.
+func firstHits(a *searchAnswer) int {
+	if len(a.Results) == 0 {
+		return 0
+	}
+	return len(a.Results[0].Hits)
+}
+
+func (a *searchAnswer) appendJSON(b []byte) (_ []byte, err error) {
+	b = appendText(append(b, `{"collection":`...), a.Collection)
+	b = appendText(append(b, `,"fingerprint":`...), a.Fingerprint)
+	b = strconv.AppendInt(append(b, `,"items":`...), int64(a.Items), 10)
+	b = strconv.AppendInt(append(b, `,"bits":`...), int64(a.Bits), 10)
+	if b, err = appendValue(append(b, `,"seconds":`...), a.Seconds); err != nil {
+		return nil, err
+	}
+	b = appendText(append(b, `,"rank":`...), a.Rank)
+	b = append(b, `,"results":[`...)
+	for i := range a.Results {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = a.Results[i].appendJSON(b); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, "]}"...), nil
+}
+
+func (a *queryAnswer) appendJSON(b []byte) (_ []byte, err error) {
+	b = appendText(append(b, `{"query":`...), a.Query)
+	if a.Label != "" {
+		b = appendText(append(b, `,"label":`...), a.Label)
+	}
+	b = appendText(append(b, `,"code":`...), a.Code)
+	b = append(b, `,"hits":[`...)
+	for i := range a.Hits {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = a.Hits[i].appendJSON(b); err != nil {
+			return nil, err
+		}
+	}
+	b = append(b, ']')
+	if len(a.Plan) > 0 {
+		if b, err = appendValue(append(b, `,"plan":`...), a.Plan); err != nil {
+			return nil, err
+		}
+	}
+	if a.Why != nil {
+		if b, err = appendValue(append(b, `,"why":`...), a.Why); err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range []struct {
+		key   string
+		value int
+	}{{`,"tied":`, a.Tied}, {`,"tied_hits":`, a.TiedHits}, {`,"compared":`, a.Compared}} {
+		if n.value != 0 {
+			b = strconv.AppendInt(append(b, n.key...), int64(n.value), 10)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func (h *hitAnswer) appendJSON(b []byte) (_ []byte, err error) {
+	b = append(b, `{"id":`...)
+	if n, ok := h.ID.Integer(); ok {
+		b = strconv.AppendInt(b, n, 10)
+	} else {
+		b = appendText(b, h.ID.String())
+	}
+	b = strconv.AppendInt(append(b, `,"distance":`...), int64(h.Distance), 10)
+	if h.MarginDistance != nil {
+		b = strconv.AppendInt(append(b, `,"margin_distance":`...), int64(*h.MarginDistance), 10)
+	}
+	if h.Score != nil {
+		if b, err = appendValue(append(b, `,"score":`...), *h.Score); err != nil {
+			return nil, err
+		}
+	}
+	if h.Label != "" {
+		b = appendText(append(b, `,"label":`...), h.Label)
+	}
+	if len(h.Tags) > 0 {
+		b = append(b, `,"tags":[`...)
+		for i, tag := range h.Tags {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendText(b, tag)
+		}
+		b = append(b, ']')
+	}
+	if len(h.Attributes) > 0 {
+		if b, err = appendValue(append(b, `,"attributes":`...), h.Attributes); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// appendValue appends anything as package json has it.
+func appendValue(b []byte, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(b, text...), err
+}
+
+// appendText appends a text in quotes. Texts that need more than quotes are left to package json.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			text, err := json.Marshal(s)
+			if err != nil { // never, for a text
+				panic("server: " + err.Error())
+			}
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
