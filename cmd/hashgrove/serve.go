@@ -310,7 +310,7 @@ func (c *serveCommand) welcome(at net.Addr, secure bool, collections []server.Co
 	if c.shown != "" {
 		fmt.Fprintf(c.out, "The token, which is not shown again: %s\n", c.shown)
 	}
-	if !secure && c.writeToken != "" && !isLoopback(strings.Split(c.listen, ":")[0]) {
+	if listen, _, err := net.SplitHostPort(c.listen); err == nil && !secure && c.writeToken != "" && !isLoopback(listen) {
 		c.warn([]string{"without TLS, others on the network can read requests and the token: use --tls-cert and --tls-key"})
 	}
 	fmt.Fprintf(c.out, "Serving %s://%s  try: curl%s '%s://%s/v1/collections/%s/items?limit=1'\n",
