@@ -171,7 +171,7 @@ function legendOf(p, state, changed) {
     changed();
   } }), ' Names on the map');
   return el('section', { class: 'map-legend', 'aria-label': 'Labels' }, el('h2', {}, 'Labels'),
-    el('p', { class: 'muted small' }, 'Choose one to highlight it; untick one to hide it.'),
+    el('p', { class: 'muted small' }, 'Choose one to highlight it; untick one to hide it. A code that several labels share counts for the most frequent of them.'),
     el('ul', { class: 'legend-list', tabindex: 0, 'aria-label': 'Labels and their items' }, rows),
     sums.length > listed && el('p', { class: 'muted small' }, `and ${plural(sums.length - listed, 'more label', 'more labels')}`),
     el('div', { class: 'row' }, all, names));
