@@ -24,7 +24,7 @@ var pipeline = []string{
 	"hashgrove/internal/gallery", "hashgrove/dataset", "hashgrove/internal/linalg", "hashgrove/internal/fashion",
 	"hashgrove/feature", "hashgrove/feature/dictionary", "hashgrove/inference",
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/internal/atlas", "hashgrove/store",
-	"hashgrove/eval",
+	"hashgrove/export", "hashgrove/eval",
 	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/internal/solve", "hashgrove/method",
 	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/internal/trial", "hashgrove/compare",
 	"hashgrove/internal/machine", "hashgrove/paper", "hashgrove/server", "hashgrove/server/workshop",

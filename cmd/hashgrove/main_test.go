@@ -135,7 +135,7 @@ func TestHelpExamples(t *testing.T) {
 	write(t, "token.txt", "a-token-of-many-characters")
 	order := []string{
 		"version", "inspect", "train", "encode", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "search", "index get", "index list", "index export", "index backup",
-		"index restore", "index migrate", "info", "verify", "serve", "demo", "features", "experiment",
+		"index restore", "index migrate", "info", "verify", "export", "serve", "demo", "features", "experiment",
 	}
 	root := (&app{}).root()
 	seen := 0

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	foreign "hashgrove/export"
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/cli"
+	"hashgrove/internal/section"
+	"hashgrove/model"
+	"hashgrove/store"
+)
+
+// convertCommand is export: files in the forms of other programs.
+type convertCommand struct {
+	*app
+	output, to string
+	noIDs      bool
+	file       cli.Output
+}
+
+func (a *app) export() *cobra.Command {
+	c := &convertCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "export MODEL|CODES|INDEX -o FILE",
+		Short: "Write a model or codes in the form of another program",
+		Long: `Write a model, or the codes of a code file or of an index, for another program. The name of the output, or
+--to, decides its form:
+  onnx   a model as a graph from float vectors to packed codes and margins; it needs a runtime that knows TreeEnsemble
+         (ai.onnx.ml 5), such as onnxruntime 1.22 or later
+  go, c  a model of trees as one file without dependencies, for devices
+  faiss  codes as an IndexBinaryFlat or, with ids, an IndexBinaryIDMap; FAISS knows whole numbers as ids only
+
+Trees give the same bits there for every vector. Columns that a model adds (--linear-columns), and methods other than
+trees, are sums of real numbers: in a runtime that adds them in another order, a bit may differ where its score is
+within rounding of a threshold.`,
+		Example: `  hashgrove export items.hgm -o items.onnx
+  hashgrove export items.hgc --no-ids -o items.faiss
+  hashgrove export items.hgi --no-ids --to faiss -o items.index`,
+		Args: cli.ExactlyOne("one file, with -o,"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&c.output, "output", "o", "", "`FILE` to write; - means standard output")
+	c.file.Bind(f)
+	f.StringVar(&c.to, "to", "", "`FORM` of the output: onnx, go, c or faiss; default by the name of the output")
+	f.BoolVar(&c.noIDs, "no-ids", false, "leave ids out: FAISS then numbers codes from 0, in the order of the file")
+	cli.Group(f, "Output")
+	return cmd
+}
+
+// convertReport is what export --json prints.
+type convertReport struct {
+	File        string `json:"file"`
+	Output      string `json:"output"`
+	Form        string `json:"form"`
+	Bits        int    `json:"bits"`
+	Codes       int    `json:"codes,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+	Bytes       int64  `json:"bytes,omitempty"`
+}
+
+func (c *convertCommand) run(ctx context.Context, path string) error {
+	form := c.to
+	if c.output == "" {
+		return cli.Usagef("export needs -o FILE, or - for standard output")
+	}
+	if form == "" {
+		form = strings.TrimPrefix(strings.ToLower(filepath.Ext(c.output)), ".")
+	}
+	if err := c.file.Check([]string{c.output}, []string{path}); err != nil {
+		return err
+	}
+	report := convertReport{File: path, Output: c.output, Form: form}
+	var write func(io.Writer) error
+	var err error
+	switch form {
+	case "onnx", "go", "c":
+		write, err = c.convertModel(path, form, &report)
+	case "faiss":
+		write, err = c.convertCodes(ctx, path, &report)
+	default:
+		return cli.Usagef("--to %s: choose onnx, go, c or faiss", form)
+	}
+	if err != nil {
+		return err
+	}
+	if c.output == "-" {
+		return write(c.out)
+	}
+	if err := section.WriteFile(c.output, write); err != nil {
+		return err
+	}
+	if info, err := os.Stat(c.output); err == nil {
+		report.Bytes = info.Size()
+	}
+	return c.printLine(report, "%s: %s of %d bits, fingerprint %s, %s",
+		c.output, form, report.Bits, report.Fingerprint, cli.Size(int(report.Bytes)))
+}
+
+// convertModel writes a model.
+func (c *convertCommand) convertModel(path, form string, report *convertReport) (func(io.Writer) error, error) {
+	m, err := model.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	report.Bits, report.Fingerprint = m.Encoder.Bits(), m.Fingerprint().String()
+	return func(w io.Writer) error {
+		var err error
+		switch form {
+		case "onnx":
+			err = foreign.WriteONNX(w, m)
+		case "go":
+			err = foreign.WriteSource(w, m, foreign.Go)
+		default:
+			err = foreign.WriteSource(w, m, foreign.C)
+		}
+		if errors.Is(err, foreign.ErrEncoder) && form != "onnx" {
+			return fmt.Errorf("%s: %w; try --to onnx, or train with --linear-columns off", path, err)
+		}
+		return err
+	}, nil
+}
+
+// convertCodes writes the codes of a code file or of an index.
+func (c *convertCommand) convertCodes(
+	ctx context.Context, path string, report *convertReport,
+) (func(io.Writer) error, error) {
+	var codes hamming.Codes
+	var names []string
+	if f, err := hamming.ReadFile(path); err == nil {
+		codes, names = f.Codes, f.IDs
+		report.Fingerprint = f.Fingerprint.String()
+	} else if !errors.Is(err, hamming.ErrKind) {
+		return nil, err
+	} else if codes, names, err = c.indexCodes(ctx, path, report); err != nil {
+		return nil, err
+	}
+	report.Bits, report.Codes = codes.Bits, codes.Len()
+	if c.noIDs {
+		names = nil
+	}
+	ids, err := integerIDs(names)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: use --no-ids, and keep the ids elsewhere in the same order", path, err)
+	}
+	return func(w io.Writer) error { return foreign.WriteFAISS(w, codes, ids) }, nil
+}
+
+// indexCodes reads the codes of an index, in the order of ids.
+func (c *convertCommand) indexCodes(
+	ctx context.Context, path string, report *convertReport,
+) (hamming.Codes, []string, error) {
+	s, err := c.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, Index: index.Config{Tables: -1}})
+	if err != nil {
+		return hamming.Codes{}, nil, err
+	}
+	defer s.Close()
+	x := s.Snapshot()
+	report.Fingerprint = x.Fingerprint().String()
+	hits, err := x.Matches(index.Filter{})
+	if err != nil {
+		return hamming.Codes{}, nil, err
+	}
+	codes, names := hamming.NewCodes(len(hits), x.Bits()), make([]string, len(hits))
+	for i, h := range hits {
+		copy(codes.Row(i), x.Item(h).Code)
+		names[i] = h.ID.String()
+	}
+	return codes, names, nil
+}
+
+// integerIDs is ids as whole numbers.
+func integerIDs(names []string) ([]int64, error) {
+	if names == nil {
+		return nil, nil
+	}
+	ids := make([]int64, len(names))
+	for i, name := range names {
+		id, err := index.ParseID(name)
+		if err != nil {
+			return nil, err
+		}
+		n, ok := id.Integer()
+		if !ok {
+			return nil, fmt.Errorf("the id %.80q is no whole number", name)
+		}
+		ids[i] = n
+	}
+	return ids, nil
+}

@@ -1,0 +1,140 @@
+package export_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"hashgrove"
+	"hashgrove/export"
+	"hashgrove/fasthash"
+	"hashgrove/model"
+	"hashgrove/vectors"
+)
+
+// runtimeVersion is that of the ONNX runtime the graphs are tried in. Older ones than 1.22 lack TreeEnsemble.
+const runtimeVersion = "1.23.2"
+
+// onnxRuntime is a folder with onnxruntime-node, which npm puts into the user's cache once. Where there is no npm the
+// test is skipped, unless CI=true or HASHGROVE_ONNX=required.
+func onnxRuntime(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an ONNX runtime")
+	}
+	give := t.Skipf
+	if os.Getenv("CI") == "true" || os.Getenv("HASHGROVE_ONNX") == "required" {
+		give = t.Fatalf
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		give("no cache folder: %v", err)
+	}
+	folder := filepath.Join(cache, "hashgrove-test", "onnxruntime-"+runtimeVersion)
+	if _, err := os.Stat(filepath.Join(folder, "node_modules", "onnxruntime-node", "package.json")); err == nil {
+		return folder
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder,
+		"onnxruntime-node@"+runtimeVersion)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		give("npm cannot install an ONNX runtime: %v\n%s", err, out)
+	}
+	return folder
+}
+
+const runScript = `const ort = require(process.argv[1] + "/node_modules/onnxruntime-node"), fs = require("fs");
+(async () => {
+  const [model, rows, dim, out] = process.argv.slice(2);
+  const s = await ort.InferenceSession.create(model, {intraOpNumThreads: 1});
+  const b = fs.readFileSync(rows), x = new Float32Array(b.buffer, b.byteOffset, b.length / 4);
+  const r = await s.run({x: new ort.Tensor("float32", x, [x.length / dim, +dim])});
+  fs.writeFileSync(out + ".codes", Buffer.from(r.codes.data));
+  fs.writeFileSync(out + ".margins", Buffer.from(r.margins.data.buffer, r.margins.data.byteOffset, r.margins.data.byteLength));
+})().catch(e => { console.error(e); process.exit(1); });`
+
+// inRuntime runs a graph in the runtime.
+func inRuntime(t *testing.T, folder string, m *model.Model, x vectors.Matrix) (codes []byte, margins []float32) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := export.WriteONNX(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	graph, rows := filepath.Join(work, "model.onnx"), filepath.Join(work, "rows")
+	write(t, graph, b.Bytes())
+	write(t, rows, floatBytes(x))
+	cmd := exec.Command("node", "-e", runScript, "--", folder, graph, rows, itoa(x.Cols), rows)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	codes, err := os.ReadFile(rows + ".codes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(rows + ".margins")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; len(raw) >= 4; raw = raw[4:] {
+		margins = append(margins, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	}
+	return codes, margins
+}
+
+// TestGraphsEncodeAsTheModel compares codes and margins bit by bit.
+func TestGraphsEncodeAsTheModel(t *testing.T) {
+	folder := onnxRuntime(t)
+	all := models(t)
+	svm := hashgrove.Options{Bits: 9, Effort: fasthash.Paper}
+	svm.Expert.FastHash.Learner = fasthash.Linear
+	all["hyperplanes"] = trained(t, false, svm)
+	for name, m := range all {
+		t.Run(name, func(t *testing.T) {
+			x := hardRows(t, m)
+			codes, margins := inRuntime(t, folder, m, x)
+			compareCodes(t, codes, packed(t, m, x), x)
+			want, err := m.Margins(ctx, x, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range want.Data {
+				if margins[i] != v {
+					t.Fatalf("margin %d is %v, want %v", i, margins[i], v)
+				}
+			}
+		})
+	}
+}
+
+// TestGraphsOfSumsAgreeNearly counts the bits that differ where the graph adds real numbers in another order.
+func TestGraphsOfSumsAgreeNearly(t *testing.T) {
+	folder := onnxRuntime(t)
+	for name, o := range map[string]hashgrove.Options{
+		"linear columns": {Bits: 16, Rounds: 20, LinearColumns: "linear"},
+		"kernel columns": {Bits: 16, Rounds: 20, LinearColumns: "kernel"},
+		"itq":            {Bits: 4, Method: "pca-itq"},
+		"ksh":            {Bits: 16, Method: "ksh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := ordinary(t, o)
+			x := ordinaryRows(2000)
+			codes, _ := inRuntime(t, folder, m, x)
+			want, differ := packed(t, m, x), 0
+			for i := range want {
+				differ += bits.OnesCount8(codes[i] ^ want[i])
+			}
+			share := float64(differ) / float64(8*len(want))
+			if t.Logf("%d of %d bits differ", differ, 8*len(want)); share > 1e-4 {
+				t.Errorf("a share of %g of the bits differ", share)
+			}
+		})
+	}
+}
