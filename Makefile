@@ -53,7 +53,7 @@ race:
 
 docs:
 	$(GO) test -timeout 12m . ./cmd/... ./paper/... ./report/... ./store/... ./fasthash/... ./index/... ./model/... \
-		./server/... ./client/... ./export/...
+		./server/... ./client/... ./export/... ./internal/atlas/...
 	@for module in $(MODULES); do (cd $$module && $(GO) test -timeout 12m ./...) || exit 1; done
 
 # The plain Go twins of the assembly kernels.

@@ -255,6 +255,9 @@ func pixelSigns() (hamming.Codes, []string) {
 
 // TestMapsKeepNeighboursTogether judges maps by labels, beside principal components alone.
 func TestMapsKeepNeighboursTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector makes seconds of it half a minute")
+	}
 	for _, tc := range []struct {
 		name  string
 		codes func() (hamming.Codes, []string)
