@@ -105,6 +105,24 @@ func checkDependencies(t *testing.T, of string, unwanted []string) {
 	}
 }
 
+// TestNothingElseUsesTheNetwork keeps connections to those packages whose purpose they are.
+func TestNothingElseUsesTheNetwork(t *testing.T) {
+	connected := []string{"hashgrove/client", "hashgrove/cmd/hashgrove", "hashgrove/server", "hashgrove/server/workshop"}
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}:{{range .Imports}} {{.}}{{end}}", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		name, imports, _ := strings.Cut(strings.TrimSpace(line), ":")
+		for _, imported := range strings.Fields(imports) {
+			uses := imported == "net" || strings.HasPrefix(imported, "net/") && imported != "net/url"
+			if uses && !slices.Contains(connected, name) {
+				t.Errorf("%s imports %s", name, imported)
+			}
+		}
+	}
+}
+
 // TestClientIsSmall keeps the client of the service free of everything but the standard library.
 func TestClientIsSmall(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./client").Output()
