@@ -1,6 +1,7 @@
 package hashgrove_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,6 +38,34 @@ func TestResultsIndexIsComplete(t *testing.T) {
 		if _, err := os.Stat(script[1]); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestDocsNameRealTests checks that every test that a document names exists: a promise is worth its tests.
+func TestDocsNameRealTests(t *testing.T) {
+	declared := map[string]bool{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		for _, found := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(readText(t, name), -1) {
+			declared[found[1]] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, file := range documents(t) {
+		for _, found := range regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`").FindAllStringSubmatch(readText(t, file), -1) {
+			if seen++; !declared[found[1]] {
+				t.Errorf("%s names %s, which does not exist", file, found[1])
+			}
+		}
+	}
+	if seen < 40 {
+		t.Errorf("the documents name %d tests", seen)
 	}
 }
 
