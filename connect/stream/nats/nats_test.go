@@ -1,0 +1,165 @@
+package nats_test
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"hashgrove/connect/stream"
+	"hashgrove/connect/stream/internal/conformance"
+	"hashgrove/connect/stream/nats"
+)
+
+func TestMain(m *testing.M) {
+	conformance.Child(dial)
+	os.Exit(m.Run())
+}
+
+func TestConformance(t *testing.T) { conformance.Run(t, start, dial) }
+
+func dial(ctx context.Context, address string) (stream.Broker, func(), error) {
+	conn, err := connect(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := nats.Open(ctx, conn, nats.Options{Stream: "VECTORS", AckWait: time.Second})
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return b, conn.Close, nil
+}
+
+func connect(address string) (*natsgo.Conn, error) {
+	return natsgo.Connect(address, natsgo.MaxReconnects(-1), natsgo.ReconnectWait(20*time.Millisecond),
+		natsgo.ReconnectJitter(0, 0))
+}
+
+// local is a server in this process with its files in a folder.
+type local struct {
+	server *server.Server
+	o      server.Options
+	conn   *natsgo.Conn
+	js     jetstream.JetStream
+}
+
+func start(t *testing.T) conformance.Server {
+	l := &local{o: server.Options{
+		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+	}}
+	l.run(t)
+	t.Cleanup(func() { l.stop() })
+	l.o.Port = l.server.Addr().(*net.TCPAddr).Port
+	var err error
+	if l.conn, err = connect(l.Address()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.conn.Close)
+	if l.js, err = jetstream.New(l.conn); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []jetstream.StreamConfig{
+		{Name: "VECTORS", Subjects: []string{conformance.Vectors}},
+		{Name: "CODES", Subjects: []string{conformance.Codes}, MaxMsgSize: conformance.MaxBytes},
+		{Name: "DEAD", Subjects: []string{conformance.Dead}, MaxMsgSize: conformance.MaxBytes},
+	} {
+		if _, err := l.js.CreateStream(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+func (l *local) run(t *testing.T) {
+	t.Helper()
+	o, err := l.o, error(nil)
+	if l.server, err = server.NewServer(&o); err != nil {
+		t.Fatal(err)
+	}
+	l.server.Start()
+	if !l.server.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+}
+
+func (l *local) stop() {
+	l.server.Shutdown()
+	l.server.WaitForShutdown()
+}
+
+func (l *local) Address() string { return l.server.ClientURL() }
+
+func (l *local) Restart(t *testing.T, after time.Duration) {
+	t.Helper()
+	l.stop()
+	time.Sleep(after)
+	l.run(t)
+	for begun := time.Now(); !l.conn.IsConnected(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("no connection after the restart")
+		}
+	}
+}
+
+func (l *local) Send(t *testing.T, messages []stream.Message) {
+	t.Helper()
+	for _, m := range messages {
+		out := &natsgo.Msg{Subject: conformance.Vectors, Data: m.Value, Header: natsgo.Header{}}
+		for _, h := range m.Headers {
+			out.Header.Add(h.Name, h.Value)
+		}
+		if m.Key != "" {
+			out.Header.Set(nats.HeaderID, url.PathEscape(m.Key))
+		}
+		if _, err := l.js.PublishMsgAsync(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-l.js.PublishAsyncComplete():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the messages are not stored")
+	}
+	info, err := l.stream(t, "VECTORS").Info(t.Context())
+	if err != nil || info.State.Msgs < uint64(len(messages)) {
+		t.Fatalf("%d messages sent, and %v, %v", len(messages), info, err)
+	}
+}
+
+func (l *local) stream(t *testing.T, name string) jetstream.Stream {
+	t.Helper()
+	s, err := l.js.Stream(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (l *local) Read(t *testing.T, topic string) []stream.Message {
+	t.Helper()
+	s := l.stream(t, map[string]string{conformance.Codes: "CODES", conformance.Dead: "DEAD"}[topic])
+	state := s.CachedInfo().State
+	var messages []stream.Message
+	for seq := state.FirstSeq; seq <= state.LastSeq && state.Msgs > 0; seq++ {
+		raw, err := s.GetMsg(t.Context(), seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := stream.Message{Topic: topic, Value: raw.Data}
+		for name, values := range raw.Header {
+			m.Headers = append(m.Headers, stream.Header{Name: name, Value: values[0]})
+		}
+		if m.Key, err = url.PathUnescape(m.Header(nats.HeaderID)); err != nil {
+			t.Fatal(err)
+		}
+		messages = append(messages, m)
+	}
+	return messages
+}
