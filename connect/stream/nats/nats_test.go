@@ -94,6 +94,9 @@ func (l *local) stop() {
 	l.server.WaitForShutdown()
 }
 
+// DropsRepeats says that no code is stored twice within the duplicate window.
+func (l *local) DropsRepeats() {}
+
 func (l *local) Address() string { return l.server.ClientURL() }
 
 func (l *local) Restart(t *testing.T, after time.Duration) {

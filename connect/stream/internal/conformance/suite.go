@@ -28,7 +28,7 @@ const (
 	MaxBytes = 64 << 10
 )
 
-// Server is a real broker with empty topics.
+// Server is a real broker with empty topics. One with a method DropsRepeats stores no code twice after a crash.
 type Server interface {
 	// Address is what Dial wants.
 	Address() string
