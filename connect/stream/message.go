@@ -24,8 +24,8 @@ type Message struct {
 // Header is a name and a value beside a message.
 type Header struct{ Name, Value string }
 
-// Broker is what the processor needs from Kafka, NATS or another broker. Receive is called by one goroutine, Publish and
-// Done by another.
+// Broker is what the processor needs from Kafka, NATS or another broker. Receive is called by one goroutine, Publish
+// and Done by another.
 type Broker interface {
 	// Receive waits for messages and returns those that are there, n at most. It returns none, without an error, when
 	// nothing came for some seconds. Messages that come with an error are good.

@@ -58,9 +58,9 @@ type processor struct {
 	observing   sync.Mutex
 }
 
-// Run encodes messages until the context ends, then finishes what it has received and returns nil. A message that cannot
-// be encoded goes to the dead letters with the reason. Run returns an error when the broker fails for longer than the
-// patience, or when the grace was not enough; what it had received by then will be delivered again.
+// Run encodes messages until the context ends, then finishes what it has received and returns nil. A message that
+// cannot be encoded goes to the dead letters with the reason. Run returns an error when the broker fails for longer
+// than the patience, or when the grace was not enough; what it had received by then will be delivered again.
 //
 // The model must have passed Check, as one that was read has.
 func Run(ctx context.Context, b Broker, m *model.Model, o Options) error {

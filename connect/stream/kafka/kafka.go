@@ -36,7 +36,7 @@ type Broker struct{ client *kgo.Client }
 
 var _ stream.Broker = (*Broker)(nil)
 
-// Open makes a client and asks the brokers whether they are there. A group that is new begins at the start of the topic.
+// Open makes a client and asks the brokers whether they are there. A new group begins at the start of the topic.
 func Open(ctx context.Context, o Options) (*Broker, error) {
 	if o.Topic == "" {
 		return nil, errors.New("the vectors need a topic")
@@ -60,8 +60,8 @@ func Open(ctx context.Context, o Options) (*Broker, error) {
 // Close leaves the group.
 func (b *Broker) Close() { b.client.Close() }
 
-// Receive takes what is there, or waits. The client tries for ever in silence when brokers are away, so Receive asks them
-// when nothing comes.
+// Receive takes what is there, or waits. The client tries for ever in silence when brokers are away, so Receive asks
+// them when nothing comes.
 func (b *Broker) Receive(ctx context.Context, n int) ([]stream.Message, error) {
 	waiting, cancel := context.WithTimeout(ctx, idle)
 	defer cancel()
@@ -90,8 +90,8 @@ func (b *Broker) Receive(ctx context.Context, n int) ([]stream.Message, error) {
 	return nil, b.client.Ping(asking)
 }
 
-// Publish hands all records to the client, which tries until the context ends, and in order. Brokers refuse whole batches
-// of records, so a record that was refused is sent again alone.
+// Publish hands all records to the client, which tries until the context ends, and in order. Brokers refuse whole
+// batches of records, so a record that was refused is sent again alone.
 func (b *Broker) Publish(ctx context.Context, messages []stream.Message) []error {
 	errs := b.produce(ctx, messages)
 	for i, err := range errs {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"hashgrove/connect/stream"
 	"hashgrove/connect/stream/internal/conformance"
@@ -31,7 +32,7 @@ func dial(ctx context.Context, address string) (stream.Broker, func(), error) {
 		Brokers: []string{address}, Topic: conformance.Vectors, Group: "test",
 		More: []kgo.Opt{
 			kgo.SessionTimeout(time.Second), kgo.HeartbeatInterval(100 * time.Millisecond), kgo.RebalanceTimeout(2 * time.Second),
-			kgo.ProducerBatchMaxBytes(conformance.MaxBytes), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }),
+			kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }),
 			kgo.FetchMaxWait(100 * time.Millisecond), kgo.MetadataMinAge(20 * time.Millisecond),
 		},
 	})
@@ -59,7 +60,27 @@ func start(t *testing.T) conformance.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.cluster.Close() })
+	l.limit(t, conformance.Codes)
+	l.limit(t, conformance.Dead)
 	return l
+}
+
+// limit has the broker refuse what is too large, and all records that come with it.
+func (l *local) limit(t *testing.T, topic string) {
+	t.Helper()
+	c := l.client(t)
+	defer c.Close()
+	request := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+	config := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+	config.Name, config.Value = "max.message.bytes", kmsg.StringPtr(strconv.Itoa(conformance.MaxBytes))
+	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, topic
+	resource.Configs = append(resource.Configs, config)
+	request.Resources = append(request.Resources, resource)
+	answer, err := request.RequestWith(t.Context(), c)
+	if err != nil || answer.Resources[0].ErrorCode != 0 {
+		t.Fatal(err, answer)
+	}
 }
 
 func (l *local) run(t *testing.T, more ...kfake.Opt) {
@@ -112,17 +133,24 @@ func (l *local) Send(t *testing.T, messages []stream.Message) {
 	}
 }
 
-// Read reads every partition from its start to the end that it has now.
-func (l *local) Read(t *testing.T, topic string) []stream.Message {
+func (l *local) Count(t *testing.T, topic string) int {
 	t.Helper()
-	var left int64
-	partitions := map[int32]kgo.Offset{}
+	n := int64(0)
 	for p := range int32(3) {
 		info := l.cluster.PartitionInfo(topic, p)
 		if info == nil {
 			t.Fatalf("%s has no partition %d", topic, p)
 		}
-		left += info.HighWatermark
+		n += info.HighWatermark
+	}
+	return int(n)
+}
+
+// Read reads every partition from its start to the end that it has now.
+func (l *local) Read(t *testing.T, topic string) []stream.Message {
+	t.Helper()
+	left, partitions := l.Count(t, topic), map[int32]kgo.Offset{}
+	for p := range int32(3) {
 		partitions[p] = kgo.NewOffset().AtStart()
 	}
 	c := l.client(t, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: partitions}),

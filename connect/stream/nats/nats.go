@@ -1,9 +1,9 @@
 // Package nats is a broker for package stream: a stream of NATS JetStream that is read by a durable consumer.
 //
-// NATS has no keys. The id of a message is in the header hashgrove-id, percent-encoded, and takes the place of a star in
-// the subject: with the output codes.* each id has a subject of its own, so that a stream with one message per subject
-// keeps the newest code of each. A message that is published again within the duplicate window of the stream has the same
-// Nats-Msg-Id and is dropped by the server.
+// NATS has no keys. The id of a message is in the header hashgrove-id, percent-encoded, and takes the place of a star
+// in the subject: with the output codes.* each id has a subject of its own, so that a stream with one message per
+// subject keeps the newest code of each. A message that is published again within the duplicate window of the stream
+// has the same Nats-Msg-Id and is dropped by the server.
 package nats
 
 import (
@@ -73,13 +73,12 @@ func Open(ctx context.Context, conn *natsgo.Conn, o Options) (*Broker, error) {
 	have := consumer.CachedInfo().Config
 	switch {
 	case have.AckPolicy != jetstream.AckExplicitPolicy:
-		return nil, fmt.Errorf("the consumer %s does not acknowledge each message (%v); make one with explicit acknowledgement",
-			name, have.AckPolicy)
+		return nil, fmt.Errorf("the consumer %s does not acknowledge each message; make one with the policy explicit", name)
 	case have.MaxDeliver > 0:
-		return nil, fmt.Errorf("the consumer %s delivers a message %d times at most, after that it would be lost; set it to -1",
+		return nil, fmt.Errorf("the consumer %s delivers a message %d times and then never again; set its limit to -1",
 			name, have.MaxDeliver)
 	case o.Subject != "" && have.FilterSubject != o.Subject:
-		return nil, fmt.Errorf("the consumer %s reads %q and not %q; choose another name", name, have.FilterSubject, o.Subject)
+		return nil, fmt.Errorf("the consumer %s reads %q, not %q; choose another name", name, have.FilterSubject, o.Subject)
 	}
 	return &Broker{conn: conn, js: js, consumer: consumer}, nil
 }

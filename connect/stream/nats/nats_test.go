@@ -2,9 +2,12 @@ package nats_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,9 +148,14 @@ func (l *local) stream(t *testing.T, name string) jetstream.Stream {
 	return s
 }
 
+func (l *local) Count(t *testing.T, topic string) int {
+	t.Helper()
+	return int(l.stream(t, strings.ToUpper(topic)).CachedInfo().State.Msgs)
+}
+
 func (l *local) Read(t *testing.T, topic string) []stream.Message {
 	t.Helper()
-	s := l.stream(t, map[string]string{conformance.Codes: "CODES", conformance.Dead: "DEAD"}[topic])
+	s := l.stream(t, strings.ToUpper(topic))
 	state := s.CachedInfo().State
 	var messages []stream.Message
 	for seq := state.FirstSeq; seq <= state.LastSeq && state.Msgs > 0; seq++ {
@@ -165,4 +173,54 @@ func (l *local) Read(t *testing.T, topic string) []stream.Message {
 		messages = append(messages, m)
 	}
 	return messages
+}
+
+// TestSubjects: with a star each id has a subject of its own, and a stream can keep the newest code of each.
+func TestSubjects(t *testing.T) {
+	l := start(t).(*local)
+	_, err := l.js.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: "NEWEST", Subjects: []string{"newest.>"}, MaxMsgsPerSubject: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, end, err := dial(t.Context(), l.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	long := strings.Repeat("x", 5000)
+	for i, id := range []string{"a.b", "a b", "a.b", "*", "", ">", long} {
+		m := stream.Message{Topic: "newest.*", Key: id, Value: []byte{byte(i)}, Unique: fmt.Sprint(i)}
+		if err := b.Publish(t.Context(), []stream.Message{m})[0]; errors.Is(err, stream.ErrRefused) != (id == long) {
+			t.Errorf("%.9q: %v", id, err)
+		}
+	}
+	for id, want := range map[string]byte{"a.b": 2, "a b": 1, "*": 3, "": 4, ">": 5} {
+		m, err := l.stream(t, "NEWEST").GetLastMsgForSubject(t.Context(), "newest."+nats.Token(id))
+		if err != nil || m.Data[0] != want {
+			t.Errorf("%q: %v, %v", id, m, err)
+		}
+	}
+}
+
+// TestConsumer: a consumer that would lose messages is refused.
+func TestConsumer(t *testing.T) {
+	l := start(t).(*local)
+	for want, c := range map[string]jetstream.ConsumerConfig{
+		"acknowledge": {Durable: "none", AckPolicy: jetstream.AckNonePolicy},
+		"3 times":     {Durable: "thrice", AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: 3},
+		"choose":      {Durable: "other", AckPolicy: jetstream.AckExplicitPolicy, FilterSubject: conformance.Vectors},
+	} {
+		if _, err := l.js.CreateConsumer(t.Context(), "VECTORS", c); err != nil {
+			t.Fatal(err)
+		}
+		_, err := nats.Open(t.Context(), l.conn, nats.Options{Stream: "VECTORS", Consumer: c.Durable, Subject: "vectors.new"})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := nats.Open(t.Context(), l.conn, nats.Options{Stream: "NONE"}); err == nil {
+		t.Error("a stream that is not there was opened")
+	}
 }

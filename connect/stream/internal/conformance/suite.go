@@ -36,6 +36,8 @@ type Server interface {
 	Send(t *testing.T, messages []stream.Message)
 	// Read returns all messages of a topic, those of one id in order.
 	Read(t *testing.T, topic string) []stream.Message
+	// Count is the number of messages of a topic.
+	Count(t *testing.T, topic string) int
 	// Restart stops the server, and starts it again after a while with what it had stored.
 	Restart(t *testing.T, after time.Duration)
 }
@@ -48,7 +50,7 @@ func Run(t *testing.T, start func(t *testing.T) Server, dial Dial) {
 	for name, test := range map[string]func(t *testing.T, s *suite){
 		"Codes": testCodes, "Raw": testRaw, "DeadLetters": testDeadLetters, "Order": testOrder, "Bounds": testBounds,
 		"Interrupted": testInterrupted, "Crashed": testCrashed, "Killed": testKilled, "Restarted": testRestarted,
-		"GivesUp": testGivesUp,
+		"GivesUp": testGivesUp, "Shared": testShared,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +273,8 @@ func testDeadLetters(t *testing.T, s *suite) {
 	for _, m := range dead {
 		reason, size := m.Header(stream.HeaderReason), m.Header(stream.HeaderLeftOut)
 		if size != "" { // too large for the dead letters too
-			if n, _ := strconv.Atoi(size); n <= MaxBytes || len(m.Value) > 0 || reason == "" || m.Header(stream.HeaderSource) == "" {
+			n, _ := strconv.Atoi(size)
+			if n <= MaxBytes || len(m.Value) > 0 || reason == "" || m.Header(stream.HeaderSource) == "" {
 				t.Errorf("%s bytes left out, %d there, headers %v", size, len(m.Value), m.Headers)
 			}
 		} else if want := bad[string(m.Value)]; want == "" || !bytes.Contains([]byte(reason), []byte(want)) {
@@ -300,7 +303,7 @@ func Child(dial Dial) {
 	if err == nil {
 		var b stream.Broker
 		if b, _, err = dial(context.Background(), address); err == nil {
-			err = stream.Run(context.Background(), b, m, options())
+			err = stream.Run(context.Background(), slow{b}, m, options())
 		}
 	}
 	fmt.Fprintln(os.Stderr, err)
