@@ -78,12 +78,12 @@ func (b *Broker) Receive(ctx context.Context, n int) ([]stream.Message, error) {
 		messages = append(messages, m)
 	}
 	for _, e := range fetches.Errors() {
-		if !errors.Is(e.Err, waiting.Err()) || waiting.Err() == nil {
+		if !errors.Is(e.Err, waiting.Err()) { // the time to wait is no error
 			return messages, fmt.Errorf("reading %s, partition %d: %w", e.Topic, e.Partition, e.Err)
 		}
 	}
-	if len(messages) > 0 || ctx.Err() != nil {
-		return messages, ctx.Err()
+	if len(messages) > 0 {
+		return messages, nil
 	}
 	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

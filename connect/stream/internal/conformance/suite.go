@@ -50,7 +50,7 @@ func Run(t *testing.T, start func(t *testing.T) Server, dial Dial) {
 	for name, test := range map[string]func(t *testing.T, s *suite){
 		"Codes": testCodes, "Raw": testRaw, "DeadLetters": testDeadLetters, "Order": testOrder, "Bounds": testBounds,
 		"Interrupted": testInterrupted, "Crashed": testCrashed, "Killed": testKilled, "Restarted": testRestarted,
-		"GivesUp": testGivesUp, "Shared": testShared,
+		"GivesUp": testGivesUp, "Shared": testShared, "Away": testAway,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
