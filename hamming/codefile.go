@@ -11,14 +11,24 @@ import (
 // The code file (.hgc). docs/formats.md draws it.
 //
 //	head         bits, whether there are ids, fingerprint
+//	part         in version 2: the shard
 //	code, ids    packed codes and, if there are any, their ids; as many pairs as it takes
 //	tail         number of codes
 //
 // A section of codes is as long as codesPerSection allows, or shorter when the ids reach maxIDs first; only the last
 // may be shorter than that. So the same codes and ids always make the same file.
 //
-// Version 1: as above.
-const codeVersion = 1
+// Version 1: without a shard; it is still written for codes of all rows.
+// Version 2: the codes of a shard.
+const codeVersion = 2
+
+// codeVersionOf is the lowest version that can hold the codes.
+func codeVersionOf(h Header) uint32 {
+	if h.Shard.IsWhole() {
+		return 1
+	}
+	return 2
+}
 
 // Errors of code files, models, feature files and indexes, for errors.Is. An error of reading or writing itself is none
 // of them.
@@ -57,7 +67,10 @@ func (f *codeFile) writeHead(h Header, ids bool) error {
 	} else {
 		head = append(head, 0)
 	}
-	return f.w.Section("head", append(head, h.Fingerprint[:]...))
+	if err := f.w.Section("head", append(head, h.Fingerprint[:]...)); err != nil || h.Shard.IsWhole() {
+		return err
+	}
+	return f.w.Section("part", h.Shard.appendBinary(nil))
 }
 
 func (f *codeFile) add(row int, packed []byte, id string) error {
@@ -105,6 +118,7 @@ func (f *codeFile) end(rows int) error {
 type codeSections struct {
 	in    *section.Reader
 	ids   bool
+	shard Shard
 	codes Codes
 	names []string
 	full  bool // the last section of codes ended where it had to
@@ -141,6 +155,9 @@ func (s *codeSections) read() error {
 		}
 		if s.ids && s.rows == 0 {
 			return s.in.Damaged("ids without codes")
+		}
+		if !s.shard.IsWhole() && s.rows > uint64(s.shard.Rows) {
+			return s.in.Damaged("%d codes for the %d rows of the shard", s.rows, s.shard.Rows)
 		}
 		if err := s.in.End(); err != nil {
 			return err
@@ -209,7 +226,17 @@ func newCodeFileReader(r io.Reader) (*Reader, error) {
 	}
 	out := &Reader{Bits: int(bits), IDs: h[4] == 1}
 	copy(out.Fingerprint[:], h[5:])
-	s := &codeSections{in: in, ids: out.IDs, codes: NewCodes(0, out.Bits), full: true}
+	if in.Version >= 2 {
+		part, err := in.Expect("part", shardSize)
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if out.Shard, ok = parseShard(part); !ok {
+			return nil, in.Damaged("a shard that cannot be")
+		}
+	}
+	s := &codeSections{in: in, ids: out.IDs, shard: out.Shard, codes: NewCodes(0, out.Bits), full: true}
 	out.next = s.next
 	return out, nil
 }

@@ -53,6 +53,7 @@ type Header struct {
 	Bits        int         // length of every code
 	Rows        int         // number of codes; 0 when it is not known yet
 	Fingerprint Fingerprint // of the model's first Bits bits; zeros when it is not known
+	Shard       Shard       // which rows these are; zero for all. Rows without ids count from its first row on
 }
 
 // Writer writes codes in some format, a few at a time. What it writes does not depend on how they are grouped.
@@ -80,10 +81,13 @@ func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 	if h.Bits < 1 || h.Bits > MaxBits {
 		return nil, fmt.Errorf("codes of %d bits, outside of 1 to %d", h.Bits, MaxBits)
 	}
+	if !h.Shard.IsWhole() && !h.Shard.isPossible() {
+		return nil, fmt.Errorf("%v: there is no such shard", h.Shard)
+	}
 	out := &Writer{header: h}
 	switch f {
 	case HGC:
-		out.out = &codeFile{w: section.NewWriter(w, section.Codes, codeVersion)}
+		out.out = &codeFile{w: section.NewWriter(w, section.Codes, codeVersionOf(h))}
 	case NPY:
 		patch, _ := w.(*section.File)
 		out.out = &npy{lines: lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}, patch: patch}
@@ -130,6 +134,9 @@ func (w *Writer) Write(c Codes, ids []string) error {
 	if w.header.Rows > 0 && w.rows+c.Len() > w.header.Rows {
 		return fmt.Errorf("more codes than the %d announced: did a file change while it was read?", w.header.Rows)
 	}
+	if s := w.header.Shard; !s.IsWhole() && w.rows+c.Len() > s.Rows {
+		return fmt.Errorf("more codes than the %d rows of the shard: did a file change while it was read?", s.Rows)
+	}
 	if w.rows == 0 {
 		w.ids = ids != nil
 		if err := w.out.writeHead(w.header, w.ids); err != nil {
@@ -145,7 +152,7 @@ func (w *Writer) Write(c Codes, ids []string) error {
 			id = ids[i]
 		}
 		w.buf = c.AppendBytes(w.buf[:0], i)
-		if err := w.out.add(w.rows, w.buf, id); err != nil {
+		if err := w.out.add(w.header.Shard.First+w.rows, w.buf, id); err != nil {
 			return err
 		}
 		w.rows++
@@ -293,6 +300,7 @@ type Reader struct {
 	Bits        int         // length of every code; of a NumPy array, all its bits
 	Fingerprint Fingerprint // of the model; zeros when it is not known
 	IDs         bool        // the codes have ids
+	Shard       Shard       // which rows these are; zero for all
 
 	next func() (Codes, []string, error)
 }
@@ -315,11 +323,12 @@ type Table struct {
 	Codes       Codes
 	IDs         []string // one per code, or nil
 	Fingerprint Fingerprint
+	Shard       Shard // which rows these are; zero for all
 }
 
 // All reads the codes that are left.
 func (r *Reader) All() (*Table, error) {
-	t := &Table{Codes: NewCodes(0, r.Bits), Fingerprint: r.Fingerprint}
+	t := &Table{Codes: NewCodes(0, r.Bits), Fingerprint: r.Fingerprint, Shard: r.Shard}
 	for {
 		c, ids, err := r.Next()
 		if err == io.EOF {

@@ -155,6 +155,7 @@ type piece struct {
 func hostile() map[string][]piece {
 	head := func(bits, ids string) piece { return piece{"head", bits + ids + strings.Repeat("\x01", 32)} }
 	bits8, plain := "\x08\x00\x00\x00", "\x00"
+	shard := func(s Shard) piece { return piece{"part", string(s.appendBinary(nil))} }
 	count := func(n byte) piece { return piece{"tail", string([]byte{n, 0, 0, 0, 0, 0, 0, 0})} }
 	return map[string][]piece{
 		"nothing":               {},
@@ -184,12 +185,30 @@ func hostile() map[string][]piece {
 		"id beyond the section": {head(bits8, "\x01"), {"code", "a"}, {"ids ", "\x02\x00\x00\x00x"}, count(1)},
 		"torn id":               {head(bits8, "\x01"), {"code", "a"}, {"ids ", "\x00\x00\x00\x00\x00"}, count(1)},
 		"ids and no codes":      {head(bits8, "\x01"), count(0)},
+		"shard 0 of 2":          {head(bits8, plain), shard(Shard{0, 2, 0, 1, 2}), {"code", "a"}, count(1)},
+		"shard 3 of 2":          {head(bits8, plain), shard(Shard{3, 2, 0, 1, 2}), {"code", "a"}, count(1)},
+		"shard 0 of 0":          {head(bits8, plain), shard(Shard{0, 0, 0, 1, 2}), {"code", "a"}, count(1)},
+		"too many shards":       {head(bits8, plain), shard(Shard{1, MaxShards + 1, 0, 1, 2}), {"code", "a"}, count(1)},
+		"rows after the last":   {head(bits8, plain), shard(Shard{2, 2, 2, 1, 2}), {"code", "a"}, count(1)},
+		"first after the last":  {head(bits8, plain), shard(Shard{2, 2, 3, 0, 2}), count(0)},
+		"negative rows":         {head(bits8, plain), shard(Shard{1, 2, 0, -1, 2}), count(0)},
+		"more codes than rows":  {head(bits8, plain), shard(Shard{1, 2, 0, 1, 2}), {"code", "ab"}, count(2)},
+		"short shard":           {head(bits8, plain), {"part", "\x01\x00\x00\x00"}, count(0)},
+		"two shards":            {head(bits8, plain), shard(Shard{1, 2, 0, 1, 2}), shard(Shard{1, 2, 0, 1, 2}), count(0)},
 	}
 }
 
 func assemble(ps []piece) []byte {
+	version := uint32(1)
+	if len(ps) > 1 && ps[0].tag == "head" && ps[1].tag == "part" {
+		version = 2
+	}
+	return assembleVersion(version, ps)
+}
+
+func assembleVersion(version uint32, ps []piece) []byte {
 	var b bytes.Buffer
-	w := section.NewWriter(&b, section.Codes, codeVersion)
+	w := section.NewWriter(&b, section.Codes, version)
 	for _, p := range ps {
 		_ = w.Section(p.tag, []byte(p.payload))
 	}
@@ -394,6 +413,7 @@ func TestFormatOf(t *testing.T) {
 func FuzzReadCodes(f *testing.F) {
 	f.Add(write(f, HGC, Header{Bits: 13}, random(5, 13, 1), []string{"a", "", "c", "dd", "e"}, 2))
 	f.Add(write(f, HGC, Header{Bits: 64}, random(3, 64, 1), nil, 2))
+	f.Add(write(f, HGC, Header{Bits: 64, Shard: NewShard(2, 3, 9)}, random(3, 64, 1), nil, 2))
 	f.Add(write(f, NPY, Header{Bits: 16, Rows: 3}, random(3, 16, 1), nil, 2))
 	for _, ps := range hostile() {
 		if b := assemble(ps); len(b) < 1000 {
@@ -409,7 +429,7 @@ func FuzzReadCodes(f *testing.F) {
 		if strings.HasPrefix(string(b), npyMagic) {
 			return // NumPy's header may be written in many ways
 		}
-		if again := write(t, HGC, Header{Bits: got.Codes.Bits, Fingerprint: got.Fingerprint}, got.Codes, got.IDs, 3); !bytes.Equal(again, b) {
+		if again := write(t, HGC, Header{Bits: got.Codes.Bits, Fingerprint: got.Fingerprint, Shard: got.Shard}, got.Codes, got.IDs, 3); !bytes.Equal(again, b) {
 			t.Errorf("%x became %x", b, again)
 		}
 	})

@@ -1,0 +1,256 @@
+package hamming
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"hashgrove/internal/plain"
+)
+
+// Merged is what Merge wrote.
+type Merged struct {
+	Codes       int
+	Bits        int
+	Fingerprint Fingerprint
+	IDs         bool
+	Shards      int
+}
+
+// Merge puts all shards of some data together in one code file, all or nothing and in bounded memory. It is the file
+// that encoding the data at once gives, byte for byte. Shards may come in any order. A shard that is missing or there
+// twice, shards of other data or of another model, and ids that are there twice are errors, which name the files.
+// Progress, which may be nil, is called with the codes so far and the rows of all shards.
+func Merge(ctx context.Context, paths []string, output string, progress func(done, total int)) (Merged, error) {
+	parts, err := arrange(paths)
+	if err != nil {
+		return Merged{}, err
+	}
+	first := parts[0]
+	m := &merger{parts: parts, progress: progress, ids: repeats{folder: filepath.Dir(output), most: repeatsInMemory}}
+	defer m.ids.Close()
+	m.out, err = Create(output, HGC, Header{Bits: first.Bits, Fingerprint: first.Fingerprint})
+	if err != nil {
+		return Merged{}, err
+	}
+	for i := range parts {
+		if err == nil {
+			err = m.add(ctx, i)
+		}
+	}
+	if err == nil {
+		err = m.checkIDs(ctx)
+	}
+	if err != nil {
+		m.out.Abort()
+		return Merged{}, err
+	}
+	made := Merged{m.out.rows, first.Bits, first.Fingerprint, m.out.ids, len(parts)}
+	return made, m.out.Close()
+}
+
+// part is a file with a shard.
+type part struct {
+	path string
+	Reader
+	codes int // known once it was read
+}
+
+// arrange reads the heads of the files, puts the shards in order, and checks that they are all there are.
+func arrange(paths []string) ([]*part, error) {
+	var parts []*part
+	for _, path := range paths {
+		r, f, err := openReader(path)
+		if err != nil {
+			return nil, err
+		}
+		_ = f.Close() // only its head was read
+		if r.Shard.IsWhole() {
+			return nil, fmt.Errorf("%s: is not a shard: it does not say which rows of which data it holds", path)
+		}
+		p := &part{path: path, Reader: *r}
+		p.next = nil
+		if len(parts) > 0 {
+			if err := p.checkLike(parts[0]); err != nil {
+				return nil, err
+			}
+		}
+		parts = append(parts, p)
+	}
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("no shards: name their files")
+	}
+	slices.SortStableFunc(parts, func(a, b *part) int { return cmp.Compare(a.Shard.Number, b.Shard.Number) })
+	return parts, checkComplete(parts)
+}
+
+// checkLike reports a shard of another model or of other data.
+func (p *part) checkLike(q *part) error {
+	a, b := q.Shard, p.Shard
+	switch {
+	case p.Bits != q.Bits:
+		return fmt.Errorf("%s: codes of %d bits, but those of %s have %d", p.path, p.Bits, q.path, q.Bits)
+	case p.Fingerprint != q.Fingerprint:
+		return fmt.Errorf("%s: codes of model %v, but those of %s are of model %v: encode all shards with one model",
+			p.path, p.Fingerprint, q.path, q.Fingerprint)
+	case a.Of != b.Of:
+		return fmt.Errorf("%s: is one of %d shards, but %s is one of %d: merge shards of one division",
+			p.path, b.Of, q.path, a.Of)
+	case a.Total != b.Total:
+		return fmt.Errorf("%s: is a shard of %d rows, but %s is one of %d: did the data change in between?",
+			p.path, b.Total, q.path, a.Total)
+	}
+	return nil
+}
+
+// checkComplete reports gaps and overlaps.
+func checkComplete(parts []*part) error {
+	of, next := parts[0].Shard.Of, 1
+	var missing []string
+	for i, p := range parts {
+		if i > 0 && p.Shard.Number == parts[i-1].Shard.Number {
+			return fmt.Errorf("%s and %s: are both shard %d of %d: name one of them", parts[i-1].path, p.path,
+				p.Shard.Number, of)
+		}
+		for ; next < p.Shard.Number; next++ {
+			missing = append(missing, strconv.Itoa(next))
+		}
+		next++
+	}
+	for ; next <= of; next++ {
+		missing = append(missing, strconv.Itoa(next))
+	}
+	if len(missing) == 1 {
+		return fmt.Errorf("shard %s of %d is missing: encode it first", missing[0], of)
+	}
+	if len(missing) > 1 {
+		return fmt.Errorf("shards %s of %d are missing: encode them first", plain.Runs(missing), of)
+	}
+	row := 0
+	for i, p := range parts {
+		s := p.Shard
+		if s.First > row {
+			return fmt.Errorf("%s: begins with row %d, so that rows from %d on are in no shard", p.path, s.First, row)
+		}
+		if s.First < row {
+			return fmt.Errorf("%s and %s: both have row %d", parts[i-1].path, p.path, s.First)
+		}
+		row += s.Rows
+	}
+	if last := parts[of-1]; row != last.Shard.Total {
+		return fmt.Errorf("%s: the last shard ends at row %d of %d", last.path, row, last.Shard.Total)
+	}
+	return nil
+}
+
+// openReader opens a code file; the caller closes the file.
+func openReader(path string) (*Reader, *os.File, error) {
+	f, err := plain.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := newCodeFileReader(f)
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, f, nil
+}
+
+// merger copies shards into one file.
+type merger struct {
+	parts    []*part
+	out      *Writer
+	ids      repeats
+	progress func(done, total int)
+}
+
+// add appends the codes of a shard.
+func (m *merger) add(ctx context.Context, i int) error {
+	p := m.parts[i]
+	return p.each(ctx, func(c Codes, ids []string) error {
+		if err := m.out.Write(c, ids); err != nil {
+			return fmt.Errorf("%s: %w", p.path, err)
+		}
+		p.codes += c.Len()
+		for _, id := range ids {
+			if err := m.ids.add(id); err != nil {
+				return err
+			}
+		}
+		if m.progress != nil {
+			m.progress(m.out.rows, p.Shard.Total)
+		}
+		return nil
+	})
+}
+
+// each reads the codes of a shard, which must be the file whose head was read before.
+func (p *part) each(ctx context.Context, take func(c Codes, ids []string) error) error {
+	r, f, err := openReader(p.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if r.Shard != p.Shard || r.Bits != p.Bits || r.Fingerprint != p.Fingerprint {
+		return fmt.Errorf("%s: is another file now than a moment ago", p.path)
+	}
+	for {
+		c, ids, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.path, err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := take(c, ids); err != nil {
+			return err
+		}
+	}
+}
+
+// checkIDs reports an id that is there twice.
+func (m *merger) checkIDs(ctx context.Context) error {
+	doubtful, err := m.ids.doubtful()
+	if err != nil || len(doubtful) == 0 {
+		return err
+	}
+	type place struct {
+		path string
+		row  int
+	}
+	wanted := make(map[uint64]bool, len(doubtful))
+	for _, row := range doubtful {
+		wanted[row] = true
+	}
+	seen := map[string]place{}
+	row := uint64(0) // of the merged file
+	for _, p := range m.parts {
+		at := 0 // in the shard
+		err := p.each(ctx, func(_ Codes, ids []string) error {
+			for _, id := range ids {
+				if wanted[row] {
+					if was, twice := seen[id]; twice {
+						return fmt.Errorf("the id %q is there twice: code %d of %s and code %d of %s",
+							id, was.row+1, was.path, at+1, p.path)
+					}
+					seen[id] = place{p.path, at}
+				}
+				row, at = row+1, at+1
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package hamming
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// saveShards writes codes as shards and returns the files.
+func saveShards(t *testing.T, h Header, c Codes, ids []string, of int) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var paths []string
+	for number := range of {
+		h.Shard = NewShard(number+1, of, c.Len())
+		lo, hi := h.Shard.First, h.Shard.First+h.Shard.Rows
+		var some []string
+		if ids != nil {
+			some = ids[lo:hi]
+		}
+		path := filepath.Join(dir, h.Shard.Name()+".hgc")
+		part := Codes{c.Bits, c.Words, c.Data[lo*c.Words : hi*c.Words]}
+		if err := os.WriteFile(path, write(t, HGC, h, part, some, 1000), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// TestMergeGivesTheWholeFile, byte for byte, whatever the number and the order of the shards.
+func TestMergeGivesTheWholeFile(t *testing.T) {
+	for _, n := range []int{0, 1, 5, 700, codesPerSection(4096) + 300} {
+		c := random(n, 4096, 3)
+		for _, ids := range [][]string{nil, someIDs(n)} {
+			h := Header{Bits: 4096, Fingerprint: [32]byte{4}}
+			want := write(t, HGC, h, c, ids, 100)
+			for _, of := range []int{1, 2, 7} {
+				paths := saveShards(t, h, c, ids, of)
+				rand.New(rand.NewPCG(1, uint64(of))).Shuffle(of, func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
+				out := filepath.Join(t.TempDir(), "all.hgc")
+				m, err := Merge(context.Background(), paths, out, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := os.ReadFile(out)
+				if err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%d codes in %d shards, ids %v: another file, %v", n, of, ids != nil, err)
+				}
+				if m != (Merged{n, 4096, h.Fingerprint, ids != nil && n > 0, of}) {
+					t.Errorf("%+v", m)
+				}
+			}
+		}
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	c, ids := random(20, 16, 1), someIDs(20)
+	h := Header{Bits: 16, Fingerprint: [32]byte{1}}
+	four, five := saveShards(t, h, c, ids, 4), saveShards(t, h, c, ids, 5)
+	other := saveShards(t, Header{Bits: 16, Fingerprint: [32]byte{2}}, c, ids, 4)
+	longer := saveShards(t, Header{Bits: 24, Fingerprint: [32]byte{1}}, random(20, 24, 1), ids, 4)
+	grown := saveShards(t, h, random(21, 16, 1), someIDs(21), 4)
+	unnamed := saveShards(t, h, c, nil, 4)
+	same := slices.Clone(ids)
+	same[17] = same[3]
+	twice := saveShards(t, h, c, same, 4)
+	save := func(h Header, rows int) string {
+		path := filepath.Join(t.TempDir(), "shard.hgc")
+		if err := os.WriteFile(path, write(t, HGC, h, random(rows, 16, 1), someIDs(rows), 9), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	early, late, short, whole := h, h, h, h
+	early.Shard, late.Shard, short.Shard = Shard{2, 4, 4, 5, 20}, Shard{2, 4, 6, 4, 20}, Shard{4, 4, 15, 4, 20}
+	damaged, _ := os.ReadFile(four[1])
+	damaged[len(damaged)-60] ^= 1
+	broken := filepath.Join(t.TempDir(), "broken.hgc")
+	if err := os.WriteFile(broken, damaged, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		paths []string
+		want  string
+	}{
+		{"nothing", nil, "no shards"},
+		{"gap", []string{four[0], four[1], four[3]}, "shard 3 of 4 is missing"},
+		{"gaps", []string{four[1]}, "shards 1, 3, 4 of 4 are missing"},
+		{"overlap", append(slices.Clone(four), five[1]), "one of 5 shards"},
+		{"twice", append(slices.Clone(four), four[2]), "are both shard 3 of 4"},
+		{"model", []string{four[0], other[1], four[2], four[3]}, "00002-of-00004.hgc: codes of model"},
+		{"bits", []string{four[0], longer[1], four[2], four[3]}, "codes of 24 bits, but those of"},
+		{"data", []string{four[0], grown[1], four[2], four[3]}, "did the data change"},
+		{"some ids", []string{four[0], unnamed[1], four[2], four[3]}, "00002-of-00004.hgc: row 5: some codes have ids"},
+		{"same id", twice, `the id "item,3\n\"é\"" is there twice: code 4 of ` + twice[0] + ` and code 3 of ` + twice[3]},
+		{"no shard", []string{four[0], save(whole, 5), four[2], four[3]}, "is not a shard"},
+		{"early", []string{four[0], save(early, 5), four[2], four[3]}, "both have row 4"},
+		{"late", []string{four[0], save(late, 4), four[2], four[3]}, "begins with row 6, so that rows from 5 on"},
+		{"end", []string{four[0], four[1], four[2], save(short, 4)}, "ends at row 19 of 20"},
+		{"damaged", []string{four[0], broken, four[2], four[3]}, "broken.hgc: the file is damaged"},
+		{"missing", []string{four[0], four[1], four[2], "none.hgc"}, "none.hgc"},
+	} {
+		dir := t.TempDir()
+		_, err := Merge(context.Background(), c.paths, filepath.Join(dir, "all.hgc"), nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %v is left", c.name, left)
+		}
+	}
+	stopped, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("enough"))
+	if _, err := Merge(stopped, four, filepath.Join(t.TempDir(), "all.hgc"), nil); err == nil || err.Error() != "enough" {
+		t.Errorf("stopped: %v", err)
+	}
+}
+
+// TestMergeLeavesOutBadRows: a shard may have fewer codes than rows.
+func TestMergeLeavesOutBadRows(t *testing.T) {
+	var paths []string
+	for number := range 2 {
+		path := filepath.Join(t.TempDir(), "part.hgc")
+		b := write(t, HGC, Header{Bits: 8, Shard: NewShard(number+1, 2, 10)}, random(3+number, 8, 1), nil, 5)
+		if err := os.WriteFile(path, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	if m, err := Merge(context.Background(), paths, filepath.Join(t.TempDir(), "all.hgc"), nil); err != nil || m.Codes != 7 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestRepeatsEqualAMap finds ids that are there twice in runs of a few and compares with a map.
+func TestRepeatsEqualAMap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for trial := range 50 {
+		dir := t.TempDir()
+		r := repeats{folder: dir, most: 1 + trial%7}
+		places := map[string][]uint64{}
+		for i := range 60 {
+			id := fmt.Sprint(rng.IntN(40 + 400*(trial%3)))
+			places[id] = append(places[id], uint64(i))
+			if err := r.add(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want []uint64
+		for _, p := range places {
+			if len(p) > 1 {
+				want = append(want, p...)
+			}
+		}
+		got, err := r.doubtful()
+		r.Close()
+		slices.Sort(got)
+		slices.Sort(want)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v, %v", got, want, err)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Fatalf("%v is left", left)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package hamming
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// MaxShards is the greatest number of shards that data are divided into.
+const MaxShards = 1 << 20
+
+// Shard is a run of the rows of some data, one of several that together have every row once. Whoever divides the same
+// number of rows into the same number of shards gets the same runs. The zero Shard stands for all rows.
+type Shard struct {
+	Number int // from 1 to Of
+	Of     int // number of shards
+	First  int // its first row, counted from 0 over all data
+	Rows   int // in the shard, those that were left out included
+	Total  int // rows of all shards
+}
+
+// NewShard is one of several shards of rows whose lengths differ by one at most. The numbers must be in range.
+func NewShard(number, of, total int) Shard {
+	if of < 1 || of > MaxShards || number < 1 || number > of || total < 0 {
+		panic(fmt.Sprintf("hamming: shard %d of %d for %d rows", number, of, total))
+	}
+	each, more := total/of, total%of
+	s := Shard{Number: number, Of: of, First: (number-1)*each + min(number-1, more), Rows: each, Total: total}
+	if number <= more {
+		s.Rows++
+	}
+	return s
+}
+
+// IsWhole reports whether it is no shard: all rows.
+func (s Shard) IsWhole() bool { return s.Of == 0 }
+
+// Name is how files of the shard are told apart: 00003-of-00008. Names sort by number.
+func (s Shard) Name() string {
+	digits := max(5, len(fmt.Sprint(s.Of)))
+	return fmt.Sprintf("%0*d-of-%0*d", digits, s.Number, digits, s.Of)
+}
+
+func (s Shard) String() string {
+	if s.IsWhole() {
+		return "all rows"
+	}
+	return fmt.Sprintf("shard %d of %d, which is %d of %d rows from row %d on", s.Number, s.Of, s.Rows, s.Total, s.First)
+}
+
+// isPossible reports whether the numbers fit together.
+func (s Shard) isPossible() bool {
+	return s.Of >= 1 && s.Of <= MaxShards && s.Number >= 1 && s.Number <= s.Of && s.First >= 0 && s.Rows >= 0 &&
+		s.Total >= 0 && s.First <= s.Total && s.Rows <= s.Total-s.First
+}
+
+// shardSize is the length of a shard in a file.
+const shardSize = 4 + 4 + 8 + 8 + 8
+
+func (s Shard) appendBinary(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.Number))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.Of))
+	for _, n := range []int{s.First, s.Rows, s.Total} {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(n))
+	}
+	return dst
+}
+
+// parseShard reads what appendBinary wrote, and reports whether it can be true.
+func parseShard(b []byte) (Shard, bool) {
+	if len(b) != shardSize {
+		return Shard{}, false
+	}
+	number, of := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	var rows [3]int
+	for i := range rows {
+		n := binary.LittleEndian.Uint64(b[8+8*i:])
+		if n > math.MaxInt {
+			return Shard{}, false
+		}
+		rows[i] = int(n)
+	}
+	if number > MaxShards || of > MaxShards {
+		return Shard{}, false
+	}
+	s := Shard{Number: int(number), Of: int(of), First: rows[0], Rows: rows[1], Total: rows[2]}
+	return s, s.isPossible()
+}

@@ -1,0 +1,129 @@
+package hamming
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestShardsHaveEveryRowOnce divides many numbers of rows and compares with a count row by row.
+func TestShardsHaveEveryRowOnce(t *testing.T) {
+	for _, total := range []int{0, 1, 2, 7, 64, 1000} {
+		for _, of := range []int{1, 2, 3, 7, 64, 65} {
+			seen := make([]int, total)
+			least, most := total, 0
+			for number := range of {
+				s := NewShard(number+1, of, total)
+				if !s.isPossible() {
+					t.Fatalf("%v is not possible", s)
+				}
+				for row := s.First; row < s.First+s.Rows; row++ {
+					seen[row]++
+				}
+				least, most = min(least, s.Rows), max(most, s.Rows)
+			}
+			if slices.ContainsFunc(seen, func(n int) bool { return n != 1 }) || most > least+1 {
+				t.Errorf("%d rows in %d shards: %v, from %d to %d rows", total, of, seen, least, most)
+			}
+		}
+	}
+	if s := NewShard(MaxShards, MaxShards, 1<<31-1); s.First+s.Rows != 1<<31-1 {
+		t.Errorf("the last of many shards is %v", s)
+	}
+	for want, s := range map[string]Shard{
+		"00003-of-00008": NewShard(3, 8, 9), "00001-of-00001": NewShard(1, 1, 9), "0000012-of-1000000": NewShard(12, 1000000, 9),
+	} {
+		if got := s.Name(); got != want {
+			t.Errorf("%v is called %s", s, got)
+		}
+	}
+}
+
+// TestShardInFile: a shard comes back, files of all rows stay files of version 1, and damage of any bit is noticed.
+func TestShardInFile(t *testing.T) {
+	c, ids := random(4, 13, 1), []string{"a", "b", "", "d"}
+	s := NewShard(2, 3, 12)
+	b := write(t, HGC, Header{Bits: 13, Shard: s}, c, ids, 3)
+	got, err := read(b)
+	if err != nil || got.Shard != s || !slices.Equal(got.Codes.Data, c.Data) || !slices.Equal(got.IDs, ids) {
+		t.Errorf("%+v came back, %v", got, err)
+	}
+	for at := range b {
+		for bit := range 8 {
+			damaged := slices.Clone(b)
+			damaged[at] ^= 1 << bit
+			if _, err := read(damaged); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) {
+				t.Errorf("bit %d of byte %d flipped: %v", bit, at, err)
+			}
+		}
+	}
+	whole := write(t, HGC, Header{Bits: 13}, c, ids, 3)
+	if whole[8] != 1 || b[8] != 2 {
+		t.Errorf("versions %d and %d", whole[8], b[8])
+	}
+	if more := len(b) - len(whole); more != 4+8+shardSize+4 {
+		t.Errorf("the shard takes %d bytes", more)
+	}
+	// A file of version 1 with a shard in it, or of version 2 without.
+	part := piece{"part", string(s.appendBinary(nil))}
+	head := piece{"head", "\x08\x00\x00\x00\x00" + strings.Repeat("\x01", 32)}
+	tail := piece{"tail", strings.Repeat("\x00", 8)}
+	for _, b := range [][]byte{assembleVersion(1, []piece{head, part, tail}), assembleVersion(2, []piece{head, tail})} {
+		if _, err := read(b); !errors.Is(err, ErrDamaged) {
+			t.Errorf("taken: %v", err)
+		}
+	}
+	if _, err := read(assembleVersion(2, []piece{head, part, tail})); err != nil {
+		t.Error(err)
+	}
+	for _, s := range []Shard{{Number: 3, Of: 2}, {Number: 1, Of: 2, First: -1}, {Number: 1, Of: 1, Rows: 5, Total: 4}} {
+		if _, err := NewWriter(&bytes.Buffer{}, HGC, Header{Bits: 8, Shard: s}); err == nil {
+			t.Errorf("%v was taken", s)
+		}
+	}
+	w, _ := NewWriter(&bytes.Buffer{}, HGC, Header{Bits: 8, Shard: NewShard(1, 2, 4)})
+	if err := w.Write(random(3, 8, 1), nil); err == nil {
+		t.Error("more codes than the shard has rows were taken")
+	}
+}
+
+// TestShardKeepsRowNumbers: rows without ids are numbered over all data.
+func TestShardKeepsRowNumbers(t *testing.T) {
+	h := Header{Bits: 8, Shard: NewShard(2, 2, 5)}
+	c := NewCodes(2, 8)
+	if got := string(write(t, CSV, h, c, nil, 1)); got != "id,code\n3,00\n4,00\n" {
+		t.Errorf("csv: %q", got)
+	}
+	if got := string(write(t, JSONLines, h, c, nil, 1)); got != `{"row":3,"code":"00"}`+"\n"+`{"row":4,"code":"00"}`+"\n" {
+		t.Errorf("jsonl: %q", got)
+	}
+	if got := string(write(t, CSV, h, c, []string{"a", "b"}, 1)); got != "id,code\na,00\nb,00\n" {
+		t.Errorf("csv with ids: %q", got)
+	}
+}
+
+// TestShardBackwardCompatibility opens the code file of the first version with shards.
+func TestShardBackwardCompatibility(t *testing.T) {
+	path := filepath.Join("testdata", "backcompat", "v2.hgc")
+	c, ids := random(9, 100, 1), someIDs(9)
+	h := Header{Bits: 100, Fingerprint: [32]byte{7, 31: 9}, Shard: NewShard(2, 3, 28)}
+	if _, err := os.Stat(path); *update && err != nil {
+		if err := os.WriteFile(path, write(t, HGC, h, c, ids, 4), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Codes.Bits != 100 || got.Fingerprint != h.Fingerprint || got.Shard != h.Shard || !slices.Equal(got.Codes.Data, c.Data) || !slices.Equal(got.IDs, ids) {
+		t.Error("other codes came back")
+	}
+	if b, _ := os.ReadFile(path); !bytes.Equal(b, write(t, HGC, h, c, ids, 2)) {
+		t.Error("the file is written in another way now: is it a new version?")
+	}
+}
