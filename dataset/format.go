@@ -140,6 +140,7 @@ var formats = []format{
 	{"libsvm", svmEndings, looksLibSVM, openLibSVM},
 	{"tsv", []string{".tsv", ".tab"}, looksTable("\t"), openCSV("tsv")},
 	{"csv", []string{".csv"}, looksTable(",;"), openCSV("csv")},
+	{"raw", []string{".f32"}, looksRaw, openRaw},
 }
 
 // FormatNames lists the file formats for a sentence.
@@ -171,6 +172,9 @@ func openFile(path string, spec *Spec) (reader, header, error) {
 	f, err := recognise(in, spec.Format)
 	if err == nil {
 		err = in.checkStream(f.name)
+	}
+	if err == nil && in.isEmptyStream(f.name, spec) {
+		return noRows{in}, header{format: f.name, dim: spec.Dim}, nil
 	}
 	if err == nil {
 		r, h, err = f.open(in, spec)

@@ -199,7 +199,7 @@ func TestCutOff(t *testing.T) {
 }
 
 func TestRecognise(t *testing.T) {
-	const all = "npy, npz, parquet, idx, cifar10, cifar100, tar, picture, fvecs, bvecs, ivecs, jsonl, libsvm, tsv, csv"
+	const all = "npy, npz, parquet, idx, cifar10, cifar100, tar, picture, fvecs, bvecs, ivecs, jsonl, libsvm, tsv, csv, raw"
 	runCases(t, []formatCase{
 		{"empty", "a.npy", "", Spec{}, "error: a.npy: is empty"},
 		{"unknown", "a", "\x01\x02\x03", Spec{}, "error: a: its format is not recognised: name it, one of " + all + ""},

@@ -52,7 +52,7 @@ func inFiles(paths []string) string {
 func (spec *Spec) checkNames(path, format string) error {
 	var vector, label bool // the format takes a name for it
 	switch format {
-	case "npy", "idx", "fvecs", "bvecs", "ivecs", "folder", "tar", "picture":
+	case "npy", "raw", "idx", "fvecs", "bvecs", "ivecs", "folder", "tar", "picture":
 	case "cifar10", "cifar100":
 		label = true
 	case "libsvm":

@@ -57,7 +57,8 @@ type Spec struct {
 	Pictures *picture.Preparation
 
 	// Once says that there will be one pass over the rows, so that paths may be pipes, or Standard for Stdin. LibSVM rows
-	// from there have Dim values where it is not 0, because the greatest index is known only at the end.
+	// from there have Dim values where it is not 0, because the greatest index is known only at the end. Raw values are
+	// rows of Dim, wherever they come from.
 	Once  bool
 	Stdin io.Reader
 	Dim   int
@@ -120,6 +121,8 @@ func Open(spec Spec) (*Set, error) {
 	switch {
 	case s.dim < 0 && s.badRows > 0:
 		return nil, fmt.Errorf("all %s bad; the first: %w", plain.Count(s.badRows, "row is", "rows are"), s.firstBad)
+	case s.dim < 0 && s.Once() && spec.Format != "" && spec.Dim > 0:
+		s.dim = spec.Dim // what feeds a pipe may have nothing to send
 	case s.dim < 0:
 		return nil, fmt.Errorf("%s: no rows", strings.Join(s.Files(), ", "))
 	}

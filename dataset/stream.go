@@ -17,7 +17,11 @@ const Standard = "-"
 // streamed are the formats that can be read from beginning to end in one go.
 var streamed = []string{
 	"npy", "idx", "cifar10", "cifar100", "fvecs", "bvecs", "ivecs", "jsonl", "libsvm", "tsv", "csv",
+	"raw",
 }
+
+// headless are formats that begin with the first row, so that there may be nothing at all.
+var headless = []string{"fvecs", "bvecs", "ivecs", "jsonl", "libsvm", "raw"}
 
 // stream is data that can be read only once: standard input or a pipe. Opening looks at the beginning several times, so
 // what is read until the pass over the rows begins is kept in memory.
@@ -138,6 +142,21 @@ func (in *input) checkStream(format string) error {
 	return fmt.Errorf("%s: %s data cannot be read from a pipe, because they are not read in order: "+
 		"save them to a file first", in.path, format)
 }
+
+// isEmptyStream reports a pipe without rows, whose format and length of rows are known all the same: what feeds it may
+// have nothing to send.
+func (in *input) isEmptyStream(format string, spec *Spec) bool {
+	if in.stream == nil || spec.Format == "" || spec.Dim < 1 || !slices.Contains(headless, format) {
+		return false
+	}
+	_, err := in.buf.Peek(1)
+	return err == io.EOF
+}
+
+// noRows is an empty stream.
+type noRows struct{ *input }
+
+func (noRows) next(*record) error { return io.EOF }
 
 // firstLine is the first line of a stream when it is JSON, which settles the format without waiting for more.
 func (in *input) firstLine() ([]byte, bool) {

@@ -16,6 +16,7 @@ var settingFlags = map[string]string{
 	"AttributesID":    "--attributes-id",
 
 	"Columns":    "--attribute-columns",
+	"Dim":        "--dim",
 	"Format":     "--format",
 	"ID":         "--id-column",
 	"IDsFile":    "--ids",

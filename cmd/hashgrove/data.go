@@ -67,6 +67,8 @@ func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) 
 		"a list (a,b,c) of names, numbered ones (e0..e767), those from one to another (width..height) and patterns ('e*')")
 	f.StringVar(&d.Format, prefix+"format", "", "file `FORMAT`"+what+": "+dataset.FormatNames()+
 		"; default by content and name")
+	f.IntVar(&d.Dim, prefix+"dim", 0, "`NUMBER` of values in a row"+what+" of format raw, which is float32 values alone; "+
+		"default as the model says")
 }
 
 // bindPictures adds the flags about bad rows, in a group of the help that begins before, and about pictures.
@@ -84,6 +86,7 @@ func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
 // withCommon fills in what d leaves open from the flags without a prefix.
 func (d dataFlags) withCommon(common dataFlags) dataFlags {
 	d.Format, d.Vector = cmp.Or(d.Format, common.Format), cmp.Or(d.Vector, common.Vector)
+	d.Dim = cmp.Or(d.Dim, common.Dim)
 	d.Label, d.Tags, d.ID = cmp.Or(d.Label, common.Label), cmp.Or(d.Tags, common.Tags), cmp.Or(d.ID, common.ID)
 	d.SkipBad = common.SkipBad
 	d.Size, d.Fit, d.Grey = common.Size, common.Fit, common.Grey
@@ -151,6 +154,9 @@ func (d dataFlags) inputs(paths []string, others ...string) []string {
 
 // openFor opens data that a model is to encode: the set of rows, and the source of the model's vectors.
 func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vectors.Source, error) {
+	if d.Dim != 0 && d.Dim != m.Encoder.Dim() {
+		return nil, nil, cli.Usagef("--dim %d: the model takes vectors of %d dimensions", d.Dim, m.Encoder.Dim())
+	}
 	d.Dim = m.Encoder.Dim()
 	d.asModel(m)
 	set, err := d.open(paths, m.Pictures)

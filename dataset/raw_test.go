@@ -1,0 +1,90 @@
+package dataset
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestRawValues(t *testing.T) {
+	dir := t.TempDir()
+	content := float32s(1, 2, 3, 4, 5, 6)
+	open := func(name, content string, spec Spec) (string, error) {
+		spec.Paths = []string{fileOf(t, dir, name, content)}
+		s, err := Open(spec)
+		if err != nil {
+			return "", err
+		}
+		rows, err := setRead(t, s)
+		var texts []string
+		for _, r := range rows {
+			texts = append(texts, r.x)
+		}
+		return strings.Join(texts, " "), err
+	}
+	for _, c := range []struct {
+		name, content string
+		spec          Spec
+		want          string
+	}{
+		{"a.f32", content, Spec{Dim: 3}, "[1 2 3] [4 5 6]"},
+		{"a.f32.gz", gzipped(content), Spec{Dim: 2}, "[1 2] [3 4] [5 6]"},
+		{"b.f32.zst", zstded(content), Spec{Dim: 6}, "[1 2 3 4 5 6]"},
+		{"a.bin", content, Spec{Dim: 1, Format: "raw"}, "[1] [2] [3] [4] [5] [6]"},
+	} {
+		if got, err := open(c.name, c.content, c.spec); err != nil || got != c.want {
+			t.Errorf("%s: %s, %v", c.name, got, err)
+		}
+	}
+	for _, c := range []struct {
+		name, content string
+		spec          Spec
+		want          string
+	}{
+		{"a.f32", content, Spec{}, "do not tell how many"},
+		{"a.f32", content, Spec{Dim: 1 << 25}, "do not tell how many"},
+		{"a.f32", content, Spec{Dim: 4}, "after 1 rows of 4 values 8 bytes are left"},
+		{"a.f32.gz", gzipped(content), Spec{Dim: 4}, "is cut off after row 1"},
+		{"a.f32", content, Spec{Dim: 3, Label: "x"}, "has no columns"},
+		{"a.f32", "", Spec{Dim: 3}, "is empty"},
+		{"a.f32", float32s(1, 2, 3) + "\x00\x00\xc0\x7f" + float32s(1, 2), Spec{Dim: 3}, "row 2, column 1: NaN"},
+	} {
+		if got, err := open(c.name, c.content, c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %s, %v, want %s", c.name, got, err, c.want)
+		}
+	}
+	for _, n := range []int{1, 5, 8, 1000} {
+		spec := Spec{Paths: []string{"-"}, Once: true, Stdin: &pieces{[]byte(content), n}, Format: "raw", Dim: 3}
+		rows, err := setRead(t, setOpen(t, spec))
+		if err != nil || len(rows) != 2 || rows[1].x != "[4 5 6]" {
+			t.Errorf("in pieces of %d: %v, %v", n, rows, err)
+		}
+	}
+}
+
+// TestNothingFromAPipe: no rows are no error where the format and the length of the rows are known.
+func TestNothingFromAPipe(t *testing.T) {
+	for _, format := range []string{"raw", "jsonl", "fvecs", "libsvm"} {
+		s, err := Open(Spec{Paths: []string{"-"}, Once: true, Stdin: strings.NewReader(""), Format: format, Dim: 3})
+		if err != nil {
+			t.Errorf("%s: %v", format, err)
+			continue
+		}
+		if rows, err := setRead(t, s); err != nil || len(rows) > 0 || s.Dim() != 3 {
+			t.Errorf("%s: %v, %v", format, rows, err)
+		}
+	}
+	for _, spec := range []Spec{{Dim: 3}, {Format: "jsonl"}, {Format: "npy", Dim: 3}, {Format: "csv", Dim: 3}} {
+		spec.Paths, spec.Once, spec.Stdin = []string{"-"}, true, io.LimitReader(strings.NewReader(""), 0)
+		if _, err := Open(spec); err == nil {
+			t.Errorf("%+v was taken", spec)
+		}
+	}
+}
+
+func FuzzRaw(f *testing.F) {
+	f.Add([]byte(float32s(1, 2, 3, 4)))
+	f.Add([]byte(gzipped(float32s(1, 2, 3))))
+	f.Add([]byte{1, 2, 3})
+	fuzzFormat(f, "raw", Spec{Dim: 1}, Spec{Dim: 2}, Spec{Dim: maxDim})
+}
