@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -27,6 +28,7 @@ type input struct {
 	size   int64       // bytes of the content, or -1 when unknown before reading
 	packed string      // "gzip", "zstd" or ""
 	at     io.ReaderAt // the content in any order; nil when packed or a stream
+	seek   *os.File    // what buf reads, where bytes can be skipped in place; else nil
 	stream *stream     // where the content comes from when it can be read only once, else nil
 	buf    *bufio.Reader
 	lines  int    // read so far
@@ -48,7 +50,7 @@ func openInput(path string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &input{path: path, size: info.Size(), at: f, close: []func() error{f.Close}}
+	in := &input{path: path, size: info.Size(), at: f, seek: f, close: []func() error{f.Close}}
 	var head [4]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err == io.EOF {
@@ -87,7 +89,7 @@ func (in *input) unpack(f io.Reader, head []byte) error {
 		in.close = append(in.close, func() error { z.Close(); return nil })
 	}
 	if in.packed != "" {
-		in.size, in.at = -1, nil
+		in.size, in.at, in.seek = -1, nil, nil
 		r = &unpacked{in, r}
 	}
 	in.buf = bufio.NewReaderSize(r, maxTake)

@@ -41,6 +41,7 @@ type Set struct {
 	labels, ids entries[string]
 	tags        entries[[]string]
 
+	span       span                 // the rows that passes are restricted to
 	duplicates []supervision.Repeat // found by Scan, to be left out from then on; in order of row
 	last       *pass                // the latest pass, or an empty one
 	warnings   []string             // from opening
@@ -63,6 +64,9 @@ func (s *Set) Rows() int {
 			return -1
 		}
 		rows += f.header.rows
+	}
+	if s.span.set {
+		return s.span.end - s.span.first
 	}
 	return rows
 }
@@ -146,15 +150,22 @@ func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
 	p := &pass{s: s, bad: map[int]*RowError{}}
 	s.last = p
 	p.clearChunk()
-	for i := range s.files {
+	for i, f := range s.files {
+		if s.span.set && (p.row >= s.span.end || p.row+f.header.rows <= s.span.first) { // nothing of it is in the shard
+			p.starts = append(p.starts, p.row)
+			p.row += f.header.rows
+			continue
+		}
 		if more, err := p.readFile(ctx, i, yield); err != nil || !more {
 			return err
 		}
 	}
-	// All rows are read: now the files of labels, tags and ids must be at their ends.
-	err := cmp.Or(s.labels.checkLength(p.row), s.tags.checkLength(p.row), s.ids.checkLength(p.row))
-	if err != nil {
-		return err
+	if !s.span.set {
+		// All rows are read: now the files of labels, tags and ids must be at their ends.
+		err := cmp.Or(s.labels.checkLength(p.row), s.tags.checkLength(p.row), s.ids.checkLength(p.row))
+		if err != nil {
+			return err
+		}
 	}
 	if p.chunk.X.Rows > 0 {
 		yield(p.chunk)
@@ -186,18 +197,30 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 	}
 	defer r.Close()
 	p.starts = append(p.starts, p.row)
+	end := p.row + f.header.rows // of what is read of the file; only a shard looks at it
+	if span := p.s.span; span.set {
+		before := max(span.first-p.row, 0)
+		if err := skipRows(ctx, r, before); err == io.EOF {
+			return false, vectors.CheckRows(p.row, end)
+		} else if err != nil {
+			return false, err
+		}
+		p.row, end = p.row+before, min(end, span.end)
+	}
 	full := vectors.ChunkRows(p.s.dim)
 	duplicates := p.s.duplicates
 	k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d supervision.Repeat, row int) int { return d.Row - row })
 	duplicates = duplicates[k:]
 	var read record // the reader's memory
-	for ; ; p.row++ {
+	for ; !p.s.span.set || p.row < end; p.row++ {
 		if p.row%full == 0 && ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
 		read.id, read.label, read.hasLabel, read.hasTags, read.finite = "", "", false, false, false
 		err := r.next(&read)
-		if err == io.EOF {
+		if err == io.EOF && p.s.span.set {
+			return false, vectors.CheckRows(p.row, end)
+		} else if err == io.EOF {
 			return true, nil
 		}
 		rec := read
@@ -234,6 +257,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 			p.clearChunk()
 		}
 	}
+	return true, nil
 }
 
 // attach adds what the files of labels, tags and ids say about the row.

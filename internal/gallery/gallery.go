@@ -169,6 +169,13 @@ func (r *Reader) Next() (Item, error) {
 	return item, nil
 }
 
+// Skip leaves out the next n pictures, or all that are left when there are fewer, without reading them.
+func (r *Reader) Skip(n int) {
+	if r.row += min(n, len(r.names)-r.row); r.row > r.hi {
+		r.lo, r.hi = r.row, r.row
+	}
+}
+
 // ahead decodes the next pictures: one at first, since the first is often all that is wanted, then more and more.
 func (r *Reader) ahead() error {
 	n := min(max(2*(r.hi-r.lo), 1), r.most, len(r.names)-r.hi)
