@@ -59,10 +59,12 @@ func createNpy(path string, kind NpyType, cols int, q vectors.Quantizer) (*npyWr
 	return w, nil
 }
 
+// npyDescr is how NumPy calls the types.
+var npyDescr = map[NpyType]string{Float32: "<f4", Float16: "<f2", Uint8: "|u1"}
+
 // header is that of the rows so far, padded so that it has the same length for any number of rows.
 func (w *npyWriter) header() []byte {
-	descr := map[NpyType]string{Float32: "<f4", Float16: "<f2", Uint8: "|u1"}[w.kind]
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, w.rows, w.cols)
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", npyDescr[w.kind], w.rows, w.cols)
 	text += strings.Repeat(" ", 117-len(text)) + "\n"
 	return append([]byte("\x93NUMPY\x01\x00\x76\x00"), text...)
 }
@@ -132,6 +134,27 @@ type Saved struct {
 	Labels string // file with one label per row, "" when the source has none
 	Tags   string // likewise, tags separated by commas
 	IDs    string // likewise
+}
+
+// CheckNpy reports a file that cannot be what SaveNpy wrote: one that is cut short, or has other values, or another
+// number of rows, unless that is negative, or of columns. It returns the number of rows.
+func CheckNpy(path string, kind NpyType, rows, cols int) (int, error) {
+	in, err := openInput(path)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	a, err := readArray(in, path)
+	if err != nil {
+		return 0, err
+	}
+	if _, _, err := openArray(in, path, a); err != nil {
+		return 0, err
+	}
+	if len(a.shape) != 2 || a.descr != npyDescr[kind] || a.dim != cols || rows >= 0 && a.rows != rows {
+		return 0, fmt.Errorf("%s: has %d rows of %d values of type %s", path, a.rows, a.dim, a.descr)
+	}
+	return a.rows, nil
 }
 
 // NpyFiles are the files that SaveNpy may write: the one of vectors first, then those of labels, tags and ids.

@@ -20,6 +20,7 @@ type encodeCommand struct {
 	model, output, format string
 	prefix                int
 	file                  cli.Output
+	shard                 shardFlags
 }
 
 func (a *app) encode() *cobra.Command {
@@ -36,11 +37,17 @@ func (a *app) encode() *cobra.Command {
   jsonl lines {"row": 0, "id": "a", "code": "0f"}, the id where the data have ids
 
 A pipe, or - for standard input, can be encoded too, except Parquet, npz and pictures, which are not read in
-order. Codes go to standard output with -o -. JSON lines are answered one by one as they come.`,
+order. Codes go to standard output with -o -. JSON lines are answered one by one as they come.
+
+--shard 3/8 encodes the third of eight equal runs of the rows, so that a scheduler can run one process for
+each; rows without ids keep their numbers. "hashgrove merge" puts the code files together. With --if-missing
+a process that has done its work before ends at once, with status 0.`,
 		Example: `  hashgrove encode items.csv --label category -m items.hgm -o items.hgc
   hashgrove encode vectors.npy -m items.hgm -o codes.npy
   hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -
-  cat new.csv | hashgrove encode - --label category -m items.hgm --to jsonl -o -`,
+  cat new.csv | hashgrove encode - --label category -m items.hgm --to jsonl -o -
+  hashgrove encode vectors.npy -m items.hgm --shard 1/2 -o part-{shard}.hgc
+  hashgrove encode vectors.npy -m items.hgm --shard 2/2 -o part-{shard}.hgc --if-missing`,
 		Args: cli.AtLeast(1, "data to encode"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -52,6 +59,7 @@ order. Codes go to standard output with -o -. JSON lines are answered one by one
 		"`FORM` of the output: hgc, npy, raw, hex, csv or jsonl; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of first bits of each code; 0 means all")
 	cli.Group(f, "Output")
+	c.shard.bind(f)
 	c.data.bind(f, "")
 	return cmd
 }
@@ -64,7 +72,14 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.file.Check([]string{c.output}, c.data.inputs(args, c.model)); err != nil {
+	if c.shard.ifMissing && (format != hamming.HGC || c.output == "-") {
+		return cli.Usagef("--if-missing needs a code file: only .hgc says which model and shard the codes are of")
+	}
+	if c.output, err = c.shard.parse(c.output, args); err != nil {
+		return err
+	}
+	checked := cli.Output{Force: c.file.Force || c.shard.ifMissing}
+	if err := checked.Check([]string{c.output}, c.data.inputs(args, c.model)); err != nil {
 		return err
 	}
 	m, err := readPrefix(c.model, c.prefix)
@@ -76,17 +91,40 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.shard.take(ctx, set); err != nil {
+		return err
+	}
+	header := hamming.Header{
+		Bits: m.Encoder.Bits(), Rows: max(set.Rows(), 0), Fingerprint: m.Fingerprint(), Shard: c.shard.Shard,
+	}
+	if c.shard.ifMissing {
+		codes, err := checkCodes(ctx, c.output, header, set.Rows())
+		if there, err := c.there(c.output, err, c.file.Force); err != nil {
+			return err
+		} else if there {
+			return c.leave(header, codes)
+		}
+	}
 	began := time.Now()
-	rows, named, err := c.encode(ctx, m, set, src, format)
+	out, err := c.create(format, header)
+	if err != nil {
+		return err
+	}
+	rows, named, err := c.encode(ctx, m, set, src, out)
 	if err != nil {
 		return err
 	}
 	bad := c.noteBad(set)
-	c.noteNumbers(bad, named)
+	if bad > 0 && !named && !c.shard.IsWhole() {
+		c.warn([]string{"the rows have no ids, and some were dropped, so that in other forms than .hgc their numbers are " +
+			"not those that encoding all rows at once gives"})
+	} else {
+		c.noteNumbers(bad, named)
+	}
 	took := time.Since(began)
 	r := encodeReport{
 		Codes: c.output, Rows: rows, Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
-		Seconds: took.Seconds(), Bad: bad,
+		Seconds: took.Seconds(), Bad: bad, Shard: reportShard(c.shard.Shard),
 	}
 	if rows > 0 {
 		r.Microseconds = took.Seconds() * 1e6 / float64(rows)
@@ -107,6 +145,19 @@ type encodeReport struct {
 	Seconds      float64 `json:"seconds"`
 	Microseconds float64 `json:"microseconds_per_row"`
 	Bad          int     `json:"bad_rows"`
+
+	Shard *shardReport `json:"shard,omitempty"`
+	There bool         `json:"already_there,omitempty"` // nothing was done
+}
+
+// leave reports codes that are there already.
+func (c *encodeCommand) leave(h hamming.Header, codes int) error {
+	r := encodeReport{
+		Codes: c.output, Rows: codes, Bits: h.Bits, Fingerprint: h.Fingerprint.String(), There: true,
+		Shard: reportShard(c.shard.Shard),
+	}
+	return c.printLine(r, "%s: is there already, %d codes of %d bits, fingerprint %s",
+		r.Codes, r.Rows, r.Bits, r.Fingerprint)
 }
 
 func (c *encodeCommand) outputFormat() (hamming.Format, error) {
@@ -129,21 +180,19 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 	return f, nil
 }
 
-// encode streams the codes to the output, which appears under its name only when it is complete.
-func (c *encodeCommand) encode(
-	ctx context.Context, m *model.Model, set *dataset.Set, src vectors.Source, format hamming.Format,
-) (rows int, named bool, err error) {
-	header := hamming.Header{Bits: m.Encoder.Bits(), Rows: max(set.Rows(), 0), Fingerprint: m.Fingerprint()}
-	var out *hamming.Writer
+// create starts the output, which appears under its name only when it is complete.
+func (c *encodeCommand) create(format hamming.Format, header hamming.Header) (*hamming.Writer, error) {
 	if c.output == "-" {
-		out, err = hamming.NewWriter(c.out, format, header)
-	} else {
-		out, err = hamming.Create(c.output, format, header)
+		return hamming.NewWriter(c.out, format, header)
 	}
-	if err != nil {
-		return 0, false, err
-	}
-	p := c.startProgress("encoding", header.Rows, 0)
+	return hamming.Create(c.output, format, header)
+}
+
+// encode streams the codes to the output.
+func (c *encodeCommand) encode(
+	ctx context.Context, m *model.Model, set *dataset.Set, src vectors.Source, out *hamming.Writer,
+) (rows int, named bool, err error) {
+	p := c.startProgress("encoding", max(set.Rows(), 0), 0)
 	defer p.End()
 	encode := m.EncodeSource
 	if set.Once() {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +28,7 @@ type featuresCommand struct {
 	sides, pool, norm            string
 	mirror                       bool
 	file                         cli.Output
+	shard                        shardFlags
 }
 
 func (a *app) features() *cobra.Command {
@@ -40,10 +43,14 @@ func (a *app) features() *cobra.Command {
             800 words give 11,200 numbers
   pixels    the pixels themselves
 Classes, tags and ids go to text files beside the output. --save keeps the extractor, with a learned
-codebook in it, for --use on other pictures and for "hashgrove train --features".`,
+codebook in it, for --use on other pictures and for "hashgrove train --features".
+
+--shard 3/8 takes the third of eight equal runs of the pictures. What is learned must be the same for all shards,
+so learn it before and give it with --use. Several NumPy files are one data set for all verbs: name them all.`,
 		Example: `  hashgrove features shop/train-images-idx3-ubyte.gz --size 32 --kind gist -o gist.npy
   hashgrove train gist.npy --labels gist.labels.txt --bits 4 --rounds 5 -o gist.hgm
-  hashgrove features shop/query-images-idx3-ubyte.gz --kind codebook --words 20 --patches 2000 --save words.hgf`,
+  hashgrove features shop/query-images-idx3-ubyte.gz --kind codebook --words 20 --patches 2000 --save words.hgf
+  hashgrove features shop/query-images-idx3-ubyte.gz --use words.hgf --shard 1/2 -o words-{shard}.npy`,
 		Args: cli.AtLeast(1, "pictures"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -62,6 +69,7 @@ func (c *featuresCommand) bind(f *pflag.FlagSet) {
 	f.BoolVar(&c.mirror, "mirror", false,
 		"also write the vectors of all mirror images, after those of the pictures: twice the rows to learn from")
 	cli.Group(f, "Output")
+	c.shard.bind(f)
 	c.data.bind(f, "")
 	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4},
 		"`NUMBERS` of orientations of each scale, the finest first")
@@ -90,22 +98,20 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	if (c.kind == "") == (c.use == "") {
 		return cli.Usagef("features needs either --kind gist, codebook or pixels, or --use FILE")
 	}
+	if err := c.checkShard(args); err != nil {
+		return err
+	}
 	outputs := []string{c.save}
 	if c.output != "" {
 		outputs = append(dataset.NpyFiles(c.output), c.save)
 	}
-	c.file.FileOnly = true
-	if err := c.file.Check(outputs, c.data.inputs(args, c.use)); err != nil {
+	checked := cli.Output{Force: c.file.Force || c.shard.ifMissing, FileOnly: true}
+	if err := checked.Check(outputs, c.data.inputs(args, c.use)); err != nil {
 		return err
 	}
-	set, err := c.data.open(args, nil)
+	set, pictures, err := c.openPictures(ctx, args)
 	if err != nil {
 		return err
-	}
-	pictures, ok := set.AsPictures()
-	if !ok {
-		return fmt.Errorf("%s: rows of %d values are not known to be pictures; features reads folders, tars, CIFAR and "+
-			"IDX files", args[0], set.Dim())
 	}
 	began := time.Now()
 	saved, err := c.extractor(ctx, pictures)
@@ -121,6 +127,15 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	e := saved.Extractor
 	r := featuresReport{
 		Output: c.output, Extractor: c.save, Kind: e.Kind(), Dims: e.Dim(), LearnSeconds: learned.Seconds(),
+		Shard: reportShard(c.shard.Shard),
+	}
+	if c.shard.ifMissing {
+		if r.Rows, err = c.checkOutput(set.Rows(), e.Dim()); err == nil {
+			r.There = true
+			return c.printLine(r, "%s: is there already, %d vectors of %d dimensions", r.Output, r.Rows, r.Dims)
+		} else if !errors.Is(err, fs.ErrNotExist) && !c.file.Force {
+			return err
+		}
 	}
 	if c.output != "" {
 		began = time.Now()
@@ -154,6 +169,55 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	})
 }
 
+// checkShard reports what shards cannot do, and puts the shard into the name of the output.
+func (c *featuresCommand) checkShard(args []string) (err error) {
+	if c.shard.ifMissing && (c.output == "" || c.save != "") {
+		return cli.Usagef("--if-missing is for vectors: it needs -o OUT.npy and goes without --save")
+	}
+	if c.output, err = c.shard.parse(c.output, args); err != nil || c.shard.IsWhole() {
+		return err
+	}
+	switch {
+	case c.output == "" || c.save != "":
+		return cli.Usagef("--shard is for vectors: it needs -o OUT.npy and goes without --save")
+	case c.kind == "codebook":
+		return cli.Usagef("--shard: every shard would learn other words: learn them once with --save, from all pictures or " +
+			"some, and give them to all shards with --use")
+	case c.mirror:
+		return cli.Usagef("--mirror puts the mirror images after all pictures, so it goes without --shard")
+	case c.use == "" && c.typ == string(dataset.Uint8) && c.kind != "pixels":
+		return cli.Usagef("--shard: the bytes of every shard would have other ranges: make them once with --save, and give " +
+			"them to all shards with --use")
+	}
+	return nil
+}
+
+// openPictures opens the pictures, or those of the shard.
+func (c *featuresCommand) openPictures(ctx context.Context, args []string) (*dataset.Set, picture.Source, error) {
+	set, err := c.data.open(args, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	pictures, ok := set.AsPictures()
+	if !ok {
+		return nil, nil, fmt.Errorf("%s: rows of %d values are not known to be pictures; features reads folders, tars, "+
+			"CIFAR and IDX files", args[0], set.Dim())
+	}
+	return set, pictures, c.shard.take(ctx, set)
+}
+
+// checkOutput reports vectors that are not there, or not what would be written.
+func (c *featuresCommand) checkOutput(rows, dim int) (int, error) {
+	if c.mirror && rows > 0 {
+		rows *= 2
+	}
+	n, err := dataset.CheckNpy(c.output, dataset.NpyType(c.typ), rows, dim)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return n, fmt.Errorf("%w, which is not what would be written: %w", err, errOther)
+	}
+	return n, err
+}
+
 // featuresReport is what features --json prints.
 type featuresReport struct {
 	Output       string   `json:"output,omitempty"`
@@ -164,6 +228,9 @@ type featuresReport struct {
 	LearnSeconds float64  `json:"learn_seconds"`
 	Seconds      float64  `json:"seconds"`
 	Beside       []string `json:"beside,omitempty"`
+
+	Shard *shardReport `json:"shard,omitempty"`
+	There bool         `json:"already_there,omitempty"` // nothing was done
 }
 
 // extractor makes, reads or learns the extractor.

@@ -81,8 +81,9 @@ type fileReport struct {
 	Info     *model.Info `json:"info,omitempty"`     // without the sketch
 	Sketched int         `json:"sketched_rows,omitempty"`
 
-	Codes int  `json:"codes,omitempty"`
-	IDs   bool `json:"ids,omitempty"`
+	Codes int          `json:"codes,omitempty"`
+	IDs   bool         `json:"ids,omitempty"`
+	Shard *shardReport `json:"shard,omitempty"` // that the codes are of
 
 	// Of an index; Kind, Dims, Features and Pictures are those of the model in it.
 	Items      *int              `json:"items,omitempty"`
@@ -133,7 +134,7 @@ func (a *app) readAny(
 	}
 	return &fileReport{
 		File: path, Type: "codes", Bits: f.Codes.Bits, Fingerprint: f.Fingerprint.String(),
-		Codes: f.Codes.Len(), IDs: f.IDs != nil,
+		Codes: f.Codes.Len(), IDs: f.IDs != nil, Shard: reportShard(f.Shard),
 	}, nil
 }
 
@@ -242,6 +243,9 @@ func (a *app) printFile(ctx context.Context, path string) error {
 			ids = "ids"
 		}
 		fmt.Fprintf(a.out, "%d codes, with %s\n", f.Codes, ids)
+		if s := f.Shard; s != nil {
+			fmt.Fprintf(a.out, "%v\n", hamming.Shard(*s))
+		}
 		return nil
 	}
 	if f.Type == "index" {

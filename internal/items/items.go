@@ -50,6 +50,7 @@ type Input struct {
 
 	name  string
 	codes []string // code files
+	shift int      // how far the numbers of rows are ahead, when they are those of a shard
 	model *model.Model
 	src   vectors.Source
 }
@@ -78,14 +79,14 @@ func FromCodes(paths []string) (*Input, error) {
 // CountCodes is the number of codes in the files.
 func (in *Input) CountCodes(ctx context.Context) (int, error) {
 	n := 0
-	return n, in.eachChunk(func(codes hamming.Codes, _ []string, _ hamming.Fingerprint) error {
+	return n, in.eachChunk(func(codes hamming.Codes, _ []string, _ *hamming.Reader) error {
 		n += codes.Len()
 		return ctx.Err()
 	})
 }
 
 // eachChunk reads the code files in bounded memory.
-func (in *Input) eachChunk(take func(codes hamming.Codes, ids []string, f hamming.Fingerprint) error) error {
+func (in *Input) eachChunk(take func(codes hamming.Codes, ids []string, from *hamming.Reader) error) error {
 	for _, path := range in.codes {
 		if err := in.readCodes(path, take); err != nil {
 			return err
@@ -94,7 +95,7 @@ func (in *Input) eachChunk(take func(codes hamming.Codes, ids []string, f hammin
 	return nil
 }
 
-func (in *Input) readCodes(path string, take func(hamming.Codes, []string, hamming.Fingerprint) error) error {
+func (in *Input) readCodes(path string, take func(hamming.Codes, []string, *hamming.Reader) error) error {
 	f, err := plain.Open(path)
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (in *Input) readCodes(path string, take func(hamming.Codes, []string, hammi
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if err := take(codes, ids, r.Fingerprint); err != nil {
+		if err := take(codes, ids, r); err != nil {
 			return err
 		}
 	}
@@ -128,12 +129,16 @@ func (in *Input) Read(ctx context.Context, n, threads int, progress func(done in
 	b.Codes.Data = make([]uint64, 0, n*b.Codes.Words)
 	var err error
 	if in.src == nil {
-		first := true
-		err = in.eachChunk(func(codes hamming.Codes, ids []string, f hamming.Fingerprint) error {
-			if !first && f != b.Fingerprint {
+		var last *hamming.Reader
+		err = in.eachChunk(func(codes hamming.Codes, ids []string, from *hamming.Reader) error {
+			f := from.Fingerprint
+			if last != nil && f != b.Fingerprint {
 				return fmt.Errorf("codes of the models %v and %v: make an index of each", b.Fingerprint, f)
 			}
-			b.Fingerprint, first = f, false
+			if last != from && !from.Shard.IsWhole() {
+				in.shift = from.Shard.First - len(b.IDs)
+			}
+			b.Fingerprint, last = f, from
 			progress(len(b.IDs) + codes.Len())
 			return errors.Join(ctx.Err(), in.append(b, codes, vectors.Chunk{IDs: ids}))
 		})
@@ -176,7 +181,7 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 	}
 	for i := range codes.Len() {
 		row := len(b.IDs)
-		it, err := FromRow(chunk, i, row)
+		it, err := FromRow(chunk, i, row+in.shift)
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.name, err)
 		}

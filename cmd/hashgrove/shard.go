@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"hashgrove/dataset"
+	"hashgrove/hamming"
+	"hashgrove/internal/cli"
+)
+
+// shardFlags say which shard of the rows a command is about, for schedulers that run it once for every shard.
+type shardFlags struct {
+	text      string // i/n, or "" for all rows
+	ifMissing bool
+
+	hamming.Shard // of all rows until take has counted them
+}
+
+// shardMark stands for the shard in the name of an output.
+const shardMark = "{shard}"
+
+func (s *shardFlags) bind(f *pflag.FlagSet) {
+	f.StringVar(&s.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N; {shard} in the name of the "+
+		"output becomes 00003-of-00008")
+	f.BoolVar(&s.ifMissing, "if-missing", false, "leave an output alone that is whole and of the same model and shard")
+	cli.Group(f, "Shards")
+}
+
+// parse reads --shard and returns the name of the output with the shard in it.
+func (s *shardFlags) parse(output string, data []string) (string, error) {
+	if s.text == "" {
+		if strings.Contains(output, shardMark) {
+			return "", cli.Usagef("%s: there is no shard to name it by: give --shard", output)
+		}
+		return output, nil
+	}
+	number, of, ok := strings.Cut(s.text, "/")
+	i, err1 := strconv.Atoi(number)
+	n, err2 := strconv.Atoi(of)
+	if !ok || err1 != nil || err2 != nil || n < 1 || n > hamming.MaxShards || i < 1 || i > n {
+		return "", cli.Usagef("--shard %s: give I/N, such as 3/8, with I from 1 to N and N up to %d",
+			s.text, hamming.MaxShards)
+	}
+	for _, path := range data {
+		if dataset.IsStream(path) {
+			return "", cli.Usagef("%s: can be read only once, so its rows cannot be counted and divided: "+
+				"leave out --shard, and send every process its own rows", path)
+		}
+	}
+	s.Shard = hamming.Shard{Number: i, Of: n}
+	return strings.ReplaceAll(output, shardMark, s.Name()), nil
+}
+
+// take restricts the data to the shard.
+func (s *shardFlags) take(ctx context.Context, set *dataset.Set) (err error) {
+	if s.text != "" {
+		s.Shard, err = set.TakeShard(ctx, s.Number, s.Of)
+	}
+	return err
+}
+
+// shardReport is a shard in what a verb prints with --json.
+type shardReport struct {
+	Number int `json:"number"`
+	Of     int `json:"of"`
+	First  int `json:"first_row"`
+	Rows   int `json:"rows"`
+	Total  int `json:"total_rows"`
+}
+
+// reportShard is nil for all rows.
+func reportShard(s hamming.Shard) *shardReport {
+	if s.IsWhole() {
+		return nil
+	}
+	r := shardReport(s)
+	return &r
+}
+
+// errOther is an output that is there and is not what the command would write.
+var errOther = errors.New("name another output, or overwrite it with --force")
+
+// there decides, from what looking at an output found, whether it is there and complete. One that is damaged, or other
+// and to be overwritten, is written again.
+func (a *app) there(path string, err error, force bool) (bool, error) {
+	switch {
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, errOther) && force:
+		return false, nil
+	case errors.Is(err, hamming.ErrDamaged):
+		a.note("%s: is damaged and written again", path)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// checkCodes reports a code file that is not whole, or not what encoding would make: codes of the model m and the
+// shard, rows of them unless that is negative.
+func checkCodes(ctx context.Context, path string, want hamming.Header, rows int) (codes int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	r, err := hamming.NewReader(f)
+	if errors.Is(err, hamming.ErrKind) {
+		return 0, fmt.Errorf("%s: is no code file: %w", path, errOther)
+	}
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case r.Fingerprint != want.Fingerprint || r.Bits != want.Bits:
+		return 0, fmt.Errorf("%s: has codes of model %v, not of %v: %w", path, r.Fingerprint, want.Fingerprint, errOther)
+	case r.Shard != want.Shard:
+		return 0, fmt.Errorf("%s: has %v, not %v: %w", path, r.Shard, want.Shard, errOther)
+	}
+	for {
+		c, _, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return 0, err
+		}
+		codes += c.Len()
+	}
+	if rows >= 0 && codes != rows {
+		return 0, fmt.Errorf("%s: has %d codes for %d rows: %w", path, codes, rows, errOther)
+	}
+	return codes, nil
+}

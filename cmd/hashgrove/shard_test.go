@@ -1,0 +1,344 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"hashgrove/hamming"
+	"hashgrove/internal/fashion"
+)
+
+// TestShardsMergeToTheWhole: shards encoded one by one and merged are the file of one encode, byte for byte.
+func TestShardsMergeToTheWhole(t *testing.T) {
+	indexed(t)
+	forms(t)
+	bad := strings.Replace(string(read(t, "new.csv")), "new-7,boots", "new-7,boots,", 1) + "new-80,hats,x\n"
+	write(t, "bad.csv", bad)
+	write(t, "more.npy", string(read(t, "vectors.npy")))
+	for file, flags := range map[string]string{
+		"items.csv": "--label category --id-column sku", "vectors.npy": "", "new.jsonl": "", "new.libsvm": "--format libsvm",
+		"bad.csv": "--label category --id-column sku --skip-bad", "vectors.npy more.npy": "",
+	} {
+		line := "encode " + file + " -m m.hgm " + flags
+		succeed(t, shellWords(line+" -o whole.hgc --force")...)
+		want := read(t, "whole.hgc")
+		for _, n := range []int{1, 3, 90} {
+			dir := t.TempDir()
+			var parts []string
+			for i := n; i >= 1; i-- {
+				succeed(t, shellWords(fmt.Sprintf("%s --shard %d/%d -o %s/c-{shard}.hgc", line, i, n, dir))...)
+				parts = append(parts, fmt.Sprintf("%s/c-%05d-of-%05d.hgc", dir, i, n))
+			}
+			succeed(t, append([]string{"merge", "-o", dir + "/all.hgc"}, parts...)...)
+			if got := read(t, dir+"/all.hgc"); !bytes.Equal(got, want) {
+				t.Errorf("%s in %d shards: %d bytes, want %d", file, n, len(got), len(want))
+			}
+		}
+	}
+}
+
+// TestShardIsLeftAlone: what a scheduler runs again ends with status 0 and does nothing, if nothing needs to be done.
+func TestShardIsLeftAlone(t *testing.T) {
+	indexed(t)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 16 --rounds 4 -o other.hgm")...)
+	const line = "encode vectors.npy -m m.hgm --shard 2/3 -o c-{shard}.hgc --if-missing"
+	const path = "c-00002-of-00003.hgc"
+	succeed(t, shellWords(line)...)
+	want := read(t, path)
+	before, _ := os.Stat(path)
+	var r encodeReport
+	if err := json.Unmarshal([]byte(succeed(t, shellWords(line+" --json")...)), &r); err != nil || !r.There || r.Rows != 133 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r.Shard == nil || *r.Shard != (shardReport{2, 3, 134, 133, 400}) {
+		t.Errorf("%+v", r.Shard)
+	}
+	if after, _ := os.Stat(path); !os.SameFile(before, after) {
+		t.Error("it was written again")
+	}
+	if out := succeed(t, "info", path); !strings.Contains(out, "shard 2 of 3, which is 133 of 400 rows from row 134 on") {
+		t.Errorf("info says %s", out)
+	}
+	// What is damaged is made again.
+	for _, content := range [][]byte{want[:len(want)-9], append(bytes.Clone(want[:200]), append([]byte{want[200] ^ 1}, want[201:]...)...)} {
+		write(t, path, string(content))
+		if o := try(t, shellWords(line)...); o.code != 0 || !strings.Contains(o.err, "is damaged and written again") || !bytes.Equal(read(t, path), want) {
+			t.Errorf("after damage: %+v", o)
+		}
+	}
+	// What is something else is not.
+	for _, c := range []struct{ line, want string }{
+		{"encode vectors.npy -m other.hgm --shard 2/3 -o c-{shard}.hgc --if-missing", "has codes of model"},
+		{"encode vectors.npy -m m.hgm --shard 1/3 -o " + path + " --if-missing", "has shard 2 of 3"},
+		{"encode vectors.npy -m m.hgm -o " + path + " --if-missing", "not all rows"},
+		{"encode new.csv -m m.hgm --label category --id-column sku --shard 2/3 -o c-{shard}.hgc --if-missing", "from row 27 on"},
+		{"encode vectors.npy -m m.hgm --shard 2/3 -o c-{shard}.hgc", "c-00002-of-00003.hgc"},
+	} {
+		if o := try(t, shellWords(c.line)...); o.code != 1 || !strings.Contains(o.err, c.want) || !bytes.Equal(read(t, path), want) {
+			t.Errorf("%s: %+v", c.line, o)
+		}
+	}
+	write(t, "text.hgc", "hello")
+	if o := try(t, shellWords("encode vectors.npy -m m.hgm -o text.hgc --if-missing")...); o.code != 1 || !strings.Contains(o.err, "is no code file") {
+		t.Errorf("%+v", o)
+	}
+	succeed(t, shellWords("encode vectors.npy -m other.hgm --shard 2/3 -o c-{shard}.hgc --if-missing --force")...)
+	if bytes.Equal(read(t, path), want) {
+		t.Error("--force did not replace the codes")
+	}
+	// Without shards, too: the number of rows is compared.
+	succeed(t, shellWords("encode vectors.npy -m m.hgm -o all.hgc --if-missing")...)
+	if out := succeed(t, shellWords("encode vectors.npy -m m.hgm -o all.hgc --if-missing")...); !strings.Contains(out, "is there already, 400 codes") {
+		t.Error(out)
+	}
+}
+
+// TestShardKeepsNumbers: rows without ids go by their numbers among all rows, in texts and in an index.
+func TestShardKeepsNumbers(t *testing.T) {
+	indexed(t)
+	whole := strings.Split(succeed(t, shellWords("encode vectors.npy -m m.hgm --to csv -o -")...), "\n")
+	part := strings.Split(succeed(t, shellWords("encode vectors.npy -m m.hgm --shard 3/4 --to csv -o -")...), "\n")
+	if len(part) != 102 || part[1] != whole[201] || part[100] != whole[300] {
+		t.Errorf("%d lines, from %s to %s", len(part), part[1], part[100])
+	}
+	lines := succeed(t, shellWords("encode vectors.npy -m m.hgm --shard 3/4 --to jsonl -o -")...)
+	if !strings.HasPrefix(lines, `{"row":200,`) {
+		t.Errorf("%.40s", lines)
+	}
+	succeed(t, shellWords("encode vectors.npy -m m.hgm --shard 3/4 -o {shard}.hgc")...)
+	succeed(t, shellWords("encode vectors.npy -m m.hgm --shard 1/4 -o {shard}.hgc")...)
+	succeed(t, shellWords("index build 00003-of-00004.hgc 00001-of-00004.hgc -o part.hgi")...)
+	for id, there := range map[string]bool{"0": true, "99": true, "100": false, "199": false, "200": true, "299": true, "300": false} {
+		o := try(t, shellWords("index get part.hgi --id "+id+" --json")...)
+		if got := strings.Contains(o.out, `"code"`); got != there {
+			t.Errorf("item %s: %+v", id, o)
+		}
+	}
+}
+
+func TestShardMistakes(t *testing.T) {
+	indexed(t)
+	write(t, "a.hgc", "")
+	for _, c := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"encode vectors.npy -m m.hgm --shard 0/3 -o x.hgc", 2, "--shard 0/3: give I/N"},
+		{"encode vectors.npy -m m.hgm --shard 4/3 -o x.hgc", 2, "--shard 4/3: give I/N"},
+		{"encode vectors.npy -m m.hgm --shard 3 -o x.hgc", 2, "--shard 3: give I/N"},
+		{"encode vectors.npy -m m.hgm --shard 1/9999999 -o x.hgc", 2, "up to 1048576"},
+		{"encode vectors.npy -m m.hgm -o x-{shard}.hgc", 2, "there is no shard to name it by"},
+		{"encode - -m m.hgm --shard 1/3 -o x.hgc", 2, "can be read only once"},
+		{"encode vectors.npy -m m.hgm --if-missing -o x.npy", 2, "--if-missing needs a code file"},
+		{"encode vectors.npy -m m.hgm --if-missing --to hgc -o -", 2, "--if-missing needs a code file"},
+		{"encode vectors.npy --format raw --dim 5 -m m.hgm -o x.hgc", 2, "the model takes vectors of 12 dimensions"},
+		{"merge a.hgc", 2, "merge needs -o FILE"},
+		{"merge", 2, "the shards"},
+		{"merge m.hgm -o x.hgc", 1, "m.hgm: not the expected kind of file"},
+		{"merge a.hgc -o a.hgc", 2, "is read by this command"},
+		{"merge items.hgi -o -", 2, "-: this is not written to standard output"},
+		{"features pictures -o x.npy --kind codebook --shard 1/2", 2, "every shard would learn other words"},
+		{"features pictures -o x.npy --kind gist --type uint8 --shard 1/2", 2, "other ranges"},
+		{"features pictures -o x.npy --kind gist --mirror --shard 1/2", 2, "goes without --shard"},
+		{"features pictures --save x.hgf --kind gist --shard 1/2", 2, "--shard is for vectors"},
+		{"features pictures --save x.hgf --kind gist --if-missing", 2, "--if-missing is for vectors"},
+	} {
+		if o := try(t, shellWords(c.line)...); o.code != c.code || !strings.Contains(o.err, c.want) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", c.line, o.code, c.code, c.want, o.err, o.out)
+		}
+	}
+	if left, _ := filepath.Glob("x*"); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// TestShardIsAtomic: a process that is stopped leaves nothing behind, and the next one does the work.
+func TestShardIsAtomic(t *testing.T) {
+	indexed(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	words := shellWords("encode vectors.npy -m m.hgm --shard 1/2 -o c-{shard}.hgc --if-missing")
+	if code := run(ctx, strings.NewReader(""), io.Discard, io.Discard, words); code == 0 {
+		t.Error("it went on")
+	}
+	if left, _ := filepath.Glob("c-*"); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	succeed(t, words...)
+}
+
+// TestFeaturesOfShards: the vectors of the shards, one after the other, are those of all pictures.
+func TestFeaturesOfShards(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("shop", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"query-images-idx3-ubyte.gz", "query-labels-idx1-ubyte.gz"} {
+		write(t, "shop/"+name, string(fashion.File(name)))
+	}
+	const line = "features shop/query-images-idx3-ubyte.gz --kind pixels"
+	succeed(t, shellWords(line+" -o all.npy")...)
+	var values, labels []byte
+	for i := 1; i <= 3; i++ {
+		shard := fmt.Sprintf("%s --shard %d/3 -o p-{shard}.npy --if-missing", line, i)
+		succeed(t, shellWords(shard)...)
+		if out := succeed(t, shellWords(shard)...); !strings.Contains(out, "is there already") {
+			t.Error(out)
+		}
+		stem := fmt.Sprintf("p-%05d-of-00003", i)
+		values = append(values, read(t, stem+".npy")[128:]...)
+		labels = append(labels, read(t, stem+".labels.txt")...)
+	}
+	if !bytes.Equal(values, read(t, "all.npy")[128:]) || !bytes.Equal(labels, read(t, "all.labels.txt")) {
+		t.Error("the shards have other vectors or labels")
+	}
+	cut := read(t, "p-00001-of-00003.npy")
+	write(t, "p-00001-of-00003.npy", string(cut[:len(cut)-3]))
+	again := line + " --shard 1/3 -o p-{shard}.npy --if-missing"
+	if o := try(t, shellWords(again)...); o.code != 1 || !strings.Contains(o.err, "not what would be written") {
+		t.Errorf("%+v", o)
+	}
+	if succeed(t, shellWords(again+" --force")...); !bytes.Equal(read(t, "p-00001-of-00003.npy"), cut) {
+		t.Error("it was not written again")
+	}
+	if o := try(t, shellWords("features shop/query-images-idx3-ubyte.gz --kind gist --size 32 --shard 1/3 -o p-{shard}.npy --if-missing")...); o.code != 1 {
+		t.Errorf("other features were taken for these: %+v", o)
+	}
+}
+
+// TestFilters: encode between two pipes gives what it gives for a file, from npy, JSON lines and bare float32 values.
+func TestFilters(t *testing.T) {
+	indexed(t)
+	npy := read(t, "vectors.npy")
+	write(t, "vectors.f32", string(npy[128:]))
+	var lines bytes.Buffer
+	for i := range 400 {
+		values := make([]string, 12)
+		for j := range values {
+			values[j] = fmt.Sprint(float32At(npy[128:], 12*i+j))
+		}
+		fmt.Fprintf(&lines, "[%s]\n", strings.Join(values, ","))
+	}
+	for _, to := range []string{"hgc", "npy", "raw", "hex", "csv", "jsonl"} {
+		want := succeed(t, shellWords("encode vectors.npy -m m.hgm -o - --to "+to)...)
+		for _, c := range []struct {
+			in    []byte
+			flags string
+		}{{npy, ""}, {npy, "--format npy"}, {npy[128:], "--format raw"}, {npy[128:], "--format raw --dim 12"}, {lines.Bytes(), ""}, {lines.Bytes(), "--format jsonl"}} {
+			o := feed(t, bytes.NewReader(c.in), shellWords("encode - -m m.hgm -o - --to "+to+" "+c.flags)...)
+			if to == "npy" && !bytes.HasPrefix(c.in, npy[:8]) { // the number of rows comes first there
+				if o.code != 1 || !strings.Contains(o.err, "needs the number of rows first") {
+					t.Errorf("%s to npy: %+v", c.flags, o)
+				}
+				continue
+			}
+			if o.code != 0 || o.out != want {
+				t.Errorf("%s to %s: exit %d, %d bytes, want %d: %s", c.flags, to, o.code, len(o.out), len(want), o.err)
+			}
+		}
+	}
+	if got := succeed(t, shellWords("encode vectors.f32 -m m.hgm --to hex -o -")...); got != succeed(t, shellWords("encode vectors.npy -m m.hgm --to hex -o -")...) {
+		t.Error("a file of bare values has other codes")
+	}
+	// Schedulers start filters for partitions without rows, too.
+	for _, format := range []string{"jsonl", "raw"} {
+		if o := feed(t, strings.NewReader(""), shellWords("encode - -m m.hgm --to jsonl -o - --format "+format)...); o.code != 0 || o.out != "" {
+			t.Errorf("no rows: %+v", o)
+		}
+	}
+	if o := feed(t, bytes.NewReader(npy[128:1000]), shellWords("encode - -m m.hgm --to hex -o - --format raw")...); o.code != 1 || !strings.Contains(o.err, "-: is cut off after row 18") {
+		t.Errorf("half a row: %+v", o)
+	}
+}
+
+// float32At is a value of an array.
+func float32At(b []byte, i int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+}
+
+// endless is n bytes of float32 values.
+type endless struct {
+	rng  *rand.Rand
+	left int
+	top  uint64 // greatest heap seen
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p)&^3, e.left)
+	for i := 0; i < n; i += 4 {
+		copy(p[i:], float32LE(float32(e.rng.IntN(100))))
+	}
+	if e.left -= n; e.left>>20 != (e.left+n)>>20 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		e.top = max(e.top, m.HeapAlloc)
+	}
+	return n, nil
+}
+
+// TestFilterHasBoundedMemory sends more through a filter than it may keep.
+func TestFilterHasBoundedMemory(t *testing.T) {
+	indexed(t)
+	const size = 12 * 4 << 20 // 48 MB in a million rows
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	in := &endless{rng: rand.New(rand.NewPCG(1, 2)), left: size}
+	var errOut bytes.Buffer
+	out := &counter{}
+	if code := run(context.Background(), in, out, &errOut, shellWords("encode - -m m.hgm --format raw --to raw -o - --quiet")); code != 0 {
+		t.Fatal(errOut.String())
+	}
+	if out.n != size/48*2 {
+		t.Errorf("%d bytes of codes", out.n)
+	}
+	if more := int64(in.top) - int64(before.HeapAlloc); more > size/2 {
+		t.Errorf("%d bytes of memory for %d bytes of data", more, size)
+	}
+}
+
+type counter struct{ n int }
+
+func (c *counter) Write(b []byte) (int, error) {
+	c.n += len(b)
+	return len(b), nil
+}
+
+// TestMergeNamesTheMistake: what merge refuses, on the command line.
+func TestMergeNamesTheMistake(t *testing.T) {
+	indexed(t)
+	for i := 1; i <= 3; i++ {
+		succeed(t, shellWords(fmt.Sprintf("encode items.csv -m m.hgm --label category --id-column sku --shard %d/3 -o c-{shard}.hgc", i))...)
+	}
+	parts, _ := filepath.Glob("c-*.hgc")
+	if o := try(t, "merge", parts[0], parts[2], "-o", "x.hgc"); o.code != 1 || !strings.Contains(o.err, "shard 2 of 3 is missing") {
+		t.Errorf("%+v", o)
+	}
+	out := succeed(t, append([]string{"merge", "-o", "all.hgc", "--json"}, parts...)...)
+	var r mergeReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Rows != 400 || r.Shards != 3 || !r.IDs || r.Bits != 16 {
+		t.Errorf("%s, %v", out, err)
+	}
+	table, err := hamming.ReadFile("all.hgc")
+	if err != nil || !table.Shard.IsWhole() || table.IDs[399] != "items-399" {
+		t.Errorf("%v", err)
+	}
+	if o := try(t, append([]string{"merge", "-o", "all.hgc"}, parts...)...); o.code != 1 || !strings.Contains(o.err, "--force") {
+		t.Errorf("%+v", o)
+	}
+}
