@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hashgrove/hamming"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/section"
+	"hashgrove/store"
 )
 
 type mergeCommand struct {
@@ -20,14 +24,20 @@ func (a *app) merge() *cobra.Command {
 	c := &mergeCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "merge SHARD... -o FILE",
-		Short: "Put the shards of codes together",
+		Short: "Put shards of codes, or indexes, together",
 		Long: `Put the code files that "hashgrove encode --shard" made together, in any order and in bounded memory. The
 result is what encoding all rows at once gives, byte for byte. A shard that is missing or named twice, codes of
 another model, of another length or of data that have changed, and ids that are there twice are errors that name
-the files.`,
-		Example: `  hashgrove merge part-00001-of-00002.hgc part-00002-of-00002.hgc -o vectors.hgc`,
-		Args:    cli.AtLeast(1, "the shards"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+the files.
+
+Indexes can be merged, too, if they have codes of one model and no id in common: the new one has all items with
+their labels, tags and attributes, and the model.`,
+		Example: `  hashgrove merge part-00001-of-00002.hgc part-00002-of-00002.hgc -o vectors.hgc
+  hashgrove index build part-00001-of-00002.hgc -o part1.hgi
+  hashgrove index build part-00002-of-00002.hgc -m items.hgm -o part2.hgi
+  hashgrove merge part1.hgi part2.hgi -o vectors.hgi`,
+		Args: cli.AtLeast(1, "the shards"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` to write")
@@ -56,6 +66,10 @@ func (c *mergeCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	began := time.Now()
+	// What is neither codes nor an index is told by who reads codes.
+	if _, sections, err := section.FileKind(args[0]); err == nil && !sections && isIndex(ctx, args[0]) {
+		return c.mergeIndexes(ctx, args, began)
+	}
 	tick, end := cli.Counting(c.progressWriter(), "merging")
 	m, err := hamming.Merge(ctx, args, c.output, tick)
 	end()
@@ -68,4 +82,35 @@ func (c *mergeCommand) run(ctx context.Context, args []string) error {
 	}
 	return c.printLine(r, "%s: %d codes of %d bits from %d shards, fingerprint %s",
 		r.Codes, r.Rows, r.Bits, r.Shards, r.Fingerprint)
+}
+
+// isIndex reports whether a file is an index.
+func isIndex(ctx context.Context, path string) bool {
+	s, err := store.Open(ctx, path, store.OpenOptions{ReadOnly: true, OnDisk: true})
+	if err != nil {
+		return !errors.Is(err, hamming.ErrKind)
+	}
+	_ = s.Close() // it was only read
+	return true
+}
+
+// mergeIndexes makes an index of others. One that is replaced stays as it is until the new one is whole.
+func (c *mergeCommand) mergeIndexes(ctx context.Context, args []string, began time.Time) error {
+	draft := c.output
+	if _, err := os.Lstat(c.output); err == nil {
+		draft = c.output + ".new"
+		_ = os.Remove(draft) // of a replacement that was killed
+	}
+	tick, end := cli.Counting(c.progressWriter(), "merging")
+	r, err := store.Merge(ctx, args, draft, tick)
+	end()
+	if err == nil && draft != c.output {
+		if err = store.Replace(ctx, draft, c.output); err != nil {
+			_ = os.Remove(draft)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.printCopy("index", c.output, r, began)
 }

@@ -285,6 +285,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	}
 	if e.left -= n; e.left>>20 != (e.left+n)>>20 {
 		var m runtime.MemStats
+		runtime.GC() // what other tests left may be large, and then garbage is collected late
 		runtime.ReadMemStats(&m)
 		e.top = max(e.top, m.HeapAlloc)
 	}
@@ -340,5 +341,47 @@ func TestMergeNamesTheMistake(t *testing.T) {
 	}
 	if o := try(t, append([]string{"merge", "-o", "all.hgc"}, parts...)...); o.code != 1 || !strings.Contains(o.err, "--force") {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestMergeIndexes: indexes of shards, merged, answer as the index of all rows.
+func TestMergeIndexes(t *testing.T) {
+	indexed(t)
+	for i := 1; i <= 2; i++ {
+		succeed(t, shellWords(fmt.Sprintf("encode vectors.npy -m m.hgm --shard %d/2 -o {shard}.hgc", i))...)
+		succeed(t, shellWords(fmt.Sprintf("index build %05d-of-00002.hgc -m m.hgm -o %d.hgi", i, i))...)
+	}
+	succeed(t, shellWords("index build vectors.npy -m m.hgm -o whole.hgi")...)
+	succeed(t, shellWords("merge 1.hgi 2.hgi -o all.hgi")...)
+	const search = " new.csv --label category --id-column sku --to csv -k 7"
+	if got, want := succeed(t, shellWords("search all.hgi"+search)...), succeed(t, shellWords("search whole.hgi"+search)...); got != want || want == "" {
+		t.Errorf("%.300s\nwant\n%.300s", got, want)
+	}
+	if got, want := succeed(t, shellWords("index export all.hgi -o - --to jsonl")...), succeed(t, shellWords("index export whole.hgi -o - --to jsonl")...); got != want || want == "" {
+		t.Errorf("%.300s\nwant\n%.300s", got, want)
+	}
+	for _, c := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"merge 1.hgi all.hgi -o x.hgi", 1, `both have the id "0"`},
+		{"merge 1.hgi 2.hgi -o all.hgi", 1, "--force"},
+		{"merge 1.hgi 2.hgi -o 1.hgi --force", 2, "is read by this command"},
+		{"merge 1.hgi 00002-of-00002.hgc -o x.hgi", 1, "00002-of-00002.hgc"},
+		{"merge 00002-of-00002.hgc 1.hgi -o x.hgi", 1, "1.hgi: not the expected kind of file"},
+		{"merge none.hgi -o x.hgi", 1, "none.hgi"},
+		{"merge items.csv -o x.hgi", 1, "items.csv: not the expected kind of file"},
+	} {
+		if o := try(t, shellWords(c.line)...); o.code != c.code || !strings.Contains(o.err, c.want) {
+			t.Errorf("%s: %+v", c.line, o)
+		}
+	}
+	succeed(t, shellWords("merge 1.hgi -o all.hgi --force")...)
+	if out := succeed(t, "info", "all.hgi"); !strings.Contains(out, "200 items") {
+		t.Error(out)
+	}
+	if left, _ := filepath.Glob("*.new"); len(left) > 0 {
+		t.Errorf("%v is left", left)
 	}
 }

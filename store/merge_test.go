@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+)
+
+// TestMergeHasAllItems merges indexes of random items and compares with a plain map.
+func TestMergeHasAllItems(t *testing.T) {
+	for _, n := range []int{1, 2, 5} {
+		mk := maker{rand.New(rand.NewPCG(8, uint64(n))), 70}
+		all := world{}
+		var paths []string
+		batches := make([]*index.Batch, n)
+		for i := range batches {
+			batches[i] = index.NewBatch(70)
+		}
+		for range 3000 {
+			b := index.NewBatch(70)
+			if b.Append(mk.item(mk.id())); len(all) > 0 {
+				if _, twice := all[b.IDs[0]]; twice {
+					continue
+				}
+			}
+			all.put(b)
+			batches[mk.IntN(n)].Append(b.Item(0))
+		}
+		for i, b := range append(batches, index.NewBatch(70)) { // the last is empty
+			m := projection(3, 70, 5)
+			o := Options{Bits: 70, Fingerprint: m.Fingerprint(), Note: "the same"}
+			if i == n-1 {
+				o = Options{Model: m, Note: "the same"}
+			}
+			b.Fingerprint = m.Fingerprint()
+			s, path := create(t, o)
+			ok(t, s.Add(ctx, b))
+			ok(t, s.Close())
+			paths = append(paths, path)
+		}
+		to := filepath.Join(t.TempDir(), "all.hgi")
+		r, err := Merge(ctx, paths, to, nil)
+		if ok(t, err); r.Items != len(all) || !r.HasModel {
+			t.Errorf("%+v for %d items", r, len(all))
+		}
+		s := open(t, to, OpenOptions{})
+		all.has(t, s)
+		if modelOf(t, s) == nil || s.Info().Note != "the same" {
+			t.Errorf("%+v", s.Info())
+		}
+		ok(t, s.Close())
+		fine(t)(Verify(ctx, to, nil))
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	make := func(o Options, ids ...string) string {
+		s, path := create(t, o)
+		b := index.NewBatch(o.Bits)
+		b.Fingerprint = o.Fingerprint
+		for _, id := range ids {
+			b.Append(index.Item{ID: index.Text(id), Code: hamming.NewCodes(1, o.Bits).Data})
+		}
+		ok(t, s.Add(ctx, b))
+		ok(t, s.Close())
+		return path
+	}
+	one, two := make(Options{Bits: 8}, "a", "c", "x"), make(Options{Bits: 8}, "b", "d")
+	same := make(Options{Bits: 8}, "bb", "d", "e")
+	long := make(Options{Bits: 9}, "y")
+	other := make(Options{Bits: 8, Fingerprint: hamming.Fingerprint{1}}, "y")
+	b, err := os.ReadFile(two)
+	ok(t, err)
+	damaged := filepath.Join(t.TempDir(), "damaged.hgi")
+	for i := range b {
+		if strings.HasPrefix(string(b[i:]), "\x02b") {
+			b[i+8] ^= 1
+		}
+	}
+	ok(t, os.WriteFile(damaged, b, 0o666))
+	text := filepath.Join(t.TempDir(), "text.hgi")
+	ok(t, os.WriteFile(text, []byte(strings.Repeat("hello", 5000)), 0o666))
+	for _, c := range []struct {
+		paths []string
+		want  string
+	}{
+		{nil, "no indexes"},
+		{[]string{one, two, same}, fmt.Sprintf(`%s and %s: both have the id "d"`, two, same)},
+		{[]string{one, one}, `both have the id "a"`},
+		{[]string{one, long}, "codes of 9 bits, but those of"},
+		{[]string{one, other}, "codes of model"},
+		{[]string{one, damaged}, damaged + ": block of id b: the file is damaged"},
+		{[]string{one, text}, text},
+		{[]string{one, "none.hgi"}, "none.hgi"},
+	} {
+		dir := t.TempDir()
+		_, err := Merge(ctx, c.paths, filepath.Join(dir, "all.hgi"), nil)
+		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), same+" and "+two, two+" and "+same), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %v is left", c.want, left)
+		}
+	}
+	if _, err := Merge(ctx, []string{one}, two, nil); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a file was overwritten: %v", err)
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := Merge(stopped, []string{one, two}, filepath.Join(t.TempDir(), "all.hgi"), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+	// The sources can be written again.
+	s := open(t, one, OpenOptions{})
+	if _, err := s.Delete(ctx, index.Text("a")); err != nil {
+		t.Error(err)
+	}
+}
