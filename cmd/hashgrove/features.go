@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -321,6 +322,10 @@ func (c *featuresCommand) write(
 		} else if err := saved.WriteFile(c.save); err != nil {
 			return err
 		}
+	}
+	if !c.shard.IsWhole() && c.typ == string(dataset.Uint8) && saved.Bins.Dim() == 0 {
+		// These are pixels, which are bytes in every shard, even in one without pictures.
+		saved.Bins = vectors.Quantizer{Lo: make([]float32, src.Dim()), Hi: slices.Repeat([]float32{255}, src.Dim())}
 	}
 	var wrote dataset.Saved
 	var err error

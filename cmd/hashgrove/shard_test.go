@@ -204,6 +204,16 @@ func TestFeaturesOfShards(t *testing.T) {
 	if !bytes.Equal(values, read(t, "all.npy")[128:]) || !bytes.Equal(labels, read(t, "all.labels.txt")) {
 		t.Error("the shards have other vectors or labels")
 	}
+	// Bytes are the same in all shards, and a shard may be empty.
+	succeed(t, shellWords(line+" --type uint8 -o bytes.npy")...)
+	values = nil
+	for _, shard := range []string{"1/2", "2/2", "2000/2000"} {
+		succeed(t, shellWords(line+" --type uint8 -o b.npy --force --shard "+shard)...)
+		values = append(values, read(t, "b.npy")[128:]...)
+	}
+	if !bytes.Equal(values, read(t, "bytes.npy")[128:]) {
+		t.Error("the shards have other bytes")
+	}
 	cut := read(t, "p-00001-of-00003.npy")
 	write(t, "p-00001-of-00003.npy", string(cut[:len(cut)-3]))
 	again := line + " --shard 1/3 -o p-{shard}.npy --if-missing"
