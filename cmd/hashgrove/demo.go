@@ -262,6 +262,7 @@ of clothes; among the %d that the trees learned from, and know by heart, it is %
 	}
 	fmt.Fprintf(c.out, `
 Try next:
+  hashgrove serve                                               search the pictures in a browser
 %s  %-60s  what is in the model
   hashgrove inspect %s
   hashgrove compare YOURS.npy --labels CLASSES.txt              which codes suit your own vectors
