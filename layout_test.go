@@ -24,7 +24,7 @@ var pipeline = []string{
 	"hashgrove/internal/gallery", "hashgrove/dataset", "hashgrove/internal/linalg", "hashgrove/internal/fashion",
 	"hashgrove/feature", "hashgrove/feature/dictionary", "hashgrove/inference",
 	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/internal/atlas", "hashgrove/store",
-	"hashgrove/export", "hashgrove/eval",
+	"hashgrove/engine", "hashgrove/engine/enginetest", "hashgrove/export", "hashgrove/eval",
 	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/internal/solve", "hashgrove/method",
 	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/internal/trial", "hashgrove/compare",
 	"hashgrove/internal/machine", "hashgrove/paper", "hashgrove/server", "hashgrove/server/workshop",
@@ -107,7 +107,9 @@ func checkDependencies(t *testing.T, of string, unwanted []string) {
 
 // TestNothingElseUsesTheNetwork keeps connections to those packages whose purpose they are.
 func TestNothingElseUsesTheNetwork(t *testing.T) {
-	connected := []string{"hashgrove/client", "hashgrove/cmd/hashgrove", "hashgrove/server", "hashgrove/server/workshop"}
+	connected := []string{
+		"hashgrove/client", "hashgrove/cmd/hashgrove", "hashgrove/engine", "hashgrove/server", "hashgrove/server/workshop",
+	}
 	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}:{{range .Imports}} {{.}}{{end}}", "./...").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +122,19 @@ func TestNothingElseUsesTheNetwork(t *testing.T) {
 				t.Errorf("%s imports %s", name, imported)
 			}
 		}
+	}
+}
+
+// TestEnginesStayOutside keeps the clients of databases out of the library and the service: only package engine and the
+// command have them.
+func TestEnginesStayOutside(t *testing.T) {
+	unwanted := []string{"github.com/jackc/", "hashgrove/engine", "hashgrove/engine/"}
+	for _, of := range []string{".", "./server", "./store", "./index", "./client"} {
+		checkDependencies(t, of, unwanted)
+	}
+	out, err := exec.Command("go", "list", "-deps", "./engine").Output()
+	if err != nil || !bytes.Contains(out, []byte("github.com/jackc/pgx/v5")) {
+		t.Errorf("package engine does not link pgx, so this test looks for the wrong name: %v", err)
 	}
 }
 

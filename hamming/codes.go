@@ -178,6 +178,15 @@ func (f Fingerprint) String() string { return hex.EncodeToString(f[:8]) }
 // Full is all of it: 64 hex digits.
 func (f Fingerprint) Full() string { return hex.EncodeToString(f[:]) }
 
+// ParseFingerprint reads what Full writes.
+func ParseFingerprint(text string) (f Fingerprint, err error) {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != len(f) {
+		return f, fmt.Errorf("%q is no fingerprint of a model, which has %d hexadecimal digits", text, 2*len(f))
+	}
+	return Fingerprint(b), nil
+}
+
 // Accept refuses codes of another model, naming both. Zeros mean that a model is not known, and are accepted.
 func (f Fingerprint) Accept(codes Fingerprint) error {
 	if unknown := (Fingerprint{}); codes == unknown || f == unknown || codes == f {

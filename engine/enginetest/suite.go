@@ -1,0 +1,242 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/engine"
+	"hashgrove/hamming"
+	"hashgrove/index"
+)
+
+// Fingerprint is that of the items of the suite.
+var Fingerprint = hamming.Fingerprint{1, 2, 3}
+
+// Items makes n items with codes of the given length: many equal codes, ids of both kinds, labels, tags and attributes
+// with everything that a language of queries may stumble over.
+func Items(n, bits int, seed uint64) *index.Batch {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	texts := []string{
+		"boots", "Boots", "häts", "z", "a'b\"c", `\`, "semi;colon", "x y", "$1", "%s", "", "ünï—✓", "{a,b}", "NULL",
+	}
+	b := index.NewBatch(bits)
+	b.Fingerprint = Fingerprint
+	code := hamming.NewCodes(1, bits)
+	for i := range n {
+		it := index.Item{ID: index.Int(int64(i*37%n) - int64(n/4))}
+		if i%3 == 0 {
+			it.ID = index.Text(fmt.Sprintf("%s-%d", texts[1+rng.IntN(9)], i))
+		}
+		for bit := range bits {
+			code.SetBit(0, bit, bit < 6 && rng.IntN(2) == 0 || rng.IntN(12) == 0)
+		}
+		it.Code = code.Row(0)
+		it.Label = texts[rng.IntN(len(texts))]
+		for range rng.IntN(4) {
+			if tag := texts[rng.IntN(len(texts))]; tag != "" && !slices.Contains(it.Tags, tag) {
+				it.Tags = append(it.Tags, tag)
+			}
+		}
+		if i%5 > 0 {
+			it.Attributes = map[string]index.Value{
+				"price": index.Number(float64(rng.IntN(50))), "name": index.String(texts[rng.IntN(len(texts))]),
+			}
+			switch {
+			case i%7 == 0:
+				it.Attributes["price"] = index.String("12") // a text, not a number
+			case i%11 == 0:
+				it.Attributes["price"] = index.Number(0.1 + rng.Float64()*1e-17)
+			case i%13 == 0:
+				it.Attributes["it's \"odd\""] = index.Number(rng.NormFloat64() * 1e200)
+			}
+		}
+		b.Append(it)
+	}
+	return b
+}
+
+// Filters is one of every kind, all of which some items of the suite match.
+var Filters = []string{
+	`label = "boots"`, `label != "boots"`, `label in ("häts", "z", "none")`, `label < "b"`, `label >= "a'b\"c"`,
+	`label starts with "a'"`, `has label`, `not has label`, `label between "a" and "h"`,
+	`tag = "boots"`, `tag != "boots"`, `tag in ("{a,b}", "NULL")`, `tag > "x"`, `tag starts with "x"`,
+	`has tag`, `not has tag`,
+	`tag between "a" and "b"`,
+	`price < 10`, `price >= 12`, `price = 12`, `price = "12"`, `price != 12`, `price between 0.1 and 0.10000000000000002`,
+	`price in (1, 2, "12")`, `not price < 10`, `has price`, `not has price`, `price <= 0.1`,
+	`name = "ünï—✓"`, `name > "Boots"`, `name = ""`, `name starts with "%"`, `name between "A" and "c"`,
+	"`it's \"odd\"` > 0",
+	`id = 5`, `id != 5`, `id < 5`, `id <= 5.5`, `id > "Boots"`, `id in (5, 6, "7", "nobody")`, `id starts with "1"`,
+	`id between 3 and 17`, `id between "a" and "z"`, `id >= -1e300`,
+	`label = "boots" and (price < 10 or tag = "z")`, `not (label = "boots" or has tag)`, `not (not label = "z")`,
+}
+
+// Run checks an engine; open makes one with an empty table, and each with the same table when it is called again in the
+// same test.
+func Run(t *testing.T, open func(t *testing.T) engine.Engine) {
+	for _, bits := range []int{64, 13, 200} {
+		t.Run(fmt.Sprintf("%d bits", bits), func(t *testing.T) { checkAnswers(t, open(t), bits) })
+	}
+	t.Run("items", func(t *testing.T) { checkItems(t, open(t)) })
+	t.Run("spaces", func(t *testing.T) { checkSpaces(t, open(t)) })
+	t.Run("cancelled", func(t *testing.T) {
+		e, b := open(t), Items(10, 64, 1)
+		if _, err := e.Prepare(t.Context(), engine.Space{Bits: 64}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		if err := e.Write(ctx, b); !errors.Is(err, context.Canceled) {
+			t.Errorf("a write that was cancelled: %v", err)
+		}
+		if n, err := e.Count(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d items, %v", n, err)
+		}
+	})
+}
+
+// checkAnswers compares searches with those of an exact index, or demands most of the nearest where the engine is not
+// exact.
+func checkAnswers(t *testing.T, e engine.Engine, bits int) {
+	ctx, b := t.Context(), Items(500, bits, 3)
+	if _, err := engine.Push(ctx, e, b, engine.PushOptions{Batch: 70}); err != nil {
+		t.Fatal(err)
+	}
+	x := index.New(bits, Fingerprint, index.Config{})
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	info, err := e.Info(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries := Items(20, bits, 4).Codes
+	matched := 0
+	for _, text := range append([]string{""}, Filters...) {
+		f, err := index.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []engine.Query{
+			{Codes: queries, K: 10, Radius: -1, Filter: f}, {Codes: queries, K: 1000, Radius: -1, Filter: f},
+			{Codes: queries, Radius: 3, Filter: f}, {Codes: queries, K: 4, Radius: bits, Filter: f}, {Codes: queries, Filter: f},
+		} {
+			want, err := Exact(ctx, x.Snapshot(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := e.Search(ctx, q)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			for i := range want {
+				matched += len(want[i])
+				if info.Exact && !slices.Equal(got[i], want[i]) {
+					t.Fatalf("k %d, radius %d, where %s, query %d:\n%v, want\n%v", q.K, q.Radius, text, i, got[i], want[i])
+				}
+				if len(got[i]) > 0 && len(want[i]) > 0 && got[i][0].Distance < want[i][0].Distance {
+					t.Fatalf("where %s, query %d: %v is nearer than %v", text, i, got[i][0], want[i][0])
+				}
+			}
+		}
+		if x.Snapshot().Count(f) == 0 {
+			t.Errorf("no item matches %s", text)
+		}
+	}
+	if matched < 1000 {
+		t.Errorf("only %d hits", matched)
+	}
+}
+
+// checkItems writes items twice, changes some, and reads all back.
+func checkItems(t *testing.T, e engine.Engine) {
+	ctx, b := t.Context(), Items(300, 64, 5)
+	if _, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: Fingerprint}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := e.Write(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed := index.NewBatch(64)
+	changed.Append(index.Item{ID: b.IDs[7], Code: []uint64{42}}) // without what the item had
+	changed.Append(index.Item{ID: b.IDs[8], Code: []uint64{1}, Label: "first"})
+	changed.Append(index.Item{ID: b.IDs[8], Code: []uint64{2}, Label: "last counts"})
+	if err := e.Write(ctx, changed); err != nil {
+		t.Fatal(err)
+	}
+	want := map[index.ID]index.Item{}
+	for i, id := range b.IDs {
+		want[id] = b.Item(i)
+	}
+	want[b.IDs[7]], want[b.IDs[8]] = changed.Item(0), changed.Item(2)
+	if n, err := e.Count(ctx); n != len(want) || err != nil {
+		t.Errorf("%d items instead of %d: %v", n, len(want), err)
+	}
+	var last *index.ID
+	err := e.Read(ctx, index.Filter{}, func(some *index.Batch) error {
+		for i, id := range some.IDs {
+			if last != nil && last.Compare(id) >= 0 {
+				t.Errorf("%v comes after %v", id, *last)
+			}
+			last = &id
+			compareItems(t, some.Item(i), want[id])
+			delete(want, id)
+		}
+		return nil
+	})
+	if err != nil || len(want) > 0 {
+		t.Errorf("%d items were not read: %v", len(want), err)
+	}
+}
+
+func compareItems(t *testing.T, got, want index.Item) {
+	t.Helper()
+	slices.Sort(got.Tags)
+	slices.Sort(want.Tags)
+	if !slices.Equal(got.Code, want.Code) || got.Label != want.Label || !slices.Equal(got.Tags, want.Tags) ||
+		!maps.Equal(got.Attributes, want.Attributes) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// checkSpaces mixes models and lengths, which must be refused with both names.
+func checkSpaces(t *testing.T, e engine.Engine) {
+	ctx := t.Context()
+	if _, err := e.Info(ctx); !errors.Is(err, engine.ErrNoTable) {
+		t.Errorf("no table: %v", err)
+	}
+	first, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: Fingerprint})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: Fingerprint}); err != nil || again != first {
+		t.Errorf("%+v, then %+v, %v", first, again, err)
+	}
+	if _, err := e.Prepare(ctx, engine.Space{Bits: 64}); err != nil {
+		t.Errorf("codes of a model that is not known: %v", err)
+	}
+	other := hamming.Fingerprint{9}
+	_, err = e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: other})
+	if err == nil || !strings.Contains(err.Error(), other.String()) ||
+		!strings.Contains(err.Error(), Fingerprint.String()) {
+		t.Errorf("another model: %v", err)
+	}
+	if _, err = e.Prepare(ctx, engine.Space{Bits: 32, Fingerprint: Fingerprint}); err == nil {
+		t.Error("codes of another length were accepted")
+	}
+	q := engine.Query{Codes: hamming.NewCodes(1, 64), K: 3, Radius: -1}
+	if hits, err := e.Search(ctx, q); err != nil || len(hits) != 1 || len(hits[0]) != 0 {
+		t.Errorf("an empty table answers %v, %v", hits, err)
+	}
+	if err := e.Read(ctx, index.Filter{}, func(*index.Batch) error { return errors.New("an item") }); err != nil {
+		t.Error(err)
+	}
+}

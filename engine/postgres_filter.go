@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"hashgrove/index"
+)
+
+// sqlFilter translates a filter into a condition of PostgreSQL. Names and values are parameters, not part of the text.
+// Every comparison is true or false, never null, so that not means what it means in our filters. Texts compare by their
+// bytes (COLLATE "C"), numbers as numeric, which holds every float64 in the same order.
+//
+// Dates compare as moments in our filters. PostgreSQL 14 cannot tell whether a text is a date without failing where it
+// is none, so such comparisons are refused.
+type sqlFilter struct{ args []any }
+
+// condition is the filter in SQL.
+func (s *sqlFilter) condition(f index.Filter) (string, error) {
+	c, ok := f.Condition()
+	if !ok {
+		return "true", nil
+	}
+	return s.write(c)
+}
+
+// add makes a value a parameter of a type and returns how the text refers to it.
+func (s *sqlFilter) add(v any, kind string) string {
+	s.args = append(s.args, v)
+	return fmt.Sprintf("$%d::%s", len(s.args), kind)
+}
+
+// addNumber is add for a number, which travels in digits.
+func (s *sqlFilter) addNumber(x float64) string {
+	return s.add(strconv.FormatFloat(x, 'g', -1, 64), "text::numeric")
+}
+
+func (s *sqlFilter) write(c index.Condition) (string, error) {
+	var parts []string
+	for _, part := range c.Parts {
+		text, err := s.write(part)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, text)
+	}
+	switch c.Op {
+	case "and", "or":
+		return "(" + strings.Join(parts, " "+strings.ToUpper(c.Op)+" ") + ")", nil
+	case "not":
+		return "(NOT " + parts[0] + ")", nil
+	case "has":
+		return s.has(c.Name), nil
+	case "!=":
+		equal, err := s.comparison(c.Name, "=", c.Values[0])
+		return "(" + s.has(c.Name) + " AND NOT " + equal + ")", err
+	case "between":
+		if c.Name == "tag" { // one tag has to be on both sides
+			return s.tagsBetween(c.Values[0], c.Values[1])
+		}
+		low, err := s.comparison(c.Name, ">=", c.Values[0])
+		if err != nil {
+			return "", err
+		}
+		high, err := s.comparison(c.Name, "<=", c.Values[1])
+		return "(" + low + " AND " + high + ")", err
+	case "in":
+		return s.member(c)
+	}
+	return s.comparison(c.Name, c.Op, c.Values[0])
+}
+
+// member is name in (values).
+func (s *sqlFilter) member(c index.Condition) (string, error) {
+	if c.Name == "id" && len(c.Values) > 0 {
+		texts := make([]string, 0, len(c.Values))
+		for _, v := range c.Values {
+			if text, ok := v.Text(); ok && storable(text) { // numbers that are ids come as texts
+				texts = append(texts, text)
+			}
+		}
+		return "(id = ANY (" + s.add(texts, "text[]") + "))", nil
+	}
+	list := []string{"false"}
+	for _, v := range c.Values {
+		text, err := s.comparison(c.Name, "=", v)
+		if err != nil {
+			return "", err
+		}
+		list = append(list, text)
+	}
+	return "(" + strings.Join(list, " OR ") + ")", nil
+}
+
+// has is the condition that an item has a name.
+func (s *sqlFilter) has(name string) string {
+	switch name {
+	case "id":
+		return "true"
+	case "label":
+		return "(label IS NOT NULL)"
+	case "tag":
+		return "(cardinality(tags) > 0)"
+	}
+	if !storable(name) {
+		return "false"
+	}
+	return "(attributes ? " + s.add(name, "text") + ")"
+}
+
+// storable tells whether PostgreSQL can hold a text at all; what it cannot hold no item has.
+func storable(text string) bool { return checkText(index.Item{Label: text}) == nil }
+
+// comparison is name op value; starts with is one of the operators.
+func (s *sqlFilter) comparison(name, op string, v index.Value) (string, error) {
+	text, isText := v.Text()
+	number, _ := v.Number()
+	switch {
+	case isText && !storable(text):
+		return "", fmt.Errorf("%w: PostgreSQL compares no text with a zero byte or one that is not UTF-8", ErrFilter)
+	case name == "id":
+		return s.compareID(op, v), nil
+	case isText && op != "starts with" && v.Kind() == index.DateKind:
+		return "", fmt.Errorf("%w: %v is a date, and PostgreSQL does not compare texts as dates; "+
+			"store dates as numbers to filter by them there", ErrFilter, v)
+	case name == "label" && isText:
+		return "coalesce(" + s.compareText("label", op, text) + ", false)", nil
+	case name == "tag" && isText && op == "=":
+		return "(tags && ARRAY[" + s.add(text, "text") + "])", nil
+	case name == "tag" && isText:
+		return "EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE " + s.compareText("tag", op, text) + ")", nil
+	case name == "label" || name == "tag" || !storable(name):
+		return "false", nil // numbers and texts never compare
+	}
+	key := s.add(name, "text")
+	if isText {
+		return fmt.Sprintf("(CASE WHEN jsonb_typeof(attributes->%s) = 'string' THEN %s ELSE false END)",
+			key, s.compareText("(attributes->>"+key+")", op, text)), nil
+	}
+	if op == "starts with" {
+		return "false", nil
+	}
+	return fmt.Sprintf("(CASE WHEN jsonb_typeof(attributes->%s) = 'number' THEN (attributes->>%s)::numeric %s %s "+
+		"ELSE false END)", key, key, op, s.addNumber(number)), nil
+}
+
+// compareText compares a text with another by their bytes.
+func (s *sqlFilter) compareText(expression, op, text string) string {
+	if op == "starts with" {
+		return fmt.Sprintf("starts_with(%s, %s)", expression, s.add(text, "text"))
+	}
+	return fmt.Sprintf(`%s COLLATE "C" %s %s`, expression, op, s.add(text, "text"))
+}
+
+// tagsBetween is the condition that a tag lies between two texts.
+func (s *sqlFilter) tagsBetween(low, high index.Value) (string, error) {
+	a, ok := low.Text()
+	b, both := high.Text()
+	if !ok || !both {
+		return "false", nil
+	}
+	if low.Kind() == index.DateKind || high.Kind() == index.DateKind {
+		return "", fmt.Errorf("%w: PostgreSQL does not compare texts as dates", ErrFilter)
+	}
+	return fmt.Sprintf("EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE %s AND %s)",
+		s.compareText("tag", ">=", a), s.compareText("tag", "<=", b)), nil
+}
+
+// compareID compares ids: integers with integers, texts with texts.
+func (s *sqlFilter) compareID(op string, v index.Value) string {
+	text, isText := v.Text()
+	if op == "starts with" {
+		return s.compareText("id", op, text)
+	}
+	if !isText {
+		number, _ := v.Number()
+		return "coalesce(id_number::numeric " + op + " " + s.addNumber(number) + ", false)"
+	}
+	if text != "" {
+		if n, ok := index.Text(text).Integer(); ok {
+			return "coalesce(id_number " + op + " " + s.add(n, "bigint") + ", false)"
+		}
+	}
+	return "(id_number IS NULL AND " + s.compareText("id", op, text) + ")"
+}
