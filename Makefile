@@ -18,8 +18,9 @@ build:
 test: setup lint race docs purego fuzz
 
 # The tests in report/browsertest and server/browsertest open the report and the page of the service in a browser, and
-# npm downloads axe-core, which looks at the page for people who cannot see it. Those in client run the Python client. Where
-# something cannot be installed they are skipped with a message, unless CI=true or HASHGROVE_BROWSER=required.
+# npm downloads axe-core, which looks at the page for people who cannot see it. Those in client run the Python client, and
+# those in engine and cmd start a PostgreSQL server of their own in a temporary folder. Where something cannot be installed
+# they are skipped with a message, unless CI=true or HASHGROVE_BROWSER=required.
 setup:
 	@if command -v chromium >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && \
 		[ -d /usr/share/fonts/truetype/dejavu ]; then :; \
@@ -40,6 +41,15 @@ setup:
 	else \
 		echo "Python with numpy is missing and only root can install it: the Python client may not be tested."; \
 	fi
+	@if command -v pg_ctl >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "Installing postgresql with apt-get: the tests push codes into a server of their own."; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get update -q && apt-get install -q -y --no-install-recommends postgresql; } || \
+		echo "PostgreSQL could not be installed: the tests of that engine will be skipped."; \
+	else \
+		echo "PostgreSQL is missing and only root can install it: that engine may not be tested."; \
+	fi
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
 # thirtyfold, so the long tests (sessions of the documents, kill loops, tables of the paper, browser) run without it in
@@ -53,7 +63,7 @@ race:
 
 docs:
 	$(GO) test -timeout 12m . ./cmd/... ./paper/... ./report/... ./store/... ./fasthash/... ./index/... ./model/... \
-		./server/... ./client/... ./export/... ./internal/atlas/...
+		./server/... ./client/... ./export/... ./engine/... ./internal/atlas/...
 	@for module in $(MODULES); do (cd $$module && $(GO) test -timeout 12m ./...) || exit 1; done
 
 # The plain Go twins of the assembly kernels.

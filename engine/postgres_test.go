@@ -59,6 +59,7 @@ func TestPostgres(t *testing.T) {
 	t.Run("tables", func(t *testing.T) { checkTables(t, s) })
 	t.Run("secrets", func(t *testing.T) { checkPasswords(t, s) })
 	t.Run("pgvector", func(t *testing.T) { checkVector(t, s) })
+	t.Run("interrupted", func(t *testing.T) { checkInterrupted(t, s) })
 	t.Run("gone", func(t *testing.T) { checkServerGone(t, s) }) // last: it stops the server
 }
 

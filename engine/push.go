@@ -18,6 +18,7 @@ const (
 	DefaultBatch    = 2000
 	DefaultInFlight = 2
 	DefaultRetries  = 6
+	DefaultTimeout  = 2 * time.Minute
 )
 
 // PushOptions say how items are pushed. The zero value means the defaults, and no journal.
@@ -26,6 +27,7 @@ type PushOptions struct {
 	InFlight int           // batches under way at the same time
 	Retries  int           // of a batch, when the engine cannot be reached; below 0 means none
 	Wait     time.Duration // before the first retry; it doubles each time, up to 100 times. 0 means 200 ms
+	Timeout  time.Duration // of a batch, after which it counts as lost and is sent again; 0 means two minutes
 	Journal  string        // file by which a push that was interrupted continues; "" means none
 	Progress func(done int)
 }
@@ -33,6 +35,7 @@ type PushOptions struct {
 // withDefaults fills in the defaults.
 func (o PushOptions) withDefaults() PushOptions {
 	o.Batch, o.InFlight = cmp.Or(max(o.Batch, 0), DefaultBatch), cmp.Or(max(o.InFlight, 0), DefaultInFlight)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Retries, o.Wait = max(cmp.Or(o.Retries, DefaultRetries), 0), cmp.Or(o.Wait, 200*time.Millisecond)
 	return o
 }
@@ -221,7 +224,7 @@ func (p *push) part(rows []int) *index.Batch {
 func (p *push) retry(ctx context.Context, b *index.Batch) error {
 	wait := p.o.Wait
 	for try := 0; ; try++ {
-		err := p.engine.Write(ctx, b)
+		err := p.try(ctx, b)
 		if err == nil || ctx.Err() != nil || !errors.Is(err, ErrTemporary) {
 			return err
 		}
@@ -238,6 +241,17 @@ func (p *push) retry(ctx context.Context, b *index.Batch) error {
 		}
 		wait = min(2*wait, 100*p.o.Wait)
 	}
+}
+
+// try writes a batch once, and does not wait for an answer for ever.
+func (p *push) try(ctx context.Context, b *index.Batch) error {
+	limited, stop := context.WithTimeout(ctx, p.o.Timeout)
+	defer stop()
+	err := p.engine.Write(limited, b)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: no answer within %v", ErrTemporary, p.o.Timeout)
+	}
+	return err
 }
 
 // readBack compares some items, evenly spread, with what the engine holds now.

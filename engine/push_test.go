@@ -64,6 +64,31 @@ func TestPushRetries(t *testing.T) {
 	}
 }
 
+// stuck is an engine that does not answer the first few times.
+type stuck struct {
+	*enginetest.Memory
+	times int
+}
+
+func (s *stuck) Write(ctx context.Context, b *index.Batch) error {
+	if s.times--; s.times >= 0 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Memory.Write(ctx, b)
+}
+
+// TestPushDoesNotWaitForEver sends a batch again that is not answered, and gives up after a while.
+func TestPushDoesNotWaitForEver(t *testing.T) {
+	o := engine.PushOptions{InFlight: 1, Retries: 3, Wait: time.Microsecond, Timeout: 50 * time.Millisecond}
+	for times, fails := range map[int]bool{3: false, 4: true} {
+		r, err := engine.Push(t.Context(), &stuck{enginetest.NewMemory(), times}, enginetest.Items(20, 64, 1), o)
+		if r.Retries != 3 || errors.Is(err, engine.ErrTemporary) != fails || !fails && err != nil {
+			t.Errorf("%d times no answer: %+v, %v", times, r, err)
+		}
+	}
+}
+
 // TestPushContinues interrupts a push after every batch; each continues where the one before ended.
 func TestPushContinues(t *testing.T) {
 	m, b := enginetest.NewMemory(), enginetest.Items(100, 64, 1)
@@ -152,6 +177,33 @@ func TestPushNoticesLostItems(t *testing.T) {
 	b.IDs[3] = b.IDs[4]
 	if _, err := engine.Push(t.Context(), m, b, engine.PushOptions{}); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("an id that is there twice: %v", err)
+	}
+}
+
+// checkInterrupted cancels pushes at random moments until one is complete.
+func checkInterrupted(t *testing.T, s *pgtest.Server) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	b := enginetest.Items(3000, 64, 1)
+	o := engine.PushOptions{Batch: 50, InFlight: 3, Journal: filepath.Join(t.TempDir(), "j")}
+	e := open(t, s, "interrupted")
+	stops, before := 0, 0
+	for {
+		ctx, stop := context.WithTimeout(t.Context(), time.Duration(5+rng.IntN(40))*time.Millisecond)
+		r, err := engine.Push(ctx, e, b, o)
+		stop()
+		if r.Before < before {
+			t.Fatalf("%d items were written before, and then %d", before, r.Before)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		stops, before = stops+1, r.Before
+	}
+	if n, err := e.Count(t.Context()); n != 3000 || err != nil || stops == 0 {
+		t.Errorf("%d items after %d interruptions, %v", n, stops, err)
 	}
 }
 

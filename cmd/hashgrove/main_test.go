@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/pgtest"
 )
 
 // outcome is what a command line left.
@@ -135,7 +137,12 @@ func TestHelpExamples(t *testing.T) {
 	write(t, "token.txt", "a-token-of-many-characters")
 	order := []string{
 		"version", "inspect", "train", "encode", "merge", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "search", "index get", "index list", "index export", "index backup",
-		"index restore", "index migrate", "info", "verify", "export", "serve", "demo", "features", "experiment",
+		"index restore", "index migrate", "info", "verify", "export", "serve", "push", "check-engine", "pull", "demo", "features", "experiment",
+	}
+	server := ""
+	if pgtest.Available() {
+		server = pgtest.Start(t).URL
+		t.Setenv("PGPASSWORD", pgtest.Password)
 	}
 	root := (&app{}).root()
 	seen := 0
@@ -156,6 +163,13 @@ func TestHelpExamples(t *testing.T) {
 			if len(words) == 0 || words[0] != "hashgrove" {
 				t.Errorf("%s: example line %q is no command", name, line)
 				continue
+			}
+			if at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "postgres:") }); at > 0 {
+				if server == "" && !slices.Contains(words, "--dry-run") {
+					t.Logf("there is no PostgreSQL to run %s", strings.TrimSpace(line))
+					continue
+				}
+				words[at] = cmp.Or(server, words[at])
 			}
 			succeedOnce(t, words[1:]...)
 			seen++

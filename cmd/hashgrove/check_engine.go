@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"hashgrove/engine"
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/cli"
+	"hashgrove/internal/items"
+	"hashgrove/store"
+)
+
+// checkCommand is check-engine.
+type checkCommand struct {
+	*app
+	target         engineFlags
+	data           dataFlags
+	k, radius, few int
+	where          []string
+}
+
+func (a *app) checkEngine() *cobra.Command {
+	c := &checkCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "check-engine INDEX [QUERIES...] --engine URL",
+		Short: "Compare a database with the exact index",
+		Long: `Ask a database and the exact index that was pushed into it the same questions, and report every difference with
+its cause. First all items are read and compared: codes bit by bit, labels, tags and attributes. Then come searches
+for the k nearest items and for all within a radius, without a filter and with each of some filters: those of
+--where, or else filters made from the labels, tags and attributes of the index.
+
+Queries are a code file, or vectors or pictures that the model in the index encodes; without any, codes of the index
+with a bit or two changed. Recall is the share of our hits that the database has too, where an item at the same
+distance is as good. Causes are: tie order, approximation, bit order, filter, radius, wrong distance, order, items
+that are missing, unknown or different.
+
+The exit status is 1 where items differ, or where a database that should be exact differs in more than ties.
+
+` + enginesHelp,
+		Example: `  hashgrove check-engine items.hgi --engine postgres://shop@localhost/shop --table boots
+  hashgrove check-engine items.hgi new.csv --engine postgres://shop@localhost/shop --table boots --where 'f0 < 1' -k 5`,
+		Args: cli.AtLeast(1, "an index"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], args[1:]) },
+	}
+	f := cmd.Flags()
+	c.target.bind(f)
+	f.IntVarP(&c.k, "k", "k", 10, "`NUMBER` of items to find")
+	f.IntVar(&c.radius, "radius", -1, "find all items at this `DISTANCE` or less; default what suits the queries")
+	f.StringArrayVar(&c.where, "where", nil, "search with this `FILTER`; may be repeated")
+	f.IntVar(&c.few, "queries", 100, "`NUMBER` of queries at most")
+	cli.Group(f, "Searches")
+	c.data.bind(f, "")
+	return cmd
+}
+
+func (c *checkCommand) run(ctx context.Context, path string, args []string) error {
+	if c.few < 1 || c.k < 1 {
+		return cli.Usagef("--queries and -k are 1 or more")
+	}
+	o := engine.CheckOptions{K: c.k, Radius: c.radius}
+	for _, text := range c.where {
+		f, err := index.Parse(text)
+		if err != nil {
+			return cli.Usagef("--where: %w", err)
+		}
+		o.Filters = append(o.Filters, f)
+	}
+	e, err := c.target.open(ctx, engine.DefaultInFlight)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	s, err := c.openIndex(ctx, path, store.OpenOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if s.Snapshot().Len() == 0 {
+		return fmt.Errorf("%s: an index without items tells nothing about an engine", path)
+	}
+	if o.Queries, err = c.queries(ctx, s, args); err != nil {
+		return err
+	}
+	if len(o.Filters) == 0 {
+		o.Filters = usualFilters(s.Snapshot())
+	}
+	tick, end := cli.Counting(c.progressWriter(), "comparing")
+	o.Progress = tick
+	r, err := engine.Check(ctx, e, s.Snapshot(), o)
+	end()
+	if err != nil {
+		return err
+	}
+	if err := c.printResult(r, func() { c.print(r) }); err != nil {
+		return err
+	}
+	return verdict(r)
+}
+
+// verdict is the error of a check that should not have ended so.
+func verdict(r *engine.CheckReport) error {
+	causes := maps.Clone(r.Causes)
+	delete(causes, engine.CauseTies)
+	delete(causes, engine.CauseRefusal)
+	if !r.Exact {
+		delete(causes, engine.CauseApprox)
+	}
+	if len(causes) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s, table %s: the engine differs from the index: %s",
+		r.Engine, r.Table, strings.Join(slices.Sorted(maps.Keys(causes)), ", "))
+}
+
+// queries reads the queries, or makes some.
+func (c *checkCommand) queries(ctx context.Context, s *store.Store, args []string) (hamming.Codes, error) {
+	if len(args) > 0 {
+		search := &searchCommand{app: c.app, data: c.data}
+		q, err := search.queries(ctx, s, args)
+		if err != nil {
+			return hamming.Codes{}, err
+		}
+		if err := s.Info().Fingerprint.Accept(q.Fingerprint); err != nil {
+			return hamming.Codes{}, fmt.Errorf("%s: %w", args[0], err)
+		}
+		return firstCodes(q, c.few), nil
+	}
+	x := s.Snapshot()
+	hits, err := x.Matches(index.Filter{})
+	if err != nil {
+		return hamming.Codes{}, err
+	}
+	n := min(c.few, len(hits))
+	codes := hamming.NewCodes(n, x.Bits())
+	for i := range n {
+		copy(codes.Row(i), x.Item(hits[i*len(hits)/n]).Code)
+		for b := range i % 3 {
+			bit := (i*31 + b*17) % x.Bits()
+			codes.SetBit(i, bit, !codes.Bit(i, bit))
+		}
+	}
+	return codes, nil
+}
+
+// firstCodes is the codes of the first queries.
+func firstCodes(q *items.Queries, most int) hamming.Codes {
+	codes := hamming.NewCodes(min(most, q.Codes.Len()), q.Codes.Bits)
+	copy(codes.Data, q.Codes.Data)
+	return codes
+}
+
+// usualFilters are some filters that items of the index match: by the most frequent label and tag, by not having them,
+// and by the first few attributes.
+func usualFilters(s *index.Snapshot) []index.Filter {
+	var list []index.Filter
+	add := func(format string, args ...any) {
+		if f, err := index.Parse(fmt.Sprintf(format, args...)); err == nil && s.CheckFilter(f) == nil {
+			list = append(list, f)
+		}
+	}
+	top := func(name string) (index.Value, bool) {
+		if f := s.Facet(name, index.Filter{}, 1, 1); len(f.Texts) > 0 {
+			return index.String(f.Texts[0].Text), true
+		}
+		return index.Value{}, false
+	}
+	for _, name := range []string{index.LabelName, index.TagName} {
+		if v, ok := top(name); ok {
+			add("%s = %v", name, v)
+			add("not %s > %v", name, v)
+		}
+	}
+	const few = 5
+	attributes := s.Attributes()
+	for _, a := range attributes[:min(few, len(attributes))] {
+		name := "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`", "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(a.Name) + "`"
+		if a.Kind&index.NumberKind != 0 {
+			f := s.Facet(a.Name, index.Filter{}, 0, 1)
+			add("%s <= %v", name, index.Number(f.Min+(f.Max-f.Min)/2))
+		}
+		if v, ok := top(a.Name); ok {
+			add("%s = %v", name, v)
+		}
+	}
+	return list
+}
+
+// print prints the report for people.
+func (c *checkCommand) print(r *engine.CheckReport) {
+	claim := "exact"
+	if !r.Exact {
+		claim = "approximate"
+	}
+	fmt.Fprintf(c.out, "%s, table %s, %s: %d items of %d bits, %d in the index, %d of them equal\n",
+		r.Engine, cli.Printable(r.Table), claim, r.Theirs, r.Bits, r.Ours, r.Equal)
+	t := c.table()
+	t.AppendHeader(table.Row{"search", "queries", "hits", "recall", "same", "only ties", "differ", "ties at the cut"})
+	for _, s := range r.Searches {
+		if s.Refused != "" {
+			t.AppendRow(table.Row{cli.Printable(s.Search), s.Queries, "-", "-", "-", "-", "-", "-"})
+			continue
+		}
+		t.AppendRow(table.Row{
+			cli.Printable(s.Search), s.Queries, s.Hits, fmt.Sprintf("%.4f", s.Recall), s.Same, s.Ties, s.Differ, s.Tied,
+		})
+	}
+	t.Render()
+	if r.Conforms() {
+		fmt.Fprintln(c.out, "no differences")
+		return
+	}
+	for _, cause := range slices.Sorted(maps.Keys(r.Causes)) {
+		fmt.Fprintf(c.out, "%s: %d\n", cause, r.Causes[cause])
+		for _, d := range r.Differences {
+			if d.Cause == cause {
+				fmt.Fprintf(c.out, "  %s\n", cli.Printable(describe(d)))
+			}
+		}
+	}
+}
+
+// describe is a difference in words.
+func describe(d engine.Difference) string {
+	var b strings.Builder
+	if d.Search != "" {
+		fmt.Fprintf(&b, "%s, ", d.Search)
+	}
+	if d.Query >= 0 {
+		fmt.Fprintf(&b, "query %d, ", d.Query)
+	}
+	if d.ID != "" {
+		fmt.Fprintf(&b, "item %s: ", d.ID)
+	}
+	return b.String() + d.Text
+}

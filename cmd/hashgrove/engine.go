@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"hashgrove/dataset"
+	"hashgrove/engine"
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/cli"
+	"hashgrove/store"
+)
+
+// engineFlags names a table in an engine.
+type engineFlags struct {
+	url, table, passwordFile string
+	vector                   bool
+}
+
+// enginesHelp is what every verb about engines says about them.
+const enginesHelp = `--engine is a URL whose scheme names the engine: postgres://user@host:port/database for PostgreSQL
+14 or later, or postgres://user@/database?host=/folder for the socket in a folder. It must not hold a password: that
+is read from --password-file, from the environment (PGPASSWORD) or from ~/.pgpass, and is never printed.`
+
+func (e *engineFlags) bind(f *pflag.FlagSet) {
+	f.StringVar(&e.url, "engine", "", "`URL` of the engine, such as postgres://user@host/database")
+	f.StringVar(&e.table, "table", engine.DefaultTable, "`NAME` of the table with the codes, also schema.name")
+	f.StringVar(&e.passwordFile, "password-file", "", "`FILE` with the password; default PGPASSWORD or ~/.pgpass")
+	f.BoolVar(&e.vector, "pgvector", false, "PostgreSQL: search with an index of the extension pgvector, which is faster "+
+		"and misses some items")
+	cli.Group(f, "Engine")
+}
+
+// open opens the table for work on so many connections.
+func (e *engineFlags) open(ctx context.Context, connections int) (engine.Engine, error) {
+	if e.url == "" {
+		return nil, cli.Usagef("--engine is needed, the URL of an engine such as postgres://user@host/database")
+	}
+	t := engine.Target{URL: e.url, Table: e.table, InFlight: connections, Vector: e.vector}
+	if e.passwordFile != "" {
+		password, err := readPassword(e.passwordFile)
+		if err != nil {
+			return nil, err
+		}
+		t.Password = password
+	}
+	opened, err := engine.Open(ctx, t)
+	if err != nil {
+		return nil, cli.Usagef("--engine: %w", err)
+	}
+	return opened, nil
+}
+
+// readPassword reads the first line of a small file.
+func readPassword(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	const most = 1 << 12
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return "", err
+	}
+	line, rest, _ := strings.Cut(string(b), "\n")
+	if line = strings.TrimSuffix(line, "\r"); line == "" || len(b) > most || strings.TrimSpace(rest) != "" {
+		return "", fmt.Errorf("%s: a file with a password has it on its only line", path)
+	}
+	return line, nil
+}
+
+// openIfIndex opens a file as an index to read all of it; nil means that it is something else.
+func (a *app) openIfIndex(ctx context.Context, paths []string) (*store.Store, error) {
+	if len(paths) != 1 || dataset.IsStream(paths[0]) {
+		return nil, nil
+	}
+	if info, err := os.Stat(paths[0]); err != nil || info.IsDir() {
+		return nil, nil // a pattern, or a folder of pictures
+	}
+	s, err := a.openIndex(ctx, paths[0], store.OpenOptions{ReadOnly: true, Index: index.Config{Tables: -1}})
+	if errors.Is(err, hamming.ErrKind) {
+		return nil, nil
+	}
+	return s, err
+}
+
+// batchOf is the items of an index that match a filter.
+func batchOf(s *index.Snapshot, f index.Filter) (*index.Batch, error) {
+	hits, err := s.Matches(f)
+	if err != nil {
+		return nil, err
+	}
+	b := index.NewBatch(s.Bits())
+	b.Fingerprint = s.Fingerprint()
+	for _, h := range hits {
+		b.Append(s.Item(h))
+	}
+	return b, nil
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"hashgrove/hamming"
+	"hashgrove/internal/pgtest"
+)
+
+// TestPushAndPull takes items into a real PostgreSQL in all ways and gets them back.
+func TestPushAndPull(t *testing.T) {
+	s := pgtest.Start(t)
+	indexed(t)
+	t.Setenv("PGPASSWORD", pgtest.Password)
+	to := func(table string) string { return " --engine " + s.URL + " --table " + table }
+	do := func(line string) string { return succeed(t, shellWords(line)...) }
+
+	if out := do("push items.hgi" + to("a")); !strings.Contains(out, "400 items written, 16 bits") || !strings.Contains(out, "100 read back") {
+		t.Errorf("push says %s", out)
+	}
+	do("pull" + to("a") + " -m m.hgm -o back.hgi")
+	if want, got := do("index export items.hgi --to jsonl -o -"), do("index export back.hgi --to jsonl -o -"); want != got {
+		t.Error("items changed on the way")
+	}
+	if want, got := do("search items.hgi new.csv --row 0 --to csv"), do("search back.hgi new.csv --row 0 --to csv"); want != got {
+		t.Error("the index that came back answers otherwise")
+	}
+	do("index export items.hgi -o items.hgc")
+	do("push items.hgc" + to("b") + " --batch 7 --in-flight 3 --json")
+	do("pull" + to("b") + " -o back.hgc")
+	if !bytes.Equal(read(t, "items.hgc"), read(t, "back.hgc")) {
+		t.Error("codes changed on the way")
+	}
+	do("push items.csv --label category --id-column sku -m m.hgm --attributes items.csv --attribute-columns f0" + to("c"))
+	do("pull" + to("c") + ` --where 'label = "boots" and f0 > 0' -o boots.hgc`)
+	do(`index export items.hgi --where 'label = "boots" and f0 > 0' -o want.hgc`)
+	if !bytes.Equal(read(t, "boots.hgc"), read(t, "want.hgc")) {
+		t.Error("a filter in the engine finds other items")
+	}
+	if out := do("check-engine items.hgi" + to("a")); !strings.Contains(out, "no differences") || !strings.Contains(out, `label = "`) || !strings.Contains(out, "f0") {
+		t.Errorf("check-engine says %s", out)
+	}
+	if o := try(t, shellWords("check-engine items.hgi new.csv --json"+to("b"))...); o.code != 1 || !strings.Contains(o.err, "other details") {
+		t.Errorf("a table without labels: exit %d, %s", o.code, o.err)
+	}
+	do("push new.csv --label category --id-column sku -m m.hgm" + to("a"))
+	if o := try(t, shellWords("check-engine items.hgi"+to("a"))...); o.code != 1 || !strings.Contains(o.out, "unknown item: ") {
+		t.Errorf("a table with more items: exit %d, %s%s", o.code, o.out, o.err)
+	}
+	checkEngineRefusals(t, to)
+}
+
+// checkEngineRefusals: mistakes end with one plain sentence that shows no password.
+func checkEngineRefusals(t *testing.T, to func(string) string) {
+	write(t, "empty.txt", "\n")
+	write(t, "wrong.txt", "a wrong secret\n")
+	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--rounds", "3", "-o", "other.hgm", "--seed", "9")
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"push items.hgi", 2, "--engine is needed"},
+		{"push items.hgi --engine items.hgi", 2, "named by a URL"},
+		{"push items.hgi --engine mongodb://x/y", 2, `"mongodb" is no engine`},
+		{"push items.hgi --engine postgres://u:secret@h/d", 2, "holds a password"},
+		{"push items.hgi --batch 0" + to("a"), 2, "--batch"},
+		{"push items.csv --where 'f0 > 1' -m m.hgm" + to("a"), 2, "--where"},
+		{"push items.csv --id-column sku" + to("a"), 2, "need a model"},
+		{"push items.csv --label category --id-column sku -m other.hgm" + to("a"), 1, "do not belong into the table of model"},
+		{"push items.hgi --password-file wrong.txt" + to("a"), 1, "password authentication failed"},
+		{"push items.hgi --password-file empty.txt" + to("a"), 1, "only line"},
+		{"pull -o x.hgi" + to("nothing"), 1, "no such table"},
+		{"pull -o x.csv" + to("a"), 2, "an index (.hgi)"},
+		{"pull -o x.hgi -m other.hgm" + to("a"), 1, "is not the model of the table"},
+		{"pull -o items.hgi" + to("a"), 1, "exists"},
+		{"pull -o x.hgi" + to("a") + " --where 'label > 2024-01-31'", 1, "is a date"},
+		{"check-engine items.hgi" + to("nothing"), 1, "no such table"},
+	} {
+		o := try(t, shellWords(c.args)...)
+		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err+o.out, "secret") {
+			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		}
+	}
+}
+
+// TestPushAfterKills kills pushes with SIGKILL at random moments until one is complete: every item is there once, as it
+// should be. HASHGROVE_KILLS sets how many kills there are at least; then a push that is complete begins anew.
+func TestPushAfterKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes for a few seconds")
+	}
+	least := 4
+	if text := os.Getenv("HASHGROVE_KILLS"); text != "" {
+		var err error
+		if least, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := pgtest.Start(t)
+	t.Chdir(t.TempDir())
+	t.Setenv("PGPASSWORD", pgtest.Password)
+	const items = 20000
+	rng := rand.New(rand.NewPCG(7, 7))
+	packed := make([]byte, 0, 8*items)
+	for i := range 8 * items {
+		packed = append(packed, byte(rng.Uint32()>>(i%3)))
+	}
+	writeCodeFile(t, "many.hgc", packed, 64)
+	c := connectTo(t, s)
+	push := []string{"push", "many.hgc", "--engine", s.URL, "--batch", "100", "--in-flight", "3", "--quiet", "--json"}
+	kills, resumed := 0, 0
+	for round := 0; kills < least || round == 0; round++ {
+		if _, err := c.Exec(t.Context(), "DROP TABLE IF EXISTS items"); err != nil {
+			t.Fatal(err)
+		}
+		for complete := false; !complete; {
+			cmd := command(push...)
+			var out, errOut bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errOut
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			timer := time.AfterFunc(time.Duration(50+rng.IntN(500))*time.Millisecond, func() { cmd.Process.Kill() })
+			err := cmd.Wait()
+			timer.Stop()
+			if err != nil && errOut.Len() > 0 {
+				t.Fatalf("%v: %s", err, errOut.String())
+			}
+			if err != nil {
+				kills++
+				continue
+			}
+			complete = true
+			var r pushReport
+			if err := json.Unmarshal(out.Bytes(), &r); err != nil || r.Written+r.Before != items {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			resumed += r.Before
+		}
+		succeed(t, "pull", "--engine", s.URL, "-o", "back.hgc", "--force")
+		if !bytes.Equal(read(t, "many.hgc"), read(t, "back.hgc")) {
+			t.Fatal("the items in the engine are not those that were pushed")
+		}
+		var n, distinct int
+		err := c.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT id) FROM items").Scan(&n, &distinct)
+		if err != nil || n != items || distinct != items {
+			t.Fatalf("%d items, %d ids, %v", n, distinct, err)
+		}
+		if _, err := os.Stat("many.hgc.push"); err == nil {
+			t.Error("the journal was left behind")
+		}
+	}
+	if resumed == 0 {
+		t.Error("no push was resumed from its journal")
+	}
+	t.Logf("%d kills, %d items taken from journals", kills, resumed)
+}
+
+// connectTo opens a connection to the server.
+func connectTo(t *testing.T, s *pgtest.Server) *pgx.Conn {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), s.URL) // with PGPASSWORD
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	return c
+}
+
+// writeCodeFile writes packed codes with ids, in the order of the ids.
+func writeCodeFile(t *testing.T, path string, packed []byte, bits int) {
+	t.Helper()
+	codes := hamming.NewCodes(0, bits)
+	if !codes.Append(packed) {
+		t.Fatal("the codes do not fit")
+	}
+	ids := make([]string, codes.Len())
+	for i := range ids {
+		ids[i] = fmt.Sprintf("item-%07d", i)
+	}
+	w, err := hamming.Create(path, hamming.HGC, hamming.Header{Bits: bits, Fingerprint: hamming.Fingerprint{5}})
+	if err == nil {
+		err = errors.Join(w.Write(codes, ids), w.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hashgrove/engine"
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
+	"hashgrove/model"
+	"hashgrove/store"
+)
+
+// pullCommand is pull.
+type pullCommand struct {
+	*app
+	target               engineFlags
+	model, output, where string
+	file                 cli.Output
+}
+
+func (a *app) pull() *cobra.Command {
+	c := &pullCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "pull --engine URL -o FILE",
+		Short: "Read codes back from a database",
+		Long: `Read the items of a table that "hashgrove push" made, or those that match a filter, into an index (.hgi) with
+labels, tags and attributes, or into a code file (.hgc) with ids. --model adds the model to the index, so that vectors
+can be searched for; it must be the one that made the codes.
+
+` + enginesHelp,
+		Example: `  hashgrove pull --engine postgres://shop@localhost/shop --table boots -m items.hgm -o pulled.hgi
+  hashgrove pull --engine postgres://shop@localhost/shop --table boots --where 'label = "boots"' -o pulled.hgc`,
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	c.target.bind(f)
+	f.StringVar(&c.where, "where", "", "read only items that match this `FILTER`")
+	cli.Group(f, "Items")
+	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the items, an index (.hgi) or a code file (.hgc)")
+	c.file.Bind(f)
+	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that made the codes, for the index")
+	cli.Group(f, "Output")
+	return cmd
+}
+
+// pullReport is what pull --json prints.
+type pullReport struct {
+	Engine      string `json:"engine"`
+	Table       string `json:"table"`
+	Output      string `json:"output"`
+	Items       int    `json:"items"`
+	Bits        int    `json:"bits"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+func (c *pullCommand) run(ctx context.Context) error {
+	form := strings.ToLower(filepath.Ext(c.output))
+	if form != ".hgi" && form != ".hgc" {
+		return cli.Usagef("pull needs -o FILE, an index (.hgi) or a code file (.hgc)")
+	}
+	if c.model != "" && form == ".hgc" {
+		return cli.Usagef("--model is for an index: a code file holds none")
+	}
+	filter, err := index.Parse(c.where)
+	if err != nil {
+		return cli.Usagef("--where: %w", err)
+	}
+	c.file.FileOnly = true
+	if err := c.file.Check([]string{c.output}, []string{c.model, c.target.passwordFile}); err != nil {
+		return err
+	}
+	e, err := c.target.open(ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	info, err := e.Info(ctx)
+	if err != nil {
+		return err
+	}
+	write := c.writeIndex
+	if form == ".hgc" {
+		write = c.writeCodes
+	}
+	n, err := write(ctx, e, info, filter)
+	if err != nil {
+		return err
+	}
+	r := pullReport{info.Engine, info.Table, c.output, n, info.Bits, info.Fingerprint.String()}
+	return c.printLine(r, "%s: %s of %d bits, fingerprint %s, from the table %s of %s",
+		r.Output, plain.Count(n, "item", "items"), r.Bits, r.Fingerprint, r.Table, r.Engine)
+}
+
+// each reads items and counts them.
+func (c *pullCommand) each(
+	ctx context.Context, e engine.Engine, f index.Filter, take func(*index.Batch) error,
+) (n int, err error) {
+	all, err := e.Count(ctx)
+	if err != nil {
+		return 0, err
+	}
+	p := c.startProgress("reading", all, 0)
+	defer p.End()
+	err = e.Read(ctx, f, func(b *index.Batch) error {
+		n += len(b.IDs)
+		p.Tick(n)
+		return take(b)
+	})
+	return n, err
+}
+
+// writeCodes writes a code file, a part at a time.
+func (c *pullCommand) writeCodes(
+	ctx context.Context, e engine.Engine, info engine.Info, f index.Filter,
+) (int, error) {
+	w, err := hamming.Create(c.output, hamming.HGC, hamming.Header{Bits: info.Bits, Fingerprint: info.Fingerprint})
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.each(ctx, e, f, func(b *index.Batch) error {
+		ids := make([]string, len(b.IDs))
+		for i, id := range b.IDs {
+			ids[i] = id.String()
+		}
+		return w.Write(b.Codes, ids)
+	})
+	if err != nil {
+		w.Abort()
+		return 0, err
+	}
+	return n, w.Close()
+}
+
+// writeIndex makes an index, which takes its name when it is whole.
+func (c *pullCommand) writeIndex(
+	ctx context.Context, e engine.Engine, info engine.Info, f index.Filter,
+) (n int, err error) {
+	o := store.Options{Bits: info.Bits, Fingerprint: info.Fingerprint, Index: index.Config{Threads: c.threads}}
+	if c.model != "" {
+		if o.Model, err = model.ReadFile(c.model); err != nil {
+			return 0, err
+		}
+		if o.Model.Encoder.Bits() != info.Bits {
+			return 0, fmt.Errorf("%s makes codes of %d bits, and the table %s holds codes of %d",
+				c.model, o.Model.Encoder.Bits(), info.Table, info.Bits)
+		}
+		made := engine.Space{Bits: info.Bits, Fingerprint: o.Model.Fingerprint()}
+		if err := made.Accept(info.Space); err != nil {
+			return 0, fmt.Errorf("%s is not the model of the table %s: that has the fingerprint %v",
+				c.model, info.Table, info.Fingerprint)
+		}
+	}
+	all := index.NewBatch(info.Bits)
+	all.Fingerprint = info.Fingerprint
+	n, err = c.each(ctx, e, f, func(b *index.Batch) error {
+		for i := range b.IDs {
+			all.Append(b.Item(i))
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	draft := c.output + ".new"
+	_ = os.Remove(draft) // of a pull that was killed
+	s, err := store.Create(ctx, draft, o)
+	if err != nil {
+		return 0, err
+	}
+	if err = closeStore(s, s.Add(ctx, all)); err == nil {
+		err = store.Replace(ctx, draft, c.output)
+	}
+	if err != nil {
+		_ = os.Remove(draft)
+	}
+	return n, err
+}
