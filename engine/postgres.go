@@ -221,7 +221,9 @@ func (p *postgres) info(ctx context.Context, q querier) (Info, error) {
 	}
 	info.Engine = "PostgreSQL " + strings.Fields(text)[0]
 	if p.vector {
-		info.Engine += " with pgvector"
+		if err := p.findVector(ctx, q, &info); err != nil {
+			return info, err
+		}
 	}
 	recorded := false
 	if known {
@@ -242,6 +244,22 @@ func (p *postgres) info(ctx context.Context, q querier) (Info, error) {
 		return info, fmt.Errorf("%w: %s", ErrNoTable, info.Table)
 	}
 	return info, p.checkColumn(ctx, q, info)
+}
+
+// findVector checks the extension pgvector. Before version 0.8 a search with a filter could end with too few hits.
+func (p *postgres) findVector(ctx context.Context, q querier, info *Info) error {
+	var version string
+	err := q.QueryRow(ctx, "SELECT extversion FROM pg_extension WHERE extname = 'vector'").Scan(&version)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return errors.New("the extension pgvector is not in the database: run CREATE EXTENSION vector there, " +
+			"or search exactly without it")
+	}
+	var major, minor int
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); err == nil && n == 2 && major == 0 && minor < 8 {
+		return fmt.Errorf("pgvector %s is too old: version 0.8 or later is needed", version)
+	}
+	info.Engine += " with pgvector " + version
+	return err
 }
 
 // checkColumn finds a table whose codes were changed into something else.
@@ -286,17 +304,6 @@ func (p *postgres) Prepare(ctx context.Context, s Space) (Info, error) {
 
 // create makes the table; an old record of one that was removed goes first.
 func (p *postgres) create(ctx context.Context, tx pgx.Tx, s Space, recorded bool) error {
-	if p.vector {
-		var there bool
-		err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')").Scan(&there)
-		if err != nil {
-			return err
-		}
-		if !there {
-			return errors.New("the extension pgvector is not in the database: run CREATE EXTENSION vector there, " +
-				"or search exactly without it")
-		}
-	}
 	if recorded {
 		_, err := tx.Exec(ctx, fmt.Sprintf(`DELETE FROM %s WHERE name = $1`, p.name("hashgrove_tables")), p.table)
 		if err != nil {

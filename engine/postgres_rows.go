@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -132,6 +133,10 @@ func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 	const pipeline = 64 // queries that are sent without waiting for answers
 	for first := 0; first < len(all); first += pipeline {
 		batch := &pgx.Batch{}
+		if p.vector && q.Radius < 0 { // look at enough of the graph, and go on where a filter leaves too few
+			batch.Queue("SELECT set_config('hnsw.ef_search', $1, false), "+
+				"set_config('hnsw.iterative_scan', 'strict_order', false)", strconv.Itoa(min(max(200, 4*q.K), 1000)))
+		}
 		for i := first; i < min(first+pipeline, len(all)); i++ {
 			args := append([]any{bitString(q.Codes, i)}, where.args[1:]...)
 			batch.Queue(text, args...).Query(func(rows pgx.Rows) error {

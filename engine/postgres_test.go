@@ -250,6 +250,11 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 		}
 		t.Skip("the server has no extension pgvector: searching with its index is not tested")
 	}
+	// A table as small as that of the suite would be scanned.
+	if _, err := c.Exec(t.Context(), "ALTER ROLE hashgrove SET enable_seqscan = off; ALTER ROLE hashgrove SET jit = off"); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Exec(t.Context(), "ALTER ROLE hashgrove RESET ALL")
 	n := 0
 	enginetest.Run(t, func(t *testing.T) engine.Engine {
 		n++

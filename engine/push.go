@@ -65,6 +65,14 @@ type PushReport struct {
 // sent again, which is harmless since items are replaced by id. When an item is refused the others are written, and the
 // error names it. After an error, or when the context ends, the same call continues with what the journal lacks.
 func Push(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushReport, error) {
+	r, err := start(ctx, e, b, o)
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // a connection that is cut off because of that may look like any failure
+	}
+	return r, err
+}
+
+func start(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushReport, error) {
 	r := PushReport{Items: len(b.IDs)}
 	if err := b.Check(b.Codes.Bits); err != nil {
 		return r, err

@@ -117,7 +117,7 @@ func checkAnswers(t *testing.T, e engine.Engine, bits int) {
 		t.Fatal(err)
 	}
 	queries := Items(20, bits, 4).Codes
-	matched := 0
+	matched, found := 0, 0
 	for _, text := range append([]string{""}, Filters...) {
 		f, err := index.Parse(text)
 		if err != nil {
@@ -137,6 +137,11 @@ func checkAnswers(t *testing.T, e engine.Engine, bits int) {
 			}
 			for i := range want {
 				matched += len(want[i])
+				for _, h := range got[i][:min(len(got[i]), len(want[i]))] {
+					if h.Distance <= want[i][len(want[i])-1].Distance { // as good as one of the exact hits
+						found++
+					}
+				}
 				if info.Exact && !slices.Equal(got[i], want[i]) {
 					t.Fatalf("k %d, radius %d, where %s, query %d:\n%v, want\n%v", q.K, q.Radius, text, i, got[i], want[i])
 				}
@@ -149,9 +154,10 @@ func checkAnswers(t *testing.T, e engine.Engine, bits int) {
 			t.Errorf("no item matches %s", text)
 		}
 	}
-	if matched < 1000 {
-		t.Errorf("only %d hits", matched)
+	if matched < 1000 || float64(found) < 0.95*float64(matched) {
+		t.Errorf("%d of %d hits were found", found, matched)
 	}
+	t.Logf("%d of %d hits were found", found, matched)
 }
 
 // checkItems writes items twice, changes some, and reads all back.
