@@ -63,7 +63,7 @@ race:
 
 docs:
 	$(GO) test -timeout 12m . ./cmd/... ./paper/... ./report/... ./store/... ./fasthash/... ./index/... ./model/... \
-		./server/... ./client/... ./export/... ./engine/... ./internal/atlas/...
+		./boost/... ./compare/... ./server/... ./client/... ./export/... ./engine/... ./internal/atlas/...
 	@for module in $(MODULES); do (cd $$module && $(GO) test -timeout 12m ./...) || exit 1; done
 
 # The plain Go twins of the assembly kernels.

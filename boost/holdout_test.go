@@ -38,6 +38,9 @@ func lastTree(errors []float64, patience int) int {
 }
 
 func TestEarlyStoppingFollowsItsDefinition(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	rng := rand.New(rand.NewPCG(19, 9))
 	early := 0
 	for turn := range 30 {

@@ -91,6 +91,9 @@ func value(t *testing.T, r *Result, method string, bits int) *eval.Row {
 // The order that every comparison should show, with the marks around the methods: with few trees of the paper, and by
 // default.
 func TestOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	byDefault := small()
 	byDefault.FastHash = fasthash.Options{}
 	for _, o := range []Options{small(), byDefault} {
@@ -247,6 +250,9 @@ func TestRowsAreThoseOfTheModels(t *testing.T) {
 }
 
 func TestInterruptionAndResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	small := func() Options {
 		o := small()
 		o.Bits = []int{4, 12}

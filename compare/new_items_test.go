@@ -137,6 +137,9 @@ func TestNewItemsAreNotLearned(t *testing.T) {
 // Nor does anything else that is learned or tuned depend on new items or queries: the scale of the columns, principal
 // components and the classifier leave what is found among learned items as it is.
 func TestNothingIsTunedOnNewItems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	scaled := func(p *Part, factor float32) *Part {
 		for i := range p.X.Rows {
 			for j := 8; j < 16; j++ { // noise
@@ -378,6 +381,9 @@ func TestConfusionsCountTiesFairly(t *testing.T) {
 // The figure for half of the trees is that of a model whose trees were cut by hand, and few trees are not halved. The
 // columns that a model adds stay, and the trees of one round, which hold bits of its leaf values, stay together.
 func TestHalfOfTheTrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	for name, o := range map[string]fasthash.Options{
 		"paper":           {Effort: fasthash.Paper},
 		"linear columns":  {Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores},

@@ -54,7 +54,7 @@ func TestLibraryNamesNoFlags(t *testing.T) {
 		switch name = filepath.ToSlash(name); {
 		case err != nil:
 			return err
-		case d.IsDir() && (name == "cmd" || name == "bench" || name != "." && strings.ContainsAny(d.Name()[:1], "_.")):
+		case d.IsDir() && (d.Name() == "cmd" || name == "bench" || name != "." && strings.ContainsAny(d.Name()[:1], "_.")):
 			return fs.SkipDir
 		case d.IsDir(), !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"):
 			return nil

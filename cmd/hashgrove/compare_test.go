@@ -75,6 +75,9 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 }
 
 func TestCompareGoesOnAfterAnInterruption(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	shop(t)
 	args := compareArgs()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -24,6 +24,9 @@ var timing = regexp.MustCompile(`("[a-z_]*(seconds|microseconds|rss)[a-z_]*": |,
 
 // TestOldSpellings: every older spelling does what the present one does, and says the same.
 func TestOldSpellings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	for _, c := range []struct{ before, old, now string }{
 		{"", "train items.csv --label category --id sku --bits 4 --rounds 5 -o x --json", "train items.csv --label category --id-column sku --bits 4 --rounds 5 -o x --json"},
 		{"", "inspect items.csv --label category --id sku", "inspect items.csv --label category --id-column sku"},

@@ -28,6 +28,9 @@ func (f figures) complete(rows int) bool {
 
 // TestEveryMethodTrainsEncodesAndSearches takes each method through the verbs of FastHash.
 func TestEveryMethodTrainsEncodesAndSearches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	shop(t)
 	for _, name := range method.Names() {
 		d, _ := method.Describe(name)

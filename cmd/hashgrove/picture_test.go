@@ -92,6 +92,9 @@ func hexCodes(t *testing.T, args string) []string {
 // TestPicturesArePreparedAsLearned trains on pictures that are not square, prepared in ways that are not the default, and
 // encodes without repeating how. Codes must be those of pictures that were prepared alike.
 func TestPicturesArePreparedAsLearned(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	t.Chdir(t.TempDir())
 	photoFolder(t, "photos", 1)
 	photoFolder(t, "new", 2)
@@ -236,6 +239,9 @@ func decoded(t *testing.T, path string) image.Image {
 
 // TestFeaturesAreExtractedOnce counts the pictures that every verb turns into vectors.
 func TestFeaturesAreExtractedOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	t.Chdir(t.TempDir())
 	photoFolder(t, "photos", 1)
 	photoFolder(t, "new", 2)
@@ -269,6 +275,9 @@ func TestFeaturesAreExtractedOnce(t *testing.T) {
 // TestAveragedCodes trains a model that adds mirror images, and looks whether every verb does: a picture and its mirror
 // image have one code.
 func TestAveragedCodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	t.Chdir(t.TempDir())
 	photoFolder(t, "photos", 1)
 	photoFolder(t, "new", 2)
@@ -360,6 +369,9 @@ func mirrorFolder(t *testing.T, from, to string) {
 
 // TestAugmentedTraining counts the copies, and keeps those of a picture that is held out away from training.
 func TestAugmentedTraining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	t.Chdir(t.TempDir())
 	photoFolder(t, "photos", 1)
 	const few = "train photos --features gist320 --size 16 --bits 6 --rounds 4 --force --validation "

@@ -279,6 +279,9 @@ func TestServeTokens(t *testing.T) {
 
 // TestServeAnswersAsSearchDoes compares the service with the verb search.
 func TestServeAnswersAsSearchDoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	serveShop(t)
 	var want struct{ Results []map[string]any }
 	if err := json.Unmarshal([]byte(succeed(t, "search", "items.hgi", "--id", "items-7", "-k", "5", "--json")), &want); err != nil {

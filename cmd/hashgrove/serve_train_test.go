@@ -10,6 +10,9 @@ import (
 
 // TestServeTraining checks the flags about what people upload.
 func TestServeTraining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	serveShop(t)
 	var table strings.Builder
 	table.WriteString("a,b,kind\n")

@@ -21,6 +21,9 @@ import (
 
 // TestShardsMergeToTheWhole: shards encoded one by one and merged are the file of one encode, byte for byte.
 func TestShardsMergeToTheWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	indexed(t)
 	forms(t)
 	bad := strings.Replace(string(read(t, "new.csv")), "new-7,boots", "new-7,boots,", 1) + "new-80,hats,x\n"
@@ -304,6 +307,9 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestFilterHasBoundedMemory sends more through a filter than it may keep.
 func TestFilterHasBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	indexed(t)
 	const size = 12 * 4 << 20 // 48 MB in a million rows
 	var before runtime.MemStats

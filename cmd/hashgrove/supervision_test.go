@@ -11,6 +11,9 @@ import (
 
 // TestTagsAndPairs trains and judges from tags in JSON lines and from a pairs file by id.
 func TestTagsAndPairs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(1, 1))
 	tags := []string{"red", "blue", "sale", "new", "kids", "men", "women"}
