@@ -188,7 +188,8 @@ func checkInterrupted(t *testing.T, s *pgtest.Server) {
 	e := open(t, s, "interrupted")
 	stops := 0
 	for {
-		ctx, stop := context.WithTimeout(t.Context(), time.Duration(5+rng.IntN(40))*time.Millisecond)
+		// Longer and longer, because on a slow machine a push may need more than that to begin.
+		ctx, stop := context.WithTimeout(t.Context(), time.Duration(5+rng.IntN(40)+4*stops)*time.Millisecond)
 		r, err := engine.Push(ctx, e, b, o)
 		stop()
 		if err == nil {
