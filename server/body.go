@@ -109,6 +109,20 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, v any) (releas
 	return release, nil
 }
 
+// readAbout is readJSON for a request about a collection, which may name the model that it expects.
+func (s *Server) readAbout(
+	w http.ResponseWriter, r *http.Request, c *collection, v any, expected *string,
+) (release func(), err error) {
+	if release, err = s.readJSON(w, r, v); err != nil {
+		return nil, err
+	}
+	if err := accept(c.open().fingerprint(), *expected); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
 // maxNesting is how deep lists and objects of a request may be nested: an item's tags are five deep.
 const maxNesting = 16
 

@@ -32,14 +32,11 @@ func (s *Server) patchItem(w http.ResponseWriter, r *http.Request, c *collection
 		Replace     bool   `json:"replace,omitempty"`
 		Fingerprint string `json:"fingerprint,omitempty"`
 	}
-	release, err := s.readJSON(w, r, &request)
+	release, err := s.readAbout(w, r, c, &request, &request.Fingerprint)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := accept(c.open().fingerprint(), request.Fingerprint); err != nil {
-		return err
-	}
 	if request.ID != nil && *request.ID != id {
 		return bad("the address names the id %.80q and the request %.80q", id, request.ID)
 	}
@@ -62,14 +59,11 @@ func (s *Server) patchItems(w http.ResponseWriter, r *http.Request, c *collectio
 		Replace     bool      `json:"replace,omitempty"`
 		Fingerprint string    `json:"fingerprint,omitempty"`
 	}
-	release, err := s.readJSON(w, r, &request)
+	release, err := s.readAbout(w, r, c, &request, &request.Fingerprint)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := accept(c.open().fingerprint(), request.Fingerprint); err != nil {
-		return err
-	}
 	switch {
 	case len(request.Items) == 0:
 		return bad("give items to change")
@@ -135,14 +129,11 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 		DryRun      bool       `json:"dry_run,omitempty"`
 		Fingerprint string     `json:"fingerprint,omitempty"`
 	}
-	release, err := s.readJSON(w, r, &request)
+	release, err := s.readAbout(w, r, c, &request, &request.Fingerprint)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := accept(c.open().fingerprint(), request.Fingerprint); err != nil {
-		return err
-	}
 	if (request.Where == nil) == (request.IDs == nil) {
 		return bad("give ids or where, one of them")
 	}
