@@ -82,7 +82,7 @@ func TestSearchWithPicture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.Do(chromedp.SetUploadFiles("#picture", []string{file}, chromedp.ByQuery))
+	v.pick("#picture", file)
 	v.read("h2", "Nearest items")
 	if first := v.String(`document.querySelector('.hit-name').innerText`); first != "cross" {
 		t.Errorf("a cross finds a %s first", first)
@@ -162,7 +162,7 @@ func TestSliders(t *testing.T) {
 	if n := v.hits(); n != 24 {
 		t.Errorf("%d results, want 24", n)
 	}
-	v.Do(chromedp.Focus(".slider input", chromedp.ByQuery))
+	v.focus(".slider input")
 	v.key(kb.Home)
 	v.see(`document.querySelectorAll('.hit').length === 1`)
 	v.key(kb.ArrowRight)
@@ -171,7 +171,7 @@ func TestSliders(t *testing.T) {
 	v.see(`location.hash.includes('k=3')`)
 	v.key(kb.End)
 	v.see(`document.querySelectorAll('.hit').length === 100`)
-	v.Do(chromedp.Focus(".slider + .slider input", chromedp.ByQuery))
+	v.focus(".slider + .slider input")
 	v.key(kb.Home)
 	v.see(`location.hash.includes('radius=0')`)
 	v.see(`document.querySelectorAll('.hit').length > 0 && document.querySelectorAll('.hit').length < 100 &&

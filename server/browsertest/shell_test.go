@@ -122,7 +122,7 @@ func TestKeyboard(t *testing.T) {
 	v.key(kb.Enter)
 	v.see(`document.activeElement.matches('.cell[aria-pressed="true"]')`)
 
-	v.Do(chromedp.Focus(`[role="tab"][aria-selected="true"]`, chromedp.ByQuery))
+	v.focus(`[role="tab"][aria-selected="true"]`)
 	v.key(kb.ArrowLeft)
 	v.key(kb.Enter)
 	v.see(`document.activeElement.id === 'tab-search' && !document.getElementById('panel-search').hidden`)

@@ -63,7 +63,7 @@ func (v *visitor) upload(selector, name string, content []byte) {
 		v.Fatal(err)
 	}
 	v.see(fmt.Sprintf(`document.querySelector(%q)`, selector))
-	v.Do(chromedp.SetUploadFiles(selector, []string{path}, chromedp.ByQuery))
+	v.pick(selector, path)
 }
 
 // patiently waits for text, for as long as a training may take on a busy machine.

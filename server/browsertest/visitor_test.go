@@ -46,7 +46,7 @@ func (v *visitor) end() {
 // see waits until a script is true.
 func (v *visitor) see(script string) {
 	v.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(40 * time.Second)
 	for {
 		var yes bool
 		err := chromedp.Run(v.Context, chromedp.Evaluate("Boolean("+script+")", &yes))
@@ -69,10 +69,43 @@ func (v *visitor) read(selector, text string) {
 		strconv.Quote(selector), quoted(text)))
 }
 
+// click presses the mouse on the middle of an element, once it stands still. The page draws parts of itself anew, so the
+// element is looked up and measured in one step: a node that a first command has found may be gone in the second.
 func (v *visitor) click(selector string) {
 	v.Helper()
-	v.see(fmt.Sprintf(`document.querySelector(%s)`, strconv.Quote(selector)))
-	v.Do(chromedp.ScrollIntoView(selector, chromedp.ByQuery), chromedp.Click(selector, chromedp.ByQuery))
+	still := fmt.Sprintf(`(() => {
+		const e = document.querySelector(%s), before = window.aim;
+		e?.scrollIntoView({block: 'center', behavior: 'instant'});
+		const at = e?.getBoundingClientRect();
+		window.aim = at && [at.x + at.width / 2, at.y + at.height / 2];
+		return at?.width && before && before[0] === aim[0] && before[1] === aim[1];
+	})()`, strconv.Quote(selector))
+	v.Do(chromedp.Evaluate(`delete window.aim`, nil))
+	v.see(still)
+	v.Do(chromedp.MouseClickXY(v.Number(`aim[0]`), v.Number(`aim[1]`)))
+}
+
+// focus puts the focus on an element.
+func (v *visitor) focus(selector string) {
+	v.Helper()
+	v.see(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%s);
+		e?.focus();
+		return e && document.activeElement === e;
+	})()`, strconv.Quote(selector)))
+}
+
+// pick gives a file to a field for files.
+func (v *visitor) pick(selector, path string) {
+	v.Helper()
+	for try := range 20 {
+		err := chromedp.Run(v.Context, chromedp.SetUploadFiles(selector, []string{path}, chromedp.ByQuery))
+		if err == nil {
+			return
+		} else if try == 19 || !strings.Contains(err.Error(), "node") { // it was drawn anew between two commands
+			v.Fatal(err)
+		}
+	}
 }
 
 // press clicks on the button or link with a text.
@@ -93,16 +126,18 @@ func (v *visitor) press(inside, text string) {
 // fill types into a field, over what it holds.
 func (v *visitor) fill(selector, text string) {
 	v.Helper()
-	v.see(fmt.Sprintf(`document.querySelector(%s)`, strconv.Quote(selector)))
-	v.Do(chromedp.Focus(selector, chromedp.ByQuery),
-		chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).select()`, selector), nil), input.InsertText(text))
+	v.focus(selector)
+	v.Do(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).select()`, selector), nil), input.InsertText(text))
 }
 
 // choose takes an option of a list.
 func (v *visitor) choose(selector, value string) {
 	v.Helper()
-	v.Do(chromedp.SetValue(selector, value, chromedp.ByQuery),
-		chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).dispatchEvent(new Event('change'))`, selector), nil))
+	v.see(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%s);
+		if (e) e.value = %s;
+		return e && e.value === %[2]s && (e.dispatchEvent(new Event('change')), true);
+	})()`, strconv.Quote(selector), quoted(value)))
 }
 
 // key presses a key where the focus is.

@@ -136,7 +136,7 @@ func Open(t *testing.T, launch func() (*Browser, error), allowed ...string) *Pag
 	}
 	ctx, cancel := chromedp.NewContext(b.context, chromedp.WithTargetID(window))
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
 	p := &Page{T: t, Context: ctx, allowed: append(allowed, "data:", "file:", "blob:")}
 	chromedp.ListenTarget(ctx, p.hear)
