@@ -25,7 +25,9 @@ import (
 )
 
 func main() {
-	os.Exit(run(cli.UntilSignal(context.Background()), os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
+	os.Exit(cli.UntilSignal(os.Stderr, "hashgrove", func(ctx context.Context) int {
+		return run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:])
+	}))
 }
 
 // app is what all verbs share.
@@ -41,13 +43,18 @@ type app struct {
 
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) int {
-	a := &app{in: in, out: out, err: errOut}
+	results := &cli.Results{W: out}
+	a := &app{in: in, out: results, err: errOut}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	root.SetOut(results)
 	root.SetErr(errOut)
-	return cli.Report(ctx, errOut, "hashgrove", root.ExecuteContext(ctx), message)
+	err := root.ExecuteContext(ctx)
+	if err == nil && results.Err != nil {
+		err = fmt.Errorf("the result could not be written: %w", results.Err)
+	}
+	return cli.Report(ctx, errOut, "hashgrove", err, message)
 }
 
 // Groups of verbs in the help.
@@ -92,7 +99,8 @@ func (a *app) root() *cobra.Command {
 
 Results go to standard output, progress and messages to standard error. Every flag can also be
 set in the environment, for instance HASHGROVE_THREADS=1.
-Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C), 143 after SIGTERM.`,
+Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C), 143 after SIGTERM,
+129 after a hangup. A second signal ends the program at once.`,
 		Version:       hashgrove.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -235,5 +237,52 @@ func sameContents(t *testing.T, want map[string]string) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("%d files, before there were %d", len(got), len(want))
+	}
+}
+
+// fullDisk takes some bytes and then no more.
+type fullDisk struct{ left int }
+
+func (f *fullDisk) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, syscall.ENOSPC
+	}
+	return len(p), nil
+}
+
+// TestResultsThatCannotBeWritten: every verb ends with status 1 when standard output takes no more, in all of its forms,
+// and what it had made stays.
+func TestResultsThatCannotBeWritten(t *testing.T) {
+	indexed(t)
+	for _, line := range []string{
+		"inspect items.csv --label category", "info m.hgm", "info items.hgi", "verify m.hgm items.hgi", "version",
+		"help train", "completion bash", "search items.hgi --id items-3", "index get items.hgi --id items-3",
+		"index list items.hgi", "index export items.hgi -o - --to csv", "encode items.csv -m m.hgm --to hex -o -",
+		"eval -m m.hgm --base items.csv --queries new.csv --label category",
+		"search items.hgi new.csv --to csv", "index facets items.hgi",
+	} {
+		for _, form := range []string{"", " --json"} {
+			if form != "" && !strings.HasPrefix(try(t, shellWords(line+form)...).out, "{") {
+				continue // the verb has no such form
+			}
+			for _, room := range []int{0, 20} {
+				var errOut bytes.Buffer
+				code := run(t.Context(), strings.NewReader(""), &fullDisk{room}, &errOut, shellWords(line+form))
+				if o := try(t, shellWords(line+form)...); o.code == 2 || len(o.out) <= room {
+					continue // nothing is printed
+				}
+				if code != 1 || !strings.Contains(errOut.String(), syscall.ENOSPC.Error()) {
+					t.Errorf("%s%s with room for %d bytes: exit %d, %s", line, form, room, code, errOut.String())
+				}
+			}
+		}
+	}
+	for _, form := range []string{"", " --json"} {
+		os.Remove("built.hgi")
+		line := shellWords("index build built.hgi items.csv --label category --id-column sku -m m.hgm" + form)
+		if code := run(t.Context(), strings.NewReader(""), &fullDisk{}, io.Discard, line); code != 1 {
+			t.Errorf("index build%s: exit %d", form, code)
+		}
+		succeed(t, "verify", "built.hgi") // a finished index is not removed because of its report
 	}
 }

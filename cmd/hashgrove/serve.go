@@ -137,6 +137,7 @@ func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	c.welcome(l.Addr(), config != nil, collections)
+	cli.Unhurried(ctx)
 	if err := s.Serve(ctx, l, config); err != nil {
 		return err
 	}

@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 )
 
 // usageError is a mistake in the command line, as against a failure of the work.
@@ -33,25 +30,6 @@ func (e adviceError) Unwrap() error { return e.error }
 
 // WithAdvice adds a sentence to an interruption that says how to continue.
 func WithAdvice(err error, advice string) error { return adviceError{err, advice} }
-
-// signalError is why a context ended that a signal ended.
-type signalError struct{ syscall.Signal }
-
-func (e signalError) Error() string { return e.Signal.String() }
-func (e signalError) Unwrap() error { return context.Canceled }
-
-// UntilSignal returns a context that the first interrupt or SIGTERM ends. A second one kills the process.
-func UntilSignal(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	go func() {
-		s := <-signals
-		signal.Stop(signals)
-		cancel(signalError{s.(syscall.Signal)})
-	}()
-	return ctx
-}
 
 // Exit statuses; after a signal it is that of a shell, 128 and the number of the signal.
 const (
