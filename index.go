@@ -84,26 +84,31 @@ type Query struct {
 // NewIndex is an index in memory of the items, encoded by the model. Items may be nil.
 func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 	x := index.New(m.Bits(), m.model.Fingerprint(), index.Config{})
-	return filled(ctx, &Index{model: m.model, items: x, close: func() error { return nil }}, d)
+	ix := &Index{model: m.model, items: x, close: func() error { return nil }}
+	if d != nil {
+		if err := ix.Add(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	return ix, nil
 }
 
-// CreateIndex is an index in a new file: what Add, Upsert and Delete report as done survives a kill and a power cut.
+// CreateIndex is an index in a new file, which is there with all its items or not at all. What Add, Upsert and Delete
+// report as done survives a kill and a power cut.
 func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, error) {
-	s, err := store.Create(ctx, path, store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()})
+	o := store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()}
+	if d != nil {
+		b, err := encodedItems(ctx, m.model, d)
+		if err != nil {
+			return nil, err
+		}
+		o.Items = b
+	}
+	s, err := store.Create(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
-	return filled(ctx, &Index{model: m.model, items: s, close: s.Close}, d)
-}
-
-func filled(ctx context.Context, ix *Index, d *Data) (*Index, error) {
-	if d == nil {
-		return ix, nil
-	}
-	if err := ix.Add(ctx, d); err != nil {
-		return nil, errors.Join(err, ix.Close())
-	}
-	return ix, nil
+	return &Index{model: m.model, items: s, close: s.Close}, nil
 }
 
 // OpenIndex opens an index in a file, for searching and for changes.
@@ -335,25 +340,34 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 	if ix.model == nil {
 		return errors.New("the index holds no model to encode items with")
 	}
-	if ix.model.TakesMissing() {
+	b, err := encodedItems(ctx, ix.model, d)
+	if err != nil {
+		return err
+	}
+	return write(ctx, b)
+}
+
+// encodedItems encodes rows and gives them their ids, labels, tags and attributes.
+func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, error) {
+	if m.TakesMissing() {
 		copied := *d
 		d = copied.WithMissing()
 	}
-	rows, err := d.rows(Pictures{}, ix.model.Pictures)
+	rows, err := d.rows(Pictures{}, m.Pictures)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	src, err := ix.model.Source(rows, 0)
+	src, err := m.Source(rows, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	table, err := d.attributeTable(rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b := index.NewBatch(ix.model.Encoder.Bits())
-	b.Fingerprint = ix.model.Fingerprint()
-	err = ix.model.EncodeSource(ctx, src, 0, func(first int, codes hamming.Codes, c vectors.Chunk) error {
+	b := index.NewBatch(m.Encoder.Bits())
+	b.Fingerprint = m.Fingerprint()
+	err = m.EncodeSource(ctx, src, 0, func(first int, codes hamming.Codes, c vectors.Chunk) error {
 		if table != nil && first == 0 {
 			if err := table.Match(c.IDs); err != nil {
 				return err
@@ -378,12 +392,12 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 		err = table.Check(len(b.IDs))
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if d.attributes != nil && len(d.attributes) != len(b.IDs) {
-		return fmt.Errorf("%d sets of attributes for %d items", len(d.attributes), len(b.IDs))
+		return nil, fmt.Errorf("%d sets of attributes for %d items", len(d.attributes), len(b.IDs))
 	}
-	return write(ctx, b)
+	return b, nil
 }
 
 // item is what is known about a row, without its code.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -65,7 +66,6 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 		return "", err
 	}
 	tmp := f.Name()
-	_ = f.Close() // nothing was written
 	w := &bulk{state: state{writes: d.state.writes}}
 	defer func() {
 		if w.tx != nil {
@@ -73,6 +73,8 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 		}
 		if w.DB != nil {
 			err = errors.Join(err, w.Close())
+		} else {
+			_ = f.Close()
 		}
 		if err != nil {
 			_ = os.Remove(tmp)
@@ -80,6 +82,10 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	}()
 	o := w.options(false)
 	o.NoSync, o.NoGrowSync = true, true
+	o.OpenFile = func(string, int, os.FileMode) (*os.File, error) { // it is open and locked, so that nobody sweeps it away
+		w.f = f
+		return f, nil
+	}
 	if w.DB, err = bolt.Open(tmp, 0, o); err != nil {
 		return "", err
 	}
@@ -164,9 +170,6 @@ func (d draft) rewrite(
 	if err == nil && r.Items != int(d.state.items) {
 		err = damaged("%d of %d items were there", r.Items, d.state.items)
 	}
-	if info, e := os.Stat(d.path); err == nil && e == nil {
-		_ = os.Chmod(tmp, info.Mode().Perm()) // a private file stays private, where there are modes
-	}
 	if err != nil {
 		_ = os.Remove(tmp)
 	}
@@ -184,10 +187,15 @@ func swap(ctx context.Context, tmp, path string) (*file, error) {
 		_ = f.Close()
 		return nil, err
 	}
+	return f, settlePlace(path)
+}
+
+// settlePlace makes it durable that a new file has taken the place of another.
+func settlePlace(path string) error {
 	if err := section.SyncFolder(filepath.Dir(path)); err != nil {
-		return f, fmt.Errorf("the new file is in its place, but a power cut may bring the old one back: %w", err)
+		return fmt.Errorf("the new file is in its place, but a power cut may bring the old one back: %w", err)
 	}
-	return f, nil
+	return nil
 }
 
 // Compact packs the items tightly into a new file, which takes the place of the old one, and into one segment in
@@ -287,15 +295,19 @@ func (c *cancellable) Write(b []byte) (n int, err error) {
 // BackupFile is Backup to a new file, which is checked before it takes its name; the report tells what is in it. A file
 // that is there is left alone.
 func (s *Store) BackupFile(ctx context.Context, path string) (Report, error) {
-	return newCopy(ctx, path, func(w io.Writer) error { return s.Backup(ctx, w) })
+	of, err := os.Stat(s.real)
+	if err != nil {
+		return Report{}, withPath(s.path, err)
+	}
+	return newCopy(ctx, path, of, func(w io.Writer) error { return s.Backup(ctx, w) })
 }
 
-// newCopy makes a file at path of an index that write writes.
-func newCopy(ctx context.Context, path string, write func(io.Writer) error) (Report, error) {
+// newCopy makes a file at path of an index that write writes, with the rights of the file that it is a copy of.
+func newCopy(ctx context.Context, path string, of fs.FileInfo, write func(io.Writer) error) (Report, error) {
 	if err := checkVacant(path); err != nil {
 		return Report{}, withPath(path, err)
 	}
-	f, err := section.NewTemporary(path)
+	f, err := section.NewCopy(path, of)
 	if err != nil {
 		return Report{}, withPath(path, err)
 	}
@@ -326,7 +338,11 @@ func Restore(ctx context.Context, from, to string) (Report, error) {
 		return Report{}, withPath(from, err)
 	}
 	defer f.Close()
-	return newCopy(ctx, to, func(w io.Writer) error {
+	of, err := f.f.Stat()
+	if err != nil {
+		return Report{}, withPath(from, err)
+	}
+	return newCopy(ctx, to, of, func(w io.Writer) error {
 		return f.View(func(tx *bolt.Tx) error { return writeTo(ctx, w, tx) })
 	})
 }
@@ -334,6 +350,12 @@ func Restore(ctx context.Context, from, to string) (Report, error) {
 // Replace puts a finished index into the place of the file at path, whatever that is, in one step. It waits for others
 // that use the old one if that is an index.
 func Replace(ctx context.Context, from, path string) error {
+	// It is locked before the old one is opened, which sweeps new files away that nobody seems to work on.
+	f, err := lock(ctx, from, false, time.Now())
+	if err != nil {
+		return withPath(from, err)
+	}
+	defer f.Close()
 	old, err := Open(ctx, path, OpenOptions{OnDisk: true})
 	switch {
 	case err == nil:
@@ -345,9 +367,8 @@ func Replace(ctx context.Context, from, path string) error {
 	if info, err := os.Stat(path); err == nil {
 		_ = os.Chmod(from, info.Mode().Perm()) // a private file stays private, where there are modes
 	}
-	f, err := swap(ctx, from, path)
-	if f != nil {
-		err = errors.Join(err, f.Close())
+	if err := os.Rename(from, path); err != nil {
+		return err
 	}
-	return withPath(path, err)
+	return withPath(path, settlePlace(path))
 }

@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -185,5 +187,94 @@ func TestGoldenFile(t *testing.T) {
 	ok(t, s.Close())
 	if _, err := Verify(ctx, golden, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCreateWithItems: an index that is made with its items holds what one holds to which they are added, and where
+// something goes wrong there is none, or the old one.
+func TestCreateWithItems(t *testing.T) {
+	b := index.NewBatch(128)
+	for i := range 3000 {
+		b.Append(versioned(index.Int(int64(i*7919%3000)), i))
+		b.Append(versioned(index.Text(fmt.Sprintf("item %d", i)), i))
+	}
+	s, path := create(t, Options{Bits: 128})
+	ok(t, s.Add(ctx, b))
+	made, whole := create(t, Options{Bits: 128, Items: b})
+	for _, x := range []*Store{made, open(t, reopened(t, made, whole), OpenOptions{})} {
+		if got, want := itemsOf(t, x), itemsOf(t, s); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%d items, want %d", len(got), len(want))
+		}
+		ok(t, x.Close())
+	}
+	ok(t, s.Close())
+	before, err := os.ReadFile(path)
+	ok(t, err)
+	twice := index.NewBatch(128)
+	twice.Append(versioned(index.Int(1), 1))
+	twice.Append(versioned(index.Int(1), 2))
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	vacant := filepath.Join(t.TempDir(), "none.hgi")
+	for _, c := range []struct {
+		ctx context.Context
+		b   *index.Batch
+	}{{ctx, twice}, {ctx, index.NewBatch(64)}, {stopped, b}} {
+		for _, to := range []string{path, vacant} {
+			if x, err := Create(c.ctx, to, Options{Bits: 128, Items: c.b, Replace: true}); err == nil {
+				t.Error("an index was made", x.Close())
+			}
+		}
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(before, now) {
+		t.Errorf("the old index was changed: %v", err)
+	}
+	for _, dir := range []string{filepath.Dir(path), filepath.Dir(vacant)} {
+		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 1 || dir == filepath.Dir(vacant) && len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+	ok(t, os.Chmod(path, 0o600))
+	x, err := Create(ctx, path, Options{Bits: 128, Items: b, Replace: true})
+	ok(t, err)
+	defer x.Close()
+	if info, err := os.Stat(path); err != nil || x.Snapshot().Len() != 6000 || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("%d items, %v, %v", x.Snapshot().Len(), info.Mode(), err)
+	}
+}
+
+// itemsOf is all that an index holds in memory.
+func itemsOf(t *testing.T, s *Store) (all []index.Item) {
+	x := s.Snapshot()
+	hits, err := x.Matches(index.Filter{})
+	ok(t, err)
+	for _, h := range hits {
+		all = append(all, x.Item(h))
+	}
+	return all
+}
+
+// reopened closes an index and returns its path.
+func reopened(t *testing.T, s *Store, path string) string {
+	ok(t, s.Close())
+	return path
+}
+
+// TestCopiesArePrivate: what is made of an index that others may not read, they may not read either.
+func TestCopiesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no modes")
+	}
+	s, path := create(t, Options{Bits: 8})
+	ok(t, os.Chmod(path, 0o600))
+	dir := filepath.Dir(path)
+	backup, restored := filepath.Join(dir, "backup"), filepath.Join(dir, "restored")
+	fine(t)(s.BackupFile(ctx, backup))
+	fine(t)(Restore(ctx, backup, restored))
+	ok(t, s.Compact(ctx))
+	for _, p := range []string{path, backup, restored} {
+		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, %v", filepath.Base(p), info.Mode(), err)
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -249,21 +248,6 @@ type panicError struct{ value any }
 func (e *panicError) Error() string { return fmt.Sprintf("%v: %v", hamming.ErrDamaged, e.value) }
 func (e *panicError) Unwrap() error { return hamming.ErrDamaged }
 
-// removeLeftovers removes new files that were never given their place because a process was killed. Whoever may make
-// one has the lock of the file at path, and so has the caller.
-func removeLeftovers(path string) {
-	others, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		return
-	}
-	name := regexp.MustCompile("^" + regexp.QuoteMeta(filepath.Base(path)) + `\.[0-9a-f]{8}\.tmp$`)
-	for _, o := range others {
-		if name.MatchString(o.Name()) && o.Type().IsRegular() {
-			_ = os.Remove(filepath.Join(filepath.Dir(path), o.Name()))
-		}
-	}
-}
-
 // realPath follows links, so that a new file takes the place of the file and not of a link to it.
 func realPath(path string) (string, error) {
 	path, err := filepath.EvalSymlinks(path)
@@ -284,7 +268,7 @@ func moveInto(tmp, path string) error {
 		err = os.Remove(tmp)
 	case errors.Is(err, fs.ErrExist):
 		return existsError(path)
-	default: // a file system without links
+	case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission): // a file system without links
 		err = os.Rename(tmp, path)
 	}
 	if err != nil {

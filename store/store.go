@@ -21,6 +21,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/section"
 	"hashgrove/model"
 )
 
@@ -44,6 +45,13 @@ type Options struct {
 
 	Note  string // for people; at most 512 bytes
 	Index index.Config
+
+	// Items are in the index from the start, which is there with all of them or not at all. Nil means none.
+	Items *index.Batch
+
+	// Replace puts the index into the place of a file that is there, in one step. It waits for others that use it if that
+	// is an index.
+	Replace bool
 }
 
 // OpenOptions say how an index is opened.
@@ -104,7 +112,8 @@ type Info struct {
 	Recovered   bool                `json:"recovered,omitempty"` // the latest write was not finished, and is left out
 }
 
-// Create makes a new index at path and opens it. An existing file is left alone, and an error.
+// Create makes a new index at path and opens it. An existing file is left alone, and an error, unless it is to be
+// replaced.
 func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	h := head{bits: o.Bits, fingerprint: o.Fingerprint, created: time.Now().UTC().Truncate(time.Second), note: o.Note}
 	var modelFile bytes.Buffer
@@ -125,19 +134,83 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	if len(h.note) > maxNote {
 		return nil, fmt.Errorf("a note of %d bytes, and at most %d are allowed", len(h.note), maxNote)
 	}
-	if err := checkVacant(path); err != nil {
+	if !o.Replace {
+		if err := checkVacant(path); err != nil {
+			return nil, err
+		}
+	}
+	d := draft{path: path, head: h, modelFile: modelFile.Bytes()}
+	if real, err := realPath(path); err == nil && o.Replace {
+		d.path = real // the file, and not a link to it
+	}
+	fill, err := d.fillWith(ctx, o.Items)
+	if err != nil {
 		return nil, err
 	}
-	// The file gets its name when it is whole: bbolt could not open one that a power cut left half made.
-	tmp, err := draft{path, h, state{}, modelFile.Bytes()}.build(nil)
+	// The file gets its name when it is whole: nobody sees it half made, a power cut or a kill leaves none or all of it.
+	tmp, err := d.build(fill)
 	if err != nil {
 		return nil, err
 	}
 	defer os.Remove(tmp)
-	if err := moveInto(tmp, path); err != nil {
+	if o.Replace {
+		err = Replace(ctx, tmp, path)
+	} else {
+		err = moveInto(tmp, path)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return Open(ctx, path, OpenOptions{Index: o.Index})
+	// It is done now, and an interruption comes too late. The items are read once more from the disk and compared with
+	// their checksums; those in memory are already there.
+	ctx = context.WithoutCancel(ctx)
+	s, err := Open(ctx, path, OpenOptions{OnDisk: true})
+	if err != nil {
+		return nil, err
+	}
+	s.index = index.New(h.bits, h.fingerprint, o.Index)
+	if o.Items != nil {
+		if err := s.index.Add(ctx, o.Items); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// fillWith puts the items of a batch into the draft, or none.
+func (d *draft) fillWith(ctx context.Context, b *index.Batch) (func(put putItem) error, error) {
+	if b == nil {
+		return nil, nil
+	}
+	if err := d.head.fingerprint.Accept(b.Fingerprint); err != nil {
+		return nil, err
+	}
+	if err := b.Check(d.head.bits); err != nil {
+		return nil, err
+	}
+	e, err := newEdits(b, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.ids) > index.MaxItems {
+		return nil, fmt.Errorf("%d items, and at most %d are allowed", len(e.ids), index.MaxItems)
+	}
+	d.state.writes = 1
+	return func(put putItem) error {
+		for i, id := range e.ids {
+			if i%(1<<16) == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			code, record, _, err := e.item(i, nil)
+			if err == nil {
+				err = put(id, code, record)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
 }
 
 // Open opens an index. All of the file is read and checked, unless it stays on disk to be read only.
@@ -213,7 +286,7 @@ func load(ctx context.Context, path string, o OpenOptions, until time.Time) (s *
 			return nil, err
 		}
 		f = g
-		removeLeftovers(real)
+		section.Sweep(real, 0) // whoever makes a new file for an index that is there has the lock that we have now
 	}
 	s = &Store{
 		path: path, real: real, opened: c, readOnly: o.ReadOnly,

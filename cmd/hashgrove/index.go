@@ -234,26 +234,17 @@ func memoryNeeds(x *store.Selection) (int, *memoryReport) {
 
 // build makes the index. One that is replaced stays as it is until the new one is whole.
 func (c *addCommand) build(ctx context.Context, args []string) error {
-	path, draft := c.output, c.output
+	path := c.output
 	inputs := c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)
 	tried := cli.Output{Force: true, FileOnly: true} // below is more to say about an index that exists
 	if err := tried.Check([]string{path}, inputs); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(path); err == nil {
-		if !c.file.Force {
-			return fmt.Errorf("%s: %w: name another with -o, replace it with --force, or use \"hashgrove index add\"",
-				path, fs.ErrExist)
-		}
-		draft = path + ".new"
-		_ = os.Remove(draft) // of a replacement that was killed
+	if _, err := os.Lstat(path); err == nil && !c.file.Force {
+		return fmt.Errorf("%s: %w: name another with -o, replace it with --force, or use \"hashgrove index add\"",
+			path, fs.ErrExist)
 	}
-	r, err := c.buildAt(ctx, draft, args)
-	if err == nil && draft != path {
-		if err = store.Replace(ctx, draft, path); err != nil {
-			_ = os.Remove(draft)
-		}
-	}
+	r, err := c.buildAt(ctx, path, args)
 	if err != nil {
 		return err
 	}
@@ -263,7 +254,7 @@ func (c *addCommand) build(ctx context.Context, args []string) error {
 		r.Seconds)
 }
 
-// buildAt makes the index in a file that does not exist.
+// buildAt makes the index with all its items in one step.
 func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r *indexReport, err error) {
 	began := time.Now()
 	var m *model.Model
@@ -295,21 +286,15 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 		return nil, fmt.Errorf("%s: codes of %d bits, but --model makes %d: give the model that made them",
 			args[0], b.Codes.Bits, m.Encoder.Bits())
 	}
+	c.note("writing %d items", len(b.IDs))
 	s, err := store.Create(ctx, path, store.Options{
 		Model: m, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads},
+		Items: b, Replace: c.file.Force,
 	})
 	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err = closeStore(s, err); err != nil {
-			os.Remove(path) // it was made a moment ago and holds nothing
-		}
-	}()
-	c.note("writing %d items", len(b.IDs))
-	if err := s.Add(ctx, b); err != nil {
 		return nil, fmt.Errorf("%s: %w", args[0], err)
 	}
+	defer func() { err = closeStore(s, err) }()
 	x := s.Snapshot()
 	used, how := c.crossFitted(in, len(b.IDs))
 	return &indexReport{

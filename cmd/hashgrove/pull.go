@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -170,17 +169,10 @@ func (c *pullCommand) writeIndex(
 	if err != nil {
 		return 0, err
 	}
-	draft := c.output + ".new"
-	_ = os.Remove(draft) // of a pull that was killed
-	s, err := store.Create(ctx, draft, o)
+	o.Items, o.Replace = all, true // where that is not wanted, the output was refused before
+	s, err := store.Create(ctx, c.output, o)
 	if err != nil {
 		return 0, err
 	}
-	if err = closeStore(s, s.Add(ctx, all)); err == nil {
-		err = store.Replace(ctx, draft, c.output)
-	}
-	if err != nil {
-		_ = os.Remove(draft)
-	}
-	return n, err
+	return n, s.Close()
 }

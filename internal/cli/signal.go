@@ -25,7 +25,7 @@ const grace = 5 * time.Second
 // unhurriedKey finds in a context whether its work ends in its own time.
 type unhurriedKey struct{}
 
-// Unhurried tells that the work of a context has a deadline of its own for ending after a signal, as a service does that
+// Unhurried tells that the work of a context has a deadline of its own for ending after a signal, as a service has that
 // finishes requests.
 func Unhurried(ctx context.Context) {
 	if mark, ok := ctx.Value(unhurriedKey{}).(*atomic.Bool); ok {

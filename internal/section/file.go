@@ -3,10 +3,8 @@ package section
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -41,27 +39,7 @@ func Create(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old != nil {
-		// A private file stays private. Some file systems have no modes, so this may fail.
-		_ = f.Chmod(old.Mode().Perm())
-	}
 	return &File{path: path, f: f, w: bufio.NewWriterSize(f, 1<<16), tmp: f.Name()}, nil
-}
-
-// NewTemporary makes an empty file of a new name beside path: path.xxxxxxxx.tmp.
-func NewTemporary(path string) (*os.File, error) {
-	for try := 0; ; try++ {
-		// The name is random so that two writers do not meet; it never reaches the contents.
-		f, err := os.OpenFile(fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if errors.Is(err, fs.ErrExist) && try < 100 {
-			continue
-		}
-		// The caller asked for the path, not for the temporary name.
-		if pe := new(fs.PathError); errors.As(err, &pe) {
-			pe.Path = path
-		}
-		return f, err
-	}
 }
 
 // Write appends to the file.

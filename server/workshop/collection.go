@@ -49,12 +49,12 @@ func (t *training) index() (Collection, error) {
 	}
 	s, err := store.Create(t.ctx, c.Path, store.Options{
 		Model: m, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Note: "made from " + j.name,
-		Index: index.Config{Threads: t.options.Threads},
+		Index: index.Config{Threads: t.options.Threads}, Items: b,
 	})
 	if err != nil {
 		return c, err
 	}
-	return c, errors.Join(s.Add(t.ctx, b), s.Close())
+	return c, s.Close()
 }
 
 // saveVectors writes the vectors that were learned from, with their ids, for explanations and for reranking: the upload

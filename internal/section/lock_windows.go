@@ -1,0 +1,21 @@
+package section
+
+import (
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// tryLock takes the lock of a file, which ends when the file is closed or the process dies.
+func tryLock(f *os.File) error {
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
+		0, 1, 0, new(windows.Overlapped))
+	if err == windows.ERROR_LOCK_VIOLATION {
+		return ErrLocked
+	}
+	return err
+}
+
+// giveTo does nothing: a new file has the rights of its folder.
+func giveTo(*os.File, fs.FileInfo) bool { return true }

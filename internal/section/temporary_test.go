@@ -1,0 +1,107 @@
+package section
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestRights: a file that takes the place of another has its mode from the first moment on, whatever the umask, and a
+// copy has that of the original.
+func TestRights(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no modes")
+	}
+	dir := t.TempDir()
+	for _, mode := range []fs.FileMode{0o600, 0o640, 0o644, 0o400} {
+		path := filepath.Join(dir, "a file")
+		_ = os.Remove(path)
+		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		old, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, make := range map[string]func() (*os.File, error){
+			"replacement": func() (*os.File, error) { return NewTemporary(path) },
+			"copy":        func() (*os.File, error) { return NewCopy(filepath.Join(dir, "copy"), old) },
+		} {
+			f, err := make()
+			if err != nil {
+				t.Fatal(err)
+			}
+			has, err := f.Stat()
+			if err != nil || has.Mode().Perm()&^mode&0o077 != 0 || what == "replacement" && has.Mode().Perm() != mode {
+				t.Errorf("%s of a file of mode %v has %v, %v", what, mode, has.Mode(), err)
+			}
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}
+	if got := withoutGroup(0o664); got != 0o644 {
+		t.Errorf("a strange group may %o", got)
+	}
+	if got := withoutGroup(0o660); got != 0o600 {
+		t.Errorf("a strange group may %o", got)
+	}
+}
+
+// TestSweep: temporary files that a killed process left are removed when the file is written again, but neither those of
+// a process that lives nor files of other names.
+func TestSweep(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "codes.hgc")
+	old := time.Now().Add(-time.Hour)
+	left := map[string]bool{ // and whether it stays
+		path + ".0123abcd.tmp": false, path + ".0123abcg.tmp": true, path + ".0123abcd.tmp2": true,
+		filepath.Join(filepath.Dir(path), "other.hgc.0123abcd.tmp"): true,
+	}
+	for name := range left {
+		if err := errors.Join(os.WriteFile(name, []byte("half"), 0o600), os.Chtimes(name, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	living, err := NewTemporary(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer living.Close()
+	if err := os.Chtimes(living.Name(), old, old); err != nil {
+		t.Fatal(err)
+	}
+	left[living.Name()] = true
+	if err := WriteFile(path, func(w io.Writer) error { _, err := w.Write([]byte("new")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	for name, stays := range left {
+		if _, err := os.Stat(name); (err == nil) != stays {
+			t.Errorf("%s: %v, want it to stay: %v", filepath.Base(name), err, stays)
+		}
+	}
+}
+
+// TestLock: a lock has one holder at a time.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	release, err := Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second holder: %v", err)
+	}
+	release()
+	release, err = Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+}
