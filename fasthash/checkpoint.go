@@ -38,15 +38,58 @@ type checkpoint struct {
 	folder   string
 	identity []byte
 	folds    bool // there are cross-fitted bits as well; the identity says so, too
+	release  func()
+}
+
+// lockFile is in the folder of a checkpoint while a training works on it. What a killed one leaves of it harms nobody.
+const lockFile = "lock"
+
+// lockFolder makes the folder and takes its lock, so that two trainings with one output do not destroy each other's
+// bits.
+func lockFolder(folder string) (release func(), err error) {
+	for try := 0; ; try++ {
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			return nil, err
+		}
+		release, err := section.Lock(filepath.Join(folder, lockFile))
+		if errors.Is(err, fs.ErrNotExist) && try < 100 { // another training has just ended and removed the folder
+			continue
+		}
+		if errors.Is(err, section.ErrLocked) {
+			err = fmt.Errorf("%s: another training with the same output is running: wait for it, or name another output", folder)
+		}
+		if err != nil {
+			return nil, err
+		}
+		// The name of the folder has to survive a power cut for the bits in it to do so.
+		if err := section.SyncFolder(filepath.Dir(folder)); err != nil {
+			release()
+			return nil, err
+		}
+		return release, nil
+	}
+}
+
+// close lets others work on the checkpoint.
+func (c *checkpoint) close() {
+	if c != nil {
+		c.release()
+	}
 }
 
 // openCheckpoint makes the folder, or finds what an earlier run left in it.
-func openCheckpoint(t *training) (*checkpoint, error) {
+func openCheckpoint(t *training) (_ *checkpoint, err error) {
 	folder, resume, restart := t.Checkpoint, t.Resume, t.Restart
-	c := &checkpoint{folder, t.identity(), t.folds != nil}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	release, err := lockFolder(folder)
+	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	c := &checkpoint{folder, t.identity(), t.folds != nil, release}
 	bits, half, err := c.files()
 	if err != nil {
 		return nil, err
@@ -91,20 +134,33 @@ func (c *checkpoint) remove(names []string) error {
 	return nil
 }
 
-// removeCheckpoint removes a folder that holds nothing but bit files.
+// removeCheckpoint removes a folder that holds nothing but bit files. One that another training works on by now stays.
 func removeCheckpoint(folder string) error {
-	c := &checkpoint{folder: folder}
-	bits, half, err := c.files()
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	lock := filepath.Join(folder, lockFile)
+	release, err := section.Lock(lock)
+	if errors.Is(err, section.ErrLocked) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	c := &checkpoint{folder: folder}
+	bits, half, err := c.files()
 	if err == nil {
 		err = c.remove(append(bits, half...))
 	}
-	if err == nil {
-		err = os.Remove(folder)
+	if err != nil {
+		return err
 	}
-	return err
+	if os.Remove(lock) != nil { // Windows removes no open file
+		release()
+		_ = os.Remove(lock)
+	}
+	return os.Remove(folder)
 }
 
 // save keeps a finished bit.

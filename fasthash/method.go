@@ -78,6 +78,7 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if err := t.prepare(ctx, d); err != nil {
 		return nil, err
 	}
+	defer func() { t.ckpt.close() }()
 	done, stats, err := t.doneBits(ctx)
 	if err != nil {
 		return nil, err

@@ -3,13 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"hashgrove/hamming"
 )
 
 // TestMain lets the test binary be the command, so that a test can kill a real process.
@@ -91,6 +96,89 @@ func TestResumeAfterKill(t *testing.T) {
 		}
 	}
 	t.Fatal("the training was killed 60 times and never ended")
+}
+
+// TestBuildAfterKill kills index build with SIGKILL at random moments: it leaves a whole index or none, and never one that
+// lacks items.
+func TestBuildAfterKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes for a few seconds")
+	}
+	t.Chdir(t.TempDir())
+	const items = 200_000
+	codes := hamming.NewCodes(items, 64)
+	for i := range codes.Data {
+		codes.Data[i] = uint64(i) * 0x9e3779b97f4a7c15
+	}
+	w, err := hamming.Create("codes.hgc", hamming.HGC, hamming.Header{Bits: 64, Rows: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(codes, nil), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	succeed(t, "index", "build", "whole.hgi", "codes.hgc")
+	took := time.Since(began)
+	rng := rand.New(rand.NewPCG(5, 1))
+	killed, whole := 0, 0
+	for try := range 20 {
+		cmd := command("index", "build", "killed.hgi", "codes.hgc", "--quiet")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if try%2 == 0 { // as soon as something has its name
+			for range 2000 {
+				if _, err := os.Stat("killed.hgi"); err == nil {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+		} else {
+			time.Sleep(time.Duration(rng.Float64() * float64(took)))
+		}
+		_ = cmd.Process.Kill()
+		if cmd.Wait() != nil {
+			killed++
+		}
+		if _, err := os.Stat("killed.hgi"); err != nil {
+			continue
+		}
+		whole++
+		succeed(t, "verify", "killed.hgi")
+		if out := succeed(t, "info", "killed.hgi", "--json"); !strings.Contains(out, `"items": 200000,`) {
+			t.Fatalf("a killed build left an index that lacks items: %s", out)
+		}
+		if err := os.Remove("killed.hgi"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d builds were killed, %d of 20 had made the index", killed, whole)
+	if killed == 0 {
+		t.Error("no build was killed")
+	}
+}
+
+// TestTwoTrainingsWithOneOutput: the second is refused, and the first ends as if nothing had happened.
+func TestTwoTrainingsWithOneOutput(t *testing.T) {
+	shop(t)
+	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "60", "--rounds", "20", "-o"}
+	succeed(t, append(args, "alone.hgm")...)
+	second := outcome{}
+	begin := sync.OnceFunc(func() { second = try(t, append(args, "m.hgm", "--seed", "2", "--restart")...) })
+	errOut := &watcher{when: "bit 3/60", then: begin}
+	if code := run(t.Context(), strings.NewReader(""), io.Discard, errOut, append(args, "m.hgm")); code != 0 {
+		t.Fatalf("the first training: exit %d\n%s", code, errOut.String())
+	}
+	if second.code != 1 || !strings.Contains(second.err, "another training") {
+		t.Errorf("the second training: exit %d, %s", second.code, second.err)
+	}
+	if !bytes.Equal(read(t, "m.hgm"), read(t, "alone.hgm")) {
+		t.Error("the second training has changed the first")
+	}
+	if _, err := os.Stat("m.hgm.ckpt"); err == nil {
+		t.Error("the checkpoint was left behind")
+	}
 }
 
 // TestInterruptLeavesACheckpoint cancels as Ctrl-C does, and checks what stands in the way afterwards.

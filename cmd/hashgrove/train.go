@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -360,6 +361,8 @@ func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.M
 	switch {
 	case errors.Is(err, context.Canceled) && run.Checkpoint != "":
 		return nil, 0, cli.WithAdvice(err, "the finished bits are safe; the same command with --resume continues from there")
+	case errors.Is(err, syscall.ENOSPC) && run.Checkpoint != "":
+		return nil, 0, fmt.Errorf("%w; the finished bits are safe: make room, and --resume continues from there", err)
 	case errors.Is(err, fasthash.ErrCheckpoint):
 		return nil, 0, fmt.Errorf("%w; --resume continues it, --restart discards it", err)
 	case errors.Is(err, fasthash.ErrOtherBits):
