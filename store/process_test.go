@@ -351,3 +351,21 @@ func TestTwoProcesses(t *testing.T) {
 		})
 	}
 }
+
+// TestWaitBeginsAfterReading: the time that reading the file takes does not count as waiting for its lock.
+func TestWaitBeginsAfterReading(t *testing.T) {
+	s, path := create(t, Options{Bits: 8})
+	b := index.NewBatch(8)
+	b.Append(index.Item{ID: index.Int(1), Code: []uint64{0}})
+	ok(t, s.Add(ctx, b))
+	ok(t, s.Close())
+	reader := open(t, path, OpenOptions{ReadOnly: true})
+	const wait = time.Second
+	slow := sync.OnceFunc(func() {
+		time.Sleep(wait + wait/5)
+		time.AfterFunc(wait/10, func() { _ = reader.Close() })
+	})
+	w, err := Open(ctx, path, OpenOptions{Wait: wait, Progress: func(int, int) { slow() }})
+	ok(t, err)
+	ok(t, w.Close())
+}

@@ -216,15 +216,15 @@ func (d *draft) fillWith(ctx context.Context, b *index.Batch) (func(put putItem)
 // Open opens an index. All of the file is read and checked, unless it stays on disk to be read only.
 func Open(ctx context.Context, path string, o OpenOptions) (*Store, error) {
 	until := deadline(o.Wait)
-	for {
-		s, err := load(ctx, path, o, until)
+	for try := 1; ; try++ {
+		s, err := load(ctx, path, o)
 		if err != nil {
 			return nil, withPath(path, err)
 		}
 		if s != nil {
 			return s, nil
 		}
-		if time.Now().After(until) {
+		if try >= 3 && time.Now().After(until) {
 			return nil, fmt.Errorf("%s: %w: others write to it all the time", path, ErrLocked)
 		}
 	}
@@ -247,9 +247,9 @@ func withPath(path string, err error) error {
 
 // load reads an index under the lock of a reader and takes that of a writer when the file is known to be sound. Nil
 // without an error means that someone wrote in between.
-func load(ctx context.Context, path string, o OpenOptions, until time.Time) (s *Store, err error) {
+func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error) {
 	var batch *index.Batch
-	f, c, err := inspect(ctx, path, until, func(c *contents) error {
+	f, c, err := inspect(ctx, path, deadline(o.Wait), func(c *contents) error {
 		switch {
 		case o.OnDisk && o.ReadOnly:
 			return c.pages.readFree()
@@ -281,7 +281,8 @@ func load(ctx context.Context, path string, o OpenOptions, until time.Time) (s *
 		return nil, err
 	}
 	if !o.ReadOnly {
-		g, err := f.lockToWrite(ctx, path, c.pages.meta.txid, until)
+		// The time of waiting begins now: reading the file may have taken longer than that.
+		g, err := f.lockToWrite(ctx, path, c.pages.meta.txid, deadline(o.Wait))
 		if g == nil {
 			return nil, err
 		}

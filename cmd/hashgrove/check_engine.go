@@ -78,11 +78,10 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 		return err
 	}
 	defer e.Close()
-	s, err := c.openIndex(ctx, path, store.OpenOptions{ReadOnly: true})
+	s, err := c.openAll(ctx, path, index.Config{})
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	if s.Snapshot().Len() == 0 {
 		return fmt.Errorf("%s: an index without items tells nothing about an engine", path)
 	}

@@ -17,7 +17,6 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/section"
 	"hashgrove/model"
-	"hashgrove/store"
 )
 
 // convertCommand is export: files in the forms of other programs.
@@ -160,11 +159,10 @@ func (c *convertCommand) convertCodes(
 func (c *convertCommand) indexCodes(
 	ctx context.Context, path string, report *convertReport,
 ) (hamming.Codes, []string, error) {
-	s, err := c.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, Index: index.Config{Tables: -1}})
+	s, err := c.openAll(ctx, path, index.Config{Tables: -1})
 	if err != nil {
 		return hamming.Codes{}, nil, err
 	}
-	defer s.Close()
 	x := s.Snapshot()
 	report.Fingerprint = x.Fingerprint().String()
 	hits, err := x.Matches(index.Filter{})

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hashgrove/dataset"
 	"hashgrove/hamming"
@@ -26,7 +28,8 @@ func (a *app) index() *cobra.Command {
 		Short: "Build an index of codes, change it, copy it",
 		Long: `An index is one file: the codes of items with their ids, labels, tags and attributes, and the model that
 made the codes, so that "hashgrove search" needs nothing else. What a command reports as written survives a
-kill and a power cut. One command may write at a time, and no search runs meanwhile.`,
+kill and a power cut. One command may write at a time, and no search reads the file meanwhile; --wait says how long
+a command waits for others.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.UnknownVerb(cmd, args[0])
@@ -37,6 +40,7 @@ kill and a power cut. One command may write at a time, and no search runs meanwh
 	}
 	cmd.AddCommand(a.indexBuild(), a.indexAdd(), a.indexUpdate(), a.indexDelete(), a.indexGet(), a.indexList(),
 		a.indexExport(), a.indexCompact(), a.backup(), a.restore(), a.migrate())
+	a.bindWait(cmd.PersistentFlags())
 	return cmd
 }
 
@@ -44,8 +48,11 @@ kill and a power cut. One command may write at a time, and no search runs meanwh
 func (a *app) openIndex(ctx context.Context, path string, o store.OpenOptions) (*store.Store, error) {
 	tick, end := cli.Counting(a.progressWriter(), "opening")
 	defer end()
-	o.Index.Threads, o.Progress = a.threads, tick
+	o.Index.Threads, o.Progress, o.Wait = a.threads, tick, a.wait
 	s, err := store.Open(ctx, path, o)
+	if errors.Is(err, store.ErrLocked) && a.wait > 0 { // the verb has the flag
+		err = fmt.Errorf("%w; --wait 1m waits longer", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +60,22 @@ func (a *app) openIndex(ctx context.Context, path string, o store.OpenOptions) (
 		a.warn([]string{path + ": the last write was not finished and is left out"})
 	}
 	return s, nil
+}
+
+// openAll reads all of an index and its model into memory and lets go of the file, so that nobody who wants to write to
+// it has to wait until the work is done.
+func (a *app) openAll(ctx context.Context, path string, o index.Config) (*store.Store, error) {
+	s, err := a.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, Index: o})
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.Model()
+	return s, closeStore(s, err)
+}
+
+// bindWait adds the flag for how long a command waits for others that use an index.
+func (a *app) bindWait(f *pflag.FlagSet) {
+	f.DurationVar(&a.wait, "wait", time.Second, "`TIME` to wait for other programs that use the index, such as 30s")
 }
 
 // selectItems reads the items of an index for searches with a filter.

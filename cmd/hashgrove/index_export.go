@@ -16,7 +16,6 @@ import (
 	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/section"
-	"hashgrove/store"
 )
 
 // exportCommand is index export.
@@ -101,11 +100,10 @@ func (c *exportCommand) run(ctx context.Context, path string) (err error) {
 	if err := c.file.Check([]string{c.output}, []string{path}); err != nil {
 		return err
 	}
-	s, err := c.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, Index: index.Config{Tables: -1}})
+	s, err := c.openAll(ctx, path, index.Config{Tables: -1})
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	e := export{Snapshot: s.Snapshot()}
 	if e.hits, err = e.Matches(filter); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -39,6 +40,7 @@ type app struct {
 	seed    uint64
 	json    bool
 	quiet   bool
+	wait    time.Duration // for others that use an index; 0 means the library's default
 }
 
 // run executes one command line and returns the exit status.

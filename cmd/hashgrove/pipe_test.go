@@ -148,6 +148,29 @@ func TestAnswersComeAtOnce(t *testing.T) {
 	}
 }
 
+// TestWritersDoNotWaitForPipes: while a search waits for its next query, others may write to the index.
+func TestWritersDoNotWaitForPipes(t *testing.T) {
+	indexed(t)
+	in, send := io.Pipe()
+	answers, out := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		done <- run(t.Context(), in, out, io.Discard, shellWords("search items.hgi - --to jsonl -k 1"))
+	}()
+	if _, err := send.Write([]byte("[1,2,3,4,5,6,7,8,9,10,11,12]\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(answers).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, shellWords("index delete items.hgi --id items-5 --wait 0s")...)
+	go io.Copy(io.Discard, answers)
+	send.Close()
+	if code := <-done; code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
 // TestWaitingCanBeStopped: a signal ends a command that waits for its input.
 func TestWaitingCanBeStopped(t *testing.T) {
 	indexed(t)

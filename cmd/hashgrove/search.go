@@ -96,6 +96,8 @@ The index is opened for reading only: several searches may run at once, but not 
 		},
 	}
 	c.bind(cmd.Flags())
+	a.bindWait(cmd.Flags())
+	cli.Group(cmd.Flags(), "Index")
 	return cmd
 }
 
@@ -241,11 +243,10 @@ func (c *searchCommand) isLive(args []string) bool {
 
 // runLive answers queries from a pipe as they come, in bounded memory.
 func (c *searchCommand) runLive(ctx context.Context, path string, args []string, filter index.Filter) error {
-	st, err := c.openToRead(ctx, path)
+	st, err := c.openAll(ctx, path, index.Config{Tables: -1})
 	if err != nil {
 		return err
 	}
-	defer st.Close()
 	if c.prefix > st.Info().Bits {
 		return cli.Usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, st.Info().Bits)
 	}
@@ -363,7 +364,7 @@ func (c *searchCommand) open(ctx context.Context, path string, args []string) (*
 	if err := st.Close(); err != nil {
 		return nil, nil, err
 	}
-	st, err = c.openIndex(ctx, path, store.OpenOptions{ReadOnly: true})
+	st, err = c.openAll(ctx, path, index.Config{})
 	return st, q, err
 }
 
