@@ -333,7 +333,7 @@ func (c *searchCommand) noteTies(results []queryReport) {
 
 // printCSV prints a line per hit, after the names of the fields when they are wanted.
 func (c *searchCommand) printCSV(results []queryReport, head bool) error {
-	w := csv.NewWriter(c.out)
+	w := csv.NewWriter(c.raw)
 	fields := c.fields
 	if len(fields) == 0 {
 		var all []hitReport

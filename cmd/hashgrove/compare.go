@@ -296,7 +296,7 @@ func (c *compareCommand) print(r *compare.Result) error {
 	case "json":
 		return c.printJSON(r)
 	case "csv":
-		return r.CSV(c.out)
+		return r.CSV(c.raw)
 	case "markdown":
 		return r.Markdown(c.out)
 	case "bench":

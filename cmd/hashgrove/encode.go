@@ -183,7 +183,7 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 // create starts the output, which appears under its name only when it is complete.
 func (c *encodeCommand) create(format hamming.Format, header hamming.Header) (*hamming.Writer, error) {
 	if c.output == "-" {
-		return hamming.NewWriter(c.out, format, header)
+		return hamming.NewWriter(c.raw, format, header)
 	}
 	return hamming.Create(c.output, format, header)
 }

@@ -94,7 +94,7 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	if c.output == "-" {
-		return write(c.out)
+		return write(c.raw)
 	}
 	if err := section.WriteFile(c.output, write); err != nil {
 		return err

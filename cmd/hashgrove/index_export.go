@@ -112,7 +112,7 @@ func (c *exportCommand) run(ctx context.Context, path string) (err error) {
 		"jsonl": e.writeLines, "csv": e.writeCSV, "parquet": e.writeParquet, "hgc": e.writeCodes,
 	}[form]
 	if c.output == "-" {
-		return write(c.out)
+		return write(c.raw)
 	}
 	if err := section.WriteFile(c.output, write); err != nil {
 		return err

@@ -150,7 +150,7 @@ func (c *listCommand) print(r listReport) error {
 		fields = itemFields(r.Listed)
 	}
 	if c.to == "csv" {
-		return writeCSV(c.out, fields, slices.Values(r.Listed))
+		return writeCSV(c.raw, fields, slices.Values(r.Listed))
 	}
 	if len(r.Listed) == 0 {
 		fmt.Fprintln(c.out, "no items")

@@ -52,7 +52,7 @@ A damaged file is an error that names the damaged section.`,
 				case err != nil && first == nil:
 					first = err
 				case err != nil:
-					fmt.Fprintf(a.err, "hashgrove: %s\n", message(err))
+					fmt.Fprintf(a.err, "hashgrove: %s\n", cli.Visible(message(err)))
 				case a.json:
 					if err := a.printJSON(f); err != nil {
 						return err
@@ -159,7 +159,7 @@ func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) 
 	end()
 	if err != nil {
 		for _, problem := range v.Problems[min(1, len(v.Problems)):] {
-			fmt.Fprintf(a.err, "hashgrove: %s: %s\n", path, problem)
+			fmt.Fprintf(a.err, "hashgrove: %s: %s\n", cli.Visible(path), cli.Visible(problem))
 		}
 		return nil, err
 	}

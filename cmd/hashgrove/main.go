@@ -33,8 +33,10 @@ func main() {
 
 // app is what all verbs share.
 type app struct {
-	in       io.Reader
-	out, err io.Writer
+	in  io.Reader
+	out io.Writer // for results as text or JSON
+	raw io.Writer // for those in other forms, which are written as they are; the same file
+	err io.Writer
 
 	threads int
 	seed    uint64
@@ -46,11 +48,11 @@ type app struct {
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) int {
 	results := &cli.Results{W: out}
-	a := &app{in: in, out: results, err: errOut}
+	a := &app{in: in, out: &cli.Text{W: results}, raw: results, err: errOut}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(results)
+	root.SetOut(a.out)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
 	if err == nil && results.Err != nil {
@@ -156,7 +158,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 // note prints a message for a person, unless it should be quiet.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintf(a.err, format+"\n", args...)
+		fmt.Fprintln(a.err, cli.Visible(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -176,7 +178,7 @@ func (a *app) startProgress(what string, total, done int) *cli.Progress {
 // warn prints doubts, quiet or not: they change how a result is read.
 func (a *app) warn(warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintf(a.err, "hashgrove: warning: %s\n", w)
+		fmt.Fprintf(a.err, "hashgrove: warning: %s\n", cli.Visible(w))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -284,5 +285,33 @@ func TestResultsThatCannotBeWritten(t *testing.T) {
 			t.Errorf("index build%s: exit %d", form, code)
 		}
 		succeed(t, "verify", "built.hgi") // a finished index is not removed because of its report
+	}
+}
+
+// TestNothingCommandsTheTerminal: names in files that hold commands for a terminal are shown and not obeyed.
+func TestNothingCommandsTheTerminal(t *testing.T) {
+	shop(t)
+	hostile := "\x1b]0;owned\x07\x1b[2J\u009b2J"
+	text := string(read(t, "items.csv"))
+	head, rest, _ := strings.Cut(text, "\n")
+	head = strings.Replace(head, "f1,", "\"f1"+hostile+"\",", 1)
+	first := strings.Split(strings.SplitN(rest, "\n", 2)[0], ",")
+	category := first[slices.Index(strings.Split(head, ","), "category")]
+	write(t, "hostile.csv", head+"\n"+strings.ReplaceAll(rest, category, `"`+category+hostile+`"`))
+	for _, line := range []string{
+		"inspect hostile.csv --label category",
+		"train hostile.csv --label category --id-column sku --bits 8 --rounds 3 -o h.hgm", "info h.hgm", "info h.hgm --json",
+		"verify h.hgm", "index build h.hgi hostile.csv --label category --id-column sku -m h.hgm", "index list h.hgi",
+		"info h.hgi", "search h.hgi hostile.csv --row 0", "search h.hgi hostile.csv --row 0 --json --explain",
+		"index list h.hgi --json", "eval -m h.hgm --base hostile.csv --queries hostile.csv --label category",
+		"search h.hgi --where 'x" + hostile + "'", "index get h.hgi --id '" + hostile + "'", "verify '" + hostile + "'",
+		"inspect hostile.csv --label 'x" + hostile + "'",
+	} {
+		o := try(t, shellWords(line)...)
+		for _, text := range []string{o.out, o.err} {
+			if i := strings.IndexAny(text, "\x1b\x07\u009b"); i >= 0 {
+				t.Errorf("%q prints %q", line, text[max(0, i-40):min(len(text), i+40)])
+			}
+		}
 	}
 }

@@ -67,7 +67,7 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 
 // runVerb runs another verb, whose result goes to standard error.
 func (c *serveCommand) runVerb(ctx context.Context, args []string) error {
-	a := &app{in: strings.NewReader(""), out: c.err, err: c.err}
+	a := &app{in: strings.NewReader(""), out: c.err, raw: c.err, err: c.err}
 	root := a.root()
 	root.SetArgs(append(args, fmt.Sprintf("--quiet=%v", c.quiet), fmt.Sprintf("--threads=%d", c.threads)))
 	root.SetOut(c.err)
