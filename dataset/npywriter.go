@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"strings"
@@ -101,13 +100,10 @@ func (w *npyWriter) Write(x vectors.Matrix) error {
 	return err
 }
 
-// Close puts the number of rows into the header and the file into its place.
-func (w *npyWriter) Close() error {
-	if _, err := w.file.WriteAt(w.header(), 0); err != nil {
-		w.file.Abort()
-		return err
-	}
-	return w.file.Commit()
+// finish puts the number of rows into the header. The file is complete then, but not in its place.
+func (w *npyWriter) finish() error {
+	_, err := w.file.WriteAt(w.header(), 0)
+	return err
 }
 
 // Abort throws the file away.
@@ -132,7 +128,7 @@ func toHalf(x float32) uint16 {
 type Saved struct {
 	Rows   int
 	Labels string // file with one label per row, "" when the source has none
-	Tags   string // likewise, tags separated by commas
+	Tags   string // likewise, tags separated by commas, or lists in JSON where a tag has a comma
 	IDs    string // likewise
 }
 
@@ -157,14 +153,18 @@ func CheckNpy(path string, kind NpyType, rows, cols int) (int, error) {
 	return a.rows, nil
 }
 
-// NpyFiles are the files that SaveNpy may write: the one of vectors first, then those of labels, tags and ids.
+// NpyFiles are the files that SaveNpy may write: the one of vectors first, then those of labels, tags and ids, and last
+// the names of labels and ids that a line of text cannot hold.
 func NpyFiles(path string) []string {
 	stem := strings.TrimSuffix(path, filepath.Ext(path))
-	return []string{path, stem + ".labels.txt", stem + ".tags.txt", stem + ".ids.txt"}
+	return []string{
+		path, stem + ".labels.txt", stem + ".tags.txt", stem + ".ids.txt", stem + ".labels.jsonl", stem + ".ids.jsonl",
+	}
 }
 
 // SaveNpy writes the vectors of a source to a NumPy file and what is known about their rows to text files beside it:
-// out.npy has out.labels.txt, out.tags.txt and out.ids.txt. For Uint8 the source is read twice, since bins need the
+// out.npy has out.labels.txt, out.tags.txt and out.ids.txt, or out.labels.jsonl and out.ids.jsonl where a text has the
+// end of a line in it. For Uint8 the source is read twice, since bins need the
 // ranges. Progress, which may be nil, is called after every chunk with the rows so far.
 func SaveNpy(
 	ctx context.Context, src vectors.Source, path string, kind NpyType, progress func(rows int),
@@ -199,45 +199,40 @@ func saveNpy(
 	if err != nil {
 		return saved, err
 	}
-	var labels, tags, ids strings.Builder
+	names := NpyFiles(path)
+	labels, tags, ids := &sidecar{path: names[1]}, &sidecar{path: names[2], tags: true}, &sidecar{path: names[3]}
+	defer out.Abort()
 	for c, err := range src.Chunks(ctx) {
 		if err == nil {
 			err = out.Write(c.X)
 		}
+		for i := 0; i < len(c.Labels) && err == nil; i++ {
+			err = labels.add(c.Labels[i])
+		}
+		for i := 0; i < len(c.Tags) && err == nil; i++ {
+			err = tags.addTags(c.Tags[i])
+		}
+		for i := 0; i < len(c.IDs) && err == nil; i++ {
+			err = ids.add(c.IDs[i])
+		}
 		if err != nil {
-			out.Abort()
 			return saved, err
-		}
-		for _, label := range c.Labels {
-			fmt.Fprintln(&labels, label)
-		}
-		for _, row := range c.Tags {
-			fmt.Fprintln(&tags, strings.Join(row, ","))
-		}
-		for _, id := range c.IDs {
-			fmt.Fprintln(&ids, id)
 		}
 		saved.Rows = c.First + c.X.Rows
 		if progress != nil {
 			progress(saved.Rows)
 		}
 	}
-	for i, side := range []struct {
-		text *strings.Builder
+	if err := out.finish(); err != nil {
+		return saved, err
+	}
+	for _, side := range []struct {
+		*sidecar
 		path *string
-	}{{&labels, &saved.Labels}, {&tags, &saved.Tags}, {&ids, &saved.IDs}} {
-		if side.text.Len() == 0 {
-			continue
-		}
-		*side.path = NpyFiles(path)[1+i]
-		err := section.WriteFile(*side.path, func(w io.Writer) error {
-			_, err := io.WriteString(w, side.text.String())
-			return err
-		})
-		if err != nil {
-			out.Abort()
-			return saved, err
+	}{{labels, &saved.Labels}, {tags, &saved.Tags}, {ids, &saved.IDs}} {
+		if side.rows > 0 {
+			*side.path = side.file()
 		}
 	}
-	return saved, out.Close() // last, so that a file of vectors never lacks the files beside it
+	return saved, saveBeside(out.file, path, []*sidecar{labels, tags, ids})
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -74,7 +75,7 @@ func TestNpyWriterRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Close(); err != nil {
+		if err := errors.Join(w.finish(), w.file.Commit()); err != nil {
 			t.Fatal(err)
 		}
 		set, err := Open(Spec{Paths: []string{path}})

@@ -53,6 +53,14 @@ func (f *File) WriteAt(b []byte, at int64) (int, error) {
 	return f.f.WriteAt(b, at)
 }
 
+// Sync makes durable what was written so far, so that Commit has little left to do.
+func (f *File) Sync() error {
+	if err := f.w.Flush(); err != nil || f.tmp == "" {
+		return err
+	}
+	return f.f.Sync()
+}
+
 // Commit makes the file durable and moves it to its path. After an error the path is as it was before; only when
 // the folder cannot be synced the new file stands there, but may not survive a power cut.
 func (f *File) Commit() error {
