@@ -126,10 +126,17 @@ func requestHeaders(host, path string) []byte {
 	return append(b, host...)
 }
 
-// dialHTTP2 opens a connection and says hello.
+// dialHTTP2 opens a connection and says hello. On a busy machine that may take longer than a hasty service allows.
 func dialHTTP2(t *testing.T, address string) net.Conn {
 	t.Helper()
-	c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	var c *tls.Conn
+	var err error
+	for range 50 {
+		c, err = tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		if err == nil {
+			break
+		}
+	}
 	ok(t, err)
 	if p := c.ConnectionState().NegotiatedProtocol; p != "h2" {
 		t.Fatalf("the protocol is %q", p)

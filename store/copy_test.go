@@ -244,8 +244,9 @@ func TestCreateWithItems(t *testing.T) {
 }
 
 // itemsOf is all that an index holds in memory.
-func itemsOf(t *testing.T, s *Store) (all []index.Item) {
-	x := s.Snapshot()
+func itemsOf(t *testing.T, s *Store) []index.Item { return snapshotItems(t, s.Snapshot()) }
+
+func snapshotItems(t *testing.T, x *index.Snapshot) (all []index.Item) {
 	hits, err := x.Matches(index.Filter{})
 	ok(t, err)
 	for _, h := range hits {

@@ -242,11 +242,11 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// panicError is a panic of bbolt. It matches hamming.ErrDamaged.
+// panicError is a panic of bbolt. It matches ErrDamaged.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("%v: %v", hamming.ErrDamaged, e.value) }
-func (e *panicError) Unwrap() error { return hamming.ErrDamaged }
+func (e *panicError) Unwrap() error { return ErrDamaged }
 
 // realPath follows links, so that a new file takes the place of the file and not of a link to it.
 func realPath(path string) (string, error) {

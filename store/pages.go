@@ -68,9 +68,9 @@ type meta struct {
 	alone bool // the other meta page is not valid: the latest write was not finished, or it is damaged
 }
 
-// damaged is an error that matches hamming.ErrDamaged.
+// damaged is an error that matches ErrDamaged.
 func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", hamming.ErrDamaged, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
 // asDamage is an error of the index about items that the file holds.
@@ -82,19 +82,36 @@ func asDamage(err error) error {
 }
 
 // readMeta finds the meta page that bbolt would use: of those that are valid, the one of the latest transaction.
-func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
-	found, bolt := 0, false
+func readMeta(r io.ReaderAt, size int64) (meta, error) {
+	all, err := readMetas(r)
+	if err != nil {
+		return meta{}, err
+	}
+	m := all[0]
+	switch {
+	case m.txid > 1<<62:
+		return meta{}, damaged("it claims %d transactions", m.txid)
+	case m.high < 4 || m.high > uint64(size/pageSize):
+		return meta{}, damaged("it has %d bytes and should have %d pages of %d: it was cut off", size, m.high, pageSize)
+	}
+	m.alone = len(all) == 1
+	return m, nil
+}
+
+// readMetas returns the meta pages that are valid, one or two, the latest first.
+func readMetas(r io.ReaderAt) (all []meta, err error) {
+	bolt := false
 	for i := range int64(2) {
 		b := make([]byte, pageHeader+metaBytes)
 		if n, err := r.ReadAt(b, i*pageSize); n < len(b) {
 			if err != io.EOF {
-				return meta{}, err
+				return nil, err
 			}
 			continue
 		}
 		if i == 0 && string(b[1:3]) == "HG" { // another file of ours says so
 			_, err := section.NewReader(bytes.NewReader(b), section.Index, 0)
-			return meta{}, err
+			return nil, err
 		}
 		le, b := binary.LittleEndian, b[pageHeader:]
 		bolt = bolt || le.Uint32(b) == boltMagic
@@ -104,27 +121,20 @@ func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
 			continue
 		}
 		if le.Uint32(b[8:]) != pageSize {
-			return meta{}, fmt.Errorf("%w: a bbolt database with pages of %d bytes is no hashgrove index",
+			return nil, fmt.Errorf("%w: a bbolt database with pages of %d bytes is no hashgrove index",
 				hamming.ErrKind, le.Uint32(b[8:]))
 		}
-		x := meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false}
-		if found == 0 || x.txid > m.txid {
-			m = x
-		}
-		found++
+		all = append(all, meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false})
 	}
 	switch {
-	case found == 0 && bolt:
-		return meta{}, damaged("both of its headers are, so nothing in it can be found: restore a backup")
-	case found == 0:
-		return meta{}, fmt.Errorf("%w: this is not a hashgrove index (or its first bytes are damaged)", hamming.ErrKind)
-	case m.txid > 1<<62:
-		return meta{}, damaged("it claims %d transactions", m.txid)
-	case m.high < 4 || m.high > uint64(size/pageSize):
-		return meta{}, damaged("it has %d bytes and should have %d pages of %d: it was cut off", size, m.high, pageSize)
+	case len(all) == 0 && bolt:
+		return nil, damaged("both of its headers are, so nothing in it can be found: restore a backup")
+	case len(all) == 0:
+		return nil, fmt.Errorf("%w: this is not a hashgrove index (or its first bytes are damaged)", hamming.ErrKind)
+	case len(all) == 2 && all[1].txid > all[0].txid:
+		all[0], all[1] = all[1], all[0]
 	}
-	m.alone = found == 1
-	return m, nil
+	return all, nil
 }
 
 func newPages(r io.ReaderAt, size int64) (*pages, error) {
@@ -132,7 +142,12 @@ func newPages(r io.ReaderAt, size int64) (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pages{r: r, meta: m, used: make([]uint64, (m.high+63)/64), ahead: pageSize}, nil
+	return pagesFrom(r, m), nil
+}
+
+// pagesFrom reads the pages that a header leads to.
+func pagesFrom(r io.ReaderAt, m meta) *pages {
+	return &pages{r: r, meta: m, used: make([]uint64, (m.high+63)/64), ahead: pageSize}
 }
 
 // take marks a page as used.

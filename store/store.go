@@ -31,6 +31,9 @@ var (
 	ErrLocked   = errors.New("the index is in use")        // by another process, or by another Store of this one
 	ErrReadOnly = errors.New("the index is read-only now") // opened so, or after a failure that only reopening clears
 	ErrClosed   = errors.New("the index is closed")
+
+	// ErrDamaged is hamming.ErrDamaged of an index: Salvage recovers what is intact.
+	ErrDamaged = fmt.Errorf("%w", hamming.ErrDamaged)
 )
 
 // Options of a new index.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"hashgrove/dataset"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/plain"
+	"hashgrove/store"
 	"hashgrove/supervision"
 )
 
@@ -43,6 +45,9 @@ func message(err error) string {
 	}
 	if errors.Is(err, supervision.ErrNone) {
 		text += "; name them with --label, --labels, --tags or --pairs"
+	}
+	if errors.Is(err, store.ErrDamaged) && !strings.Contains(text, "restore a backup") {
+		text += "; restore a backup, or recover what is intact with \"hashgrove index salvage\""
 	}
 	return text
 }

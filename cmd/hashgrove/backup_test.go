@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,4 +145,43 @@ func TestIndexInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	succeed(t, shellWords("index delete items.hgi --ids items-3")...)
+}
+
+// TestSalvage: opening a damaged index says what can be done, and that recovers all that was not on the damaged page.
+func TestSalvage(t *testing.T) {
+	indexed(t)
+	image := read(t, "items.hgi")
+	lost := 0
+	for at := 2 * 4096; at+4096 <= len(image) && lost == 0; at += 4096 {
+		damaged := bytes.Clone(image)
+		clear(damaged[at+2000 : at+2200])
+		write(t, "damaged.hgi", string(damaged))
+		o := try(t, shellWords("search damaged.hgi --id items-3")...)
+		if o.code == 0 {
+			continue // a free page, or one that this search does not need
+		}
+		if !strings.Contains(o.err, "index salvage") {
+			t.Errorf("the search says %s", o.err)
+		}
+		if o := try(t, shellWords("index salvage damaged.hgi -o s.hgi --json")...); o.code == 0 {
+			var r salvageReport
+			if err := json.Unmarshal([]byte(o.out), &r); err != nil || r.Items+r.LostItems != 400 {
+				t.Fatalf("%s, %v", o.out, err)
+			}
+			if lost = r.LostItems; lost > 0 && (len(r.Lost) == 0 || r.Lost[0].Cause == "") {
+				t.Errorf("nothing says what is lost: %s", o.out)
+			}
+			succeed(t, "verify", "s.hgi")
+			if err := os.Remove("s.hgi"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if out := succeed(t, shellWords("index salvage damaged.hgi -o s.hgi")...); lost == 0 || !strings.Contains(out, "lost") ||
+		!strings.Contains(out, "  from ") {
+		t.Errorf("%d items are lost, and it says %s", lost, out)
+	}
+	if o := try(t, shellWords("index salvage damaged.hgi")...); o.code != 2 {
+		t.Errorf("without an output: exit %d, %s", o.code, o.err)
+	}
 }

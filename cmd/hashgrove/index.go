@@ -39,7 +39,7 @@ a command waits for others.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.indexBuild(), a.indexAdd(), a.indexUpdate(), a.indexDelete(), a.indexGet(), a.indexList(),
-		a.indexExport(), a.indexCompact(), a.backup(), a.restore(), a.migrate())
+		a.indexExport(), a.indexCompact(), a.backup(), a.restore(), a.indexSalvage(), a.migrate())
 	a.bindWait(cmd.PersistentFlags())
 	return cmd
 }

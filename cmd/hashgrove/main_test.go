@@ -137,7 +137,7 @@ func TestHelpExamples(t *testing.T) {
 	write(t, "token.txt", "a-token-of-many-characters")
 	order := []string{
 		"version", "inspect", "train", "encode", "merge", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "search", "index get", "index list", "index export", "index backup",
-		"index restore", "index migrate", "info", "verify", "export", "serve", "push", "check-engine", "pull", "demo", "features", "experiment",
+		"index restore", "index salvage", "index migrate", "info", "verify", "export", "serve", "push", "check-engine", "pull", "demo", "features", "experiment",
 	}
 	server := ""
 	if pgtest.Available() {
