@@ -78,10 +78,15 @@ var Filters = []string{
 }
 
 // Run checks an engine; open makes one with an empty table, and each with the same table when it is called again in the
-// same test.
-func Run(t *testing.T, open func(t *testing.T) engine.Engine) {
+// same test. The filters that are refused are those of Filters that the engine cannot have: it must say so.
+func Run(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) {
+	for _, text := range refused {
+		if !slices.Contains(Filters, text) {
+			t.Errorf("%s is none of the filters", text)
+		}
+	}
 	for _, bits := range []int{64, 13, 200} {
-		t.Run(fmt.Sprintf("%d bits", bits), func(t *testing.T) { checkAnswers(t, open(t), bits) })
+		t.Run(fmt.Sprintf("%d bits", bits), func(t *testing.T) { checkAnswers(t, open(t), bits, refused) })
 	}
 	t.Run("items", func(t *testing.T) { checkItems(t, open(t)) })
 	t.Run("spaces", func(t *testing.T) { checkSpaces(t, open(t)) })
@@ -103,7 +108,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Engine) {
 
 // checkAnswers compares searches with those of an exact index, or demands most of the nearest where the engine is not
 // exact.
-func checkAnswers(t *testing.T, e engine.Engine, bits int) {
+func checkAnswers(t *testing.T, e engine.Engine, bits int, refused []string) {
 	ctx, b := t.Context(), Items(500, bits, 3)
 	if _, err := engine.Push(ctx, e, b, engine.PushOptions{Batch: 70}); err != nil {
 		t.Fatal(err)
@@ -122,6 +127,10 @@ func checkAnswers(t *testing.T, e engine.Engine, bits int) {
 		f, err := index.Parse(text)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if slices.Contains(refused, text) {
+			checkRefused(t, e, queries, f)
+			continue
 		}
 		for _, q := range []engine.Query{
 			{Codes: queries, K: 10, Radius: -1, Filter: f}, {Codes: queries, K: 1000, Radius: -1, Filter: f},
@@ -158,6 +167,19 @@ func checkAnswers(t *testing.T, e engine.Engine, bits int) {
 		t.Errorf("%d of %d hits were found", found, matched)
 	}
 	t.Logf("%d of %d hits were found", found, matched)
+}
+
+// checkRefused demands that neither a search nor a read takes a filter.
+func checkRefused(t *testing.T, e engine.Engine, queries hamming.Codes, f index.Filter) {
+	t.Helper()
+	_, err := e.Search(t.Context(), engine.Query{Codes: queries, K: 10, Radius: -1, Filter: f})
+	if !errors.Is(err, engine.ErrFilter) {
+		t.Errorf("a search where %v: %v", f, err)
+	}
+	err = e.Read(t.Context(), f, func(*index.Batch) error { return nil })
+	if !errors.Is(err, engine.ErrFilter) {
+		t.Errorf("reading where %v: %v", f, err)
+	}
 }
 
 // checkItems writes items twice, changes some, and reads all back.
