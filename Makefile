@@ -19,8 +19,8 @@ test: setup lint race docs purego fuzz
 
 # The tests in report/browsertest and server/browsertest open the report and the page of the service in a browser, and
 # npm downloads axe-core, which looks at the page for people who cannot see it. Those in client run the Python client, and
-# those in engine and cmd start a PostgreSQL server of their own in a temporary folder. Where something cannot be installed
-# they are skipped with a message, unless CI=true or HASHGROVE_BROWSER=required.
+# those in engine and cmd start servers of PostgreSQL and Redis of their own in temporary folders and run sqlite3. Where
+# something cannot be installed they are skipped with a message, unless CI=true or HASHGROVE_BROWSER=required.
 setup:
 	@if command -v chromium >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && \
 		[ -d /usr/share/fonts/truetype/dejavu ]; then :; \
@@ -50,6 +50,16 @@ setup:
 	else \
 		echo "PostgreSQL is missing and only root can install it: that engine may not be tested."; \
 	fi
+	@if command -v sqlite3 >/dev/null 2>&1; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "Installing sqlite3 with apt-get: the tests push codes into files of SQLite."; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get update -q && apt-get install -q -y --no-install-recommends sqlite3; } || \
+		echo "SQLite could not be installed: the tests of that engine will be skipped."; \
+	else \
+		echo "SQLite is missing and only root can install it: that engine may not be tested."; \
+	fi
+	@sh internal/redistest/install.sh || echo "Redis 8 could not be fetched: the tests of that engine will be skipped."
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
 # thirtyfold, so the long tests (sessions of the documents, kill loops, tables of the paper, browser) and those of the

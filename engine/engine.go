@@ -126,6 +126,8 @@ func Open(ctx context.Context, t Target) (Engine, error) {
 	switch scheme {
 	case "postgres", "postgresql":
 		return openPostgres(ctx, t)
+	case "redis", "rediss", "redis+unix":
+		return openRedis(t)
 	}
 	return nil, fmt.Errorf("%q is no engine: there is postgres", scheme)
 }

@@ -59,8 +59,10 @@ func TestPostgres(t *testing.T) {
 	t.Run("tables", func(t *testing.T) { checkTables(t, s) })
 	t.Run("secrets", func(t *testing.T) { checkPasswords(t, s) })
 	t.Run("pgvector", func(t *testing.T) { checkVector(t, s) })
-	t.Run("interrupted", func(t *testing.T) { checkInterrupted(t, s) })
-	t.Run("gone", func(t *testing.T) { checkServerGone(t, s) }) // last: it stops the server
+	t.Run("interrupted", func(t *testing.T) { checkInterrupted(t, open(t, s, "interrupted"), 3000) })
+	t.Run("gone", func(t *testing.T) { // last: it stops the server
+		checkServerGone(t, s, 5000, func(table string) engine.Engine { return open(t, s, table) })
+	})
 }
 
 // checkPlan runs the printed statements by hand: the table must be the one that a push makes, and the printed searches

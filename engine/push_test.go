@@ -15,7 +15,6 @@ import (
 	"hashgrove/engine"
 	"hashgrove/engine/enginetest"
 	"hashgrove/index"
-	"hashgrove/internal/pgtest"
 )
 
 func TestMemoryPassesTheSuite(t *testing.T) {
@@ -180,12 +179,11 @@ func TestPushNoticesLostItems(t *testing.T) {
 	}
 }
 
-// checkInterrupted cancels pushes at random moments until one is complete.
-func checkInterrupted(t *testing.T, s *pgtest.Server) {
+// checkInterrupted cancels pushes of so many items at random moments until one is complete.
+func checkInterrupted(t *testing.T, e engine.Engine, items int) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	b := enginetest.Items(3000, 64, 1)
-	o := engine.PushOptions{Batch: 50, InFlight: 3, Journal: filepath.Join(t.TempDir(), "j")}
-	e := open(t, s, "interrupted")
+	b := enginetest.Items(items, 64, 1)
+	o := engine.PushOptions{Batch: items / 60, InFlight: 3, Journal: filepath.Join(t.TempDir(), "j")}
 	stops := 0
 	for {
 		// Longer and longer, because on a slow machine a push may need more than that to begin.
@@ -193,7 +191,7 @@ func checkInterrupted(t *testing.T, s *pgtest.Server) {
 		r, err := engine.Push(ctx, e, b, o)
 		stop()
 		if err == nil {
-			if r.Before == 0 || r.Before+r.Written != 3000 {
+			if r.Before == 0 || r.Before+r.Written != items {
 				t.Errorf("%+v", r)
 			}
 			break
@@ -203,38 +201,44 @@ func checkInterrupted(t *testing.T, s *pgtest.Server) {
 		}
 		stops++
 	}
-	if n, err := e.Count(t.Context()); n != 3000 || err != nil || stops == 0 {
+	if n, err := e.Count(t.Context()); n != items || err != nil || stops == 0 {
 		t.Errorf("%d items after %d interruptions, %v", n, stops, err)
 	}
 }
 
+// server is one that can be stopped.
+type server interface {
+	Stop(t testing.TB)
+	Restart(t testing.TB)
+}
+
 // checkServerGone stops the server in the middle of a push, twice: once it comes back in time, once it does not, and a
 // second push continues.
-func checkServerGone(t *testing.T, s *pgtest.Server) {
-	b := enginetest.Items(5000, 64, 1)
-	o := engine.PushOptions{Batch: 100, InFlight: 3, Wait: 50 * time.Millisecond, Journal: filepath.Join(t.TempDir(), "j")}
+func checkServerGone(t *testing.T, s server, items int, open func(table string) engine.Engine) {
+	b := enginetest.Items(items, 64, 1)
+	o := engine.PushOptions{Batch: items / 50, InFlight: 3, Wait: 50 * time.Millisecond, Journal: filepath.Join(t.TempDir(), "j")}
 	stopped := false
 	o.Progress = func(done int) {
-		if done >= 1500 && !stopped {
+		if done >= items*3/10 && !stopped {
 			stopped = true
 			s.Stop(t)
 			go func() { time.Sleep(100 * time.Millisecond); s.Restart(t) }()
 		}
 	}
-	e := open(t, s, "comes_back")
+	e := open("comes_back")
 	r, err := engine.Push(t.Context(), e, b, o)
-	if n, _ := e.Count(t.Context()); err != nil || n != 5000 || r.Retries == 0 {
+	if n, _ := e.Count(t.Context()); err != nil || n != items || r.Retries == 0 {
 		t.Errorf("%d items, %+v, %v", n, r, err)
 	}
 
 	stopped, o.Retries = false, 1
 	o.Progress = func(done int) {
-		if done >= 1500 && !stopped {
+		if done >= items*3/10 && !stopped {
 			stopped = true
 			s.Stop(t)
 		}
 	}
-	e = open(t, s, "goes_away")
+	e = open("goes_away")
 	_, err = engine.Push(t.Context(), e, b, o)
 	if !errors.Is(err, engine.ErrTemporary) {
 		t.Errorf("a server that is gone: %v", err)
@@ -242,7 +246,7 @@ func checkServerGone(t *testing.T, s *pgtest.Server) {
 	s.Restart(t)
 	o.Progress = nil
 	r, err = engine.Push(t.Context(), e, b, o)
-	if n, _ := e.Count(t.Context()); err != nil || n != 5000 || r.Before < 1000 || r.Before+r.Written != 5000 {
+	if n, _ := e.Count(t.Context()); err != nil || n != items || r.Before < items/5 || r.Before+r.Written != items {
 		t.Errorf("%d items, %+v, %v", n, r, err)
 	}
 }

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The protocol of Redis (RESP 2): a command is an array of texts, an answer is one of
+//
+//	+OK   -ERR text   :17   $5 and five bytes   *2 and two answers   $-1 or *-1 for nothing
+//
+// Commands are sent in one go and their answers read in the same order. What a server may answer is bounded.
+
+// Limits of what a server may answer to one command.
+const (
+	maxAnswer      = 1 << 29 // bytes
+	maxAnswerDepth = 8
+	answerPatience = 2 * time.Minute // without a single byte, where the caller sets no limit
+	dialPatience   = 10 * time.Second
+)
+
+// redisError is an error that the server answers with.
+type redisError string
+
+func (e redisError) Error() string { return "Redis says: " + string(e) }
+
+// code is the word that the error begins with.
+func (e redisError) code() string {
+	word, _, _ := strings.Cut(string(e), " ")
+	return word
+}
+
+// redisConn is a connection. An error other than a redisError means that it cannot be used any more.
+type redisConn struct {
+	net.Conn
+	in  *bufio.Reader
+	out *bufio.Writer
+}
+
+// redisAddress is where a server is and how to introduce oneself.
+type redisAddress struct {
+	network, address string
+	secure           *tls.Config // nil means in the clear
+	user, password   string
+	database         int
+}
+
+// dial opens a connection and introduces itself.
+func (a *redisAddress) dial(ctx context.Context) (*redisConn, error) {
+	d := &net.Dialer{Timeout: dialPatience}
+	var raw net.Conn
+	var err error
+	if a.secure != nil {
+		raw, err = (&tls.Dialer{NetDialer: d, Config: a.secure}).DialContext(ctx, a.network, a.address)
+	} else {
+		raw, err = d.DialContext(ctx, a.network, a.address)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &redisConn{raw, bufio.NewReaderSize(raw, 1<<16), bufio.NewWriterSize(raw, 1<<16)}
+	var hello [][]string
+	switch {
+	case a.user != "":
+		hello = append(hello, []string{"AUTH", a.user, a.password})
+	case a.password != "":
+		hello = append(hello, []string{"AUTH", a.password})
+	}
+	if a.database != 0 {
+		hello = append(hello, []string{"SELECT", strconv.Itoa(a.database)})
+	}
+	answers, err := c.do(ctx, hello...)
+	for _, answer := range answers {
+		if refusal, ok := answer.(redisError); ok && err == nil {
+			err = refusal
+		}
+	}
+	if err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// do sends commands and returns their answers: nil, string, int64, redisError or []any. The error is that of the
+// connection.
+func (c *redisConn) do(ctx context.Context, commands ...[]string) ([]any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+	answers, err := c.exchange(ctx, commands)
+	if !stop() && err == nil { // the deadline is set, or will be
+		err = ctx.Err()
+	}
+	if ctx.Err() != nil && err != nil {
+		err = ctx.Err()
+	}
+	return answers, err
+}
+
+// exchange is do without the watch on the context, which sets a deadline that has passed.
+func (c *redisConn) exchange(ctx context.Context, commands [][]string) ([]any, error) {
+	c.extend(ctx)
+	for _, command := range commands {
+		fmt.Fprintf(c.out, "*%d\r\n", len(command))
+		for _, word := range command {
+			fmt.Fprintf(c.out, "$%d\r\n", len(word))
+			c.out.WriteString(word)
+			if _, err := c.out.WriteString("\r\n"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := c.out.Flush(); err != nil {
+		return nil, err
+	}
+	answers := make([]any, len(commands))
+	for i := range answers {
+		c.extend(ctx)
+		left := maxAnswer
+		var err error
+		if answers[i], err = c.read(&left, 0); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// extend lets the connection wait for a while longer, unless the context has ended.
+func (c *redisConn) extend(ctx context.Context) {
+	if ctx.Err() == nil {
+		c.SetDeadline(time.Now().Add(answerPatience))
+		if ctx.Err() != nil { // just now, so that its deadline may have been overwritten
+			c.SetDeadline(time.Unix(1, 0))
+		}
+	}
+}
+
+// errAnswer is an answer that is not of the protocol.
+var errAnswer = errors.New("the server answers with something else than Redis would: is it one?")
+
+// read reads an answer; left is how many bytes it may still have.
+func (c *redisConn) read(left *int, depth int) (any, error) {
+	line, err := c.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return nil, errAnswer
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, whole := strings.CutSuffix(string(line), "\r\n")
+	if *left -= len(line); !whole || text == "" || *left < 0 || depth > maxAnswerDepth {
+		return nil, errAnswer
+	}
+	kind, text := text[0], text[1:]
+	switch kind {
+	case '+':
+		return text, nil
+	case '-':
+		return redisError(text), nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return nil, errAnswer
+	}
+	switch {
+	case kind == ':':
+		return n, nil
+	case (kind == '$' || kind == '*') && n == -1:
+		return nil, nil
+	case kind == '$' && n >= 0 && n+2 <= int64(*left):
+		*left -= int(n) + 2
+		return c.readText(int(n))
+	case kind == '*' && n >= 0 && 4*n <= int64(*left):
+		list := make([]any, 0, min(n, 1<<12)) // it may claim more than it sends
+		for range n {
+			v, err := c.read(left, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		return list, nil
+	}
+	return nil, errAnswer
+}
+
+// readText reads a text of n bytes and the end of its line. Memory is taken as the bytes come.
+func (c *redisConn) readText(n int) (any, error) {
+	var b strings.Builder
+	b.Grow(min(n, 1<<16))
+	if _, err := io.CopyN(&b, c.in, int64(n)); err != nil {
+		return nil, err
+	}
+	var end [2]byte
+	if _, err := io.ReadFull(c.in, end[:]); err != nil {
+		return nil, err
+	}
+	if string(end[:]) != "\r\n" {
+		return nil, errAnswer
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,126 @@
+// Package redistest starts a Redis 8 server for tests, in a temporary folder and on a Unix socket. install.sh fetches one
+// where the machine has none.
+package redistest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+)
+
+// Password of the server.
+const Password = "a secret of the test"
+
+// Server is a Redis server that writes every command to a file before it answers, so that Stop loses nothing.
+type Server struct {
+	URL    string // without the password
+	Socket string
+
+	program, folder string
+	cmd             *exec.Cmd
+	ended           chan struct{}
+}
+
+// cache is where install.sh puts the server; a test may set another cache folder later.
+var cache, _ = os.UserCacheDir()
+
+// Start starts a server that asks for the password, and stops it when the test ends. Where there is no Redis 8 the test
+// is skipped, unless CI=true.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	program := findProgram()
+	if program == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("there is no Redis 8: \"make setup\" fetches one")
+		}
+		t.Skip("there is no Redis 8 to test with: \"make setup\" fetches one")
+	}
+	folder, err := os.MkdirTemp("", "hgredis") // short, because paths of sockets are
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	s := &Server{Socket: filepath.Join(folder, "socket"), program: program, folder: folder}
+	s.URL = "redis+unix://" + s.Socket
+	s.Restart(t)
+	t.Cleanup(func() { s.Stop(t) })
+	return s
+}
+
+// Available tells whether there is a Redis 8 to start. With CI=true there has to be one.
+func Available() bool { return os.Getenv("CI") == "true" || findProgram() != "" }
+
+var version = regexp.MustCompile(`v=([89]|[1-9][0-9])\.`)
+
+// findProgram is the path of a server of version 8 or later, or "".
+func findProgram() string {
+	places := []string{filepath.Join(cache, "hashgrove-test", "redis-8", "redis-server")}
+	if path, err := exec.LookPath("redis-server"); err == nil {
+		places = append([]string{path}, places...)
+	}
+	for _, place := range places {
+		if out, err := exec.Command(place, "--version").Output(); err == nil && version.Match(out) {
+			return place
+		}
+	}
+	return ""
+}
+
+// Restart starts the server again after Stop, with what it had.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(s.folder, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	os.Remove(s.Socket)
+	s.cmd = exec.Command(s.program, "--port", "0", "--unixsocket", s.Socket, "--dir", s.folder, "--save", "",
+		"--appendonly", "yes", "--appendfsync", "no", "--requirepass", Password)
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended = make(chan struct{})
+	go func(cmd *exec.Cmd, ended chan struct{}) {
+		_ = cmd.Wait()
+		close(ended)
+	}(s.cmd, s.ended)
+	for {
+		if s.answers() {
+			return
+		}
+		select {
+		case <-s.ended:
+			text, _ := os.ReadFile(filepath.Join(s.folder, "log"))
+			t.Fatalf("the server ended: %s", text)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// answers tells whether the server has read its file and is there.
+func (s *Server) answers() bool {
+	c, err := net.Dial("unix", s.Socket)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "AUTH \"%s\"\r\nPING\r\n", Password)
+	in := bufio.NewReader(c)
+	_, _ = in.ReadString('\n')
+	line, _ := in.ReadString('\n')
+	return line == "+PONG\r\n"
+}
+
+// Stop ends the server at once, as a crash would.
+func (s *Server) Stop(testing.TB) {
+	_ = s.cmd.Process.Kill()
+	<-s.ended
+}
