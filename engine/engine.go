@@ -128,6 +128,8 @@ func Open(ctx context.Context, t Target) (Engine, error) {
 		return openPostgres(ctx, t)
 	case "redis", "rediss", "redis+unix":
 		return openRedis(t)
+	case "sqlite":
+		return openSQLite(t)
 	}
 	return nil, fmt.Errorf("%q is no engine: there is postgres", scheme)
 }

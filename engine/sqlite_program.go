@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The program sqlite3 reads statements and writes a line for every row, values with a | between them. It ends at the
+// first error, and a transaction that was not committed by then is lost. Texts come out in hexadecimal, so no value
+// can be taken for something else; the last line is a point, so nothing that was cut off counts.
+
+// maxLine is the length of the longest line that the program may write.
+const maxLine = 1 << 28
+
+// load is the line that loads sqlite-vec.
+func (s *sqlite) load() string {
+	return ".load " + `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s.extension) + `"`
+}
+
+// run runs statements and hands over every line of the answer.
+func (s *sqlite) run(ctx context.Context, statements []string, each func(line string) error) error {
+	var script bytes.Buffer
+	script.WriteString(".timeout 60000\n") // milliseconds to wait for another writer
+	if s.vec {
+		script.WriteString(s.load() + "\n")
+	}
+	for _, text := range append(statements, "SELECT '.'") {
+		script.WriteString(text + ";\n")
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	// Whatever the user has set up for the program is left out.
+	cmd := exec.CommandContext(ctx, "sqlite3", "-batch", "-bail", "-init", os.DevNull, "-list", "-noheader",
+		"-separator", "|", "-nullvalue", "", s.path)
+	cmd.Stdin, cmd.WaitDelay = &script, 10*time.Second
+	complaint := &firstBytes{}
+	cmd.Stderr = complaint
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return errors.New("the program sqlite3 is needed and is not there: install it (on Debian, the package sqlite3)")
+	}
+	if err != nil {
+		return err
+	}
+	whole, readErr := readLines(out, each)
+	if readErr != nil {
+		stop()
+	}
+	_, _ = io.Copy(io.Discard, out)
+	err = cmd.Wait()
+	switch {
+	case readErr != nil:
+		return readErr
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case err != nil || !whole || complaint.Len() > 0:
+		return s.failure(complaint.String(), err)
+	}
+	return nil
+}
+
+// readLines hands over lines but the last, and tells whether that was a point.
+func readLines(r io.Reader, each func(line string) error) (whole bool, err error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull) && len(line) < maxLine:
+			continue
+		case errors.Is(err, io.EOF):
+			return whole && len(line) == 0, nil
+		case err != nil:
+			return false, err
+		}
+		text := strings.TrimRight(string(line), "\r\n")
+		if line = line[:0]; whole {
+			return false, errors.New("the program sqlite3 writes more than it was asked for")
+		}
+		if whole = text == "."; !whole {
+			if err := each(text); err != nil {
+				return false, err
+			}
+		}
+	}
+}
+
+// firstBytes keeps the beginning of what is written to it.
+type firstBytes struct{ bytes.Buffer }
+
+func (f *firstBytes) Write(b []byte) (int, error) {
+	if room := 1<<12 - f.Len(); room > 0 {
+		f.Buffer.Write(b[:min(room, len(b))])
+	}
+	return len(b), nil
+}
+
+// removedText is what a batch says that finds another table than it was made for.
+const removedText = "the table was removed or made anew meanwhile"
+
+// failure is what the program complains about with what it means for us. Only the first line counts: after it come parts
+// of the statement.
+func (s *sqlite) failure(complaint string, err error) error {
+	line, _, _ := strings.Cut(strings.TrimSpace(complaint), "\n")
+	if _, after, found := strings.Cut(line, "error near line "); found {
+		_, line, _ = strings.Cut(after, ": ")
+	}
+	if line == "" {
+		return fmt.Errorf("%w: the program sqlite3 ended early: %w", ErrTemporary, errors.Join(err, errors.New(s.path)))
+	}
+	text := fmt.Errorf("SQLite says: %s (file %s)", strings.ToValidUTF8(line, "?"), s.path)
+	switch {
+	case strings.Contains(line, removedText):
+		return fmt.Errorf("%w: %s", ErrNoTable, removedText)
+	case strings.Contains(line, "is locked"), strings.Contains(line, "disk I/O error"):
+		return fmt.Errorf("%w: %w", ErrTemporary, text)
+	case strings.Contains(line, "constraint failed"), strings.Contains(line, "too big"):
+		return fmt.Errorf("%w: %w", ErrRefused, text)
+	}
+	return text
+}
+
+// sqlText writes a text: between quotes where it is plain, and else as bytes.
+func sqlText(s string) string {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return fmt.Sprintf("CAST(x'%x' AS TEXT)", s)
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
