@@ -109,6 +109,7 @@ func checkDependencies(t *testing.T, of string, unwanted []string) {
 func TestNothingElseUsesTheNetwork(t *testing.T) {
 	connected := []string{
 		"hashgrove/client", "hashgrove/cmd/hashgrove", "hashgrove/engine", "hashgrove/server", "hashgrove/server/workshop",
+		"hashgrove/internal/redistest",
 	}
 	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}:{{range .Imports}} {{.}}{{end}}", "./...").Output()
 	if err != nil {

@@ -80,6 +80,16 @@ type CheckReport struct {
 	Differences []Difference   `json:"differences"` // the first of each cause
 }
 
+// RefusedSearches is the number of searches that the engine refused because of their filters.
+func (r *CheckReport) RefusedSearches() (n int) {
+	for _, s := range r.Searches {
+		if s.Refused != "" {
+			n++
+		}
+	}
+	return n - r.Causes[CauseRefusal]
+}
+
 // Conforms tells whether everything agrees.
 func (r *CheckReport) Conforms() bool { return len(r.Causes) == 0 }
 

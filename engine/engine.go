@@ -98,9 +98,9 @@ type Engine interface {
 
 // Target names a table in an engine.
 type Target struct {
-	URL      string // its scheme chooses the engine: postgres or postgresql. It holds no password
-	Password string // "" leaves it to what the engine's own programs use, such as PGPASSWORD and the file .pgpass
-	Table    string // also schema.table; "" means items
+	URL      string // its scheme chooses the engine: postgres, redis (rediss, redis+unix), sqlite. It holds no password
+	Password string // "" leaves it to what the engine's own programs use, such as PGPASSWORD, .pgpass and REDISCLI_AUTH
+	Table    string // PostgreSQL: also schema.table; "" means items
 	InFlight int    // connections at most; 0 means 2
 	Vector   bool   // PostgreSQL: use the extension pgvector, whose index is approximate
 }
@@ -123,6 +123,9 @@ func Open(ctx context.Context, t Target) (Engine, error) {
 	if err := checkSecrets(t.URL); err != nil {
 		return nil, err
 	}
+	if t.Vector && !strings.HasPrefix(scheme, "postgres") {
+		return nil, errors.New("pgvector is an extension of PostgreSQL: leave it out for other engines")
+	}
 	switch scheme {
 	case "postgres", "postgresql":
 		return openPostgres(ctx, t)
@@ -131,7 +134,7 @@ func Open(ctx context.Context, t Target) (Engine, error) {
 	case "sqlite":
 		return openSQLite(t)
 	}
-	return nil, fmt.Errorf("%q is no engine: there is postgres", scheme)
+	return nil, fmt.Errorf("%q is no engine: there is postgres, redis, sqlite", scheme)
 }
 
 // checkSecrets refuses a URL with a password, which others could read in lists of processes and in logs. No error here

@@ -19,9 +19,9 @@ import (
 	"hashgrove/hamming"
 )
 
-// Redis 8 or later, whose vector sets hold codes as one bit for each dimension (BIN): +1 for a bit that is set and -1 for
-// one that is not. The score of an element is 1 - distance/bits. With TRUTH a search compares all of them and is exact;
-// without it a search walks a graph, and is faster and misses some.
+// Redis 8 or later, whose vector sets hold codes as one bit for each dimension (BIN): +1 for a bit that is set and -1
+// for one that is not. The score of an element is 1 - distance/bits. With TRUTH a search compares all of them and is
+// exact; without it a search walks a graph, and is faster and misses some.
 //
 //	items          the vector set: elements are ids, with attributes to filter by (redis_filter.go)
 //	items:details  a hash: every item in full, by id, and under "" which model made the codes
@@ -58,7 +58,8 @@ func openRedis(t Target) (Engine, error) {
 	if err != nil {
 		return nil, errors.New("the URL of the engine cannot be read")
 	}
-	r := &redis{table: t.Table, slots: make(chan struct{}, max(t.InFlight, 1)), idle: make(chan *redisConn, max(t.InFlight, 1))}
+	n := max(t.InFlight, 1)
+	r := &redis{table: t.Table, slots: make(chan struct{}, n), idle: make(chan *redisConn, n)}
 	if len(t.Table) > 1000 || strings.HasSuffix(t.Table, ":details") {
 		return nil, fmt.Errorf("a table cannot be called %q", t.Table)
 	}
@@ -131,8 +132,8 @@ func (r *redis) dropIdle() {
 }
 
 // do sends commands over a connection of its own and returns their answers. An answer that is an error is the error. A
-// connection that was open before may have ended unnoticed: then a new one is tried, because everything that is sent may
-// be repeated.
+// connection that was open before may have ended unnoticed: then a new one is tried, because everything that is sent
+// may be repeated.
 func (r *redis) do(ctx context.Context, commands ...[]string) ([]any, error) {
 	select {
 	case r.slots <- struct{}{}:
@@ -206,7 +207,8 @@ func (r *redis) Info(ctx context.Context) (Info, error) {
 	version, _, _ = strings.Cut(version, "\r\n")
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < leastRedis {
-		return Info{}, fmt.Errorf("the server is Redis %s, which has no vector sets: version %d or later has", version, leastRedis)
+		return Info{}, fmt.Errorf("the server is Redis %s, which has no vector sets: version %d or later has",
+			version, leastRedis)
 	}
 	info.Engine = "Redis " + version
 	answers, err = r.do(ctx, []string{"MULTI"}, []string{"HGET", r.details(), ""}, []string{"HLEN", r.details()},

@@ -300,7 +300,8 @@ func redisNumber(x float64) (string, error) {
 	return word, nil
 }
 
-// redisText writes a text between quotes. A backslash only keeps the character after it from ending the text: both stay.
+// redisText writes a text between quotes. A backslash only keeps the character after it from ending the text: both
+// stay.
 func redisText(s string) (string, error) {
 	for _, quote := range []byte{'"', '\''} {
 		i := 0

@@ -57,7 +57,8 @@ func (r *redis) Plan(s Space) []Statement {
 
 // redisWord writes a word as redis-cli reads it.
 func redisWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("'\"\\", c) }) {
+	special := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("'\"\\", c) }
+	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
@@ -253,8 +254,8 @@ func (r *redis) searchAll(ctx context.Context, q Query, filter string, all [][]i
 	return nil
 }
 
-// searchCommand asks for the nearest items, within the radius where there is one: half a bit more, because the distances
-// of Redis are float32.
+// searchCommand asks for the nearest items, within the radius where there is one: half a bit more, because the
+// distances of Redis are float32.
 func (r *redis) searchCommand(q Query, query int, filter string, count int) []string {
 	command := []string{"VSIM", r.table, "FP32", floats(q.Codes, query), "WITHSCORES", "COUNT", strconv.Itoa(count)}
 	if q.Radius >= 0 && q.Radius < r.bits {

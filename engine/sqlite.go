@@ -15,8 +15,8 @@ import (
 	"hashgrove/hamming"
 )
 
-// SQLite, by the program sqlite3 (sqlite_program.go). A code is one integer for every 64 bits, the first bit highest, and
-// the distance is computed in SQL (sqlite_search.go), so a search reads every code and is exact.
+// SQLite, by the program sqlite3 (sqlite_program.go). A code is one integer for every 64 bits, the first bit highest,
+// and the distance is computed in SQL (sqlite_search.go), so a search reads every code and is exact.
 //
 //	items             item (a number), id, id_number (of an id that is an integer, for the order), label, w0, w1, ...
 //	items_tags        item, tag
@@ -137,7 +137,8 @@ func (s *sqlite) creation(space Space) []string {
 END`, s.name("_removed"), s.name(""), s.name("_tags"), s.name("_attributes")),
 	}
 	if s.vec {
-		list = append(list, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING vec0(code bit[%d])", s.name("_codes"), (space.Bits+7)/8*8))
+		list = append(list, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING vec0(code bit[%d])",
+			s.name("_codes"), (space.Bits+7)/8*8)) // whole bytes
 	}
 	return append(list, fmt.Sprintf("INSERT OR REPLACE INTO hashgrove_tables (name, bits, fingerprint, layout) "+
 		"VALUES (%s, %d, '%s', '%s')", sqlText(s.table), space.Bits, space.Fingerprint.Full(), layout))
@@ -229,7 +230,8 @@ func (s *sqlite) info(ctx context.Context) (info Info, recorded bool, err error)
 		info.Fingerprint, err = hamming.ParseFingerprint(fields[1])
 	}
 	if err != nil || info.Bits < 1 || info.Bits > hamming.MaxBits {
-		return Info{}, true, fmt.Errorf("the table hashgrove_tables is damaged: %w", cmp.Or(err, errors.New("a wrong number of bits")))
+		return Info{}, true, fmt.Errorf("the table hashgrove_tables is damaged: %w",
+			cmp.Or(err, fmt.Errorf("codes of %d bits", info.Bits)))
 	}
 	if s.vec {
 		info.Engine += " with sqlite-vec"

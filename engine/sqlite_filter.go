@@ -9,9 +9,9 @@ import (
 	"hashgrove/index"
 )
 
-// sqliteFilter translates a filter into a condition of SQLite about the item i. Every comparison is true or false, never
-// null, so that not means what it means in our filters. Texts compare by their bytes, and numbers by integers in the
-// same order, because SQLite may read the digits of a number as another one nearby.
+// sqliteFilter translates a filter into a condition of SQLite about the item i. Every comparison is true or false,
+// never null, so that not means what it means in our filters. Texts compare by their bytes, and numbers by integers in
+// the same order, because SQLite may read the digits of a number as another one nearby.
 //
 // Dates compare as moments in our filters, and SQLite has only some of our ways to write them: they are refused.
 type sqliteFilter struct{ *sqlite }

@@ -111,8 +111,8 @@ func (f *firstBytes) Write(b []byte) (int, error) {
 // removedText is what a batch says that finds another table than it was made for.
 const removedText = "the table was removed or made anew meanwhile"
 
-// failure is what the program complains about with what it means for us. Only the first line counts: after it come parts
-// of the statement.
+// failure is what the program complains about with what it means for us. Only the first line counts: after it come
+// parts of the statement.
 func (s *sqlite) failure(complaint string, err error) error {
 	line, _, _ := strings.Cut(strings.TrimSpace(complaint), "\n")
 	if _, after, found := strings.Cut(line, "error near line "); found {

@@ -42,11 +42,13 @@ with a bit or two changed. Recall is the share of our hits that the database has
 distance is as good. Causes are: tie order, approximation, bit order, filter, radius, wrong distance, order, items
 that are missing, unknown or different.
 
-The exit status is 1 where items differ, or where a database that should be exact differs in more than ties.
+The exit status is 1 where items differ, or where a database that should be exact differs in more than ties. A database
+that says that it cannot filter so does not differ, unless the filter is one of --where.
 
 ` + enginesHelp,
 		Example: `  hashgrove check-engine items.hgi --engine postgres://shop@localhost/shop --table boots
-  hashgrove check-engine items.hgi new.csv --engine postgres://shop@localhost/shop --table boots --where 'f0 < 1' -k 5`,
+  hashgrove check-engine items.hgi new.csv --engine postgres://shop@localhost/shop --table boots --where 'f0 < 1' -k 5
+  hashgrove check-engine items.hgi --engine redis://localhost:6379/0 --table boots`,
 		Args: cli.AtLeast(1, "an index"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], args[1:]) },
 	}
@@ -101,12 +103,15 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 	if err := c.printResult(r, func() { c.print(r) }); err != nil {
 		return err
 	}
-	return verdict(r)
+	return verdict(r, len(c.where) > 0)
 }
 
-// verdict is the error of a check that should not have ended so.
-func verdict(r *engine.CheckReport) error {
+// verdict is the error of a check that should not have ended so. An engine may refuse filters that nobody asked for.
+func verdict(r *engine.CheckReport, asked bool) error {
 	causes := maps.Clone(r.Causes)
+	if refused := r.RefusedSearches(); !asked && refused > 0 && causes[engine.CauseFilter] == refused {
+		delete(causes, engine.CauseFilter)
+	}
 	delete(causes, engine.CauseTies)
 	delete(causes, engine.CauseRefusal)
 	if !r.Exact {

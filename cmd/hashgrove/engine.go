@@ -27,12 +27,16 @@ type engineFlags struct {
 // enginesHelp is what every verb about engines says about them.
 const enginesHelp = `--engine is a URL whose scheme names the engine: postgres://user@host:port/database for PostgreSQL
 14 or later, or postgres://user@/database?host=/folder for the socket in a folder. It must not hold a password: that
-is read from --password-file, from the environment (PGPASSWORD) or from ~/.pgpass, and is never printed.`
+is read from --password-file, from the environment (PGPASSWORD) or from ~/.pgpass, and is never printed.
+redis://user@host:port/0 is Redis 8 or later, rediss the same over TLS, redis+unix:///path/of/the/socket a socket;
+?search=graph searches faster and misses some items. The password is read from --password-file or REDISCLI_AUTH.
+sqlite:///path/of/the/file.db, or sqlite://file.db in this folder, is a file of SQLite, by the program sqlite3;
+?layout=vec0&extension=FILE keeps the codes as the extension sqlite-vec does.`
 
 func (e *engineFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&e.url, "engine", "", "`URL` of the engine, such as postgres://user@host/database")
 	f.StringVar(&e.table, "table", engine.DefaultTable, "`NAME` of the table with the codes, also schema.name")
-	f.StringVar(&e.passwordFile, "password-file", "", "`FILE` with the password; default PGPASSWORD or ~/.pgpass")
+	f.StringVar(&e.passwordFile, "password-file", "", "`FILE` with the password; default PGPASSWORD or ~/.pgpass, or REDISCLI_AUTH")
 	f.BoolVar(&e.vector, "pgvector", false, "PostgreSQL: search with an index of the extension pgvector, which is faster "+
 		"and misses some items")
 	cli.Group(f, "Engine")

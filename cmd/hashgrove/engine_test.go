@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +19,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/internal/pgtest"
+	"hashgrove/internal/redistest"
 )
 
 // TestPushAndPull takes items into a real PostgreSQL in all ways and gets them back.
@@ -60,6 +63,72 @@ func TestPushAndPull(t *testing.T) {
 		t.Errorf("a table with more items: exit %d, %s%s", o.code, o.out, o.err)
 	}
 	checkEngineRefusals(t, to)
+}
+
+// needSQLite skips a test where there is no program sqlite3, unless CI=true.
+func needSQLite(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("sqlite3"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("there is no SQLite: install the package sqlite3")
+		}
+		t.Skip("there is no SQLite to test with: \"make setup\" installs the package sqlite3")
+	}
+}
+
+// TestPushAndPullElsewhere takes items into Redis and SQLite and gets them back.
+func TestPushAndPullElsewhere(t *testing.T) {
+	t.Run("Redis", func(t *testing.T) {
+		s := redistest.Start(t)
+		t.Setenv("REDISCLI_AUTH", redistest.Password)
+		pushAndPull(t, s.URL, "VSIM a ", "no order of texts")
+		if o := try(t, shellWords("check-engine items.hgi --table a --where 'label > \"a\"' --engine "+s.URL)...); o.code != 1 {
+			t.Errorf("a filter that was asked for and refused: exit %d", o.code)
+		}
+		write(t, "wrong.txt", "a wrong secret\n")
+		o := try(t, "push", "items.hgi", "--engine", s.URL, "--password-file", "wrong.txt")
+		if o.code != 1 || !strings.Contains(o.err, "WRONGPASS") || strings.Contains(o.err, "secret") {
+			t.Errorf("a wrong password: exit %d, %s", o.code, o.err)
+		}
+	})
+	t.Run("SQLite", func(t *testing.T) {
+		needSQLite(t)
+		pushAndPull(t, "sqlite://shop.db", "BEGIN IMMEDIATE;", "no differences")
+		if o := try(t, shellWords("push items.hgi --engine sqlite://shop.db --pgvector")...); o.code != 2 {
+			t.Errorf("pgvector in SQLite: exit %d, %s", o.code, o.err)
+		}
+	})
+}
+
+// pushAndPull pushes into an engine; plan is part of what would be sent, and report of what check-engine says.
+func pushAndPull(t *testing.T, url, plan, report string) {
+	indexed(t)
+	to := " --table a --engine " + url
+	do := func(line string) string { return succeed(t, shellWords(line+to)...) }
+	if out := do("push items.hgi --dry-run"); !strings.Contains(out, plan) {
+		t.Errorf("the plan is %s", out)
+	}
+	if out := do("push items.hgi"); !strings.Contains(out, "400 items written, 16 bits") || !strings.Contains(out, "100 read back") {
+		t.Errorf("push says %s", out)
+	}
+	do("pull -m m.hgm -o back.hgi")
+	want := succeed(t, "index", "export", "items.hgi", "--to", "jsonl", "-o", "-")
+	if want != succeed(t, "index", "export", "back.hgi", "--to", "jsonl", "-o", "-") {
+		t.Error("items changed on the way")
+	}
+	do(`pull --where 'label = "boots" and f0 > 0' -o boots.hgc`)
+	succeed(t, shellWords(`index export items.hgi --where 'label = "boots" and f0 > 0' -o want.hgc`)...)
+	if !bytes.Equal(read(t, "boots.hgc"), read(t, "want.hgc")) {
+		t.Error("a filter in the engine finds other items")
+	}
+	if out := do("check-engine items.hgi"); !strings.Contains(out, report) || !strings.Contains(out, "400 of them equal") {
+		t.Errorf("check-engine says %s", out)
+	}
+	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--rounds", "3", "-o", "other.hgm", "--seed", "9")
+	o := try(t, shellWords("push items.csv --label category --id-column sku -m other.hgm"+to)...)
+	if o.code != 1 || !strings.Contains(o.err, "do not belong into the table of model") {
+		t.Errorf("another model: exit %d, %s", o.code, o.err)
+	}
 }
 
 // checkEngineRefusals: mistakes end with one plain sentence that shows no password.
@@ -109,23 +178,57 @@ func TestPushAfterKills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := pgtest.Start(t)
+	t.Run("PostgreSQL", func(t *testing.T) {
+		s := pgtest.Start(t)
+		t.Setenv("PGPASSWORD", pgtest.Password)
+		c := connectTo(t, s)
+		pushAfterKills(t, s.URL, least, 20000, 100, func() {
+			if _, err := c.Exec(t.Context(), "DROP TABLE IF EXISTS items"); err != nil {
+				t.Fatal(err)
+			}
+		}, func() {
+			var n, distinct int
+			err := c.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT id) FROM items").Scan(&n, &distinct)
+			if err != nil || n != 20000 || distinct != 20000 {
+				t.Fatalf("%d items, %d ids, %v", n, distinct, err)
+			}
+		})
+	})
+	t.Run("Redis", func(t *testing.T) {
+		s := redistest.Start(t)
+		t.Setenv("REDISCLI_AUTH", redistest.Password)
+		pushAfterKills(t, s.URL, least, 2000, 10, func() { s.Do(t, "FLUSHALL") }, func() {
+			if n := s.Do(t, "VCARD items"); n != ":2000" {
+				t.Fatalf("%s items", n)
+			}
+		})
+	})
+	t.Run("SQLite", func(t *testing.T) {
+		needSQLite(t)
+		file := filepath.Join(t.TempDir(), "items.db")
+		pushAfterKills(t, "sqlite://"+file, least, 6000, 150, func() { os.Remove(file) }, func() {
+			out, err := exec.Command("sqlite3", file, "SELECT count(*), count(DISTINCT id) FROM items").Output()
+			if err != nil || string(out) != "6000|6000\n" {
+				t.Fatalf("%s items and ids, %v", out, err)
+			}
+		})
+	})
+}
+
+// pushAfterKills pushes items in batches until so many pushes were killed; empty removes the table, and check looks at it when a push
+// is complete.
+func pushAfterKills(t *testing.T, url string, least, items, batch int, empty, check func()) {
 	t.Chdir(t.TempDir())
-	t.Setenv("PGPASSWORD", pgtest.Password)
-	const items = 20000
 	rng := rand.New(rand.NewPCG(7, 7))
 	packed := make([]byte, 0, 8*items)
 	for i := range 8 * items {
 		packed = append(packed, byte(rng.Uint32()>>(i%3)))
 	}
 	writeCodeFile(t, "many.hgc", packed, 64)
-	c := connectTo(t, s)
-	push := []string{"push", "many.hgc", "--engine", s.URL, "--batch", "100", "--in-flight", "3", "--quiet", "--json"}
+	push := []string{"push", "many.hgc", "--engine", url, "--batch", strconv.Itoa(batch), "--in-flight", "3", "--quiet", "--json"}
 	kills, resumed := 0, 0
 	for round := 0; kills < least || round == 0; round++ {
-		if _, err := c.Exec(t.Context(), "DROP TABLE IF EXISTS items"); err != nil {
-			t.Fatal(err)
-		}
+		empty()
 		for complete := false; !complete; {
 			cmd := command(push...)
 			var out, errOut bytes.Buffer
@@ -150,15 +253,11 @@ func TestPushAfterKills(t *testing.T) {
 			}
 			resumed += r.Before
 		}
-		succeed(t, "pull", "--engine", s.URL, "-o", "back.hgc", "--force")
+		succeed(t, "pull", "--engine", url, "-o", "back.hgc", "--force")
 		if !bytes.Equal(read(t, "many.hgc"), read(t, "back.hgc")) {
 			t.Fatal("the items in the engine are not those that were pushed")
 		}
-		var n, distinct int
-		err := c.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT id) FROM items").Scan(&n, &distinct)
-		if err != nil || n != items || distinct != items {
-			t.Fatalf("%d items, %d ids, %v", n, distinct, err)
-		}
+		check()
 		if _, err := os.Stat("many.hgc.push"); err == nil {
 			t.Error("the journal was left behind")
 		}

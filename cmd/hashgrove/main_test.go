@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/pgtest"
+	"hashgrove/internal/redistest"
 )
 
 // outcome is what a command line left.
@@ -139,10 +141,17 @@ func TestHelpExamples(t *testing.T) {
 		"version", "inspect", "train", "encode", "merge", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "search", "index get", "index list", "index export", "index backup",
 		"index restore", "index salvage", "index migrate", "info", "verify", "export", "serve", "push", "check-engine", "pull", "demo", "features", "experiment",
 	}
-	server := ""
+	servers := map[string]string{"postgres:": "", "redis:": "", "sqlite:": "sqlite://shop.db"}
 	if pgtest.Available() {
-		server = pgtest.Start(t).URL
+		servers["postgres:"] = pgtest.Start(t).URL
 		t.Setenv("PGPASSWORD", pgtest.Password)
+	}
+	if redistest.Available() {
+		servers["redis:"] = redistest.Start(t).URL
+		t.Setenv("REDISCLI_AUTH", redistest.Password)
+	}
+	if _, err := exec.LookPath("sqlite3"); err != nil && os.Getenv("CI") != "true" {
+		servers["sqlite:"] = ""
 	}
 	root := (&app{}).root()
 	seen := 0
@@ -164,12 +173,17 @@ func TestHelpExamples(t *testing.T) {
 				t.Errorf("%s: example line %q is no command", name, line)
 				continue
 			}
-			if at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "postgres:") }); at > 0 {
-				if server == "" && !slices.Contains(words, "--dry-run") {
-					t.Logf("there is no PostgreSQL to run %s", strings.TrimSpace(line))
-					continue
+			missing := false
+			for scheme, server := range servers {
+				at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, scheme) })
+				if at > 0 {
+					missing = server == "" && !slices.Contains(words, "--dry-run")
+					words[at] = cmp.Or(server, words[at])
 				}
-				words[at] = cmp.Or(server, words[at])
+			}
+			if missing {
+				t.Logf("there is no engine to run %s", strings.TrimSpace(line))
+				continue
 			}
 			succeedOnce(t, words[1:]...)
 			seen++

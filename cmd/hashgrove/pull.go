@@ -36,7 +36,8 @@ can be searched for; it must be the one that made the codes.
 
 ` + enginesHelp,
 		Example: `  hashgrove pull --engine postgres://shop@localhost/shop --table boots -m items.hgm -o pulled.hgi
-  hashgrove pull --engine postgres://shop@localhost/shop --table boots --where 'label = "boots"' -o pulled.hgc`,
+  hashgrove pull --engine postgres://shop@localhost/shop --table boots --where 'label = "boots"' -o pulled.hgc
+  hashgrove pull --engine sqlite://shop.db --table boots -o from-sqlite.hgi`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}

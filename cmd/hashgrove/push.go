@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ files, or those of vectors and pictures, which --model encodes. The table is mad
 are there already are replaced by id, so a push may be repeated. The fingerprint of the model is stored beside the
 table, and codes of another model are refused.
 
---dry-run connects to nothing: it prints what would be sent, and SQL to search with.
+--dry-run connects to nothing: it prints what would be sent, and how to search there.
 
 A batch that fails because the engine cannot be reached is sent again, with longer and longer breaks. A push that
 ends early leaves a journal, by which the same command continues; one that is complete removes it. At the end some
@@ -47,7 +48,9 @@ items are read back and compared.
 		Example: `  hashgrove push items.hgi --engine postgres://shop@localhost/shop --table boots --dry-run
   hashgrove push items.hgi --engine postgres://shop@localhost/shop --table boots
   hashgrove push items.hgc --engine postgres://shop@localhost/shop --table coded --batch 5000 --in-flight 4
-  hashgrove push new.csv --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop`,
+  hashgrove push new.csv --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop
+  hashgrove push items.hgi --engine redis://localhost:6379/0 --table boots --batch 200
+  hashgrove push items.hgi --engine sqlite://shop.db --table boots`,
 		Args: cli.AtLeast(1, "an index, code files, or vectors"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -188,14 +191,14 @@ func (c *pushCommand) read(ctx context.Context, args []string) (*index.Batch, er
 func (c *pushCommand) printPlan(r pushReport) {
 	fmt.Fprintf(c.out, "-- %s of %d bits, fingerprint %s, into %s: nothing is sent\n",
 		plain.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, cli.Printable(r.Table))
-	last := ""
+	last, sql := "", !strings.HasPrefix(c.target.url, "redis")
 	for _, s := range r.DryRun {
 		if s.Purpose != last {
 			fmt.Fprintf(c.out, "\n-- %s\n", s.Purpose)
 			last = s.Purpose
 		}
 		text := s.Text
-		if text[len(text)-1] != ';' {
+		if sql && text[0] != '.' && text[len(text)-1] != ';' { // a line that begins with a point is for sqlite3
 			text += ";"
 		}
 		fmt.Fprintf(c.out, "%s\n", text)

@@ -1,5 +1,5 @@
-// Package redistest starts a Redis 8 server for tests, in a temporary folder and on a Unix socket. install.sh fetches one
-// where the machine has none.
+// Package redistest starts a Redis 8 server for tests, in a temporary folder and on a Unix socket. install.sh fetches
+// one where the machine has none.
 package redistest
 
 import (
@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -107,16 +108,33 @@ func (s *Server) Restart(t testing.TB) {
 
 // answers tells whether the server has read its file and is there.
 func (s *Server) answers() bool {
+	line, err := s.send("PING")
+	return err == nil && line == "+PONG"
+}
+
+// Do sends a command, as words with spaces between them, and returns the first line of the answer.
+func (s *Server) Do(t testing.TB, command string) string {
+	t.Helper()
+	line, err := s.send(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
+}
+
+func (s *Server) send(command string) (string, error) {
 	c, err := net.Dial("unix", s.Socket)
 	if err != nil {
-		return false
+		return "", err
 	}
 	defer c.Close()
-	fmt.Fprintf(c, "AUTH \"%s\"\r\nPING\r\n", Password)
+	fmt.Fprintf(c, "AUTH \"%s\"\r\n%s\r\n", Password, command)
 	in := bufio.NewReader(c)
-	_, _ = in.ReadString('\n')
-	line, _ := in.ReadString('\n')
-	return line == "+PONG\r\n"
+	if _, err := in.ReadString('\n'); err != nil {
+		return "", err
+	}
+	line, err := in.ReadString('\n')
+	return strings.TrimSpace(line), err
 }
 
 // Stop ends the server at once, as a crash would.
