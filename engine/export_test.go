@@ -8,7 +8,7 @@ import (
 
 // RedisDo sends a command to the server of an engine.
 func RedisDo(ctx context.Context, e Engine, words ...string) (any, error) {
-	answers, err := e.(*redis).do(ctx, words)
+	answers, err := e.(*redis).ask(ctx, words)
 	if err != nil {
 		return nil, err
 	}

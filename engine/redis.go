@@ -131,10 +131,10 @@ func (r *redis) dropIdle() {
 	}
 }
 
-// do sends commands over a connection of its own and returns their answers. An answer that is an error is the error. A
+// ask sends commands over a connection of its own and returns their answers. An answer that is an error is the error. A
 // connection that was open before may have ended unnoticed: then a new one is tried, because everything that is sent
 // may be repeated.
-func (r *redis) do(ctx context.Context, commands ...[]string) ([]any, error) {
+func (r *redis) ask(ctx context.Context, commands ...[]string) ([]any, error) {
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
@@ -146,7 +146,7 @@ func (r *redis) do(ctx context.Context, commands ...[]string) ([]any, error) {
 	var c *redisConn
 	select {
 	case c = <-r.idle:
-		answers, err = c.do(ctx, commands...)
+		answers, err = c.ask(ctx, commands...)
 	default:
 	}
 	if c == nil || err != nil && ctx.Err() == nil && isBroken(err) {
@@ -157,7 +157,7 @@ func (r *redis) do(ctx context.Context, commands ...[]string) ([]any, error) {
 		if c, err = r.dial(ctx); err != nil {
 			return nil, r.failure(ctx, err)
 		}
-		answers, err = c.do(ctx, commands...)
+		answers, err = c.ask(ctx, commands...)
 	}
 	if err != nil {
 		c.Close()
@@ -198,7 +198,7 @@ func (r *redis) failure(ctx context.Context, err error) error {
 // Info implements Engine.
 func (r *redis) Info(ctx context.Context) (Info, error) {
 	info := Info{Table: r.table, Exact: !r.graph}
-	answers, err := r.do(ctx, []string{"INFO", "server"})
+	answers, err := r.ask(ctx, []string{"INFO", "server"})
 	if err != nil {
 		return Info{}, err
 	}
@@ -211,7 +211,7 @@ func (r *redis) Info(ctx context.Context) (Info, error) {
 			version, leastRedis)
 	}
 	info.Engine = "Redis " + version
-	answers, err = r.do(ctx, []string{"MULTI"}, []string{"HGET", r.details(), ""}, []string{"HLEN", r.details()},
+	answers, err = r.ask(ctx, []string{"MULTI"}, []string{"HGET", r.details(), ""}, []string{"HLEN", r.details()},
 		[]string{"VCARD", r.table}, []string{"VINFO", r.table}, []string{"EXEC"})
 	if err != nil {
 		return Info{}, err
@@ -278,7 +278,7 @@ func (r *redis) Prepare(ctx context.Context, s Space) (Info, error) {
 	if errors.Is(err, ErrNoTable) {
 		var identity [16]byte
 		rand.Read(identity[:])
-		_, err = r.do(ctx, []string{"EVAL", noteScript, "2", r.table, r.details(),
+		_, err = r.ask(ctx, []string{"EVAL", noteScript, "2", r.table, r.details(),
 			redisNote(s, hex.EncodeToString(identity[:]))})
 		if err == nil {
 			info, err = r.Info(ctx)

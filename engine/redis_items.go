@@ -161,7 +161,7 @@ func (r *redis) Write(ctx context.Context, b *index.Batch) error {
 		}
 		command = append(command, it.ID.String(), floats(b.Codes, row), redisAttributes(it), string(full))
 	}
-	answers, err := r.do(ctx, command)
+	answers, err := r.ask(ctx, command)
 	if err == nil && answers[0] != int64(len(order)) {
 		err = fmt.Errorf("%v of %d items were written", answers[0], len(order))
 	}
@@ -170,7 +170,7 @@ func (r *redis) Write(ctx context.Context, b *index.Batch) error {
 
 // Count implements Engine.
 func (r *redis) Count(ctx context.Context) (int, error) {
-	answers, err := r.do(ctx, []string{"VCARD", r.table})
+	answers, err := r.ask(ctx, []string{"VCARD", r.table})
 	if err != nil {
 		return 0, err
 	}
@@ -232,7 +232,7 @@ func (r *redis) searchAll(ctx context.Context, q Query, filter string, all [][]i
 			for i, query := range part {
 				commands[i] = r.searchCommand(q, query, filter, count)
 			}
-			answers, err := r.do(ctx, commands...)
+			answers, err := r.ask(ctx, commands...)
 			if err != nil {
 				return err
 			}

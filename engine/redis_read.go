@@ -75,7 +75,7 @@ func idsOf(c index.Condition) ([]index.ID, bool) {
 func (r *redis) allIDs(ctx context.Context) ([]index.ID, error) {
 	var ids []index.ID
 	for cursor := "0"; ; {
-		answers, err := r.do(ctx, []string{"HSCAN", r.details(), cursor, "COUNT", "4096", "NOVALUES"})
+		answers, err := r.ask(ctx, []string{"HSCAN", r.details(), cursor, "COUNT", "4096", "NOVALUES"})
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (r *redis) readSome(ctx context.Context, ids []index.ID) (*index.Batch, err
 	for _, id := range ids {
 		command = append(command, id.String())
 	}
-	answers, err := r.do(ctx, command)
+	answers, err := r.ask(ctx, command)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (a *redisAddress) dial(ctx context.Context) (*redisConn, error) {
 	if a.database != 0 {
 		hello = append(hello, []string{"SELECT", strconv.Itoa(a.database)})
 	}
-	answers, err := c.do(ctx, hello...)
+	answers, err := c.ask(ctx, hello...)
 	for _, answer := range answers {
 		if refusal, ok := answer.(redisError); ok && err == nil {
 			err = refusal
@@ -90,9 +90,9 @@ func (a *redisAddress) dial(ctx context.Context) (*redisConn, error) {
 	return c, nil
 }
 
-// do sends commands and returns their answers: nil, string, int64, redisError or []any. The error is that of the
+// ask sends commands and returns their answers: nil, string, int64, redisError or []any. The error is that of the
 // connection.
-func (c *redisConn) do(ctx context.Context, commands ...[]string) ([]any, error) {
+func (c *redisConn) ask(ctx context.Context, commands ...[]string) ([]any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (c *redisConn) do(ctx context.Context, commands ...[]string) ([]any, error)
 	return answers, err
 }
 
-// exchange is do without the watch on the context, which sets a deadline that has passed.
+// exchange is ask without the watch on the context, which sets a deadline that has passed.
 func (c *redisConn) exchange(ctx context.Context, commands [][]string) ([]any, error) {
 	c.extend(ctx)
 	for _, command := range commands {

@@ -36,7 +36,8 @@ sqlite:///path/of/the/file.db, or sqlite://file.db in this folder, is a file of 
 func (e *engineFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&e.url, "engine", "", "`URL` of the engine, such as postgres://user@host/database")
 	f.StringVar(&e.table, "table", engine.DefaultTable, "`NAME` of the table with the codes, also schema.name")
-	f.StringVar(&e.passwordFile, "password-file", "", "`FILE` with the password; default PGPASSWORD or ~/.pgpass, or REDISCLI_AUTH")
+	f.StringVar(&e.passwordFile, "password-file", "",
+		"`FILE` with the password; default PGPASSWORD or ~/.pgpass, or REDISCLI_AUTH")
 	f.BoolVar(&e.vector, "pgvector", false, "PostgreSQL: search with an index of the extension pgvector, which is faster "+
 		"and misses some items")
 	cli.Group(f, "Engine")

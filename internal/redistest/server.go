@@ -66,7 +66,7 @@ func findProgram() string {
 		places = append([]string{path}, places...)
 	}
 	for _, place := range places {
-		if out, err := exec.Command(place, "--version").Output(); err == nil && version.Match(out) {
+		if out, err := exec.Command(place, "-v").Output(); err == nil && version.Match(out) {
 			return place
 		}
 	}
@@ -82,8 +82,9 @@ func (s *Server) Restart(t testing.TB) {
 	}
 	defer log.Close()
 	os.Remove(s.Socket)
-	s.cmd = exec.Command(s.program, "--port", "0", "--unixsocket", s.Socket, "--dir", s.folder, "--save", "",
-		"--appendonly", "yes", "--appendfsync", "no", "--requirepass", Password)
+	s.cmd = exec.Command(s.program, "-") // what follows is its configuration
+	s.cmd.Stdin = strings.NewReader(fmt.Sprintf("port 0\nunixsocket %s\ndir %s\nsave \"\"\nappendonly yes\n"+
+		"appendfsync no\nrequirepass \"%s\"\n", s.Socket, s.folder, Password))
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
