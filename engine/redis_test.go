@@ -64,7 +64,7 @@ func TestRedis(t *testing.T) {
 	t.Run("secure", func(t *testing.T) { checkRedisSecure(t, s) })
 	t.Run("slow", func(t *testing.T) { checkRedisSlow(t, s) })
 	t.Run("cut off", func(t *testing.T) { checkRedisCutOff(t, s) })
-	t.Run("interrupted", func(t *testing.T) { checkInterrupted(t, openRedis(t, s, "interrupted", ""), 600) })
+	t.Run("interrupted", func(t *testing.T) { checkInterrupted(t, openRedis(t, s, "interrupted", ""), 2000) })
 }
 
 // TestRedisAfterCrashes ends a server of its own: it adds every item to its graphs once more when it comes back.
