@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -134,7 +135,11 @@ func Open(ctx context.Context, t Target) (Engine, error) {
 	case "sqlite":
 		return openSQLite(t)
 	}
-	return nil, fmt.Errorf("%q is no engine: there is postgres, redis, sqlite", scheme)
+	if open := restSchemes[strings.TrimSuffix(strings.TrimSuffix(scheme, "+http"), "+https")]; open != nil {
+		return open(t)
+	}
+	return nil, fmt.Errorf("%q is no engine: there is %s", scheme,
+		strings.Join(append([]string{"postgres", "redis", "sqlite"}, slices.Sorted(maps.Keys(restSchemes))...), ", "))
 }
 
 // checkSecrets refuses a URL with a password, which others could read in lists of processes and in logs. No error here
