@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -149,6 +150,7 @@ type (
 	list   struct{ of any }
 	object map[string]any   // of shapes
 	named  struct{ of any } // an object with any names
+	single struct{ of any } // an object with one name, whichever
 	either []any
 	one    []string // of these texts
 )
@@ -176,90 +178,97 @@ func parse(body []byte) (any, error) {
 
 // fits reports where a value is not of a shape.
 func fits(value, shape any) error {
-	bad := fmt.Errorf("%v (%T) is no %v", value, value, shape)
-	switch s := shape.(type) {
-	case kind:
-		digits, isNumber := value.(json.Number)
-		_, isText := value.(string)
-		_, isBool := value.(bool)
-		_, whole := digits.Int64()
-		if s == text && isText || s == boolean && isBool || isNumber && (s == number || s == integer && whole == nil) {
-			return nil
-		}
-		return bad
-	case one:
-		if t, ok := value.(string); ok && slices.Contains(s, t) {
-			return nil
-		}
-		return bad
-	case list:
-		elements, ok := value.([]any)
-		if !ok {
-			return bad
-		}
-		for i, e := range elements {
-			if err := fits(e, s.of); err != nil {
-				return fmt.Errorf("[%d]: %w", i, err)
-			}
-		}
+	if conforms(value, shape, nil) {
 		return nil
-	case named:
-		members, ok := value.(map[string]any)
-		if !ok {
-			return bad
-		}
-		for name, v := range members {
-			if err := fits(v, s.of); err != nil {
-				return fmt.Errorf("%q: %w", name, err)
-			}
-		}
-		return nil
-	case either:
-		for _, alternative := range s {
-			err := fits(value, alternative)
-			if err == nil {
-				return nil
-			}
-			bad = fmt.Errorf("%w; %w", bad, err)
-		}
-		return bad
-	case func() any: // a shape that refers to itself
-		return fits(value, s())
-	case object:
-		return s.fits(value)
 	}
-	return fmt.Errorf("%T is no shape", shape)
+	var why []string
+	conforms(value, shape, func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) })
+	return errors.New(strings.Join(why, "; "))
 }
 
-// fits is fits for an object.
-func (s object) fits(value any) error {
+// conforms tells whether a value is of a shape, and says where it is not when someone wants to know.
+func conforms(value, shape any, say func(format string, args ...any)) bool {
+	ok := false
+	switch s := shape.(type) {
+	case kind:
+		switch v := value.(type) {
+		case json.Number:
+			_, err := v.Int64()
+			ok = s == number || s == integer && err == nil
+		case string:
+			ok = s == text
+		case bool:
+			ok = s == boolean
+		}
+	case one:
+		t, isText := value.(string)
+		ok = isText && slices.Contains(s, t)
+	case list:
+		elements, isList := value.([]any)
+		ok = isList && !slices.ContainsFunc(elements, func(e any) bool { return !conforms(e, s.of, say) })
+	case single:
+		members, isObject := value.(map[string]any)
+		ok = isObject && len(members) == 1 && conforms(value, named{s.of}, say)
+	case named:
+		members, isObject := value.(map[string]any)
+		if ok = isObject; ok {
+			for _, v := range members {
+				ok = ok && conforms(v, s.of, say)
+			}
+		}
+	case either:
+		ok = slices.ContainsFunc(s, func(alternative any) bool { return conforms(value, alternative, say) })
+	case func() any: // a shape that refers to itself
+		return conforms(value, s(), say)
+	case object:
+		return s.conforms(value, say)
+	default:
+		panic(fmt.Sprintf("%T is no shape", shape))
+	}
+	if !ok && say != nil {
+		say("%v (%T) is no %v", value, value, shape)
+	}
+	return ok
+}
+
+// conforms is conforms for an object.
+func (s object) conforms(value any, say func(format string, args ...any)) bool {
+	if say == nil {
+		say = func(string, ...any) {}
+	} else {
+		defer func(names []string) { say("(an object with %v)", names) }(slices.Sorted(maps.Keys(s)))
+	}
 	members, ok := value.(map[string]any)
 	if !ok {
-		return fmt.Errorf("%v is no object with %v", value, slices.Sorted(maps.Keys(s)))
-	}
-	for name, v := range members {
-		shape, known := s[name]
-		if optional, isOptional := s[name+"?"]; !known && isOptional {
-			shape, known = optional, true
-		}
-		if !known {
-			return fmt.Errorf("the name %q is not known: there are %v", name, slices.Sorted(maps.Keys(s)))
-		}
-		if err := fits(v, shape); err != nil {
-			return fmt.Errorf("%q: %w", name, err)
-		}
+		say("%v is no object", value)
+		return false
 	}
 	for name := range s {
 		if _, there := members[name]; !there && !strings.HasSuffix(name, "?") {
-			return fmt.Errorf("the name %q is missing", name)
+			say("the name %q is missing", name)
+			return false
 		}
 	}
-	return nil
+	for name, v := range members {
+		shape, known := s[name]
+		if !known {
+			shape, known = s[name+"?"]
+		}
+		if !known {
+			say("the name %q is not known", name)
+			return false
+		}
+		if !conforms(v, shape, say) {
+			say("in %q", name)
+			return false
+		}
+	}
+	return true
 }
 
 // TestShapes: a schema that accepts everything would make the fakes useless.
 func TestShapes(t *testing.T) {
-	shape := object{"a": list{integer}, "b?": either{text, object{"c": boolean}}, "d?": named{number}, "e?": one{"x", "y"}}
+	shape := object{"s?": single{text}, "a": list{integer}, "b?": either{text, object{"c": boolean}}, "d?": named{number}, "e?": one{"x", "y"}}
 	for body, ok := range map[string]bool{
 		`{"a": [1, 2], "b": "t", "d": {"any": 1.5}, "e": "y"}`: true,
 		`{"a": [], "b": {"c": true}}`:                          true,
@@ -276,6 +285,9 @@ func TestShapes(t *testing.T) {
 		`{"a": [1], "e": "z"}`:                                 false,
 		`{"a": null}`:                                          false,
 		`[]`:                                                   false,
+		`{"a": [], "s": {"x": "y"}}`:                           true,
+		`{"a": [], "s": {"x": "y", "z": "y"}}`:                 false,
+		`{"a": [], "s": {}}`:                                   false,
 	} {
 		value, err := parse([]byte(body))
 		if err != nil {

@@ -36,14 +36,17 @@ type dialect struct {
 }
 
 // restSchemes opens the engines that are reached over HTTP.
-var restSchemes = map[string]func(t Target) (Engine, error){}
+var restSchemes = map[string]func(t Target) (Engine, error){
+	"opensearch":    func(t Target) (Engine, error) { return openElastic(t, openSearchDialect) },
+	"elasticsearch": func(t Target) (Engine, error) { return openElastic(t, elasticsearchDialect) },
+}
 
 // rest is a client of one service. Its methods may be called concurrently.
 type rest struct {
 	dialect
 	base   url.URL
 	header http.Header // of every request
-	secret string
+	hidden []string    // what no message may show: the password, and how headers carry it
 	client *http.Client
 }
 
@@ -59,22 +62,27 @@ func openRest(t Target, d dialect) (*rest, error) {
 		return nil, errors.New("the URL of the engine cannot be used: write it as " +
 			"engine://user@host:port, or engine+http://host:port for plain HTTP; nothing stands behind a ? or #")
 	}
-	r := &rest{dialect: d, secret: t.Password, header: http.Header{}}
+	r, secret := &rest{dialect: d, header: http.Header{}}, t.Password
 	r.base = url.URL{Scheme: "https", Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}
 	if strings.HasSuffix(u.Scheme, "+http") {
 		r.base.Scheme = "http"
 	}
 	for _, name := range d.variables {
-		r.secret = cmp.Or(r.secret, os.Getenv(name))
+		secret = cmp.Or(secret, os.Getenv(name))
 	}
-	if strings.ContainsFunc(r.secret, unicode.IsControl) {
+	if strings.ContainsFunc(secret, unicode.IsControl) {
 		return nil, errors.New("the password has a control character, which no header of a request may hold")
+	}
+	if secret != "" && d.authorize != nil {
+		d.authorize(r.header, u.User.Username(), secret)
+		r.hidden = append(r.hidden, secret)
+		for _, values := range r.header {
+			r.hidden = append(r.hidden, strings.Fields(values[0])...)
+		}
+		slices.SortFunc(r.hidden, func(a, b string) int { return len(b) - len(a) })
 	}
 	r.header.Set("User-Agent", "hashgrove")
 	r.header.Set("Accept", "application/json")
-	if d.authorize != nil && (u.User.Username() != "" || r.secret != "") {
-		d.authorize(r.header, u.User.Username(), r.secret)
-	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost = max(t.InFlight, 1), max(t.InFlight, 1)
 	transport.ResponseHeaderTimeout = longestWait
@@ -236,8 +244,8 @@ func (r *rest) lost(ctx context.Context, err error) error {
 
 // clean makes a text of a server fit for a message: one line, not long, without the password.
 func (r *rest) clean(text string) string {
-	if r.secret != "" {
-		text = strings.ReplaceAll(text, r.secret, "***")
+	for _, secret := range r.hidden {
+		text = strings.ReplaceAll(text, secret, "***")
 	}
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(c rune) bool {
 		return unicode.IsSpace(c) || !unicode.IsPrint(c)

@@ -79,14 +79,20 @@ var Filters = []string{
 
 // Run checks an engine; open makes one with an empty table, and each with the same table when it is called again in the
 // same test. The filters that are refused are those of Filters that the engine cannot have: it must say so.
-func Run(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) {
+func Run(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) { run(t, open, 20, refused) }
+
+// RunBriefly is Run with few searches, for servers in the memory of the test, which are slow.
+func RunBriefly(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) { run(t, open, 3, refused) }
+
+func run(t *testing.T, open func(t *testing.T) engine.Engine, queries int, refused []string) {
 	for _, text := range refused {
 		if !slices.Contains(Filters, text) {
 			t.Errorf("%s is none of the filters", text)
 		}
 	}
 	for _, bits := range []int{64, 13, 200} {
-		t.Run(fmt.Sprintf("%d bits", bits), func(t *testing.T) { checkAnswers(t, open(t), bits, refused) })
+		codes := Items(queries, bits, 4).Codes
+		t.Run(fmt.Sprintf("%d bits", bits), func(t *testing.T) { checkAnswers(t, open(t), codes, refused) })
 	}
 	t.Run("items", func(t *testing.T) { checkItems(t, open(t)) })
 	t.Run("spaces", func(t *testing.T) { checkSpaces(t, open(t)) })
@@ -108,7 +114,8 @@ func Run(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string)
 
 // checkAnswers compares searches with those of an exact index, or demands most of the nearest where the engine is not
 // exact.
-func checkAnswers(t *testing.T, e engine.Engine, bits int, refused []string) {
+func checkAnswers(t *testing.T, e engine.Engine, queries hamming.Codes, refused []string) {
+	bits := queries.Bits
 	ctx, b := t.Context(), Items(500, bits, 3)
 	if _, err := engine.Push(ctx, e, b, engine.PushOptions{Batch: 70}); err != nil {
 		t.Fatal(err)
@@ -121,7 +128,6 @@ func checkAnswers(t *testing.T, e engine.Engine, bits int, refused []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	queries := Items(20, bits, 4).Codes
 	matched, found := 0, 0
 	for _, text := range append([]string{""}, Filters...) {
 		f, err := index.Parse(text)
