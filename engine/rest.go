@@ -39,6 +39,7 @@ type dialect struct {
 var restSchemes = map[string]func(t Target) (Engine, error){
 	"opensearch":    func(t Target) (Engine, error) { return openElastic(t, openSearchDialect) },
 	"elasticsearch": func(t Target) (Engine, error) { return openElastic(t, elasticsearchDialect) },
+	"qdrant":        openQdrant,
 }
 
 // rest is a client of one service. Its methods may be called concurrently.
@@ -256,15 +257,19 @@ func (r *rest) clean(text string) string {
 	return text
 }
 
+// firstLimit is how many hits settle asks for at first.
+func firstLimit(k, most int) int {
+	if k == 0 {
+		return min(1024, most)
+	}
+	return min(k+k/4+16, most)
+}
+
 // settle finds the k nearest hits in the order of distance and id where an engine orders by distance alone: it asks for
 // more hits than k until the last is farther than hit k, so that no tie is cut off. 0 for k means all that the engine
 // finds. Where it gives no more than most hits at a time, ties beyond that stay as the engine has them.
 func settle(k, most int, ask func(limit int) ([]index.Hit, error)) ([]index.Hit, error) {
-	limit := k + k/4 + 16
-	if k == 0 {
-		limit = 1024
-	}
-	for ; ; limit *= 4 {
+	for limit := firstLimit(k, most); ; limit *= 4 {
 		limit = min(limit, most)
 		hits, err := ask(limit)
 		if err != nil {

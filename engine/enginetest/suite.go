@@ -79,10 +79,14 @@ var Filters = []string{
 
 // Run checks an engine; open makes one with an empty table, and each with the same table when it is called again in the
 // same test. The filters that are refused are those of Filters that the engine cannot have: it must say so.
-func Run(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) { run(t, open, 20, refused) }
+func Run(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) {
+	run(t, open, 20, refused)
+}
 
 // RunBriefly is Run with few searches, for servers in the memory of the test, which are slow.
-func RunBriefly(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) { run(t, open, 3, refused) }
+func RunBriefly(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) {
+	run(t, open, 3, refused)
+}
 
 func run(t *testing.T, open func(t *testing.T) engine.Engine, queries int, refused []string) {
 	for _, text := range refused {
