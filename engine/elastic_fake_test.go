@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The shapes follow the published specifications of the REST interface: the OpenAPI description of OpenSearch 3 (which
-// 2.16 and later answer alike) and that of Elasticsearch 9. What the engine never sends is left out, so it is refused.
+// The shapes follow the published descriptions of the REST interface: the API specification of OpenSearch 2.16 and that
+// of Elasticsearch 9. What the engine never sends is left out, so it is refused.
 
 // elasticQuery is the part of the language of queries that filters use.
 func elasticQuery() any { return elasticQueries }
@@ -39,7 +39,7 @@ func init() {
 // elasticSearch is the body of a search.
 var elasticSearch = object{
 	"size": integer, "track_total_hits": boolean, "_source": either{boolean, list{text}},
-	"sort": list{single{one{"asc", "desc"}}}, "search_after?": list{either{text, number}},
+	"sort": list{single{object{"order": one{"asc", "desc"}}}}, "search_after?": list{either{text, number}},
 	"pit?": object{"id": text, "keep_alive": text},
 	"query": either{elasticQuery, object{"script_score": object{
 		"query": elasticQuery, "min_score?": number,
@@ -483,8 +483,8 @@ func (s *elasticFake) rank(x *elasticFakeIndex, search map[string]any, size int)
 		}
 		x.matches[string(key)] = found
 	}
-	byScore := fmt.Sprint(search["sort"]) == "[map[_score:desc] map[id_order:asc]]"
-	if !byScore && fmt.Sprint(search["sort"]) != "[map[id_order:asc]]" {
+	byScore := fmt.Sprint(search["sort"]) == "[map[_score:map[order:desc]] map[id_order:map[order:asc]]]"
+	if !byScore && fmt.Sprint(search["sort"]) != "[map[id_order:map[order:asc]]]" {
 		return nil, fmt.Errorf("sorted by %v", search["sort"])
 	}
 	byPoints := make([][]*elasticDoc, 8*x.length+1)

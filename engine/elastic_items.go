@@ -209,7 +209,7 @@ func (e *elastic) search(q Query, filter dsl, code []int, bits int) dsl {
 	}
 	return dsl{
 		"size": size, "query": dsl{"script_score": score}, "_source": false, "track_total_hits": false,
-		"sort": []dsl{{"_score": "desc"}, {"id_order": "asc"}},
+		"sort": []dsl{{"_score": dsl{"order": "desc"}}, {"id_order": dsl{"order": "asc"}}},
 	}
 }
 
@@ -394,7 +394,7 @@ const keepAlive = "5m"
 // readPages reads all pages from a point in time, and returns its latest id.
 func (e *elastic) readPages(ctx context.Context, pit string, query dsl, take func(*index.Batch) error) (string, error) {
 	search := dsl{
-		"size": elasticPage, "query": query, "track_total_hits": false, "sort": []dsl{{"id_order": "asc"}},
+		"size": elasticPage, "query": query, "track_total_hits": false, "sort": []dsl{{"id_order": dsl{"order": "asc"}}},
 		"_source": []string{"id", "hex", "label", "tags", "attributes"},
 	}
 	for {

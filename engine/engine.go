@@ -82,7 +82,8 @@ type Engine interface {
 	// Prepare makes the table where there is none, and otherwise checks that codes of the space belong into it.
 	Prepare(ctx context.Context, s Space) (Info, error)
 
-	// Write adds items, replacing those whose ids are there: all or none of them, and once however often it is called.
+	// Write adds items, replacing those whose ids are there, and once however often it is called. Where the engine has
+	// transactions it writes all or none of them; elsewhere some may be there after an error, until it is called again.
 	Write(ctx context.Context, b *index.Batch) error
 
 	// Search returns hits by distance, then by id, for every code of the query.
@@ -99,8 +100,8 @@ type Engine interface {
 
 // Target names a table in an engine.
 type Target struct {
-	URL      string // its scheme chooses the engine: postgres, redis (rediss, redis+unix), sqlite. It holds no password
-	Password string // "" leaves it to what the engine's own programs use, such as PGPASSWORD, .pgpass and REDISCLI_AUTH
+	URL      string // its scheme chooses the engine, such as postgres, redis, sqlite or opensearch. It holds no password
+	Password string // or key; "" leaves it to what the engine's own programs use, such as PGPASSWORD and REDISCLI_AUTH
 	Table    string // PostgreSQL: also schema.table; "" means items
 	InFlight int    // connections at most; 0 means 2
 	Vector   bool   // PostgreSQL: use the extension pgvector, whose index is approximate

@@ -31,13 +31,15 @@ is read from --password-file, from the environment (PGPASSWORD) or from ~/.pgpas
 redis://user@host:port/0 is Redis 8 or later, rediss the same over TLS, redis+unix:///path/of/the/socket a socket;
 ?search=graph searches faster and misses some items. The password is read from --password-file or REDISCLI_AUTH.
 sqlite:///path/of/the/file.db, or sqlite://file.db in this folder, is a file of SQLite, by the program sqlite3;
-?layout=vec0&extension=FILE keeps the codes as the extension sqlite-vec does.`
+?layout=vec0&extension=FILE keeps the codes as the extension sqlite-vec does.
+Engines over HTTP are opensearch://user@host:9200 (OPENSEARCH_PASSWORD), elasticsearch://user@host:9200
+(ELASTIC_PASSWORD; without a user ELASTIC_API_KEY) and qdrant://host:6333 (QDRANT_API_KEY). They mean HTTPS: write +http
+behind the name, as in qdrant+http://localhost:6333, for plain HTTP.`
 
 func (e *engineFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&e.url, "engine", "", "`URL` of the engine, such as postgres://user@host/database")
 	f.StringVar(&e.table, "table", engine.DefaultTable, "`NAME` of the table with the codes, also schema.name")
-	f.StringVar(&e.passwordFile, "password-file", "",
-		"`FILE` with the password; default PGPASSWORD or ~/.pgpass, or REDISCLI_AUTH")
+	f.StringVar(&e.passwordFile, "password-file", "", "`FILE` with the password or key; default the environment")
 	f.BoolVar(&e.vector, "pgvector", false, "PostgreSQL: search with an index of the extension pgvector, which is faster "+
 		"and misses some items")
 	cli.Group(f, "Engine")
