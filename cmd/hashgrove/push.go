@@ -191,7 +191,7 @@ func (c *pushCommand) read(ctx context.Context, args []string) (*index.Batch, er
 func (c *pushCommand) printPlan(r pushReport) {
 	fmt.Fprintf(c.out, "-- %s of %d bits, fingerprint %s, into %s: nothing is sent\n",
 		plain.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, cli.Printable(r.Table))
-	last, sql := "", !strings.HasPrefix(c.target.url, "redis")
+	last, sql := "", strings.HasPrefix(c.target.url, "postgres") || strings.HasPrefix(c.target.url, "sqlite")
 	for _, s := range r.DryRun {
 		if s.Purpose != last {
 			fmt.Fprintf(c.out, "\n-- %s\n", s.Purpose)
