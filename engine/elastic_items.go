@@ -124,7 +124,7 @@ func (e *elastic) Write(ctx context.Context, b *index.Batch) error {
 		return err
 	}
 	var answer bulkAnswer
-	e.behind.Store(true)
+	defer e.behind.Store(true)
 	if err := e.call(ctx, e.bulk(lines), &answer); err != nil {
 		return refusedItems(err)
 	}

@@ -152,6 +152,27 @@ func checkElasticItems(t *testing.T, open bool) {
 	if n, err := e.Count(t.Context()); n != 96 || err != nil {
 		t.Errorf("%d items, %v", n, err)
 	}
+	more := index.NewBatch(64)
+	more.Append(index.Item{ID: index.Int(1000), Code: []uint64{1}})
+	more.Append(index.Item{ID: index.Text("text"), Code: []uint64{1}})
+	if err := e.Write(t.Context(), more); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := e.Count(t.Context()); n != 98 || err != nil {
+		t.Errorf("%d items after another batch, %v", n, err)
+	}
+	f, err := index.Parse(`id >= "1000"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Read(t.Context(), f, func(b *index.Batch) error {
+		if len(b.IDs) != 1 || b.IDs[0] != index.Int(1000) {
+			t.Errorf("where %v: %v", f, b.IDs)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
 	for _, text := range []string{`added = 2024-01-31`, `label > "2024-01-31"`, `tag between 2024-01-01 and 2024-01-31`} {
 		f, err := index.Parse(text)
 		if err != nil {

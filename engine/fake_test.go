@@ -208,7 +208,7 @@ func conforms(value, shape any, say func(format string, args ...any)) bool {
 		ok = isList && !slices.ContainsFunc(elements, func(e any) bool { return !conforms(e, s.of, say) })
 	case single:
 		members, isObject := value.(map[string]any)
-		ok = isObject && len(members) == 1 && conforms(value, named{s.of}, say)
+		ok = isObject && len(members) == 1 && conforms(value, named(s), say)
 	case named:
 		members, isObject := value.(map[string]any)
 		if ok = isObject; ok {
