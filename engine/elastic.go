@@ -16,9 +16,9 @@ import (
 	"hashgrove/index"
 )
 
-// OpenSearch 2.16 and Elasticsearch 8.15, or later. A table is an index whose documents are items by id. A search scores
-// every document that matches the filter with bits - distance, a whole number that a float32 holds exactly, and sorts by
-// it and then by id_order, so it is exact. The graph that the mapping asks for is for searches of your own.
+// OpenSearch 2.16 and Elasticsearch 8.15, or later. A table is an index whose documents are items by id. A search
+// scores every document that matches the filter with bits - distance, a whole number that a float32 holds exactly, and
+// sorts by it and then by id_order, so it is exact. The graph that the mapping asks for is for searches of your own.
 //
 //	id, id_order   the id, and a text whose order by bytes is that of ids
 //	code, hex      bytes of the code as a vector, and in hex: newer versions leave vectors out of what they return

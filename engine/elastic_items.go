@@ -197,8 +197,10 @@ func (e *elastic) search(q Query, filter dsl, code []int, bits int) dsl {
 		field = "doc['code']"
 	}
 	score := dsl{
-		"query":  all(filter),
-		"script": dsl{"source": "params.bits - hamming(params.code, " + field + ")", "params": dsl{"bits": bits, "code": code}},
+		"query": all(filter),
+		"script": dsl{
+			"source": "params.bits - hamming(params.code, " + field + ")", "params": dsl{"bits": bits, "code": code},
+		},
 	}
 	if q.Radius >= 0 {
 		score["min_score"] = max(bits-q.Radius, 0)
@@ -382,7 +384,8 @@ func (e *elastic) Read(ctx context.Context, f index.Filter, take func(*index.Bat
 		return err
 	}
 	id, err := e.readPages(ctx, pit.ID+pit.Open, all(filter), take)
-	if ended := e.call(context.WithoutCancel(ctx), closing(id), nil); err == nil && !hasStatus(ended, http.StatusNotFound) {
+	ended := e.call(context.WithoutCancel(ctx), closing(id), nil)
+	if err == nil && !hasStatus(ended, http.StatusNotFound) {
 		err = ended
 	}
 	return err

@@ -19,8 +19,8 @@ import (
 
 // Qdrant 1.16 or later. A table is a collection whose vectors have +1 for a bit that is set and -1 for one that is not:
 // their dot product is bits - 2 distance, a whole number that a float32 holds exactly. Searches are exact, without the
-// graph and the quantized vectors; both are there for searches of your own. Binary quantization keeps one bit per number
-// in memory, which is the code itself, and the numbers stay on disk.
+// graph and the quantized vectors; both are there for searches of your own. Binary quantization keeps one bit per
+// number in memory, which is the code itself, and the numbers stay on disk.
 //
 //	point id            the id where that is an integer from 0, else a UUID made of its text
 //	id, id_number       in the payload: the id, and its value where that is an integer

@@ -9,8 +9,8 @@ import (
 )
 
 // qdrantFilter translates filters into conditions of Qdrant, which compares texts only for equality and numbers as
-// float64. What needs an order or the beginning of texts is refused, and so is a comparison of ids with an integer that a
-// float64 cannot hold.
+// float64. What needs an order or the beginning of texts is refused, and so is a comparison of ids with an integer that
+// a float64 cannot hold.
 type qdrantFilter struct{}
 
 // condition is the filter; empty for all items.

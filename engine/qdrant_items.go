@@ -215,8 +215,8 @@ func (q *qdrant) Count(ctx context.Context) (int, error) {
 	return answer.Result.Count, err
 }
 
-// Read implements Engine. Points have another order than ids, so it lists and sorts the ids first. Items that are removed
-// meanwhile are left out.
+// Read implements Engine. Points have another order than ids, so it lists and sorts the ids first. Items that are
+// removed meanwhile are left out.
 func (q *qdrant) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
 	filter, err := qdrantFilter{}.condition(f)
 	if err != nil {
