@@ -21,7 +21,7 @@ import (
 
 // Limits of what a server may answer to one command.
 const (
-	maxAnswer      = 1 << 29 // bytes
+	maxReply      = 1 << 29 // bytes
 	maxAnswerDepth = 8
 	answerPatience = 2 * time.Minute // without a single byte, where the caller sets no limit
 	dialPatience   = 10 * time.Second
@@ -126,7 +126,7 @@ func (c *redisConn) exchange(ctx context.Context, commands [][]string) ([]any, e
 	answers := make([]any, len(commands))
 	for i := range answers {
 		c.extend(ctx)
-		left := maxAnswer
+		left := maxReply
 		var err error
 		if answers[i], err = c.read(&left, 0); err != nil {
 			return nil, err
