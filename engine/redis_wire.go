@@ -21,7 +21,7 @@ import (
 
 // Limits of what a server may answer to one command.
 const (
-	maxReply      = 1 << 29 // bytes
+	maxReply       = 1 << 29 // bytes
 	maxAnswerDepth = 8
 	answerPatience = 2 * time.Minute // without a single byte, where the caller sets no limit
 	dialPatience   = 10 * time.Second
