@@ -1,0 +1,34 @@
+package index
+
+import (
+	"context"
+	"slices"
+)
+
+// Matching returns the rows of the batch that match a filter, in ascending order, also one that CheckFilter refuses:
+// for those who read items from elsewhere and filter them as an index does. The ids of the batch differ.
+func (b *Batch) Matching(f Filter) ([]int, error) {
+	rows := make([]int, 0, len(b.IDs))
+	if f.node == nil || len(b.IDs) == 0 {
+		for i := range b.IDs {
+			rows = append(rows, i)
+		}
+		return rows, nil
+	}
+	x := New(b.Codes.Bits, b.Fingerprint, Config{})
+	if err := x.Add(context.Background(), b); err != nil {
+		return nil, err
+	}
+	row := make(map[ID]int, len(b.IDs))
+	for i, id := range b.IDs {
+		row[id] = i
+	}
+	for _, v := range x.Snapshot().views {
+		f.allowed(v).Iterate(func(pos uint32) bool {
+			rows = append(rows, row[v.ids.get(pos)])
+			return true
+		})
+	}
+	slices.Sort(rows)
+	return rows, nil
+}
