@@ -40,6 +40,7 @@ var restSchemes = map[string]func(t Target) (Engine, error){
 	"opensearch":    func(t Target) (Engine, error) { return openElastic(t, openSearchDialect) },
 	"elasticsearch": func(t Target) (Engine, error) { return openElastic(t, elasticsearchDialect) },
 	"qdrant":        openQdrant,
+	"weaviate":      openWeaviate,
 }
 
 // rest is a client of one service. Its methods may be called concurrently.
