@@ -40,6 +40,7 @@ var restSchemes = map[string]func(t Target) (Engine, error){
 	"opensearch":    func(t Target) (Engine, error) { return openElastic(t, openSearchDialect) },
 	"elasticsearch": func(t Target) (Engine, error) { return openElastic(t, elasticsearchDialect) },
 	"qdrant":        openQdrant,
+	"milvus":        openMilvus,
 	"weaviate":      openWeaviate,
 }
 
