@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -18,8 +19,13 @@ import (
 )
 
 // The journal of a push is a text file: a line of JSON that says what is pushed where, and then the number of every
-// batch that the engine has acknowledged, a line each. A line that was cut off does not count. Losing lines costs only
-// time, because a batch may be written again; so nothing is synced.
+// batch that the engine has acknowledged with a hash of its items, a line each. A line that was cut off does not count.
+// Losing lines costs only time, because a batch may be written again; so nothing is synced.
+//
+// A push that continues reads its items from the start and leaves out those batches that are in the journal and have
+// the same hash. The hash of the first batch is in the first line, so other items are refused before any is written.
+//
+// Version 1 had a hash of all items, which takes all items to know; such a journal is begun anew.
 //
 // The table's identity is in the first line: a table that was removed and made anew makes the journal start again.
 
@@ -28,14 +34,16 @@ type journalHead struct {
 	Format   string `json:"format"`
 	Table    string `json:"table"`
 	Identity string `json:"identity"`
-	Items    int    `json:"items"`
 	Batch    int    `json:"batch"`
-	Digest   string `json:"digest"` // of all items
+	Digest   string `json:"digest"` // of the first batch
 }
 
-const journalFormat = "hashgrove push 1"
+const (
+	journalName   = "hashgrove push "
+	journalFormat = journalName + "2"
+)
 
-// maxJournal is how much of a file is read: ten million batches and more.
+// maxJournal is how much of a file is read: five million batches and more.
 const maxJournal = 1 << 27
 
 // journal is an open journal; nil keeps none.
@@ -43,7 +51,7 @@ type journal struct {
 	path string
 	file *os.File
 	mu   sync.Mutex
-	done map[int]bool
+	done map[int]string // digests by the numbers of batches
 }
 
 // openJournal opens the journal of a push and reads which batches are done. A journal of another push is refused.
@@ -55,7 +63,7 @@ func openJournal(path string, head journalHead) (*journal, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: name another journal", path, err)
 	}
-	j := &journal{path: path, done: map[int]bool{}}
+	j := &journal{path: path, done: map[int]string{}}
 	old, err := j.read(b, head)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -99,45 +107,57 @@ func readBounded(path string) ([]byte, error) {
 // read takes in an old journal, and reports whether it is of the push.
 func (j *journal) read(b []byte, head journalHead) (bool, error) {
 	first, rest, whole := strings.Cut(string(b), "\n")
-	if !whole && len(b) == 0 || !whole && strings.HasPrefix(first, `{"format":"`+journalFormat) {
+	if !whole && (len(b) == 0 || strings.HasPrefix(first, `{"format":"`+journalName)) {
 		return false, nil // nothing was pushed yet
 	}
 	var old journalHead
-	if err := json.Unmarshal([]byte(first), &old); err != nil || old.Format != journalFormat {
+	err := json.Unmarshal([]byte(first), &old)
+	switch {
+	case err != nil || !strings.HasPrefix(old.Format, journalName):
 		return false, errors.New("the file is no journal of a push: name another one")
-	}
-	if old.Table != head.Table || old.Digest != head.Digest {
+	case old.Table == head.Table && old.Format == journalName+"1":
+		return false, nil
+	case old.Format != journalFormat && old.Format != journalName+"1":
+		return false, errors.New("the journal was written by a newer version: continue with that, or name another journal")
+	case old.Table != head.Table || old.Batch == head.Batch && old.Digest != head.Digest:
 		return false, errors.New("the journal is of another push, which was interrupted: finish that one, " +
 			"name another journal, or remove this one")
-	}
-	if old != head { // the table is new, or the batches have another size
+	case old != head: // the table is new, or the batches have another size
 		return false, nil
 	}
-	batches := (head.Items + head.Batch - 1) / head.Batch
 	lines := bufio.NewScanner(strings.NewReader(rest))
 	for lines.Scan() {
-		var n int
-		var end string
-		if k, _ := fmt.Sscanf(lines.Text(), "%d%s", &n, &end); k == 2 && end == "." && n >= 0 && n < batches {
-			j.done[n] = true
+		number, sum, _ := strings.Cut(lines.Text(), " ")
+		n, err := strconv.Atoi(number)
+		if sum, ok := strings.CutSuffix(sum, "."); ok && err == nil && len(sum) == digestDigits {
+			j.done[n] = sum
 		}
 	}
 	return true, lines.Err()
 }
 
 // add notes that a batch is done. The point at the end shows that the line is whole.
-func (j *journal) add(batch int) error {
+func (j *journal) add(batch int, sum string) error {
 	if j == nil {
 		return nil
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_, err := fmt.Fprintf(j.file, "%d.\n", batch)
+	_, err := fmt.Fprintf(j.file, "%d %s.\n", batch, sum)
 	return err
 }
 
 // has tells whether a batch was done before.
-func (j *journal) has(batch int) bool { return j != nil && j.done[batch] }
+func (j *journal) has(batch int) bool { return j != nil && j.done[batch] != "" }
+
+// check reports a batch whose items are others than those that were done.
+func (j *journal) check(batch int, sum string) error {
+	if old := j.done[batch]; old != sum {
+		return fmt.Errorf("%s: batch %d has other items than when the push was interrupted: the data have changed, so "+
+			"remove the journal to push all of them", j.path, batch)
+	}
+	return nil
+}
 
 // end closes the journal, and removes it when the push is complete.
 func (j *journal) end(complete bool) error {
@@ -151,20 +171,23 @@ func (j *journal) end(complete bool) error {
 	return err
 }
 
-// digest is a hash of items in the given order.
-func digest(b *index.Batch, rows []int) (string, error) {
+// digestDigits is the length of a digest: 64 bits, against data that have changed and not against attackers.
+const digestDigits = 16
+
+// digest is a hash of the items of a batch.
+func digest(b *index.Batch) (string, error) {
 	h := sha256.New()
 	var buf []byte
-	for _, r := range rows {
-		text, err := json.Marshal(b.Item(r)) // all but the code, names in order
+	for i := range b.IDs {
+		text, err := json.Marshal(b.Item(i)) // all but the code, names in order
 		if err != nil {
 			return "", err
 		}
 		buf = binary.LittleEndian.AppendUint64(buf[:0], uint64(len(text)))
 		buf = append(buf, text...)
-		buf = b.Codes.AppendBytes(buf, r)
+		buf = b.Codes.AppendBytes(buf, i)
 		h.Write(buf)
 	}
 	h.Write(b.Fingerprint[:])
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return hex.EncodeToString(h.Sum(nil))[:digestDigits], nil
 }

@@ -52,7 +52,7 @@ const maxRefusals = 100
 // PushReport is what a push did.
 type PushReport struct {
 	Info    Info
-	Items   int       // to push
+	Items   int       // to push; of a source that does not know, those that were read
 	Written int       // now
 	Before  int       // by an earlier push that the journal knows
 	Retries int       // batches that were sent once more
@@ -60,55 +60,50 @@ type PushReport struct {
 	Refused []Refusal // in the order of their ids
 }
 
-// Push writes items to an engine: it makes the table or checks that the codes belong into it, writes batches of items
-// in the order of their ids, and reads some of them back. A batch that fails because the engine cannot be reached is
-// sent again, which is harmless since items are replaced by id. When an item is refused the others are written, and the
-// error names it. After an error, or when the context ends, the same call continues with what the journal lacks.
+// Push writes items that are in memory to an engine, in the order of their ids: see PushFrom.
 func Push(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushReport, error) {
-	r, err := start(ctx, e, b, o)
+	s, err := FromBatch(b)
+	if err != nil {
+		return PushReport{Items: len(b.IDs)}, err
+	}
+	return PushFrom(ctx, e, s, o)
+}
+
+// PushFrom writes the items of a source to an engine: it makes the table or checks that the codes belong into it, writes
+// batches of items in the order of the source, and reads some of them back. It holds the batches in flight and two more
+// in memory, and of items whose ids may be there twice 64 bits of each id. A batch that fails because the engine cannot
+// be reached is sent again, which is harmless since items are replaced by id. When an item is refused the others are
+// written, and the error names it. After an error, or when the context ends, the same call continues with what the
+// journal lacks.
+func PushFrom(ctx context.Context, e Engine, s Source, o PushOptions) (PushReport, error) {
+	r := PushReport{Items: max(s.Items, 0)}
+	err := start(ctx, e, s, o.withDefaults(), &r)
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // a connection that is cut off because of that may look like any failure
 	}
 	return r, err
 }
 
-func start(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushReport, error) {
-	r := PushReport{Items: len(b.IDs)}
-	if err := b.Check(b.Codes.Bits); err != nil {
-		return r, err
+func start(ctx context.Context, e Engine, s Source, o PushOptions, r *PushReport) (err error) {
+	if r.Info, err = e.Prepare(ctx, s.Space); err != nil {
+		return err
 	}
-	rows, err := b.Order(false)
-	if err != nil {
-		return r, err
-	}
-	if r.Info, err = e.Prepare(ctx, Space{b.Codes.Bits, b.Fingerprint}); err != nil {
-		return r, err
-	}
-	p := &push{engine: e, items: b, rows: rows, o: o.withDefaults(), report: &r}
-	sum, err := digest(b, rows)
-	if err != nil {
-		return r, err
-	}
-	p.journal, err = openJournal(o.Journal, journalHead{
-		journalFormat, r.Info.Table, r.Info.Identity, len(rows), p.o.Batch, sum,
-	})
-	if err != nil {
-		return r, err
-	}
+	p := &push{engine: e, source: s, o: o, report: r, sample: newSample()}
 	err = p.run(ctx)
 	if err == nil {
 		err = p.readBack(ctx)
 	}
-	return r, cmp.Or(err, p.journal.end(err == nil))
+	return cmp.Or(err, p.journal.end(err == nil))
 }
 
 // push is a push under way.
 type push struct {
 	engine  Engine
-	items   *index.Batch
-	rows    []int
+	source  Source
 	o       PushOptions
 	journal *journal
+	ids     identities
+	sample  *sample
 
 	mu     sync.Mutex
 	report *PushReport
@@ -116,47 +111,120 @@ type push struct {
 	err    error
 }
 
+// numbered is a batch and its number.
+type numbered struct {
+	n int
+	*index.Batch
+}
+
 // run writes all batches that are not done.
 func (p *push) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	batches := make(chan int)
+	batches := make(chan numbered)
 	var workers sync.WaitGroup
 	for range p.o.InFlight {
 		workers.Go(func() {
-			for n := range batches {
-				if err := p.batch(ctx, n); err != nil {
+			for b := range batches {
+				if err := p.batch(ctx, b); err != nil {
 					p.fail(err)
 					stop()
 				}
 			}
 		})
 	}
-	for n := range (len(p.rows) + p.o.Batch - 1) / p.o.Batch {
-		if p.journal.has(n) {
-			size := min(p.o.Batch, len(p.rows)-n*p.o.Batch)
-			p.advance(func() { p.report.Before += size }, size)
-			continue
+	n := 0
+	err := p.read(ctx, func(b *index.Batch) error {
+		done, err := p.isDone(n, b)
+		if err != nil {
+			return err
+		}
+		n++
+		if done {
+			p.advance(func() { p.report.Before += len(b.IDs) }, len(b.IDs))
+			return ctx.Err()
 		}
 		select {
-		case batches <- n:
-			continue
+		case batches <- numbered{n - 1, b}:
+			return nil
 		case <-ctx.Done():
+			return ctx.Err()
 		}
-		break
-	}
+	})
 	close(batches)
 	workers.Wait()
-	if p.err == nil {
-		p.err = ctx.Err()
+	if p.err == nil { // what stopped the reading is only a cancellation then
+		p.err = cmp.Or(err, ctx.Err())
 	}
 	slices.SortFunc(p.report.Refused, func(a, b Refusal) int { return a.ID.Compare(b.ID) })
 	if n := len(p.report.Refused); n > 0 && p.err == nil {
 		first := p.report.Refused[0]
 		p.err = fmt.Errorf("%w: %d of %d, the first is %q: %s",
-			ErrRefused, n, len(p.rows), first.ID.String(), first.Reason)
+			ErrRefused, n, p.report.Items, first.ID.String(), first.Reason)
 	}
 	return p.err
+}
+
+// read divides the items of the source into batches.
+func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
+	b, n := p.newBatch(), 0
+	err := p.source.Each(ctx, func(part *index.Batch) error {
+		if err := part.Check(p.source.Bits); err != nil {
+			return err
+		}
+		for i, id := range part.IDs {
+			if !p.source.Unique && !p.ids.add(id) {
+				return fmt.Errorf("item %d: the id %q is there twice", n, shortened(id))
+			}
+			it := part.Item(i)
+			p.sample.add(it)
+			n++
+			if b.Append(it); len(b.IDs) == p.o.Batch {
+				if err := send(b); err != nil {
+					return err
+				}
+				b = p.newBatch()
+			}
+		}
+		return nil
+	})
+	if err == nil && len(b.IDs) > 0 {
+		err = send(b)
+	}
+	if err == nil || n > p.report.Items {
+		p.report.Items = n
+	}
+	return err
+}
+
+// newBatch is a batch without items.
+func (p *push) newBatch() *index.Batch {
+	b := index.NewBatch(p.source.Bits)
+	b.Fingerprint = p.source.Fingerprint
+	return b
+}
+
+// isDone tells whether batch n was written by an earlier push. The first batch tells which push a journal is of.
+func (p *push) isDone(n int, b *index.Batch) (bool, error) {
+	if p.o.Journal == "" {
+		return false, nil
+	}
+	if n > 0 && !p.journal.has(n) {
+		return false, nil
+	}
+	sum, err := digest(b)
+	if err != nil {
+		return false, err
+	}
+	if n == 0 {
+		p.journal, err = openJournal(p.o.Journal, journalHead{
+			journalFormat, p.report.Info.Table, p.report.Info.Identity, p.o.Batch, sum,
+		})
+		if err != nil || !p.journal.has(0) {
+			return false, err
+		}
+	}
+	return true, p.journal.check(n, sum)
 }
 
 // fail keeps the error that came first: those after it are often cancellations.
@@ -179,27 +247,31 @@ func (p *push) advance(count func(), items int) {
 	}
 }
 
-// batch writes batch n.
-func (p *push) batch(ctx context.Context, n int) error {
-	rows := p.rows[n*p.o.Batch : min((n+1)*p.o.Batch, len(p.rows))]
-	refused, err := p.write(ctx, rows)
+// batch writes a batch.
+func (p *push) batch(ctx context.Context, b numbered) error {
+	sum, err := "", error(nil)
+	if p.journal != nil {
+		if sum, err = digest(b.Batch); err != nil { // before others have it in their hands
+			return err
+		}
+	}
+	refused, err := p.write(ctx, b.Batch)
 	if err != nil {
 		return err
 	}
 	if refused == 0 {
-		err = p.journal.add(n)
+		err = p.journal.add(b.n, sum)
 	}
-	p.advance(func() { p.report.Written += len(rows) - refused }, len(rows))
+	p.advance(func() { p.report.Written += len(b.IDs) - refused }, len(b.IDs))
 	return err
 }
 
-// write writes rows; where one is refused it writes each half alone, so that in the end only those are left out.
-func (p *push) write(ctx context.Context, rows []int) (refused int, err error) {
-	b := p.part(rows)
+// write writes items; where one is refused it writes each half alone, so that in the end only those are left out.
+func (p *push) write(ctx context.Context, b *index.Batch) (refused int, err error) {
 	if err = p.retry(ctx, b); !errors.Is(err, ErrRefused) {
 		return 0, err
 	}
-	if len(rows) == 1 {
+	if len(b.IDs) == 1 {
 		p.mu.Lock()
 		p.report.Refused = append(p.report.Refused, Refusal{b.IDs[0], err.Error()})
 		many := len(p.report.Refused) > maxRefusals
@@ -209,23 +281,22 @@ func (p *push) write(ctx context.Context, rows []int) (refused int, err error) {
 		}
 		return 1, nil
 	}
-	half := len(rows) / 2
-	first, err := p.write(ctx, rows[:half])
+	half := len(b.IDs) / 2
+	first, err := p.write(ctx, p.part(b, 0, half))
 	if err != nil {
 		return first, err
 	}
-	second, err := p.write(ctx, rows[half:])
+	second, err := p.write(ctx, p.part(b, half, len(b.IDs)))
 	return first + second, err
 }
 
-// part is some rows as a batch of their own.
-func (p *push) part(rows []int) *index.Batch {
-	b := index.NewBatch(p.items.Codes.Bits)
-	b.Fingerprint = p.items.Fingerprint
-	for _, r := range rows {
-		b.Append(p.items.Item(r))
+// part is some items of a batch as one of their own.
+func (p *push) part(b *index.Batch, from, to int) *index.Batch {
+	some := p.newBatch()
+	for i := from; i < to; i++ {
+		some.Append(b.Item(i))
 	}
-	return b
+	return some
 }
 
 // retry writes a batch, and tries again for a while when the engine cannot be reached.
@@ -262,13 +333,14 @@ func (p *push) try(ctx context.Context, b *index.Batch) error {
 	return err
 }
 
-// readBack compares some items, evenly spread, with what the engine holds now.
+// readBack compares some items with what the engine holds now.
 func (p *push) readBack(ctx context.Context) error {
-	const sample = 100
+	if len(p.sample.items) == 0 {
+		return nil
+	}
 	var ids []index.ID
 	want := map[index.ID]index.Item{}
-	for i := range min(sample, len(p.rows)) {
-		it := p.items.Item(p.rows[i*len(p.rows)/min(sample, len(p.rows))])
+	for _, it := range p.sample.items {
 		ids, want[it.ID] = append(ids, it.ID), it
 	}
 	err := p.engine.Read(ctx, index.IDs(ids...), func(b *index.Batch) error {

@@ -13,7 +13,6 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/engine"
 	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/store"
 )
@@ -85,7 +84,7 @@ func readPassword(path string) (string, error) {
 	return line, nil
 }
 
-// openIfIndex opens a file as an index to read all of it; nil means that it is something else.
+// openIfIndex opens a file as an index whose items are read once; nil means that it is something else.
 func (a *app) openIfIndex(ctx context.Context, paths []string) (*store.Store, error) {
 	if len(paths) != 1 || dataset.IsStream(paths[0]) {
 		return nil, nil
@@ -93,23 +92,9 @@ func (a *app) openIfIndex(ctx context.Context, paths []string) (*store.Store, er
 	if info, err := os.Stat(paths[0]); err != nil || info.IsDir() {
 		return nil, nil // a pattern, or a folder of pictures
 	}
-	s, err := a.openIndex(ctx, paths[0], store.OpenOptions{ReadOnly: true, Index: index.Config{Tables: -1}})
+	s, err := a.openIndex(ctx, paths[0], store.OpenOptions{ReadOnly: true, OnDisk: true})
 	if errors.Is(err, hamming.ErrKind) {
 		return nil, nil
 	}
 	return s, err
-}
-
-// batchOf is the items of an index that match a filter.
-func batchOf(s *index.Snapshot, f index.Filter) (*index.Batch, error) {
-	hits, err := s.Matches(f)
-	if err != nil {
-		return nil, err
-	}
-	b := index.NewBatch(s.Bits())
-	b.Fingerprint = s.Fingerprint()
-	for _, h := range hits {
-		b.Append(s.Item(h))
-	}
-	return b, nil
 }

@@ -18,7 +18,6 @@ import (
 	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
 	"hashgrove/store"
 )
 
@@ -280,13 +279,7 @@ func (c *addCommand) build(ctx context.Context, args []string) error {
 // buildAt makes the index with all its items in one step.
 func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r *indexReport, err error) {
 	began := time.Now()
-	var m *model.Model
-	if c.model != "" {
-		if m, err = model.ReadFile(c.model); err != nil {
-			return nil, err
-		}
-	}
-	in, err := c.items.open(m, args, "--model says which")
+	m, in, err := c.items.openWith(c.model, args)
 	if err != nil {
 		return nil, err
 	}

@@ -104,6 +104,9 @@ func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attrib
 		return nil, nil
 	case a.table == "" && data == nil:
 		return nil, cli.Usagef("--attribute-columns: code files have no attributes: name a file with --attributes")
+	case a.table == "" && data.Once():
+		return nil, cli.Usagef("--attribute-columns: what comes from standard input or a pipe can be read only once: save it to " +
+			"a file, or name a file with --attributes")
 	case a.table == "":
 		return data.Attributes(a.columns)
 	}
@@ -149,6 +152,17 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 	}
 	in.Attributes, err = i.attributeFlags.open(i.data.ID, in.set)
 	return in, err
+}
+
+// openWith is open with the model of a file; path may be "", for codes.
+func (i *itemFlags) openWith(path string, data []string) (m *model.Model, in itemInput, err error) {
+	if path != "" {
+		if m, err = model.ReadFile(path); err != nil {
+			return nil, in, err
+		}
+	}
+	in, err = i.open(m, data, "--model says which")
+	return m, in, err
 }
 
 // count is the number of items. It reads all rows where nothing less tells; such a pass also finds what is wrong.

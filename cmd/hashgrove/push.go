@@ -3,16 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hashgrove/dataset"
 	"hashgrove/engine"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
 )
 
 // pushCommand is push.
@@ -22,6 +22,7 @@ type pushCommand struct {
 	target         engineFlags
 	model, journal string
 	where          string
+	shard          shardFlags
 	o              engine.PushOptions
 	dryRun         bool
 }
@@ -38,9 +39,19 @@ table, and codes of another model are refused.
 
 --dry-run connects to nothing: it prints what would be sent, and how to search there.
 
+Items are read, encoded and sent batch by batch, so memory does not grow with their number, but for a hash of each
+id (8 bytes and some room) where the data have ids of their own, and for what --attributes, --attribute-columns and
+--cross-fit read, which is held as a whole. Vectors also come from standard input (-), as they do for "hashgrove
+encode"; the items of a batch are sent when it is full.
+
 A batch that fails because the engine cannot be reached is sent again, with longer and longer breaks. A push that
-ends early leaves a journal, by which the same command continues; one that is complete removes it. At the end some
+ends early leaves a journal, by which the same command continues; one that is complete removes it. What comes from
+standard input is only journaled where --journal says so, and has to be sent again from the start. At the end some
 items are read back and compared.
+
+--shard 3/8 pushes the third of eight equal runs of the rows, those of "hashgrove encode", or of the items of the
+index in the order of their ids, so that a scheduler can run one process for each; each has a journal of its own. Rows
+without ids keep their numbers.
 
 ` + enginesHelp + `
 
@@ -50,7 +61,10 @@ items are read back and compared.
   hashgrove push items.hgc --engine postgres://shop@localhost/shop --table coded --batch 5000 --in-flight 4
   hashgrove push new.csv --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop
   hashgrove push items.hgi --engine redis://localhost:6379/0 --table boots --batch 200
-  hashgrove push items.hgi --engine sqlite://shop.db --table boots`,
+  hashgrove push items.hgi --engine sqlite://shop.db --table boots
+  hashgrove push vectors.npy -m items.hgm --engine postgres://shop@localhost/shop --table rows --shard 1/2
+  hashgrove push vectors.npy -m items.hgm --engine postgres://shop@localhost/shop --table rows --shard 2/2
+  cat new.csv | hashgrove push - --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop`,
 		Args: cli.AtLeast(1, "an index, code files, or vectors"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -62,8 +76,10 @@ items are read back and compared.
 		"`NUMBER` of times that a batch is sent again when the engine cannot be reached; -1 means none")
 	f.DurationVar(&c.o.Timeout, "timeout", engine.DefaultTimeout,
 		"`TIME` after which a batch without an answer is sent again")
-	f.StringVar(&c.journal, "journal", "", "`FILE` by which an interrupted push continues; default DATA.push")
+	f.StringVar(&c.journal, "journal", "", "`FILE` by which an interrupted push continues; default DATA.push, "+
+		"and with --shard DATA.00003-of-00008.push")
 	f.BoolVar(&c.dryRun, "dry-run", false, "connect to nothing, and print what would be sent")
+	f.StringVar(&c.shard.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N")
 	cli.Group(f, "Push")
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes vectors or pictures")
 	f.StringVar(&c.where, "where", "", "push only items of the index that match this `FILTER`")
@@ -87,6 +103,7 @@ type pushReport struct {
 	Refused     []engine.Refusal   `json:"refused"`
 	Seconds     float64            `json:"seconds"`
 	PerSecond   float64            `json:"items_per_second"`
+	Shard       *shardReport       `json:"shard,omitempty"`
 	DryRun      []engine.Statement `json:"dry_run,omitempty"`
 }
 
@@ -97,43 +114,59 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if c.o.Batch < 1 || c.o.Batch > 1<<20 || c.o.InFlight < 1 || c.o.InFlight > 1000 {
 		return cli.Usagef("--batch is 1 to %d, and --in-flight 1 to 1000", 1<<20)
 	}
+	if err := c.nameJournal(args); err != nil {
+		return err
+	}
 	e, err := c.target.open(ctx, c.o.InFlight)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	b, err := c.read(ctx, args)
+	src, err := c.source(ctx, args)
 	if err != nil {
 		return err
 	}
+	defer src.close()
 	r := pushReport{
-		Table: c.target.table, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint.String(), Items: len(b.IDs),
-		Refused: []engine.Refusal{},
+		Table: c.target.table, Bits: src.Bits, Fingerprint: src.Fingerprint.String(), Items: max(src.Items, 0),
+		Refused: []engine.Refusal{}, Shard: reportShard(c.shard.Shard),
 	}
 	if c.dryRun {
-		r.DryRun = e.Plan(engine.Space{Bits: b.Codes.Bits, Fingerprint: b.Fingerprint})
-		return c.printResult(r, func() { c.printPlan(r) })
+		r.DryRun = e.Plan(src.Space)
+		return c.printResult(r, func() { c.printPlan(r, src.Items) })
 	}
-	if c.o.Journal = c.journal; c.journal == "" {
+	return c.push(ctx, e, src, r)
+}
+
+// nameJournal chooses the journal: that of a shard is named by it, and what cannot be read again has none.
+func (c *pushCommand) nameJournal(args []string) (err error) {
+	c.o.Journal = c.journal
+	if c.journal == "" && !slices.ContainsFunc(args, dataset.IsStream) {
 		c.o.Journal = args[0] + ".push"
+		if c.shard.text != "" {
+			c.o.Journal = args[0] + "." + shardMark + ".push"
+		}
 	}
-	return c.push(ctx, e, b, r)
+	c.o.Journal, err = c.shard.parse(c.o.Journal, args)
+	if err == nil && c.shard.text != "" && !strings.Contains(c.o.Journal, c.shard.Name()) {
+		err = cli.Usagef("--journal %s: shards need journals of their own: write {shard} in the name", c.journal)
+	}
+	return err
 }
 
 // push writes the items and reports.
-func (c *pushCommand) push(ctx context.Context, e engine.Engine, b *index.Batch, r pushReport) error {
-	p := c.startProgress("pushing", len(b.IDs), 0)
+func (c *pushCommand) push(ctx context.Context, e engine.Engine, src *pushSource, r pushReport) error {
+	p := c.startProgress("pushing", r.Items, 0)
 	defer p.End()
 	c.o.Progress = p.Tick
 	began := time.Now()
-	done, err := engine.Push(ctx, e, b, c.o)
+	done, err := engine.PushFrom(ctx, e, src.Source, c.o)
 	p.End()
-	r.Engine, r.Written, r.Before, r.Retries = done.Info.Engine, done.Written, done.Before, done.Retries
+	r.Items, r.Engine, r.Written, r.Before, r.Retries = done.Items, done.Info.Engine, done.Written, done.Before, done.Retries
 	r.Checked, r.Seconds = done.Checked, time.Since(began).Seconds()
 	r.Refused = append(r.Refused, done.Refused...)
 	if err != nil {
-		advice := fmt.Sprintf("%d of %d items are written; the same command continues from there, by the journal %s",
-			r.Written+r.Before, r.Items, c.o.Journal)
+		advice := c.advice(r, src.Items)
 		if ctx.Err() != nil {
 			return cli.WithAdvice(err, advice)
 		}
@@ -142,6 +175,7 @@ func (c *pushCommand) push(ctx context.Context, e engine.Engine, b *index.Batch,
 		}
 		return err
 	}
+	src.note(r.Items)
 	r.PerSecond = float64(r.Written) / max(r.Seconds, 1e-9)
 	before := ""
 	if r.Before > 0 {
@@ -152,45 +186,28 @@ func (c *pushCommand) push(ctx context.Context, e engine.Engine, b *index.Batch,
 		r.Checked)
 }
 
-// read reads the items to push.
-func (c *pushCommand) read(ctx context.Context, args []string) (*index.Batch, error) {
-	filter, err := index.Parse(c.where)
-	if err != nil {
-		return nil, cli.Usagef("--where: %w", err)
+// advice says how a push that ended early goes on; all is the number of items, where it is known.
+func (c *pushCommand) advice(r pushReport, all int) string {
+	written := fmt.Sprintf("%d of %d items are written", r.Written+r.Before, r.Items)
+	if all < 0 {
+		written = plain.Count(r.Written+r.Before, "item is", "items are") + " written"
 	}
-	s, err := c.openIfIndex(ctx, args)
-	if err != nil {
-		return nil, err
+	switch {
+	case c.o.Journal == "":
+		return written + "; push all of them again, which replaces those that are there"
+	case all < 0:
+		return written + "; with the same items from the start the same command continues, by the journal " + c.o.Journal
 	}
-	if s != nil {
-		defer s.Close()
-		return batchOf(s.Snapshot(), filter)
-	}
-	if c.where != "" {
-		return nil, cli.Usagef("--where chooses items of an index, and %s is none", args[0])
-	}
-	var m *model.Model
-	if c.model != "" {
-		if m, err = model.ReadFile(c.model); err != nil {
-			return nil, err
-		}
-	}
-	in, err := c.items.open(m, args, "--model says which")
-	if err != nil {
-		return nil, err
-	}
-	n, err := c.count(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	b, _, err := c.readItems(ctx, in, n)
-	return b, err
+	return written + "; the same command continues from there, by the journal " + c.o.Journal
 }
 
 // printPlan prints statements as a script, those that a push sends first.
-func (c *pushCommand) printPlan(r pushReport) {
-	fmt.Fprintf(c.out, "-- %s of %d bits, fingerprint %s, into %s: nothing is sent\n",
-		plain.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, cli.Printable(r.Table))
+func (c *pushCommand) printPlan(r pushReport, all int) {
+	count := "items"
+	if all >= 0 {
+		count = plain.Count(all, "item", "items")
+	}
+	fmt.Fprintf(c.out, "-- %s of %d bits, fingerprint %s, into %s: nothing is sent\n", count, r.Bits, r.Fingerprint, cli.Printable(r.Table))
 	last, sql := "", strings.HasPrefix(c.target.url, "postgres") || strings.HasPrefix(c.target.url, "sqlite")
 	for _, s := range r.DryRun {
 		if s.Purpose != last {

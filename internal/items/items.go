@@ -41,7 +41,10 @@ func AreCodes(paths []string) (bool, error) {
 
 // Input is items on their way into an index.
 type Input struct {
-	Bits       int
+	Bits        int
+	Fingerprint hamming.Fingerprint // of the model that made the codes; zeros when it is not known
+	Live        bool                // rows come bit by bit, as from a pipe
+
 	Attributes *dataset.Attributes // nil when there are none
 	CrossFit   *CrossFit           // codes for rows that the model was learned from; nil without
 	Named      bool                // the rows have ids; known after Read, like what follows
@@ -51,13 +54,16 @@ type Input struct {
 	name  string
 	codes []string // code files
 	shift int      // how far the numbers of rows are ahead, when they are those of a shard
+	only  hamming.Shard
+	rows  int      // so far
+	ids   []string // of all rows, where attributes are joined by row although there are ids
 	model *model.Model
 	src   vectors.Source
 }
 
 // FromRows is the rows of a source of the model's vectors; name is what errors call them.
 func FromRows(m *model.Model, src vectors.Source, name string) *Input {
-	return &Input{Bits: m.Encoder.Bits(), model: m, src: src, name: name}
+	return &Input{Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint(), model: m, src: src, name: name}
 }
 
 // FromCodes is the codes in files.
@@ -72,8 +78,18 @@ func FromCodes(paths []string) (*Input, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.name, err)
 	}
-	in.Bits = r.Bits
+	in.Bits, in.Fingerprint = r.Bits, r.Fingerprint
 	return in, nil
+}
+
+// TakeShard restricts the items to a shard of the codes, or says that the rows are those of a shard. Rows without ids
+// keep their numbers.
+func (in *Input) TakeShard(s hamming.Shard) {
+	if in.src != nil {
+		in.shift = s.First
+	} else {
+		in.only = s
+	}
 }
 
 // CountCodes is the number of codes in the files.
@@ -127,60 +143,91 @@ func (in *Input) Read(ctx context.Context, n, threads int, progress func(done in
 	b := index.NewBatch(in.Bits)
 	b.IDs = make([]index.ID, 0, n)
 	b.Codes.Data = make([]uint64, 0, n*b.Codes.Words)
-	var err error
+	b.Fingerprint = in.Fingerprint
+	err := in.read(ctx, threads, func() *index.Batch { return b }, func(*index.Batch) error {
+		progress(len(b.IDs))
+		return nil
+	})
+	return b, err
+}
+
+// Each hands over the items in bounded memory, a part at a time, which belongs to whoever takes it.
+func (in *Input) Each(ctx context.Context, threads int, take func(*index.Batch) error) error {
+	return in.read(ctx, threads, func() *index.Batch {
+		b := index.NewBatch(in.Bits)
+		b.Fingerprint = in.Fingerprint
+		return b
+	}, take)
+}
+
+// read appends the items, chunk by chunk, to the batch that into returns, and calls done with it.
+func (in *Input) read(ctx context.Context, threads int, into func() *index.Batch, done func(*index.Batch) error) error {
+	in.rows, in.ids = 0, nil
+	taken := 0
+	take := func(codes hamming.Codes, chunk vectors.Chunk) error {
+		b := into()
+		if err := in.append(b, codes, chunk); err != nil || len(b.IDs) == 0 {
+			return err
+		}
+		taken = len(b.IDs)
+		return done(b)
+	}
+	err := error(nil)
 	if in.src == nil {
-		var last *hamming.Reader
-		err = in.eachChunk(func(codes hamming.Codes, ids []string, from *hamming.Reader) error {
-			f := from.Fingerprint
-			if last != nil && f != b.Fingerprint {
-				return fmt.Errorf("codes of the models %v and %v: make an index of each", b.Fingerprint, f)
-			}
-			if last != from && !from.Shard.IsWhole() {
-				in.shift = from.Shard.First - len(b.IDs)
-			}
-			b.Fingerprint, last = f, from
-			progress(len(b.IDs) + codes.Len())
-			return errors.Join(ctx.Err(), in.append(b, codes, vectors.Chunk{IDs: ids}))
-		})
+		err = in.readCodeFiles(ctx, take)
 	} else {
-		b.Fingerprint = in.model.Fingerprint()
-		err = in.model.EncodeSource(ctx, in.src, threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
-			progress(first + codes.Len())
+		encode := in.model.EncodeSource
+		if in.Live {
+			encode = in.model.EncodeLive
+		}
+		err = encode(ctx, in.src, threads, func(_ int, codes hamming.Codes, chunk vectors.Chunk) error {
 			if in.CrossFit != nil {
 				in.CrossFit.replace(codes, chunk.X)
 			}
-			return in.append(b, codes, chunk)
+			return take(codes, chunk)
 		})
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || in.Attributes == nil || taken == 0 && in.rows > 0 { // a shard may have no rows
+		return err
 	}
-	if in.Attributes != nil {
-		if err := in.Attributes.Check(len(b.IDs)); err != nil {
-			return nil, err
-		}
-		in.Join = in.Attributes.Join()
-		if in.Named && in.Join.By == "row" {
-			ids := make([]string, len(b.IDs))
-			for i, id := range b.IDs {
-				ids[i] = id.String()
-			}
-			in.Doubt = in.Attributes.Misplaced(ids)
-		}
+	if err := in.Attributes.Check(in.rows); err != nil {
+		return err
 	}
-	return b, nil
+	if in.Join = in.Attributes.Join(); in.ids != nil {
+		in.Doubt = in.Attributes.Misplaced(in.ids)
+	}
+	return nil
+}
+
+// readCodeFiles is read for code files.
+func (in *Input) readCodeFiles(ctx context.Context, take func(hamming.Codes, vectors.Chunk) error) error {
+	var last *hamming.Reader
+	return in.eachChunk(func(codes hamming.Codes, ids []string, from *hamming.Reader) error {
+		if f := from.Fingerprint; f != in.Fingerprint {
+			return fmt.Errorf("codes of the models %v and %v: make an index of each", in.Fingerprint, f)
+		}
+		if last != from && !from.Shard.IsWhole() {
+			in.shift = from.Shard.First - in.rows
+		}
+		last = from
+		return errors.Join(ctx.Err(), take(codes, vectors.Chunk{IDs: ids}))
+	})
 }
 
 // append adds rows to the batch.
 func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk) error {
 	in.Named = in.Named || chunk.IDs != nil
-	if in.Attributes != nil && len(b.IDs) == 0 {
+	if in.Attributes != nil && in.rows == 0 {
 		if err := in.Attributes.Match(chunk.IDs); err != nil {
 			return err
 		}
 	}
+	byRow := in.Attributes != nil && chunk.IDs != nil && in.Attributes.Join().By == "row"
 	for i := range codes.Len() {
-		row := len(b.IDs)
+		row := in.rows
+		if in.rows++; !in.only.IsWhole() && (row < in.only.First || row >= in.only.First+in.only.Rows) {
+			continue
+		}
 		it, err := FromRow(chunk, i, row+in.shift)
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.name, err)
@@ -188,6 +235,9 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 		it.Code = codes.Row(i)
 		if in.Attributes != nil {
 			Describe(&it, in.Attributes, chunk, i, row)
+		}
+		if byRow {
+			in.ids = append(in.ids, it.ID.String())
 		}
 		b.Append(it)
 	}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/pgtest"
+)
+
+// TestPushShardsAndPipes pushes shards of vectors, of codes and of an index, and vectors from standard input: each time the
+// table must hold what pushing all at once gives.
+func TestPushShardsAndPipes(t *testing.T) {
+	s := pgtest.Start(t)
+	indexed(t)
+	t.Setenv("PGPASSWORD", pgtest.Password)
+	to := func(table string) string { return " --engine " + s.URL + " --table " + table + " --json" }
+	do := func(line string) string { return succeed(t, shellWords(line)...) }
+	pulled := func(table string) string {
+		do("pull" + to(table) + " -o back.hgi --force")
+		return do("index export back.hgi --to jsonl -o -")
+	}
+	do("index export items.hgi -o items.hgc")
+	forms(t)
+	write(t, "rows.f32", string(read(t, "vectors.npy")[128:]))
+	for i, line := range []string{
+		"vectors.npy -m m.hgm", "items.csv -m m.hgm --label category --id-column sku --attribute-columns f0", "items.hgc",
+		"items.hgi", "items.hgi --where 'f0 > 0'", "items.csv new.csv -m m.hgm --label category --id-column sku",
+	} {
+		whole, parts := fmt.Sprintf("whole%d", i), fmt.Sprintf("parts%d", i)
+		do("push " + line + to(whole) + " --batch 70")
+		rows := 0
+		for _, shard := range []int{3, 1, 2} {
+			var r pushReport
+			out := do(fmt.Sprintf("push %s --shard %d/3", line, shard) + to(parts) + " --batch 70")
+			if err := json.Unmarshal([]byte(out), &r); err != nil || r.Shard == nil || r.Shard.Number != shard || r.Written != r.Items {
+				t.Errorf("shard %d: %v, %s", shard, err, out)
+			}
+			rows += r.Written
+		}
+		if want, got := pulled(whole), pulled(parts); want != got || strings.Count(want, "\n") != rows {
+			t.Errorf("%s: %d rows in shards give another table", line, rows)
+		}
+	}
+	for file, flags := range map[string]string{
+		"new.csv": "--label category --id-column sku", "new.jsonl": "", "vectors.npy": "", "rows.f32": "--format raw",
+	} {
+		table := strings.ReplaceAll(file, ".", "_")
+		do("push " + file + " " + flags + " -m m.hgm" + to(table))
+		o := feed(t, bytes.NewReader(read(t, file)), shellWords("push - "+flags+" -m m.hgm --batch 9"+to(table+"_piped"))...)
+		if o.code != 0 {
+			t.Fatalf("%s: %s", file, o.err)
+		}
+		if pulled(table) != pulled(table+"_piped") {
+			t.Errorf("%s from standard input gives another table", file)
+		}
+	}
+	checkShardJournals(t, s, to)
+}
+
+// checkShardJournals: every shard has a journal of its own, by which it continues; standard input has one where it is named.
+func checkShardJournals(t *testing.T, s *pgtest.Server, to func(string) string) {
+	c := connectTo(t, s)
+	exec := func(text string) {
+		if _, err := c.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	succeed(t, shellWords("push vectors.npy -m m.hgm --shard 1/4"+to("held"))...)
+	exec("ALTER TABLE held ADD CHECK (id <> '300')")
+	line := "push vectors.npy -m m.hgm --shard 4/4 --batch 5" + to("held")
+	if o := try(t, shellWords(line)...); o.code != 1 || !strings.Contains(o.err, `"300"`) || !strings.Contains(o.err, "vectors.npy.00004-of-00004.push") {
+		t.Fatalf("an item that is refused: exit %d, %s", o.code, o.err)
+	}
+	exec("ALTER TABLE held DROP CONSTRAINT held_id_check")
+	var r pushReport
+	if out := succeed(t, shellWords(line)...); json.Unmarshal([]byte(out), &r) != nil || r.Written != 5 || r.Before != r.Items-5 {
+		t.Errorf("the shard continues: %s", out)
+	}
+	if _, err := os.Stat("vectors.npy.00004-of-00004.push"); err == nil {
+		t.Error("the journal was left behind")
+	}
+	content := bytes.Repeat(read(t, "rows.f32"), 30)
+	piped := "push - --format raw -m m.hgm --batch 100 --journal j.push" + to("piped")
+	broken := io.MultiReader(bytes.NewReader(content[:len(content)*3/4]), failing{})
+	if o := feed(t, broken, shellWords(piped)...); o.code != 1 || !strings.Contains(o.err, "j.push") {
+		t.Errorf("a pipe that breaks: exit %d, %s", o.code, o.err)
+	}
+	o := feed(t, bytes.NewReader(content), shellWords(piped)...)
+	if json.Unmarshal([]byte(o.out), &r) != nil || o.code != 0 || r.Before == 0 {
+		t.Errorf("what comes again continues: exit %d, %s%s", o.code, o.out, o.err)
+	}
+	for args, want := range map[string]string{
+		"push - --shard 1/2 -m m.hgm":                         "can be read only once",
+		"push vectors.npy --shard 5/4 -m m.hgm":               "--shard 5/4",
+		"push vectors.npy --shard 1/4 --journal j -m m.hgm":   "{shard}",
+		"push vectors.npy --journal {shard}.push -m m.hgm":    "no shard to name it by",
+		"push - --attribute-columns f0 --format csv -m m.hgm": "standard input",
+	} {
+		if o := feed(t, bytes.NewReader(read(t, "new.csv")), shellWords(args+to("x"))...); o.code != 2 || !strings.Contains(o.err, want) {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+}
+
+// failing is a pipe that breaks.
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("the pipe broke") }
