@@ -10,10 +10,7 @@ import (
 
 // sqlFilter translates a filter into a condition of PostgreSQL. Names and values are parameters, not part of the text.
 // Every comparison is true or false, never null, so that not means what it means in our filters. Texts compare by their
-// bytes (COLLATE "C"), numbers as numeric, which holds every float64 in the same order.
-//
-// Dates compare as moments in our filters. PostgreSQL 14 cannot tell whether a text is a date without failing where it
-// is none, so such comparisons are refused.
+// bytes (COLLATE "C"), dates as moments (postgres_date.go), numbers as numeric, which holds every float64 in the same order.
 type sqlFilter struct{ args []any }
 
 // condition is the filter in SQL.
@@ -112,37 +109,46 @@ func (s *sqlFilter) has(name string) string {
 // storable tells whether PostgreSQL can hold a text at all; what it cannot hold no item has.
 func storable(text string) bool { return checkText(index.Item{Label: text}) == nil }
 
+// errUnstorable refuses a comparison with a text that PostgreSQL cannot even be sent.
+var errUnstorable = fmt.Errorf("%w: PostgreSQL compares no text with a zero byte or one that is not UTF-8", ErrFilter)
+
 // comparison is name op value; starts with is one of the operators.
 func (s *sqlFilter) comparison(name, op string, v index.Value) (string, error) {
 	text, isText := v.Text()
 	number, _ := v.Number()
 	switch {
 	case isText && !storable(text):
-		return "", fmt.Errorf("%w: PostgreSQL compares no text with a zero byte or one that is not UTF-8", ErrFilter)
+		return "", errUnstorable
 	case name == "id":
 		return s.compareID(op, v), nil
-	case isText && op != "starts with" && v.Kind() == index.DateKind:
-		return "", fmt.Errorf("%w: %v is a date, and PostgreSQL does not compare texts as dates; "+
-			"store dates as numbers to filter by them there", ErrFilter, v)
 	case name == "label" && isText:
-		return "coalesce(" + s.compareText("label", op, text) + ", false)", nil
-	case name == "tag" && isText && op == "=":
+		return "coalesce(" + s.compareValue("label", op, v) + ", false)", nil
+	case name == "tag" && isText && op == "=" && v.Kind() != index.DateKind:
 		return "(tags && ARRAY[" + s.add(text, "text") + "])", nil
 	case name == "tag" && isText:
-		return "EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE " + s.compareText("tag", op, text) + ")", nil
+		return "EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE " + s.compareValue("tag", op, v) + ")", nil
 	case name == "label" || name == "tag" || !storable(name):
 		return "false", nil // numbers and texts never compare
 	}
 	key := s.add(name, "text")
 	if isText {
 		return fmt.Sprintf("(CASE WHEN jsonb_typeof(attributes->%s) = 'string' THEN %s ELSE false END)",
-			key, s.compareText("(attributes->>"+key+")", op, text)), nil
+			key, s.compareValue("(attributes->>"+key+")", op, v)), nil
 	}
 	if op == "starts with" {
 		return "false", nil
 	}
 	return fmt.Sprintf("(CASE WHEN jsonb_typeof(attributes->%s) = 'number' THEN (attributes->>%s)::numeric %s %s "+
 		"ELSE false END)", key, key, op, s.addNumber(number)), nil
+}
+
+// compareValue compares a text with the text of a value: as moments where both are dates, else by their bytes.
+func (s *sqlFilter) compareValue(expression, op string, v index.Value) string {
+	text, _ := v.Text()
+	if at, isDate := v.Moment(); isDate && op != "starts with" {
+		return compareDate(expression, op, at, s.add(text, "text"))
+	}
+	return s.compareText(expression, op, text)
 }
 
 // compareText compares a text with another by their bytes.
@@ -157,14 +163,14 @@ func (s *sqlFilter) compareText(expression, op, text string) string {
 func (s *sqlFilter) tagsBetween(low, high index.Value) (string, error) {
 	a, ok := low.Text()
 	b, both := high.Text()
-	if !ok || !both {
+	switch {
+	case !ok || !both:
 		return "false", nil
-	}
-	if low.Kind() == index.DateKind || high.Kind() == index.DateKind {
-		return "", fmt.Errorf("%w: PostgreSQL does not compare texts as dates", ErrFilter)
+	case !storable(a) || !storable(b):
+		return "", errUnstorable
 	}
 	return fmt.Sprintf("EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE %s AND %s)",
-		s.compareText("tag", ">=", a), s.compareText("tag", "<=", b)), nil
+		s.compareValue("tag", ">=", low), s.compareValue("tag", "<=", high)), nil
 }
 
 // compareID compares ids: integers with integers, texts with texts.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +58,7 @@ func TestPostgres(t *testing.T) {
 	t.Run("plan", func(t *testing.T) { checkPlan(t, s) })
 	t.Run("sent", func(t *testing.T) { checkSent(t, s) })
 	t.Run("refusals", func(t *testing.T) { checkRefusals(t, s) })
+	t.Run("dates", func(t *testing.T) { checkDates(t, s) })
 	t.Run("tables", func(t *testing.T) { checkTables(t, s) })
 	t.Run("secrets", func(t *testing.T) { checkPasswords(t, s) })
 	t.Run("pgvector", func(t *testing.T) { checkVector(t, s) })
@@ -163,13 +166,82 @@ func checkRefusals(t *testing.T, s *pgtest.Server) {
 			t.Errorf("%v was refused: %s", refused.ID, refused.Reason)
 		}
 	}
-	for _, text := range []string{`added = 2024-01-31`, `label > "2024-01-31"`, `tag between 2024-01-01 and 2024-01-31`} {
+	for _, f := range []index.Filter{index.Label("a\x00b"), index.Tag("\xff")} {
+		_, err = e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 64), K: 1, Radius: -1, Filter: f})
+		if !errors.Is(err, engine.ErrFilter) || !strings.Contains(err.Error(), "zero byte") {
+			t.Errorf("%v: %v", f, err)
+		}
+	}
+}
+
+// checkDates compares random texts, most of them nearly dates, with dates, and wants what the index finds.
+func checkDates(t *testing.T, s *pgtest.Server) {
+	ctx, e := t.Context(), open(t, s, "dated")
+	rng := rand.New(rand.NewPCG(4, 4))
+	forms := []string{
+		"2024-01-31", "2024-02-29T23:59:59.123456789+05:30", "1999-12-31 09:3", "0000-02-29T00:00:00Z", "1900-02-29",
+		"2000-02-29t12:30:5", "9999-12-31T23:59-23:59", "2024-01-31T10:00+0:100", "2024-02-29T18:29:59.1234567890Z",
+	}
+	b := index.NewBatch(8)
+	isDate := 0
+	for i := range 2000 {
+		text := []byte(forms[rng.IntN(len(forms))])
+		for range rng.IntN(3) {
+			at := rng.IntN(len(text))
+			switch rng.IntN(4) {
+			case 0:
+				text = append(text[:at], text[at+1:]...)
+			case 1:
+				text = append(text[:at], append([]byte{"0123456789:+-TZ. "[rng.IntN(17)]}, text[at:]...)...)
+			default:
+				text[at] = "0123456789012345678901234567890123456789:+-TtZz. x\n"[rng.IntN(51)]
+			}
+		}
+		v := index.String(string(text))
+		if v.Kind() == index.DateKind {
+			isDate++
+		}
+		b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{0}, Attributes: map[string]index.Value{"d": v}})
+	}
+	if _, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	x := index.New(8, enginetest.Fingerprint, index.Config{})
+	b.Fingerprint = enginetest.Fingerprint
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	hits := 0
+	for _, op := range []string{"=", "<", "<=", ">", ">=", "!="} {
+		for _, form := range forms {
+			if index.String(form).Kind() != index.DateKind {
+				continue
+			}
+			f, err := index.Parse(fmt.Sprintf("d %s %q", op, form))
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := engine.Query{Codes: hamming.NewCodes(1, 8), Radius: 8, Filter: f}
+			want, err := enginetest.Exact(ctx, x.Snapshot(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := e.Search(ctx, q)
+			if err != nil || !slices.Equal(got[0], want[0]) {
+				t.Errorf("%v: %d hits, want %d, %v", f, len(got[0]), len(want[0]), err)
+			}
+			hits += len(want[0])
+		}
+	}
+	if isDate < 500 || isDate > 1500 || hits < 1000 {
+		t.Errorf("%d dates, %d hits", isDate, hits)
+	}
+	for _, text := range enginetest.DateFilters { // the suite lets engines refuse them
 		f, err := index.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 64), K: 1, Radius: -1, Filter: f})
-		if !errors.Is(err, engine.ErrFilter) || !strings.Contains(err.Error(), "date") {
+		if _, err := e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 8), K: 1, Radius: -1, Filter: f}); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -1,5 +1,7 @@
 package index
 
+import "time"
+
 // Condition is a part of a filter as others see it who translate it, for instance into SQL.
 type Condition struct {
 	Op     string      // and, or, not, has, in, between, starts with, =, !=, <, <=, > or >=
@@ -28,3 +30,13 @@ func (n *node) condition() Condition {
 
 // Kind tells what the value is. Filters compare two values of DateKind as moments, and not by their bytes.
 func (v Value) Kind() Kind { return kindOf(v) }
+
+// Moment returns the point in time that a date names, and whether the value is a date. One without a zone is in UTC, and
+// digits beyond nanoseconds are left out.
+func (v Value) Moment() (time.Time, bool) {
+	if v.isNumber {
+		return time.Time{}, false
+	}
+	m := parseDate(v.text)
+	return time.Unix(m.seconds, int64(m.nanos)).UTC(), m != noMoment
+}
