@@ -60,6 +60,7 @@ setup:
 		echo "SQLite is missing and only root can install it: that engine may not be tested."; \
 	fi
 	@sh internal/redistest/install.sh || echo "Redis 8 could not be fetched: the tests of that engine will be skipped."
+	@sh internal/pgtest/install.sh || echo "pgvector could not be compiled: searching with it will not be tested."
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
 # thirtyfold, so the long tests (sessions of the documents, kill loops, tables of the paper, browser) and those of the

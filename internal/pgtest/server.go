@@ -23,7 +23,7 @@ type Server struct {
 }
 
 // Start starts a server that asks for the password, and stops it when the test ends. Where there is no PostgreSQL the
-// test is skipped, unless CI=true.
+// test is skipped, unless CI=true. It has the extension pgvector where that could be compiled.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	programs := findPrograms()
@@ -40,7 +40,7 @@ func Start(t testing.TB) *Server {
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	s := &Server{
 		URL:    fmt.Sprintf("postgres://hashgrove@/postgres?host=%s&sslmode=disable", folder),
-		folder: folder, programs: programs,
+		folder: folder, programs: withVector(t, programs, filepath.Join(folder, "server")),
 	}
 	s.chooseAccount(t)
 	words := filepath.Join(folder, "password")
