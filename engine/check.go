@@ -23,6 +23,7 @@ type CheckOptions struct {
 	K        int // hits of a search; 0 means 10
 	Radius   int // of searches within a radius; below 0 means the middle of the queries' distances to their k-th hits
 	Filters  []index.Filter
+	Answers  int                   // answers of every search to keep in the report: those that differ first, and one that does not
 	Progress func(done, total int) // searches; may be nil
 }
 
@@ -64,12 +65,25 @@ type SearchReport struct {
 	Refused string  `json:"refused"` // why there is no outcome, or ""
 }
 
+// Answer is both answers to one query, to look at.
+type Answer struct {
+	Search  string
+	Query   int
+	Outcome string // "same", "ties" or "differ", as SearchReport counts it
+	Ours    []index.Hit
+	Theirs  []index.Hit
+}
+
+// answerHits is how many hits of an answer are kept.
+const answerHits = 20
+
 // CheckReport is the outcome of a check.
 type CheckReport struct {
 	Engine      string         `json:"engine"`
 	Table       string         `json:"table"`
 	Exact       bool           `json:"exact"` // as the engine claims
 	Bits        int            `json:"bits"`
+	Fingerprint string         `json:"fingerprint"` // of the model
 	Ours        int            `json:"items_in_index"`
 	Theirs      int            `json:"items_in_engine"`
 	Equal       int            `json:"equal_items"`
@@ -78,6 +92,7 @@ type CheckReport struct {
 	Searches    []SearchReport `json:"searches"`
 	Causes      map[string]int `json:"causes"`      // how often each was met
 	Differences []Difference   `json:"differences"` // the first of each cause
+	Answers     []Answer       `json:"-"`           // as many as were asked for
 }
 
 // RefusedSearches is the number of searches that the engine refused because of their filters.
@@ -120,7 +135,7 @@ func Check(ctx context.Context, e Engine, exact *index.Snapshot, o CheckOptions)
 	}
 	c := &check{engine: e, exact: exact, o: o, bad: map[index.ID]string{}, r: &CheckReport{
 		Engine: info.Engine, Table: info.Table, Exact: info.Exact, Bits: info.Bits, Ours: exact.Len(), K: o.K,
-		Causes: map[string]int{}, Differences: []Difference{},
+		Fingerprint: ours.Fingerprint.Full(), Causes: map[string]int{}, Differences: []Difference{},
 	}}
 	if err := c.contents(ctx); err != nil {
 		return nil, err
@@ -284,6 +299,7 @@ func (c *check) search(ctx context.Context, q Query) (SearchReport, error) {
 		return s, fmt.Errorf("the engine gave %d answers to %d queries", len(theirs), len(ours))
 	}
 	found := 0
+	var answers []Answer
 	for i := range ours {
 		p := &pair{check: c, search: &s, query: i, q: q, ours: ours[i], theirs: theirs[i]}
 		n, err := p.compare(ctx)
@@ -292,9 +308,26 @@ func (c *check) search(ctx context.Context, q Query) (SearchReport, error) {
 		}
 		found += n
 		s.Hits += len(ours[i].Hits)
+		answers = append(answers, p.answer())
 	}
+	c.keep(answers)
 	if s.Recall = 1; s.Hits > 0 {
 		s.Recall = float64(found) / float64(s.Hits)
 	}
 	return s, nil
+}
+
+// keep chooses answers for the report.
+func (c *check) keep(answers []Answer) {
+	kept := 0
+	for _, outcome := range []string{outcomeDiffer, outcomeTies, outcomeSame} {
+		for _, a := range answers {
+			if a.Outcome == outcome && kept < c.o.Answers {
+				c.r.Answers = append(c.r.Answers, a)
+				if kept++; outcome == outcomeSame {
+					break // one is like the other
+				}
+			}
+		}
+	}
 }

@@ -66,15 +66,44 @@ func (p *pair) compare(ctx context.Context) (found int, err error) {
 	if p.ties+p.others == 0 {
 		p.compareOrder()
 	}
-	switch {
-	case p.others > 0:
+	switch p.outcome() {
+	case outcomeDiffer:
 		p.search.Differ++
-	case p.ties > 0:
+	case outcomeTies:
 		p.search.Ties++
 	default:
 		p.search.Same++
 	}
 	return min(found, len(p.ours.Hits)), nil
+}
+
+// How two answers compare.
+const (
+	outcomeSame   = "same"
+	outcomeTies   = "ties"
+	outcomeDiffer = "differ"
+)
+
+// outcome tells how the answers compare.
+func (p *pair) outcome() string {
+	switch {
+	case p.others > 0:
+		return outcomeDiffer
+	case p.ties > 0:
+		return outcomeTies
+	}
+	return outcomeSame
+}
+
+// answer is both answers, of which the first hits are kept.
+func (p *pair) answer() Answer {
+	first := func(hits []index.Hit) (some []index.Hit) {
+		for _, h := range hits[:min(len(hits), answerHits)] {
+			some = append(some, index.Hit{ID: h.ID, Distance: h.Distance})
+		}
+		return some
+	}
+	return Answer{p.search.Search, p.query, p.outcome(), first(p.ours.Hits), first(p.theirs)}
 }
 
 // lastDistance is the distance of our last hit, and whether items at that distance were cut off.

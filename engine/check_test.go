@@ -109,7 +109,7 @@ func TestCheckFindsCauses(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := engine.Check(ctx, e, x.Snapshot(), engine.CheckOptions{
-				Queries: enginetest.Items(30, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f},
+				Queries: enginetest.Items(30, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f}, Answers: 2,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -124,6 +124,7 @@ func TestCheckFindsCauses(t *testing.T) {
 					t.Errorf("%s was found: %v", cause, r.Differences)
 				}
 			}
+			checkAnswersShown(t, r)
 			if r.Conforms() != (c.want == nil) || len(r.Searches) != 4 || r.Searches[0].Recall > c.recall {
 				t.Errorf("%+v", r)
 			}
@@ -133,5 +134,32 @@ func TestCheckFindsCauses(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// checkAnswersShown: of every search two answers are kept, or one where all are the same, and those that differ come first.
+func checkAnswersShown(t *testing.T, r *engine.CheckReport) {
+	t.Helper()
+	shown := map[string][]string{}
+	for _, a := range r.Answers {
+		shown[a.Search] = append(shown[a.Search], a.Outcome)
+		if same := slices.Equal(a.Ours, a.Theirs); same != (a.Outcome == "same") && len(a.Ours) < 20 {
+			t.Errorf("%+v", a)
+		}
+	}
+	for _, s := range r.Searches {
+		var want []string
+		for outcome, n := range map[string]int{"differ": s.Differ, "ties": s.Ties} {
+			for range min(n, 2) {
+				want = append(want, outcome)
+			}
+		}
+		slices.Sort(want)
+		if want = want[:min(2, len(want))]; len(want) < 2 && s.Same > 0 {
+			want = append(want, "same")
+		}
+		if !slices.Equal(shown[s.Search], want) {
+			t.Errorf("%s shows %v, want %v", s.Search, shown[s.Search], want)
+		}
 	}
 }

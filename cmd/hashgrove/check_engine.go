@@ -25,6 +25,9 @@ type checkCommand struct {
 	data           dataFlags
 	k, radius, few int
 	where          []string
+
+	report, command string
+	file            cli.Output
 }
 
 func (a *app) checkEngine() *cobra.Command {
@@ -42,15 +45,22 @@ with a bit or two changed. Recall is the share of our hits that the database has
 distance is as good. Causes are: tie order, approximation, bit order, filter, radius, wrong distance, order, items
 that are missing, unknown or different.
 
+--report FILE writes a page with the verdict, all searches, every cause with its first differences, and answers of the
+index and the database side by side.
+
 The exit status is 1 where items differ, or where a database that should be exact differs in more than ties. A database
 that says that it cannot filter so does not differ, unless the filter is one of --where.
 
 ` + enginesHelp,
 		Example: `  hashgrove check-engine items.hgi --engine postgres://shop@localhost/shop --table boots
   hashgrove check-engine items.hgi new.csv --engine postgres://shop@localhost/shop --table boots --where 'f0 < 1' -k 5
-  hashgrove check-engine items.hgi --engine redis://localhost:6379/0 --table boots`,
+  hashgrove check-engine items.hgi --engine redis://localhost:6379/0 --table boots
+  hashgrove check-engine items.hgi --engine postgres://shop@localhost/shop --table boots --report boots.html`,
 		Args: cli.AtLeast(1, "an index"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.command = cli.CommandLine(cmd, args)
+			return c.run(cmd.Context(), args[0], args[1:])
+		},
 	}
 	f := cmd.Flags()
 	c.target.bind(f)
@@ -59,6 +69,9 @@ that says that it cannot filter so does not differ, unless the filter is one of 
 	f.StringArrayVar(&c.where, "where", nil, "search with this `FILTER`; may be repeated")
 	f.IntVar(&c.few, "queries", 100, "`NUMBER` of queries at most")
 	cli.Group(f, "Searches")
+	f.StringVar(&c.report, "report", "", "HTML `FILE` to write: the same with answers side by side")
+	c.file.Bind(f)
+	cli.Group(f, "Output")
 	c.data.bind(f, "")
 	return cmd
 }
@@ -74,6 +87,13 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 			return cli.Usagef("--where: %w", err)
 		}
 		o.Filters = append(o.Filters, f)
+	}
+	c.file.FileOnly = true
+	if err := c.file.Check([]string{c.report}, c.data.inputs(args, path, c.target.passwordFile)); err != nil {
+		return err
+	}
+	if c.report != "" {
+		o.Answers = reportAnswers
 	}
 	e, err := c.target.open(ctx, engine.DefaultInFlight)
 	if err != nil {
@@ -99,6 +119,12 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 	end()
 	if err != nil {
 		return err
+	}
+	if c.report != "" {
+		x := s.Snapshot()
+		if err := c.writeReport(e, r, engine.Space{Bits: x.Bits(), Fingerprint: x.Fingerprint()}); err != nil {
+			return err
+		}
 	}
 	if err := c.printResult(r, func() { c.print(r) }); err != nil {
 		return err
@@ -199,6 +225,14 @@ func usualFilters(s *index.Snapshot) []index.Filter {
 
 // print prints the report for people.
 func (c *checkCommand) print(r *engine.CheckReport) {
+	c.printSummary(r)
+	if c.report != "" {
+		fmt.Fprintf(c.out, "\nThe page with this report: %s\n", c.report)
+	}
+}
+
+// printSummary prints the searches, and the causes of differences.
+func (c *checkCommand) printSummary(r *engine.CheckReport) {
 	claim := "exact"
 	if !r.Exact {
 		claim = "approximate"

@@ -59,6 +59,7 @@ func TestPushAndPull(t *testing.T) {
 	if o := try(t, shellWords("check-engine items.hgi new.csv --json"+to("b"))...); o.code != 1 || !strings.Contains(o.err, "other details") {
 		t.Errorf("a table without labels: exit %d, %s", o.code, o.err)
 	}
+	checkReportPages(t, to)
 	do("push new.csv --label category --id-column sku -m m.hgm" + to("a"))
 	if o := try(t, shellWords("check-engine items.hgi"+to("a"))...); o.code != 1 || !strings.Contains(o.out, "unknown item: ") {
 		t.Errorf("a table with more items: exit %d, %s%s", o.code, o.out, o.err)
@@ -129,6 +130,31 @@ func pushAndPull(t *testing.T, url, plan, report string) {
 	o := try(t, shellWords("push items.csv --label category --id-column sku -m other.hgm"+to)...)
 	if o.code != 1 || !strings.Contains(o.err, "do not belong into the table of model") {
 		t.Errorf("another model: exit %d, %s", o.code, o.err)
+	}
+}
+
+// checkReportPages writes the page of a table that agrees and of one that does not.
+func checkReportPages(t *testing.T, to func(string) string) {
+	out := succeed(t, shellWords("check-engine items.hgi --report good.html"+to("a"))...)
+	page := string(read(t, "good.html"))
+	for _, want := range []string{
+		"answers all 800 questions as the exact index does", "All 400 items are in the engine", "hashgrove check-engine items.hgi",
+		"the same answer", "SELECT id, bit_count", "10 nearest",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if !strings.HasSuffix(out, "The page with this report: good.html\n") || strings.Contains(page, pgtest.Password) {
+		t.Errorf("it says\n%s", out)
+	}
+	o := try(t, shellWords("check-engine items.hgi --report bad.html"+to("b"))...)
+	if page = string(read(t, "bad.html")); o.code != 1 || !strings.Contains(page, "differs from the exact index: ") ||
+		!strings.Contains(page, "other details: 5,") || !strings.Contains(page, "the answers differ") {
+		t.Errorf("exit %d, %s", o.code, page)
+	}
+	if o := try(t, shellWords("check-engine items.hgi --report bad.html"+to("a"))...); o.code != 1 || !strings.Contains(o.err, "--force") {
+		t.Errorf("a page that is there: exit %d, %s", o.code, o.err)
 	}
 }
 

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"bytes"
+	_ "embed" // the page
+	"html/template"
+	"io"
+	"strconv"
+	"time"
+
+	"hashgrove/internal/plot"
+	"hashgrove/internal/section"
+)
+
+// ConformancePage is what a page about an engine shows: where its answers differ from those of an exact index, and why.
+type ConformancePage struct {
+	Title    string
+	Date     time.Time // zero hides it
+	Command  string    // that made the page, or ""
+	Version  string
+	Verdict  string // in a sentence
+	Good     bool   // the verdict is good
+	Facts    []NamedText
+	Notes    []string
+	Searches []ConformanceSearch
+	Causes   []ConformanceCause
+	Answers  []ConformanceAnswer
+	Commands []NamedText // of the engine itself, with what each is for
+}
+
+// NamedText is a text and what it is.
+type NamedText struct{ Name, Text string }
+
+// ConformanceSearch is the outcome of one kind of search.
+type ConformanceSearch struct {
+	Search  string
+	Queries int
+	Hits    int
+	Recall  float64
+	Same    int    // queries with the same answer
+	Ties    int    // queries where only ties differ
+	Differ  int    // the others
+	Tied    int    // queries where a tie is cut off
+	Refused string // why there is no outcome, or ""
+}
+
+// Share is the recall as the page shows it: never 1 when something is missing.
+func (s ConformanceSearch) Share() string {
+	text := strconv.FormatFloat(s.Recall, 'f', 4, 64)
+	if text == "1.0000" && s.Recall < 1 {
+		return "0.9999"
+	}
+	return text
+}
+
+// Bar is the recall as the length of a bar.
+func (s ConformanceSearch) Bar() template.CSS { return barLength(s.Recall) }
+
+// ConformanceCause is a cause of differences, with the first of them.
+type ConformanceCause struct {
+	Cause, Meaning string
+	Count          int
+	Differences    []ConformanceDifference
+}
+
+// Left is how many differences are not shown.
+func (c ConformanceCause) Left() int { return c.Count - len(c.Differences) }
+
+// ConformanceDifference is one place where the answers differ; Search, Query and Item may be empty.
+type ConformanceDifference struct{ Search, Query, Item, Text string }
+
+// ConformanceAnswer is both answers to a query, side by side.
+type ConformanceAnswer struct {
+	Search, Query string
+	Outcome       string // in words
+	Good          bool
+	Rows          []ConformanceRank
+}
+
+// ConformanceRank is what both answers have at one rank; "" where there is nothing.
+type ConformanceRank struct {
+	Ours, OurDistance     string
+	Theirs, TheirDistance string
+	Same                  bool
+}
+
+//go:embed conformance.html
+var conformanceHTML string
+
+var conformancePage = template.Must(template.New("conformance").Funcs(template.FuncMap{
+	"count": func(n int) string { return plot.Number(float64(n)) },
+	"next":  func(n int) int { return n + 1 },
+}).Parse(conformanceHTML))
+
+// WriteConformance writes a page about an engine.
+func WriteConformance(w io.Writer, p ConformancePage) error {
+	v := struct {
+		ConformancePage
+		CSS  template.CSS
+		When string
+	}{p, template.CSS(plot.CSS() + pageCSS), ""} // both are ours
+	if !p.Date.IsZero() {
+		v.When = p.Date.Format("2 January 2006, 15:04 MST")
+	}
+	var b bytes.Buffer // so that an error of the template leaves no partial page
+	if err := conformancePage.Execute(&b, v); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// WriteConformanceFile writes the page to a file, which is replaced only when the page is complete.
+func WriteConformanceFile(path string, p ConformancePage) error {
+	return section.WriteFile(path, func(w io.Writer) error { return WriteConformance(w, p) })
+}
