@@ -45,6 +45,14 @@ func (e *engineFlags) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Engine")
 }
 
+// openUnconnected opens the table to ask what would be sent; the URL may be the scheme alone, such as postgres:.
+func (e *engineFlags) openUnconnected(ctx context.Context) (engine.Engine, error) {
+	if scheme, found := strings.CutSuffix(e.url, ":"); found && !strings.Contains(scheme, ":") {
+		e.url = scheme + "://localhost"
+	}
+	return e.open(ctx, 1)
+}
+
 // open opens the table for work on so many connections.
 func (e *engineFlags) open(ctx context.Context, connections int) (engine.Engine, error) {
 	if e.url == "" {

@@ -25,6 +25,7 @@ type pushCommand struct {
 	shard          shardFlags
 	o              engine.PushOptions
 	dryRun         bool
+	bulk           bulkFlags
 }
 
 func (a *app) push() *cobra.Command {
@@ -49,6 +50,10 @@ ends early leaves a journal, by which the same command continues; one that is co
 standard input is only journaled where --journal says so, and has to be sent again from the start. At the end some
 items are read back and compared.
 
+--bulk FILE connects to nothing either: it writes a file that the engine's own programs load, with what would have been
+sent. The end of its name, or --bulk-form, tells the form: for PostgreSQL sql (a script that makes the table and fills
+it), copy, csv, jsonl or parquet. --engine may be the scheme alone then, such as postgres:.
+
 --shard 3/8 pushes the third of eight equal runs of the rows, those of "hashgrove encode", or of the items of the
 index in the order of their ids, so that a scheduler can run one process for each; each has a journal of its own. Rows
 without ids keep their numbers.
@@ -64,6 +69,8 @@ without ids keep their numbers.
   hashgrove push items.hgi --engine sqlite://shop.db --table boots
   hashgrove push vectors.npy -m items.hgm --engine postgres://shop@localhost/shop --table rows --shard 1/2
   hashgrove push vectors.npy -m items.hgm --engine postgres://shop@localhost/shop --table rows --shard 2/2
+  hashgrove push items.hgi --engine postgres: --table boots --bulk boots.sql
+  hashgrove push items.hgi --engine postgres: --table boots --bulk boots.parquet
   cat new.csv | hashgrove push - --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop`,
 		Args: cli.AtLeast(1, "an index, code files, or vectors"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
@@ -81,6 +88,7 @@ without ids keep their numbers.
 	f.BoolVar(&c.dryRun, "dry-run", false, "connect to nothing, and print what would be sent")
 	f.StringVar(&c.shard.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N")
 	cli.Group(f, "Push")
+	c.bulk.bind(f)
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes vectors or pictures")
 	f.StringVar(&c.where, "where", "", "push only items of the index that match this `FILTER`")
 	cli.Group(f, "Items")
@@ -117,7 +125,14 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if err := c.nameJournal(args); err != nil {
 		return err
 	}
-	e, err := c.target.open(ctx, c.o.InFlight)
+	if err := c.bulk.check(c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)); err != nil {
+		return err
+	}
+	open := func(ctx context.Context) (engine.Engine, error) { return c.target.open(ctx, c.o.InFlight) }
+	if c.dryRun || c.bulk.path != "" {
+		open = c.target.openUnconnected
+	}
+	e, err := open(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,11 +150,18 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 		r.DryRun = e.Plan(src.Space)
 		return c.printResult(r, func() { c.printPlan(r, src.Items) })
 	}
+	if c.bulk.path != "" {
+		return c.writeBulk(ctx, e, src, r)
+	}
 	return c.push(ctx, e, src, r)
 }
 
 // nameJournal chooses the journal: that of a shard is named by it, and what cannot be read again has none.
 func (c *pushCommand) nameJournal(args []string) (err error) {
+	if c.bulk.path != "" {
+		c.bulk.path, err = c.shard.parse(c.bulk.path, args)
+		return err
+	}
 	c.o.Journal = c.journal
 	if c.journal == "" && !slices.ContainsFunc(args, dataset.IsStream) {
 		c.o.Journal = args[0] + ".push"

@@ -17,6 +17,9 @@ type Writer struct {
 	row     parquet.Row
 }
 
+// rowsInMemory is how many rows are collected before they are written.
+const rowsInMemory = 1 << 17
+
 // NewWriter starts a file whose columns have names and hold what the samples are: string, float64 or int64, of which
 // rows may have none, or []string.
 func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error) {
@@ -44,7 +47,7 @@ func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error
 		j := slices.Index(names, name)
 		x.place[j], x.columns[i] = i, j
 	}
-	x.out = parquet.NewGenericWriter[any](w, parquet.NewSchema("rows", group))
+	x.out = parquet.NewGenericWriter[any](w, parquet.NewSchema("rows", group), parquet.MaxRowsPerRowGroup(rowsInMemory))
 	return x, nil
 }
 

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"hashgrove/dataset"
+	"hashgrove/internal/pgtest"
+)
+
+// TestBulkFiles writes files for PostgreSQL: psql makes a table of one that is as pushed, and the others are read back.
+func TestBulkFiles(t *testing.T) {
+	s := pgtest.Start(t)
+	psql, err := exec.LookPath("psql")
+	if err != nil {
+		t.Skip("there is no psql")
+	}
+	indexed(t)
+	t.Setenv("PGPASSWORD", pgtest.Password)
+	out := succeed(t, shellWords("push items.hgi --engine postgres: --table loaded --bulk items.sql")...)
+	if !strings.Contains(out, "400 items of 16 bits") || !strings.Contains(out, "psql -v ON_ERROR_STOP=1 -f items.sql") {
+		t.Errorf("it says %s", out)
+	}
+	if out, err := exec.Command(psql, "-q", "-X", "-v", "ON_ERROR_STOP=1", "-d", s.URL, "-f", "items.sql").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out := succeed(t, "check-engine", "items.hgi", "--engine", s.URL, "--table", "loaded"); !strings.Contains(out, "no differences") {
+		t.Errorf("the table that psql made: %s", out)
+	}
+
+	succeed(t, shellWords("push items.csv --label category --id-column sku -m m.hgm --engine postgres: --bulk items.parquet --json")...)
+	a, err := dataset.ReadAttributes("items.parquet", "id", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := a.Records()
+	if err != nil || len(records) != 400 {
+		t.Fatalf("%d rows, %v", len(records), err)
+	}
+	lines := succeed(t, shellWords("push items.hgi --engine postgres: --bulk - --bulk-form jsonl")...)
+	for _, r := range records {
+		code := ""
+		for _, v := range r.Attributes {
+			if v.Name == "code" {
+				code = v.Text
+			}
+		}
+		if !strings.Contains(lines, `{"id":"`+r.ID+`","id_number":null,"code":"`+code+`","label":"`+r.Label+`"`) || len(code) != 16 {
+			t.Fatalf("%+v is not among the lines", r)
+		}
+	}
+	for i := range 2 {
+		succeed(t, shellWords("push vectors.npy -m m.hgm --engine postgres: --bulk rows-{shard}.csv --shard "+[]string{"1/2", "2/2"}[i])...)
+	}
+	whole := succeed(t, shellWords("push vectors.npy -m m.hgm --engine postgres: --bulk - --bulk-form csv")...)
+	if parts := string(read(t, "rows-00001-of-00002.csv")) + string(read(t, "rows-00002-of-00002.csv")); parts != whole {
+		t.Error("shards give other files")
+	}
+	for line, want := range map[string]string{
+		"--bulk x.npy": "sql, copy, csv, jsonl", "--bulk -": "--bulk-form", "--bulk-form csv": "--bulk", "--bulk items.hgi --bulk-form csv": "items.hgi",
+		"--bulk items.sql": "exists",
+	} {
+		if o := try(t, shellWords("push items.hgi --engine postgres: "+line)...); o.code == 0 || !strings.Contains(o.err, want) {
+			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
+		}
+	}
+}
+
+// rowStream is rows of bare float32 values without end until so many bytes; it looks at the heap now and then.
+type rowStream struct {
+	left  int
+	reads int
+	most  uint64
+}
+
+func (r *rowStream) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	if r.reads++; r.reads%64 == 0 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		r.most = max(r.most, m.HeapAlloc)
+	}
+	n := min(len(p), r.left)
+	clear(p[:n])
+	r.left -= n
+	return n, nil
+}
+
+// TestBulkInBoundedMemory reads, encodes and writes half a million rows from standard input, and looks at the heap on the way.
+func TestBulkInBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
+	indexed(t)
+	heap := func(rows int) uint64 {
+		in := &rowStream{left: rows * 12 * 4}
+		var errOut bytes.Buffer
+		words := shellWords("push - --format raw -m m.hgm --engine postgres: --bulk - --bulk-form copy --quiet")
+		if code := run(context.Background(), in, io.Discard, &errOut, words); code != 0 || in.most == 0 {
+			t.Fatalf("exit %d, heap %d: %s", code, in.most, errOut.String())
+		}
+		return in.most
+	}
+	few, many := heap(100_000), heap(500_000)
+	if many > few+4<<20 {
+		t.Errorf("%d bytes on the heap for a hundred thousand rows, %d for half a million", few, many)
+	}
+	t.Logf("%d and %d bytes", few, many)
+}
