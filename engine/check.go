@@ -23,7 +23,7 @@ type CheckOptions struct {
 	K        int // hits of a search; 0 means 10
 	Radius   int // of searches within a radius; below 0 means the middle of the queries' distances to their k-th hits
 	Filters  []index.Filter
-	Answers  int                   // answers of every search to keep in the report: those that differ first, and one that does not
+	Answers  int                   // to keep in the report for every search: those that differ, and then one that does not
 	Progress func(done, total int) // searches; may be nil
 }
 

@@ -7,8 +7,9 @@ import (
 )
 
 // Dates in our filters are texts of ISO 8601, and two of them compare as moments; a date and any other text compare by
-// their bytes. PostgreSQL has to tell which texts are dates exactly as our index does (index/date.go), and must not fail
-// where one is none, as its casts do. So a pattern decides, and the digits of a text that matches make seconds since 1970.
+// their bytes. PostgreSQL has to tell which texts are dates exactly as our index does (index/date.go), and must not
+// fail where one is none, as its casts do. So a pattern decides, and the digits of a text that matches make seconds
+// since 1970.
 //
 //	day    four digits, two, two; the day must be one of its month. Years begin with 0000, which PostgreSQL lacks, so
 //	       all are moved by 400 years, after which the calendar repeats
@@ -24,15 +25,18 @@ const (
 	day  = `([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|` +
 		`02-(0[1-9]|1[0-9]|2[0-8]))|` + leap + `-02-29)`
 
-	datePattern = `^` + day + `([Tt ]` + hour + `:([0-9]|` + sixty + `(:([0-9]|` + sixty + `([.][0-9]+)?` + zone + `)|` + zone + `)))?$`
+	seconds     = `([0-9]|` + sixty + `([.][0-9]+)?` + zone + `)`
+	datePattern = `^` + day + `([Tt ]` + hour + `:([0-9]|` + sixty + `(:` + seconds + `|` + zone + `)))?$`
 )
 
 // secondsOf is the moment of a text TEXT that is a date, exact to the nanosecond. Up to the minutes everything has its
 // place.
-const secondsOf = `(make_date(left(TEXT, 4)::int + 400, substr(TEXT, 6, 2)::int, substr(TEXT, 9, 2)::int) - date '2370-01-01')
-  ::numeric * 86400 + CASE WHEN length(TEXT) = 10 THEN 0 ELSE substr(TEXT, 12, 2)::int * 3600 + substr(TEXT, 15, 2)::int * 60 END
+const secondsOf = `(make_date(left(TEXT, 4)::int + 400, substr(TEXT, 6, 2)::int, substr(TEXT, 9, 2)::int)
+    - date '2370-01-01')::numeric * 86400
+  + CASE WHEN length(TEXT) = 10 THEN 0 ELSE substr(TEXT, 12, 2)::int * 3600 + substr(TEXT, 15, 2)::int * 60 END
   + CASE WHEN substr(TEXT, 17, 1) <> ':' OR length(TEXT) < 17 THEN 0 ELSE substr(TEXT, 18, 2)::int END
-  + CASE WHEN substr(TEXT, 20, 1) <> '.' OR length(TEXT) < 20 THEN 0 ELSE ('0' || substring(TEXT, '[.][0-9]{1,9}'))::numeric END
+  + CASE WHEN substr(TEXT, 20, 1) <> '.' OR length(TEXT) < 20 THEN 0
+    ELSE ('0' || substring(TEXT, '[.][0-9]{1,9}'))::numeric END
   - CASE WHEN substr(TEXT, 17) !~ '[+-]' THEN 0 ELSE (substring(substr(TEXT, 17), '[+-]') || '1')::int *
     (rpad(replace(substring(substr(TEXT, 17), '[+-](.*)'), ':', ''), 4, '0')::int / 100 * 60 +
      rpad(replace(substring(substr(TEXT, 17), '[+-](.*)'), ':', ''), 4, '0')::int % 100) * 60 END`

@@ -10,7 +10,8 @@ import (
 
 // sqlFilter translates a filter into a condition of PostgreSQL. Names and values are parameters, not part of the text.
 // Every comparison is true or false, never null, so that not means what it means in our filters. Texts compare by their
-// bytes (COLLATE "C"), dates as moments (postgres_date.go), numbers as numeric, which holds every float64 in the same order.
+// bytes (COLLATE "C"), dates as moments (postgres_date.go), numbers as numeric, which holds every float64 in the same
+// order.
 type sqlFilter struct{ args []any }
 
 // condition is the filter in SQL.

@@ -93,10 +93,10 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestPushInBoundedMemory pushes 400,000 items, which together are many times the limit, and looks at the heap on the
+// TestPushInBoundedMemory pushes 200,000 items, which together are many times the limit, and looks at the heap on the
 // way: rows that go by their numbers leave nothing behind, ids of their own a hash each.
 func TestPushInBoundedMemory(t *testing.T) {
-	const n = 400_000
+	const n = 200_000
 	for _, named := range []bool{false, true} {
 		e := &forgetful{Memory: enginetest.NewMemory(), named: named}
 		before := inUse()

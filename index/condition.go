@@ -31,8 +31,8 @@ func (n *node) condition() Condition {
 // Kind tells what the value is. Filters compare two values of DateKind as moments, and not by their bytes.
 func (v Value) Kind() Kind { return kindOf(v) }
 
-// Moment returns the point in time that a date names, and whether the value is a date. One without a zone is in UTC, and
-// digits beyond nanoseconds are left out.
+// Moment returns the point in time that a date names, and whether the value is a date. One without a zone is in UTC,
+// and digits beyond nanoseconds are left out.
 func (v Value) Moment() (time.Time, bool) {
 	if v.isNumber {
 		return time.Time{}, false

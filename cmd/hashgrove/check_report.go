@@ -20,14 +20,17 @@ const reportAnswers = 3
 
 // causeMeanings explain the causes on the page.
 var causeMeanings = map[string]string{
-	engine.CauseMissing:  "The index has these items and the engine has not: they were never pushed, or were removed there.",
-	engine.CauseExtra:    "The engine has these items and the index has not: they were pushed by others, or removed from the index.",
-	engine.CauseCode:     "The codes of these items differ: they were changed, or encoded with another model.",
-	engine.CauseBitOrder: "The codes of these items have the same bits in another order: whoever wrote them packs bits otherwise.",
-	engine.CauseDetails:  "Labels, tags or attributes of these items differ, so filters may choose others.",
-	engine.CauseTies: "Items at the same distance come in another order, or others of them are cut off. All of them are equally " +
-		"near, so no better item was missed.",
-	engine.CauseApprox:   "A nearer item was not found: the engine's index is approximate, and looking at more of it finds more.",
+	engine.CauseMissing: "The index has these items and the engine has not: they were never pushed, or removed there.",
+	engine.CauseExtra: "The engine has these items and the index has not: they were pushed by others, or removed " +
+		"from the index.",
+	engine.CauseCode: "The codes of these items differ: they were changed, or encoded with another model.",
+	engine.CauseBitOrder: "The codes of these items have the same bits in another order: whoever wrote them packs bits " +
+		"otherwise.",
+	engine.CauseDetails: "Labels, tags or attributes of these items differ, so filters may choose others.",
+	engine.CauseTies: "Items at the same distance come in another order, or others of them are cut off. All of them are " +
+		"equally near, so no better item was missed.",
+	engine.CauseApprox: "A nearer item was not found: the engine's index is approximate, and looking at more of it " +
+		"finds more.",
 	engine.CauseFilter:   "The engine filters otherwise, or cannot have the filter at all.",
 	engine.CauseDistance: "The engine tells another distance, though the codes are right.",
 	engine.CauseOrder:    "Hits do not come by distance.",
@@ -47,8 +50,9 @@ func (c *checkCommand) writeReport(e engine.Engine, r *engine.CheckReport, space
 		Facts: []report.NamedText{
 			{Name: "Engine", Text: r.Engine}, {Name: "Table", Text: r.Table}, {Name: "Claims to be", Text: claim},
 			{Name: "Bits", Text: strconv.Itoa(r.Bits)}, {Name: "Model", Text: r.Fingerprint},
-			{Name: "Items in the index", Text: strconv.Itoa(r.Ours)}, {Name: "Items in the engine", Text: strconv.Itoa(r.Theirs)},
-			{Name: "Equal items", Text: strconv.Itoa(r.Equal)}, {Name: "Hits of a search", Text: strconv.Itoa(r.K)},
+			{Name: "Items in the index", Text: strconv.Itoa(r.Ours)},
+			{Name: "Items in the engine", Text: strconv.Itoa(r.Theirs)}, {Name: "Equal items", Text: strconv.Itoa(r.Equal)},
+			{Name: "Hits of a search", Text: strconv.Itoa(r.K)},
 			{Name: "Radius", Text: strconv.Itoa(r.Radius)},
 		},
 		Notes: checkNotes(r),
@@ -130,7 +134,8 @@ func verdictText(r *engine.CheckReport) string {
 		if _, ties := causes[engine.CauseTies]; ties && len(causes) > 1 {
 			delete(causes, engine.CauseTies)
 		}
-		return fmt.Sprintf("%s differs from the exact index: %s.", r.Engine, strings.Join(slices.Sorted(maps.Keys(causes)), ", "))
+		return fmt.Sprintf("%s differs from the exact index: %s.",
+			r.Engine, strings.Join(slices.Sorted(maps.Keys(causes)), ", "))
 	case len(causes) == 0:
 		return fmt.Sprintf("%s answers all %s as the exact index does, ties included.",
 			r.Engine, plain.Count(answers, "question", "questions"))
@@ -145,12 +150,14 @@ func verdictText(r *engine.CheckReport) string {
 // checkNotes are what a reader should know besides.
 func checkNotes(r *engine.CheckReport) (notes []string) {
 	recall, answers, same, refused := checkSums(r)
-	notes = append(notes, fmt.Sprintf("%d of %d answers are the same; the recall over all of them is %.4f.", same, answers, recall))
+	notes = append(notes, fmt.Sprintf("%d of %d answers are the same; the recall over all of them is %.4f.",
+		same, answers, recall))
 	if r.Equal == r.Ours && r.Theirs == r.Ours {
 		notes = append(notes, fmt.Sprintf("All %s are in the engine as they are in the index, bit by bit.",
 			plain.Count(r.Ours, "item", "items")))
 	} else {
-		notes = append(notes, fmt.Sprintf("Of %d items in the index and %d in the engine %d are equal.", r.Ours, r.Theirs, r.Equal))
+		notes = append(notes, fmt.Sprintf("Of %d items in the index and %d in the engine %d are equal.",
+			r.Ours, r.Theirs, r.Equal))
 	}
 	if refused > 0 {
 		notes = append(notes, plain.Count(refused, "search was", "searches were")+" refused and could not be compared.")

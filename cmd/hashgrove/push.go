@@ -184,7 +184,8 @@ func (c *pushCommand) push(ctx context.Context, e engine.Engine, src *pushSource
 	began := time.Now()
 	done, err := engine.PushFrom(ctx, e, src.Source, c.o)
 	p.End()
-	r.Items, r.Engine, r.Written, r.Before, r.Retries = done.Items, done.Info.Engine, done.Written, done.Before, done.Retries
+	r.Items, r.Engine, r.Written = done.Items, done.Info.Engine, done.Written
+	r.Before, r.Retries = done.Before, done.Retries
 	r.Checked, r.Seconds = done.Checked, time.Since(began).Seconds()
 	r.Refused = append(r.Refused, done.Refused...)
 	if err != nil {
@@ -229,7 +230,8 @@ func (c *pushCommand) printPlan(r pushReport, all int) {
 	if all >= 0 {
 		count = plain.Count(all, "item", "items")
 	}
-	fmt.Fprintf(c.out, "-- %s of %d bits, fingerprint %s, into %s: nothing is sent\n", count, r.Bits, r.Fingerprint, cli.Printable(r.Table))
+	fmt.Fprintf(c.out, "-- %s of %d bits, fingerprint %s, into %s: nothing is sent\n",
+		count, r.Bits, r.Fingerprint, cli.Printable(r.Table))
 	last, sql := "", strings.HasPrefix(c.target.url, "postgres") || strings.HasPrefix(c.target.url, "sqlite")
 	for _, s := range r.DryRun {
 		if s.Purpose != last {

@@ -25,8 +25,8 @@ type bulkFlags struct {
 }
 
 func (b *bulkFlags) bind(f *pflag.FlagSet) {
-	f.StringVar(&b.path, "bulk", "", "write this `FILE` for the engine's own programs to load, and connect to nothing; - means "+
-		"standard output")
+	f.StringVar(&b.path, "bulk", "", "write this `FILE` for the engine's own programs to load, and connect to nothing; "+
+		"- means standard output")
 	f.StringVar(&b.form, "bulk-form", "", "`FORM` of that file; default by the end of its name")
 	b.file.Bind(f)
 	cli.Group(f, "Bulk file")
@@ -60,7 +60,8 @@ func (b *bulkFlags) layout(e engine.Engine, s engine.Space) (engine.Layout, erro
 		for _, l := range layouts {
 			names = append(names, l.Name)
 		}
-		return engine.Layout{}, cli.Usagef("--bulk %s: name the file by its form or give --bulk-form: %s", b.path, plain.List(names))
+		return engine.Layout{}, cli.Usagef("--bulk %s: name the file by its form or give --bulk-form: %s",
+			b.path, plain.List(names))
 	}
 	return layouts[i], nil
 }

@@ -69,14 +69,16 @@ var dates = []string{
 	"2024-01-31", "2024-01-31T00:00Z", "2024-01-31 02:00+02:00", "2024-01-30t23:30-0030", "2024-01-31T09:30:15.25",
 	"2024-01-31T09:30:15.2500000009z", "2024-01-31T11:30:15.25+02", "2024-02-29", "2023-02-29", "2024-02-30", "0000-02-29",
 	"9999-12-31T23:59:59.999999999", "1969-12-31T23:59:59.5", "2024-01-31T09:3", "2024-01-31T09:30:1", "2024-1-31",
-	"2024-01-31T24:00", "2024-01-31T09:30+2", "2024-01-31T09:30+0:200", "2024", "boots", "2024-01-31 ", "2024-01-31T09:30:15Z",
+	"2024-01-31T24:00", "2024-01-31T09:30+2", "2024-01-31T09:30+0:200", "2024", "boots", "2024-01-31 ",
+	"2024-01-31T09:30:15Z",
 }
 
-// DateFilters compare dates, which are texts of ISO 8601 that compare as moments. An engine either refuses all of them with
-// ErrFilter or answers them as the index does.
+// DateFilters compare dates, which are texts of ISO 8601 that compare as moments. An engine either refuses all of them
+// with ErrFilter or answers them as the index does.
 var DateFilters = []string{
 	`added = 2024-01-31`, `added = "2024-01-31T03:00+03:00"`, `added != 2024-01-31`, `added < "2024-01-31T09:30:15.25Z"`,
-	`added <= "2024-01-31T09:30:15.25Z"`, `added > 2024-01-30`, `not added >= 2024-02-29`, `added between 1969-01-01 and 2024-01-31`,
+	`added <= "2024-01-31T09:30:15.25Z"`, `added > 2024-01-30`, `not added >= 2024-02-29`,
+	`added between 1969-01-01 and 2024-01-31`,
 	`added between "2024" and "2024-01-31T12:00"`, `added in (2024-02-29, "boots", "2024-01-31T09:30:15.25")`,
 	`added > 0000-01-01 and label = "boots"`, `label > 2024-01-31`, `label < 2024-01-31`, `tag >= 2024-01-31`,
 	`tag between 2024-01-31 and "z"`,
@@ -99,7 +101,8 @@ var Filters = []string{
 }
 
 // Run checks an engine; open makes one with an empty table, and each with the same table when it is called again in the
-// same test. The filters that are refused are those of Filters and DateFilters that the engine cannot have: it must say so.
+// same test. The filters that are refused are those of Filters and DateFilters that the engine cannot have: it must say
+// so.
 func Run(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) {
 	run(t, open, 20, refused)
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compiles pgvector for the tests, where Debian's newer suite can be reached: its source package, against the headers of the
-# PostgreSQL server that is installed. Nothing is installed: the tests run a copy of the server that finds the extension in
-# the user's cache folder. It takes less than a minute, once.
+# Compiles pgvector for the tests, where Debian's newer suite can be reached: its source package, against the headers of
+# the PostgreSQL server that is installed. Nothing is installed: the tests run a copy of the server that finds the
+# extension in the user's cache folder. It takes less than a minute, once.
 set -eu
 
 here=$(dirname "$0")

@@ -81,7 +81,8 @@ func (p *Page) Axe(script string) (found []Finding) {
 	p.Helper()
 	answer := ""
 	await := func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
-	p.Do(chromedp.Evaluate(script+"; null", nil), chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations.map(v => ({
+	p.Do(chromedp.Evaluate(script+"; null", nil))
+	p.Do(chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations.map(v => ({
 		id: v.id, impact: v.impact, help: v.help,
 		nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.failureSummary || '').slice(0, 300))}))))`,
 		&answer, await))
