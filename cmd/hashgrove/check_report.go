@@ -40,13 +40,13 @@ var causeMeanings = map[string]string{
 
 // writeReport writes the page of --report.
 func (c *checkCommand) writeReport(e engine.Engine, r *engine.CheckReport, space engine.Space) error {
-	claim := "exact"
+	asked, claim := len(c.where) > 0, "exact"
 	if !r.Exact {
 		claim = "approximate"
 	}
 	page := report.ConformancePage{
 		Title: fmt.Sprintf("%s against the exact index", r.Engine), Date: time.Now(), Command: c.command,
-		Version: hashgrove.Version, Verdict: verdictText(r), Good: verdict(r) == nil,
+		Version: hashgrove.Version, Verdict: verdictText(r, asked), Good: verdict(r, asked) == nil,
 		Facts: []report.NamedText{
 			{Name: "Engine", Text: r.Engine}, {Name: "Table", Text: r.Table}, {Name: "Claims to be", Text: claim},
 			{Name: "Bits", Text: strconv.Itoa(r.Bits)}, {Name: "Model", Text: r.Fingerprint},
@@ -124,13 +124,22 @@ func checkSums(r *engine.CheckReport) (recall float64, answers, same, refused in
 	return found / float64(hits), answers, same, refused
 }
 
-// verdictText is the outcome in a sentence.
-func verdictText(r *engine.CheckReport) string {
-	recall, answers, same, _ := checkSums(r)
+// verdictText is the outcome in a sentence, and in a second one where the engine refuses filters that nobody asked for.
+func verdictText(r *engine.CheckReport, asked bool) string {
 	causes := maps.Clone(r.Causes)
 	delete(causes, engine.CauseRefusal)
+	more := ""
+	if refused := r.RefusedSearches(); !asked && refused > 0 && causes[engine.CauseFilter] == refused {
+		delete(causes, engine.CauseFilter)
+		more = fmt.Sprintf(" It says of %s that it cannot filter so.", plain.Count(refused, "search", "searches"))
+	}
+	return comparison(r, causes, verdict(r, asked) != nil) + more
+}
+
+func comparison(r *engine.CheckReport, causes map[string]int, differs bool) string {
+	recall, answers, same, _ := checkSums(r)
 	switch {
-	case verdict(r) != nil:
+	case differs:
 		if _, ties := causes[engine.CauseTies]; ties && len(causes) > 1 {
 			delete(causes, engine.CauseTies)
 		}
