@@ -2,10 +2,12 @@ package index
 
 import (
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"math"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"hashgrove/hamming"
 	"hashgrove/internal/pages"
@@ -192,12 +194,11 @@ func mergeCodes(codes hamming.Codes, slot []uint32) int {
 	return distinct
 }
 
+// seed is another one in every process. Without it anybody could choose codes that share their places, and finding them
+// would take time in the square of their number. No answer depends on it: slots are in the order of positions.
+var seed = maphash.MakeSeed()
+
 // hash mixes a code into 64 bits.
 func hash(code []uint64) uint64 {
-	h := uint64(0)
-	for _, w := range code {
-		h = (h ^ w) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	return h * 0xbf58476d1ce4e5b9 >> 20
+	return maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(code))), 8*len(code)))
 }
