@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -40,6 +39,12 @@ func (e *Binned) Dim() int { return e.Quantizer.Dim() }
 // Bits implements Encoder.
 func (e *Binned) Bits() int { return len(e.Functions) }
 
+// maxSplits bounds the splits of all trees: four times the number of a test is an uint32 (plan.go), and there is a test
+// more than there are splits.
+const maxSplits = 1<<30 - 1
+
+const _ = uint32(4 * maxSplits) // does not compile if it were too great
+
 // Check implements Encoder.
 func (e *Binned) Check() error {
 	if err := checkSize(e); err != nil {
@@ -64,8 +69,8 @@ func (e *Binned) Check() error {
 			splits += int64(len(t.Feature))
 		}
 	}
-	if splits >= 1<<31 {
-		return errors.New("the trees have more than 2^31 splits")
+	if splits > maxSplits {
+		return fmt.Errorf("the trees have %d splits, over %d", splits, maxSplits)
 	}
 	return nil
 }

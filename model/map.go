@@ -48,7 +48,7 @@ func Transform(ctx context.Context, threads int, x vectors.Matrix, maps ...Map) 
 	}
 	out := maps[len(maps)-1].Out()
 	y := vectors.Matrix{Rows: x.Rows, Cols: out, Data: make([]float32, x.Rows*out)}
-	err := par.Blocks(ctx, threads, x.Rows, block, func(_, lo, hi int) {
+	err := par.Blocks(ctx, threads, x.Rows, mapRows(maps), func(_, lo, hi int) {
 		apply(y.Slice(lo, hi), x.Slice(lo, hi), maps)
 	})
 	return y, err
@@ -78,18 +78,33 @@ func (t through) Dim() int {
 func (t through) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		for c, err := range t.Source.Chunks(ctx) {
-			if err == nil {
-				c.X, err = Transform(ctx, t.threads, c.X, t.maps...)
-			}
 			if err != nil {
 				yield(vectors.Chunk{}, err)
 				return
 			}
-			if !yield(c, nil) {
-				return
+			step := max(1<<24/max(t.Dim(), 1), 1) // rows that make 64 megabytes
+			for lo := 0; lo < c.X.Rows; lo += step {
+				part := c.Slice(lo, min(lo+step, c.X.Rows))
+				if part.X, err = Transform(ctx, t.threads, part.X, t.maps...); err != nil {
+					yield(vectors.Chunk{}, err)
+					return
+				}
+				if !yield(part, nil) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// mapRows is how many rows go through maps at a time: a block, or fewer where the maps give more than 16,384 values,
+// since a map may take four times the memory of its values.
+func mapRows(maps []Map) int {
+	widest := 1
+	for _, m := range maps {
+		widest = max(widest, m.Out(), m.dim())
+	}
+	return min(max(1<<22/widest, 1), block)
 }
 
 // apply writes the values of x under all maps to dst.

@@ -206,9 +206,19 @@ func (m *Kernel) shares(dst vectors.Matrix, d []float64) {
 	}
 }
 
+// fewNearest is up to how many places are found by putting each where it belongs; more are sorted.
+const fewNearest = 32
+
 // nearest puts the places of the s least values into near, the least first, and of equal ones the first first.
 func nearest(near []int, d []float64, s int) []int {
 	near = near[:0]
+	if s > fewNearest {
+		for q := range d {
+			near = append(near, q)
+		}
+		slices.SortFunc(near, func(a, b int) int { return cmp.Or(cmp.Compare(d[a], d[b]), a-b) })
+		return near[:s]
+	}
 	for q, v := range d {
 		if len(near) == s && v >= d[near[s-1]] {
 			continue

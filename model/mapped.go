@@ -22,6 +22,9 @@ const kindMapped = "mapped"
 const (
 	maxMaps     = 16      // in front of one encoder
 	maxMapBytes = 1 << 30 // of all maps, and what the bits behind them share
+
+	// What a map of a file may give, beyond the values that the first one takes and the bytes of all.
+	fewValues = 1 << 16
 )
 
 // Compose is the encoder that takes vectors through the maps, in order, before e; e may have maps itself.
@@ -110,11 +113,12 @@ func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 // through hands on the values of the rows of x behind all maps, from row lo on, a block at a time.
 func (e *Mapped) through(x vectors.Matrix, put func(lo int, y vectors.Matrix)) {
 	y := vectors.Matrix{Cols: e.Encoder.Dim()}
-	lent := borrow(min(block, x.Rows) * y.Cols)
+	step := mapRows(e.Maps)
+	lent := borrow(min(step, x.Rows) * y.Cols)
 	defer giveBack(lent)
 	y.Data = *lent
-	for lo := 0; lo < x.Rows; lo += block {
-		y.Rows = min(block, x.Rows-lo)
+	for lo := 0; lo < x.Rows; lo += step {
+		y.Rows = min(step, x.Rows-lo)
 		y.Data = y.Data[:y.Rows*y.Cols]
 		apply(y, x.Slice(lo, lo+y.Rows), e.Maps)
 		put(lo, y)
@@ -138,7 +142,7 @@ func (e *Mapped) parser(dim int) *parser {
 
 // parseMaps parses the maps and what all bits behind them share, and returns the parser of those.
 func (e *Mapped) parseMaps(b []byte, dim int) (*parser, error) {
-	in := &reader{b: b}
+	in, first := &reader{b: b}, dim
 	maps, err := readMaps(in, false)
 	if err != nil {
 		return nil, err
@@ -146,6 +150,9 @@ func (e *Mapped) parseMaps(b []byte, dim int) (*parser, error) {
 	for i, m := range maps {
 		if m.dim() != dim {
 			return nil, fmt.Errorf("map %d takes %d values of %d", i, m.dim(), dim)
+		}
+		if m.Out() > fewValues+first+len(b) { // a few bytes of maps in a row could ask for years
+			return nil, fmt.Errorf("map %d makes %d values of %d, in %d bytes", i, m.Out(), dim, len(b))
 		}
 		e.Maps, dim = append(e.Maps, m), m.Out()
 	}

@@ -29,7 +29,8 @@ func (m *Model) EncodeSource(ctx context.Context, src vectors.Source, threads in
 	var stop func()
 	in.next, stop = iter.Pull2(src.Chunks(ctx))
 	defer stop()
-	read, encoded := make([]batch, threads), make([]batch, threads)
+	n := turnBatches(src.Dim(), threads)
+	read, encoded := make([]batch, n), make([]batch, n)
 	for last := false; !last; {
 		last = in.done
 		var failed [2]error
@@ -75,13 +76,19 @@ func (m *Model) EncodeLive(ctx context.Context, src vectors.Source, threads int,
 }
 
 // batchRows is how many rows are encoded in one go: whole blocks of together four megabytes, one block of up to
-// sixteen, and of vectors that are wider still as many as that.
+// sixteen, 64 rows of vectors that are wider still, and of the widest as many as make 64 megabytes.
 func batchRows(dim int) int {
 	if rows := 1 << 20 / dim; rows >= block {
 		return min(rows, 8192) &^ (block - 1)
 	}
-	return max(64, min(block, 1<<22/dim))
+	return max(min(max(64, min(block, 1<<22/dim)), 1<<24/dim), 1)
 }
+
+// turnValues bounds the values of the batches of a turn: a gigabyte, or one batch.
+const turnValues = 1 << 28
+
+// turnBatches is how many batches are read in a turn: one for every thread, unless they are large.
+func turnBatches(dim, threads int) int { return min(threads, max(turnValues/(batchRows(dim)*dim), 1)) }
 
 // batchReader copies the chunks of a source, which are lent, into batches.
 type batchReader struct {

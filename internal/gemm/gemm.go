@@ -69,6 +69,9 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 	if a.Cols != b.k || c.Rows != a.Rows || c.Cols != b.cols || c.ColStep != 1 {
 		panic(fmt.Sprintf("gemm: %d x %d = %d x %d times %d x %d", c.Rows, c.Cols, a.Rows, a.Cols, b.k, b.cols))
 	}
+	if c.Rows > 0 && c.Cols > 0 && (c.RowStep < c.Cols || len(c.Data) < (c.Rows-1)*c.RowStep+c.Cols) {
+		panic(fmt.Sprintf("gemm: %d rows of %d values, %d apart, in %d", c.Rows, c.Cols, c.RowStep, len(c.Data)))
+	}
 	if a.Cols == 0 {
 		for i := range c.Rows {
 			clear(c.Data[i*c.RowStep : i*c.RowStep+c.Cols])

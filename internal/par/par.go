@@ -14,12 +14,14 @@ import (
 	"time"
 )
 
-// Threads returns the number of workers meant by n: n itself, or all cores when n is not positive.
+// Threads returns the number of workers meant by n: n itself, or all cores when n is not positive. It is never far
+// beyond the cores: memory is taken for every worker.
 func Threads(n int) int {
+	cores := runtime.GOMAXPROCS(0)
 	if n <= 0 {
-		return runtime.GOMAXPROCS(0)
+		return cores
 	}
-	return n
+	return min(n, max(256, 4*cores))
 }
 
 // For calls f(i) once for every i in [0, n) on up to threads workers (all cores when threads <= 0) and
