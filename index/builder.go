@@ -30,10 +30,11 @@ type Part struct {
 func Collect(
 	n, bits int, fingerprint hamming.Fingerprint, f Filter, each func(take func(Part) error) error,
 ) (*Snapshot, error) {
-	b, columns := newBuilder(n, bits), f.columns()
+	b, columns := newBuilder(0, bits), f.columns()
 	var it Item
 	err := each(func(p Part) error {
 		first := b.ids.len()
+		b.reserve(len(p.IDs), n)
 		if !b.codes.Append(p.Codes) || b.codes.Len() != first+len(p.IDs) {
 			return fmt.Errorf("the codes from id %q on are not codes of %d bits", shortened(p.IDs[0].String()), bits)
 		}
@@ -125,6 +126,16 @@ func newBuilder(n, bits int) *builder {
 	b := &builder{ids: idTable{room: n}, codes: hamming.NewCodes(0, bits), columns: map[string]*columnBuilder{}}
 	b.codes.Data = make([]uint64, 0, n*b.codes.Words)
 	return b
+}
+
+// reserve makes room for more items, of about n in all.
+func (b *builder) reserve(more, n int) {
+	at, words := b.ids.len(), b.codes.Words
+	room := roomFor(at+more, cap(b.codes.Data)/words, n)
+	b.codes.Data = regrown(b.codes.Data, room*words)
+	if b.ids.room = room; b.ids.number != nil {
+		b.ids.number = regrown(b.ids.number, room)
+	}
 }
 
 func (b *builder) add(id ID, code []uint64) uint32 {

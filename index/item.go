@@ -113,6 +113,32 @@ type Batch struct {
 	Fingerprint hamming.Fingerprint
 }
 
+// Reserve makes room for more items where total are expected in all. The total may be what a file claims: room is made
+// for four times the items that are there, at most.
+func (b *Batch) Reserve(more, total int) {
+	room := roomFor(len(b.IDs)+more, cap(b.IDs), total)
+	b.IDs, b.Codes.Data = regrown(b.IDs, room), regrown(b.Codes.Data, room*b.Codes.Words)
+}
+
+// roomFor is the room to make for the needed items, where there is some and a number of them is claimed.
+func roomFor(needed, room, claimed int) int {
+	switch {
+	case needed <= room:
+		return room
+	case claimed < needed: // by the claim nothing is missing
+		return 2 * needed
+	}
+	return min(claimed, max(4*needed, 1<<16))
+}
+
+// regrown is the list with room for n entries.
+func regrown[T any](list []T, n int) []T {
+	if cap(list) >= n {
+		return list
+	}
+	return append(make([]T, 0, n), list...)
+}
+
 // Details is the batch without its codes.
 func (b *Batch) Details() *Batch {
 	return &Batch{IDs: b.IDs, Labels: b.Labels, Tags: b.Tags, Attributes: b.Attributes}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -334,6 +335,10 @@ func reseal(b []byte) {
 	}
 }
 
+// ofHeaders is what bbolt alone says about a file: its check also minds the first bytes of its two headers, their number
+// and their kind, which nobody reads.
+var ofHeaders = regexp.MustCompile(`Page expected to be: [01],|page [01]: has unexpected type/flags`)
+
 // FuzzOpen opens changed files, and writes to those that open. An error is right, a crash is not.
 func FuzzOpen(f *testing.F) {
 	file := sample(f)
@@ -369,8 +374,8 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		defer s.Close()
-		if verr != nil && !strings.Contains(verr.Error(), "Page expected to be: ") && !strings.Contains(verr.Error(), "type") {
-			t.Fatalf("it opens, but: %v", verr) // bbolt's check also minds what its headers say of themselves
+		if verr != nil && !ofHeaders.MatchString(verr.Error()) {
+			t.Fatalf("it opens, but: %v", verr)
 		}
 		n := s.Snapshot().Len()
 		x := index.NewBatch(s.Info().Bits)

@@ -28,8 +28,8 @@ import (
 type pages struct {
 	r    io.ReaderAt
 	meta meta
-	free int      // pages that wait to be used again
-	used []uint64 // bitmap of the pages met so far
+	free int // pages that wait to be used again
+	used marks
 
 	window   []byte // bytes of the file from windowAt on
 	windowAt int64
@@ -146,8 +146,42 @@ func newPages(r io.ReaderAt, size int64) (*pages, error) {
 }
 
 // pagesFrom reads the pages that a header leads to.
-func pagesFrom(r io.ReaderAt, m meta) *pages {
-	return &pages{r: r, meta: m, used: make([]uint64, (m.high+63)/64), ahead: pageSize}
+func pagesFrom(r io.ReaderAt, m meta) *pages { return &pages{r: r, meta: m, ahead: pageSize} }
+
+// marks is the set of the pages met so far: bitmaps of runs of 2^15 pages, made when a page of the run is met. The
+// number of pages that a file claims is not believed, because a hole in a file makes it long and costs nothing.
+type marks struct {
+	runs map[uint64]*[512]uint64
+	last uint64 // the run met last
+	bits *[512]uint64
+}
+
+// set marks a page, and tells whether it was marked before.
+func (m *marks) set(id uint64) bool {
+	if run := id >> 15; m.bits == nil || run != m.last {
+		if m.runs == nil {
+			m.runs = map[uint64]*[512]uint64{}
+		}
+		if m.runs[run] == nil {
+			m.runs[run] = new([512]uint64)
+		}
+		m.last, m.bits = run, m.runs[run]
+	}
+	word, bit := &m.bits[id>>6&511], uint64(1)<<(id&63)
+	was := *word&bit != 0
+	*word |= bit
+	return was
+}
+
+// count is the number of pages.
+func (m *marks) count() uint64 {
+	n := 0
+	for _, run := range m.runs {
+		for _, w := range run {
+			n += bits.OnesCount64(w)
+		}
+	}
+	return uint64(n)
 }
 
 // take marks a page as used.
@@ -155,10 +189,9 @@ func (p *pages) take(id uint64) error {
 	if id < 2 || id >= p.meta.high {
 		return damaged("page %d is named, and there are pages 2 to %d", id, p.meta.high-1)
 	}
-	if p.used[id>>6]>>(id&63)&1 != 0 {
+	if p.used.set(id) {
 		return damaged("page %d is used twice", id)
 	}
-	p.used[id>>6] |= 1 << (id & 63)
 	return nil
 }
 
@@ -395,12 +428,8 @@ func (p *pages) finish() error {
 	if err := p.readFree(); err != nil {
 		return err
 	}
-	met := 2
-	for _, w := range p.used {
-		met += bits.OnesCount64(w)
-	}
-	if uint64(met) != p.meta.high {
-		return damaged("%d of %d pages are lost", p.meta.high-uint64(met), p.meta.high)
+	if met := 2 + p.used.count(); met != p.meta.high {
+		return damaged("%d of %d pages are lost", p.meta.high-met, p.meta.high)
 	}
 	return nil
 }

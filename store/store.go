@@ -260,10 +260,10 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 			return c.check(ctx, nil, nil)
 		}
 		batch = index.NewBatch(c.bits)
-		batch.Fingerprint, batch.IDs = c.fingerprint, make([]index.ID, 0, c.items)
-		batch.Codes.Data = make([]uint64, 0, int(c.items)*batch.Codes.Words)
+		batch.Fingerprint = c.fingerprint
 		var texts records
 		return c.check(ctx, func(b *block) error {
+			batch.Reserve(len(b.ids), int(c.items))
 			err := b.appendTo(batch, &texts)
 			if err == nil && o.Progress != nil {
 				o.Progress(len(batch.IDs), int(c.items))

@@ -138,13 +138,16 @@ func (in *Input) readCodes(path string, take func(hamming.Codes, []string, *hamm
 	}
 }
 
-// Read returns the items, about n of them, in one batch: it is added as a whole or not at all.
+// Read returns the items, about n of them, in one batch: it is added as a whole or not at all. The number may be what a
+// file claims.
 func (in *Input) Read(ctx context.Context, n, threads int, progress func(done int)) (*index.Batch, error) {
 	b := index.NewBatch(in.Bits)
-	b.IDs = make([]index.ID, 0, n)
-	b.Codes.Data = make([]uint64, 0, n*b.Codes.Words)
 	b.Fingerprint = in.Fingerprint
-	err := in.read(ctx, threads, func() *index.Batch { return b }, func(*index.Batch) error {
+	into := func(more int) *index.Batch {
+		b.Reserve(more, n)
+		return b
+	}
+	err := in.read(ctx, threads, into, func(*index.Batch) error {
 		progress(len(b.IDs))
 		return nil
 	})
@@ -153,19 +156,21 @@ func (in *Input) Read(ctx context.Context, n, threads int, progress func(done in
 
 // Each hands over the items in bounded memory, a part at a time, which belongs to whoever takes it.
 func (in *Input) Each(ctx context.Context, threads int, take func(*index.Batch) error) error {
-	return in.read(ctx, threads, func() *index.Batch {
+	return in.read(ctx, threads, func(int) *index.Batch {
 		b := index.NewBatch(in.Bits)
 		b.Fingerprint = in.Fingerprint
 		return b
 	}, take)
 }
 
-// read appends the items, chunk by chunk, to the batch that into returns, and calls done with it.
-func (in *Input) read(ctx context.Context, threads int, into func() *index.Batch, done func(*index.Batch) error) error {
+// read appends the items, chunk by chunk, to the batch that into returns for so many more, and calls done with it.
+func (in *Input) read(
+	ctx context.Context, threads int, into func(more int) *index.Batch, done func(*index.Batch) error,
+) error {
 	in.rows, in.ids = 0, nil
 	taken := 0
 	take := func(codes hamming.Codes, chunk vectors.Chunk) error {
-		b := into()
+		b := into(codes.Len())
 		if err := in.append(b, codes, chunk); err != nil || len(b.IDs) == 0 {
 			return err
 		}
