@@ -108,14 +108,24 @@ func (r *attributeReader) read() error {
 	return r.readTable("csv")
 }
 
+// What a record and an attribute take in memory, besides texts.
+const recordBytes, attributeBytes = 128, 64
+
 // add appends a record.
 func (r *attributeReader) add(d Description, place int) error {
 	if len(r.records) == maxRows {
 		return fmt.Errorf("%s: has more than %d rows", r.in.path, maxRows)
 	}
 	d.place = place
+	held := recordBytes + len(d.ID) + len(d.Label)
+	for _, tag := range d.Tags {
+		held += entryBytes + len(tag)
+	}
+	for _, v := range d.Attributes {
+		held += attributeBytes + len(v.Text)
+	}
 	r.records = append(r.records, d)
-	return nil
+	return r.in.hold(held)
 }
 
 // readTable reads CSV or TSV. Whether a column holds numbers is known at its end.
@@ -225,6 +235,9 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 			return d, false, &SpecError{"AttributesID", fmt.Errorf("there is no key %q", r.id)}
 		}
 		r.id = ""
+	}
+	if len(r.keys) > len(pairs)+1024 { // clearing what a long line left behind would take as long for every short one
+		r.keys = map[string]bool{}
 	}
 	clear(r.keys)
 	for _, p := range pairs {

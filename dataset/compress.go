@@ -26,6 +26,9 @@ const (
 type input struct {
 	path   string      // how errors call it
 	size   int64       // bytes of the content, or -1 when unknown before reading
+	disk   int64       // bytes on disk; those of a stream are not known
+	held   int64       // memory taken for what was read, see hold
+	came   int64       // bytes of the content that were read or decompressed so far
 	packed string      // "gzip", "zstd" or ""
 	at     io.ReaderAt // the content in any order; nil when packed or a stream
 	seek   *os.File    // what buf reads, where bytes can be skipped in place; else nil
@@ -50,7 +53,7 @@ func openInput(path string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &input{path: path, size: info.Size(), at: f, seek: f, close: []func() error{f.Close}}
+	in := &input{path: path, size: info.Size(), disk: info.Size(), at: f, seek: f, close: []func() error{f.Close}}
 	var head [4]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err == io.EOF {
@@ -90,6 +93,8 @@ func (in *input) unpack(f io.Reader, head []byte) error {
 	}
 	if in.packed != "" {
 		in.size, in.at, in.seek = -1, nil, nil
+	}
+	if in.size < 0 {
 		r = &unpacked{in, r}
 	}
 	in.buf = bufio.NewReaderSize(r, maxTake)
@@ -112,7 +117,7 @@ func (in *input) damaged(err error) error {
 	return fmt.Errorf("%s: the %s data are damaged: %w", in.path, in.packed, err)
 }
 
-// unpacked gives the errors of a decompressor the name of the file.
+// unpacked counts the bytes of content of unknown length, and gives the errors of a decompressor the name of the file.
 type unpacked struct {
 	in *input
 	r  io.Reader
@@ -120,7 +125,8 @@ type unpacked struct {
 
 func (u *unpacked) Read(p []byte) (int, error) {
 	n, err := u.r.Read(p)
-	if err != nil && err != io.EOF {
+	u.in.came += int64(n)
+	if err != nil && err != io.EOF && u.in.packed != "" {
 		err = u.in.damaged(err)
 	}
 	return n, err

@@ -61,7 +61,7 @@ func openCSV(format string) func(in *input, spec *Spec) (reader, header, error) 
 // columns says what the columns are taken for.
 func (c *csv) columns() Columns {
 	var out Columns
-	used := map[int]bool{}
+	used := make([]bool, c.table.width)
 	name := func(j int) string {
 		if j < 0 {
 			return ""

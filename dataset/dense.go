@@ -22,19 +22,26 @@ type dense struct {
 	pixels    bool // rows are pictures: bytes that stay bytes
 }
 
-// checkSize compares the number of rows with the bytes after the header, where their number is known.
+// checkSize compares the number of rows with the bytes after the header, or where their number is not known with how
+// many there can be.
 func (d *dense) checkSize(head int64) error {
 	d.head = head
+	most, row := d.in.most(), int64(d.dim)*int64(d.size)
+	if row == 0 || most < 0 {
+		return nil
+	}
+	have := most - head
+	// Division, because the product of hostile numbers overflows.
+	whole := max(have, 0) / row
+	if d.in.size < 0 && whole < int64(d.rows) {
+		return fmt.Errorf("%s: claims %d rows of %d values, and its %d bytes cannot hold them, however well they are "+
+			"compressed: it is cut off or damaged", d.what, d.rows, d.dim, d.in.disk)
+	}
 	if d.in.size < 0 {
 		return nil
 	}
-	have, row := d.in.size-head, int64(d.dim)*int64(d.size)
-	if row == 0 {
-		return nil
-	}
-	// Division, because the product of hostile numbers overflows.
-	if whole := have / row; whole < int64(d.rows) {
-		return cutOff(d.what, int(max(whole, 0)), d.rows)
+	if whole < int64(d.rows) {
+		return cutOff(d.what, int(whole), d.rows)
 	}
 	if extra := have - row*int64(d.rows); extra > 0 {
 		return fmt.Errorf("%s: has %d bytes after the last of its %d rows: the header and the data do not belong together",

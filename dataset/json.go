@@ -13,11 +13,18 @@ const maxDepth = 64 // of nested JSON
 
 var errTooDeep = fmt.Errorf("the JSON is nested deeper than %d", maxDepth)
 
+// longPaths bounds what the names of objects add to the paths of their keys, so many bytes and a 1024th of that for
+// every byte of the line: an object with a name of a megabyte and a million keys would take days.
+const longPaths = 1 << 16
+
+var errLongPaths = errors.New("the JSON has objects of long names with too many keys in them")
+
 // jsonScanner walks over one line of JSON. It accepts nothing that is not JSON, apart from what strings hold.
 type jsonScanner struct {
 	b    []byte
 	i    int
 	path []byte // of the current key
+	long int    // bytes of all paths so far
 	err  error  // of atEnd
 	nans bool   // null is a number: NaN
 }
@@ -115,6 +122,9 @@ func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) er
 			s.path = append(s.path, '.')
 		}
 		s.path = append(s.path, key...)
+		if s.long += n; s.long > longPaths+longPaths/1024*len(s.b) {
+			return errLongPaths
+		}
 		taken, err := take(s.path)
 		if err == nil && !taken && s.peek() == '{' {
 			err = s.object(depth+1, take)

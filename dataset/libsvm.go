@@ -74,6 +74,10 @@ func openLibSVM(in *input, spec *Spec) (reader, header, error) {
 		}
 		s.dim = n
 	}
+	if spec.Vector == "" && in.stream == nil && look.tooMany(int64(s.dim)*int64(h.rows)) {
+		return nil, h, &SpecError{"Vector", fmt.Errorf("%s: the index %d makes rows of %d values, far more than %d rows in %d "+
+			"bytes can be worth: give the number of dimensions if that is meant", in.path, greatest, s.dim, h.rows, look.content())}
+	}
 	h.dim = s.dim
 	if s.dim < 1 || h.rows == 0 {
 		return nil, h, fmt.Errorf("%s: has no rows of the form label index:value", in.path)
@@ -107,6 +111,9 @@ func cutSpace(b []byte) (word, rest []byte) {
 	}
 	return b[:end], bytes.TrimLeft(b[end:], " \t")
 }
+
+// makes takes the number of dimensions as settled when the file was opened.
+func (s *libSVM) makes(int64) error { return nil }
 
 func (s *libSVM) next(rec *record) error {
 	line, err := nextSVM(s.in)

@@ -95,10 +95,15 @@ func (a *archive) array(name string) (*input, array, error) {
 	if err != nil {
 		return nil, array{}, fmt.Errorf("%s: %w", a.what(name), err)
 	}
-	m := &input{path: a.what(name), size: -1, packed: "zip", close: []func() error{r.Close}}
+	m := &input{path: a.what(name), size: -1, disk: a.in.disk, packed: "zip", close: []func() error{r.Close}}
 	if f.Method == zip.Store {
 		// What lies in the file as it is can be read in any order.
-		if offset, err := f.DataOffset(); err == nil {
+		offset, err := f.DataOffset()
+		if err == nil && (offset > a.in.size || f.UncompressedSize64 > uint64(a.in.size-offset)) {
+			r.Close()
+			return nil, array{}, fmt.Errorf("%s: claims %d bytes, more than the file has", a.what(name), f.UncompressedSize64)
+		}
+		if err == nil {
 			m.at, m.size = io.NewSectionReader(a.in.at, offset, int64(f.UncompressedSize64)), int64(f.UncompressedSize64)
 		}
 	}

@@ -147,6 +147,9 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		if len(statements) == math.MaxInt32 {
 			return nil, 0, fmt.Errorf("%s: more than %d pairs", path, math.MaxInt32)
 		}
+		if err := in.hold(entryBytes); err != nil {
+			return nil, 0, err
+		}
 		statements = append(statements, statement{p, line})
 	}
 	slices.SortFunc(statements, func(x, y statement) int {

@@ -139,7 +139,7 @@ func (r *roster) texts(paths []string, what noun) ([]string, bool, error) {
 				return fmt.Errorf("%s: line %d: %w", file, number, err)
 			}
 			texts[row], line[row] = text, number
-			return nil
+			return t.in.hold(entryBytes + len(text))
 		})
 		if err = errors.Join(err, t.in.Close()); err != nil {
 			return nil, false, err

@@ -211,6 +211,10 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 	duplicates := p.s.duplicates
 	k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d supervision.Repeat, row int) int { return d.Row - row })
 	duplicates = duplicates[k:]
+	values, made := int64(0), func(int64) error { return nil }
+	if m, ok := r.(maker); ok {
+		made = m.makes
+	}
 	var read record // the reader's memory
 	for ; !p.s.span.set || p.row < end; p.row++ {
 		if p.row%full == 0 && ctx.Err() != nil {
@@ -222,6 +226,10 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 			return false, vectors.CheckRows(p.row, end)
 		} else if err == io.EOF {
 			return true, nil
+		}
+		values += int64(len(read.vector))
+		if err == nil {
+			err = made(values)
 		}
 		rec := read
 		problem, bad := err.(*RowError)

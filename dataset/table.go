@@ -169,11 +169,16 @@ func (t *table) read() error {
 			return nil
 		}
 		if len(t.fields) == maxFields {
-			return fmt.Errorf("%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
+			return t.tooWide()
 		}
 		t.fields = append(t.fields, trimSpaces(line[:i]))
 		line = line[i+1:]
 	}
+}
+
+// tooWide is the error of a row of too many fields.
+func (t *table) tooWide() error {
+	return fmt.Errorf("%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
 }
 
 // readRow is read for a file in which every row must have all columns.
@@ -204,6 +209,9 @@ func (t *table) readQuoted(line []byte) (err error) {
 			}
 		}
 		var rest []byte
+		if len(t.fields) == maxFields {
+			return t.tooWide()
+		}
 		rest, line, more = bytes.Cut(line, []byte{t.comma})
 		t.plain = append(t.plain, trimSpaces(rest)...)
 		t.fields = append(t.fields, t.plain[from:len(t.plain):len(t.plain)])

@@ -16,13 +16,13 @@ import (
 // interner keeps one copy of strings that occur often.
 type interner map[string]string
 
-const maxInterned = 1 << 16
+const maxInterned, longestInterned = 1 << 16, 1 << 10
 
 func (m interner) keep(s string) string {
 	if kept, found := m[s]; found {
 		return kept
 	}
-	if len(m) < maxInterned {
+	if len(m) < maxInterned && len(s) <= longestInterned {
 		m[s] = s
 	}
 	return s
@@ -85,7 +85,7 @@ func readValues(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := collect(path, next)
+	values, err := collect(in, next)
 	// Editors leave empty lines at the end.
 	for len(values) > 0 && values[len(values)-1] == "" {
 		values = values[:len(values)-1]
@@ -123,7 +123,7 @@ func rowTexts(in *input) (func() (string, error), error) {
 }
 
 // collect reads the texts of all rows.
-func collect(path string, next func() (string, error)) ([]string, error) {
+func collect(in *input, next func() (string, error)) ([]string, error) {
 	var texts []string
 	seen := interner{}
 	for {
@@ -134,7 +134,10 @@ func collect(path string, next func() (string, error)) ([]string, error) {
 		case err != nil:
 			return nil, err
 		case len(texts) == maxRows:
-			return nil, fmt.Errorf("%s: has more than %d rows", path, maxRows)
+			return nil, fmt.Errorf("%s: has more than %d rows", in.path, maxRows)
+		}
+		if err := in.hold(entryBytes + len(text)); err != nil {
+			return nil, err
 		}
 		texts = append(texts, seen.keep(text))
 	}
@@ -212,20 +215,23 @@ func readTagLines(path string) ([][]string, error) {
 	case !isText(head):
 		return nil, fmt.Errorf("%s: is neither text nor npy: a file with one line of tags per row is expected", path)
 	}
-	lines, err := collect(path, lineTexts(in))
+	lines, err := collect(in, lineTexts(in))
 	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(lines, func(line string) bool { return line != "" && line[0] != '[' }) {
-		tags := tagSets(lines)
+		tags, err := heldTags(in, lines)
 		matrixTags(tags)
-		return tags, nil
+		return tags, err
 	}
 	tags := make([][]string, len(lines))
 	seen := interner{}
 	for i, line := range lines {
 		if tags[i], err = jsonTags(line, seen); err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, i+1, err)
+		}
+		if err := in.hold(entryBytes * (1 + len(tags[i]))); err != nil {
+			return nil, err
 		}
 	}
 	return tags, nil
@@ -239,6 +245,17 @@ func tagSets(texts []string) [][]string {
 		tags[i] = seen.appendTags(nil, text, sep)
 	}
 	return tags
+}
+
+// heldTags is tagSets of the lines of a file.
+func heldTags(in *input, lines []string) ([][]string, error) {
+	sep := tagSeparator(lines...)
+	for _, line := range lines {
+		if err := in.hold(entryBytes * (2 + strings.Count(line, string(rune(sep))))); err != nil {
+			return nil, err
+		}
+	}
+	return tagSets(lines), nil
 }
 
 // jsonTags reads a JSON list of strings and numbers.
@@ -294,8 +311,11 @@ func readTagArray(in *input) ([][]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines, err := collect(in.path, next)
-		return tagSets(lines), err
+		lines, err := collect(in, next)
+		if err != nil {
+			return nil, err
+		}
+		return heldTags(in, lines)
 	}
 	if a.rows > maxRows {
 		return nil, fmt.Errorf("%s: has more than %d rows", in.path, maxRows)
@@ -314,6 +334,9 @@ func readTagArray(in *input) ([][]string, error) {
 		row, err := appendMatrixTags(nil, rec.vector)
 		if err != nil {
 			return nil, fmt.Errorf("%s: row %d: %w", in.path, len(tags)+1, err)
+		}
+		if err := in.hold(2 * entryBytes * (1 + len(row))); err != nil {
+			return nil, err
 		}
 		tags = append(tags, row)
 	}

@@ -1,0 +1,68 @@
+package dataset
+
+import "fmt"
+
+// A file can claim anything, and a few bytes can stand for many: a compressed file for a thousand times its size, a
+// sparse row for millions of zeros. What a reader takes is therefore bounded by the bytes that are there; docs/limits.md
+// states it for every format.
+
+const (
+	// heldBytes and heldFactor bound the memory of what is held of a file, such as labels, tags, ids, pairs and
+	// attributes: so much, and so many times the bytes on disk. A plain text never needs the factor.
+	heldBytes, heldFactor = 256 << 20, 256
+
+	// madeValues and madeFactor bound the values that rows are made of: so many, and so many times the bytes of the
+	// content.
+	madeValues, madeFactor = 1 << 28, 4096
+
+	// Greatest factors by which the formats of compression can shrink content.
+	gzipFactor, zstdFactor = 1032, 1 << 15
+
+	entryBytes = 32 // bytes of an entry of a list besides its text
+)
+
+// hold counts memory that stays taken as long as what was read of the file.
+func (in *input) hold(bytes int) error {
+	if in.held += int64(bytes); in.held <= heldBytes+heldFactor*in.disk {
+		return nil
+	}
+	advice := ""
+	if in.packed != "" {
+		advice = ": decompress it first if that is meant"
+	}
+	return fmt.Errorf("%s: what it holds would take far more memory than its %d bytes can be worth%s",
+		in.path, in.disk, advice)
+}
+
+// most is how many bytes the content can have at most, or -1 when that is not known.
+func (in *input) most() int64 {
+	switch {
+	case in.size >= 0:
+		return in.size
+	case in.stream != nil:
+		return -1
+	case in.packed == "zstd":
+		return in.disk * zstdFactor
+	}
+	return in.disk * gzipFactor
+}
+
+// content is how many bytes of the content are known to be there.
+func (in *input) content() int64 { return max(in.size, in.came) }
+
+// tooMany reports whether rows of so many values in all are more than the content can be worth.
+func (in *input) tooMany(values int64) bool {
+	return values > madeValues && values-madeValues > madeFactor*in.content()
+}
+
+// maker is a reader of a format in which a few bytes can make many values.
+type maker interface{ makes(values int64) error }
+
+// makes reports rows of more values than the content can be worth.
+func (c *rowCounter) makes(values int64) error {
+	if c.in.tooMany(values) {
+		return fmt.Errorf("%s: %d values in %d rows, far more than its %d bytes can be worth",
+			c.in.path, values, c.row, c.in.content())
+	}
+	return nil
+}
