@@ -23,6 +23,7 @@ type Column struct {
 	buffer [1024]parquet.Value
 	at, n  int
 	floats func(uint16) float32
+	memory int64 // for its pages
 }
 
 // BadValue is a value of a row that cannot be used. The row has been read.
@@ -53,6 +54,7 @@ func (c *Column) closeGroup() error {
 	if c.pages == nil {
 		return nil
 	}
+	c.f.open, c.memory = c.f.open-c.memory, 0
 	pages := c.pages
 	c.pages = nil
 	return pages.Close()
@@ -110,9 +112,15 @@ func (c *Column) firstValue() (*parquet.Value, error) {
 		if c.group == len(groups) {
 			return nil, io.EOF
 		}
-		if err := c.f.checkPages(c.group, c.field.leaf); err != nil {
+		memory, err := c.f.checkPages(c.group, c.field.leaf)
+		if err != nil {
 			return nil, err
 		}
+		if c.f.open += memory; c.f.open > openBytes+openFactor*c.f.size {
+			return nil, fmt.Errorf("the pages of its columns would take far more memory than %d bytes can be worth: "+
+				"write it with smaller pages", c.f.size)
+		}
+		c.memory = memory
 		c.pages = groups[c.group].ColumnChunks()[c.field.leaf].Pages()
 		c.group++
 		c.rows = 0

@@ -1,7 +1,6 @@
 // Package parquetrows reads columns of a Parquet file row by row in bounded memory. It is the only package that
 // knows the Parquet library, and it trusts neither it nor the file: the sizes that footer and page headers claim
-// are checked before the library sees them, and its panics become errors. What a page holds once it is decompressed
-// is the library's business: a page made to harm can expand to more than its header claims.
+// are checked before the library sees them (claims.go), and its panics become errors.
 package parquetrows
 
 import (
@@ -23,6 +22,7 @@ type File struct {
 	size   int64
 	file   *parquet.File
 	fields []Field
+	open   int64 // memory for the pages of columns that are read
 }
 
 // Open reads the footer.
@@ -40,7 +40,7 @@ func Open(in io.ReaderAt, size int64) (f *File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{in, size, file, fields}, nil
+	return &File{in: in, size: size, file: file, fields: fields}, nil
 }
 
 // Fields returns the columns that hold single values or lists of them.
@@ -72,6 +72,8 @@ const (
 	maxHeader   = 1 << 20 // bytes of the header of a page
 	maxPage     = 1 << 29 // bytes of a page
 	maxValues   = 1 << 26 // values of a page
+
+	fewRows, rowFactor = 1 << 26, 1 << 16 // rows of a file: so many, and so many times its bytes
 )
 
 // readMeta reads the footer and checks what could make the library allocate too much memory.
@@ -102,6 +104,9 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if err != nil {
 		return nil, fmt.Errorf("footer: %w", err)
 	}
+	if err := checkFooter(footer[:n]); err != nil {
+		return nil, fmt.Errorf("footer: %w", err)
+	}
 	meta := new(format.FileMetaData)
 	if err := thrift.Unmarshal(new(thrift.CompactProtocol), footer[:n], meta); err != nil {
 		return nil, fmt.Errorf("footer: %w", err)
@@ -116,15 +121,19 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if total != meta.NumRows {
 		return nil, fmt.Errorf("the file claims %d rows, its row groups %d", meta.NumRows, total)
 	}
-	return meta, nil
+	if total > fewRows+rowFactor*size {
+		return nil, fmt.Errorf("the file has %d bytes and claims %d rows", size, total)
+	}
+	return meta, checkExtent(meta, size)
 }
 
-// checkPages walks over the headers of the pages of a column chunk before the library allocates memory for them.
-func (f *File) checkPages(group, leaf int) error {
+// checkPages walks over the headers of the pages of a column chunk before the library allocates memory for them. It
+// returns how much that can be at the same time.
+func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 	meta := f.file.Metadata().RowGroups[group].Columns[leaf].MetaData
 	if meta.Codec == format.Lz4Raw || meta.Codec == format.Lz4 {
 		// The library's decoder gives zeros for some pages and never ends on others (v0.32.0).
-		return errors.New("it is compressed with LZ4, which is not read: write it with zstd or snappy")
+		return 0, errors.New("it is compressed with LZ4, which is not read: write it with zstd or snappy")
 	}
 	at := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
@@ -132,25 +141,36 @@ func (f *File) checkPages(group, leaf int) error {
 	}
 	end := at + meta.TotalCompressedSize
 	if at < 0 || end < at || end > f.size {
-		return fmt.Errorf("row group %d lies outside of the file", group+1)
+		return 0, fmt.Errorf("row group %d lies outside of the file", group+1)
 	}
+	var dictionary, largest int64
 	for at < end {
 		header, n, err := f.pageHeader(at, end)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		values := max(header.DataPageHeader.V.NumValues, header.DataPageHeaderV2.V.NumValues,
 			header.DictionaryPageHeader.V.NumValues)
 		switch at += n; {
 		case header.CompressedPageSize < 0 || int64(header.CompressedPageSize) > end-at:
-			return fmt.Errorf("a page claims %d bytes", header.CompressedPageSize)
+			return 0, fmt.Errorf("a page claims %d bytes", header.CompressedPageSize)
 		case header.UncompressedPageSize < 0 || header.UncompressedPageSize > maxPage || values < 0 || values > maxValues:
-			return fmt.Errorf("a page claims %d bytes and %d values, which is too large: write the file with smaller pages",
+			return 0, fmt.Errorf("a page claims %d bytes and %d values, which is too large: write the file with smaller pages",
 				header.UncompressedPageSize, values)
+		}
+		if err := f.checkExpansion(meta.Codec, header, at); err != nil {
+			return 0, err
+		}
+		// A dictionary stays, and one page of values is read after the other.
+		page := 2*int64(header.UncompressedPageSize) + valueBytes*int64(values)
+		if header.Type == format.DictionaryPage {
+			dictionary += page
+		} else {
+			largest = max(largest, page)
 		}
 		at += int64(header.CompressedPageSize)
 	}
-	return nil
+	return dictionary + largest, nil
 }
 
 // pageHeader reads the header of a page and its length.

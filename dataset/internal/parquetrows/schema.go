@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func readSchema(meta *format.FileMetaData) ([]Field, error) {
 	if len(elements) == 0 || len(elements) > maxElements {
 		return nil, fmt.Errorf("the schema has %d elements", len(elements))
 	}
-	w := walk{elements: elements}
+	w := walk{elements: elements, lists: map[string]bool{}}
 	if err := w.element(nil, level{}); err != nil {
 		return nil, err
 	}
@@ -57,6 +56,7 @@ type walk struct {
 	next     int
 	leaves   int
 	fields   []Field
+	lists    map[string]bool // names of fields that hold lists
 }
 
 // level is what lies above an element.
@@ -123,10 +123,11 @@ func (w *walk) leaf(e *format.SchemaElement, path []string, up level) {
 	if up.repetition == 1 {
 		f.List = true
 		// The items of a list are one column, unless they are groups of several.
-		if slices.ContainsFunc(w.fields, func(g Field) bool { return g.List && g.Name == up.list }) {
+		if w.lists[up.list] {
 			up.list = f.Name
 		}
 		f.Name = up.list
+		w.lists[f.Name] = true
 	}
 	number, decimal := true, false // as far as the annotation goes
 	switch t := annotation(e).(type) {
