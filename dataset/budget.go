@@ -6,11 +6,13 @@ import "fmt"
 // sparse row for millions of zeros. What a reader takes is therefore bounded by the bytes that are there; docs/limits.md
 // states it for every format.
 
-const (
-	// heldBytes and heldFactor bound the memory of what is held of a file, such as labels, tags, ids, pairs and
-	// attributes: so much, and so many times the bytes on disk. A plain text never needs the factor.
-	heldBytes, heldFactor = 256 << 20, 256
+// heldBytes and heldFactor bound the memory of what is held of a file, such as labels, tags, ids, pairs and attributes:
+// so much, and so many times the bytes on disk. A plain text never needs more. Tests make do with less.
+var heldBytes int64 = 256 << 20
 
+const heldFactor = 256
+
+const (
 	// madeValues and madeFactor bound the values that rows are made of: so many, and so many times the bytes of the
 	// content.
 	madeValues, madeFactor = 1 << 28, 4096

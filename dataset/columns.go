@@ -47,7 +47,11 @@ func hasAll(names, wanted []string) bool {
 
 // missing lists the names that are not among those of a file.
 func missing(names, wanted []string) []string {
-	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return slices.Contains(names, name) })
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		there[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return there[name] })
 }
 
 // knownVector is the vector's columns as the Spec knows them from elsewhere, if it names none itself and the file has
@@ -143,10 +147,19 @@ func (c *columnChoice) part(part string) ([]int, error) {
 // list finds columns one by one.
 func (c *columnChoice) list(names []string) ([]int, error) {
 	var chosen []int
+	place := map[string]int{} // looking through all names for each of them would take long
+	for j, name := range c.names {
+		if _, twice := place[name]; !twice && len(names) > 1 {
+			place[name] = j
+		}
+	}
 	for _, name := range names {
-		j, err := c.find(name)
-		if err != nil {
-			return nil, err
+		j, known := place[name]
+		if !known {
+			var err error
+			if j, err = c.find(name); err != nil {
+				return nil, err
+			}
 		}
 		chosen = append(chosen, j)
 	}

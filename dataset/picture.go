@@ -176,7 +176,9 @@ func openTar(in *input, spec *Spec) (reader, header, error) {
 			io.Closer
 		}{in.buf, in}, nil
 	}
-	g, err := gallery.Archive(file, content, open, spec.gallery())
+	options := spec.gallery()
+	options.Hold = in.hold
+	g, err := gallery.Archive(file, content, open, options)
 	if err != nil {
 		return nil, header{}, err
 	}

@@ -17,8 +17,10 @@ var tableLabels = []string{"label", "labels", "class", "target"}
 const (
 	sampleRows  = 64
 	sampleBytes = 1 << 20
-	maxFields   = 1 << 22
 )
+
+// maxFields is the most fields of a row. Tests make do with less.
+var maxFields = 1 << 22
 
 // table splits a text file into rows of fields, with quotes as in RFC 4180.
 type table struct {
@@ -99,13 +101,14 @@ func sampleTable(in *input, format string) (*table, [][]string, error) {
 // number above any column of numbers, or the numbers 0, 1, 2 that pandas makes up.
 func isHead(rows [][]string, asked []string) bool {
 	head := rows[0]
+	wanted := map[string]bool{}
 	for _, name := range slices.Concat(asked, tableLabels, usualIDs, usualTags) {
-		if name == "" || isNumeric(name) {
-			continue
+		if name != "" && !isNumeric(name) {
+			wanted[strings.ToLower(name)] = true
 		}
-		if slices.ContainsFunc(head, func(s string) bool { return strings.EqualFold(s, name) }) {
-			return true
-		}
+	}
+	if slices.ContainsFunc(head, func(s string) bool { return wanted[strings.ToLower(s)] }) {
+		return true
 	}
 	if len(rows) == 1 {
 		return false

@@ -186,6 +186,9 @@ func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 	case w*h > limit:
 		return fmt.Errorf("claims %d x %d pixels: more than %d megapixels are refused", w, h, limit/1_000_000)
 	}
+	if c.name == "JPEG" && jpegScans(b) > maxScans {
+		return fmt.Errorf("is a JPEG file of more than %d scans, which would take long: save it again", maxScans)
+	}
 	if d.large != nil && w*h > largePixels {
 		d.large.Lock()
 		defer d.large.Unlock()

@@ -22,7 +22,13 @@ type Options struct {
 	picture.Preparation
 	Threads    int  // that decode; 0 means all cores
 	Unlabelled bool // folders are not classes
+
+	// Hold counts the memory that the names of an archive take, and says when that is too much; nil counts nothing.
+	Hold func(bytes int) error
 }
+
+// nameBytes is the memory for a picture of a gallery, besides its name.
+const nameBytes = 64
 
 // maxPictures bounds the pictures of a gallery.
 const maxPictures = 1 << 28

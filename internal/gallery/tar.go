@@ -71,6 +71,11 @@ func (g *Gallery) listTar(file string, entries *tar.Reader) error {
 		if len(g.names) == maxPictures {
 			return fmt.Errorf("%s: holds more than %d pictures", file, maxPictures)
 		}
+		if hold := g.options.Hold; hold != nil {
+			if err := hold(nameBytes + len(name)); err != nil {
+				return err
+			}
+		}
 		g.names = append(g.names, name)
 		g.places = append(g.places, place)
 	}

@@ -1,0 +1,48 @@
+package feature
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"hashgrove/internal/budgettest"
+	"hashgrove/internal/section"
+)
+
+// TestClaimsOfFeatureFiles: extractors of a few bytes that claim to be the largest there are, in files whose checksums
+// are right.
+func TestClaimsOfFeatureFiles(t *testing.T) {
+	numbers := func(kind byte, values ...uint32) []byte {
+		b := []byte{kind}
+		for _, v := range values {
+			b = binary.LittleEndian.AppendUint32(b, v)
+		}
+		return b
+	}
+	for name, feat := range map[string][]byte{
+		"pixels":   numbers(1, 1<<31, 1<<31, 3),
+		"gist":     numbers(2, 1<<30, 1<<30, 1<<30, 1<<30),
+		"scales":   numbers(2, 512, 16, 1<<30),
+		"codebook": numbers(3, 16, 3, 1, 8, 2, 1, 0, 0, 1<<16),
+		"words":    numbers(3, 16, 3, 1, 8, 2, 1, 0, 0, 1<<31),
+		"scaled":   numbers(4, 16, 3, 1, 8, 2, 1, 0, 0, 1<<16),
+	} {
+		for version := uint32(1); version <= newestVersion; version++ {
+			var b bytes.Buffer
+			w := section.NewWriter(&b, section.Features, version)
+			_ = w.Section("feat", feat)
+			_ = w.Section("made", nil)
+			if version > 1 {
+				_ = w.Section("bins", nil)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			budgettest.Within(t, 16*budgettest.MiB, func() {
+				if _, err := ReadSaved(&b); err == nil {
+					t.Errorf("%s: it was read", name)
+				}
+			})
+		}
+	}
+}
