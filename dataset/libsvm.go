@@ -75,8 +75,9 @@ func openLibSVM(in *input, spec *Spec) (reader, header, error) {
 		s.dim = n
 	}
 	if spec.Vector == "" && in.stream == nil && look.tooMany(int64(s.dim)*int64(h.rows)) {
-		return nil, h, &SpecError{"Vector", fmt.Errorf("%s: the index %d makes rows of %d values, far more than %d rows in %d "+
-			"bytes can be worth: give the number of dimensions if that is meant", in.path, greatest, s.dim, h.rows, look.content())}
+		return nil, h, &SpecError{"Vector", fmt.Errorf("%s: the index %d makes rows of %d values, far more than %d rows in "+
+			"%d bytes can be worth: give the number of dimensions if that is meant",
+			in.path, greatest, s.dim, h.rows, look.content())}
 	}
 	h.dim = s.dim
 	if s.dim < 1 || h.rows == 0 {

@@ -35,3 +35,17 @@ func TestFAISSClaims(t *testing.T) {
 		})
 	}
 }
+
+// TestFAISSStaysWithinItsBudget reads codes of one byte, which take most memory for their bytes.
+func TestFAISSStaysWithinItsBudget(t *testing.T) {
+	const n = 1 << 20
+	var b bytes.Buffer
+	if err := WriteFAISS(&b, hamming.NewCodes(n, 8), make([]int64, n)); err != nil {
+		t.Fatal(err)
+	}
+	budgettest.Within(t, 16*uint64(b.Len()), func() {
+		if codes, ids, err := ReadFAISS(bytes.NewReader(b.Bytes())); err != nil || codes.Len() != n || len(ids) != n {
+			t.Errorf("%d codes, %d ids, %v", codes.Len(), len(ids), err)
+		}
+	})
+}

@@ -46,3 +46,19 @@ func TestClaimsOfFeatureFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestCodebooksStayWithinTheirBudget reads a codebook of a few megabytes.
+func TestCodebooksStayWithinTheirBudget(t *testing.T) {
+	const words = 2048
+	c := &Codebook{Patch: 16, Channels: 3, Stride: 1, Levels: 1, Contrast: 1,
+		Filters: make([]float32, words*16*16*3), Bias: make([]float32, words)}
+	var b bytes.Buffer
+	if err := Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	budgettest.Within(t, 8*uint64(b.Len()), func() {
+		if _, err := Read(bytes.NewReader(b.Bytes())); err != nil {
+			t.Error(err)
+		}
+	})
+}

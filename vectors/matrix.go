@@ -115,8 +115,8 @@ func Find[T any](src Source) (found T, ok bool) {
 	return found, false
 }
 
-// ChunkRows is how many rows of the given width make a chunk of about a megabyte, or of 64 rows where they are wide, but
-// never of more than 64 megabytes or one row: rows of millions of values can come from a few bytes.
+// ChunkRows is how many rows of the given width make a chunk of about a megabyte, or of 64 rows where they are wide,
+// but never of more than 64 megabytes or one row: rows of millions of values can come from a few bytes.
 func ChunkRows(cols int) int {
 	cols = max(cols, 1)
 	return min(max(1<<18/cols, 64), max(1<<24/cols, 1), 8192)

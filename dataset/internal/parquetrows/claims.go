@@ -1,7 +1,6 @@
 package parquetrows
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -13,8 +12,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// What a file claims, compared with its bytes. The library takes memory for footers, pages and values as they claim, and
-// for what compressed pages hold without a look at their claims.
+// What a file claims, compared with its bytes. The library takes memory for footers, pages and values as they claim,
+// and for what compressed pages hold without a look at their claims.
 
 const (
 	leastChunk = 16        // bytes of the footer for a column of a row group or for a row group; sound ones have more
@@ -183,8 +182,9 @@ func zstdBound(r io.ReaderAt, size int64) (bound int64) {
 	const block = 128 << 10 // the greatest
 	for at := int64(0); at < size; {
 		var b [18]byte
-		n, _ := r.ReadAt(b[:], at)                                                 // what is missing are zeros, and the decoder will say so
-		if bytes.HasPrefix(b[1:], []byte{0x2a, 0x4d, 0x18}) && b[0]&0xf0 == 0x50 { // can be skipped
+		n, _ := r.ReadAt(b[:], at) // the decoder will say what is missing
+		if b[0]&0xf0 == 0x50 && string(b[1:4]) == "\x2a\x4d\x18" {
+			// A frame without content.
 			at += 8 + int64(binary.LittleEndian.Uint32(b[4:]))
 			continue
 		}
