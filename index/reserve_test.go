@@ -1,10 +1,13 @@
 package index
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // TestReserve: room is made for what is claimed, but only for four times what is there.
 func TestReserve(t *testing.T) {
-	for _, claimed := range []int{0, 10, 5000, 1 << 40} {
+	for _, claimed := range []int{0, 10, 5000, math.MaxInt} {
 		b, made := NewBatch(64), 0
 		for n := 0; n < 100_000; n += 100 {
 			was := cap(b.IDs)

@@ -20,7 +20,7 @@ func TestBudgets(t *testing.T) {
 	hold := func(n int) func() {
 		return func() {
 			sink = make([]byte, n)
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond)
 			sink = nil
 		}
 	}

@@ -2,6 +2,7 @@ package items
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"hashgrove/internal/budgettest"
@@ -13,7 +14,7 @@ import (
 func TestClaimedRows(t *testing.T) {
 	m := &model.Model{Encoder: &model.Projection{Weight: []float32{1}, Threshold: []float32{0}}}
 	x := vectors.Matrix{Rows: 3, Cols: 1, Data: []float32{-1, 0, 1}}
-	for _, claimed := range []int{1 << 47, 1 << 30, 3, 0} {
+	for _, claimed := range []int{math.MaxInt, 1 << 30, 3, 0} {
 		budgettest.Within(t, 64*budgettest.MiB, func() {
 			b, err := FromRows(m, x, "x").Read(context.Background(), claimed, 1, func(int) {})
 			if err != nil || len(b.IDs) != 3 {
@@ -26,7 +27,7 @@ func TestClaimedRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	budgettest.Within(t, 64*budgettest.MiB, func() {
-		if b, err := in.Read(context.Background(), 1<<47, 1, func(int) {}); err != nil || len(b.IDs) != 2 {
+		if b, err := in.Read(context.Background(), math.MaxInt, 1, func(int) {}); err != nil || len(b.IDs) != 2 {
 			t.Errorf("codes: %v", err)
 		}
 	})
