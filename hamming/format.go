@@ -295,9 +295,10 @@ func (f *npy) end(rows int) error {
 	return err
 }
 
-// Reader reads codes back from a code file or a NumPy array, in bounded memory.
+// Reader reads codes back from a code file, a NumPy array or a binary index of FAISS. Memory is bounded, but for an
+// IndexBinaryIDMap, whose codes are kept until their ids come.
 type Reader struct {
-	Bits        int         // length of every code; of a NumPy array, all its bits
+	Bits        int         // length of every code; of a NumPy array or an index of FAISS, all its bits
 	Fingerprint Fingerprint // of the model; zeros when it is not known
 	IDs         bool        // the codes have ids
 	Shard       Shard       // which rows these are; zero for all
@@ -310,6 +311,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	if start, _ := b.Peek(len(npyMagic)); string(start) == npyMagic {
 		return newNPYReader(b)
+	}
+	if start, _ := b.Peek(4); isFAISS(start) {
+		return newFAISSReader(b)
 	}
 	return newCodeFileReader(b)
 }

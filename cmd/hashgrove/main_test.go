@@ -138,8 +138,8 @@ func TestHelpExamples(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	write(t, "token.txt", "a-token-of-many-characters")
 	order := []string{
-		"version", "inspect", "train", "encode", "merge", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "search", "index get", "index list", "index export", "index backup",
-		"index restore", "index salvage", "index migrate", "info", "verify", "export", "serve", "push", "check-engine", "pull", "demo", "features", "experiment",
+		"version", "inspect", "train", "encode", "merge", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "export", "search", "index get", "index list", "index export", "index backup",
+		"index restore", "index salvage", "index migrate", "info", "verify", "serve", "push", "check-engine", "pull", "demo", "features", "experiment",
 	}
 	servers := map[string]string{"postgres:": "", "redis:": "", "sqlite:": "sqlite://shop.db"}
 	if pgtest.Available() {

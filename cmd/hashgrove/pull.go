@@ -28,18 +28,27 @@ type pullCommand struct {
 func (a *app) pull() *cobra.Command {
 	c := &pullCommand{app: a}
 	cmd := &cobra.Command{
-		Use:   "pull --engine URL -o FILE",
-		Short: "Read codes back from a database",
+		Use:   "pull --engine URL | FAISS -o FILE",
+		Short: "Read codes back from a database or an index of FAISS",
 		Long: `Read the items of a table that "hashgrove push" made, or those that match a filter, into an index (.hgi) with
 labels, tags and attributes, or into a code file (.hgc) with ids. --model adds the model to the index, so that vectors
 can be searched for; it must be the one that made the codes.
 
+Instead of an engine pull takes a file of FAISS, an IndexBinaryFlat or an IndexBinaryIDMap, whose ids become those of
+the items. FAISS does not know which model made its codes: --model says so, also for a code file, and takes away the
+zeros that fill up codes to whole bytes.
+
 ` + enginesHelp,
 		Example: `  hashgrove pull --engine postgres://shop@localhost/shop --table boots -m items.hgm -o pulled.hgi
   hashgrove pull --engine postgres://shop@localhost/shop --table boots --where 'label = "boots"' -o pulled.hgc
-  hashgrove pull --engine sqlite://shop.db --table boots -o from-sqlite.hgi`,
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+  hashgrove pull --engine sqlite://shop.db --table boots -o from-sqlite.hgi
+  hashgrove pull items.faiss -m items.hgm -o from-faiss.hgi`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return cli.Usagef("pull takes one file, but has %q as well; see \"hashgrove help pull\"", args[1])
+			}
+			return c.run(cmd.Context(), args)
+		},
 	}
 	f := cmd.Flags()
 	c.target.bind(f)
@@ -62,12 +71,12 @@ type pullReport struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-func (c *pullCommand) run(ctx context.Context) error {
+func (c *pullCommand) run(ctx context.Context, args []string) error {
 	form := strings.ToLower(filepath.Ext(c.output))
 	if form != ".hgi" && form != ".hgc" {
 		return cli.Usagef("pull needs -o FILE, an index (.hgi) or a code file (.hgc)")
 	}
-	if c.model != "" && form == ".hgc" {
+	if c.model != "" && form == ".hgc" && len(args) == 0 {
 		return cli.Usagef("--model is for an index: a code file holds none")
 	}
 	filter, err := index.Parse(c.where)
@@ -75,8 +84,11 @@ func (c *pullCommand) run(ctx context.Context) error {
 		return cli.Usagef("--where: %w", err)
 	}
 	c.file.FileOnly = true
-	if err := c.file.Check([]string{c.output}, []string{c.model, c.target.passwordFile}); err != nil {
+	if err := c.file.Check([]string{c.output}, append([]string{c.model, c.target.passwordFile}, args...)); err != nil {
 		return err
+	}
+	if len(args) == 1 {
+		return c.pullFile(ctx, args[0], form)
 	}
 	e, err := c.target.open(ctx, 1)
 	if err != nil {
@@ -127,11 +139,7 @@ func (c *pullCommand) writeCodes(
 		return 0, err
 	}
 	n, err := c.each(ctx, e, f, func(b *index.Batch) error {
-		ids := make([]string, len(b.IDs))
-		for i, id := range b.IDs {
-			ids[i] = id.String()
-		}
-		return w.Write(b.Codes, ids)
+		return w.Write(b.Codes, idTexts(b.IDs))
 	})
 	if err != nil {
 		w.Abort()
@@ -170,10 +178,5 @@ func (c *pullCommand) writeIndex(
 	if err != nil {
 		return 0, err
 	}
-	o.Items, o.Replace = all, true // where that is not wanted, the output was refused before
-	s, err := store.Create(ctx, c.output, o)
-	if err != nil {
-		return 0, err
-	}
-	return n, s.Close()
+	return n, replaceIndex(ctx, c.output, o, all)
 }

@@ -22,7 +22,7 @@ func (c *searchCommand) queries(ctx context.Context, s *store.Store, args []stri
 	case len(c.ids) > 0:
 		get := func(id index.ID) (index.Item, bool, error) { return s.Get(ctx, id) }
 		if err := q.ReadItems(get, c.ids); err != nil {
-			return nil, fmt.Errorf("%s: %w", info.Path, err)
+			return nil, fmt.Errorf("%s: %w", c.path, err)
 		}
 		c.ids = q.Names
 		return q, nil
@@ -60,7 +60,7 @@ func (c *searchCommand) queryModel(s *store.Store, paths []string) (*model.Model
 	m, err := s.Model()
 	if err == nil && m == nil {
 		err = fmt.Errorf("%s holds no model to encode %s with, because it was built from codes: "+
-			"search with a code file, --id or --code, or build it with --model", s.Info().Path, paths[0])
+			"search with a code file, --id or --code, or build it with --model", c.path, paths[0])
 	}
 	return m, err
 }

@@ -35,7 +35,9 @@ type searchCommand struct {
 	within bool // a radius was given
 	limit  bool // so was k
 
-	numbered bool // the vectors of --rerank have no ids, only row numbers
+	path     string // of the index, as it was given
+	index    string // the file that is opened
+	numbered bool   // the vectors of --rerank have no ids, only row numbers
 }
 
 func (a *app) search() *cobra.Command {
@@ -79,6 +81,9 @@ with --rerank, which features decided them.
 Queries can come through a pipe, or from standard input as -. They are answered as they come, unless --json,
 --to csv without --fields, --rerank or --explain needs all of them first.
 
+The index may be a file of FAISS, an IndexBinaryFlat or an IndexBinaryIDMap: its codes are then searched with codes, or
+by --id. It is made an index anew for every search; "hashgrove pull" does so once.
+
 The index is opened for reading only: several searches may run at once, but not while a command writes.`,
 		Example: `  hashgrove search items.hgi new.csv --row 0 -k 5
   hashgrove search items.hgi --id items-7 --radius 2 --where 'label = "boots" and f0 > 1'
@@ -87,6 +92,7 @@ The index is opened for reading only: several searches may run at once, but not 
   hashgrove search items.hgi new.csv --row 0 --rank margins -k 5
   hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain
   hashgrove search items.hgi new.csv --row 0,1,2 -k 5 --report found.html
+  hashgrove search items.faiss items.hgc --row 3 -k 5
   cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl`,
 		Args: cli.AtLeast(1, "an index and a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -205,6 +211,12 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 		return err
 	}
 	c.data.readOnce(ctx, c.in)
+	var done func()
+	c.path = path
+	if c.index, done, err = c.indexOfFAISS(ctx, path); err != nil {
+		return err
+	}
+	defer done()
 	if c.isLive(args) {
 		return c.runLive(ctx, path, args, filter)
 	}
@@ -243,7 +255,7 @@ func (c *searchCommand) isLive(args []string) bool {
 
 // runLive answers queries from a pipe as they come, in bounded memory.
 func (c *searchCommand) runLive(ctx context.Context, path string, args []string, filter index.Filter) error {
-	st, err := c.openAll(ctx, path, index.Config{Tables: -1})
+	st, err := c.openAll(ctx, c.index, index.Config{Tables: -1})
 	if err != nil {
 		return err
 	}
@@ -346,7 +358,7 @@ const manyQueries = 1 << 10
 // open opens the index and reads the queries. The items stay on disk unless there are many queries, or the methods of
 // an index in memory are asked for.
 func (c *searchCommand) open(ctx context.Context, path string, args []string) (*store.Store, *items.Queries, error) {
-	st, err := c.openToRead(ctx, path)
+	st, err := c.openToRead(ctx, c.index)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -364,7 +376,7 @@ func (c *searchCommand) open(ctx context.Context, path string, args []string) (*
 	if err := st.Close(); err != nil {
 		return nil, nil, err
 	}
-	st, err = c.openAll(ctx, path, index.Config{})
+	st, err = c.openAll(ctx, c.index, index.Config{})
 	return st, q, err
 }
 

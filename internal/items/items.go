@@ -21,7 +21,7 @@ import (
 // ErrMixed is the error about code files among other files.
 var ErrMixed = errors.New("code files and vectors cannot be mixed: give one or the other")
 
-// AreCodes reports whether the paths are code files; all of them must be, or none.
+// AreCodes reports whether the paths are code files or binary indexes of FAISS; all of them must be, or none.
 func AreCodes(paths []string) (bool, error) {
 	coded := 0
 	for _, path := range paths {
@@ -30,6 +30,8 @@ func AreCodes(paths []string) (bool, error) {
 		}
 		// An error is left to whoever reads the file: the path may be a pattern.
 		if kind, ok, _ := section.FileKind(path); ok && kind == section.Codes {
+			coded++
+		} else if faiss, _ := hamming.IsFAISS(path); faiss {
 			coded++
 		}
 	}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hashgrove/hamming"
+	"hashgrove/index"
+	"hashgrove/internal/cli"
+	"hashgrove/internal/items"
+	"hashgrove/internal/plain"
+	"hashgrove/model"
+	"hashgrove/store"
+)
+
+// pullFile reads the codes of a binary index of FAISS, or of another code file, as pull does those of an engine.
+func (c *pullCommand) pullFile(ctx context.Context, path, form string) error {
+	switch coded, err := items.AreCodes([]string{path}); {
+	case c.target.url != "":
+		return cli.Usagef("pull reads a file or an engine (--engine), one of them at a time")
+	case c.where != "":
+		return cli.Usagef("--where is for engines: the codes of a file have ids only")
+	case err != nil:
+		return err
+	case !coded:
+		return fmt.Errorf("%s: neither a binary index of FAISS nor a code file", path)
+	}
+	var m *model.Model
+	b, err := c.readCodeFile(ctx, path)
+	if err == nil && c.model != "" {
+		m, err = model.ReadFile(c.model)
+	}
+	if err == nil && m != nil {
+		err = fitModel(b, m, path, c.model)
+	}
+	if err != nil {
+		return err
+	}
+	if form == ".hgc" {
+		err = writeBatch(c.output, b)
+	} else {
+		o := store.Options{Model: m, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads}}
+		err = replaceIndex(ctx, c.output, o, b)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	r := pullReport{
+		Engine: "file", Table: path, Output: c.output, Items: len(b.IDs), Bits: b.Codes.Bits,
+		Fingerprint: b.Fingerprint.String(),
+	}
+	return c.printLine(r, "%s: %s of %d bits, fingerprint %s, from %s",
+		r.Output, plain.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, path)
+}
+
+// readCodeFile reads all items of a file of codes.
+func (a *app) readCodeFile(ctx context.Context, path string) (*index.Batch, error) {
+	in, err := items.FromCodes([]string{path})
+	if err != nil {
+		return nil, err
+	}
+	p := a.startProgress("reading", 0, 0)
+	defer p.End()
+	return in.Read(ctx, 0, a.threads, p.Tick)
+}
+
+// fitModel gives codes without a fingerprint that of the model they are said to be of. FAISS fills codes up with zeros
+// to whole bytes, which are taken away.
+func fitModel(b *index.Batch, m *model.Model, path, name string) error {
+	bits := m.Encoder.Bits()
+	if b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
+		return fmt.Errorf("%s: codes of model %v, but --model is %v: give the model that made them",
+			path, b.Fingerprint, m.Fingerprint())
+	}
+	if b.Codes.Bits != bits {
+		codes := hamming.NewCodes(b.Codes.Len(), bits)
+		for i := range b.Codes.Len() {
+			if !codes.SetBytes(i, b.Codes.AppendBytes(nil, i)) {
+				return fmt.Errorf("%s: codes of %d bits, but %s makes %d: give the model that made them",
+					path, b.Codes.Bits, name, bits)
+			}
+		}
+		b.Codes = codes
+	}
+	b.Fingerprint = m.Fingerprint()
+	return nil
+}
+
+// writeBatch writes codes and ids as a code file.
+func writeBatch(path string, b *index.Batch) error {
+	w, err := hamming.Create(path, hamming.HGC, hamming.Header{Bits: b.Codes.Bits, Fingerprint: b.Fingerprint})
+	if err != nil {
+		return err
+	}
+	if err := w.Write(b.Codes, idTexts(b.IDs)); err != nil {
+		w.Abort()
+		return err
+	}
+	return w.Close()
+}
+
+func idTexts(ids []index.ID) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return texts
+}
+
+// replaceIndex makes an index of a batch, which takes its name when it is whole.
+func replaceIndex(ctx context.Context, path string, o store.Options, b *index.Batch) error {
+	o.Items, o.Replace = b, true // where that is not wanted, the output was refused before
+	s, err := store.Create(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// indexOfFAISS returns a path at which there is an index, for a while: path itself, or an index of the codes of a file of
+// FAISS in a temporary folder. done removes that.
+func (a *app) indexOfFAISS(ctx context.Context, path string) (opened string, done func(), err error) {
+	done = func() {}
+	if faiss, err := hamming.IsFAISS(path); err != nil || !faiss {
+		return path, done, nil // whoever opens it says what is wrong
+	}
+	b, err := a.readCodeFile(ctx, path)
+	if err != nil {
+		return "", done, err
+	}
+	folder, err := os.MkdirTemp("", "hashgrove-faiss-")
+	if err != nil {
+		return "", done, err
+	}
+	done = func() { _ = os.RemoveAll(folder) }
+	opened = filepath.Join(folder, "codes.hgi")
+	if err := replaceIndex(ctx, opened, store.Options{Bits: b.Codes.Bits}, b); err != nil {
+		done()
+		return "", func() {}, fmt.Errorf("%s: %w", path, err)
+	}
+	return opened, done, nil
+}

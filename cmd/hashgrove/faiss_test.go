@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFilesOfFAISSAreCodes takes codes through files of FAISS: they are searched, pulled, built and searched for as the
+// codes they were.
+func TestFilesOfFAISSAreCodes(t *testing.T) {
+	shop(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	do := func(line string) string { t.Helper(); return succeed(t, shellWords(line)...) }
+	do("train items.csv --label category --id-column sku --bits 13 --rounds 20 -o m.hgm")
+	do("encode vectors.npy -m m.hgm -o rows.hgc")
+	do("index build rows.hgc -m m.hgm -o rows.hgi")
+	do("export rows.hgi -o rows.faiss") // with ids
+	do("export rows.hgc --no-ids -o flat.faiss")
+
+	do("pull rows.faiss -m m.hgm -o pulled.hgi")
+	do("pull flat.faiss -m m.hgm -o pulled.hgc")
+	if want, got := do("index export rows.hgi --to jsonl -o -"), do("index export pulled.hgi --to jsonl -o -"); want != got {
+		t.Error("items changed on the way through FAISS")
+	}
+	do("index export rows.hgi -o ids.hgc")
+	if !bytes.Equal(read(t, "ids.hgc"), read(t, "pulled.hgc")) {
+		t.Error("codes changed on the way through FAISS")
+	}
+	do("pull flat.faiss -o plain.hgi") // of 16 bits, and no known model
+	want := do("search plain.hgi flat.faiss --row 3,5 --to csv")
+	for _, line := range []string{
+		"search flat.faiss flat.faiss --row 3,5 --to csv", "search rows.faiss rows.faiss --row 3,5 --to csv",
+	} {
+		if got := do(line); got != want {
+			t.Errorf("%s\n%s, want\n%s", line, got, want)
+		}
+	}
+	if got, want := do("search rows.faiss --id 7 -k 3 --to csv"), do("search rows.hgi --id 7 -k 3 --to csv"); got != want {
+		t.Errorf("an item of FAISS finds\n%s, want\n%s", got, want)
+	}
+	do("index build rows.faiss -o built.hgi")
+	if out := do("info rows.faiss"); !strings.Contains(out, "16 bits") {
+		t.Errorf("info says %s", out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "hashgrove-faiss-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+
+	write(t, "cut.faiss", string(read(t, "rows.faiss")[:500]))
+	write(t, "other.faiss", "IBHf"+strings.Repeat("\x00", 100))
+	for line, says := range map[string]string{
+		"search cut.faiss flat.faiss":                      "cut.faiss: not an IndexBinaryFlat",
+		"search rows.faiss items.csv --label category":     "rows.faiss holds no model",
+		"search rows.hgi flat.faiss":                       "codes of 16 bits for an index of 13",
+		"pull cut.faiss -o x.hgc":                          "ends too early",
+		"pull other.faiss -o x.hgc":                        `begins with "IBHf"`,
+		"pull rows.faiss":                                  "-o FILE",
+		"pull rows.faiss flat.faiss -o x.hgc":              "one file",
+		"pull rows.faiss --engine postgres://x/y -o x.hgi": "one of them",
+		"pull rows.faiss --where 'id = 3' -o x.hgi":        "--where",
+		"pull items.csv -o x.hgi":                          "neither a binary index of FAISS nor a code file",
+		"pull nowhere.faiss -o x.hgi":                      "nowhere.faiss",
+	} {
+		if o := try(t, shellWords(line)...); o.code == 0 || !strings.Contains(o.err, says) {
+			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
+		}
+	}
+}

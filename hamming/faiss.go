@@ -1,0 +1,256 @@
+package hamming
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// The files of FAISS for binary codes (faiss/impl/index_write.cpp of version 1.7 and later; all integers in
+// little-endian order):
+//
+//	"IBxF"  d int32, bytes of a code int32, codes int64, trained byte, metric int32   IndexBinaryFlat
+//	        length uint64, the codes one after the other
+//	"IBMp"  the same header, then an index of its own,                                IndexBinaryIDMap
+//	"IBM2"  length uint64, ids int64                                                  and IndexBinaryIDMap2
+//
+// d is a multiple of 8. The codes of an IndexBinaryFlat are read a part at a time; those of an IndexBinaryIDMap come
+// before all ids and are kept until then.
+
+const faissFlat, faissIDMap, faissIDMap2 = "IBxF", "IBMp", "IBM2"
+
+// faissOthers begins binary indexes of FAISS that do not hold their codes one after the other.
+var faissOthers = []string{"IBwF", "IBHf", "IBHc", "IBFf", "IBHh", "IBHm"}
+
+// ErrFAISS is the error of a file that is not a binary index of FAISS that can be read, for errors.Is.
+var ErrFAISS = errors.New("not an IndexBinaryFlat or IndexBinaryIDMap of FAISS")
+
+// IsFAISS reports whether the file at path begins as a binary index of FAISS does.
+func IsFAISS(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	b := make([]byte, 4)
+	if _, err := io.ReadFull(f, b); err != nil {
+		return false, nil
+	}
+	return isFAISS(b), nil
+}
+
+func isFAISS(b []byte) bool {
+	mark := string(b)
+	return mark == faissFlat || mark == faissIDMap || mark == faissIDMap2 || slices.Contains(faissOthers, mark)
+}
+
+// ReadFAISS reads all of an IndexBinaryFlat or an IndexBinaryIDMap; ids is nil where there are none. Memory grows with
+// the bytes that are there, whatever they claim.
+func ReadFAISS(r io.Reader) (codes Codes, ids []int64, err error) {
+	f, err := openFAISS(bufio.NewReaderSize(r, 1<<16))
+	if err != nil {
+		return codes, nil, err
+	}
+	return f.all()
+}
+
+// faissFile is a file of FAISS that is being read.
+type faissFile struct {
+	in     *bufio.Reader
+	bits   int
+	total  int64
+	left   int64 // codes that were not read yet
+	mapped bool  // ids follow
+	buf    []byte
+}
+
+type faissHead struct {
+	D, CodeSize int32
+	Total       int64
+	Trained     uint8
+	Metric      int32
+}
+
+func openFAISS(in *bufio.Reader) (*faissFile, error) {
+	mark, head, err := readFAISSHead(in)
+	if err != nil {
+		return nil, err
+	}
+	mapped := mark == faissIDMap || mark == faissIDMap2
+	if mapped {
+		outer := head
+		if mark, head, err = readFAISSHead(in); err != nil {
+			return nil, err
+		}
+		if head != outer {
+			return nil, fmt.Errorf("%w: an index of %d codes inside one of %d", ErrFAISS, head.Total, outer.Total)
+		}
+	}
+	if mark != faissFlat {
+		return nil, fmt.Errorf("%w: it begins with %q", ErrFAISS, mark)
+	}
+	f := &faissFile{in: in, bits: int(head.D), total: head.Total, left: head.Total, mapped: mapped}
+	return f, f.length(head.Total * int64(head.CodeSize))
+}
+
+// more reads a part of the codes that are left. They are lent until the next call.
+func (f *faissFile) more() (Codes, error) {
+	codes := NewCodes(0, f.bits)
+	n := min(f.left, int64(codesPerSection(f.bits)))
+	f.left -= n
+	err := f.read(int(n) * codes.Bytes())
+	if err == nil {
+		codes.Append(f.buf) // whole bytes fit
+	}
+	return codes, err
+}
+
+// all reads the codes that are left, and the ids.
+func (f *faissFile) all() (codes Codes, ids []int64, err error) {
+	codes = NewCodes(0, f.bits)
+	for f.left > 0 {
+		part, err := f.more()
+		if err != nil {
+			return Codes{}, nil, err
+		}
+		codes.Data = append(codes.Data, part.Data...)
+	}
+	if f.mapped {
+		if ids, err = f.ids(); err != nil {
+			return Codes{}, nil, err
+		}
+	}
+	return codes, ids, f.end()
+}
+
+// ids reads the ids, which follow the codes.
+func (f *faissFile) ids() ([]int64, error) {
+	if err := f.length(f.total); err != nil {
+		return nil, err
+	}
+	ids := []int64{}
+	for left := f.total; left > 0; {
+		n := min(left, maxIDs/8)
+		left -= n
+		if err := f.read(8 * int(n)); err != nil {
+			return nil, err
+		}
+		for i := range int(n) {
+			ids = append(ids, int64(binary.LittleEndian.Uint64(f.buf[8*i:])))
+		}
+	}
+	return ids, nil
+}
+
+// end checks that nothing follows.
+func (f *faissFile) end() error {
+	if _, err := f.in.ReadByte(); err == nil {
+		return fmt.Errorf("%w: there is more after its end", ErrFAISS)
+	} else if err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+// length reads the length of a list, which must be n.
+func (f *faissFile) length(n int64) error {
+	if err := f.read(8); err != nil {
+		return err
+	}
+	if length := binary.LittleEndian.Uint64(f.buf); length != uint64(n) {
+		return fmt.Errorf("%w: a list of %d values where %d should be", ErrFAISS, length, n)
+	}
+	return nil
+}
+
+// read fills the buffer with the next n bytes, a megabyte or little more.
+func (f *faissFile) read(n int) error {
+	f.buf = slices.Grow(f.buf[:0], n)[:n]
+	return readFAISSPart(f.in, f.buf)
+}
+
+func readFAISSPart(in io.Reader, b []byte) error {
+	_, err := io.ReadFull(in, b)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return fmt.Errorf("%w: it ends too early", ErrFAISS)
+	}
+	return err
+}
+
+func readFAISSHead(in io.Reader) (mark string, head faissHead, err error) {
+	b := make([]byte, 4+21)
+	if err := readFAISSPart(in, b[:4]); err != nil {
+		return "", head, err
+	}
+	mark = string(b[:4])
+	if mark != faissFlat && mark != faissIDMap && mark != faissIDMap2 {
+		return "", head, fmt.Errorf("%w: it begins with %q", ErrFAISS, mark)
+	}
+	if err := readFAISSPart(in, b[4:]); err != nil {
+		return "", head, err
+	}
+	_, _ = binary.Decode(b[4:], binary.LittleEndian, &head)
+	if head.D < 8 || head.D > MaxBits || head.D%8 != 0 || head.CodeSize != head.D/8 ||
+		head.Total < 0 || head.Total > math.MaxInt32 {
+		return "", head, fmt.Errorf("%w: %d codes of %d bits in %d bytes", ErrFAISS, head.Total, head.D, head.CodeSize)
+	}
+	return mark, head, nil
+}
+
+// newFAISSReader reads codes with the ids of an IndexBinaryIDMap as texts.
+func newFAISSReader(b *bufio.Reader) (*Reader, error) {
+	f, err := openFAISS(b)
+	if err != nil {
+		return nil, err
+	}
+	out := &Reader{Bits: f.bits, IDs: f.mapped}
+	if f.mapped {
+		out.next = f.mappedParts()
+		return out, nil
+	}
+	out.next = func() (Codes, []string, error) {
+		if f.left > 0 {
+			part, err := f.more()
+			return part, nil, err
+		}
+		if err := f.end(); err != nil {
+			return Codes{}, nil, err
+		}
+		return Codes{}, nil, io.EOF
+	}
+	return out, nil
+}
+
+// mappedParts reads all codes and ids on the first call and hands them on a part at a time.
+func (f *faissFile) mappedParts() func() (Codes, []string, error) {
+	var codes Codes
+	var ids []int64
+	var err error
+	read := false
+	return func() (Codes, []string, error) {
+		if !read {
+			read = true
+			codes, ids, err = f.all()
+		}
+		if err != nil {
+			return Codes{}, nil, err
+		}
+		if len(ids) == 0 {
+			return Codes{}, nil, io.EOF
+		}
+		n := min(len(ids), codesPerSection(codes.Bits))
+		part, names := codes, make([]string, n)
+		part.Data = codes.Data[:n*codes.Words]
+		for i := range names {
+			names[i] = strconv.FormatInt(ids[i], 10)
+		}
+		codes.Data, ids = codes.Data[n*codes.Words:], ids[n:]
+		return part, names, nil
+	}
+}
