@@ -29,13 +29,16 @@ import (
 // Version 4: the preparation of pictures.
 // Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks, edges of
 // columns, missing values; "pict" is empty where there are no pictures.
+// Version 6: boosted.
 //
 // A file has the least version that can hold its model.
-const fileVersion = 5
+const fileVersion = 6
 
 // versionOf is the version of the file of a model.
 func versionOf(m *Model) uint32 {
 	switch {
+	case m.Encoder.Kind() == kindBoosted:
+		return 6
 	case extensions(m.Encoder) > 0 || m.averaged() || m.Features != nil && feature.Scaled(m.Features) ||
 		!plainBins(m.Encoder):
 		return 5
@@ -243,6 +246,8 @@ func newParser(kind string, dim int) (*parser, error) {
 		return new(Projection).parser(dim), nil
 	case kindMapped:
 		return new(Mapped).parser(dim), nil
+	case kindBoosted:
+		return new(Boosted).parser(dim), nil
 	}
 	return nil, fmt.Errorf("an encoder of the unknown kind %q", kind)
 }

@@ -1,0 +1,63 @@
+package model
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func TestBoostersFollowTheDefinition(t *testing.T) {
+	for depth := range 12 {
+		for _, trees := range []int{1, 2, 31} {
+			for _, double := range []bool{false, true} {
+				rng := rand.New(rand.NewPCG(uint64(depth), uint64(trees)))
+				e := randomBoosted(rng, 1+rng.IntN(70), 1+rng.IntN(40), depth, max(1, trees>>max(0, depth-5)), double)
+				rows := 1 + rng.IntN(600)>>max(0, depth-5)
+				x := randomRows(rng, e, rows)
+				checkCodes(t, e, x)
+				checkMargins(t, e, x)
+			}
+		}
+	}
+}
+
+func TestBoostersThatAreNotWhole(t *testing.T) {
+	good := func() *Boosted {
+		return &Boosted{Columns: 2, Outputs: []Booster{{Trees: [][]Node{{{0, 2, 0.5}, {-1, 0, 1}, {-1, 0, -1}}}}}}
+	}
+	if err := good().Check(); err != nil {
+		t.Fatal(err)
+	}
+	for says, spoil := range map[string]func(e *Boosted){
+		"right child":  func(e *Boosted) { e.Outputs[0].Trees[0][0].Right = 1 },
+		"column 2":     func(e *Boosted) { e.Outputs[0].Trees[0][0].Column = 2 },
+		"compares":     func(e *Boosted) { e.Outputs[0].Trees[0][0].Value = 0.1 },
+		"leaf 1":       func(e *Boosted) { e.Outputs[0].Trees[0][1].Value = 0.1 },
+		"starts with":  func(e *Boosted) { e.Outputs[0].Base = 0.1 },
+		"lacks":        func(e *Boosted) { e.Outputs[0].Trees[0] = e.Outputs[0].Trees[0][:2] },
+		"ends before":  func(e *Boosted) { e.Outputs[0].Trees[0] = append(e.Outputs[0].Trees[0], Node{-1, 0, 1}) },
+		"0 nodes":      func(e *Boosted) { e.Outputs[0].Trees[0] = nil },
+		"0 trees":      func(e *Boosted) { e.Outputs[0].Trees = nil },
+		"0 bits":       func(e *Boosted) { e.Outputs = nil },
+		"0 dimensions": func(e *Boosted) { e.Columns = 0 },
+	} {
+		e := good()
+		spoil(e)
+		if err := e.Check(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+	m := &Model{Encoder: good()}
+	if _, err := m.EncodeRow([]float32{0, hardNaN()}); err == nil {
+		t.Error("a missing value was encoded")
+	}
+	if _, err := m.Encode(context.Background(), randomRows(rand.New(rand.NewPCG(1, 1)), good(), 3), 1); err != nil {
+		t.Error(err)
+	}
+}
+
+func hardNaN() float32 {
+	zero := float32(0)
+	return zero / zero
+}
