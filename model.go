@@ -6,6 +6,7 @@ import (
 	"image"
 	"math/bits"
 
+	"hashgrove/export"
 	"hashgrove/hamming"
 	"hashgrove/model"
 	"hashgrove/vectors"
@@ -17,6 +18,17 @@ type Model struct{ model *model.Model }
 // Load reads a model from a file, and checks all of it.
 func Load(path string) (*Model, error) {
 	m, err := model.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{m}, nil
+}
+
+// LoadBoosters makes a model of boosters in files, JSON of XGBoost or text of LightGBM: every output is a bit, which is
+// 1 where the library's margin is above 0. Codes are those of the library for every vector; what cannot be the same is an
+// error. export.ReadBoosters says more.
+func LoadBoosters(paths ...string) (*Model, error) {
+	m, _, err := export.ReadBoosters(paths...)
 	if err != nil {
 		return nil, err
 	}

@@ -225,7 +225,7 @@ func (f *xgbFile) setBases(b *booster) error {
 			"reg:linear", "multi:softmax", "multi:softprob", "rank:pairwise", "rank:ndcg", "rank:map":
 			outputs[k].Base = v
 		default:
-			return fmt.Errorf("%w: the objective %.60q: train with binary:logistic, or another whose margin says yes or no",
+			return fmt.Errorf("%w: the objective %.60q: train with one whose margin says yes or no, as binary:logistic",
 				ErrBooster, name)
 		}
 	}
@@ -261,8 +261,9 @@ func (f *xgbFile) doubt(b *booster, trees int) {
 	if parallelErr != nil {
 		parallel = 1
 	}
-	if perRound := len(b.encoder.Outputs) * max(1, parallel); stopped && err == nil && best >= 0 && best < trees/perRound-1 {
+	rounds := trees / (len(b.encoder.Outputs) * max(1, parallel))
+	if stopped && err == nil && best >= 0 && best < rounds-1 {
 		b.doubts = append(b.doubts, fmt.Sprintf("all trees count, as in Booster.predict, although training was best after "+
-			"round %d of %d: save the slice booster[:%d] to leave the others out", best+1, trees/perRound, best+1))
+			"round %d of %d: save the slice booster[:%d] to leave the others out", best+1, rounds, best+1))
 	}
 }

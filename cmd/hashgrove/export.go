@@ -123,7 +123,7 @@ func (c *convertCommand) convertModel(path, form string, report *convertReport) 
 		default:
 			err = foreign.WriteSource(w, m, foreign.C)
 		}
-		if errors.Is(err, foreign.ErrEncoder) && form != "onnx" {
+		if _, imported := m.Encoder.(*model.Boosted); !imported && errors.Is(err, foreign.ErrEncoder) && form != "onnx" {
 			return fmt.Errorf("%s: %w; try --to onnx, or train with --linear-columns off", path, err)
 		}
 		return err

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// testFolder is the folder of the tests, which later change to others.
+var testFolder, _ = os.Getwd()
+
+// boosters puts boosters of XGBoost and LightGBM into the working folder.
+func boosters(t *testing.T) {
+	t.Helper()
+	for to, from := range map[string]string{
+		"bit-0.json": "xgb-logistic.json", "bit-1.json": "xgb-raw.json", "classes.txt": "lgb-multiclass.txt",
+		"dart.json": "refused-xgb-dart.json", "unsure.json": "xgb-logistic-exact.json",
+	} {
+		write(t, to, string(read(t, filepath.Join(testFolder, "..", "..", "export", "testdata", "boosters", from))))
+	}
+}
+
+// TestImportedBoosters takes boosters through the verbs that a model goes through.
+func TestImportedBoosters(t *testing.T) {
+	t.Chdir(t.TempDir())
+	boosters(t)
+	do := func(line string) string { t.Helper(); return succeed(t, shellWords(line)...) }
+	if out := do("import bit-0.json bit-1.json bit-0.json -o m.hgm"); !strings.Contains(out, "m.hgm: 3 bits over 8 dimensions, 17 trees of xgboost") {
+		t.Errorf("import says %s", out)
+	}
+	do("import classes.txt --json -o c.hgm")
+	write(t, "rows.csv", "0.1,0.5,0.9,0,1e6,0.2,0.3,0.4\n0,0,0,0,0,0,0,0\n1,1,1,1,1,1,1,1\n0.3,0.2,0.1,0,-5,1e-36,0,9\n")
+	do("verify m.hgm")
+	if out := do("info m.hgm"); !strings.Contains(out, "method xgboost, boosted over 8 dimensions") {
+		t.Errorf("info says %s", out)
+	}
+	do("encode rows.csv -m m.hgm -o rows.hgc")
+	do("index build rows.csv -m m.hgm -o rows.hgi")
+	do("search rows.hgi rows.csv --row 0 --margins")
+	do("search rows.hgi rows.csv --row 0 --rank margins --explain")
+	if o := try(t, "import", "unsure.json", "-o", "u.hgm"); o.code != 0 || !strings.Contains(o.err, "last digit") {
+		t.Errorf("a base score near a middle: %+v", o)
+	}
+	for line, says := range map[string]string{
+		"import dart.json -o x.hgm":              "dart.json: not a booster that can become an encoder: its trees have weights",
+		"import bit-0.json classes.txt -o x.hgm": "different ways",
+		"import bit-0.json":                      "-o MODEL",
+		"import -o x.hgm":                        "boosters",
+		"import bit-0.json -o m.hgm":             "m.hgm",
+		"import rows.csv -o x.hgm":               "neither JSON of XGBoost nor text of LightGBM",
+		"export m.hgm -o m.onnx":                 "boosted",
+		"export m.hgm -o m.c":                    "boosted",
+		"import nowhere.json -o x.hgm":           "nowhere.json",
+	} {
+		if o := try(t, shellWords(line)...); o.code == 0 || !strings.Contains(o.err, says) {
+			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
+		}
+	}
+}
