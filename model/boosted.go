@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"hashgrove/hamming"
 	"hashgrove/vectors"
@@ -24,7 +25,9 @@ type Boosted struct {
 	Double  bool // sums are float64
 	Outputs []Booster
 
-	prints chain
+	prints  chain
+	batches sync.Once
+	plan    *boostedPlan // for batches, made when it is first needed
 }
 
 // Booster is the sum that makes one bit.
@@ -305,6 +308,22 @@ func (e *Boosted) margins(dst, x vectors.Matrix) bool {
 
 // sums hands on the margins of bit k of the rows from lo on.
 func (e *Boosted) sums(x vectors.Matrix, put func(lo, k int, sums []float64)) {
+	for lo := 0; lo < x.Rows; lo += block {
+		rows := x.Slice(lo, min(lo+block, x.Rows))
+		if rows.Rows < fewBoosted {
+			e.rowSums(rows, func(r, k int, sums []float64) { put(lo+r, k, sums) })
+			continue
+		}
+		e.batches.Do(func() { e.plan = newBoostedPlan(e) })
+		e.plan.blockSums(rows, e.Double, func(k int, sums []float64) { put(lo, k, sums) })
+	}
+}
+
+// fewBoosted is the number of rows below which walking down the trees row by row takes less time than a block.
+const fewBoosted = 4
+
+// rowSums is sums by the definition.
+func (e *Boosted) rowSums(x vectors.Matrix, put func(lo, k int, sums []float64)) {
 	var sums [1]float64
 	for r := range x.Rows {
 		for k := range e.Outputs {

@@ -5,21 +5,24 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"hashgrove/vectors"
 )
 
 func TestBoostersFollowTheDefinition(t *testing.T) {
-	for depth := range 12 {
-		for _, trees := range []int{1, 2, 31} {
-			for _, double := range []bool{false, true} {
-				rng := rand.New(rand.NewPCG(uint64(depth), uint64(trees)))
-				e := randomBoosted(rng, 1+rng.IntN(70), 1+rng.IntN(40), depth, max(1, trees>>max(0, depth-5)), double)
-				rows := 1 + rng.IntN(600)>>max(0, depth-5)
-				x := randomRows(rng, e, rows)
-				checkCodes(t, e, x)
-				checkMargins(t, e, x)
+	eachKernel(t, func(t *testing.T) {
+		for depth := range 12 {
+			for _, trees := range []int{1, 5, 31} {
+				for _, double := range []bool{false, true} {
+					rng := rand.New(rand.NewPCG(uint64(depth), uint64(trees)))
+					e := randomBoosted(rng, 1+rng.IntN(70/trees), 1+rng.IntN(40), depth, max(1, trees>>max(0, depth-5)), double)
+					x := randomRows(rng, e, 17+rng.IntN(400)>>max(0, depth-5))
+					checkCodes(t, e, x)
+					checkMargins(t, e, x)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestBoostersThatAreNotWhole(t *testing.T) {
@@ -60,4 +63,45 @@ func TestBoostersThatAreNotWhole(t *testing.T) {
 func hardNaN() float32 {
 	zero := float32(0)
 	return zero / zero
+}
+
+func BenchmarkBoosted(b *testing.B) {
+	for _, shape := range []struct {
+		name         string
+		dim, d, bins int
+	}{{"digits", 64, 6, 16}, {"wide", 784, 6, 200}} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		e := &Boosted{Columns: shape.dim}
+		var grow func(t []Node, left int) []Node
+		grow = func(t []Node, left int) []Node {
+			if left == 0 {
+				return append(t, Node{Column: -1, Value: float64(float32(rng.NormFloat64()))})
+			}
+			at := len(t)
+			t = append(t, Node{Column: int32(rng.IntN(shape.dim)), Value: float64(rng.IntN(shape.bins)) + 0.5})
+			t = grow(t, left-1)
+			t[at].Right = int32(len(t))
+			return grow(t, left-1)
+		}
+		for range 16 {
+			out := Booster{}
+			for range 100 {
+				out.Trees = append(out.Trees, grow(nil, shape.d))
+			}
+			e.Outputs = append(e.Outputs, out)
+		}
+		x := vectors.Matrix{Rows: 1024, Cols: shape.dim, Data: make([]float32, 1024*shape.dim)}
+		for i := range x.Data {
+			x.Data[i] = float32(rng.IntN(shape.bins))
+		}
+		m := &Model{Encoder: e}
+		b.Run(shape.name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := m.Encode(context.Background(), x, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1024/1600, "ns/row-tree")
+		})
+	}
 }

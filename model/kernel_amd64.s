@@ -1611,3 +1611,780 @@ loop:
 done:
 	MOVL BX, ret+40(FP)
 	RET
+
+// func completePlanes1AVX2(planes *uint64, right *uint64, tests *uint32)
+// Requires: AVX
+TEXT ·completePlanes1AVX2(SB), NOSPLIT, $0-24
+	MOVQ    planes+0(FP), AX
+	MOVQ    right+8(FP), CX
+	MOVQ    tests+16(FP), DX
+	MOVL    (DX), DX
+	VMOVDQU (CX)(DX*8), Y0
+	VMOVDQU Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func completePlanes2AVX2(planes *uint64, right *uint64, tests *uint32)
+// Requires: AVX, AVX2
+TEXT ·completePlanes2AVX2(SB), NOSPLIT, $0-24
+	MOVQ    planes+0(FP), AX
+	MOVQ    right+8(FP), CX
+	MOVQ    tests+16(FP), DX
+	MOVL    (DX), BX
+	VMOVDQU (CX)(BX*8), Y0
+	VMOVDQU Y0, 32(AX)
+	MOVL    4(DX), BX
+	VMOVDQU (CX)(BX*8), Y1
+	MOVL    8(DX), DX
+	VMOVDQU (CX)(DX*8), Y2
+	VPXOR   Y1, Y2, Y2
+	VPAND   Y0, Y2, Y2
+	VPXOR   Y1, Y2, Y0
+	VMOVDQU Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func completePlanes3AVX2(planes *uint64, right *uint64, tests *uint32)
+// Requires: AVX, AVX2
+TEXT ·completePlanes3AVX2(SB), NOSPLIT, $0-24
+	MOVQ    planes+0(FP), AX
+	MOVQ    right+8(FP), CX
+	MOVQ    tests+16(FP), DX
+	MOVL    (DX), BX
+	VMOVDQU (CX)(BX*8), Y0
+	VMOVDQU Y0, 64(AX)
+	MOVL    4(DX), BX
+	VMOVDQU (CX)(BX*8), Y1
+	MOVL    8(DX), BX
+	VMOVDQU (CX)(BX*8), Y2
+	VPXOR   Y1, Y2, Y2
+	VPAND   Y0, Y2, Y2
+	VPXOR   Y1, Y2, Y1
+	VMOVDQU Y1, 32(AX)
+	MOVL    12(DX), BX
+	VMOVDQU (CX)(BX*8), Y2
+	MOVL    16(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	VPXOR   Y2, Y3, Y3
+	VPAND   Y1, Y3, Y3
+	VPXOR   Y2, Y3, Y2
+	MOVL    20(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	MOVL    24(DX), DX
+	VMOVDQU (CX)(DX*8), Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y1, Y4, Y4
+	VPXOR   Y3, Y4, Y1
+	VPXOR   Y2, Y1, Y1
+	VPAND   Y0, Y1, Y1
+	VPXOR   Y2, Y1, Y0
+	VMOVDQU Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func completePlanes4AVX2(planes *uint64, right *uint64, tests *uint32)
+// Requires: AVX, AVX2
+TEXT ·completePlanes4AVX2(SB), NOSPLIT, $0-24
+	MOVQ    planes+0(FP), AX
+	MOVQ    right+8(FP), CX
+	MOVQ    tests+16(FP), DX
+	MOVL    (DX), BX
+	VMOVDQU (CX)(BX*8), Y0
+	VMOVDQU Y0, 96(AX)
+	MOVL    4(DX), BX
+	VMOVDQU (CX)(BX*8), Y1
+	MOVL    8(DX), BX
+	VMOVDQU (CX)(BX*8), Y2
+	VPXOR   Y1, Y2, Y2
+	VPAND   Y0, Y2, Y2
+	VPXOR   Y1, Y2, Y1
+	VMOVDQU Y1, 64(AX)
+	MOVL    12(DX), BX
+	VMOVDQU (CX)(BX*8), Y2
+	MOVL    16(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	VPXOR   Y2, Y3, Y3
+	VPAND   Y1, Y3, Y3
+	VPXOR   Y2, Y3, Y2
+	MOVL    20(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	MOVL    24(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y1, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	VPXOR   Y2, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VPXOR   Y2, Y3, Y2
+	VMOVDQU Y2, 32(AX)
+	MOVL    28(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	MOVL    32(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y2, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	MOVL    36(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	MOVL    40(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y2, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y1, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	MOVL    44(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	MOVL    48(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y2, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	MOVL    52(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    56(DX), DX
+	VMOVDQU (CX)(DX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y5, Y6, Y2
+	VPXOR   Y4, Y2, Y2
+	VPAND   Y1, Y2, Y2
+	VPXOR   Y4, Y2, Y1
+	VPXOR   Y3, Y1, Y1
+	VPAND   Y0, Y1, Y1
+	VPXOR   Y3, Y1, Y0
+	VMOVDQU Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func completePlanes5AVX2(planes *uint64, right *uint64, tests *uint32)
+// Requires: AVX, AVX2
+TEXT ·completePlanes5AVX2(SB), NOSPLIT, $0-24
+	MOVQ    planes+0(FP), AX
+	MOVQ    right+8(FP), CX
+	MOVQ    tests+16(FP), DX
+	MOVL    (DX), BX
+	VMOVDQU (CX)(BX*8), Y0
+	VMOVDQU Y0, 128(AX)
+	MOVL    4(DX), BX
+	VMOVDQU (CX)(BX*8), Y1
+	MOVL    8(DX), BX
+	VMOVDQU (CX)(BX*8), Y2
+	VPXOR   Y1, Y2, Y2
+	VPAND   Y0, Y2, Y2
+	VPXOR   Y1, Y2, Y1
+	VMOVDQU Y1, 96(AX)
+	MOVL    12(DX), BX
+	VMOVDQU (CX)(BX*8), Y2
+	MOVL    16(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	VPXOR   Y2, Y3, Y3
+	VPAND   Y1, Y3, Y3
+	VPXOR   Y2, Y3, Y2
+	MOVL    20(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	MOVL    24(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y1, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	VPXOR   Y2, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VPXOR   Y2, Y3, Y2
+	VMOVDQU Y2, 64(AX)
+	MOVL    28(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	MOVL    32(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y2, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	MOVL    36(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	MOVL    40(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y2, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y1, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	MOVL    44(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	MOVL    48(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y2, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	MOVL    52(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    56(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y0, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	VMOVDQU Y3, 32(AX)
+	MOVL    60(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	MOVL    64(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y3, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	MOVL    68(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    72(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y3, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y2, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	MOVL    76(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    80(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y3, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    84(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    88(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y3, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	MOVL    92(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    96(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y3, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    100(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    104(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y3, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    108(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    112(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y3, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	MOVL    116(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	MOVL    120(DX), DX
+	VMOVDQU (CX)(DX*8), Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y3, Y8, Y8
+	VPXOR   Y7, Y8, Y3
+	VPXOR   Y6, Y3, Y3
+	VPAND   Y2, Y3, Y3
+	VPXOR   Y6, Y3, Y2
+	VPXOR   Y5, Y2, Y2
+	VPAND   Y1, Y2, Y2
+	VPXOR   Y5, Y2, Y1
+	VPXOR   Y4, Y1, Y1
+	VPAND   Y0, Y1, Y1
+	VPXOR   Y4, Y1, Y0
+	VMOVDQU Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func completePlanes6AVX2(planes *uint64, right *uint64, tests *uint32)
+// Requires: AVX, AVX2
+TEXT ·completePlanes6AVX2(SB), NOSPLIT, $0-24
+	MOVQ    planes+0(FP), AX
+	MOVQ    right+8(FP), CX
+	MOVQ    tests+16(FP), DX
+	MOVL    (DX), BX
+	VMOVDQU (CX)(BX*8), Y0
+	VMOVDQU Y0, 160(AX)
+	MOVL    4(DX), BX
+	VMOVDQU (CX)(BX*8), Y1
+	MOVL    8(DX), BX
+	VMOVDQU (CX)(BX*8), Y2
+	VPXOR   Y1, Y2, Y2
+	VPAND   Y0, Y2, Y2
+	VPXOR   Y1, Y2, Y1
+	VMOVDQU Y1, 128(AX)
+	MOVL    12(DX), BX
+	VMOVDQU (CX)(BX*8), Y2
+	MOVL    16(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	VPXOR   Y2, Y3, Y3
+	VPAND   Y1, Y3, Y3
+	VPXOR   Y2, Y3, Y2
+	MOVL    20(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	MOVL    24(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y1, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	VPXOR   Y2, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VPXOR   Y2, Y3, Y2
+	VMOVDQU Y2, 96(AX)
+	MOVL    28(DX), BX
+	VMOVDQU (CX)(BX*8), Y3
+	MOVL    32(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y2, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	MOVL    36(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	MOVL    40(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y2, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y1, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	MOVL    44(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	MOVL    48(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y2, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	MOVL    52(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    56(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	VPXOR   Y3, Y4, Y4
+	VPAND   Y0, Y4, Y4
+	VPXOR   Y3, Y4, Y3
+	VMOVDQU Y3, 64(AX)
+	MOVL    60(DX), BX
+	VMOVDQU (CX)(BX*8), Y4
+	MOVL    64(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y3, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	MOVL    68(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    72(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y3, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y2, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	MOVL    76(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    80(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y3, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    84(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    88(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y3, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	MOVL    92(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    96(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y3, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    100(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    104(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y3, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    108(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    112(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y3, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	MOVL    116(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	MOVL    120(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y3, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y1, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	VPXOR   Y4, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VPXOR   Y4, Y5, Y4
+	VMOVDQU Y4, 32(AX)
+	MOVL    124(DX), BX
+	VMOVDQU (CX)(BX*8), Y5
+	MOVL    128(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y4, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    132(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    136(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y4, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y3, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    140(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    144(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y4, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	MOVL    148(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	MOVL    152(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y4, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y3, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    156(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    160(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y4, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	MOVL    164(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	MOVL    168(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y4, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y3, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	MOVL    172(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	MOVL    176(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y4, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	MOVL    180(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	MOVL    184(DX), BX
+	VMOVDQU (CX)(BX*8), Y9
+	VPXOR   Y8, Y9, Y9
+	VPAND   Y4, Y9, Y9
+	VPXOR   Y8, Y9, Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y3, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	VPXOR   Y5, Y6, Y6
+	VPAND   Y1, Y6, Y6
+	VPXOR   Y5, Y6, Y5
+	MOVL    188(DX), BX
+	VMOVDQU (CX)(BX*8), Y6
+	MOVL    192(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y4, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	MOVL    196(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	MOVL    200(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y4, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y3, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	MOVL    204(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	MOVL    208(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y4, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	MOVL    212(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	MOVL    216(DX), BX
+	VMOVDQU (CX)(BX*8), Y9
+	VPXOR   Y8, Y9, Y9
+	VPAND   Y4, Y9, Y9
+	VPXOR   Y8, Y9, Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y3, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	VPXOR   Y6, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VPXOR   Y6, Y7, Y6
+	MOVL    220(DX), BX
+	VMOVDQU (CX)(BX*8), Y7
+	MOVL    224(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y4, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	MOVL    228(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	MOVL    232(DX), BX
+	VMOVDQU (CX)(BX*8), Y9
+	VPXOR   Y8, Y9, Y9
+	VPAND   Y4, Y9, Y9
+	VPXOR   Y8, Y9, Y8
+	VPXOR   Y7, Y8, Y8
+	VPAND   Y3, Y8, Y8
+	VPXOR   Y7, Y8, Y7
+	MOVL    236(DX), BX
+	VMOVDQU (CX)(BX*8), Y8
+	MOVL    240(DX), BX
+	VMOVDQU (CX)(BX*8), Y9
+	VPXOR   Y8, Y9, Y9
+	VPAND   Y4, Y9, Y9
+	VPXOR   Y8, Y9, Y8
+	MOVL    244(DX), BX
+	VMOVDQU (CX)(BX*8), Y9
+	MOVL    248(DX), DX
+	VMOVDQU (CX)(DX*8), Y10
+	VPXOR   Y9, Y10, Y10
+	VPAND   Y4, Y10, Y10
+	VPXOR   Y9, Y10, Y4
+	VPXOR   Y8, Y4, Y4
+	VPAND   Y3, Y4, Y4
+	VPXOR   Y8, Y4, Y3
+	VPXOR   Y7, Y3, Y3
+	VPAND   Y2, Y3, Y3
+	VPXOR   Y7, Y3, Y2
+	VPXOR   Y6, Y2, Y2
+	VPAND   Y1, Y2, Y2
+	VPXOR   Y6, Y2, Y1
+	VPXOR   Y5, Y1, Y1
+	VPAND   Y0, Y1, Y1
+	VPXOR   Y5, Y1, Y0
+	VMOVDQU Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func addLeaves32AVX2(sums *float32, planes *uint64, leaves *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·addLeaves32AVX2(SB), NOSPLIT, $32-32
+	MOVQ         sums+0(FP), AX
+	MOVQ         planes+8(FP), CX
+	MOVQ         leaves+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VMOVDQU      leafBytes<>+0(SB), Y0
+	VPBROADCASTQ bits<>+0(SB), Y1
+	VPCMPEQB     Y2, Y2, Y2
+	VPABSB       Y2, Y2
+	MOVQ         $0x00000008, SI
+
+groups:
+	VPXOR   Y3, Y3, Y3
+	VMOVDQA Y2, Y4
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+	TESTQ   R8, R8
+	JZ      numbered
+
+planes:
+	VPBROADCASTD (DI), Y5
+	VPSHUFB      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPCMPEQB     Y1, Y5, Y5
+	VPAND        Y4, Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPADDB       Y4, Y4, Y4
+	ADDQ         $0x20, DI
+	DECQ         R8
+	JNZ          planes
+
+numbered:
+	VMOVDQU    Y3, (SP)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  (SP), Y5
+	VGATHERDPS Y4, (DX)(Y5*4), Y3
+	VADDPS     (AX), Y3, Y3
+	VMOVUPS    Y3, (AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  8(SP), Y5
+	VGATHERDPS Y4, (DX)(Y5*4), Y3
+	VADDPS     32(AX), Y3, Y3
+	VMOVUPS    Y3, 32(AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  16(SP), Y5
+	VGATHERDPS Y4, (DX)(Y5*4), Y3
+	VADDPS     64(AX), Y3, Y3
+	VMOVUPS    Y3, 64(AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  24(SP), Y5
+	VGATHERDPS Y4, (DX)(Y5*4), Y3
+	VADDPS     96(AX), Y3, Y3
+	VMOVUPS    Y3, 96(AX)
+	ADDQ       $0x04, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        groups
+	VZEROUPPER
+	RET
+
+DATA leafBytes<>+0(SB)/8, $0x0000000000000000
+DATA leafBytes<>+8(SB)/8, $0x0101010101010101
+DATA leafBytes<>+16(SB)/8, $0x0202020202020202
+DATA leafBytes<>+24(SB)/8, $0x0303030303030303
+GLOBL leafBytes<>(SB), RODATA|NOPTR, $32
+
+DATA bits<>+0(SB)/8, $0x8040201008040201
+GLOBL bits<>(SB), RODATA|NOPTR, $8
+
+// func addLeaves64AVX2(sums *float64, planes *uint64, leaves *float64, n int)
+// Requires: AVX, AVX2
+TEXT ·addLeaves64AVX2(SB), NOSPLIT, $32-32
+	MOVQ         sums+0(FP), AX
+	MOVQ         planes+8(FP), CX
+	MOVQ         leaves+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VMOVDQU      leafBytes<>+0(SB), Y0
+	VPBROADCASTQ bits<>+0(SB), Y1
+	VPCMPEQB     Y2, Y2, Y2
+	VPABSB       Y2, Y2
+	MOVQ         $0x00000008, SI
+
+groups:
+	VPXOR   Y3, Y3, Y3
+	VMOVDQA Y2, Y4
+	MOVQ    CX, DI
+	MOVQ    BX, R8
+	TESTQ   R8, R8
+	JZ      numbered
+
+planes:
+	VPBROADCASTD (DI), Y5
+	VPSHUFB      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPCMPEQB     Y1, Y5, Y5
+	VPAND        Y4, Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPADDB       Y4, Y4, Y4
+	ADDQ         $0x20, DI
+	DECQ         R8
+	JNZ          planes
+
+numbered:
+	VMOVDQU    Y3, (SP)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  (SP), X5
+	VGATHERDPD Y4, (DX)(X5*8), Y3
+	VADDPD     (AX), Y3, Y3
+	VMOVUPD    Y3, (AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  4(SP), X5
+	VGATHERDPD Y4, (DX)(X5*8), Y3
+	VADDPD     32(AX), Y3, Y3
+	VMOVUPD    Y3, 32(AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  8(SP), X5
+	VGATHERDPD Y4, (DX)(X5*8), Y3
+	VADDPD     64(AX), Y3, Y3
+	VMOVUPD    Y3, 64(AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  12(SP), X5
+	VGATHERDPD Y4, (DX)(X5*8), Y3
+	VADDPD     96(AX), Y3, Y3
+	VMOVUPD    Y3, 96(AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  16(SP), X5
+	VGATHERDPD Y4, (DX)(X5*8), Y3
+	VADDPD     128(AX), Y3, Y3
+	VMOVUPD    Y3, 128(AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  20(SP), X5
+	VGATHERDPD Y4, (DX)(X5*8), Y3
+	VADDPD     160(AX), Y3, Y3
+	VMOVUPD    Y3, 160(AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  24(SP), X5
+	VGATHERDPD Y4, (DX)(X5*8), Y3
+	VADDPD     192(AX), Y3, Y3
+	VMOVUPD    Y3, 192(AX)
+	VPXOR      Y3, Y3, Y3
+	VPCMPEQD   Y4, Y4, Y4
+	VPMOVZXBD  28(SP), X5
+	VGATHERDPD Y4, (DX)(X5*8), Y3
+	VADDPD     224(AX), Y3, Y3
+	VMOVUPD    Y3, 224(AX)
+	ADDQ       $0x04, CX
+	ADDQ       $0x00000100, AX
+	DECQ       SI
+	JNZ        groups
+	VZEROUPPER
+	RET
