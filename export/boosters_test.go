@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -232,4 +233,36 @@ func manyLines() string {
 		fmt.Fprintf(&b, "a%d=1\n", i)
 	}
 	return b.String()
+}
+
+// TestMarginsOfTheLibrarySettleTheBase moves the base of a booster by a digit, as another C library would.
+func TestMarginsOfTheLibrarySettleTheBase(t *testing.T) {
+	x, want := boosterGolden(t, "testdata/boosters/xgb-multilabel.golden")
+	m, _, err := export.ReadBoosters("testdata/boosters/xgb-multilabel.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	margins := vectors.Matrix{Rows: x.Rows, Cols: 3}
+	for _, v := range want {
+		margins.Data = append(margins.Data, float32(v))
+	}
+	right := m.Fingerprint()
+	if moved, err := export.MatchMargins(ctx, m, x, margins); moved != 0 || err != nil || m.Fingerprint() != right {
+		t.Errorf("%d bases moved: %v", moved, err)
+	}
+	outputs := slices.Clone(m.Encoder.(*model.Boosted).Outputs)
+	outputs[1].Base = float64(math.Nextafter32(float32(outputs[1].Base), 9))
+	outputs[2].Base = float64(math.Nextafter32(float32(outputs[2].Base), -9))
+	m.Encoder = &model.Boosted{Columns: 8, Outputs: outputs}
+	if moved, err := export.MatchMargins(ctx, m, x, margins); moved != 2 || err != nil || m.Fingerprint() != right {
+		t.Errorf("%d bases moved: %v", moved, err)
+	}
+	margins.Data[100]++
+	if _, err := export.MatchMargins(ctx, m, x, margins); !errors.Is(err, export.ErrMargins) || !strings.Contains(err.Error(), "row 33, bit 1") {
+		t.Errorf("another margin: %v", err)
+	}
+	margins.Cols = 2
+	if _, err := export.MatchMargins(ctx, m, x, margins); !errors.Is(err, export.ErrMargins) {
+		t.Errorf("other bits: %v", err)
+	}
 }

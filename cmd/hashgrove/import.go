@@ -1,18 +1,25 @@
 package main
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
+	"hashgrove/dataset"
 	foreign "hashgrove/export"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // importCommand is import: models of other libraries.
 type importCommand struct {
 	*app
-	output string
-	file   cli.Output
+	output         string
+	check, margins string
+	file           cli.Output
 }
 
 func (a *app) imports() *cobra.Command {
@@ -31,18 +38,27 @@ Margins are sums of the same numbers in the same order and precision, so that co
 vector, while encoding takes a fraction of the time. All trees count. Vectors must be complete: where the library
 would send missing values does not matter.
 
+--check ROWS and --margins FILE compare margins that the library predicted for some rows with those of the model, to the
+last digit, and write no model that differs. They also settle what a file cannot tell: XGBoost starts with the logit of
+base_score, whose last digit depends on the C library it runs with, and the model takes over the one that fits.
+
 Refused, because their margins cannot be the same: splits by category, zero_as_missing, dart and gblinear of XGBoost,
 leaves with several values (multi_output_tree), linear leaves of LightGBM, and objectives of XGBoost whose margin is
 no yes or no, such as count:poisson.`,
 		Example: `  hashgrove import bit-0.json bit-1.json -o boosters.hgm
+  hashgrove import bit-0.json bit-1.json --check rows.csv --margins margins.csv -o checked.hgm
   hashgrove import classes.txt -o classes.hgm`,
 		Args: cli.AtLeast(1, "boosters, and -o MODEL,"),
-		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.output, "output", "o", "", "the `MODEL` to make (.hgm)")
 	c.file.Bind(f)
 	cli.Group(f, "Output")
+	f.StringVar(&c.check, "check", "", "`ROWS` of vectors to compare margins for, with --margins")
+	f.StringVar(&c.margins, "margins", "",
+		"`FILE` with the margins that the library predicted for --check: a row for each of its rows, a column for each bit")
+	cli.Group(f, "Check")
 	return cmd
 }
 
@@ -57,27 +73,38 @@ type importReport struct {
 	Nodes       int      `json:"nodes"`
 	Fingerprint string   `json:"fingerprint"`
 	Doubts      []string `json:"doubts,omitempty"`
+	Checked     int      `json:"checked_rows,omitempty"`
+	Moved       int      `json:"moved_bases,omitempty"` // last digits that --margins settled
 }
 
-func (c *importCommand) run(paths []string) error {
+func (c *importCommand) run(ctx context.Context, paths []string) error {
 	if c.output == "" {
 		return cli.Usagef("import needs -o MODEL, the model to make")
 	}
+	if (c.check == "") != (c.margins == "") {
+		return cli.Usagef("--check and --margins go together: rows, and what the library predicted for them")
+	}
 	c.file.FileOnly = true
-	if err := c.file.Check([]string{c.output}, paths); err != nil {
+	if err := c.file.Check([]string{c.output}, append([]string{c.check, c.margins}, paths...)); err != nil {
 		return err
 	}
 	m, doubts, err := foreign.ReadBoosters(paths...)
 	if err != nil {
 		return err
 	}
-	if err := model.WriteFile(c.output, m); err != nil {
-		return err
-	}
-	c.warn(doubts)
 	r := importReport{
 		Model: c.output, Library: m.Info.Method, Boosters: len(paths), Bits: m.Encoder.Bits(), Dims: m.Dim(),
-		Fingerprint: m.Fingerprint().String(), Doubts: doubts,
+	}
+	if c.check != "" {
+		if err := c.compare(ctx, m, &r); err != nil {
+			return err
+		}
+	} else if r.Doubts = doubts; len(doubts) > 0 {
+		c.warn(append(doubts, "to settle it, compare with predictions of the library: --check ROWS --margins FILE"))
+	}
+	r.Fingerprint = m.Fingerprint().String()
+	if err := model.WriteFile(c.output, m); err != nil {
+		return err
 	}
 	for _, out := range m.Encoder.(*model.Boosted).Outputs {
 		r.Trees += len(out.Trees)
@@ -85,6 +112,43 @@ func (c *importCommand) run(paths []string) error {
 			r.Nodes += len(t)
 		}
 	}
-	return c.printLine(r, "%s: %d bits over %d dimensions, %d trees of %s, fingerprint %s",
-		r.Model, r.Bits, r.Dims, r.Trees, r.Library, r.Fingerprint)
+	checked := ""
+	if r.Checked > 0 {
+		checked = fmt.Sprintf(", the margins of %s agree", plain.Count(r.Checked, "row", "rows"))
+	}
+	return c.printLine(r, "%s: %d bits over %d dimensions, %d trees of %s, fingerprint %s%s",
+		r.Model, r.Bits, r.Dims, r.Trees, r.Library, r.Fingerprint, checked)
+}
+
+// compare compares margins of the model with those of the library.
+func (c *importCommand) compare(ctx context.Context, m *model.Model, r *importReport) error {
+	x, err := readMatrix(ctx, c.check)
+	if err != nil {
+		return err
+	}
+	margins, err := readMatrix(ctx, c.margins)
+	if err != nil {
+		return err
+	}
+	if r.Moved, err = foreign.MatchMargins(ctx, m, x, margins); err != nil {
+		return fmt.Errorf("--check %s: %w", c.check, err)
+	}
+	r.Checked = x.Rows
+	return nil
+}
+
+// readMatrix reads all rows of a file.
+func readMatrix(ctx context.Context, path string) (vectors.Matrix, error) {
+	set, err := dataset.Open(dataset.Spec{Paths: []string{path}})
+	if err != nil {
+		return vectors.Matrix{}, err
+	}
+	x := vectors.Matrix{Cols: set.Dim()}
+	for chunk, err := range set.Chunks(ctx) {
+		if err != nil {
+			return x, err
+		}
+		x.Rows, x.Data = x.Rows+chunk.X.Rows, append(x.Data, chunk.X.Data...)
+	}
+	return x, nil
 }

@@ -19,6 +19,8 @@ func boosters(t *testing.T) {
 	} {
 		write(t, to, string(read(t, filepath.Join(testFolder, "..", "..", "export", "testdata", "boosters", from))))
 	}
+	write(t, "rows.csv", "0.1,0.5,0.9,0,1e6,0.2,0.3,0.4\n0,0,0,0,0,0,0,0\n1,1,1,1,1,1,1,1\n0.3,0.2,0.1,0,-5,1e-36,0,9\n")
+	write(t, "margins.csv", marginsOfRows)
 }
 
 // TestImportedBoosters takes boosters through the verbs that a model goes through.
@@ -30,7 +32,6 @@ func TestImportedBoosters(t *testing.T) {
 		t.Errorf("import says %s", out)
 	}
 	do("import classes.txt --json -o c.hgm")
-	write(t, "rows.csv", "0.1,0.5,0.9,0,1e6,0.2,0.3,0.4\n0,0,0,0,0,0,0,0\n1,1,1,1,1,1,1,1\n0.3,0.2,0.1,0,-5,1e-36,0,9\n")
 	do("verify m.hgm")
 	if out := do("info m.hgm"); !strings.Contains(out, "method xgboost, boosted over 8 dimensions") {
 		t.Errorf("info says %s", out)
@@ -39,22 +40,36 @@ func TestImportedBoosters(t *testing.T) {
 	do("index build rows.csv -m m.hgm -o rows.hgi")
 	do("search rows.hgi rows.csv --row 0 --margins")
 	do("search rows.hgi rows.csv --row 0 --rank margins --explain")
+	if out := do("import bit-0.json bit-1.json --check rows.csv --margins margins.csv -o checked.hgm"); !strings.Contains(out, "the margins of 4 rows agree") {
+		t.Errorf("import --check says %s", out)
+	}
+	write(t, "wrong.csv", strings.Replace(string(read(t, "margins.csv")), "0.", "7.", 1))
 	if o := try(t, "import", "unsure.json", "-o", "u.hgm"); o.code != 0 || !strings.Contains(o.err, "last digit") {
 		t.Errorf("a base score near a middle: %+v", o)
 	}
 	for line, says := range map[string]string{
-		"import dart.json -o x.hgm":              "dart.json: not a booster that can become an encoder: its trees have weights",
-		"import bit-0.json classes.txt -o x.hgm": "different ways",
-		"import bit-0.json":                      "-o MODEL",
-		"import -o x.hgm":                        "boosters",
-		"import bit-0.json -o m.hgm":             "m.hgm",
-		"import rows.csv -o x.hgm":               "neither JSON of XGBoost nor text of LightGBM",
-		"export m.hgm -o m.onnx":                 "boosted",
-		"export m.hgm -o m.c":                    "boosted",
-		"import nowhere.json -o x.hgm":           "nowhere.json",
+		"import dart.json -o x.hgm":                                                  "dart.json: not a booster that can become an encoder: its trees have weights",
+		"import bit-0.json classes.txt -o x.hgm":                                     "different ways",
+		"import bit-0.json bit-1.json --check rows.csv --margins wrong.csv -o x.hgm": "not those of the library",
+		"import bit-0.json --check rows.csv --margins margins.csv -o x.hgm":          "4 x 2 margins for 4 rows and 1 bits",
+		"import bit-0.json --check rows.csv -o x.hgm":                                "go together",
+		"import bit-0.json":            "-o MODEL",
+		"import -o x.hgm":              "boosters",
+		"import bit-0.json -o m.hgm":   "m.hgm",
+		"import rows.csv -o x.hgm":     "neither JSON of XGBoost nor text of LightGBM",
+		"export m.hgm -o m.onnx":       "boosted",
+		"export m.hgm -o m.c":          "boosted",
+		"import nowhere.json -o x.hgm": "nowhere.json",
 	} {
 		if o := try(t, shellWords(line)...); o.code == 0 || !strings.Contains(o.err, says) {
 			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
 		}
 	}
 }
+
+// marginsOfRows is what XGBoost 3.5 predicts for rows.csv with bit-0.json and bit-1.json.
+const marginsOfRows = `1.5678863525390625,0.551289975643158
+-0.8194680213928223,0.12054502964019775
+-1.3887436389923096,-0.19168272614479065
+-1.1103531122207642,0.12054502964019775
+`
