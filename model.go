@@ -25,8 +25,8 @@ func Load(path string) (*Model, error) {
 }
 
 // LoadBoosters makes a model of boosters in files, JSON of XGBoost or text of LightGBM: every output is a bit, which is
-// 1 where the library's margin is above 0. Codes are those of the library for every vector; what cannot be the same is an
-// error. export.ReadBoosters says more.
+// 1 where the library's margin is above 0. Codes are those of the library for every vector; what cannot be the same is
+// an error. export.ReadBoosters says more.
 func LoadBoosters(paths ...string) (*Model, error) {
 	m, _, err := export.ReadBoosters(paths...)
 	if err != nil {

@@ -40,7 +40,7 @@ func TestProgramsRun(t *testing.T) {
 	run(path("hashgrove"), "train", path("rows.npy"), "--labels", path("rows.txt"), "--bits", "4", "--rounds", "5",
 		"-o", path("rows.hgm"), "--quiet")
 	line = regexp.MustCompile(`^BenchmarkEncode/method=hashgrove/data=rows/threads=1 1 ` +
-		`[\d.]+ us/row [\d.]+ us-one-row-median\n$`)
+		`[\d.]+ us/row [\d.]+ cpu-us/row [\d.]+ us-one-row-median\n$`)
 	if got := run(path("encoded-rows"), path("rows.hgm"), path("rows.npy"), "1", "1"); !line.MatchString(got) {
 		t.Errorf("encoded-rows printed %q", got)
 	}

@@ -12,9 +12,9 @@ import (
 	"hashgrove/model"
 )
 
-// Boosters of other libraries become encoders (model.Boosted): every output of a booster is a bit, and several files are
-// put together bit after bit. Bit k of a vector is 1 iff the margin of output k is above 0, the margin being what the
-// library predicts before it turns it into a probability or a class:
+// Boosters of other libraries become encoders (model.Boosted): every output of a booster is a bit, and several files
+// are put together bit after bit. Bit k of a vector is 1 iff the margin of output k is above 0, the margin being what
+// the library predicts before it turns it into a probability or a class:
 //
 //	XGBoost    Booster.predict(output_margin=True), all trees, on the processor
 //	LightGBM   Booster.predict(raw_score=True), all trees

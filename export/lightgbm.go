@@ -11,8 +11,8 @@ import (
 	"hashgrove/model"
 )
 
-// Models of LightGBM as text (Booster.save_model; versions v2 to v4). Lines are "key=value"; those before the first tree
-// say num_tree_per_iteration, the number of outputs, and max_feature_idx; then each tree has the lists
+// Models of LightGBM as text (Booster.save_model; versions v2 to v4). Lines are "key=value"; those before the first
+// tree say num_tree_per_iteration, the number of outputs, and max_feature_idx; then each tree has the lists
 //
 //	split_feature, threshold, decision_type, left_child, right_child   one for each split; a child c < 0 is leaf -c-1
 //	leaf_value                                                         one for each leaf
@@ -215,8 +215,8 @@ func (t *lgbTree) node(place int) (n model.Node, left, right int, err error) {
 	return n, t.left[place], t.right[place], nil
 }
 
-// ceiling is the float32 c for which every finite float32 x is below c iff LightGBM sends it left: x <= threshold, where
-// x counts as 0 if it is at most zero, 1e-35 as a float32.
+// ceiling is the float32 c for which every finite float32 x is below c iff LightGBM sends it left: x <= threshold,
+// where x counts as 0 if it is at most zero, 1e-35 as a float32.
 func ceiling(threshold float64) float32 {
 	const zero float32 = 1e-35
 	switch {

@@ -14,10 +14,11 @@ import (
 // ErrMargins is the error of margins that are not those of the library, for errors.Is.
 var ErrMargins = errors.New("the margins are not those of the library")
 
-// MatchMargins compares the margins of a model of boosters with those that the library itself predicts for the rows of x,
-// as float32 to the last digit: a row for each row of x, a column for each bit. Where those of a bit differ, and agree
-// once its base is the next float32 above or below, the C library of XGBoost rounds its logarithm in another way: the
-// model takes over that base, and moved counts such bits. Other differences are an error, and leave the model as it was.
+// MatchMargins compares the margins of a model of boosters with those that the library itself predicts for the rows of
+// x, as float32 to the last digit: a row for each row of x, a column for each bit. Where those of a bit differ, and
+// agree once its base is the next float32 above or below, the C library of XGBoost rounds its logarithm in another
+// way: the model takes over that base, and moved counts such bits. Other differences are an error, and leave the model
+// as it was.
 func MatchMargins(ctx context.Context, m *model.Model, x, margins vectors.Matrix) (moved int, err error) {
 	e, ok := m.Encoder.(*model.Boosted)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 
 // Models of XGBoost as JSON (its "Introduction to Model IO"; versions 1.0 to 3). What counts of them:
 //
-//	learner.learner_model_param   base_score (a number, or from version 3.1 on a list), num_class, num_target, num_feature
+//	learner.learner_model_param   base_score (a number, from version 3.1 on a list), num_class, num_target, num_feature
 //	learner.objective.name        says whether base_score is a probability: base = logit(base_score)
 //	learner.gradient_booster      trees, and in tree_info the output that each one belongs to
 //
@@ -233,8 +233,8 @@ func (f *xgbFile) setBases(b *booster) error {
 }
 
 // logit is the margin of a probability as XGBoost computes it in float32: -log(1/p - 1). The C library's logf may be
-// off by a unit in the last place where the logarithm is near the middle of two float32; sure says that it is not. Of all
-// 167 million probabilities, glibc 2.36 gives 0.11% another last digit.
+// off by a unit in the last place where the logarithm is near the middle of two float32; sure says that it is not. Of
+// all 167 million probabilities, glibc 2.36 gives 0.11% another last digit.
 func logit(p float32) (margin float64, sure bool, err error) {
 	const least = 1e-6 // XGBoost cuts what is beyond, or refuses it, depending on the version
 	if !(p >= least && p <= 1-least) {

@@ -2,8 +2,8 @@ package model
 
 // The kernels of boosters as plain Go: this is what they mean. boostedplan.go says what they are for.
 
-// completePlanesGo finds the planes of a complete tree: the top level is the highest bit. Tests are 4 times the place of
-// their set, in heap order.
+// completePlanesGo finds the planes of a complete tree: the top level is the highest bit. Tests are 4 times the place
+// of their set, in heap order.
 func completePlanesGo(planes *[8]set, right []set, tests []uint32, depth int) {
 	var level [1 << (maxComplete - 1)]set
 	for i := range depth {

@@ -12,9 +12,9 @@ import (
 
 // Boosters on 256 rows at a time (design: no branches that depend on the rows, sums in the order of the definition).
 //
-// For every test (j, t) that some tree makes, let right(j, t) be the rows of the block with x_j >= t. The thresholds of a
-// column are sorted, and the rank of a value is the number of those that are not above it; the rows of rank r are in the
-// first r sets of the column, so that all sets of a column cost one search per row and one operation per threshold.
+// For every test (j, t) that some tree makes, let right(j, t) be the rows of the block with x_j >= t. The thresholds of
+// a column are sorted, and the rank of a value is the number of those that are not above it; the rows of rank r are in
+// the first r sets of the column, so that all its sets cost one search per row and one operation per threshold.
 //
 // The leaves of a tree are numbered. What a row needs of a tree is the number of its leaf, and the sets of rows whose
 // number has bit 0, 1, ... (planes) come from the sets of the tests without looking at a single row:
@@ -22,8 +22,8 @@ import (
 //	complete   of depth D up to 6, filled up with tests that send nobody right: bit i, from the top, of the number says
 //	           whether the row goes right at level i, at one of 2^i splits: plane_i = the set of its split, chosen among
 //	           2^i by the planes above, with 2^i - 1 merges
-//	other      up to 256 leaves: the rows of a node are known from those of its parent; a leaf adds its rows to the planes
-//	           of the bits of its number
+//	other      up to 256 leaves: the rows of a node are known from those of its parent; a leaf adds its rows to the
+//	           planes of the bits of its number
 //
 // Then the values of the leaves are added to the sums of the rows, tree after tree. A tree of more leaves is walked row
 // by row.

@@ -119,8 +119,8 @@ func replaceIndex(ctx context.Context, path string, o store.Options, b *index.Ba
 	return s.Close()
 }
 
-// indexOfFAISS returns a path at which there is an index, for a while: path itself, or an index of the codes of a file of
-// FAISS in a temporary folder. done removes that.
+// indexOfFAISS returns a path at which there is an index, for a while: path itself, or an index of the codes of a file
+// of FAISS in a temporary folder. done removes that.
 func (a *app) indexOfFAISS(ctx context.Context, path string) (opened string, done func(), err error) {
 	done = func() {}
 	if faiss, err := hamming.IsFAISS(path); err != nil || !faiss {

@@ -27,9 +27,9 @@ func (a *app) imports() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import BOOSTER... -o MODEL",
 		Short: "Make a model of boosters of XGBoost or LightGBM",
-		Long: `Make a model of boosters that XGBoost saved as JSON or LightGBM as text. Every output of a booster becomes a bit: one
-booster per bit, in the order of the files, or one booster with many outputs (classes, or several targets). A bit is 1
-where the margin of its output is above 0, that is, where a classifier says yes:
+		Long: `Make a model of boosters that XGBoost saved as JSON or LightGBM as text. Every output of a booster becomes a
+bit: one booster per bit, in the order of the files, or one booster with many outputs (classes, or several targets).
+A bit is 1 where the margin of its output is above 0, that is, where a classifier says yes:
 
   XGBoost   Booster.predict(output_margin=True) > 0, saved with save_model("model.json")
   LightGBM  Booster.predict(raw_score=True) > 0, saved with save_model("model.txt")
