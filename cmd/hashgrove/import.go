@@ -47,7 +47,7 @@ leaves with several values (multi_output_tree), linear leaves of LightGBM, and o
 no yes or no, such as count:poisson.`,
 		Example: `  hashgrove import bit-0.json bit-1.json -o boosters.hgm
   hashgrove import bit-0.json bit-1.json --check rows.csv --margins margins.csv -o checked.hgm
-  hashgrove import classes.txt -o classes.hgm`,
+  hashgrove import booster.txt -o booster.hgm`,
 		Args: cli.AtLeast(1, "boosters, and -o MODEL,"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}

@@ -14,7 +14,7 @@ var testFolder, _ = os.Getwd()
 func boosters(t *testing.T) {
 	t.Helper()
 	for to, from := range map[string]string{
-		"bit-0.json": "xgb-logistic.json", "bit-1.json": "xgb-raw.json", "classes.txt": "lgb-multiclass.txt",
+		"bit-0.json": "xgb-logistic.json", "bit-1.json": "xgb-raw.json", "booster.txt": "lgb-multiclass.txt",
 		"dart.json": "refused-xgb-dart.json", "unsure.json": "xgb-logistic-exact.json",
 	} {
 		write(t, to, string(read(t, filepath.Join(testFolder, "..", "..", "export", "testdata", "boosters", from))))
@@ -31,7 +31,7 @@ func TestImportedBoosters(t *testing.T) {
 	if out := do("import bit-0.json bit-1.json bit-0.json -o m.hgm"); !strings.Contains(out, "m.hgm: 3 bits over 8 dimensions, 17 trees of xgboost") {
 		t.Errorf("import says %s", out)
 	}
-	do("import classes.txt --json -o c.hgm")
+	do("import booster.txt --json -o c.hgm")
 	do("verify m.hgm")
 	if out := do("info m.hgm"); !strings.Contains(out, "method xgboost, boosted over 8 dimensions") {
 		t.Errorf("info says %s", out)
@@ -49,7 +49,7 @@ func TestImportedBoosters(t *testing.T) {
 	}
 	for line, says := range map[string]string{
 		"import dart.json -o x.hgm":                                                  "dart.json: not a booster that can become an encoder: its trees have weights",
-		"import bit-0.json classes.txt -o x.hgm":                                     "different ways",
+		"import bit-0.json booster.txt -o x.hgm":                                     "different ways",
 		"import bit-0.json bit-1.json --check rows.csv --margins wrong.csv -o x.hgm": "not those of the library",
 		"import bit-0.json --check rows.csv --margins margins.csv -o x.hgm":          "4 x 2 margins for 4 rows and 1 bits",
 		"import bit-0.json --check rows.csv -o x.hgm":                                "go together",
