@@ -2,6 +2,7 @@
 //
 //	Truth           which items are relevant to which queries, from classes, tags or pairs: TruthOf
 //	Retrieval       a ranking by Hamming distance       -> Report
+//	RankPart        a part of such a ranking, for a base in many places: Parts -> the same Report
 //	RetrievalMargins a ranking by the margins of the query: which bits it is sure of
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
 //	RetrievalCosine a ranking by the angle between vectors
@@ -49,6 +50,12 @@ type Options struct {
 	Progress func(done, total int) // called now and then, by one goroutine at a time; may be nil
 }
 
+// defaultCut is the length of the paper's lists, and maxCut the greatest length of those of a base in parts.
+const (
+	defaultCut = 10_000
+	maxCut     = 1 << 24
+)
+
 func (o Options) withDefaults(base int) (Options, []string, error) {
 	var warnings []string
 	wanted := o.K
@@ -81,7 +88,7 @@ func (o Options) withDefaults(base int) (Options, []string, error) {
 	if o.Cut < 0 || o.CurveTo < 0 {
 		return o, nil, fmt.Errorf("lists cut at %d and a curve to rank %d: give positive ranks", o.Cut, o.CurveTo)
 	}
-	o.Cut = cmp.Or(o.Cut, 10_000)
+	o.Cut = cmp.Or(o.Cut, defaultCut)
 	o.CurveTo = min(cmp.Or(o.CurveTo, 2000), base)
 	return o, warnings, nil
 }
@@ -139,10 +146,11 @@ type list struct {
 type judgement struct {
 	queries, base, bits int
 	truth               Truth
-	radii               int  // number of radii from 0 on, where buckets are distances of codes; 0 for vectors
-	unit                int  // distance that a radius of 1 is
-	same                bool // queries and base are the same items
-	unjudged            bool // nothing is known of relevance: only the recall of neighbours is measured
+	radii               int    // number of radii from 0 on, where buckets are distances of codes; 0 for vectors
+	unit                int    // distance that a radius of 1 is
+	same                bool   // queries and base are the same items
+	unjudged            bool   // nothing is known of relevance: only the recall of neighbours is measured
+	parts               *Parts // the rankings themselves, in place of truth and compare; else nil
 	ranker              func(lo, hi int, o *Options) ranker
 	compare             func(a, b int) int // order of base items, 0 iff equal
 }
@@ -159,14 +167,14 @@ func (j judgement) check(o Options) error {
 	if j.base == 0 {
 		return errors.New("the base is empty: nothing can be found in it")
 	}
-	if j.base > math.MaxInt32 {
+	if j.base > math.MaxInt32 && j.parts == nil {
 		return fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample",
 			j.base, math.MaxInt32)
 	}
 	if n := o.Neighbours; n != nil && (n.Queries() != j.queries || n.Base() != j.base) {
 		panic("eval: sizes of neighbours and items differ")
 	}
-	if !j.unjudged && (j.truth.Queries != j.queries || j.truth.Base != j.base) {
+	if !j.unjudged && j.parts == nil && (j.truth.Queries != j.queries || j.truth.Base != j.base) {
 		panic("eval: sizes of truth and items differ")
 	}
 	if o.Classes != nil && len(o.Classes) != j.queries {
@@ -176,7 +184,7 @@ func (j judgement) check(o Options) error {
 }
 
 func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
-	j.unjudged = j.truth.Mark == nil && o.Neighbours != nil
+	j.unjudged = j.truth.Mark == nil && o.Neighbours != nil && j.parts == nil
 	if err := j.check(o); err != nil {
 		return nil, err
 	}
@@ -196,10 +204,15 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	err = par.Blocks(ctx, o.Threads, j.queries, size, func(b, lo, hi int) {
 		t := j.newTally(&o)
 		r := j.ranker(lo, hi, &o)
-		mark, near := make([]uint8, j.base), make([]uint8, j.base)
+		var mark, near []uint8
+		if j.parts == nil {
+			mark, near = make([]uint8, j.base), make([]uint8, j.base)
+		}
 		for q := lo; q < hi && ctx.Err() == nil; q++ {
-			if !j.unjudged {
+			if j.truth.Mark != nil {
 				j.truth.Mark(q, mark)
+			}
+			if !j.unjudged {
 				singles[q] = t.add(r.rank(q, mark), h)
 			}
 			if o.Neighbours != nil {
@@ -235,8 +248,12 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 			report.AP[q] = -1
 		}
 	}
-	buckets := copies(j.base, j.compare)
-	report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
+	if j.parts != nil {
+		report.DistinctCodes, report.LargestBucket = j.parts.DistinctCodes, j.parts.LargestBucket
+	} else {
+		buckets := copies(j.base, j.compare)
+		report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
+	}
 	report.PerClass, report.MacroMAP = perClass(o, singles)
 	for _, c := range WeakClasses(report.PerClass) {
 		report.WeakClasses = append(report.WeakClasses, c.Name)

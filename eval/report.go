@@ -354,7 +354,7 @@ func (r *Report) addWarnings(j judgement, t *tally) {
 	if j.same {
 		say("the queries are the base itself: every query finds itself first")
 	}
-	if !j.unjudged && baseIsOrdered(j.truth) {
+	if j.truth.Mark != nil && baseIsOrdered(j.truth) {
 		say("relevant items stand side by side in the base, as if it was ordered by class: map_10000 and " +
 			"pr_area_10000 take ties in base order and are biased; shuffle the base or read map")
 	}
@@ -362,7 +362,7 @@ func (r *Report) addWarnings(j judgement, t *tally) {
 		say("the order of ties moves MAP by %.2f, from %.3f to %.3f: compare with others only by expected values",
 			gap, r.MAPLow, r.MAPHigh)
 	}
-	if j.radii > 0 && r.DistinctCodes <= r.Base/100 {
+	if j.radii > 0 && r.DistinctCodes > 0 && r.DistinctCodes <= r.Base/100 {
 		say("the base has only %d distinct codes for %d items, the largest bucket holds %d: items of one bucket "+
 			"cannot be told apart", r.DistinctCodes, r.Base, r.LargestBucket)
 	}

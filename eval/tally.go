@@ -244,19 +244,27 @@ func (h harmonic) bucketAP(n, p, N, P int) (mean, worst, best float64) {
 	return mean, worst, best
 }
 
-// harmonic is the table of H(0), H(step), H(2 step), ...: a step keeps it small next to the codes themselves.
-type harmonic []float64
+// harmonic is the table of H(0), H(step), H(2 step), ...: a step keeps it small next to the codes themselves. The terms
+// are always added in their order, so no number depends on the step.
+type harmonic struct {
+	table []float64
+	step  int
+}
 
-const harmonicStep = 16
+// harmonicStep is the least step, and harmonicTable the most numbers of a table: 32 MB.
+const (
+	harmonicStep  = 16
+	harmonicTable = 1 << 22
+)
 
 // newHarmonic returns the numbers up to H(n).
 func newHarmonic(n int) harmonic {
-	h := make(harmonic, 1, n/harmonicStep+1)
+	h := harmonic{[]float64{0}, max(harmonicStep, n/harmonicTable)}
 	sum := 0.0
 	for i := 1; i <= n; i++ {
 		sum += 1 / float64(i)
-		if i%harmonicStep == 0 {
-			h = append(h, sum)
+		if i%h.step == 0 {
+			h.table = append(h.table, sum)
 		}
 	}
 	return h
@@ -264,8 +272,8 @@ func newHarmonic(n int) harmonic {
 
 // number returns H(n).
 func (h harmonic) number(n int) float64 {
-	sum := h[n/harmonicStep]
-	for i := n - n%harmonicStep + 1; i <= n; i++ {
+	sum := h.table[n/h.step]
+	for i := n - n%h.step + 1; i <= n; i++ {
 		sum += 1 / float64(i)
 	}
 	return sum
