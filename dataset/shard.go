@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // A shard is a run of the rows of a set, bad ones counted. Formats with rows of one length are read from the first row
@@ -49,6 +50,29 @@ func (s *Set) TakeShard(ctx context.Context, number, of int) (hamming.Shard, err
 	shard := hamming.NewShard(number, of, total)
 	s.span = span{shard.First, shard.First + shard.Rows, true}
 	return shard, nil
+}
+
+// TakeRows restricts all passes that follow to a run of rows of a set of one file. Who divides the rows of many files has
+// counted them before, with TakeShard: the file has total rows, which is checked as far as it is read.
+func (s *Set) TakeRows(total, first, rows int) error {
+	if len(s.files) != 1 || s.Once() {
+		return errors.New("rows are taken from one file, which can be read more than once")
+	}
+	if first < 0 || rows < 0 || first > total-rows {
+		return fmt.Errorf("%s: there are no %d rows from row %d on among %d", s.files[0].path, rows, first, total)
+	}
+	f := &s.files[0]
+	if f.header.rows >= 0 {
+		if err := vectors.CheckRows(f.header.rows, total); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	f.header.rows = total
+	err := cmp.Or(s.labels.checkLength(total), s.tags.checkLength(total), s.ids.checkLength(total))
+	if err == nil {
+		s.span = span{first, first + rows, true}
+	}
+	return err
 }
 
 // countRows counts the rows of a file, good or bad.
