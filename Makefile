@@ -5,7 +5,7 @@ FUZZTIME ?= 1s
 export CGO_ENABLED = 0
 
 # Modules of their own, whose dependencies are none of the library's.
-MODULES = bench connect/stream engine/sqlitetest examples report/browsertest server/browsertest
+MODULES = bench connect/beam connect/stream engine/sqlitetest examples report/browsertest server/browsertest
 
 .PHONY: demo build setup test race docs purego lint fuzz bench
 

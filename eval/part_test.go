@@ -28,8 +28,8 @@ func within(truth Truth, lo, hi int) Truth {
 	}}
 }
 
-// rankInParts cuts the base at random, ranks its parts and the runs of queries apart, and puts them together in a random
-// order, each part written and read on the way.
+// rankInParts cuts the base at random, ranks its parts and the runs of queries apart, and puts them together in a
+// random order, each part written and read on the way.
 func rankInParts(t *testing.T, rng *rand.Rand, queries, base hamming.Codes, truth Truth, cut int) *Parts {
 	t.Helper()
 	n, m := queries.Len(), base.Len()
@@ -76,7 +76,8 @@ func rankInParts(t *testing.T, rng *rand.Rand, queries, base hamming.Codes, trut
 
 // needsTheWhole are the warnings that parts do not give.
 func needsTheWhole(warning string) bool {
-	return strings.HasPrefix(warning, "the queries are the base") || strings.HasPrefix(warning, "relevant items stand side")
+	return strings.HasPrefix(warning, "the queries are the base") ||
+		strings.HasPrefix(warning, "relevant items stand side")
 }
 
 func TestPartsReportAsRetrieval(t *testing.T) {
@@ -133,16 +134,20 @@ func TestPartsRefusals(t *testing.T) {
 		}
 		return p
 	}
+	reportOf := func(cut int, parts ...*Part) error {
+		_, err := (&Parts{Queries: parts}).Report(context.Background(), Options{Cut: cut})
+		return err
+	}
 	for name, err := range map[string]error{
 		"other bits":   second(RankPart(queries, randomCodes(rng, 20, 16, 8), truth, 0, 0)),
 		"row":          second(RankPart(queries, base, truth, MaxRow, 0)),
 		"cut":          second(RankPart(queries, base, truth, 0, -1)),
 		"other cut":    part(5).Add(part(6)),
 		"few queries":  part(5).Add(part(5).Slice(0, 2)),
-		"no queries":   second((&Parts{}).Report(context.Background(), Options{})),
-		"asked cut":    second((&Parts{Queries: []*Part{part(5)}}).Report(context.Background(), Options{Cut: 6})),
-		"missing part": second((&Parts{Queries: []*Part{part(5), {Bits: 8, Cut: 5}}}).Report(context.Background(), Options{Cut: 5})),
-		"no base":      second((&Parts{Queries: []*Part{{Bits: 8, Cut: 5, rankings: make([]ranking, 1)}}}).Report(context.Background(), Options{Cut: 5})),
+		"no queries":   reportOf(0),
+		"asked cut":    reportOf(6, part(5)),
+		"missing part": reportOf(5, part(5), &Part{Bits: 8, Cut: 5}),
+		"no base":      reportOf(5, &Part{Bits: 8, Cut: 5, rankings: make([]ranking, 1)}),
 	} {
 		if err == nil || len(err.Error()) < 20 {
 			t.Errorf("%s: %v", name, err)

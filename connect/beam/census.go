@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 )
 
 // partitions is how many places the codes of a base are counted in. A place keeps all different codes with its hash.
@@ -45,10 +44,9 @@ func setOf(names []string) map[string]bool {
 
 func init() {
 	beam.RegisterCoder(reflect.TypeFor[*census](), encodeCensus, decodeCensus)
-	register.DoFn3x1[context.Context, Codes, func(int, *census), error](&censusFn{})
-	register.Combiner1[*census](&censusCombine{})
-	register.Emitter2[int, *census]()
-	register.Function3x0(packCensus)
+	beam.RegisterType(reflect.TypeFor[censusFn]())
+	beam.RegisterType(reflect.TypeFor[censusCombine]())
+	beam.RegisterFunction(packCensus)
 }
 
 // takeCensus counts a base: a collection of findings.

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"hashgrove/hamming"
 	"hashgrove/model"
@@ -36,11 +35,14 @@ func OpenModel(ctx context.Context, path string) (ModelFile, error) {
 }
 
 // models are those that this process has loaded: one copy for all bundles and transforms.
-var models sync.Map // ModelFile -> func() (*model.Model, error)
+var models sync.Map // ModelFile -> *loading
+
+// loading is a model that is read when it is needed.
+type loading struct{ read func() (*model.Model, error) }
 
 // load reads the model the first time that this process asks for it.
 func (f ModelFile) load(ctx context.Context) (*model.Model, error) {
-	once := sync.OnceValues(func() (*model.Model, error) {
+	once := &loading{sync.OnceValues(func() (*model.Model, error) {
 		m, err := readModel(context.WithoutCancel(ctx), f.Path)
 		if err != nil {
 			return nil, err
@@ -50,9 +52,9 @@ func (f ModelFile) load(ctx context.Context) (*model.Model, error) {
 				"give every worker the same file", f.Path, have, f.Fingerprint)
 		}
 		return m, nil
-	})
+	})}
 	kept, _ := models.LoadOrStore(f, once)
-	m, err := kept.(func() (*model.Model, error))()
+	m, err := kept.(*loading).read()
 	if err != nil {
 		models.CompareAndDelete(f, kept) // a file that is put right later is read again
 	}
@@ -93,8 +95,7 @@ type Codes struct {
 
 func init() {
 	beam.RegisterType(reflect.TypeFor[Codes]())
-	register.DoFn3x1[context.Context, Shard, func(Codes), error](&encodeFn{})
-	register.Emitter1[Codes]()
+	beam.RegisterType(reflect.TypeFor[encodeFn]())
 }
 
 // codes unpacks the codes.

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"hashgrove/eval"
 	"hashgrove/hamming"
@@ -45,13 +44,10 @@ const queryBlock = 64
 func init() {
 	beam.RegisterType(reflect.TypeFor[EvalOptions]())
 	beam.RegisterCoder(reflect.TypeFor[*eval.Part](), encodePart, decodePart)
-	register.DoFn4x1[context.Context, Codes, Codes, func(int, *eval.Part), error](&rankFn{})
-	register.Combiner1[*eval.Part](&partCombine{})
-	register.DoFn5x1[context.Context, []byte, func(*string) bool, Codes, func(string), error](&reportFn{})
-	register.Emitter2[int, *eval.Part]()
-	register.Emitter1[string]()
-	register.Iter1[string]()
-	register.Function3x0(packPart)
+	beam.RegisterType(reflect.TypeFor[rankFn]())
+	beam.RegisterType(reflect.TypeFor[partCombine]())
+	beam.RegisterType(reflect.TypeFor[reportFn]())
+	beam.RegisterFunction(packPart)
 }
 
 func encodePart(p *eval.Part) []byte {
@@ -71,7 +67,7 @@ func decodePart(b []byte) *eval.Part {
 }
 
 // Evaluate judges how queries, which are one run of codes, rank a base of codes by Hamming distance. It returns a
-// collection of one text, the report of hashgrove eval as JSON. What needs vectors (neighbours, learned shares) and what
+// collection of one text, the report of hashgrove eval as JSON. What needs vectors (neighbours, learned shares) or
 // needs the rows side by side (two warnings) is not in it; every number that is there has the same digits.
 func Evaluate(s beam.Scope, queries, base beam.PCollection, o EvalOptions) beam.PCollection {
 	s = s.Scope("Evaluate")

@@ -6,10 +6,10 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"hashgrove/dataset"
 	"hashgrove/feature"
@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	register.DoFn3x1[context.Context, Shard, func(Written), error](&featuresFn{})
+	beam.RegisterType(reflect.TypeFor[featuresFn]())
 }
 
 // Features turns runs of the pictures of an input into vectors, with an extractor that hashgrove features --save wrote.

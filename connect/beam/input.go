@@ -8,9 +8,9 @@
 //	Features    runs of pictures             -> files of vectors, one for each run
 //	Evaluate    codes and queries            -> the report of hashgrove eval, with the same digits
 //
-// A run of rows is the unit of work: what becomes of it depends on nothing but its number, so a worker that does it once
-// more, because a bundle failed, does the same. Files appear under their names when they are complete, and items of an
-// engine are replaced by id. Vectors never travel between workers: a worker reads its rows and hands on their codes.
+// A run of rows is the unit of work: what becomes of it depends on nothing but its number, so a worker that does it
+// once more, because a bundle failed, does the same. Files appear under their names when they are complete, and items
+// of an engine are replaced by id. Vectors never travel between workers: a worker reads its rows and hands on codes.
 package beam
 
 import (
@@ -22,7 +22,6 @@ import (
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"hashgrove/dataset"
 	"hashgrove/hamming"
@@ -37,6 +36,9 @@ type Input struct {
 
 	// Columns or keys inside the files, as of dataset.Spec.
 	Vector, Label, Tags, ID string
+
+	// TagsAlone leaves out classes, so that only tags say which rows are similar.
+	TagsAlone bool
 
 	// Files with an entry per row, none or one for each of the files.
 	LabelsFile, IDsFile []string
@@ -95,11 +97,8 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[Shard]())
 	beam.RegisterType(reflect.TypeFor[inputFile]())
 	beam.RegisterType(reflect.TypeFor[countedFile]())
-	register.DoFn3x1[context.Context, inputFile, func(countedFile), error](&countFn{})
-	register.DoFn3x1[int, func(*countedFile) bool, func(Shard), error](&divideFn{})
-	register.Emitter1[countedFile]()
-	register.Emitter1[Shard]()
-	register.Iter1[countedFile]()
+	beam.RegisterType(reflect.TypeFor[countFn]())
+	beam.RegisterType(reflect.TypeFor[divideFn]())
 }
 
 // Shards counts the rows of the files, many files at a time, and divides them into runs.
@@ -212,13 +211,13 @@ func divide(files []countedFile, run hamming.Shard) Shard {
 func (in Input) open(ctx context.Context, p Piece, m *model.Model) (
 	set *dataset.Set, src vectors.Source, done func(), err error,
 ) {
-	local, done, err := localCopies(ctx, p.Path, p.Labels, p.IDs)
+	local, remove, err := localCopies(ctx, p.Path, p.Labels, p.IDs)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	defer func() {
 		if err != nil {
-			done()
+			remove()
 			err = inFile(p.Path, err)
 		}
 	}()
@@ -232,7 +231,7 @@ func (in Input) open(ctx context.Context, p Piece, m *model.Model) (
 		return nil, nil, nil, err
 	}
 	if m == nil {
-		return set, set, done, nil
+		return set, set, remove, nil
 	}
 	if src, err = m.Source(set, in.Threads); err != nil {
 		return nil, nil, nil, err
@@ -240,14 +239,14 @@ func (in Input) open(ctx context.Context, p Piece, m *model.Model) (
 	if src.Dim() != m.Dim() {
 		return nil, nil, nil, fmt.Errorf("vectors of %d dimensions, but the model takes %d", src.Dim(), m.Dim())
 	}
-	return set, src, done, nil
+	return set, src, remove, nil
 }
 
 // spec is how a file is read, given the paths of the file, its labels and its ids.
 func (in Input) spec(paths []string, m *model.Model) dataset.Spec {
 	spec := dataset.Spec{
 		Paths: paths[:1], Format: in.Format, Vector: in.Vector, Label: in.Label, Tags: in.Tags, ID: in.ID,
-		Size: in.Size, Fit: in.Fit, Grey: in.Grey, SkipBad: in.SkipBad, Threads: in.Threads,
+		TagsAlone: in.TagsAlone, Size: in.Size, Fit: in.Fit, Grey: in.Grey, SkipBad: in.SkipBad, Threads: in.Threads,
 	}
 	if paths[1] != "" {
 		spec.LabelsFile = paths[1:2]

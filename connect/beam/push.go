@@ -8,7 +8,6 @@ import (
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"hashgrove/engine"
 	"hashgrove/hamming"
@@ -33,14 +32,11 @@ type Pushed struct {
 
 func init() {
 	beam.RegisterType(reflect.TypeFor[Pushed]())
-	register.DoFn3x1[context.Context, []byte, func(bool), error](&prepareFn{})
-	register.DoFn4x1[context.Context, Codes, func(*bool) bool, func(Pushed), error](&pushFn{})
-	register.Emitter1[bool]()
-	register.Emitter1[Pushed]()
-	register.Iter1[bool]()
+	beam.RegisterType(reflect.TypeFor[prepareFn]())
+	beam.RegisterType(reflect.TypeFor[pushFn]())
 }
 
-// Push writes codes of a model with their ids, labels and tags into a table of an engine. The table is made, or checked,
+// Push writes codes of a model with their ids, labels and tags into a table of an engine. The table is made or checked
 // before the first item is written. Items are replaced by id, so a run that is pushed again changes nothing.
 func Push(s beam.Scope, codes beam.PCollection, m ModelFile, t Target) (beam.PCollection, error) {
 	if _, err := t.open(context.Background()); err != nil {

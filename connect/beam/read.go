@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/parquet-go/parquet-go"
 
 	"hashgrove/hamming"
@@ -30,15 +29,13 @@ type codeFile struct {
 
 func init() {
 	beam.RegisterType(reflect.TypeFor[codeFile]())
-	register.DoFn3x1[context.Context, string, func(codeFile), error](&lookFn{})
-	register.DoFn3x1[int, func(*codeFile) bool, func(codeFile), error](&gatherFn{})
-	register.DoFn3x1[context.Context, codeFile, func(Codes), error](&readFn{})
-	register.Emitter1[codeFile]()
-	register.Iter1[codeFile]()
+	beam.RegisterType(reflect.TypeFor[lookFn]())
+	beam.RegisterType(reflect.TypeFor[gatherFn]())
+	beam.RegisterType(reflect.TypeFor[readFn]())
 }
 
-// ReadCodes reads Parquet files that Write wrote, all shards of them: a shard that is missing, there twice or of another
-// model is an error. The codes come in runs of up to 100,000 rows.
+// ReadCodes reads Parquet files that Write wrote, all shards of them: a shard that is missing, there twice or of
+// another model is an error. The codes come in runs of up to 100,000 rows.
 func ReadCodes(ctx context.Context, s beam.Scope, patterns []string) (beam.PCollection, error) {
 	var paths []string
 	for _, pattern := range patterns {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/parquet-go/parquet-go"
 
 	"hashgrove/hamming"
@@ -44,8 +43,7 @@ type Written struct {
 
 func init() {
 	beam.RegisterType(reflect.TypeFor[Written]())
-	register.DoFn3x1[context.Context, Codes, func(Written), error](&writeFn{})
-	register.Emitter1[Written]()
+	beam.RegisterType(reflect.TypeFor[writeFn]())
 }
 
 // Write writes every run of codes to a file of its own: Parquet with the columns id, code, label and tags, or a code

@@ -154,7 +154,7 @@ func (s *settings) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("hashgrove-beam", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.StringVar(&s.model, "model", "", "the model `file`")
-	f.StringVar(&s.output, "output", "", "the `file` to write; encode: .parquet or .hgc, features: .npy, both with {shard}")
+	f.StringVar(&s.output, "output", "", "the `file` to write: .parquet or .hgc, features: .npy, both with {shard}")
 	f.IntVar(&s.in.Shards, "shards", 0, "`number` of runs of rows; 0 makes runs of 100,000 rows")
 	f.StringVar(&s.in.Format, "format", "", "the `format` of the data; by content and name")
 	f.StringVar(&s.in.Vector, "vector", "", "`column` or key with the vectors")

@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"hashgrove/connect/beam"
 )
 
 func init() {
-	register.DoFn2x1[context.Context, string, error](&saveFn{})
+	sdk.RegisterType(reflect.TypeFor[saveFn]())
 }
 
 // pipeline builds and runs what was asked for.
@@ -62,6 +62,7 @@ func (s *settings) features(ctx context.Context, scope sdk.Scope) error {
 
 // judge encodes the queries, and the base where it is not codes already.
 func (s *settings) judge(ctx context.Context, scope sdk.Scope) error {
+	s.in.TagsAlone = s.in.Tags != "" && s.in.Label == "" && len(s.in.LabelsFile) == 0 && len(s.queryLabels) == 0
 	queries := s.in
 	queries.Paths, queries.LabelsFile, queries.IDsFile, queries.Shards = s.queries, s.queryLabels, nil, 1
 	shards, err := beam.Shards(ctx, scope.Scope("Queries"), queries)
