@@ -11,6 +11,7 @@
 //	kernels.go    sums and extremes of whole histograms, in assembly where there are the instructions
 //	holdout.go    early stopping: rows held out of a bit tell when more trees do not help
 //	predict.go    what a tree and an ensemble say of the training rows
+//	stream.go     the same trees from columns in a file, where there are more rows than memory
 package boost
 
 import (
@@ -148,6 +149,7 @@ type Trainer struct {
 	sift
 	grower
 	scorer
+	stream
 }
 
 // predictBlock is the number of rows in one turn of a loop over all rows, a multiple of 64. V+ and V- are summed over
@@ -164,34 +166,54 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	if n < 1 || x.Dim() < 1 || n > maxRows {
 		return nil, fmt.Errorf("cannot learn from %d rows of %d columns", n, x.Dim())
 	}
-	words := (n + 63) / 64
 	t := &Trainer{
-		x: x, o: o, team: par.NewTeam(threads), n: n,
-		u: make([]float64, n), mass: make([]int32, n), z: make([]uint64, words), output: make([]int8, n),
+		x: x, o: o, team: par.NewTeam(threads), n: n, z: make([]uint64, (n+63)/64),
 		vs: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
 	}
-	constant := make([]bool, x.Dim())
-	t.team.For(x.Dim(), func(j int) {
-		column := x.Column(j)
+	t.findUsable()
+	t.lot = newLot(n, o, t.usable)
+	m := x.Memory()
+	if t.mass, err = vectors.NearRoom[int32](m, n); err != nil {
+		return nil, err
+	}
+	listed, block := n, siftRows(n, t.team.Size())
+	if m != nil {
+		if err := cmp.Or(o.checkStream(n), t.newStream()); err != nil {
+			return nil, err
+		}
+		listed, block = 0, streamRows
+	}
+	t.sift = newSift(n, block)
+	t.grower = newGrower(listed, o, len(t.usable), t.team.Size())
+	t.draws.favoured = uint32(max(x.Dim()-max(o.Favoured, 0), 0))
+	if o.Boost == Logistic {
+		if err := t.newScorer(); err != nil {
+			return nil, err
+		}
+	}
+	if t.u, err = vectors.NearRoom[float64](m, n); err != nil {
+		return nil, err
+	}
+	t.output, err = vectors.Room[int8](m, n)
+	return t, err
+}
+
+// findUsable lists the columns with more than one bin.
+func (t *Trainer) findUsable() {
+	constant := make([]bool, t.x.Dim())
+	t.team.For(t.x.Dim(), func(j int) {
+		column := t.x.Column(j)
 		i := 1
-		for i < n && column[i] == column[0] {
+		for i < t.n && column[i] == column[0] {
 			i++
 		}
-		constant[j] = i == n
+		constant[j] = i == t.n
 	})
 	for j, c := range constant {
 		if !c {
 			t.usable = append(t.usable, uint32(j))
 		}
 	}
-	t.lot = newLot(n, o, t.usable)
-	t.sift = newSift(n, t.team.Size())
-	t.grower = newGrower(n, o, len(t.usable), t.team.Size())
-	t.draws.favoured = uint32(max(x.Dim()-max(o.Favoured, 0), 0))
-	if o.Boost == Logistic {
-		t.scorer = newScorer(n, len(t.blocks), o.Depth)
-	}
-	return t, nil
 }
 
 // Fit learns the bit z, one of -1 and +1 for each row. The weights are those of the rows before the first round, in
@@ -239,6 +261,9 @@ func (t *Trainer) fitAdaBoost(ctx context.Context, seed uint64, stream func(q in
 		t.draw(seed, stream(q))
 		t.trim()
 		t.grow(seed, stream(q))
+		if err := t.makeRoom(len(w)); err != nil {
+			return nil, err
+		}
 		last = t.answersOf(len(w))
 		vRight, vWrong := t.predict(last)
 		var wq float64

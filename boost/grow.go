@@ -152,7 +152,9 @@ func (t *Trainer) openNodes(depth, from int, seed, id uint64) {
 	open, sampled := 0, 0
 	for i := range t.level {
 		v := &t.level[i]
-		v.items, v.chosen = t.items[from][v.lo:v.hi], v.sum
+		if v.chosen = v.sum; t.place == nil {
+			v.items = t.items[from][v.lo:v.hi]
+		}
 		v.open = v.plus > least && v.hi-v.lo-v.plus > least && drawn > 0
 		if !v.open {
 			continue
@@ -181,11 +183,18 @@ func (t *Trainer) divide(depth, from int) {
 			t.unsettled = append(t.unsettled, v)
 		}
 	}
-	t.team.For(len(t.unsettled), func(i int) {
-		v := t.unsettled[i]
-		v.groups[0], v.open = t.finalSplit(v)
-	})
+	if t.place != nil {
+		t.finalSplits()
+	} else {
+		t.team.For(len(t.unsettled), func(i int) {
+			v := t.unsettled[i]
+			v.groups[0], v.open = t.finalSplit(v)
+		})
+	}
 	open := 0
+	for i := range t.becomes {
+		t.becomes[i] = -1
+	}
 	for i := range t.level {
 		v := t.level[i]
 		if !v.open {
@@ -194,9 +203,14 @@ func (t *Trainer) divide(depth, from int) {
 		}
 		t.tree.feature[v.at], t.tree.bin[v.at] = v.groups[0].feature, v.groups[0].bin
 		t.level[open] = v
+		t.becomes[i%len(t.becomes)] = open
 		open++
 	}
 	t.level, t.next = t.level[:open], t.next[:2*open]
+	if t.place != nil {
+		t.cutStream(depth == t.o.Depth-1)
+		return
+	}
 	t.cut(from, depth == t.o.Depth-1)
 }
 

@@ -82,6 +82,9 @@ func (t *Trainer) plan(depth int) {
 		}
 		switch {
 		case t.kept.root == nil:
+		case t.place != nil && len(t.passes) > 0: // a pass over all rows
+			clear(t.kept.root)
+			t.passes[0].node.kept = t.kept.root
 		case len(t.passes) > 0: // a pass over the changes
 			t.passes[0].node.kept, t.passes[0].items = t.kept.root, t.kept.changes
 		default: // the changes are lost, so the next tree begins anew
@@ -116,7 +119,7 @@ func (t *Trainer) planPairs(depth int) {
 	apart := len(t.kept.slots) >> depth
 	for i := 0; i < len(t.level); i += 2 {
 		small, great := &t.level[i], &t.level[i+1]
-		if len(small.items) > len(great.items) {
+		if small.hi-small.lo > great.hi-great.lo {
 			small, great = great, small
 		}
 		great.kept = t.kept.slots[great.slot]
@@ -153,6 +156,10 @@ type shared struct {
 
 // search finds the best split of each node of the level and leaves it in its groups[0].
 func (t *Trainer) search() {
+	if t.place != nil {
+		t.searchStream()
+		return
+	}
 	groups := len(t.groups) >> (t.o.Depth - 1)
 	turns := len(t.passes) * groups
 	alone := max(turns-len(t.shared), 0)

@@ -6,6 +6,7 @@ import (
 
 	"hashgrove/internal/portable"
 	"hashgrove/model"
+	"hashgrove/vectors"
 )
 
 // Logistic boosting (Friedman, Hastie and Tibshirani: Additive logistic regression, 2000; Newton steps as in Chen and
@@ -48,19 +49,24 @@ type scorer struct {
 	unit   int32
 }
 
-func newScorer(n, blocks, depth int) scorer {
+func (t *Trainer) newScorer() (err error) {
+	leaves := 1 << t.o.Depth
 	s := scorer{
-		score: make([]int32, n), leaf: make([]uint8, n), chance: make([]float32, 2*topMargin+1),
-		sums: make([][][2]int64, blocks), value: make([]int32, 1<<depth),
-		digits: make([]uint8, 1<<depth),
+		leaf: t.place, chance: make([]float32, 2*topMargin+1), sums: make([][][2]int64, len(t.blocks)),
+		value: make([]int32, leaves), digits: make([]uint8, leaves),
 	}
 	for i := range s.chance {
 		s.chance[i] = float32(1 / (1 + portable.Exp(float64(i-topMargin)/scoreUnit)))
 	}
 	for b := range s.sums {
-		s.sums[b] = make([][2]int64, 1<<depth)
+		s.sums[b] = make([][2]int64, leaves)
 	}
-	return s
+	if s.leaf == nil { // else the places of the nodes are not needed when leaves are
+		s.leaf = make([]uint8, t.n)
+	}
+	s.score, err = vectors.NearRoom[int32](t.x.Memory(), t.n)
+	t.scorer = s
+	return err
 }
 
 // chanceOf is p for a row whose target is z: 0 for -1, 1 for +1.
@@ -135,6 +141,7 @@ func (t *Trainer) settle() {
 	t.setPaths()
 	scale := t.massScale()
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
+		t.fetch(t.tree.feature, lo, hi)
 		sums := t.scorer.sums[b]
 		clear(sums)
 		for r := lo; r < hi; r++ {

@@ -2,6 +2,8 @@ package boost
 
 import (
 	"math/bits"
+
+	"hashgrove/vectors"
 )
 
 // What trees say of all training rows, also of those that were trimmed. An answer is one bit per row.
@@ -12,6 +14,18 @@ func (t *Trainer) answersOf(q int) []uint64 {
 		t.said = append(t.said, make([]uint64, len(t.z)))
 	}
 	return t.said[q]
+}
+
+// makeRoom makes the memory for the answers of the q-th tree that is kept, where that may be in a file.
+func (t *Trainer) makeRoom(q int) error {
+	if m := t.x.Memory(); m != nil && q == len(t.said) {
+		said, err := vectors.Room[uint64](m, len(t.z))
+		if err != nil {
+			return err
+		}
+		t.said = append(t.said, said)
+	}
+	return nil
 }
 
 // isConstant tells whether z has one value for all rows.
@@ -48,6 +62,9 @@ func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
 	leaves := t.tree.leaf
 	t.setPaths()
 	t.team.Blocks(t.n, predictBlock, func(b, lo, hi int) {
+		if lo%streamRows == 0 {
+			t.fetch(t.tree.feature, lo, lo+streamRows)
+		}
 		sum := [2]float64{}
 		for ; lo < hi; lo += 64 {
 			last := min(lo+64, hi)

@@ -57,8 +57,8 @@ const siftBlock = 1 << 10
 // their sums must be added up. All sums are integers, so the cut changes nothing.
 func siftRows(n, threads int) int { return max(siftBlock, (n/(3*threads)+64)&^63) }
 
-func newSift(n, threads int) sift {
-	s := sift{block: siftRows(n, threads)}
+func newSift(n, block int) sift {
+	s := sift{block: block}
 	blocks := (n + s.block - 1) / s.block
 	s.blocks, s.parts, s.edges = make([][magnitudes]int64, blocks), make([]node, blocks), make([][]int64, blocks)
 	s.counts, s.places, s.whole = make([]int, blocks), make([]int, blocks), make([]int64, blocks)
@@ -124,6 +124,10 @@ func (t *Trainer) key(i int) int64 { return int64(t.mass[i])<<32 | int64(t.n-1-i
 // trim lists the rows that the next tree sees, and how they differ from those of the last tree where histograms of
 // those are kept.
 func (t *Trainer) trim() {
+	if t.place != nil {
+		t.trimStream()
+		return
+	}
 	t.least = math.MinInt64
 	if isShare(t.o.TrimMass) {
 		t.least = t.leastKey()

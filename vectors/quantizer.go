@@ -226,13 +226,39 @@ func inOrder(i int64) float32 {
 // It is all that training keeps of the vectors.
 type Columns struct {
 	Quantizer
-	Rows int
-	data []uint8 // column j is data[j*Rows : (j+1)*Rows]
+	Rows   int
+	data   []uint8 // column j is data[j*Rows : (j+1)*Rows]
+	memory *Memory
 }
 
 // NewColumns returns columns of the given number of rows, all values in bin 0.
 func NewColumns(rows int, q Quantizer) *Columns {
-	return &Columns{q, rows, pages.Make[uint8](rows * q.Dim())}
+	return &Columns{q, rows, pages.Make[uint8](rows * q.Dim()), nil}
+}
+
+// newColumnsIn is NewColumns in a Memory, which may be nil.
+func newColumnsIn(m *Memory, rows int, q Quantizer) (*Columns, error) {
+	if m == nil {
+		return NewColumns(rows, q), nil
+	}
+	if d := q.Dim(); d > 0 && rows > math.MaxInt/d {
+		return nil, fmt.Errorf("%d rows of %d columns are more than a process of this machine can address", rows, d)
+	}
+	data, err := Room[uint8](m, rows*q.Dim())
+	if err != nil {
+		return nil, err
+	}
+	return &Columns{q, rows, data, m}, nil
+}
+
+// Memory is where the columns lie, and what is computed with all rows of them should; nil means memory.
+func (c *Columns) Memory() *Memory { return c.memory }
+
+// Fetch begins to read rows lo to hi of a column that will be needed soon, where it lies in a file.
+func (c *Columns) Fetch(j, lo, hi int) {
+	if hi = min(hi, c.Rows); c.memory != nil && lo < hi {
+		pages.Fetch(c.Column(j)[lo:hi])
+	}
 }
 
 // Column lends the bins of column j, one per row.
@@ -318,10 +344,20 @@ func (c *Columns) Take(ctx context.Context, threads int, rows []int32) (*Columns
 
 // Quantize reads a source of the given number of rows once, into columns.
 func Quantize(ctx context.Context, src Source, rows int, q Quantizer, threads int) (*Columns, error) {
+	return QuantizeIn(ctx, nil, src, rows, q, threads)
+}
+
+// QuantizeIn is Quantize into a Memory.
+func QuantizeIn(
+	ctx context.Context, m *Memory, src Source, rows int, q Quantizer, threads int,
+) (*Columns, error) {
 	if src.Dim() != q.Dim() {
 		return nil, fmt.Errorf("vectors have %d dimensions, the quantiser %d", src.Dim(), q.Dim())
 	}
-	c := NewColumns(rows, q)
+	c, err := newColumnsIn(m, rows, q)
+	if err != nil {
+		return nil, err
+	}
 	setter := newSetter(c, threads)
 	n := 0
 	for chunk, err := range src.Chunks(ctx) {

@@ -1,0 +1,13 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package pages
+
+import "os"
+
+const canMap = false
+
+func mapBytes(*os.File, int) ([]byte, error) { return nil, ErrUnsupported }
+
+func unmapBytes([]byte) error { return ErrUnsupported }
+
+func fetchBytes([]byte) {}

@@ -1,0 +1,187 @@
+package vectors
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"unsafe"
+
+	"hashgrove/internal/pages"
+)
+
+// Memory is where arrays lie that grow with the rows: in mapped temporary files, so that there may be more rows than
+// memory. A nil Memory means memory itself. What is computed never depends on it.
+//
+// Arrays that are read and written from end to end all the time lie in memory as far as Allow has granted, as files
+// are several times slower for them; the others always lie in files. The files have no names, so nothing is left behind
+// however the program ends.
+type Memory struct {
+	folder string
+
+	mu     sync.Mutex
+	near   int64 // bytes that arrays may still take in memory
+	inside int64 // bytes that they have taken
+	mapped int64 // bytes in files
+	most   int64 // the greatest that was
+	unmap  map[unsafe.Pointer]func() error
+}
+
+// NewMemory returns a Memory whose files are in a folder; "" is the system's own for temporary files.
+func NewMemory(folder string) *Memory {
+	return &Memory{folder: folder, unmap: map[unsafe.Pointer]func() error{}}
+}
+
+// Allow sets the bytes that arrays may take in memory from now on.
+func (m *Memory) Allow(bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.near = max(bytes, 0)
+}
+
+// Sizes tells how many bytes lie in memory and how many have been in files at most.
+func (m *Memory) Sizes() (inside, mapped int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.inside, m.most
+}
+
+// Close gives everything back. No array of it may be used after that.
+func (m *Memory) Close() error {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []error
+	for at, unmap := range m.unmap {
+		all = append(all, unmap())
+		delete(m.unmap, at)
+	}
+	m.mapped = 0
+	return errors.Join(all...)
+}
+
+// leastMapped is the size in bytes from which on an array has a file.
+const leastMapped = 1 << 12
+
+// Room returns n zeros: in a file, unless m is nil or they are few.
+func Room[T pages.Number](m *Memory, n int) ([]T, error) {
+	size := int64(n) * int64(unsafe.Sizeof(*new(T)))
+	if m == nil || size < leastMapped {
+		return make([]T, n), nil
+	}
+	s, err := pages.Map[T](m.folder, n)
+	if err == nil {
+		m.keep(unsafe.Pointer(&s[0]), size, func() error { return pages.Unmap(s) })
+	}
+	return s, err
+}
+
+// NearRoom is Room for an array that is used all the time: it lies in memory where that is granted.
+func NearRoom[T pages.Number](m *Memory, n int) ([]T, error) {
+	size := int64(n) * int64(unsafe.Sizeof(*new(T)))
+	if m != nil && !m.grant(size) {
+		return Room[T](m, n)
+	}
+	return make([]T, n), nil
+}
+
+func (m *Memory) grant(size int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if size > m.near {
+		return false
+	}
+	m.near -= size
+	m.inside += size
+	return true
+}
+
+func (m *Memory) keep(at unsafe.Pointer, size int64, unmap func() error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unmap[at] = unmap
+	m.mapped += size
+	m.most = max(m.most, m.mapped)
+}
+
+// Release gives an array of Room back before the others; it must not be used after that. Others are left alone.
+func Release[T pages.Number](m *Memory, s []T) error {
+	if m == nil || len(s) == 0 {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := unsafe.Pointer(&s[0])
+	unmap, ok := m.unmap[at]
+	if !ok {
+		return nil
+	}
+	delete(m.unmap, at)
+	m.mapped -= int64(len(s)) * int64(unsafe.Sizeof(s[0]))
+	return unmap()
+}
+
+// List collects values whose number is not known before: in memory, or in a file where it has a Memory and they are
+// many. The zero value is an empty list in memory.
+type List[T pages.Number] struct {
+	Memory *Memory
+
+	tail []T // what is not in the file
+	n    int // values in the file
+	file *os.File
+}
+
+// listTail is the number of values that a list with a Memory keeps there.
+const listTail = 1 << 16
+
+// Append adds values.
+func (l *List[T]) Append(values ...T) error {
+	l.tail = append(l.tail, values...)
+	if l.Memory == nil || len(l.tail) < listTail {
+		return nil
+	}
+	return l.flush()
+}
+
+// flush moves values to the file.
+func (l *List[T]) flush() (err error) {
+	if l.file == nil {
+		if l.file, err = pages.NewFile(l.Memory.folder); err != nil {
+			return err
+		}
+	}
+	if _, err = l.file.Write(pages.Bytes(l.tail)); err != nil {
+		l.Close()
+		return fmt.Errorf("keep what is known of rows: %w", err)
+	}
+	l.n += len(l.tail)
+	l.tail = l.tail[:0]
+	return nil
+}
+
+// Close gives back the file of a list that is not needed any more.
+func (l *List[T]) Close() {
+	if l.file != nil {
+		l.file.Close()
+		l.file = nil
+	}
+}
+
+// Slice returns all values, nil if there are none. The list is used up.
+func (l *List[T]) Slice() ([]T, error) {
+	if l.file == nil {
+		return l.tail, nil
+	}
+	defer l.Close()
+	if err := l.flush(); err != nil {
+		return nil, err
+	}
+	s, err := pages.MapFile[T](l.file, l.n)
+	if err != nil {
+		return nil, err
+	}
+	l.Memory.keep(unsafe.Pointer(&s[0]), int64(len(s))*int64(unsafe.Sizeof(s[0])), func() error { return pages.Unmap(s) })
+	return s, nil
+}
