@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // Matrix is Y: symmetric, over Len rows. At returns y_ij in {-1, 0, +1}, and 0 for a row with itself.
@@ -39,25 +40,27 @@ func ListPairs(m Matrix) (*Pairs, error) {
 
 // units is the rows in sets that are alike in Y: classes, or distinct sets of tags.
 type units struct {
-	unit  []int32 // of each row, numbered from 0 without gaps
-	first []int32 // rows of unit u: rows[first[u]:first[u+1]], ascending
-	rows  []int32
+	unit  []int32        // of each row, numbered from 0 without gaps
+	first []int32        // rows of unit u: rows()[first[u]:first[u+1]], ascending
+	rows  func() []int32 // made when they are asked for, as many rows take much memory
 }
 
 func newUnits(unit []int32, count int) units {
-	first, rows := make([]int32, count+1), make([]int32, len(unit))
+	first := make([]int32, count+1)
 	for _, u := range unit {
 		first[u+1]++
 	}
 	for u := range count {
 		first[u+1] += first[u]
 	}
-	next := slices.Clone(first)
-	for i, u := range unit {
-		rows[next[u]] = int32(i)
-		next[u]++
-	}
-	return units{unit, first, rows}
+	return units{unit, first, sync.OnceValue(func() []int32 {
+		rows, next := make([]int32, len(unit)), slices.Clone(first)
+		for i, u := range unit {
+			rows[next[u]] = int32(i)
+			next[u]++
+		}
+		return rows
+	})}
 }
 
 // Len is the number of rows.
@@ -70,19 +73,34 @@ func (s *units) Units() int { return len(s.first) - 1 }
 func (s *units) RowUnits() []int32 { return s.unit }
 
 // Rows lends the rows of unit u, ascending.
-func (s *units) Rows(u int32) []int32 { return s.rows[s.first[u]:s.first[u+1]] }
+func (s *units) Rows(u int32) []int32 { return s.rows()[s.first[u]:s.first[u+1]] }
+
+// Size is the number of rows of unit u.
+func (s *units) Size(u int32) int { return int(s.first[u+1] - s.first[u]) }
 
 // Classes is the affinity of rows with one class each. Its units are the classes, in the order of their numbers.
 type Classes struct{ units }
 
-// ByClass makes rows of the same class similar and all others dissimilar. class[i] >= 0 is the class of row i.
+// ByClass makes rows of the same class similar and all others dissimilar. class[i] >= 0 is the class of row i; the list
+// is kept, and must not change.
 func ByClass(class []int32) (*Classes, error) {
 	if len(class) == 0 {
 		return nil, errors.New("there are no rows to learn from")
 	}
+	most := int32(0)
 	for i, c := range class {
 		if c < 0 {
 			return nil, fmt.Errorf("row %d has no class; label it or leave it out", i)
+		}
+		most = max(most, c)
+	}
+	if int(most) < len(class) { // as nearly always
+		seen := make([]bool, most+1)
+		for _, c := range class {
+			seen[c] = true
+		}
+		if !slices.Contains(seen, false) {
+			return &Classes{newUnits(class, len(seen))}, nil
 		}
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(class)))
@@ -109,7 +127,7 @@ func (c *Classes) At(i, j int) int {
 func (c *Classes) Sizes() (least, most int) {
 	least = c.Len()
 	for u := range c.Units() {
-		size := len(c.Rows(int32(u)))
+		size := c.Size(int32(u))
 		least, most = min(least, size), max(most, size)
 	}
 	return least, most
@@ -118,7 +136,7 @@ func (c *Classes) Sizes() (least, most int) {
 // Counts returns the number of unordered pairs of each kind.
 func (c *Classes) Counts() (similar, dissimilar int64) {
 	for u := range c.Units() {
-		similar += pairsAmong(len(c.Rows(int32(u))))
+		similar += pairsAmong(c.Size(int32(u)))
 	}
 	return similar, pairsAmong(c.Len()) - similar
 }

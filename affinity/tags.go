@@ -219,7 +219,7 @@ func (t *Tags) Counts() (similar, dissimilar int64) {
 	_ = par.Blocks(context.Background(), 0, t.Units(), 256, func(_, lo, hi int) {
 		f, sum := t.finder(), int64(0)
 		for u := int32(lo); u < int32(hi); u++ {
-			size := len(t.Rows(u))
+			size := t.Size(u)
 			sum += 2 * pairsAmong(size)
 			for _, o := range f.find(u)[1:] {
 				sum += int64(size) * int64(t.first[o+1]-t.first[o])

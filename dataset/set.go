@@ -79,7 +79,7 @@ func (s *Set) Columns() Columns { return s.columns }
 
 // LabelColumn is the column that the labels come from, or "".
 func (s *Set) LabelColumn() string {
-	if s.labels.list != nil {
+	if s.labels.given() {
 		return ""
 	}
 	return s.columns.Label

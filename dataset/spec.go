@@ -254,7 +254,8 @@ func (s *Set) checkDim(path string, dim int) error {
 func (s *Set) readSupervision() error {
 	spec := &s.spec
 	s.ids = entries[string]{patterns: spec.IDsFile, what: idNoun, read: readValues, parse: slices.Clone[[]string]}
-	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, read: readValues, parse: slices.Clone[[]string]}
+	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, read: readValues, parse: slices.Clone[[]string],
+		pack: packValues, unpack: (*texts).text}
 	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, read: readTagLines, parse: tagSets}
 	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) > 0 {
 		r := s.roster()
@@ -265,9 +266,9 @@ func (s *Set) readSupervision() error {
 			}
 		}
 	}
-	s.labelled = s.labelled || s.labels.list != nil
-	s.tagged = s.tagged || s.tags.list != nil
-	s.identified = s.identified || s.ids.list != nil
+	s.labelled = s.labelled || s.labels.given()
+	s.tagged = s.tagged || s.tags.given()
+	s.identified = s.identified || s.ids.given()
 	return nil
 }
 
@@ -278,27 +279,46 @@ type entries[T any] struct {
 	read     func(path string) ([]T, error) // a file with one entry per row
 	parse    func(texts []string) []T       // the texts of a table that names pictures
 	list     []T                            // one per row in the files of vectors; nil when there are no files
+
+	// Where few are different and the rows are not pictures, in place of the list.
+	pack   func(path string, list *texts) error
+	unpack func(list *texts, row int) T
+	packed *texts
+}
+
+// given tells whether there are files.
+func (e *entries[T]) given() bool { return e.list != nil || e.packed != nil }
+
+// len is the number of entries.
+func (e *entries[T]) len() int {
+	if e.packed != nil {
+		return e.packed.len()
+	}
+	return len(e.list)
 }
 
 // get copies the entry of a row, if there are files.
 func (e *entries[T]) get(row int, to *T, has *bool) error {
-	if e.list == nil {
+	if !e.given() {
 		return nil
 	}
-	if row >= len(e.list) {
-		return fmt.Errorf("%s: only %s, but the data have more rows",
-			strings.Join(e.patterns, ", "), e.what.count(len(e.list)))
+	if row >= e.len() {
+		return fmt.Errorf("%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(e.len()))
 	}
-	*to, *has = e.list[row], true
+	if *has = true; e.packed != nil {
+		*to = e.unpack(e.packed, row)
+	} else {
+		*to = e.list[row]
+	}
 	return nil
 }
 
 // checkLength compares the number of entries with that of the rows.
 func (e *entries[T]) checkLength(rows int) error {
-	if e.list == nil || len(e.list) == rows {
+	if !e.given() || e.len() == rows {
 		return nil
 	}
-	return unequal(e.patterns, len(e.list), e.what, rows)
+	return unequal(e.patterns, e.len(), e.what, rows)
 }
 
 // load reads the files: as tables that name the pictures of a roster, which may be nil, or else as lists.
@@ -315,6 +335,9 @@ func (e *entries[T]) load(s *Set, r *roster) error {
 			e.list = e.parse(texts)
 			return err
 		}
+	}
+	if e.list = []T{}; r == nil && e.pack != nil {
+		e.list, e.packed = nil, &texts{}
 	}
 	if err := e.readLists(s, paths); err != nil || r == nil {
 		return err
@@ -338,7 +361,6 @@ func (e *entries[T]) load(s *Set, r *roster) error {
 // readLists reads files with one entry per row and checks their lengths as far as the numbers of rows are known: file
 // by file when there are as many as files of vectors, and in all.
 func (e *entries[T]) readLists(s *Set, paths []string) error {
-	e.list = []T{}
 	rows := 0 // -1 when the end of the first pass will show it
 	for _, f := range s.files {
 		if rows += f.header.rows; f.header.rows < 0 {
@@ -347,21 +369,30 @@ func (e *entries[T]) readLists(s *Set, paths []string) error {
 		}
 	}
 	for i, path := range paths {
-		part, err := e.read(path)
-		if err != nil {
+		before := e.len()
+		if err := e.readList(path); err != nil {
 			return err
 		}
-		if len(paths) == len(s.files) {
-			if f := s.files[i]; f.header.rows >= 0 && f.header.rows != len(part) {
-				return fmt.Errorf("%w of %s", unequal([]string{path}, len(part), e.what, f.header.rows), f.path)
+		if part := e.len() - before; len(paths) == len(s.files) {
+			if f := s.files[i]; f.header.rows >= 0 && f.header.rows != part {
+				return fmt.Errorf("%w of %s", unequal([]string{path}, part, e.what, f.header.rows), f.path)
 			}
 		}
-		e.list = append(e.list, part...)
 	}
-	if rows >= 0 && rows != len(e.list) {
-		return unequal(paths, len(e.list), e.what, rows)
+	if rows >= 0 && rows != e.len() {
+		return unequal(paths, e.len(), e.what, rows)
 	}
 	return nil
+}
+
+// readList reads a file with one entry per row.
+func (e *entries[T]) readList(path string) error {
+	if e.packed != nil {
+		return e.pack(path, e.packed)
+	}
+	part, err := e.read(path)
+	e.list = append(e.list, part...)
+	return err
 }
 
 // expand turns patterns into the files they stand for, those of one pattern in natural order. Folders are

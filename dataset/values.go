@@ -93,6 +93,32 @@ func readValues(path string) ([]string, error) {
 	return values, err
 }
 
+// packValues is readValues behind the end of a list.
+func packValues(path string, list *texts) error {
+	in, err := openInput(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	next, err := rowTexts(in)
+	if err != nil {
+		return err
+	}
+	for first := list.len(); ; {
+		text, err := next()
+		switch {
+		case err == io.EOF:
+			list.trim(first)
+			return nil
+		case err != nil:
+			return err
+		case list.len() == maxRows:
+			return fmt.Errorf("%s: has more than %d rows", path, maxRows)
+		}
+		list.add(text)
+	}
+}
+
 // rowTexts returns a function that reads the value of the next row.
 func rowTexts(in *input) (func() (string, error), error) {
 	head, err := in.head()

@@ -64,7 +64,7 @@ func classCounts(y *affinity.Classes) (count []int64, total int) {
 	_, most := y.Sizes()
 	divisor := int64(0)
 	for u := range y.Units() {
-		ratio := BalancedCount(len(y.Rows(int32(u))), most)
+		ratio := BalancedCount(y.Size(int32(u)), most)
 		c := int64(min(float64(countUnit*ratio)+0.5, maxCount))
 		count = append(count, c)
 		for b := c; b != 0; { // the greatest common divisor
@@ -73,7 +73,7 @@ func classCounts(y *affinity.Classes) (count []int64, total int) {
 	}
 	for u := range count {
 		count[u] /= divisor
-		total += int(count[u]) * len(y.Rows(int32(u)))
+		total += int(count[u]) * y.Size(int32(u))
 	}
 	return count, total
 }

@@ -191,41 +191,47 @@ func nearDots[T number](ctx context.Context, q *grouped, x, dots []T) error {
 	})
 }
 
-// rowDots keeps for every row the sum of c_i.c_j over the rows j similar to it, itself included: Q when all signs are
-// +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than distances.
+// rowDots keeps for every group the sum of c_i.c_j over the rows j similar to one of its rows, that row included: Q when
+// all signs are +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than
+// distances.
 type rowDots struct {
 	bits int     // that are in
-	sum  []int64 // by place
+	sum  []int64 // by group
+}
+
+// split hands the sums on to new groups, each of which is half of an old one.
+func (r *rowDots) split(halves []int32) {
+	if r.sum == nil {
+		return
+	}
+	sum := make([]int64, len(halves))
+	for k, side := range halves {
+		sum[k] = r.sum[side/2]
+	}
+	r.sum = sum
 }
 
 // groups writes the sum of each group.
 func (r *rowDots) groups(ctx context.Context, q *grouped, dots []int64) error {
 	if r.sum == nil {
-		r.sum = make([]int64, len(q.order))
+		r.sum = make([]int64, len(q.size))
 	}
 	bit, near := make([]int64, len(q.from)-1), make([]int64, len(q.from)-1)
 	for ; r.bits < q.p; r.bits++ {
-		column := q.gram.columns[r.bits]
-		sign := func(i int32) int64 { return int64(column[i>>6]>>(i&63)&1)*2 - 1 }
+		sign := func(g int) int64 { return int64(q.bits(int32(g))[r.bits>>6]>>(r.bits&63)&1)*2 - 1 }
 		clear(bit)
-		for u := range bit {
-			for i := q.from[u]; i < q.from[u+1]; i++ {
-				bit[u] += q.count[u] * sign(i)
-			}
+		for g, m := range q.size {
+			bit[q.owner[g]] += m * sign(g)
 		}
 		clear(near)
 		if err := nearTotals(ctx, q, bit, near); err != nil {
 			return err
 		}
-		for u, v := range near {
-			for i := q.from[u]; i < q.from[u+1]; i++ {
-				r.sum[i] += sign(i) * v
-			}
+		for g := range r.sum {
+			r.sum[g] += sign(g) * near[q.owner[g]]
 		}
 	}
-	for i, g := range q.group {
-		dots[g] = r.sum[i]
-	}
+	copy(dots, r.sum)
 	return nil
 }
 
@@ -260,7 +266,7 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 func (q *grouped) fields(ctx context.Context, w weights, h []int8, rows []float64) error {
 	x, y := make([]float64, len(q.size)), make([]float64, len(q.size))
 	for i, g := range q.group {
-		x[g] += float64(int64(h[q.order[i]]) * q.count[q.owner[g]])
+		x[g] += float64(int64(h[i]) * q.count[q.owner[g]])
 	}
 	for g, m := range q.size {
 		x[g] /= float64(m)
@@ -269,8 +275,7 @@ func (q *grouped) fields(ctx context.Context, w weights, h []int8, rows []float6
 		return err
 	}
 	for i, g := range q.group {
-		r := q.order[i]
-		rows[r] = y[g] + float64(float64(w.near*q.count[q.owner[g]])*(float64(h[r])-x[g]))
+		rows[i] = y[g] + float64(float64(w.near*q.count[q.owner[g]])*(float64(h[i])-x[g]))
 	}
 	return nil
 }

@@ -8,10 +8,11 @@ package inference
 // is, hence also this minimiser: it gives them the same sign. A group is a unit's rows with one code; its mass is their
 // number. Merging is exact.
 //
-// Rows stand in the order of their units and groups in the order of theirs, so a unit has a run of both. A new
-// bit splits groups, in O(n).
+// Groups stand in the order of their units, so a unit has a run of them. A new bit splits groups, in O(n). All that has
+// an entry for every row is read and written from the first row to the last, as it may lie in a file.
 
 import (
+	"cmp"
 	"context"
 	"math/bits"
 	"slices"
@@ -20,27 +21,30 @@ import (
 	"hashgrove/affinity"
 	"hashgrove/internal/maxflow"
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // units is what classes and tags have in common.
 type units interface {
 	affinity.Matrix
 	Units() int
-	Rows(u int32) []int32
+	Size(u int32) int
+	RowUnits() []int32
 }
 
 // grouped is the problem over classes or tags, where all pairs are defined.
 type grouped struct {
 	threads int
+	memory  *vectors.Memory
 	merge   bool
 	near    *neighbours
 	sets    [][]int32 // the blocks, as units
 
-	order []int32 // the rows, unit by unit
-	from  []int32 // rows of unit u: order[from[u]:from[u+1]]
+	unit  []int32 // of each row
+	from  []int32 // places of the rows of unit u, where rows stand in the order of their units: from[u] to from[u+1]
 	count []int64 // what a row of unit u counts: 1, or more to balance classes
 
-	group []int32  // of each place in order
+	group []int32  // of each row
 	first []int32  // groups of unit u: first[u] to first[u+1]
 	owner []int32  // unit of each group
 	size  []int64  // rows of each group, by what they count
@@ -60,32 +64,18 @@ type grouped struct {
 	cut     cutter
 }
 
-func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uint64) *grouped {
-	q := &grouped{threads: o.Threads, merge: !o.noMerge && o.Method != ICM,
+func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uint64) (*grouped, error) {
+	q := &grouped{threads: o.Threads, memory: o.Memory, merge: !o.noMerge && o.Method != ICM,
 		near: newNeighbours(tags, o.Threads, maxStored)}
 	q.count = count
 	q.cut.most = maxflow.MaxNodes
-	n := y.Len()
-	q.order = make([]int32, 0, n)
+	q.unit = y.RowUnits()
 	q.from = make([]int32, y.Units()+1)
 	for u := range int32(y.Units()) {
-		q.order = append(q.order, y.Rows(u)...)
-		q.from[u+1] = int32(len(q.order))
+		q.from[u+1] = q.from[u] + int32(y.Size(u))
 	}
-	q.first = make([]int32, y.Units()+1)
-	q.group = make([]int32, n)
-	old := 0
-	for u := range q.from[1:] {
-		for i := q.from[u]; i < q.from[u+1]; i++ {
-			if !q.merge || i == q.from[u] {
-				q.size = append(q.size, 0)
-				q.owner = append(q.owner, int32(u))
-				old = len(q.size) - 1
-			}
-			q.group[i] = int32(old)
-			q.size[old] += count[u]
-		}
-		q.first[u+1] = int32(len(q.size))
+	if err := q.firstGroups(); err != nil {
+		return nil, err
 	}
 	if o.Method == BlockGC {
 		if tags != nil {
@@ -109,13 +99,43 @@ func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uin
 	}
 	q.pairs[0] = (q.pairs[0] - q.squares) / 2
 	q.pairs[1] = (all*all-q.squares)/2 - q.pairs[0]
-	if o.Loss.isLinear() {
-		q.f = &linearField{q: q, apart: tags != nil || o.Method == ICM}
-		q.gram = newGram(q, tags == nil)
-	} else {
+	if !o.Loss.isLinear() {
 		q.f = &tableField{q: q}
+		return q, nil
 	}
-	return q
+	q.f = &linearField{q: q, apart: tags != nil || o.Method == ICM}
+	var err error
+	q.gram, err = newGram(q, tags == nil, o.bits)
+	return q, err
+}
+
+// firstGroups makes a group of every unit, or of every row.
+func (q *grouped) firstGroups() (err error) {
+	if q.group, err = vectors.Room[int32](q.memory, len(q.unit)); err != nil {
+		return err
+	}
+	q.first = make([]int32, len(q.from))
+	next := make([]int32, len(q.count)) // the group of the next row of each unit
+	for u, c := range q.count {
+		next[u] = int32(len(q.size))
+		rows := int64(q.from[u+1] - q.from[u])
+		switch {
+		case q.merge && rows > 0:
+			q.size, q.owner = append(q.size, c*rows), append(q.owner, int32(u))
+		case !q.merge:
+			for range rows {
+				q.size, q.owner = append(q.size, c), append(q.owner, int32(u))
+			}
+		}
+		q.first[u+1] = int32(len(q.size))
+	}
+	for i, u := range q.unit {
+		q.group[i] = next[u]
+		if !q.merge {
+			next[u]++
+		}
+	}
+	return nil
 }
 
 func (q *grouped) mass() []int64 { return q.size }
@@ -138,19 +158,25 @@ func (q *grouped) flip(v int) {
 
 func (q *grouped) rowSigns(z []int8) {
 	for i, g := range q.group {
-		z[q.order[i]] = q.z[g]
+		z[i] = q.z[g]
 	}
 }
 
 func (q *grouped) rowValues(y, rows []float64) {
 	for i, g := range q.group {
-		rows[q.order[i]] = y[g]
+		rows[i] = y[g]
 	}
 }
 
 func (q *grouped) rowCounts(rows []float64) {
-	for i, g := range q.group {
-		rows[q.order[i]] = float64(q.count[q.owner[g]])
+	for i, u := range q.unit {
+		rows[i] = float64(q.count[u])
+	}
+}
+
+func (q *grouped) scaleRows(rows []float64) {
+	for i, u := range q.unit {
+		rows[i] *= float64(q.count[u])
 	}
 }
 
@@ -169,41 +195,42 @@ func distance(a, b []uint64) int {
 	return d
 }
 
-// push splits the groups by a new bit.
+// push splits the groups by a new bit. Groups are numbered unit by unit, and within a unit by their first rows.
 func (q *grouped) push(h []int8) {
 	if q.gram != nil {
 		q.gram.push(q, h)
 	}
-	words := (q.p + 64) / 64
-	bit := uint64(1) << (q.p & 63)
-	fresh := make([]int32, 2*len(q.size)) // 1 + number of the new group, by old group and bit
-	var (
-		code  []uint64
-		size  []int64
-		owner []int32
-	)
-	for u := range q.from[1:] {
-		for i := q.from[u]; i < q.from[u+1]; i++ {
-			g := q.group[i]
-			slot := &fresh[2*g]
-			if h[q.order[i]] > 0 {
-				slot = &fresh[2*g+1]
-			}
-			if *slot == 0 {
-				at := len(code)
-				code = append(code, make([]uint64, words)...)
-				copy(code[at:], q.bits(g))
-				if h[q.order[i]] > 0 {
-					code[at+q.p>>6] |= bit
-				}
-				size, owner = append(size, 0), append(owner, int32(u))
-				*slot = int32(len(size))
-			}
-			q.group[i] = *slot - 1
-			size[*slot-1] += q.count[u]
-		}
-		q.first[u+1] = int32(len(size))
+	half := func(i int) int32 { // of an old group: twice its number, and one more where the bit is +1
+		return 2*q.group[i] + int32(uint8(^h[i])>>7)
 	}
+	fresh := make([]int32, 2*len(q.size)) // the number of the new group, by half
+	var halves []int32                    // of the new groups
+	for i := range q.group {
+		if at := &fresh[half(i)]; *at == 0 {
+			*at = 1
+			halves = append(halves, half(i))
+		}
+	}
+	slices.SortStableFunc(halves, func(a, b int32) int { return cmp.Compare(q.owner[a/2], q.owner[b/2]) })
+	words := (q.p + 64) / 64
+	code, size, owner := make([]uint64, len(halves)*words), make([]int64, len(halves)), make([]int32, len(halves))
+	clear(q.first)
+	for k, side := range halves {
+		fresh[side] = int32(k)
+		copy(code[k*words:], q.bits(side/2))
+		code[k*words+q.p>>6] |= uint64(side&1) << (q.p & 63)
+		owner[k] = q.owner[side/2]
+		q.first[owner[k]+1] = int32(k + 1)
+	}
+	for u := range q.first[1:] { // units without rows have no groups
+		q.first[u+1] = max(q.first[u+1], q.first[u])
+	}
+	for i := range q.group {
+		g := fresh[half(i)]
+		q.group[i] = g
+		size[g] += q.count[owner[g]]
+	}
+	q.inner.split(halves)
 	q.code, q.size, q.owner, q.words = code, size, owner, words
 	q.p++
 }

@@ -33,6 +33,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/hamming"
+	"hashgrove/vectors"
 )
 
 // Method names a way to minimise.
@@ -64,6 +65,10 @@ type Options struct {
 
 	Threads int `json:"-"` // 0 means all cores
 
+	// Memory is where arrays lie that grow with the rows, for classes; nil means memory. It never changes the result.
+	Memory *vectors.Memory `json:"-"`
+
+	bits    int  // of the code
 	noMerge bool // every row its own variable: the same result, slower; for tests
 }
 
@@ -146,10 +151,12 @@ type problem interface {
 	// mass lends the number of rows of every variable, signs their z.
 	mass() []int64
 	signs() []int8
-	// rowSigns writes the sign of every row, rowValues the value that its variable has in y, rowCounts what it counts.
+	// rowSigns writes the sign of every row, rowValues the value that its variable has in y, rowCounts what it counts, and
+	// scaleRows multiplies by that.
 	rowSigns(z []int8)
 	rowValues(y, rows []float64)
 	rowCounts(rows []float64)
+	scaleRows(rows []float64)
 
 	// setWeights sets the pair weights. reset makes all signs +1 and the fields right.
 	setWeights(w weights)
@@ -184,16 +191,20 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 	if err := o.check(y.Len(), bits); err != nil {
 		return nil, err
 	}
-	p := &Inference{opt: o, bits: bits, seed: seed, n: y.Len(), z: make([]int8, y.Len())}
+	p := &Inference{opt: o, bits: bits, seed: seed, n: y.Len()}
+	if p.z, err = vectors.Room[int8](o.Memory, y.Len()); err != nil {
+		return nil, err
+	}
+	o.bits = bits
 	count, err := o.rowCounts(y, bits)
 	if err != nil {
 		return nil, err
 	}
 	switch y := y.(type) {
 	case *affinity.Classes:
-		p.p = newGrouped(y, nil, count, o, seed)
+		p.p, err = newGrouped(y, nil, count, o, seed)
 	case *affinity.Tags:
-		p.p = newGrouped(y, y, count, o, seed)
+		p.p, err = newGrouped(y, y, count, o, seed)
 	default:
 		pairs, ok := y.(*affinity.Pairs)
 		if !ok {
@@ -203,7 +214,7 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 		}
 		p.p = newListed(pairs, count, o, seed)
 	}
-	return p, nil
+	return p, err
 }
 
 // length is the loss length of bit k.
@@ -300,17 +311,8 @@ func (p *Inference) Fields(ctx context.Context, h []int8, dst []float64) error {
 	if err := p.p.fields(ctx, p.weights(1), h, dst); err != nil {
 		return err
 	}
-	p.scaleByCounts(dst)
+	p.p.scaleRows(dst)
 	return nil
-}
-
-// scaleByCounts multiplies values of rows by what the rows count.
-func (p *Inference) scaleByCounts(rows []float64) {
-	counts := make([]float64, p.n)
-	p.p.rowCounts(counts)
-	for i, c := range counts {
-		rows[i] *= c
-	}
 }
 
 // RowCounts writes what each row counts: 1, but for the balance of classes.
@@ -328,7 +330,7 @@ func (p *Inference) RowWeights(ctx context.Context, dst []float64) error {
 		return err
 	}
 	p.p.rowValues(y, dst)
-	p.scaleByCounts(dst)
+	p.p.scaleRows(dst)
 	sum := 0.0
 	for _, v := range dst {
 		sum += v

@@ -26,7 +26,7 @@ func rowBlocks(p problem) [][]int32 {
 	for _, units := range q.sets {
 		var rows []int32
 		for _, u := range units {
-			rows = append(rows, q.order[q.from[u]:q.from[u+1]]...)
+			rows = append(rows, q.order()[q.from[u]:q.from[u+1]]...)
 		}
 		blocks = append(blocks, rows)
 	}
@@ -93,7 +93,7 @@ func TestFieldsAreSumsOverPairs(t *testing.T) {
 		for v := range row {
 			row[v] = int32(v)
 			if q, ok := p.(*grouped); ok {
-				row[v] = q.order[v]
+				row[v] = q.order()[v]
 			}
 		}
 		for range 20 {
@@ -188,7 +188,7 @@ func TestICMFollowsItsDefinition(t *testing.T) {
 			for _, v := range rng.Perm(len(want)) {
 				i := int32(v)
 				if q, ok := inf.p.(*grouped); ok {
-					i = q.order[v]
+					i = q.order()[v]
 				}
 				f := int64(0)
 				for j := range want {
@@ -534,4 +534,14 @@ func TestBalanced(t *testing.T) {
 			t.Errorf("%s: %v instead of %v", c.name, got, c.want)
 		}
 	}
+}
+
+// order is the rows, unit by unit.
+func (q *grouped) order() []int32 {
+	rows, next := make([]int32, len(q.unit)), slices.Clone(q.from)
+	for i, u := range q.unit {
+		rows[next[u]] = int32(i)
+		next[u]++
+	}
+	return rows
 }

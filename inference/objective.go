@@ -17,8 +17,10 @@ package inference
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"hashgrove/internal/par"
+	"hashgrove/vectors"
 )
 
 // gram keeps the two sums over ordered pairs, each row also with itself.
@@ -26,27 +28,39 @@ type gram struct {
 	spans     []int32    // runs of rows that are similar to each other, or one of all rows
 	count     []int      // what a row of each run counts
 	columns   [][]uint64 // the bits so far, over the rows in the order of their units
+	room      []uint64   // for all of them, where that is in a file
 	all, same moments
 }
 
 // moments are sums of c.c and of (c.c)² over pairs.
 type moments struct{ first, second float64 }
 
-func newGram(q *grouped, classes bool) *gram {
-	g := &gram{spans: []int32{0, int32(len(q.order))}, count: []int{1}}
+// newGram prepares for the bits of a code.
+func newGram(q *grouped, classes bool, bits int) (g *gram, err error) {
+	g = &gram{spans: []int32{0, int32(len(q.unit))}, count: []int{1}}
 	if classes {
 		g.spans, g.count = q.from, make([]int, len(q.count))
 		for u, c := range q.count {
 			g.count[u] = int(c)
 		}
 	}
-	return g
+	if q.memory != nil {
+		g.room, err = vectors.Room[uint64](q.memory, bits*((len(q.unit)+63)/64))
+	}
+	return g, err
 }
 
 func (g *gram) push(q *grouped, h []int8) {
-	n := len(q.order)
-	column := make([]uint64, (n+63)/64)
-	for i, r := range q.order {
+	var column []uint64
+	if words := (len(q.unit) + 63) / 64; q.memory == nil {
+		column = make([]uint64, words)
+	} else {
+		column = g.room[len(g.columns)*words:][:words]
+	}
+	next := slices.Clone(q.from)
+	for r, u := range q.unit {
+		i := next[u]
+		next[u]++
 		if h[r] > 0 {
 			column[i>>6] |= 1 << (i & 63)
 		}

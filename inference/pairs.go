@@ -311,3 +311,9 @@ func (q *listed) rowCounts(rows []float64) {
 		rows[i] = float64(c)
 	}
 }
+
+func (q *listed) scaleRows(rows []float64) {
+	for i, c := range q.count {
+		rows[i] *= float64(c)
+	}
+}

@@ -40,6 +40,10 @@ type Data struct {
 	Digest   [32]byte
 	digested bool
 
+	// Memory is where what is known of each row lies, and that of parts; nil means memory. Its files may be closed only
+	// when the data are not needed any more.
+	Memory *vectors.Memory
+
 	Warnings         []string // doubts in sentences
 	TrainingWarnings []string // those of Warnings that matter only to learning: constant columns, classes of one row
 	Dropped          []int    // rows left out, as the files count them, ascending
@@ -52,6 +56,9 @@ type ScanOptions struct {
 	Hashes   bool           // fill in Data.Hashes
 	Hashed   int            // number of first columns that hashes are made of; 0 means all
 	Missing  bool           // take NaN for missing values, instead of refusing it
+
+	// Memory is where classes and hashes of many rows lie; nil means memory.
+	Memory *vectors.Memory
 }
 
 // Repeat is a row whose id an earlier row has; rows are counted as the files have them, from 0.
@@ -73,23 +80,27 @@ type files interface {
 type labelColumn interface{ LabelColumn() string }
 
 // hashRows takes the hashes of rows, made of their first columns.
-func (d *Data) hashRows(x vectors.Matrix, columns int) {
-	vectors.HashFirst(x, columns, func(_ int, h vectors.RowHash) { d.Hashes = append(d.Hashes, h.Short()) })
+func hashRows(list *vectors.List[uint64], x vectors.Matrix, columns int) (err error) {
+	vectors.HashFirst(x, columns, func(_ int, h vectors.RowHash) { err = cmp.Or(err, list.Append(h.Short())) })
+	return err
 }
 
 // Scan reads a source once. Two rows of one id are an error, unless the source leaves out bad rows: then the later one
 // is a bad row.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
-	d := &Data{Source: src, Missing: o.Missing || mayLack(src), digested: o.Digest}
+	d := &Data{Source: src, Missing: o.Missing || mayLack(src), digested: o.Digest, Memory: o.Memory}
 	d.Ranges = d.NewRanges()
 	from, _ := vectors.Find[files](src)
 	var (
 		digest  = newDigest(src.Dim())
 		ids     = &identities{first: map[string]int{}}
-		classes labelling
+		hashes  = vectors.List[uint64]{Memory: o.Memory}
+		classes = labelling{list: vectors.List[int32]{Memory: o.Memory}}
 		tags    tagging
 		kept    vectors.Chunk
 	)
+	defer hashes.Close()
+	defer classes.list.Close()
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
 			return nil, err
@@ -107,11 +118,13 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		if d.Rows += c.X.Rows; d.Rows > math.MaxInt32 {
 			return nil, fmt.Errorf("more than %d rows, the most a model can be learned from: take a sample", math.MaxInt32)
 		}
-		if err := d.look(ctx, c, digest, o); err != nil {
+		if err := d.look(ctx, c, digest, &hashes, o); err != nil {
 			return nil, err
 		}
 		for _, label := range c.Labels {
-			classes.Add(label)
+			if err := classes.Add(label); err != nil {
+				return nil, err
+			}
 		}
 		for _, row := range c.Tags {
 			tags.Add(row)
@@ -134,7 +147,14 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		return nil, errors.New("the data have no rows")
 	}
 	d.Constant = d.Ranges.Constant()
-	d.IDs, d.Labels, d.Tags = ids.list, classes.Labels(), tags.Tags()
+	d.IDs, d.Tags = ids.list, tags.Tags()
+	var err error
+	if d.Labels, err = classes.Labels(); err != nil {
+		return nil, err
+	}
+	if d.Hashes, err = hashes.Slice(); err != nil {
+		return nil, err
+	}
 	if o.Digest {
 		d.Digest = digest.sum(d.Rows, d.Labels, d.Tags)
 	}
@@ -149,19 +169,22 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 }
 
 // look takes the values of a chunk into account, in several ways at once.
-func (d *Data) look(ctx context.Context, c vectors.Chunk, digest *dataDigest, o ScanOptions) (err error) {
+func (d *Data) look(
+	ctx context.Context, c vectors.Chunk, digest *dataDigest, hashes *vectors.List[uint64], o ScanOptions,
+) error {
+	var err, unkept error
 	tasks := []func(){func() { err = d.Ranges.AddChecked(c) }}
 	if o.Digest {
 		tasks = append(tasks, func() { digest.rows(c.X) })
 	}
 	if o.Hashes {
-		tasks = append(tasks, func() { d.hashRows(c.X, cmp.Or(o.Hashed, c.X.Cols)) })
+		tasks = append(tasks, func() { unkept = hashRows(hashes, c.X, cmp.Or(o.Hashed, c.X.Cols)) })
 	}
 	slices.Reverse(tasks) // the first uses all cores that the others leave
 	if ended := par.For(ctx, 0, len(tasks), func(i int) { tasks[i]() }); ended != nil {
 		return ended
 	}
-	return err
+	return cmp.Or(err, unkept)
 }
 
 // mayLack reports whether a source was asked for missing values.
@@ -202,7 +225,7 @@ func (d *Data) Only(keep []bool) *Data {
 		panic("supervision: Data.Only with the wrong number of rows")
 	}
 	out := &Data{
-		Source: vectors.Select(d.Source, keep), Supervision: d.Supervision.Only(keep),
+		Source: vectors.Select(d.Source, keep), Supervision: d.Supervision.without(keep), Memory: d.Memory,
 		Constant: d.Constant, Digest: d.Digest, digested: d.digested, Missing: d.Missing,
 	}
 	for _, k := range keep {
@@ -210,7 +233,33 @@ func (d *Data) Only(keep []bool) *Data {
 			out.Rows++
 		}
 	}
-	out.IDs, out.Hashes = kept(d.IDs, keep), kept(d.Hashes, keep)
+	if l := d.Labels; l != nil {
+		out.Labels = &Labels{keptIn(d.Memory, l.Class, keep, out.Rows), l.Names}
+	}
+	out.IDs = kept(d.IDs, keep)
+	if d.Hashes != nil {
+		out.Hashes = keptIn(d.Memory, d.Hashes, keep, out.Rows)
+	}
+	return out
+}
+
+// keptIn is the n entries of a list whose place in keep is true, in a Memory. Where that has no room they are in memory:
+// greater arrays follow, whose error says why.
+func keptIn[T int32 | uint64](m *vectors.Memory, list []T, keep []bool, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	out, err := vectors.Room[T](m, n)
+	if err != nil {
+		out = make([]T, n)
+	}
+	at := 0
+	for i, v := range list {
+		if keep[i] {
+			out[at] = v
+			at++
+		}
+	}
 	return out
 }
 

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hashgrove/vectors"
 )
 
 // Labels is one class per row. The classes are numbered in the order of their names: as numbers when all of
@@ -144,22 +146,23 @@ func (n *naming) inOrder() (names []string, lasting []int32) {
 // labelling collects Labels row by row.
 type labelling struct {
 	naming naming
-	class  []int32
+	list   vectors.List[int32]
 }
 
 // Add takes the label of the next row.
-func (b *labelling) Add(label string) { b.class = append(b.class, b.naming.number(label)) }
+func (b *labelling) Add(label string) error { return b.list.Append(b.naming.number(label)) }
 
 // Labels is the labels of all rows, or nil when there were none. The builder is used up.
-func (b *labelling) Labels() *Labels {
-	if b.class == nil {
-		return nil
+func (b *labelling) Labels() (*Labels, error) {
+	class, err := b.list.Slice()
+	if class == nil || err != nil {
+		return nil, err
 	}
 	names, lasting := b.naming.inOrder()
-	for i, k := range b.class {
-		b.class[i] = lasting[k]
+	for i, k := range class {
+		class[i] = lasting[k]
 	}
-	return &Labels{b.class, names}
+	return &Labels{class, names}, nil
 }
 
 // tagging collects Tags row by row.

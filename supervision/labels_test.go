@@ -9,9 +9,10 @@ import (
 func setLabels(names ...string) *Labels {
 	b := &labelling{}
 	for _, name := range names {
-		b.Add(name)
+		_ = b.Add(name) // in memory there is always room
 	}
-	return b.Labels()
+	l, _ := b.Labels()
+	return l
 }
 
 func setTags(rows ...[]string) *Tags {

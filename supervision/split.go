@@ -1,6 +1,10 @@
 package supervision
 
-import "fmt"
+import (
+	"fmt"
+
+	"hashgrove/vectors"
+)
 
 // Split chooses a share of the rows to be held back: a model learns from the others and is judged by those. Where every
 // picture has more than one copy, the rows are all pictures and then their copies, kind by kind, and neither part has
@@ -9,13 +13,23 @@ func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", share)
 	}
+	if held, err = vectors.Room[bool](d.Memory, d.Rows); err != nil {
+		return nil, nil, err
+	}
 	pictures := d.Rows / copies
+	if copies == 1 {
+		learn = d.HoldOut(share, seed)
+		for i, in := range learn {
+			held[i] = !in
+		}
+		return learn, held, nil
+	}
 	first := make([]bool, d.Rows)
 	for i := range first {
 		first[i] = i < pictures
 	}
 	chosen := d.Only(first).HoldOut(share, seed)
-	learn, held = make([]bool, d.Rows), make([]bool, d.Rows)
+	learn = make([]bool, d.Rows)
 	for i := range learn {
 		learn[i], held[i] = chosen[i%pictures], !chosen[i%pictures] && i < pictures
 	}

@@ -62,10 +62,16 @@ func (s *Supervision) Affinity(rows int) (affinity.Matrix, error) {
 
 // Only is the supervision of the kept rows. Pairs stay when both their rows do.
 func (s *Supervision) Only(keep []bool) Supervision {
-	out := Supervision{MinShared: s.MinShared}
+	out := s.without(keep)
 	if s.Labels != nil {
 		out.Labels = s.Labels.Only(keep)
 	}
+	return out
+}
+
+// without is Only without labels.
+func (s *Supervision) without(keep []bool) Supervision {
+	out := Supervision{MinShared: s.MinShared}
 	if s.Tags != nil {
 		out.Tags = s.Tags.Only(keep)
 	}
@@ -150,20 +156,16 @@ func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	if !(share >= 0 && share < 1) {
 		panic("supervision: HoldOut of a share that is not in [0, 1)")
 	}
-	rows := make([][]int, len(l.Names))
+	sizes := l.Counts()
 	keep = make([]bool, len(l.Class))
-	for i, k := range l.Class {
-		keep[i] = true
-		rows[k] = append(rows[k], i)
-	}
 	// The total is rounded once; each class gives its whole part, and the classes with the greatest
 	// remainders one row more.
 	left := int(share*float64(len(keep)) + 0.5)
-	take := make([]int, len(rows))
-	order := make([]int, len(rows))
-	rest := make([]float64, len(rows))
-	for k, members := range rows {
-		part := share * float64(len(members))
+	take := make([]int, len(sizes))
+	order := make([]int, len(sizes))
+	rest := make([]float64, len(sizes))
+	for k, size := range sizes {
+		part := share * float64(size)
 		take[k] = int(part)
 		rest[k] = part - float64(take[k])
 		order[k] = k
@@ -171,20 +173,57 @@ func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[b], rest[a]) })
 	for _, k := range order {
-		if left > 0 && take[k]+1 < len(rows[k]) {
+		if left > 0 && take[k]+1 < sizes[k] {
 			take[k]++
 			left--
 		}
 	}
-	for k, members := range rows {
-		rng := rand.New(rand.NewPCG(seed, uint64(k)))
-		for t := range take[k] { // the first steps of a shuffle
-			j := t + rng.IntN(len(members)-t)
-			members[t], members[j] = members[j], members[t]
-			keep[members[t]] = false
+	drawn := make([][]int32, len(sizes)) // the places of the rows that are set aside, among those of their class
+	for k, size := range sizes {
+		drawn[k] = drawPlaces(rand.New(rand.NewPCG(seed, uint64(k))), size, take[k])
+	}
+	place := make([]int32, len(sizes))
+	for i, k := range l.Class {
+		if keep[i] = len(drawn[k]) == 0 || drawn[k][0] != place[k]; !keep[i] {
+			drawn[k] = drawn[k][1:]
 		}
+		place[k]++
 	}
 	return keep
+}
+
+// drawPlaces draws some of n places by the first steps of a shuffle, and returns them in their order. Where they are
+// few, only those that were moved are remembered.
+func drawPlaces(rng *rand.Rand, n, some int) []int32 {
+	drawn := make([]int32, 0, some)
+	if some < n/32 {
+		moved := map[int]int32{} // what lies at a place, other than its number
+		for t := range some {
+			j := t + rng.IntN(n-t)
+			there, ok := moved[j]
+			if !ok {
+				there = int32(j)
+			}
+			here, ok := moved[t]
+			if !ok {
+				here = int32(t)
+			}
+			moved[j] = here
+			drawn = append(drawn, there)
+		}
+	} else {
+		all := make([]int32, n)
+		for i := range all {
+			all[i] = int32(i)
+		}
+		for t := range some {
+			j := t + rng.IntN(n-t)
+			all[t], all[j] = all[j], all[t]
+		}
+		drawn = append(drawn, all[:some]...)
+	}
+	slices.Sort(drawn)
+	return drawn
 }
 
 // Only is the labels of the kept rows; classes keep their names and numbers.
