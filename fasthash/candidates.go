@@ -45,6 +45,8 @@ type chooser struct {
 
 	target, said  []int8
 	weight, field []float64
+	tried         [][]int8 // of all rows
+	memory        *vectors.Memory
 }
 
 // checkCandidates validates the number of candidates.
@@ -63,7 +65,7 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	if t.Candidates <= 1 || x.Rows < 2*fewestQuick {
 		return nil, nil
 	}
-	c := &chooser{Options: t}
+	c := &chooser{Options: t, memory: x.Memory()}
 	o := t.quickTrees()
 	affordable := x.Rows * t.Trees.Rounds / (candidatePart * t.Candidates * o.Rounds)
 	c.learned, c.judged = t.quickParts(x.Rows, max(fewestQuick, min(affordable, x.Rows/2, quickRows)))
@@ -78,8 +80,9 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 		return nil, err
 	}
 	c.target, c.said = make([]int8, len(c.learned)), make([]int8, len(c.judged))
-	c.weight, c.field = make([]float64, len(c.learned)), make([]float64, x.Rows)
-	return c, nil
+	c.weight = make([]float64, len(c.learned))
+	c.field, err = vectors.Room[float64](c.memory, x.Rows)
+	return c, err
 }
 
 // quickTrees are the options of the trees that judge candidates: those of Step 2, but fewer and smaller.
@@ -96,7 +99,13 @@ func (t Options) quickTrees() boost.Options {
 // picture and its copies are in the same part.
 func (t Options) quickParts(rows, size int) (learned, judged []int32) {
 	originals := t.Similar.originals(rows)
-	for _, i := range rand.New(rand.NewPCG(t.Seed, 'C')).Perm(originals) {
+	order := make([]int32, originals) // of rand.Perm, in half the memory
+	for i := range order {
+		order[i] = int32(i)
+	}
+	rand.New(rand.NewPCG(t.Seed, 'C')).Shuffle(originals, func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, first := range order {
+		i := int(first)
 		part := &learned
 		if len(learned) >= size {
 			part = &judged
@@ -118,7 +127,7 @@ func (c *chooser) infer(ctx context.Context, step1 *inference.Inference, weight 
 	if c == nil {
 		return step1.Infer(ctx)
 	}
-	var tried [][]int8
+	tried := c.tried[:0]
 	best, least := 0, 0.0
 	for number := range c.Candidates {
 		z, err := step1.InferCandidate(ctx, number)
@@ -128,7 +137,15 @@ func (c *chooser) infer(ctx context.Context, step1 *inference.Inference, weight 
 		if slices.ContainsFunc(tried, func(o []int8) bool { return isSameSplit(o, z) }) {
 			continue
 		}
-		tried = append(tried, slices.Clone(z))
+		if len(tried) == len(c.tried) {
+			room, err := vectors.Room[int8](c.memory, len(z))
+			if err != nil {
+				return nil, err
+			}
+			c.tried = append(c.tried, room)
+		}
+		tried = c.tried[:len(tried)+1]
+		copy(tried[len(tried)-1], z)
 		e, err := c.judge(ctx, step1, z, weight, k)
 		if err != nil {
 			return nil, fmt.Errorf("candidate %d: %w", number+1, err)

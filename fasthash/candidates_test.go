@@ -236,7 +236,10 @@ func TestBalancedClassesWeighRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := o.startWeights(step1, len(class))
+		got, err := o.startWeights(step1, nil, len(class))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if (got == nil) != (c.want == nil) || got != nil && (got[159] != c.want[0] || got[0] != c.want[1]) {
 			t.Errorf("%+v: weights %v", c.o, got)
 		}

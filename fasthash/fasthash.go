@@ -221,8 +221,13 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if len(run.done) > t.Bits {
 		return nil, fmt.Errorf("%d bits are learned already, more than the %d asked for", len(run.done), t.Bits)
 	}
+	m := x.Memory()
 	o := t.Inference
-	o.Threads = t.Threads
+	o.Threads, o.Memory = t.Threads, m
+	candidates, err := t.newChooser(ctx, x)
+	if err != nil {
+		return nil, err
+	}
 	step1, err := inference.New(y, t.Bits, o, t.Seed)
 	if err != nil {
 		return nil, err
@@ -231,23 +236,18 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if err != nil {
 		return nil, err
 	}
-	candidates, err := t.newChooser(ctx, x)
-	if err != nil {
-		return nil, err
-	}
 	if t.Order == TSH {
 		return t.twoStep(ctx, x, step1, step2, run, candidates)
 	}
 
 	functions := append([]model.Function(nil), run.done...)
-	output := make([]int8, x.Rows)
-	for i, f := range functions {
-		if err := model.Outputs(ctx, f, x, t.Threads, output); err != nil {
-			return nil, fmt.Errorf("replaying bit %d: %w", i+1, err)
-		}
-		step1.Push(output)
+	if err := t.replay(ctx, x, step1, functions); err != nil {
+		return nil, err
 	}
-	weight := t.startWeights(step1, x.Rows)
+	weight, err := t.startWeights(step1, m, x.Rows)
+	if err != nil {
+		return nil, err
+	}
 	for k := len(functions) + 1; k <= t.Bits; k++ {
 		bit := Bit{Bit: k}
 		began := time.Now()
@@ -293,7 +293,10 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inference.Inference, step2 fitter,
 	run loop, candidates *chooser) ([]model.Function, error) {
 
-	weight := t.startWeights(step1, x.Rows)
+	weight, err := t.startWeights(step1, nil, x.Rows)
+	if err != nil {
+		return nil, err
+	}
 	bits := make([]Bit, t.Bits)
 	codes := make([][]uint64, t.Bits) // bit k of all rows, packed: a byte per row and bit would be too much
 	for k := range bits {
@@ -336,14 +339,36 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 
 // startWeights makes room for the weights of the rows in Step 2: filled in with what the rows count, which is final
 // where the weights do not follow Step 1; nil where they are equal.
-func (t Options) startWeights(step1 *inference.Inference, rows int) []float64 {
+func (t Options) startWeights(step1 *inference.Inference, m *vectors.Memory, rows int) ([]float64, error) {
 	equal := t.EqualRowWeights || t.Order == TSH
 	if t.Learner != Trees || equal && !t.Inference.BalanceClasses {
+		return nil, nil
+	}
+	weight, err := vectors.Room[float64](m, rows)
+	if err == nil {
+		step1.RowCounts(weight)
+	}
+	return weight, err
+}
+
+// replay gives the bits that are learned already to Step 1.
+func (t Options) replay(
+	ctx context.Context, x *vectors.Columns, step1 *inference.Inference, functions []model.Function,
+) error {
+	if len(functions) == 0 {
 		return nil
 	}
-	weight := make([]float64, rows)
-	step1.RowCounts(weight)
-	return weight
+	output, err := vectors.Room[int8](x.Memory(), x.Rows)
+	if err != nil {
+		return err
+	}
+	for i, f := range functions {
+		if err := model.Outputs(ctx, f, x, t.Threads, output); err != nil {
+			return fmt.Errorf("replaying bit %d: %w", i+1, err)
+		}
+		step1.Push(output)
+	}
+	return vectors.Release(x.Memory(), output)
 }
 
 // crossFit predicts the bit of the rows in each fold from the others, where that is asked for.

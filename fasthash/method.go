@@ -43,6 +43,10 @@ type Run struct {
 	// CrossFit is the number of folds, 2 to 20, by which Report.CrossFitted is made; 0 means that it is not.
 	CrossFit int
 
+	// Memory is where lies what grows with the rows, if there are more than memory holds; nil means memory. It never
+	// changes the model; some options need all rows in memory (ErrNeedsMemory).
+	Memory *vectors.Memory
+
 	Progress func(Bit) // called after every newly learned bit; may be nil
 	Report   *Report   // filled in when not nil
 }
@@ -167,6 +171,9 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if t.Options, err = t.Options.fillIn(train.Rows, unequalClasses(train)); err != nil {
 		return err
 	}
+	if err := t.checkMemory(d.Kind()); err != nil {
+		return err
+	}
 	if t.y, err = train.Affinity(train.Rows); err != nil {
 		return err
 	}
@@ -186,7 +193,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if err != nil {
 		return err
 	}
-	if t.x, err = vectors.Quantize(ctx, train, train.Rows, quantizer, t.Threads); err != nil {
+	if t.x, err = vectors.QuantizeIn(ctx, t.Memory, train, train.Rows, quantizer, t.Threads); err != nil {
 		return err
 	}
 	t.report.Rows, t.report.Asked, t.report.Options = train.Rows, t.Bits, t.Options

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"hashgrove/eval"
 	"hashgrove/fasthash"
@@ -63,14 +62,20 @@ func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data
 		o.Run.Held = held
 	}
 	v := &validation{held: held}
-	pictures, originals := d.Rows/copies, slices.Clone(keep)
-	clear(originals[pictures:])
+	pictures := d.Rows / copies
 	mirrored, each := d.Rows, 1 // where the mirror images begin: nowhere
 	if o.FastHash.Similar.Averaged {
 		mirrored, each = pictures, 2
 	}
 	n := min(held.Rows, maxJudged)
-	inNew, inLearned := drawn(aside, n), drawn(originals, n)
+	inNew, err := drawn(d.Memory, d.Rows, aside, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	inLearned, err := drawn(d.Memory, d.Rows, keep[:pictures], n)
+	if err != nil {
+		return nil, nil, err
+	}
 	v.new, v.learned = newJudged(d, inNew, each), newJudged(d, inLearned, each)
 	learn.Ranges = d.NewRanges()
 	err = eachChunk(ctx, d, func(c vectors.Chunk, kept *vectors.Chunk) {
@@ -112,8 +117,12 @@ func (j *judged) add(c vectors.Chunk, chosen []bool, mirrored int) {
 	}
 }
 
-// drawn marks n rows, or all, of those in a part, at even distances.
-func drawn(part []bool, n int) []bool {
+// drawn marks n rows, or all, of those in a part, at even distances; rows that the part has no entry for are not in it.
+func drawn(m *vectors.Memory, rows int, part []bool, n int) ([]bool, error) {
+	out, err := vectors.Room[bool](m, rows)
+	if err != nil {
+		return nil, err
+	}
 	size := 0
 	for _, in := range part {
 		if in {
@@ -121,7 +130,7 @@ func drawn(part []bool, n int) []bool {
 		}
 	}
 	n = min(n, size)
-	out, place, next := make([]bool, len(part)), 0, 0
+	place, next := 0, 0
 	for i, in := range part {
 		if !in {
 			continue
@@ -132,7 +141,7 @@ func drawn(part []bool, n int) []bool {
 		}
 		place++
 	}
-	return out
+	return out, nil
 }
 
 // judge fills in how well the model finds new items and learned ones. Rows that were set aside are the queries; among

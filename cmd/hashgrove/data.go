@@ -193,11 +193,12 @@ func (a *app) noteNumbers(bad int, named bool) {
 	}
 }
 
-// scan reads the data once; learn is for rows to be learned from, which a model tells of by digest and sketch.
-func (a *app) scan(ctx context.Context, src vectors.Source, learn bool) (*supervision.Data, error) {
+// scan reads the data once.
+func (a *app) scan(ctx context.Context, src vectors.Source, o supervision.ScanOptions) (*supervision.Data, error) {
 	p := a.startProgress("reading", 0, 0)
 	defer p.End()
-	return supervision.Scan(ctx, src, supervision.ScanOptions{Digest: learn, Hashes: learn, Progress: p.Tick})
+	o.Progress = p.Tick
+	return supervision.Scan(ctx, src, o)
 }
 
 // similarity is what the supervision says about pairs of rows.

@@ -70,7 +70,7 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	sum, err := c.scan(ctx, set, false)
+	sum, err := c.scan(ctx, set, supervision.ScanOptions{})
 	if err != nil {
 		return err
 	}

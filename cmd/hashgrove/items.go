@@ -12,6 +12,7 @@ import (
 	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
 	"hashgrove/model"
+	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
 
@@ -173,7 +174,7 @@ func (a *app) count(ctx context.Context, in itemInput) (int, error) {
 	if n := in.set.Rows(); n >= 0 {
 		return n, nil
 	}
-	sum, err := a.scan(ctx, in.set, false)
+	sum, err := a.scan(ctx, in.set, supervision.ScanOptions{})
 	if err != nil {
 		return 0, err
 	}

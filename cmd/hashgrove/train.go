@@ -37,6 +37,7 @@ type trainCommand struct {
 	pictures                      pictureTraining
 	validation                    float64
 	effort                        effortFlag
+	memory                        memoryFlag
 	file                          cli.Output
 	columns                       columnReport
 }
@@ -101,6 +102,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&o.Run.CrossFit, "cross-fit", 0, "also make codes for the training rows from trees that did not see them, "+
 		"in this `NUMBER` of parts, 2 to 20, for index build --cross-fit; takes about that many times as long")
 	f.IntVar(&o.Run.Patience, "patience", 0, "stop after this `NUMBER` of bits without a better validation; 0 means never")
+	c.memory.bind(f)
 	cli.Group(f, groupFastHash)
 
 	f.StringVar((*string)(&t.Inference.Method), "inference", string(inference.BlockGC),
@@ -180,6 +182,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		c.data.asModel(m)
 		as = m.Pictures
 	}
+	defer c.memory.begin(c.output)()
 	set, err := c.data.open(args, as)
 	if err != nil {
 		return err
@@ -191,7 +194,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	if kept, ok := src.(*vectors.Kept); ok {
 		defer kept.Close()
 	}
-	d, err := c.scan(ctx, src, true)
+	d, err := c.scan(ctx, src, supervision.ScanOptions{Digest: true, Hashes: true, Memory: c.memory.room})
 	if err != nil {
 		return err
 	}
@@ -210,6 +213,9 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		return cli.Usagef("--hold-out needs classes: use --labels or --label")
 	}
 	if err := cmp.Or(c.chooseValidation(flags, d), c.chooseEffort(ctx, src, d)); err != nil {
+		return err
+	}
+	if err := c.planMemory(d); err != nil {
 		return err
 	}
 	report := &fasthash.Report{Rows: d.Rows}
@@ -295,7 +301,8 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	if c.method == method.FastHash {
 		o.Run.Checkpoint = c.output + ".ckpt"
 	}
-	err = cmp.Or(c.parseBalance(&o.FastHash), c.effort.parse(&o.FastHash), c.pictures.check(o))
+	err = cmp.Or(c.parseBalance(&o.FastHash), c.effort.parse(&o.FastHash), c.pictures.check(o),
+		c.memory.parse(c.pictures.features))
 	if err != nil {
 		return err
 	}
@@ -368,7 +375,7 @@ func (c *trainCommand) learn(ctx context.Context, d *supervision.Data) (*model.M
 	case errors.Is(err, fasthash.ErrOtherBits):
 		return nil, 0, fmt.Errorf("%w; a model grows with --grow MODEL, and --restart discards the bits", err)
 	case err != nil:
-		return nil, 0, err
+		return nil, 0, c.memory.explain(err)
 	}
 	if run.Report.Dropped > 0 {
 		c.note("%d bits of the checkpoint were damaged and were learned again", run.Report.Dropped)

@@ -37,6 +37,7 @@ type trainReport struct {
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
 
 	CrossFit *crossFitReport `json:"cross_fit,omitempty"`
+	Memory   *budgetReport   `json:"memory,omitempty"`
 }
 
 // crossFitReport is what train --cross-fit says of the codes that it made.
@@ -71,7 +72,7 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(),
 		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: c.columns, Effort: made.Options.Effort,
 		Linear: made.Linear, Added: m.Info.Added,
-		NewItems: m.Info.NewItems, LearnedItems: m.Info.LearnedItems,
+		NewItems: m.Info.NewItems, LearnedItems: m.Info.LearnedItems, Memory: c.memory.finished(),
 	}
 	if made.Options.Learner == fasthash.Trees {
 		r.Trees = &made.Options.Trees
@@ -105,6 +106,7 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		how += fmt.Sprintf("%s: codes for the %d rows it learned from, made without them in %.1f s\n",
 			r.CrossFit.Codes, r.CrossFit.Rows, r.CrossFit.Seconds)
 	}
+	how += r.Memory.String()
 	for _, b := range made.Bits {
 		r.InferenceSeconds += b.Inference.Seconds()
 		r.BoostSeconds += b.Boost.Seconds()
