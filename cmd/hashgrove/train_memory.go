@@ -139,7 +139,7 @@ func (m *memoryFlag) explain(err error) error {
 	if strings.Contains(err.Error(), "linear columns") {
 		advice = "give a greater --memory, or leave them out with --linear-columns off"
 	}
-	return cli.WithAdvice(err, advice)
+	return fmt.Errorf("%w: %s", err, advice)
 }
 
 // finished completes the report.
