@@ -71,7 +71,9 @@ func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	scanned, err := supervision.Scan(ctx, rows, supervision.ScanOptions{Digest: true, Hashes: true, Missing: d.missing})
+	scanned, err := supervision.Scan(ctx, rows, supervision.ScanOptions{
+		Digest: true, Hashes: true, Missing: d.missing, Memory: e.Run.Memory,
+	})
 	if err != nil {
 		return nil, err
 	}

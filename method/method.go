@@ -72,6 +72,9 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if o.Run.CrossFit != 0 && (name != FastHash || o.PCA != 0) {
 		return nil, errors.New("only FastHash, and without PCA before it, can be cross-fitted")
 	}
+	if o.Run.Memory != nil && (name != FastHash || o.PCA != 0) {
+		return nil, errors.New("only FastHash, and without PCA before it, can learn from more rows than memory holds")
+	}
 	if d.Missing && (name != FastHash || o.PCA != 0) {
 		return nil, errors.New("values may be missing, which only FastHash can learn from, and without PCA before it: " +
 			"fill them in, or leave out their rows or columns")

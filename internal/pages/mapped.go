@@ -50,7 +50,7 @@ func Map[T Number](folder string, n int) ([]T, error) {
 	}
 	defer file.Close() // the mapping stays
 	if err := reserve(file, size); err != nil {
-		return nil, fmt.Errorf("no room for %d MB of rows in %s: %w", size>>20, folderOf(file), err)
+		return nil, fmt.Errorf("no room for %d MB of rows in %s: %w", size/1e6, folderOf(file), err)
 	}
 	return MapFile[T](file, n)
 }
@@ -63,7 +63,7 @@ func MapFile[T Number](file *os.File, n int) ([]T, error) {
 	}
 	b, err := mapBytes(file, int(size))
 	if err != nil {
-		return nil, fmt.Errorf("map %d MB of rows into memory: %w", size>>20, err)
+		return nil, fmt.Errorf("map %d MB of rows into memory: %w", size/1e6, err)
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
