@@ -102,7 +102,7 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	if t.Candidates > 1 {
 		put("an order of the rows", Always, 4)
 	}
-	histograms := int64(min(1<<t.Trees.Depth/2*d.Dim()*4*vectors.Bins, 64<<20))
+	histograms := min(int64(d.Dim())<<(t.Trees.Depth-1)*4*vectors.Bins, 64<<20)
 	n.Parts = append(n.Parts, Part{"histograms", histograms, Always}, Part{"fixed", fixedBytes, Always},
 		Part{"cache", cacheBytes, Always})
 
