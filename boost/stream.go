@@ -22,8 +22,8 @@ import (
 //	finalSplits    the bins that the rows of undecided nodes have                     usually nothing
 //	cutStream      rows go to the children of their nodes                             the columns of the splits once
 //
-// A row has 4 bytes of mass, 1 of node, for AdaBoost 8 of weight and an eighth for each tree, for logistic boosting 4 of
-// score and 8 of weight. The columns are read once for each level of a tree.
+// A row has 4 bytes of mass, 1 of node and 8 of weight, for AdaBoost an eighth for each tree, for logistic boosting 4
+// of score. The columns are read once for each level of a tree.
 
 // streamRows is the number of rows in a block: 128 KB of every column.
 const streamRows = 1 << 17

@@ -45,7 +45,7 @@ func (t *texts) widen() {
 	t.width *= 2
 	t.packed = make([]byte, n*t.width, (n+1)*t.width*9/8)
 	for i := range n {
-		k := old.at(i)
+		k := old.numberOf(i)
 		if t.width == 2 {
 			binary.LittleEndian.PutUint16(t.packed[2*i:], uint16(k))
 		} else {
@@ -54,8 +54,8 @@ func (t *texts) widen() {
 	}
 }
 
-// at is the number of text i.
-func (t *texts) at(i int) uint32 {
+// numberOf is the number of text i.
+func (t *texts) numberOf(i int) uint32 {
 	switch t.width {
 	case 1:
 		return uint32(t.packed[i])
@@ -66,7 +66,7 @@ func (t *texts) at(i int) uint32 {
 }
 
 // text lends text i.
-func (t *texts) text(i int) string { return t.names[t.at(i)] }
+func (t *texts) text(i int) string { return t.names[t.numberOf(i)] }
 
 func (t *texts) len() int {
 	if t.width == 0 {

@@ -191,8 +191,8 @@ func nearDots[T number](ctx context.Context, q *grouped, x, dots []T) error {
 	})
 }
 
-// rowDots keeps for every group the sum of c_i.c_j over the rows j similar to one of its rows, that row included: Q when
-// all signs are +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than
+// rowDots keeps for every group the sum of c_i.c_j over the rows j similar to one of its rows, that row included: Q
+// when all signs are +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than
 // distances.
 type rowDots struct {
 	bits int     // that are in

@@ -243,8 +243,8 @@ func (d *Data) Only(keep []bool) *Data {
 	return out
 }
 
-// keptIn is the n entries of a list whose place in keep is true, in a Memory. Where that has no room they are in memory:
-// greater arrays follow, whose error says why.
+// keptIn is the n entries of a list whose place in keep is true, in a Memory. Where that has no room they are in
+// memory: greater arrays follow, whose error says why.
 func keptIn[T int32 | uint64](m *vectors.Memory, list []T, keep []bool, n int) []T {
 	if n == 0 {
 		return nil

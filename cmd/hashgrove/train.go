@@ -182,7 +182,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		c.data.asModel(m)
 		as = m.Pictures
 	}
-	defer c.memory.begin(c.output)()
+	defer c.memory.limitMemory(c.output)()
 	set, err := c.data.open(args, as)
 	if err != nil {
 		return err
@@ -204,18 +204,11 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	}
 	c.noteColumns(columnsOf(set), set.Dim())
 	c.warn(d.Warnings)
-	if o, err := c.options.FastHash.ForData(d.Rows); err == nil && o.Bins == vectors.Linear {
-		if text := d.Crowding(o.Bins); text != "" {
-			c.warn([]string{text + "; or cut the columns with --bins hybrid"})
-		}
-	}
+	c.warnOfCrowding(d)
 	if len(c.options.HoldOut) > 0 && d.Labels == nil {
 		return cli.Usagef("--hold-out needs classes: use --labels or --label")
 	}
-	if err := cmp.Or(c.chooseValidation(flags, d), c.chooseEffort(ctx, src, d)); err != nil {
-		return err
-	}
-	if err := c.planMemory(d); err != nil {
+	if err := c.choose(ctx, flags, src, d); err != nil {
 		return err
 	}
 	report := &fasthash.Report{Rows: d.Rows}
@@ -251,6 +244,28 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 		return c.printMethodReport(m, took, time.Since(began))
 	}
 	return c.printReport(m, report, time.Since(began))
+}
+
+// warnOfCrowding says when linear bins leave a column nothing to be split by.
+func (c *trainCommand) warnOfCrowding(d *supervision.Data) {
+	if o, err := c.options.FastHash.ForData(d.Rows); err == nil && o.Bins == vectors.Linear {
+		if text := d.Crowding(o.Bins); text != "" {
+			c.warn([]string{text + "; or cut the columns with --bins hybrid"})
+		}
+	}
+}
+
+// choose settles what depends on the rows: how many are held out, the effort, and where they lie.
+func (c *trainCommand) choose(
+	ctx context.Context, flags *pflag.FlagSet, src vectors.Source, d *supervision.Data,
+) error {
+	if err := c.chooseValidation(flags, d); err != nil {
+		return err
+	}
+	if err := c.chooseEffort(ctx, src, d); err != nil {
+		return err
+	}
+	return c.planMemory(d)
 }
 
 // readPairs makes the pairs of --pairs the supervision, and says so where there is another.

@@ -69,7 +69,8 @@ func parseBytes(text string) (int64, error) {
 		bytes float64
 	}{
 		{"tib", 1 << 40}, {"gib", 1 << 30}, {"mib", 1 << 20}, {"kib", 1 << 10},
-		{"tb", 1e12}, {"gb", 1e9}, {"mb", 1e6}, {"kb", 1e3}, {"t", 1e12}, {"g", 1e9}, {"m", 1e6}, {"k", 1e3}, {"b", 1}, {"", 1},
+		{"tb", 1e12}, {"gb", 1e9}, {"mb", 1e6}, {"kb", 1e3},
+		{"t", 1e12}, {"g", 1e9}, {"m", 1e6}, {"k", 1e3}, {"b", 1}, {"", 1},
 	}
 	lower := strings.ToLower(strings.TrimSpace(text))
 	for _, u := range units {
@@ -86,8 +87,8 @@ func parseBytes(text string) (int64, error) {
 	return 0, errors.New("give a size such as 800MB, 8GB or 8GiB")
 }
 
-// begin keeps the program within the budget from now on; the function that it returns ends that.
-func (m *memoryFlag) begin(output string) (end func()) {
+// limitMemory keeps the program within the budget from now on; the function that it returns ends that.
+func (m *memoryFlag) limitMemory(output string) (end func()) {
 	if m.budget == 0 {
 		return func() {}
 	}
@@ -155,5 +156,6 @@ func (r *budgetReport) String() string {
 	if r == nil || !r.Mapped {
 		return ""
 	}
-	return fmt.Sprintf("mapped files: %s; arrays of rows in memory: %s\n", cli.Size(int(r.Files)), cli.Size(int(r.InMemory)))
+	return fmt.Sprintf("mapped files: %s; arrays of rows in memory: %s\n",
+		cli.Size(int(r.Files)), cli.Size(int(r.InMemory)))
 }
