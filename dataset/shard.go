@@ -52,8 +52,8 @@ func (s *Set) TakeShard(ctx context.Context, number, of int) (hamming.Shard, err
 	return shard, nil
 }
 
-// TakeRows restricts all passes that follow to a run of rows of a set of one file. Who divides the rows of many files has
-// counted them before, with TakeShard: the file has total rows, which is checked as far as it is read.
+// TakeRows restricts all passes that follow to a run of rows of a set of one file. Who divides the rows of many files
+// has counted them before, with TakeShard: the file has total rows, which is checked as far as it is read.
 func (s *Set) TakeRows(total, first, rows int) error {
 	if len(s.files) != 1 || s.Once() {
 		return errors.New("rows are taken from one file, which can be read more than once")

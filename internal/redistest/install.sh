@@ -16,23 +16,10 @@ echo "Fetching Redis 8 of Debian $suite into $folder: the tests push codes into 
 mkdir -p "$(dirname "$folder")"
 work=$(mktemp -d "$folder.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial" "$work/apt/parts" "$work/root" "$work/debs"
+mkdir -p "$work/root" "$work/debs"
 
-# Where packages come from is what the machine says, for another suite.
-here=$(. /etc/os-release && echo "$VERSION_CODENAME")
-if [ -e /etc/apt/sources.list.d/debian.sources ]; then
-	awk -v RS= -v ORS='\n\n' -v here="$here" '$0 ~ "\nSuites:[^\n]* ?" here "( |\n|$)" { print; exit }' \
-		/etc/apt/sources.list.d/debian.sources | sed "s/^Suites:.*/Suites: $suite/; s/^Types:.*/Types: deb/" \
-		>"$work/apt/parts/debian.sources"
-else
-	grep -E "^deb .* $here main" /etc/apt/sources.list | head -n 1 | sed "s/ $here main.*/ $suite main/" \
-		>"$work/apt/parts/debian.list"
-fi
-apt() {
-	apt-get -q -o APT::Sandbox::User="$(id -un)" -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/apt/parts" \
-		-o Dir::State::Lists="$work/apt/lists" -o Dir::Cache="$work/apt/cache" \
-		-o Acquire::Languages=none -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false "$@"
-}
+. "$(dirname "$0")/../debian/suite.sh"
+use_suite $suite deb "$work/apt"
 apt update
 (cd "$work/debs" && apt download redis-tools libc6 libgcc-s1 libstdc++6 libatomic1 libjemalloc2 liblzf1 libssl3t64 \
 	libsystemd0 libcap2 zlib1g libzstd1)
