@@ -1,5 +1,6 @@
 # make demo   build and run the demo            make test    everything that must pass
 # make bench  benchmarks, as ratios             make lint    vet, staticcheck, gofmt
+# make nightly  what takes hours: all tests with the race detector, long ones, a thousand kills, a minute of fuzzing each
 GO       ?= go
 FUZZTIME ?= 1s
 export CGO_ENABLED = 0
@@ -7,7 +8,7 @@ export CGO_ENABLED = 0
 # Modules of their own, whose dependencies are none of the library's.
 MODULES = bench connect/beam connect/stream engine/sqlitetest examples report/browsertest server/browsertest
 
-.PHONY: demo build setup test race docs purego lint fuzz bench
+.PHONY: demo build setup test race docs purego lint fuzz bench nightly
 
 demo: build
 	./bin/hashgrove demo
@@ -63,18 +64,21 @@ setup:
 	@sh internal/pgtest/install.sh || echo "pgvector could not be compiled: searching with it will not be tested."
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
-# thirtyfold, so the long tests (sessions of the documents, kill loops, tables of the paper, browser) and those of the
-# command, which has no threads of its own, run without it in docs.
+# thirtyfold, so only packages in which goroutines share something have their short tests run with it here; those of all
+# packages, and the long ones, run with it in nightly. Everything runs without it in docs.
+RACE ?= . ./boost/... ./client/... ./dataset/... ./engine/... ./eval/... ./hamming/... ./index/... ./inference/... \
+	./internal/cli/... ./internal/gemm/... ./internal/items/... ./internal/pages/... ./internal/par/... ./internal/section/... \
+	./internal/trial/... ./model/... ./server/... ./store/... ./vectors/...
+SUITES = ^Test(Elastic|Milvus|Postgres|Qdrant|Vespa|Weaviate)$$
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
-		CGO_ENABLED=1 $(GO) test -race -short -timeout 12m $$($(GO) list ./... | grep -v /cmd/); \
+		CGO_ENABLED=1 $(GO) test -race -short -timeout 12m -skip '$(SUITES)' $(RACE); \
 	else \
-		echo "no C compiler: running the tests without the race detector"; $(GO) test -short -timeout 12m ./...; \
+		echo "no C compiler: running the tests without the race detector"; $(GO) test -short -timeout 12m $(RACE); \
 	fi
 
 docs:
-	$(GO) test -timeout 12m . ./cmd/... ./paper/... ./report/... ./store/... ./fasthash/... ./index/... ./model/... \
-		./boost/... ./compare/... ./server/... ./client/... ./export/... ./engine/... ./internal/atlas/...
+	$(GO) test -timeout 12m ./...
 	@for module in $(MODULES); do (cd $$module && $(GO) test -timeout 12m ./...) || exit 1; done
 
 # The plain Go twins of the assembly kernels.
@@ -99,7 +103,7 @@ fuzz:
 		$(GO) test -vet=off -c -fuzz . -o "$$bin/test" "$$package" || exit 1; \
 		for target in $$(cd "$$dir" && "$$bin/test" -test.list '^Fuzz'); do \
 			fuzz() { out=$$(cd "$$dir" && "$$bin/test" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
-				-test.fuzzcachedir "$$cache/$$package" 2>&1); }; \
+				-test.fuzzminimizetime 10x -test.fuzzcachedir "$$cache/$$package" 2>&1); }; \
 			fuzz || { echo "$$out" | grep -q '^ *context deadline exceeded$$' && ! echo "$$out" | grep -q 'Failing input' && fuzz; } || \
 				{ echo "$$out"; exit 1; }; \
 			echo "$$package $$target: $$(echo "$$out" | grep '^fuzz: elapsed' | tail -n 1 | cut -d ' ' -f 4-5)"; \
@@ -108,3 +112,10 @@ fuzz:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
+
+nightly: setup lint docs
+	CGO_ENABLED=1 $(GO) test -race -timeout 120m ./...
+	HASHGROVE_LONG=1 $(GO) test -timeout 120m ./engine/...
+	@for module in connect/beam server/browsertest; do (cd $$module && HASHGROVE_LONG=1 $(GO) test -timeout 60m ./...) || exit 1; done
+	$(GO) test ./store -run TestKill -cycles 1000 -timeout 120m
+	$(MAKE) fuzz FUZZTIME=60s

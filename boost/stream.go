@@ -336,8 +336,8 @@ func (t *Trainer) answer(asked []question) {
 	t.team.Blocks(t.n, streamRows, func(_, lo, hi int) {
 		t.fetch(t.swept, lo, hi)
 		columns, found := make([][]uint8, len(asked)), make([]binSet, len(asked))
-		for i, q := range asked {
-			columns[i] = t.x.Column(int(q.column))
+		for i := range asked { // but not their bins, which others may be adding to
+			columns[i] = t.x.Column(int(asked[i].column))
 		}
 		for r, v := range t.place[lo:hi] {
 			if i := t.passOf[v]; i >= 0 {

@@ -189,7 +189,7 @@ func TestHeldFilesStayWithinTheirBudget(t *testing.T) {
 		name, content string
 		read          func(path string) error
 	}{
-		{"labels.txt.gz", lines("\n", many), func(path string) error {
+		{"labels.txt.gz", lines("\n", 8*many), func(path string) error {
 			return readThrough(Spec{Paths: []string{data}, LabelsFile: []string{path}})
 		}},
 		{"ids.csv.gz", lines("a\n", many/2), func(path string) error {

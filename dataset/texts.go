@@ -14,10 +14,12 @@ type texts struct {
 	width  int    // bytes of a number: 1, 2 or 4
 }
 
-// add appends a text, which may be lent.
-func (t *texts) add(text string) {
+// add appends a text, which may be lent, and returns the bytes of memory that it takes.
+func (t *texts) add(text string) (bytes int) {
 	k, found := t.number[text]
+	bytes = 4
 	if !found {
+		bytes += 4*entryBytes + len(text)
 		if t.number == nil {
 			t.number, t.width = map[string]uint32{}, 1
 		}
@@ -37,6 +39,7 @@ func (t *texts) add(text string) {
 	default:
 		t.packed = binary.LittleEndian.AppendUint32(t.packed, k)
 	}
+	return bytes
 }
 
 // widen doubles the bytes of a number.

@@ -115,7 +115,9 @@ func packValues(path string, list *texts) error {
 		case list.len() == maxRows:
 			return fmt.Errorf("%s: has more than %d rows", path, maxRows)
 		}
-		list.add(text)
+		if err := in.hold(list.add(text)); err != nil {
+			return err
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -78,6 +79,13 @@ func (f *fake) address(scheme string) string {
 	return scheme + "+" + f.URL
 }
 
+// failWith sets what goes wrong with each request from now on; nil means nothing.
+func (f *fake) failWith(fail func(q asked) fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail = fail
+}
+
 // log returns the requests so far and forgets them.
 func (f *fake) log() []string {
 	f.mu.Lock()
@@ -102,9 +110,12 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if (len(body) > 0) != (r.Header.Get("Content-Type") != "") {
 		f.t.Errorf("%v has a body of %d bytes and the content type %q", q, len(body), r.Header.Get("Content-Type"))
 	}
+	f.mu.Lock()
+	fail := f.fail
+	f.mu.Unlock()
 	what := healthy
-	if f.fail != nil {
-		what = f.fail(q)
+	if fail != nil {
+		what = fail(q)
 	}
 	switch what {
 	case busy, throttled:
@@ -304,13 +315,13 @@ func TestShapes(t *testing.T) {
 
 // TestFakeFails looks at what a client sees of each fault.
 func TestFakeFails(t *testing.T) {
-	done := 0
-	f := newFake(t, func(asked) (int, any) { done++; return 200, "well" })
+	var applications atomic.Int32
+	f := newFake(t, func(asked) (int, any) { applications.Add(1); return 200, "well" })
 	for what, want := range map[fault]string{
 		healthy: "200", busy: "503", throttled: "429", dropBefore: "EOF", dropAfter: "EOF", silent: "deadline", torn: "EOF",
 	} {
-		before := done
-		f.fail = func(asked) fault { return what }
+		before := applications.Load()
+		f.failWith(func(asked) fault { return what })
 		client := http.Client{Timeout: time.Minute}
 		if what == silent {
 			client.Timeout = 50 * time.Millisecond
@@ -324,8 +335,9 @@ func TestFakeFails(t *testing.T) {
 			}
 			got.Body.Close()
 		}
-		if applied := what == healthy || what == dropAfter || what == torn; !strings.Contains(said, want) || done > before != applied {
-			t.Errorf("fault %d: %s, done %v", what, said, done > before)
+		if applied := what == healthy || what == dropAfter || what == torn; !strings.Contains(said, want) ||
+			applications.Load() > before != applied {
+			t.Errorf("fault %d: %s, applied %v", what, said, applications.Load() > before)
 		}
 	}
 }

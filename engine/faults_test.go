@@ -23,7 +23,7 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 		f, e := start(t)
 		var writes atomic.Int64
 		faults := []fault{busy, dropBefore, throttled, dropAfter, healthy, torn}
-		f.fail = func(q asked) fault {
+		f.failWith(func(q asked) fault {
 			if !isWrite(q) {
 				return healthy
 			}
@@ -31,7 +31,7 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 				return faults[n%len(faults)]
 			}
 			return silent
-		}
+		})
 		b := enginetest.Items(300, 64, 1)
 		// Only a write that is not answered ends by the timeout, so a busy machine cannot make this fail.
 		r, err := engine.Push(t.Context(), e, b, engine.PushOptions{
@@ -45,12 +45,12 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 	t.Run("lasting", func(t *testing.T) {
 		f, e := start(t)
 		var writes atomic.Int64
-		f.fail = func(q asked) fault {
+		f.failWith(func(q asked) fault {
 			if isWrite(q) && writes.Add(1) > 4 {
 				return []fault{dropAfter, busy, dropBefore}[writes.Load()%3]
 			}
 			return healthy
-		}
+		})
 		b := enginetest.Items(300, 64, 1)
 		o := engine.PushOptions{
 			Batch: 30, InFlight: 1, Retries: 2, Wait: time.Microsecond, Journal: filepath.Join(t.TempDir(), "j"),
@@ -60,7 +60,7 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("a server that stays away: %v", err)
 		}
-		f.fail = nil
+		f.failWith(nil)
 		r, err := engine.Push(t.Context(), e, b, o)
 		if err != nil || r.Before != 120 || r.Written != 180 {
 			t.Errorf("%+v, %v", r, err)
@@ -71,13 +71,13 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 		f, e := start(t)
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		f.fail = func(q asked) fault {
+		f.failWith(func(q asked) fault {
 			if isWrite(q) {
 				stop()
 				return silent
 			}
 			return healthy
-		}
+		})
 		if _, err := engine.Push(ctx, e, enginetest.Items(30, 64, 1), engine.PushOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("a push that was cancelled: %v", err)
 		}

@@ -85,7 +85,7 @@ func TestVespaFaults(t *testing.T) {
 		v, e := startVespa(t)
 		var puts atomic.Int32
 		faults := []fault{busy, throttled, dropBefore, dropAfter, torn}
-		v.fail = func(q asked) fault {
+		v.failWith(func(q asked) fault {
 			n := puts.Add(1)
 			switch {
 			case !isPut(q) || n%7 > 0:
@@ -94,24 +94,24 @@ func TestVespaFaults(t *testing.T) {
 				return silent
 			}
 			return faults[int(n)/7%len(faults)]
-		}
+		})
 		o := engine.PushOptions{Batch: 40, Retries: 100, Wait: time.Millisecond, Timeout: 2 * time.Second}
 		r, err := engine.Push(t.Context(), e, items, o)
 		if err != nil || r.Written != 300 || r.Checked != 100 || r.Retries == 0 {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		v.fail = nil
+		v.failWith(nil)
 		checkPushed(t, e, items)
 	})
 	t.Run("lasting", func(t *testing.T) {
 		v, e := startVespa(t)
 		var puts atomic.Int32
-		v.fail = func(q asked) fault {
+		v.failWith(func(q asked) fault {
 			if isPut(q) && puts.Add(1) > 120 {
 				return dropBefore
 			}
 			return healthy
-		}
+		})
 		o := engine.PushOptions{
 			Batch: 40, Retries: 1, InFlight: 1, Wait: time.Millisecond, Journal: filepath.Join(t.TempDir(), "journal"),
 		}
@@ -119,7 +119,7 @@ func TestVespaFaults(t *testing.T) {
 		if !errors.Is(err, engine.ErrTemporary) || !strings.Contains(err.Error(), "after 2 tries") {
 			t.Fatalf("a server that is away: %v", err)
 		}
-		v.fail = nil
+		v.failWith(nil)
 		r, err := engine.Push(t.Context(), e, items, o)
 		if err != nil || r.Before != 120 || r.Written != 180 {
 			t.Fatalf("%+v, %v", r, err)
