@@ -25,8 +25,13 @@ type Layout struct {
 	Head, Tail string
 	Append     func(dst []byte, b *index.Batch, i int) ([]byte, error)
 
+	// Of a text whose items stand in groups, as in the bodies of requests: how many a group has at most, 0 for one group
+	// of all, and what comes before, between and after those of a group.
+	Group                int
+	Open, Between, Close string
+
 	// Of a table: the names of the columns, a value of each one's type, and the values of an item, nil where it has
-	// none. The types are string, int64, float64 and []string.
+	// none. The types are string, int64, float64, []string, []byte, []int8 and []float32.
 	Columns []string
 	Samples []any
 	Row     func(b *index.Batch, i int) ([]any, error)
@@ -43,20 +48,37 @@ func (l Layout) WriteText(ctx context.Context, w io.Writer, s Source, progress f
 		return 0, err
 	}
 	var line []byte
+	written := 0
 	n, err := l.each(ctx, s, progress, func(b *index.Batch, i int) (err error) {
-		if line, err = l.Append(line[:0], b, i); err != nil {
+		if line, err = l.Append(append(line[:0], l.before(written)...), b, i); err != nil {
 			return err
 		}
+		written++
 		_, err = out.Write(line)
 		return err
 	})
 	if err != nil {
 		return n, err
 	}
-	if _, err := out.WriteString(l.Tail); err != nil {
+	end := l.Tail
+	if n > 0 {
+		end = l.Close + end
+	}
+	if _, err := out.WriteString(end); err != nil {
 		return n, err
 	}
 	return n, out.Flush()
+}
+
+// before is what comes before item n.
+func (l Layout) before(n int) string {
+	switch {
+	case n == 0:
+		return l.Open
+	case l.Group > 0 && n%l.Group == 0:
+		return l.Close + l.Open
+	}
+	return l.Between
 }
 
 // WriteRows hands over the items of a source in a layout that is a table, in bounded memory, and returns how many there

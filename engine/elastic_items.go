@@ -68,33 +68,47 @@ func (e *elastic) documents(b *index.Batch) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var lines bytes.Buffer
+	var lines []byte
 	for _, r := range order {
-		it := b.Item(r)
-		if err := checkTexts(e.name, it, mostKeyword, mostElasticID); err != nil {
+		if lines, err = e.appendLines(lines, b, r); err != nil {
 			return nil, err
 		}
-		d := document{
-			ID: it.ID.String(), Order: orderKey(it.ID), Code: numbers(b.Codes, r),
-			Hex: hex.EncodeToString(b.Codes.AppendBytes(nil, r)), Label: it.Label, Tags: it.Tags,
-		}
-		for _, name := range slices.Sorted(maps.Keys(it.Attributes)) {
-			a := elasticAttribute{Name: name}
-			if text, isText := it.Attributes[name].Text(); isText {
-				a.Text = &text
-			} else {
-				number, _ := it.Attributes[name].Number()
-				number = unsigned(number)
-				a.Number = &number
-			}
-			d.Attributes = append(d.Attributes, a)
-		}
-		lines.Write(marshal(dsl{"index": dsl{"_id": d.ID}}))
-		lines.WriteByte('\n')
-		lines.Write(marshal(d))
-		lines.WriteByte('\n')
 	}
-	return lines.Bytes(), nil
+	return lines, nil
+}
+
+// appendLines appends the two lines of an item.
+func (e *elastic) appendLines(dst []byte, b *index.Batch, i int) ([]byte, error) {
+	d, err := e.document(b, i)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(append(dst, marshal(dsl{"index": dsl{"_id": d.ID}})...), '\n')
+	return append(append(dst, marshal(d)...), '\n'), nil
+}
+
+// document is an item.
+func (e *elastic) document(b *index.Batch, i int) (document, error) {
+	it := b.Item(i)
+	if err := checkTexts(e.name, it, mostKeyword, mostElasticID); err != nil {
+		return document{}, err
+	}
+	d := document{
+		ID: it.ID.String(), Order: orderKey(it.ID), Code: numbers(b.Codes, i),
+		Hex: hex.EncodeToString(b.Codes.AppendBytes(nil, i)), Label: it.Label, Tags: it.Tags,
+	}
+	for _, name := range slices.Sorted(maps.Keys(it.Attributes)) {
+		a := elasticAttribute{Name: name}
+		if text, isText := it.Attributes[name].Text(); isText {
+			a.Text = &text
+		} else {
+			number, _ := it.Attributes[name].Number()
+			number = unsigned(number)
+			a.Number = &number
+		}
+		d.Attributes = append(d.Attributes, a)
+	}
+	return d, nil
 }
 
 // bulk is the request that writes lines.

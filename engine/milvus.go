@@ -155,20 +155,25 @@ func (a *milvusMap) UnmarshalJSON(text []byte) error {
 func (m *milvus) upsert(b *index.Batch, order []int) (request, error) {
 	entities := make([]milvusEntity, len(order))
 	for i, r := range order {
-		it := b.Item(r)
-		e := milvusEntity{
-			ID: it.ID.String(), Code: b.Codes.AppendBytes(nil, r), Label: it.Label,
-			Tags: append(milvusTexts{}, it.Tags...), Attributes: it.Attributes, Terms: terms(it),
-		}
-		if e.Attributes == nil {
-			e.Attributes = milvusMap{}
-		}
-		if err := m.check(it, len(e.Terms)); err != nil {
+		var err error
+		if entities[i], err = m.entity(b, r); err != nil {
 			return request{}, err
 		}
-		entities[i] = e
 	}
 	return m.post("entities/upsert", map[string]any{"data": entities}), nil
+}
+
+// entity is an item as an entity.
+func (m *milvus) entity(b *index.Batch, i int) (milvusEntity, error) {
+	it := b.Item(i)
+	e := milvusEntity{
+		ID: it.ID.String(), Code: b.Codes.AppendBytes(nil, i), Label: it.Label,
+		Tags: append(milvusTexts{}, it.Tags...), Attributes: it.Attributes, Terms: terms(it),
+	}
+	if e.Attributes == nil {
+		e.Attributes = milvusMap{}
+	}
+	return e, m.check(it, len(e.Terms))
 }
 
 // check reports an item that Milvus cannot hold.

@@ -54,19 +54,28 @@ func (q *qdrant) points(b *index.Batch) ([]qdrantPoint, error) {
 	}
 	list := make([]qdrantPoint, 0, len(order))
 	for _, r := range order {
-		it := b.Item(r)
-		if err := checkTexts(q.name, it, math.MaxInt, math.MaxInt); err != nil {
+		p, err := q.point(b, r)
+		if err != nil {
 			return nil, err
-		}
-		p := qdrantPoint{pointID(it.ID), signs(b.Codes, r), qdrantPayload{
-			ID: it.ID.String(), Label: it.Label, Tags: it.Tags, Attributes: it.Attributes,
-		}}
-		if n, ok := it.ID.Integer(); ok {
-			p.Payload.Number = &n
 		}
 		list = append(list, p)
 	}
 	return list, nil
+}
+
+// point is an item as a point.
+func (q *qdrant) point(b *index.Batch, i int) (qdrantPoint, error) {
+	it := b.Item(i)
+	if err := checkTexts(q.name, it, math.MaxInt, math.MaxInt); err != nil {
+		return qdrantPoint{}, err
+	}
+	p := qdrantPoint{pointID(it.ID), signs(b.Codes, i), qdrantPayload{
+		ID: it.ID.String(), Label: it.Label, Tags: it.Tags, Attributes: it.Attributes,
+	}}
+	if n, ok := it.ID.Integer(); ok {
+		p.Payload.Number = &n
+	}
+	return p, nil
 }
 
 // upsert is the request that writes points and answers when they are there.

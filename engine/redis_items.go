@@ -18,9 +18,11 @@ import (
 	"hashgrove/index"
 )
 
-// writeScript writes a batch: nothing when the table is not the one that it was, or else every item as a whole. An
-// element is removed first because Redis 8.0 does not pass on to its file and its replicas that one is replaced.
-const writeScript = `if redis.call('HGET', KEYS[2], '') ~= ARGV[1] then return redis.error_reply('NOTABLE removed') end
+// writeScript writes a batch: nothing when the table is not the one that it was, whose note begins as given, or else
+// every item as a whole. An element is removed first because Redis 8.0 does not pass on to its file and its replicas
+// that one is replaced.
+const writeScript = `local note = redis.call('HGET', KEYS[2], '') or ''
+if string.sub(note, 1, #ARGV[1]) ~= ARGV[1] then return redis.error_reply('NOTABLE removed') end
 local info = redis.call('VINFO', KEYS[1]) or {}
 for i = 1, #info, 2 do
   local name, value = info[i].ok, info[i + 1]
@@ -138,6 +140,18 @@ func floats(c hamming.Codes, i int) string {
 	return string(b)
 }
 
+// redisWords is an item as writeScript takes it.
+func redisWords(b *index.Batch, i int) ([]string, error) {
+	it := b.Item(i)
+	if err := checkUTF8(it); err != nil {
+		return nil, err
+	}
+	full, err := json.Marshal(redisItem{
+		hex.EncodeToString(b.Codes.AppendBytes(nil, i)), it.Label, it.Tags, it.Attributes,
+	})
+	return []string{it.ID.String(), floats(b.Codes, i), redisAttributes(it), string(full)}, err
+}
+
 // Write implements Engine.
 func (r *redis) Write(ctx context.Context, b *index.Batch) error {
 	if b.Codes.Bits != r.bits {
@@ -149,17 +163,11 @@ func (r *redis) Write(ctx context.Context, b *index.Batch) error {
 	}
 	command := []string{"EVAL", writeScript, "2", r.table, r.details(), r.meta, strconv.Itoa(r.bits)}
 	for _, row := range order {
-		it := b.Item(row)
-		if err := checkUTF8(it); err != nil {
-			return err
-		}
-		full, err := json.Marshal(redisItem{
-			hex.EncodeToString(b.Codes.AppendBytes(nil, row)), it.Label, it.Tags, it.Attributes,
-		})
+		words, err := redisWords(b, row)
 		if err != nil {
 			return err
 		}
-		command = append(command, it.ID.String(), floats(b.Codes, row), redisAttributes(it), string(full))
+		command = append(command, words...)
 	}
 	answers, err := r.ask(ctx, command)
 	if err == nil && answers[0] != int64(len(order)) {

@@ -59,6 +59,7 @@ func TestRedis(t *testing.T) {
 	t.Run("plan", func(t *testing.T) { checkRedisPlan(t, s) })
 	t.Run("refusals", func(t *testing.T) { checkRedisRefusals(t, s) })
 	t.Run("filters", func(t *testing.T) { checkRedisFilters(t, s) })
+	t.Run("bulk", func(t *testing.T) { checkRedisBulk(t, s) })
 	t.Run("tables", func(t *testing.T) { checkRedisTables(t, s) })
 	t.Run("secrets", func(t *testing.T) { checkRedisPasswords(t, s) })
 	t.Run("secure", func(t *testing.T) { checkRedisSecure(t, s) })

@@ -107,17 +107,22 @@ func (c *redisConn) ask(ctx context.Context, commands ...[]string) ([]any, error
 	return answers, err
 }
 
+// appendCommand appends a command as it is sent.
+func appendCommand(dst []byte, words ...string) []byte {
+	dst = fmt.Appendf(dst, "*%d\r\n", len(words))
+	for _, word := range words {
+		dst = fmt.Appendf(dst, "$%d\r\n", len(word))
+		dst = append(append(dst, word...), "\r\n"...)
+	}
+	return dst
+}
+
 // exchange is ask without the watch on the context, which sets a deadline that has passed.
 func (c *redisConn) exchange(ctx context.Context, commands [][]string) ([]any, error) {
 	c.extend(ctx)
 	for _, command := range commands {
-		fmt.Fprintf(c.out, "*%d\r\n", len(command))
-		for _, word := range command {
-			fmt.Fprintf(c.out, "$%d\r\n", len(word))
-			c.out.WriteString(word)
-			if _, err := c.out.WriteString("\r\n"); err != nil {
-				return nil, err
-			}
+		if _, err := c.out.Write(appendCommand(nil, command...)); err != nil {
+			return nil, err
 		}
 	}
 	if err := c.out.Flush(); err != nil {

@@ -65,15 +65,20 @@ func (r *sqlBatch) example(width int, vec bool) {
 
 // writeSQL is the transaction that writes a batch. A constraint ends it where the table is not the one that it was.
 func (s *sqlite) writeSQL(r *sqlBatch, width int, identity string) []string {
-	columns := ""
-	if !s.vec {
-		columns = ", " + eachWord(width, "w#")
-	}
 	list := []string{
 		fmt.Sprintf(`CREATE TEMPORARY TABLE same (identity TEXT CONSTRAINT "%s" CHECK (identity IS %s))`,
 			removedText, sqlText(identity)),
 		"BEGIN IMMEDIATE",
 		fmt.Sprintf("INSERT INTO same SELECT (SELECT identity FROM hashgrove_tables WHERE name = %s)", sqlText(s.table)),
+	}
+	return append(append(list, s.insertSQL(r, width)...), "COMMIT")
+}
+
+// insertSQL writes items in the place of those with the same ids.
+func (s *sqlite) insertSQL(r *sqlBatch, width int) (list []string) {
+	columns := ""
+	if !s.vec {
+		columns = ", " + eachWord(width, "w#")
 	}
 	join := func(rows []string) string { return strings.Join(rows, ",\n") }
 	ids := strings.Join(r.ids, ", ")
@@ -97,7 +102,7 @@ func (s *sqlite) writeSQL(r *sqlBatch, width int, identity string) []string {
 			"SELECT item, column2, column3, column4, column5 FROM (VALUES\n%s) JOIN %s ON id = column1",
 			s.name("_attributes"), join(r.attributes), s.name("")))
 	}
-	return append(list, "COMMIT")
+	return list
 }
 
 // Write implements Engine.

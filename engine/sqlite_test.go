@@ -73,6 +73,7 @@ func TestSQLite(t *testing.T) {
 	t.Run("refusals", func(t *testing.T) { checkSQLiteRefusals(t, file) })
 	t.Run("tables", func(t *testing.T) { checkSQLiteTables(t, file) })
 	t.Run("interrupted", func(t *testing.T) { checkInterrupted(t, openSQLite(t, file, "interrupted", ""), 1200) })
+	t.Run("bulk", func(t *testing.T) { checkSQLiteBulk(t, "") })
 	t.Run("locked", func(t *testing.T) { checkSQLiteLocked(t) })
 	t.Run("program", func(t *testing.T) { checkSQLiteProgram(t, file) })
 }
@@ -120,6 +121,7 @@ func TestSQLiteVec(t *testing.T) {
 	t.Run("codes", func(t *testing.T) { checkSQLiteCodes(t, openSQLite(t, file, "codes", more)) })
 	t.Run("bytes", func(t *testing.T) { checkSQLiteBytes(t, openSQLite(t, file, "bytes", more)) })
 	t.Run("bits", func(t *testing.T) { checkSQLiteVecBits(t, file, more) })
+	t.Run("bulk", func(t *testing.T) { checkSQLiteBulk(t, more) })
 	t.Run("without", func(t *testing.T) {
 		e := openSQLite(t, file, "codes", "?layout=vec0&extension=/nowhere")
 		if _, err := e.Info(t.Context()); err == nil || !strings.Contains(err.Error(), "nowhere") {

@@ -200,9 +200,24 @@ func idTerm(id string) string { return vespaTerm("id " + id) }
 
 // put is the request that writes an item. Its body is a line of a feed, too.
 func (v *vespa) put(b *index.Batch, row int) (request, error) {
+	f, err := v.fields(b, row)
+	if err != nil {
+		return request{}, err
+	}
+	return newRequest(http.MethodPost, vespaDocument(v.table, f.Key), struct {
+		Put    string      `json:"put"`
+		Fields vespaFields `json:"fields"`
+	}{vespaName(v.table, f.Key), f}), nil
+}
+
+// vespaName is the name of a document of a type.
+func vespaName(kind, id string) string { return fmt.Sprintf("id:%s:%s::%s", vespaSpace, kind, id) }
+
+// fields are the fields of an item.
+func (v *vespa) fields(b *index.Batch, row int) (vespaFields, error) {
 	it := b.Item(row)
 	if err := checkTexts(v.name, it, index.MaxText, vespaID); err != nil {
-		return request{}, err
+		return vespaFields{}, err
 	}
 	f := vespaFields{Key: it.ID.String(), Code: b.Codes.AppendBytes(nil, row), Label: it.Label, Tags: it.Tags}
 	f.Terms = []string{idTerm(f.Key)}
@@ -212,10 +227,7 @@ func (v *vespa) put(b *index.Batch, row int) (request, error) {
 	if len(it.Attributes) > 0 {
 		f.Attributes = string(marshal(it.Attributes))
 	}
-	return newRequest(http.MethodPost, vespaDocument(v.table, f.Key), struct {
-		Put    string      `json:"put"`
-		Fields vespaFields `json:"fields"`
-	}{fmt.Sprintf("id:%s:%s::%s", vespaSpace, v.table, f.Key), f}), nil
+	return f, nil
 }
 
 // vespaRecord is the record of a table.

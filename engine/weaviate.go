@@ -150,17 +150,25 @@ func (v *zerosAndOnes) UnmarshalJSON(text []byte) error {
 func (w *weaviate) batch(b *index.Batch, order []int) (request, error) {
 	objects := make([]weaviateObject, len(order))
 	for i, r := range order {
-		it := b.Item(r)
-		if err := checkTexts(w.name, it, index.MaxText, hamming.MaxID); err != nil {
+		var err error
+		if objects[i], err = w.object(b, r); err != nil {
 			return request{}, err
 		}
-		p := weaviateProperties{Key: it.ID.String(), Label: it.Label, Tags: it.Tags, Terms: terms(it)}
-		if len(it.Attributes) > 0 {
-			p.Attributes = string(marshal(it.Attributes))
-		}
-		objects[i] = weaviateObject{w.class, w.uuid(p.Key), vectorOf(b.Codes, r), p}
 	}
 	return newRequest(http.MethodPost, "/v1/batch/objects", map[string]any{"objects": objects}), nil
+}
+
+// object is an item as an object.
+func (w *weaviate) object(b *index.Batch, i int) (weaviateObject, error) {
+	it := b.Item(i)
+	if err := checkTexts(w.name, it, index.MaxText, hamming.MaxID); err != nil {
+		return weaviateObject{}, err
+	}
+	p := weaviateProperties{Key: it.ID.String(), Label: it.Label, Tags: it.Tags, Terms: terms(it)}
+	if len(it.Attributes) > 0 {
+		p.Attributes = string(marshal(it.Attributes))
+	}
+	return weaviateObject{w.class, w.uuid(p.Key), vectorOf(b.Codes, i), p}, nil
 }
 
 // graphql is a request in GraphQL.

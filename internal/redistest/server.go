@@ -138,6 +138,37 @@ func (s *Server) send(command string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
+// Pipe has the program redis-cli send a file of commands, and returns what it says.
+func (s *Server) Pipe(t testing.TB, path string) string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	words := append(client(), "-s", s.Socket, "--pipe")
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Stdin, cmd.Env = file, append(os.Environ(), "REDISCLI_AUTH="+Password)
+	out, _ := cmd.CombinedOutput() // it fails where the server answers with an error
+	return string(out)
+}
+
+// client is the command line of redis-cli: of the machine, or of those that install.sh unpacked.
+func client() []string {
+	if path, err := exec.LookPath("redis-cli"); err == nil {
+		return []string{path}
+	}
+	root := filepath.Join(cache, "hashgrove-test", "redis-8", "root", "usr")
+	for _, pattern := range []string{"lib*", "lib/*"} {
+		loaders, _ := filepath.Glob(filepath.Join(root, pattern, "ld-linux*.so.*"))
+		libraries, _ := filepath.Glob(filepath.Join(root, "lib", "*-linux-gnu*"))
+		if len(loaders) > 0 && len(libraries) > 0 {
+			return []string{loaders[0], "--library-path", libraries[0], filepath.Join(root, "bin", "redis-cli")}
+		}
+	}
+	return []string{"redis-cli"}
+}
+
 // Stop ends the server at once, as a crash would.
 func (s *Server) Stop(testing.TB) {
 	_ = s.cmd.Process.Kill()

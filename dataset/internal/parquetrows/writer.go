@@ -21,7 +21,7 @@ type Writer struct {
 const rowsInMemory = 1 << 17
 
 // NewWriter starts a file whose columns have names and hold what the samples are: string, float64 or int64, of which
-// rows may have none, or []string.
+// rows may have none, or []string, []byte, []int8 or []float32.
 func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error) {
 	defer catch(&err)
 	group := parquet.Group{}
@@ -38,6 +38,12 @@ func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error
 			group[name] = parquet.Optional(parquet.Int(64))
 		case []string:
 			group[name] = parquet.List(parquet.String())
+		case []byte:
+			group[name] = parquet.List(parquet.Uint(8))
+		case []int8:
+			group[name] = parquet.List(parquet.Int(8))
+		case []float32:
+			group[name] = parquet.List(parquet.Leaf(parquet.FloatType))
 		default:
 			return nil, fmt.Errorf("column %s: a %T cannot be written", name, samples[i])
 		}
@@ -63,12 +69,13 @@ func (x *Writer) Write(values []any) (err error) {
 		case nil:
 			x.row = append(x.row, parquet.Value{}.Level(0, 0, place))
 		case []string:
-			for i, s := range v {
-				x.row = append(x.row, parquet.ByteArrayValue([]byte(s)).Level(min(i, 1), 1, place))
-			}
-			if len(v) == 0 {
-				x.row = append(x.row, parquet.Value{}.Level(0, 0, place))
-			}
+			x.row = appendList(x.row, place, v, func(s string) parquet.Value { return parquet.ByteArrayValue([]byte(s)) })
+		case []byte:
+			x.row = appendList(x.row, place, v, func(b byte) parquet.Value { return parquet.Int32Value(int32(b)) })
+		case []int8:
+			x.row = appendList(x.row, place, v, func(b int8) parquet.Value { return parquet.Int32Value(int32(b)) })
+		case []float32:
+			x.row = appendList(x.row, place, v, parquet.FloatValue)
 		case string:
 			x.row = append(x.row, parquet.ByteArrayValue([]byte(v)).Level(0, 1, place))
 		default:
@@ -77,6 +84,17 @@ func (x *Writer) Write(values []any) (err error) {
 	}
 	_, err = x.out.WriteRows([]parquet.Row{x.row})
 	return err
+}
+
+// appendList appends the values of a list, which may be empty.
+func appendList[T any](row parquet.Row, place int, list []T, value func(T) parquet.Value) parquet.Row {
+	for i, v := range list {
+		row = append(row, value(v).Level(min(i, 1), 1, place))
+	}
+	if len(list) == 0 {
+		row = append(row, parquet.Value{}.Level(0, 0, place))
+	}
+	return row
 }
 
 // Close writes the end of the file.
