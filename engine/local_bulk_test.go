@@ -1,8 +1,12 @@
 package engine_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,5 +165,39 @@ func checkSQLiteBulk(t *testing.T, more string) {
 	}
 	if out := sqlite(t, theirs, ".tables"); strings.Contains(out, "hashgrove") {
 		t.Errorf("it leaves %s", out)
+	}
+}
+
+// TestPlainTables: the tables of Redis and SQLite have the items.
+func TestPlainTables(t *testing.T) {
+	b, source := oddItems(t, 13)
+	b.Tags[20], b.Labels[20], b.Attributes[20] = nil, "", nil
+	rows := map[string]int{}
+	for i, id := range b.IDs {
+		rows[id.String()] = i
+	}
+	for _, url := range []string{"redis://localhost", "sqlite://x.db"} {
+		l := layoutOf(t, openTarget(t, engine.Target{URL: url}), source.Space, "parquet")
+		seen := map[any]bool{}
+		_, err := l.WriteRows(t.Context(), source, nil, func(row []any) error {
+			i := rows[row[0].(string)]
+			it := b.Item(i)
+			var attributes map[string]index.Value
+			if text, ok := row[4].(string); ok {
+				if err := json.Unmarshal([]byte(text), &attributes); err != nil {
+					return err
+				}
+			}
+			label, _ := row[2].(string)
+			if row[1] != fmt.Sprintf("%x", b.Codes.AppendBytes(nil, i)) || label != it.Label || (row[2] == nil) != (label == "") ||
+				!slices.Equal(row[3].([]string), it.Tags) || !maps.Equal(attributes, it.Attributes) {
+				t.Errorf("%v, want %+v", row, it)
+			}
+			seen[row[0]] = true
+			return nil
+		})
+		if len(seen) != 1200 || err != nil {
+			t.Errorf("%s: %d items, %v", url, len(seen), err)
+		}
 	}
 }

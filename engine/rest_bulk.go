@@ -50,20 +50,22 @@ func appendJSONOf[T any](of func(b *index.Batch, i int) (T, error)) func([]byte,
 	}
 }
 
-// bodies is a layout whose lines are bodies of a request that writes items; this one holds an empty list of them.
-func (r *rest) bodies(q request, before string) Layout {
+// bodies is a layout whose lines are bodies of a request that writes items; this one holds an empty list of them. What
+// has to be made before is named, and what answers say.
+func (r *rest) bodies(q request, before, answers string) Layout {
 	open, end, _ := strings.Cut(string(q.body), "[]")
 	return Layout{
-		Name: "jsonl", Group: bulkGroup, Open: open + "[", Between: ",", Close: "]" + end + "\n", Load: r.sending(q, 1, before),
+		Name: "jsonl", Load: r.sending(q, 1, before, answers),
+		Group: bulkGroup, Open: open + "[", Between: ",", Close: "]" + end + "\n",
 	}
 }
 
 // sending says how so many lines at a time are sent. What the shell would see in the address is escaped.
-func (r *rest) sending(q request, lines int, before string) string {
+func (r *rest) sending(q request, lines int, before, answers string) string {
 	address := strings.NewReplacer("$", `\$`, "'", "%27").Replace(r.base.String() + q.path)
-	return fmt.Sprintf(`%s, as a dry run shows; then: split -l %d --filter='curl -fsS -X %s -H "Content-Type: %s" `+
-		`--data-binary @- "%s"' FILE, with the password or key, where one is needed, in ~/.curlrc`,
-		before, lines, q.method, cmp.Or(q.kind, "application/json"), address)
+	return fmt.Sprintf(`make the %s first, as a dry run shows; a password or key belongs into ~/.curlrc, and %s; then: `+
+		`split -l %d --filter='curl -fsS -X %s -H "Content-Type: %s" --data-binary @- "%s"' FILE`,
+		before, answers, lines, q.method, cmp.Or(q.kind, "application/json"), address)
 }
 
 // Layouts implements Loader.
@@ -72,7 +74,7 @@ func (r *rest) sending(q request, lines int, before string) string {
 //	parquet  the fields of documents; the nested attributes are JSON
 func (e *elastic) Layouts(Space) []Layout {
 	lines := Layout{Name: "jsonl", Append: e.appendLines}
-	lines.Load = e.sending(e.bulk(nil), 2*bulkGroup, "make the index first") + `; each answer says "errors":false`
+	lines.Load = e.sending(e.bulk(nil), 2*bulkGroup, "index", `every answer should say "errors":false`)
 	columns := []column{
 		{"id", ""}, {"id_order", ""}, {"code", []int8(nil)}, {"hex", ""}, {"label", ""}, {"tags", []string(nil)},
 		{"attributes", ""},
@@ -99,7 +101,7 @@ func (e *elastic) Layouts(Space) []Layout {
 //	jsonl    bodies of requests that upsert points
 //	parquet  points; the payload is JSON
 func (q *qdrant) Layouts(Space) []Layout {
-	lines := q.bodies(q.upsert([]qdrantPoint{}), "make the collection and its indexes first")
+	lines := q.bodies(q.upsert([]qdrantPoint{}), "collection and its indexes", `every answer should say "completed"`)
 	lines.Append = appendJSONOf(q.point)
 	columns := []column{{"id", ""}, {"vector", []float32(nil)}, {"payload", ""}}
 	return []Layout{lines, tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
@@ -121,9 +123,8 @@ func (q *qdrant) Layouts(Space) []Layout {
 //	parquet  objects with their properties; the attributes are JSON
 func (w *weaviate) Layouts(Space) []Layout {
 	write, _ := w.batch(nil, nil) // no item, so nothing to refuse
-	lines := w.bodies(write, "make the class first")
+	lines := w.bodies(write, "class", `no answer should say "FAILED"`)
 	lines.Append = appendJSONOf(w.object)
-	lines.Load += `; no answer says "FAILED"`
 	columns := []column{
 		{"id", ""}, {"vector", []float32(nil)}, {"key", ""}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""},
 		{"terms", []string(nil)},
@@ -190,9 +191,10 @@ type milvusRow struct {
 //	json     the same as a list of objects
 //	jsonl    bodies of requests that upsert entities
 func (m *milvus) Layouts(Space) []Layout {
-	load := "make the collection first, as a dry run shows; then put the file into the storage of Milvus and send: " +
-		m.post("jobs/import/create", map[string]any{"files": [][]string{{"FILE"}}}).String() +
-		" (an import adds and does not replace, so it is for items that are not there)"
+	create := m.post("jobs/import/create", map[string]any{"files": [][]string{{"FILE"}}})
+	load := "make the collection first, as a dry run shows; an import adds and does not replace, so it is for items that " +
+		"are not there; put the file into the storage of Milvus and send: " +
+		strings.ReplaceAll(create.String(), "\n", " ")
 	columns := []column{
 		{"id", ""}, {"code", []byte(nil)}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""},
 		{"terms", []string(nil)},
@@ -212,9 +214,8 @@ func (m *milvus) Layouts(Space) []Layout {
 		return row, err
 	})
 	write, _ := m.upsert(nil, nil) // no item, so nothing to refuse
-	lines := m.bodies(write, "make the collection first")
+	lines := m.bodies(write, "collection", `every answer should say "code":0`)
 	lines.Append = appendJSONOf(m.entity)
-	lines.Load += `; each answer says "code":0`
 	return []Layout{table, list, lines}
 }
 

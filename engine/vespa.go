@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -398,6 +397,3 @@ func (v *vespa) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 func (v *vespa) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
 	return readOrdered(ctx, v, v.bits, f, take)
 }
-
-// vespaStrings writes texts of hex digits as YQL has them.
-func vespaStrings(texts []string) string { return `("` + strings.Join(texts, `", "`) + `")` }

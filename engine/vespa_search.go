@@ -216,3 +216,6 @@ func (v *vespa) deliver(list []vespaFields, take func(*index.Batch) error) error
 	}
 	return take(b)
 }
+
+// vespaStrings writes texts of hex digits as YQL has them.
+func vespaStrings(texts []string) string { return `("` + strings.Join(texts, `", "`) + `")` }

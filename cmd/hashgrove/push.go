@@ -50,9 +50,15 @@ ends early leaves a journal, by which the same command continues; one that is co
 standard input is only journaled where --journal says so, and has to be sent again from the start. At the end some
 items are read back and compared.
 
---bulk FILE connects to nothing either: it writes a file that the engine's own programs load, with what would have been
-sent. The end of its name, or --bulk-form, tells the form: for PostgreSQL sql (a script that makes the table and fills
-it), copy, csv, jsonl or parquet. --engine may be the scheme alone then, such as postgres:.
+--bulk FILE connects to nothing either: it writes a file that the engine's own programs load, with what would have
+been sent, and says how it is loaded. --engine may be the scheme alone then, such as postgres:. The end of the file's
+name, or --bulk-form, tells the form. All engines have parquet, and besides:
+  PostgreSQL                 sql (a script that makes the table and fills it), copy, csv, jsonl
+  SQLite, Redis              sql (a script for sqlite3); resp (commands for redis-cli --pipe)
+  OpenSearch, Elasticsearch  jsonl (lines of _bulk requests)
+  Qdrant, Weaviate           jsonl (bodies of requests, each with up to 500 items)
+  Milvus                     json (rows to import, as parquet is), jsonl (bodies of requests)
+  Vespa                      jsonl (a feed)
 
 --shard 3/8 pushes the third of eight equal runs of the rows, those of "hashgrove encode", or of the items of the
 index in the order of their ids, so that a scheduler can run one process for each; each has a journal of its own. Rows
@@ -71,6 +77,8 @@ without ids keep their numbers.
   hashgrove push vectors.npy -m items.hgm --engine postgres://shop@localhost/shop --table rows --shard 2/2
   hashgrove push items.hgi --engine postgres: --table boots --bulk boots.sql
   hashgrove push items.hgi --engine postgres: --table boots --bulk boots.parquet
+  hashgrove push items.hgi --engine redis: --table boots --bulk boots.resp
+  hashgrove push items.hgi --engine opensearch://search.example:9200 --table boots --bulk boots.jsonl
   cat new.csv | hashgrove push - --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop`,
 		Args: cli.AtLeast(1, "an index, code files, or vectors"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },

@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/internal/pgtest"
+	"hashgrove/internal/redistest"
 )
 
 // TestBulkFiles writes files for PostgreSQL: psql makes a table of one that is as pushed, and the others are read back.
@@ -114,4 +115,63 @@ func TestBulkInBoundedMemory(t *testing.T) {
 		t.Errorf("%d bytes on the heap for a hundred thousand rows, %d for half a million", few, many)
 	}
 	t.Logf("%d and %d bytes", few, many)
+}
+
+// TestBulkFilesOfOtherEngines: redis-cli and sqlite3 make tables of their files that are as pushed, in shards too, and all
+// engines have files, which say how they are loaded.
+func TestBulkFilesOfOtherEngines(t *testing.T) {
+	indexed(t)
+	t.Run("redis", func(t *testing.T) {
+		s := redistest.Start(t)
+		t.Setenv("REDISCLI_AUTH", redistest.Password)
+		for _, shard := range []string{"2/2", "1/2"} {
+			succeed(t, shellWords("push items.hgi --engine redis: --table loaded --force --bulk items-{shard}.resp --shard "+shard)...)
+		}
+		for _, file := range []string{"items-00001-of-00002.resp", "items-00002-of-00002.resp"} {
+			if out := s.Pipe(t, file); !strings.Contains(out, "errors: 0, replies: 202") {
+				t.Fatalf("redis-cli says %s", out)
+			}
+		}
+		out := succeed(t, "check-engine", "items.hgi", "--engine", s.URL, "--table", "loaded", "--where", `label = "scarves"`)
+		if !strings.Contains(out, "400 of them equal") || !strings.Contains(out, "no differences") {
+			t.Errorf("the table that redis-cli made: %s", out)
+		}
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		if _, err := exec.LookPath("sqlite3"); err != nil {
+			t.Skip("there is no sqlite3")
+		}
+		out := succeed(t, shellWords("push items.hgi --engine sqlite: --table loaded --bulk items.sql --force")...)
+		if !strings.Contains(out, "sqlite3 shop.db <items.sql") {
+			t.Errorf("it says %s", out)
+		}
+		cmd := exec.Command("sqlite3", "shop.db")
+		cmd.Stdin = bytes.NewReader(read(t, "items.sql"))
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if out := succeed(t, "check-engine", "items.hgi", "--engine", "sqlite://shop.db", "--table", "loaded"); !strings.Contains(out, "no differences") {
+			t.Errorf("the table that sqlite3 made: %s", out)
+		}
+	})
+	t.Setenv("QDRANT_API_KEY", "hunter2hunter2")
+	for scheme, forms := range map[string]string{
+		"opensearch": "jsonl", "elasticsearch": "jsonl", "qdrant": "jsonl", "weaviate": "jsonl", "vespa": "jsonl", "milvus": "json jsonl",
+		"redis": "resp", "sqlite": "sql",
+	} {
+		for _, form := range strings.Fields(forms + " parquet") {
+			file := scheme + "." + form
+			out := succeed(t, "push", "items.hgi", "--engine", scheme+":", "--bulk", file)
+			if !strings.Contains(out, "400 items of 16 bits") || !strings.Contains(out, "to load it: ") || strings.Contains(out, "hunter2") ||
+				form != "parquet" && !strings.Contains(out[strings.Index(out, "to load it"):], file) {
+				t.Errorf("%s: %s", file, out)
+			}
+			if form != "parquet" {
+				continue
+			}
+			if size := len(read(t, file)); size < 400 {
+				t.Errorf("%s has %d bytes", file, size)
+			}
+		}
+	}
 }

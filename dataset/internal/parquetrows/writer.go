@@ -15,10 +15,15 @@ type Writer struct {
 	place   []int // of each column in the file
 	columns []int // the other way round
 	row     parquet.Row
+
+	rows, values int // collected so far
 }
 
-// rowsInMemory is how many rows are collected before they are written.
-const rowsInMemory = 1 << 17
+// So many rows, or fewer with long lists, are collected before they are written.
+const (
+	rowsInMemory   = 1 << 17
+	valuesInMemory = 1 << 22
+)
 
 // NewWriter starts a file whose columns have names and hold what the samples are: string, float64 or int64, of which
 // rows may have none, or []string, []byte, []int8 or []float32.
@@ -82,7 +87,16 @@ func (x *Writer) Write(values []any) (err error) {
 			x.row = append(x.row, parquet.ValueOf(v).Level(0, 1, place))
 		}
 	}
-	_, err = x.out.WriteRows([]parquet.Row{x.row})
+	if _, err := x.out.WriteRows([]parquet.Row{x.row}); err != nil {
+		return err
+	}
+	x.rows, x.values = x.rows+1, x.values+len(x.row)
+	if x.rows < rowsInMemory && x.values >= valuesInMemory {
+		err, x.rows = x.out.Flush(), rowsInMemory
+	}
+	if x.rows == rowsInMemory {
+		x.rows, x.values = 0, 0
+	}
 	return err
 }
 

@@ -62,3 +62,33 @@ func TestWriterLists(t *testing.T) {
 		}
 	}
 }
+
+// TestWriterInBoundedMemory: rows with long lists are written in smaller groups than others.
+func TestWriterInBoundedMemory(t *testing.T) {
+	for _, list := range []int{0, 2047} {
+		var out bytes.Buffer
+		w, err := NewWriter(&out, []string{"code", "id"}, []any{[]byte(nil), ""})
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, rows := make([]byte, list), rowsInMemory+10
+		if list > 0 {
+			rows = valuesInMemory/(list+1) + 10
+		}
+		for range rows {
+			if err := w.Write([]any{code, "x"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := parquet.OpenFile(bytes.NewReader(out.Bytes()), int64(out.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(f.RowGroups()); n != 2 || f.NumRows() != int64(rows) {
+			t.Errorf("%d rows in %d groups, want %d in 2", f.NumRows(), n, rows)
+		}
+	}
+}
