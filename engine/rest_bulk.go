@@ -192,8 +192,8 @@ type milvusRow struct {
 //	jsonl    bodies of requests that upsert entities
 func (m *milvus) Layouts(Space) []Layout {
 	create := m.post("jobs/import/create", map[string]any{"files": [][]string{{"FILE"}}})
-	load := "make the collection first, as a dry run shows; an import adds and does not replace, so it is for items that " +
-		"are not there; put the file into the storage of Milvus and send: " +
+	load := "make the collection first, as a dry run shows; an import adds and does not replace, so it is for items " +
+		"that are not there; put the file into the storage of Milvus and send: " +
 		strings.ReplaceAll(create.String(), "\n", " ")
 	columns := []column{
 		{"id", ""}, {"code", []byte(nil)}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""},
