@@ -224,7 +224,9 @@ func TestDependenciesOfTestsStayOutside(t *testing.T) {
 		if strings.ContainsAny(d.Name()[:1], "_.") {
 			return fs.SkipDir // generators have no tests
 		}
-		if isModule(name) && !slices.Contains(strings.Fields(modules), filepath.ToSlash(name)) {
+		own := "\n\tcd " + filepath.ToSlash(name) + " && $(GO) vet ./... && $(GO) test " // it has a target of its own
+		if isModule(name) && !slices.Contains(strings.Fields(modules), filepath.ToSlash(name)) &&
+			!strings.Contains(string(makefile), own) {
 			t.Errorf("the module in %s is not among the MODULES of the Makefile", name)
 		}
 		return nil
