@@ -26,6 +26,7 @@ for n in "$@"; do
 	echo "--- $n items"
 	./hashgrove index build items.hgi codes.faiss --quiet
 	for q in 1 100 10000; do
-		/usr/bin/env time -f "search for $q: %e s, %M kB of memory" ./hashgrove search items.hgi "queries-$q.faiss" --to jsonl --quiet >/dev/null
+		TIMEFORMAT="search for $q: %R s"
+		time ./hashgrove search items.hgi "queries-$q.faiss" --to jsonl --quiet >/dev/null
 	done
 done
