@@ -66,8 +66,8 @@ setup:
 	@sh internal/pgtest/install.sh || echo "pgvector could not be compiled: searching with it will not be tested."
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
-# thirtyfold, so only packages in which goroutines share something have their short tests run with it here; those of all
-# packages, and the long ones, run with it in nightly. Everything runs without it in docs.
+# thirtyfold, so packages that train whole models, the suites of the engines and the long tests run with it only in nightly.
+# Everything runs without it in docs.
 RACE ?= . ./boost/... ./client/... ./dataset/... ./engine/... ./eval/... ./hamming/... ./index/... ./inference/... \
 	./internal/cli/... ./internal/gemm/... ./internal/items/... ./internal/pages/... ./internal/par/... ./internal/section/... \
 	./internal/trial/... ./model/... ./server/... ./store/... ./vectors/...

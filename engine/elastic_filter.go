@@ -28,13 +28,9 @@ func all(q ...dsl) dsl { return dsl{"bool": dsl{"filter": q}} }
 func anyOf(q ...dsl) dsl { return dsl{"bool": dsl{"should": q, "minimum_should_match": 1}} }
 
 func (f elasticFilter) write(c index.Condition) (dsl, error) {
-	var parts []dsl
-	for _, part := range c.Parts {
-		q, err := f.write(part)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, q)
+	parts, err := translated(c.Parts, f.write)
+	if err != nil {
+		return nil, err
 	}
 	switch c.Op {
 	case "and":

@@ -353,10 +353,7 @@ func (m *milvus) Prepare(ctx context.Context, s Space) (Info, error) {
 // Write implements Engine, but for all or none, which Milvus does not promise. Items are replaced by id, so calling it
 // again is harmless.
 func (m *milvus) Write(ctx context.Context, b *index.Batch) error {
-	if b.Codes.Bits != m.bits {
-		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, m.bits)
-	}
-	order, err := b.Order(true)
+	order, err := orderOf(b, m.bits)
 	if err != nil {
 		return err
 	}

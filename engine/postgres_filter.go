@@ -35,13 +35,9 @@ func (s *sqlFilter) addNumber(x float64) string {
 }
 
 func (s *sqlFilter) write(c index.Condition) (string, error) {
-	var parts []string
-	for _, part := range c.Parts {
-		text, err := s.write(part)
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, text)
+	parts, err := translated(c.Parts, s.write)
+	if err != nil {
+		return "", err
 	}
 	switch c.Op {
 	case "and", "or":

@@ -87,10 +87,7 @@ func bitString(c hamming.Codes, i int) pgtype.Bits {
 
 // Write implements Engine.
 func (p *postgres) Write(ctx context.Context, b *index.Batch) error {
-	if b.Codes.Bits != p.bits {
-		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, p.bits)
-	}
-	order, err := b.Order(true)
+	order, err := orderOf(b, p.bits)
 	if err != nil {
 		return err
 	}

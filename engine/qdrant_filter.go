@@ -32,13 +32,9 @@ func should(q ...dsl) dsl { return dsl{"should": q} }
 var noPoint = must(dsl{"has_id": []any{}})
 
 func (f qdrantFilter) write(c index.Condition) (dsl, error) {
-	var parts []dsl
-	for _, part := range c.Parts {
-		q, err := f.write(part)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, q)
+	parts, err := translated(c.Parts, f.write)
+	if err != nil {
+		return nil, err
 	}
 	switch c.Op {
 	case "and":

@@ -154,10 +154,7 @@ func redisWords(b *index.Batch, i int) ([]string, error) {
 
 // Write implements Engine.
 func (r *redis) Write(ctx context.Context, b *index.Batch) error {
-	if b.Codes.Bits != r.bits {
-		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, r.bits)
-	}
-	order, err := b.Order(true)
+	order, err := orderOf(b, r.bits)
 	if err != nil {
 		return err
 	}

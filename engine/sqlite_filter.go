@@ -25,13 +25,9 @@ func (s sqliteFilter) condition(f index.Filter) (string, error) {
 }
 
 func (s sqliteFilter) write(c index.Condition) (string, error) {
-	var parts []string
-	for _, part := range c.Parts {
-		text, err := s.write(part)
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, text)
+	parts, err := translated(c.Parts, s.write)
+	if err != nil {
+		return "", err
 	}
 	switch c.Op {
 	case "and", "or":

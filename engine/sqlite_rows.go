@@ -107,10 +107,7 @@ func (s *sqlite) insertSQL(r *sqlBatch, width int) (list []string) {
 
 // Write implements Engine.
 func (s *sqlite) Write(ctx context.Context, b *index.Batch) error {
-	if b.Codes.Bits != s.bits {
-		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, s.bits)
-	}
-	order, err := b.Order(true)
+	order, err := orderOf(b, s.bits)
 	if err != nil || len(order) == 0 {
 		return err
 	}

@@ -327,10 +327,7 @@ func (v *vespa) Prepare(ctx context.Context, s Space) (Info, error) {
 // Write implements Engine, but for all or none: when it fails, some items may be there. They are replaced by id, so
 // calling it again is harmless.
 func (v *vespa) Write(ctx context.Context, b *index.Batch) error {
-	if b.Codes.Bits != v.bits {
-		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, v.bits)
-	}
-	order, err := b.Order(true)
+	order, err := orderOf(b, v.bits)
 	if err != nil {
 		return err
 	}

@@ -285,10 +285,7 @@ func (w *weaviate) Prepare(ctx context.Context, s Space) (Info, error) {
 // Write implements Engine, but for all or none: when it fails, some items may be there. They are replaced by id, so
 // calling it again is harmless.
 func (w *weaviate) Write(ctx context.Context, b *index.Batch) error {
-	if b.Codes.Bits != w.bits {
-		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, w.bits)
-	}
-	order, err := b.Order(true)
+	order, err := orderOf(b, w.bits)
 	if err != nil {
 		return err
 	}
