@@ -1,7 +1,8 @@
 package boost
 
 // What is done with whole histograms has AVX2 kernels where the machine has these instructions: the plain loops took a
-// sixth of the time of AdaBoost. All are sums of integers, so the results are the same. kernels_amd64.go chooses.
+// sixth of the time of AdaBoost. On arm64 the kernels are NEON. All are sums of integers, so the results are the same.
+// kernels_amd64.go chooses.
 
 // extremesGo returns the least and the greatest of the sums of the first bins, from none of them to all.
 func extremesGo(h *histogram) (low, high int32) {
