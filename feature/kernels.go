@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// Kernels: the inner loops of this package, as what they mean. kernels_amd64.go has the same with AVX2. None of them
-// fuses a product with a sum, so all give the same bits everywhere.
+// Kernels: the inner loops of this package, as what they mean. kernels_amd64.go has the same with AVX2 and
+// kernels_arm64.go with NEON. None of them fuses a product with a sum, so all give the same bits everywhere.
 
 // lanes is the number of pictures that GIST handles at once.
 const lanes = 8
