@@ -1,5 +1,6 @@
 # make demo   build and run the demo            make test    everything that must pass
 # make bench  benchmarks, as ratios             make lint    vet, staticcheck, gofmt
+# make release  archives, packages, checksums and lists of parts in dist, for VERSION or the commit
 # make beam     vet and test connect/beam, which takes minutes to compile
 # make nightly  what takes hours: all tests with the race detector, long ones, a thousand kills, a minute of fuzzing each
 GO       ?= go
@@ -10,7 +11,7 @@ export CGO_ENABLED = 0
 # else together, so make beam and make nightly test it.
 MODULES = bench connect/stream engine/sqlitetest examples report/browsertest server/browsertest
 
-.PHONY: demo build setup test race docs purego lint fuzz bench beam nightly
+.PHONY: demo build setup test race docs purego lint fuzz bench beam release nightly
 
 demo: build
 	./bin/hashgrove demo
@@ -88,6 +89,7 @@ purego:
 	$(GO) test -short -tags purego ./boost/... ./hamming/... ./model/... ./internal/gemm/... ./svm/...
 
 lint:
+	$(GO) mod verify
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	@for module in $(MODULES); do (cd $$module && $(GO) vet ./...) || exit 1; done
@@ -110,6 +112,10 @@ fuzz:
 			echo "$$package $$target: $$(echo "$$out" | grep '^fuzz: elapsed' | tail -n 1 | cut -d ' ' -f 4-5)"; \
 		done; \
 	done
+
+# The same bytes in any folder, for the same source, VERSION and toolchain.
+release:
+	$(GO) run ./internal/release -version '$(VERSION)' $(if $(MAINTAINER),-maintainer '$(MAINTAINER)')
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"runtime"
 	"strings"
 
@@ -11,6 +12,9 @@ import (
 	"hashgrove/internal/machine"
 )
 
+// build names what was built, such as 0.1.0-rc.1; make release sets it when it links.
+var build string
+
 func (a *app) version() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -20,10 +24,15 @@ func (a *app) version() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			features := machine.CPUFeatures()
 			platform := runtime.GOOS + "/" + runtime.GOARCH
+			built := cmp.Or(build, hashgrove.Version)
+			name := hashgrove.Version
+			if built != name {
+				name += ", build " + built
+			}
 			return a.printLine(map[string]any{
-				"version": hashgrove.Version, "go": runtime.Version(), "platform": platform,
+				"version": hashgrove.Version, "build": built, "go": runtime.Version(), "platform": platform,
 				"cores": runtime.NumCPU(), "cpu": features,
-			}, "hashgrove %s\n%s %s, %d cores, %s", hashgrove.Version, runtime.Version(), platform,
+			}, "hashgrove %s\n%s %s, %d cores, %s", name, runtime.Version(), platform,
 				runtime.NumCPU(), strings.Join(features, " "))
 		},
 	}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,13 +24,21 @@ func PrintUsage(cmd *cobra.Command) error {
 	if cmd.HasAvailableSubCommands() {
 		printVerbs(w, cmd)
 	}
-	var titles []string
-	groups := map[string]*pflag.FlagSet{}
+	titles, groups := flagGroups(cmd)
+	for _, title := range titles {
+		fmt.Fprintf(w, "\n%s:\n%s", title, groups[title].FlagUsagesWrapped(helpWidth))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n%q explains a verb.\n", strings.TrimSpace("hashgrove help "+Verb(cmd))+" VERB")
+	}
+	return nil
+}
+
+// flagGroups sorts the flags of a command into the groups of the help, without those that have nothing to show.
+func flagGroups(cmd *cobra.Command) (titles []string, groups map[string]*pflag.FlagSet) {
+	groups = map[string]*pflag.FlagSet{}
 	add := func(f *pflag.Flag) {
-		title := GroupOf(f)
-		if title == "" {
-			title = "Global"
-		}
+		title := cmp.Or(GroupOf(f), "Global")
 		if groups[title] == nil {
 			titles = append(titles, title)
 			groups[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
@@ -38,15 +48,7 @@ func PrintUsage(cmd *cobra.Command) error {
 	}
 	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	for _, title := range titles {
-		if groups[title].HasAvailableFlags() {
-			fmt.Fprintf(w, "\n%s:\n%s", title, groups[title].FlagUsagesWrapped(helpWidth))
-		}
-	}
-	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n%q explains a verb.\n", strings.TrimSpace("hashgrove help "+Verb(cmd))+" VERB")
-	}
-	return nil
+	return slices.DeleteFunc(titles, func(title string) bool { return !groups[title].HasAvailableFlags() }), groups
 }
 
 // printVerbs lists the verbs of a command in their groups.
