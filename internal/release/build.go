@@ -34,6 +34,11 @@ func (p platform) command() string {
 	return "hashgrove"
 }
 
+// binary is where the command for the platform is built.
+func (p platform) binary(build string) string {
+	return filepath.Join(build, p.os+"-"+p.arch, p.command())
+}
+
 // environment is that of the go command, without what would change the bytes of a binary.
 func (p platform) environment() []string {
 	var list []string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -109,11 +110,16 @@ func (r *release) debianFiles(content []file) ([]file, error) {
 	if err := add("usr/share/doc/hashgrove/copyright", 0o644, debianCopyright(licence, r.parts)); err != nil {
 		return nil, err
 	}
+	reason := "# Go programs are, so that one package serves every release of Debian.\n" +
+		"hashgrove: statically-linked-binary [usr/bin/hashgrove]\n"
+	if err := add("usr/share/lintian/overrides/hashgrove", 0o644, []byte(reason)); err != nil {
+		return nil, err
+	}
 	return list, nil
 }
 
-// debianCopyright is the licences in Debian's form. The text of Apache's is a file of every Debian system, and also in
-// THIRD-PARTY.txt.gz.
+// debianCopyright is the licences in Debian's form. Texts with Apache's, which is a file of every Debian system, are only
+// in THIRD-PARTY.txt.gz.
 func debianCopyright(licence string, parts []part) []byte {
 	var b strings.Builder
 	b.WriteString("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: hashgrove\n" +
@@ -135,8 +141,9 @@ func debianCopyright(licence string, parts []part) []byte {
 			strings.Join(p.holders(), "\n "), strings.ReplaceAll(name, " AND ", " and "))
 		for _, t := range p.texts {
 			kinds, err := recogniseKinds(t.text)
-			if err == nil && len(kinds) == 1 && kinds[0] == "Apache-2.0" {
-				field("On Debian systems the Apache License 2.0 is in /usr/share/common-licenses/Apache-2.0.\n")
+			if err == nil && slices.Contains(kinds, "Apache-2.0") {
+				field("The text is in THIRD-PARTY.txt.gz beside this file; on Debian systems the Apache License\n" +
+					"2.0 is also in /usr/share/common-licenses/Apache-2.0.\n")
 			} else {
 				field(t.text)
 			}

@@ -79,6 +79,8 @@ func recogniseKinds(text string) ([]string, error) {
 	return found, nil
 }
 
+var allRights = regexp.MustCompile(`(?i)[ ,.]*all rights reserved.*$`)
+
 var copyrightLine = regexp.MustCompile(`(?im)copyright\s*(\(c\)|©)?\s*(by )?[0-9]{4}.*$`)
 
 // copyrightLines are the lines of a licence that say whose the work is, each once.
@@ -86,7 +88,7 @@ func copyrightLines(text string) []string {
 	var list []string
 	for _, line := range copyrightLine.FindAllString(text, -1) {
 		line = strings.Join(strings.Fields(line), " ")
-		line = strings.TrimSuffix(strings.TrimSuffix(line, " All rights reserved."), ".")
+		line = strings.TrimRight(allRights.ReplaceAllString(line, ""), "., *")
 		if !slices.Contains(list, line) {
 			list = append(list, line)
 		}

@@ -88,7 +88,11 @@ func (r *release) write(folder, build string) error {
 	if r.parts, err = linkedParts(r.root, platforms); err != nil {
 		return err
 	}
-	texts, err := r.commandTexts(build)
+	host := hostPlatform().binary(build)
+	if err := r.build(hostPlatform(), host); err != nil {
+		return err
+	}
+	texts, err := r.commandTexts(host)
 	if err != nil {
 		return err
 	}
@@ -108,9 +112,11 @@ func (r *release) write(folder, build string) error {
 
 // writePlatform builds the command for a platform and writes its archive, its list of parts and its package.
 func (r *release) writePlatform(folder, build string, p platform, texts []file) error {
-	binary := filepath.Join(build, p.os+"-"+p.arch, p.command())
-	if err := r.build(p, binary); err != nil {
-		return err
+	binary := p.binary(build)
+	if p != hostPlatform() { // which is there already
+		if err := r.build(p, binary); err != nil {
+			return err
+		}
 	}
 	name := fmt.Sprintf("hashgrove-%s-%s-%s", r.version, p.os, p.arch)
 	list, err := r.bill(binary)
@@ -166,12 +172,12 @@ func (r *release) content(binary string, p platform, texts []file) ([]file, erro
 }
 
 // commandTexts asks the command for its manual pages and completions.
-func (r *release) commandTexts(build string) ([]file, error) {
-	command := filepath.Join(build, "host", hostPlatform().command())
-	if err := r.build(hostPlatform(), command); err != nil {
+func (r *release) commandTexts(command string) ([]file, error) {
+	pages, err := os.MkdirTemp("", "hashgrove-man-")
+	if err != nil {
 		return nil, err
 	}
-	pages := filepath.Join(build, "man1")
+	defer os.RemoveAll(pages)
 	if out, err := exec.Command(command, "man", pages, "--date", r.date.Format(time.DateOnly)).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("hashgrove man: %w\n%s", err, out)
 	}
