@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ManualPages are the pages of a command and of all its verbs in the language of man(7), by file name. They say what the
-// help says. The date may be empty.
+// ManualPages are the pages of a command and of all its verbs in the language of man(7), by file name. They say what
+// the help says. The date may be empty.
 func ManualPages(cmd *cobra.Command, version, date string) map[string]string {
 	pages := map[string]string{pageName(cmd) + ".1": manualPage(cmd, version, date)}
 	for _, verb := range cmd.Commands() {
@@ -28,7 +28,8 @@ func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.Command
 func manualPage(cmd *cobra.Command, version, date string) string {
 	var b strings.Builder
 	name := pageName(cmd)
-	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"%s\" \"%s\" \"Hashgrove\"\n", roff(strings.ToUpper(name)), roff(date), roff(version))
+	title := roff(strings.ToUpper(name))
+	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"%s\" \"%s\" \"Hashgrove\"\n", title, roff(date), roff(version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(cmd.Short))
 	// The words of the command are bold, what stands for something else is not.
 	rest := strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath())
@@ -116,7 +117,7 @@ func roffText(b *strings.Builder, text string) {
 
 // roff keeps a text from being a command: a backslash anywhere, a dot or a quote at the start of a line.
 func roff(text string) string {
-	text = strings.NewReplacer("\\", "\\e", "-", "\\-", "\"", "\\(dq").Replace(strings.Join(strings.Split(text, "\n"), " "))
+	text = strings.NewReplacer("\n", " ", "\\", "\\e", "-", "\\-", "\"", "\\(dq").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = "\\&" + text
 	}

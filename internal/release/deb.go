@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// A package for Debian is an ar archive of three files: the version of the format, an archive that says what the package
-// is, and an archive of the files as they will lie below the root (deb(5)). It needs nothing else, since the binary is
-// static, and has no scripts, so that removing it leaves nothing.
+// A package for Debian is an ar archive of three files: the version of the format, an archive that says what the
+// package is, and an archive of the files as they will lie below the root (deb(5)). It needs nothing else, since the
+// binary is static, and has no scripts, so that removing it leaves nothing.
 
 // defaultMaintainer has an address that is sure not to exist, until whoever makes a release gives one.
 const defaultMaintainer = "The Hashgrove authors <authors@hashgrove.invalid>"
@@ -50,7 +50,9 @@ Description: learn short binary codes from labelled vectors and search with them
  new items, searches millions of codes exactly, measures how good the codes are,
  and serves searches over HTTP.
 `, debianVersion(r.version), arch, r.maintainer, size)
-	control, err := tarGz(".", []file{{"control", 0o644, []byte(about)}, {"md5sums", 0o644, []byte(sums.String())}}, r.date)
+	control, err := tarGz(".", []file{
+		{"control", 0o644, []byte(about)}, {"md5sums", 0o644, []byte(sums.String())},
+	}, r.date)
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +120,12 @@ func (r *release) debianFiles(content []file) ([]file, error) {
 	return list, nil
 }
 
-// debianCopyright is the licences in Debian's form. Texts with Apache's, which is a file of every Debian system, are only
-// in THIRD-PARTY.txt.gz.
+// debianCopyright is the licences in Debian's form. Texts with Apache's, which is a file of every Debian system, are
+// only in THIRD-PARTY.txt.gz.
 func debianCopyright(licence string, parts []part) []byte {
 	var b strings.Builder
-	b.WriteString("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: hashgrove\n" +
+	b.WriteString("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n" +
+		"Upstream-Name: hashgrove\n" +
 		"Comment: The binary contains the modules below; THIRD-PARTY.txt.gz beside this file\n" +
 		" has their licences as they are in their folders.\n")
 	field := func(text string) {

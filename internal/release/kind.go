@@ -18,7 +18,7 @@ type kind struct {
 }
 
 const (
-	bsdStart   = "redistribution and use in source and binary forms with or without modification are permitted provided that"
+	bsdStart   = "redistribution and use in source and binary forms with or without modification are permitted"
 	bsdEnd     = "even if advised of the possibility of such damage"
 	bsdName    = "neither the name"
 	bsdAdverts = "all advertising materials mentioning features"

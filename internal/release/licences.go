@@ -47,8 +47,8 @@ type listed struct {
 }
 
 // linkedParts finds what the command contains on these platforms, with licences: those in the folder of each linked
-// package and in the folders above it up to that of the module. A part without a licence, or with one that is not known or
-// not allowed, is an error.
+// package and in the folders above it up to that of the module. A part without a licence, or with one that is not known
+// or not allowed, is an error.
 func linkedParts(root string, on []platform) ([]part, error) {
 	found := map[string]*part{}
 	files := map[string]map[string]string{} // of each part, by name
@@ -127,8 +127,8 @@ var (
 	othersName     = regexp.MustCompile(`(?i)^third[-_]?party[-_]?licen[cs]es$`) // a folder
 )
 
-// unused is a licence of object files in the folder of a linked package that only another build of Go links; the text says
-// so itself. Releases are built without GOEXPERIMENT.
+// unused is a licence of object files in the folder of a linked package that only another build of Go links; the text
+// says so itself. Releases are built without GOEXPERIMENT.
 const unused = "src/crypto/internal/boring/LICENSE"
 
 // licenceFiles reads the licences in a folder and in those above it, up to the top.

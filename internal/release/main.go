@@ -1,7 +1,7 @@
 // Command release makes what users download: the command for every platform in an archive, packages for Debian, manual
-// pages, completions for shells, the licences of everything inside, a list of parts for each binary (SBOM) and checksums.
-// Everything in it is a function of the source, the version and the Go toolchain: two runs in two folders give the same
-// bytes.
+// pages, completions for shells, the licences of everything inside, a list of parts for each binary (SBOM) and
+// checksums. Everything in it is a function of the source, the version and the Go toolchain: two runs in two
+// folders give the same bytes.
 //
 //	go run ./internal/release [-version 0.1.0] [-out dist] [-maintainer 'NAME <ADDRESS>']
 package main
@@ -178,7 +178,8 @@ func (r *release) commandTexts(command string) ([]file, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(pages)
-	if out, err := exec.Command(command, "man", pages, "--date", r.date.Format(time.DateOnly)).CombinedOutput(); err != nil {
+	man := exec.Command(command, "man", pages, "--date", r.date.Format(time.DateOnly))
+	if out, err := man.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("hashgrove man: %w\n%s", err, out)
 	}
 	names, err := os.ReadDir(pages)

@@ -12,9 +12,9 @@ func licencesPage(parts []part) string {
 	b.WriteString(`# Licences
 
 Hashgrove is under the [MIT licence](../LICENSE). Its binaries contain what is listed here, all under licences that let
-anyone use it, pass it on and sell it; the archives and packages carry the full texts in ` + "`THIRD-PARTY.txt`" + `. Modules that
-only tests and benchmarks use are not in the binaries and not here. A module with a licence that is not known, or with one
-of the GNU family, fails the tests.
+anyone use it, pass it on and sell it; the archives and packages carry the full texts in
+` + "`THIRD-PARTY.txt`" + `. Modules that only tests and benchmarks use are not in the binaries and not here. A module
+with a licence that is not known, or with one of the GNU family, fails the tests.
 
 This page is written by ` + "`go test ./internal/release -run TestLicencesPage -update`" + `.
 

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The list of parts of a binary (software bill of materials) is a CycloneDX 1.5 document in JSON. What is in it comes from
-// what the linker wrote into the binary; licences come from the folders of the modules.
+// The list of parts of a binary (software bill of materials) is a CycloneDX 1.5 document in JSON. What is in it comes
+// from what the linker wrote into the binary; licences come from the folders of the modules.
 
 type bom struct {
 	Schema       string       `json:"$schema"`
