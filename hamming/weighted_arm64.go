@@ -1,0 +1,58 @@
+//go:build !purego
+
+package hamming
+
+// groupBits is the number of bits that the kernels look up at a time, or 0 when there are none. Tables of 64 bytes in
+// four registers exist too, but such a look-up costs several of one register.
+func groupBits() int {
+	if level == levelGo {
+		return 0
+	}
+	return 4
+}
+
+// packNEON writes the planes of 4 bits of one word of the codes of some blocks. The words are one after the other, the
+// planes of one block size bytes after those of the one before.
+//
+//go:noescape
+func packNEON(dst *uint8, codes *uint64, blocks, size int)
+
+// packStridedNEON is packNEON for words that are stride bytes apart.
+//
+//go:noescape
+func packStridedNEON(dst *uint8, codes *uint64, blocks, size, stride int)
+
+// boundNEON writes the blocks that have codes whose sum of table entries, at most 255, is within the limit, and returns
+// their number. The planes of one block come size bytes after those of the one before; the number of blocks is even.
+//
+//go:noescape
+func boundNEON(dst, planes, tables *uint8, blocks, groups, size, limit int) int
+
+// boundWideNEON is boundNEON for sums that are at most 255 per piece. It does not write the sums.
+//
+//go:noescape
+func boundWideNEON(dst, planes, tables *uint8, blocks, groups, size, limit, piece int) int
+
+// packWord writes the planes of one word of the codes of whole blocks: codes begins with that word of the first code,
+// the next code's is stride words on, and the planes of the next block come after size bytes.
+func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
+	_, _ = codes[(blocks*perBlock-1)*stride], dst[(blocks-1)*size+16*perBlock-1]
+	if stride == 1 {
+		packNEON(&dst[0], &codes[0], blocks, size)
+		return
+	}
+	packStridedNEON(&dst[0], &codes[0], blocks, size, 8*stride)
+}
+
+// boundBlocks finds the blocks with codes whose table entries add up to the limit or less, and returns their number.
+// There is room for each block in dst. Bytes are summed in 16 bits for each piece of so many groups, unless that is 0.
+func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int {
+	blocks, groups := len(dst), len(tables)/16
+	size := len(planes) / blocks
+	to, from, entries := &dst[0].sums[0], &planes[0], &tables[0]
+	_ = planes[(blocks-1)*size+groups*perBlock-1]
+	if piece > 0 {
+		return boundWideNEON(to, from, entries, blocks, groups, size, limit, piece)
+	}
+	return boundNEON(to, from, entries, blocks, groups, size, limit)
+}
