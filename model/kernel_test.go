@@ -119,7 +119,9 @@ func TestKernelsEqualGo(t *testing.T) {
 func TestFiniteEqualsGo(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		for _, n := range []int{0, 1, 7, 31, 32, 33, 63, 64, 65, 100, 1000} {
-			x := make([]float32, n)
+			nan := float32(math.NaN())
+			x := append(append(slices.Repeat([]float32{nan}, 40), make([]float32, n)...), slices.Repeat([]float32{nan}, 40)...)
+			x = x[40 : 40+n : 40+n] // among values that must not matter
 			for i := range x {
 				x[i] = hard[i%len(hard)]
 			}
@@ -288,6 +290,88 @@ func FuzzKernel(f *testing.F) {
 					t.Fatalf("%s: row %d is %x alone and %x in the batch, want %x", name, r, row, codes.Row(r), first.Row(r))
 				}
 			}
+		}
+	})
+}
+
+// TestQuantizeAnyBits has floats and scales of any bits: NaN, infinities, numbers next to 0, and what overflows.
+func TestQuantizeAnyBits(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(7, 2))
+		for range 3000 {
+			windows := make([]window, 1+rng.IntN(3))
+			x := [4][]float32{}
+			for k := range x {
+				x[k] = make([]float32, 8+rng.IntN(20))
+				for i := range x[k] {
+					x[k][i] = math.Float32frombits(rng.Uint32())
+				}
+			}
+			least := min(len(x[0]), len(x[1]), len(x[2]), len(x[3]))
+			for w := range windows {
+				windows[w].at = least - 8 - rng.IntN(least-7)
+				for i := range 8 {
+					windows[w].lo[i] = math.Float64frombits(rng.Uint64())
+					windows[w].perUnit[i] = math.Float64frombits(rng.Uint64())
+					if rng.IntN(2) == 0 { // bins of all sizes
+						windows[w].perUnit[i] = (300*rng.Float64() - 20) / (float64(x[i%4][windows[w].at+i]) - windows[w].lo[i])
+					}
+				}
+			}
+			windows[len(windows)-1].at = least - 8
+			one, four, want := make([]uint64, 4), make([][64]set, 4), make([][64]set, 4)
+			row := rng.IntN(64)
+			quantize4(four, row, &x, windows)
+			quantize4Go(want, row, &x, windows)
+			same(t, "four rows", four, want)
+			quantize(one, x[2], windows)
+			for w := range windows {
+				if one[w] != want[w][row][2] {
+					t.Fatalf("window %v of %v: %x, want %x", windows[w], x[2], one[w], want[w][row][2])
+				}
+			}
+			if one[len(windows)] != 0 {
+				t.Fatal("bins beyond the last window")
+			}
+		}
+	})
+}
+
+// TestBoostedKernelsEqualGo compares the kernels of boosters with their twins.
+func TestBoostedKernelsEqualGo(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(8, 2))
+		for turn := range 200 {
+			right, list := randomSets(rng, 80), make([]uint32, 63)
+			for i := range list {
+				list[i] = 4 * rng.Uint32N(80)
+			}
+			planes := [8]set(randomSets(rng, 8))
+			for depth := 1; depth <= maxComplete; depth++ {
+				got, want := planes, planes
+				completePlanes(&got, right, list[:1<<depth-1], depth)
+				completePlanesGo(&want, right, list[:1<<depth-1], depth)
+				same(t, fmt.Sprint("planes of depth ", depth), got[:], want[:])
+			}
+			n := turn % 9
+			var sums, wantSums [block]float64
+			var single, wantSingle [block]float32
+			leaves, short := make([]float64, 1<<n), make([]float32, 1<<n)
+			for i := range leaves {
+				leaves[i] = math.Ldexp(rng.NormFloat64(), rng.IntN(40)-20)
+				short[i] = float32(leaves[i])
+			}
+			for r := range sums {
+				sums[r] = math.Ldexp(rng.NormFloat64(), rng.IntN(40)-20)
+				single[r] = float32(sums[r])
+			}
+			wantSums, wantSingle = sums, single
+			addLeaves64(&sums, &planes, leaves, n)
+			addLeavesGo(&wantSums, &planes, leaves, n)
+			same(t, fmt.Sprintf("sums of %d leaves", 1<<n), sums[:], wantSums[:])
+			addLeaves32(&single, &planes, short, n)
+			addLeavesGo(&wantSingle, &planes, short, n)
+			same(t, fmt.Sprintf("single sums of %d leaves", 1<<n), single[:], wantSingle[:])
 		}
 	})
 }

@@ -1,0 +1,129 @@
+//go:build !purego
+
+package model
+
+// The kernels of arm64 use NEON, which every such processor has. They are checked under emulation, not timed on
+// hardware. A set of rows is two registers here; single rows are walked in plain Go.
+
+// neon is whether the kernels are in use; tests compare them with plain Go.
+var neon = true
+
+func finite(x []float32) bool {
+	const step = 16
+	n := len(x)
+	if !neon || n < step {
+		return finiteGo(x)
+	}
+	return finiteNEON(&x[0], n&^(step-1)) && finiteNEON(&x[n-step], step)
+}
+
+func quantize(dst []uint64, x []float32, windows []window) {
+	if !neon || len(windows) == 0 {
+		quantizeGo(dst, x, windows)
+		return
+	}
+	_, _ = dst[len(windows)-1], x[windows[len(windows)-1].at+7] // the last is the rightmost
+	quantizeNEON(&dst[0], &x[0], &windows[0].lo[0], len(windows))
+}
+
+func quantize4(dst [][64]set, i int, x *[4][]float32, windows []window) {
+	if !neon || len(windows) == 0 {
+		quantize4Go(dst, i, x, windows)
+		return
+	}
+	_ = dst[len(windows)-1]
+	for _, row := range x {
+		_ = row[windows[len(windows)-1].at+7]
+	}
+	quantize4NEON(&dst[0][i][0], &x[0][0], &x[1][0], &x[2][0], &x[3][0], &windows[0].lo[0], len(windows))
+}
+
+func transpose(a *[64]set) {
+	if neon {
+		transposeNEON(&a[0][0])
+		return
+	}
+	transposeGo(a)
+}
+
+func ladders(dst []ladder, planes [][64]set, places []uint32) {
+	if !neon || len(places) == 0 {
+		laddersGo(dst, planes, places)
+		return
+	}
+	_ = dst[len(places)-1]
+	laddersNEON(&dst[0][0][0], &planes[0][0][0], &places[0], len(places))
+}
+
+func tests(right []set, l []ladder, t []test) {
+	if !neon || len(t) == 0 {
+		testsGo(right, l, t)
+		return
+	}
+	_ = right[len(t)-1]
+	testsNEON(&right[0][0], &l[0][0][0], &t[0].low, len(t))
+}
+
+func trees(depth int, say, right []set, splits, invert []uint32) {
+	if !neon || len(say) == 0 {
+		treesGo(depth, say, right, splits, invert)
+		return
+	}
+	_, _ = splits[len(say)*Splits(depth)-1], invert[len(say)<<(depth-1)-1]
+	kernel := [...]func(say, right *uint64, splits, invert *uint32, n int){trees1NEON, trees2NEON, trees3NEON, trees4NEON}
+	kernel[depth-1](&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
+}
+
+func sums(say [][64]set, tables []table, least int32) (rows set) {
+	if !neon {
+		return sumsGo(say, tables, least)
+	}
+	var all [block]int32
+	_ = say[len(tables)-1]
+	addTotalsNEON(&all[0], &say[0][0][0], &tables[0][0][0], len(tables))
+	atLeastNEON(&rows[0], &all[0], least)
+	return rows
+}
+
+func totals(dst *[block]int32, say [][64]set, tables []table) {
+	if !neon {
+		totalsGo(dst, say, tables)
+		return
+	}
+	clear(dst[:])
+	_ = say[len(tables)-1]
+	addTotalsNEON(&dst[0], &say[0][0][0], &tables[0][0][0], len(tables))
+}
+
+func walk(bins []uint64, b *walkBit, plus, minus int32) int32 { return walkGo(bins, b, plus, minus) }
+
+func completePlanes(planes *[8]set, right []set, tests []uint32, depth int) {
+	if !neon {
+		completePlanesGo(planes, right, tests, depth)
+		return
+	}
+	_ = tests[1<<depth-2]
+	kernel := [...]func(planes, right *uint64, tests *uint32){
+		completePlanes1NEON, completePlanes2NEON, completePlanes3NEON, completePlanes4NEON, completePlanes5NEON,
+		completePlanes6NEON,
+	}
+	kernel[depth-1](&planes[0][0], &right[0][0], &tests[0])
+}
+
+func addLeaves32(sums *[block]float32, planes *[8]set, leaves []float32, n int) {
+	if !neon {
+		addLeavesGo(sums, planes, leaves, n)
+		return
+	}
+	_ = leaves[1<<n-1]
+	addLeaves32NEON(&sums[0], &planes[0][0], &leaves[0], n)
+}
+
+func addLeaves64(sums *[block]float64, planes *[8]set, leaves []float64, n int) {
+	if !neon {
+		addLeavesGo(sums, planes, leaves, n)
+		return
+	}
+	_ = leaves[1<<n-1]
+	addLeaves64NEON(&sums[0], &planes[0][0], &leaves[0], n)
+}

@@ -1,0 +1,123 @@
+//go:build !purego
+
+package model
+
+// finiteNEON is finiteGo for a multiple of 16 values:
+//
+//	for i := range n { ok = ok && x[i]-x[i] == 0 }
+//
+//go:noescape
+func finiteNEON(x *float32, n int) bool
+
+// quantizeNEON is quantizeGo:
+//
+//	for w := range n { dst[w] = windows[w].bins(x) }
+//
+//go:noescape
+func quantizeNEON(dst *uint64, x *float32, windows *float64, n int)
+
+// quantize4NEON is quantize4Go:
+//
+//	for w := range n { for l := range 4 { dst[w][0][l] = windows[w].bins(x_l) } }
+//
+//go:noescape
+func quantize4NEON(dst *uint64, x0 *float32, x1 *float32, x2 *float32, x3 *float32, windows *float64, n int)
+
+// transposeNEON is transposeGo:
+//
+//	for l, i, j { bit j of a[i][l], bit i of a[j][l] = bit i of a[j][l], bit j of a[i][l] }
+//
+//go:noescape
+func transposeNEON(a *uint64)
+
+// laddersNEON is laddersGo:
+//
+//	for c := range n { for v := range 15 { dst[c][1+v], dst[c][31-v] = rows with high digit > v, low digit > v } }
+//
+//go:noescape
+func laddersNEON(dst *uint64, planes *uint64, places *uint32, n int)
+
+// testsNEON is testsGo:
+//
+//	for i := range n { right[i] = ladder[t[i].low] & ladder[t[i].high] | ladder[t[i].high+1] }
+//
+//go:noescape
+func testsNEON(right *uint64, ladder *uint64, t *uint16, n int)
+
+// trees1NEON is treesGo for depth 1.
+//
+//go:noescape
+func trees1NEON(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
+
+// trees2NEON is treesGo for depth 2.
+//
+//go:noescape
+func trees2NEON(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
+
+// trees3NEON is treesGo for depth 3.
+//
+//go:noescape
+func trees3NEON(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
+
+// trees4NEON is treesGo for depth 4.
+//
+//go:noescape
+func trees4NEON(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
+
+// addTotalsNEON is totalsGo, but adds:
+//
+//	for each row { for each fold { dst[row] += table[fold][three trees] } }
+//
+//go:noescape
+func addTotalsNEON(dst *int32, say *uint64, tables *int32, n int)
+
+// atLeastNEON is the rows, in the order of totalPlace, whose totals are at least the least:
+//
+//	for each row { bit of dst = totals[row] >= least }
+//
+//go:noescape
+func atLeastNEON(dst *uint64, totals *int32, least int32)
+
+// completePlanes1NEON is completePlanesGo for depth 1.
+//
+//go:noescape
+func completePlanes1NEON(planes *uint64, right *uint64, tests *uint32)
+
+// completePlanes2NEON is completePlanesGo for depth 2.
+//
+//go:noescape
+func completePlanes2NEON(planes *uint64, right *uint64, tests *uint32)
+
+// completePlanes3NEON is completePlanesGo for depth 3.
+//
+//go:noescape
+func completePlanes3NEON(planes *uint64, right *uint64, tests *uint32)
+
+// completePlanes4NEON is completePlanesGo for depth 4.
+//
+//go:noescape
+func completePlanes4NEON(planes *uint64, right *uint64, tests *uint32)
+
+// completePlanes5NEON is completePlanesGo for depth 5.
+//
+//go:noescape
+func completePlanes5NEON(planes *uint64, right *uint64, tests *uint32)
+
+// completePlanes6NEON is completePlanesGo for depth 6.
+//
+//go:noescape
+func completePlanes6NEON(planes *uint64, right *uint64, tests *uint32)
+
+// addLeaves32NEON is addLeavesGo:
+//
+//	for each row { number = bits of the row in the n planes; sums[row] += leaves[number] }
+//
+//go:noescape
+func addLeaves32NEON(sums *float32, planes *uint64, leaves *float32, n int)
+
+// addLeaves64NEON is addLeavesGo:
+//
+//	for each row { number = bits of the row in the n planes; sums[row] += leaves[number] }
+//
+//go:noescape
+func addLeaves64NEON(sums *float64, planes *uint64, leaves *float64, n int)
