@@ -16,9 +16,9 @@
 #define UADALP(n, d) WORD $(0x6e206800 | n<<5 | d)
 
 // All kernels of a width have dst in R0, q in R1, the next codes in R2 and the number of codes in R3; below has the
-// limit in every lane of V31, the number of the next code in R4, and room on the stack at R5. Ones are counted per byte,
-// and bytes are added in pairs, of two registers at a time, which keeps them in the order of the codes: after four such
-// steps a register has one byte for each of 16 codes of 128 bits.
+// limit in every lane of V31, the number of the next code in R4, and room on the stack at R5. Ones are counted per
+// byte, and bytes are added in pairs, of two registers at a time, which keeps them in the order of the codes: after
+// four such steps a register has one byte for each of 16 codes of 128 bits.
 
 // DIFF replaces v by the number of differing bits of each of its bytes.
 #define DIFF(q, v) \
@@ -126,8 +126,8 @@
 	VADD V26.B16, V27.B16, V26.B16 \
 	VADD V24.B16, V26.B16, v.B16
 
-// GROUP512 leaves the distances of 8 codes of 512 bits in the 16-bit lanes of V0. Bytes are at most 32, and 128 when four
-// are added: then they need 16 bits. 105 instructions.
+// GROUP512 leaves the distances of 8 codes of 512 bits in the 16-bit lanes of V0. Bytes are at most 32, and 128 when
+// four are added: then they need 16 bits. 105 instructions.
 #define QUERY512 VLD1 (R1), [V16.B16, V17.B16, V18.B16, V19.B16]
 #define CODE512(v) COUNT64(V16, V17, V18, V19, v)
 #define GROUP512 \
@@ -345,8 +345,8 @@ TEXT ·below1024NEON(SB), NOSPLIT, $16-48
 	MOVD R0, ret+40(FP)
 	RET
 
-// ROW leaves the distance to the code at R2 in R9: q in R1, the mask in R10, the number of pairs of words in R11, whether
-// a word is left over in R12. Pairs take turns at two registers of sums, whose bytes stay below 8 * 16 each.
+// ROW leaves the distance to the code at R2 in R9: q in R1, the mask in R10, the number of pairs of words in R11,
+// whether a word is left over in R12. Pairs take turns at two registers of sums, whose bytes are at most 8 * 16 each.
 #define ROW \
 	MOVD R2, R13 \
 	MOVD R1, R14 \

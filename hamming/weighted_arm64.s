@@ -2,8 +2,9 @@
 
 #include "textflag.h"
 
-// The NEON kernels of distances by margins; weighted.go says what they are for. Groups have four bits, because a table of
-// 16 bytes fits a register. In words, registers are numbers in the order of the assembler: the destination comes last.
+// The NEON kernels of distances by margins; weighted.go says what they are for. Groups have four bits, because a
+// table of 16 bytes fits a register. In words, registers are numbers in the order of the assembler: the destination
+// comes last.
 //
 //	UQADD m, n, d   sums of bytes that stay at 255
 //	CMHS m, n, d    ones in the lanes where n >= m, unsigned, of 8 or 16 bits

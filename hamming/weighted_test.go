@@ -109,6 +109,89 @@ func TestSweepWeightedReachesAllOnes(t *testing.T) {
 	})
 }
 
+// TestBoundsAddUpTheTables compares the codes that a kernel lets through with the sums of what the tables say. Answers
+// would be right if it let more through, only late.
+func TestBoundsAddUpTheTables(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		group := groupBits()
+		if group == 0 {
+			return // plain Go has no tables by groups
+		}
+		rng := rand.New(rand.NewPCG(4, 9))
+		for turn := range 60 {
+			c := random(4*perBlock, 64*(1+turn%4), rng.Uint64())
+			q := NewWeightedQuery(random(1, c.Bits, rng.Uint64()).Row(0), someWeights(rng, c.Bits))
+			var tile weightedTile
+			tile.open(c, c.Bits)
+			tile.n = c.Len()
+			tile.load()
+			limit := []int{rng.IntN(255), 255 + rng.IntN(1+q.Most()/2)}[turn/4%2]
+			atMost, wide := q.prepare(group, limit)
+			groups, piece := tile.size/perBlock, 0
+			if wide {
+				piece = (groups + 1) / 2
+			}
+			sums := make([]int, c.Len())
+			for i := range sums {
+				part := 0
+				for g := range groups {
+					if piece > 0 && g%piece == 0 {
+						sums[i], part = sums[i]+part, 0
+					}
+					w, perWord := g*c.Words/groups, groups/c.Words
+					v := c.Row(i)[w] >> max(64-(g%perWord+1)*group, 0) & (1<<group - 1)
+					part = min(part+int(q.tables[g<<group|int(v)]), math.MaxUint8)
+				}
+				sums[i] += part
+			}
+			found := boundBlocks(tile.near[:4], tile.planes[:4*tile.size], q.tables, atMost, piece)
+			masks := [4]uint64{}
+			for _, b := range tile.near[:found] {
+				masks[b.number] = b.mask
+			}
+			for i, sum := range sums {
+				if got := masks[i/perBlock]>>(i%perBlock)&1 == 1; got != (sum <= atMost) {
+					t.Fatalf("%d bits, pieces of %d: code %d is let through: %v; its sum is %d, the limit %d", c.Bits, piece, i, got, sum, atMost)
+				}
+			}
+		}
+	})
+}
+
+// TestSweepsFindTheOnlyCode has one code near the query, at every place among others that are far.
+func TestSweepsFindTheOnlyCode(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		const n = 4 * perBlock
+		for _, words := range []int{1, 2, 3, 4, 8, 16} {
+			c, q := NewCodes(n, 64*words), random(1, 64*words, 5).Row(0)
+			for i := range c.Data {
+				c.Data[i] = ^q[i%words]
+			}
+			weighted := NewWeightedQuery(q, slices.Repeat([]uint8{MaxWeight}, 64*words))
+			for at := range n {
+				copy(c.Row(at), q)
+				for _, limit := range []int{0, 254, 300} { // sums of bytes, and of 16 bits
+					sinks := make([]*listSink, 3)
+					for i := range sinks {
+						sinks[i] = &listSink{limit: limit, codes: map[int]int{}}
+					}
+					c.SweepWeighted(0, n, []*WeightedQuery{weighted, weighted}, []Sink{sinks[0], sinks[1]})
+					sinks[2].limit = min(limit, 64*words-1)
+					c.Sweep(0, n, 64*words, [][]uint64{q}, []Sink{sinks[2]})
+					for i, s := range sinks {
+						if !slices.Contains(s.order, at) || i < 2 && len(s.order) > 1 {
+							t.Fatalf("sweep %d, %d words, limit %d: found %v, want %d", i, words, limit, s.order, at)
+						}
+					}
+				}
+				for i, x := range q {
+					c.Row(at)[i] = ^x
+				}
+			}
+		}
+	})
+}
+
 func TestWeightedDistances(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, bits := range []int{1, 32, 64, 70, 256, 1024} {

@@ -3,9 +3,9 @@ package model
 import "math"
 
 // The kernels, as plain Go: this is what they mean. plan.go, layout.go and walk.go say what they are for. An
-// architecture may provide faster ones, under the same names without "Go"; amd64 does, with AVX2.
+// architecture may provide faster ones, under the same names without "Go"; amd64 does, with AVX2, and arm64, with NEON.
 
-// block is the number of rows that are encoded together: the bits of an AVX2 register.
+// block is the number of rows that are encoded together: the bits of an AVX2 register, or of two NEON registers.
 const block = 256
 
 // set is a set of rows of a block: row r is bit r%64 of word r/64.

@@ -3,7 +3,7 @@
 package model
 
 // The kernels of arm64 use NEON, which every such processor has. They are checked under emulation, not timed on
-// hardware. A set of rows is two registers here; single rows are walked in plain Go.
+// hardware. A set of rows is two registers here.
 
 // neon is whether the kernels are in use; tests compare them with plain Go.
 var neon = true
@@ -95,7 +95,13 @@ func totals(dst *[block]int32, say [][64]set, tables []table) {
 	addTotalsNEON(&dst[0], &say[0][0][0], &tables[0][0][0], len(tables))
 }
 
-func walk(bins []uint64, b *walkBit, plus, minus int32) int32 { return walkGo(bins, b, plus, minus) }
+func walk(bins []uint64, b *walkBit, plus, minus int32) int32 {
+	n := len(b.trees) >> (b.depth + 1)
+	if !neon || n == 0 {
+		return walkGo(bins, b, plus, minus)
+	}
+	return walkSix(&bins[0], &b.trees[0], b.depth, n/walked, plus, minus)
+}
 
 func completePlanes(planes *[8]set, right []set, tests []uint32, depth int) {
 	if !neon {

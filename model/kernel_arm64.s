@@ -2,13 +2,14 @@
 
 #include "textflag.h"
 
-// The NEON kernels of encoding: a set of 256 rows fills two registers. Instructions that the assembler does not know are
-// words; registers are numbers there, in its own order: the destination comes last.
+// The NEON kernels of encoding: a set of 256 rows fills two registers. Instructions that the assembler does not know
+// are words; registers are numbers there, in its own order: the destination comes last.
 //
 //	FCVTL n, d        the lower two of four floats as doubles; FCVTL2 the upper two
 //	FADD m, n, d      n + m of doubles; FSUB n - m, FMUL n * m
-//	FCVTZU n, d       doubles as integers, rounded to zero: 0 for NaN and what is negative, the greatest for what is too large
-//	UQXTN n, d        integers of half the length in the lower half of d, the greatest for what is too large; UQXTN2 the upper
+//	FCVTZU n, d       doubles as integers, rounded to zero: 0 for NaN and below 0, the greatest for what is too large
+//	UQXTN n, d        integers of half the length, the greatest for what is too large, in the lower half of d;
+//	                  UQXTN2 in the upper
 //	UMAXV n, d        the greatest of four integers
 //	CMGE m, n, d      ones in the lanes where n >= m, signed
 //	UADALP n, d       sums of neighbouring bytes, added to 16 bits
@@ -339,7 +340,7 @@ loop:
 	VBIT mask.B16, c.B16, a.B16 \
 	VBIT mask2.B16, d.B16, b.B16
 
-// LOWEST is what one of the lowest splits says, MERGE what one above says of two sets: 5 and 5 instructions.
+// LOWEST is what one of the lowest splits says, MERGE what one above says of two sets: 6 and 5 instructions.
 #define LOWEST(node, a, b) \
 	SET(node, a, b) \
 	VLD1R.P 4(R3), [V30.S4] \
@@ -456,8 +457,8 @@ TEXT ·trees4NEON(SB), NOSPLIT, $0-40
 	LOOK(x, 24, 25, 26, 27) \
 	LOOK(y, 28, 29, 30, 31)
 
-// ROWS loads 8 rows and leaves the first to the last 16 bits of their words in the lanes of l, l2, u and u2, in the order
-// of totalPlace.
+// ROWS loads 8 rows and leaves the first to the last 16 bits of their words in the lanes of l, l2, u and u2, in the
+// order of totalPlace.
 #define ROWS(l, l2, u, u2) \
 	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16] \
 	VUZP1 V2.S4, V0.S4, V4.S4 \
@@ -506,7 +507,7 @@ TEXT ·trees4NEON(SB), NOSPLIT, $0-40
 //
 // A fold of three trees has eight weights, so that a register has one byte of the weights of two folds. The bytes of a
 // weight are looked up and added apart, in 16 bits, which 20 of them never fill, and put together for each table. Two
-// folds and 8 rows take 10 or 11 instructions.
+// folds and 8 rows take 10 to 12 instructions.
 TEXT ·addTotalsNEON(SB), 0, $640-32
 	MOVD say+8(FP), R1
 	MOVD tables+16(FP), R2

@@ -59,7 +59,11 @@ func TestKernelsEqualGo(t *testing.T) {
 			for i := range places {
 				places[i] = uint32(rng.IntN(8 * len(planes)))
 			}
-			a, b := make([]ladder, n+1), make([]ladder, n+1)
+			a := make([]ladder, n+1) // what was there before must not matter
+			for c := range a {
+				a[c] = ladder(randomSets(rng, 32))
+			}
+			b := slices.Clone(a)
 			ladders(a, planes, places)
 			laddersGo(b, planes, places)
 			same(t, "ladders", a, b)

@@ -78,6 +78,11 @@ func addTotalsNEON(dst *int32, say *uint64, tables *int32, n int)
 //go:noescape
 func atLeastNEON(dst *uint64, totals *int32, least int32)
 
+// walkSix is walkGo for n times 6 trees of any depth; it has no vectors.
+//
+//go:noescape
+func walkSix(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
+
 // completePlanes1NEON is completePlanesGo for depth 1.
 //
 //go:noescape
