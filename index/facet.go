@@ -20,7 +20,7 @@ type Facet struct {
 	Numbers   int     // items with a number
 	Histogram []int   // of the numbers between Min and Max, in parts of equal width; nil without numbers
 
-	First, Last string // of the dates, where there are some
+	First, Last string // of the dates, where there are some; of several texts for one moment the first in the alphabet
 }
 
 // Count is a text and how many items have it.
@@ -89,11 +89,12 @@ func (a *Facet) findDates() {
 		if kindOfText(c.Text) != DateKind {
 			continue
 		}
-		text, at := []byte(c.Text), parseDate(c.Text)
-		if a.First == "" || compareTexts(text, at, a.First, parseDate(a.First)) < 0 {
+		// The texts are in no order yet.
+		at, byText := parseDate(c.Text), func(other string) int { return cmp.Compare(c.Text, other) }
+		if a.First == "" || cmp.Or(at.compare(parseDate(a.First)), byText(a.First)) < 0 {
 			a.First = c.Text
 		}
-		if a.Last == "" || compareTexts(text, at, a.Last, parseDate(a.Last)) > 0 {
+		if a.Last == "" || cmp.Or(-at.compare(parseDate(a.Last)), byText(a.Last)) < 0 {
 			a.Last = c.Text
 		}
 	}

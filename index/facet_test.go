@@ -143,3 +143,20 @@ func TestFacetsCountItems(t *testing.T) {
 		t.Errorf("numbers far apart: %v", h)
 	}
 }
+
+// TestFacetNamesAMomentInOneWay: of several texts for the first or the last moment it is always the same that is named.
+func TestFacetNamesAMomentInOneWay(t *testing.T) {
+	x := New(64, [32]byte{}, Config{})
+	b := NewBatch(64)
+	for i, v := range []string{"2024-01-06T02:00:00+02:00", "2024-01-06T00:00Z", "2024-01-06", "2024-01-05T24:00"} {
+		b.Append(Item{ID: Int(int64(i)), Code: []uint64{1}, Attributes: map[string]Value{"day": String(v)}})
+	}
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		if a := x.Snapshot().Facet("day", Filter{}, 1, 3); a.First != "2024-01-06" || a.Last != "2024-01-06" {
+			t.Fatalf("dates from %q to %q", a.First, a.Last)
+		}
+	}
+}
