@@ -1,0 +1,151 @@
+package metamorphic
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	seed     = flag.Uint64("seed", 0, "run the sequence of this seed of TestMetamorphic alone")
+	many     = flag.Bool("large", false, "with -seed: as the long test makes it, with many items")
+	replay   = flag.String("replay", "", "a file with a sequence for TestMetamorphic, as a failure prints it")
+	duration = flag.Duration("duration", 3*time.Minute, "how long TestMetamorphic runs with HASHGROVE_LONG=1")
+)
+
+// TestMetamorphic runs random sequences: those of fixed seeds and one of a new one, and with HASHGROVE_LONG=1 of new ones
+// until the time is over. A failure prints the seed, and the sequence as small as it gets. The sequences in testdata
+// failed once.
+func TestMetamorphic(t *testing.T) {
+	ctx, done := t.Context(), counts{}
+	defer func() {
+		t.Logf("count: metamorphic operations %d", done.operations)
+		t.Logf("count: metamorphic questions %d", done.questions)
+	}()
+	if *replay != "" {
+		runFile(ctx, t, *replay, &done)
+		return
+	}
+	if *seed != 0 {
+		n := usual
+		if *many {
+			n = large
+		}
+		runSeed(ctx, t, *seed, n, &done)
+		return
+	}
+	kept, err := filepath.Glob(filepath.Join("testdata", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range kept {
+		runFile(ctx, t, name, &done)
+	}
+	for n := uint64(0); n < fixedSeeds && !t.Failed(); n++ {
+		runSeed(ctx, t, n+1, usual, &done)
+	}
+	random := uint64(rand.Uint32())
+	t.Logf("the random seed is %d", random)
+	runSeed(ctx, t, random, usual, &done)
+	if os.Getenv("HASHGROVE_LONG") != "1" {
+		return
+	}
+	for until := time.Now().Add(*duration); time.Now().Before(until) && !t.Failed(); {
+		runSeed(ctx, t, uint64(rand.Uint32()), large, &done)
+	}
+}
+
+// fixedSeeds is how many sequences always run.
+const fixedSeeds = 20
+
+// runSeed runs the sequence of a seed and shrinks it when it fails.
+func runSeed(ctx context.Context, t *testing.T, seed uint64, n size, done *counts) {
+	t.Helper()
+	s := generate(seed, n)
+	c, failed, err := run(ctx, s, newFolder(t), every)
+	done.operations += c.operations
+	done.questions += c.questions
+	if err == nil {
+		return
+	}
+	again := fmt.Sprintf("-seed %d", seed)
+	if n == large {
+		again += " -large"
+	}
+	report(ctx, t, s, failed, err, again)
+}
+
+// runFile runs a sequence in a file.
+func runFile(ctx context.Context, t *testing.T, name string, done *counts) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	c, _, err := run(ctx, s, newFolder(t), every)
+	done.operations += c.operations
+	done.questions += c.questions
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// report shrinks a sequence that failed and says how to run it again.
+func report(ctx context.Context, t *testing.T, s sequence, failed int, err error, again string) {
+	t.Helper()
+	all := len(s.Steps)
+	least := smallest(ctx, t, s, failed, every)
+	_, _, why := run(ctx, least, newFolder(t), every)
+	t.Errorf("%s failed: %v\n\nShrunk to %d of its %d steps it fails so: %v\n\n%s\nRun it again with\n"+
+		"go test ./internal/metamorphic -run TestMetamorphic %s\nor keep the lines above in a file and give it as -replay.",
+		again, err, len(least.Steps), all, why, least, again)
+}
+
+// smallest shrinks a sequence that failed at a step.
+func smallest(ctx context.Context, t *testing.T, s sequence, failed int, build builder) sequence {
+	t.Helper()
+	folder := newFolder(t)
+	s.Steps = s.Steps[:failed+1]
+	return shrink(s, time.Minute, func(s sequence) bool {
+		inner, err := os.MkdirTemp(folder, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(inner)
+		_, _, err = run(ctx, s, inner, build)
+		return err != nil
+	})
+}
+
+// newFolder is an empty folder, in memory where that can be had: what a disk has kept is the matter of other tests.
+func newFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("/dev/shm", "metamorphic")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	return folder
+}
+
+// TestSequencesAreReadBack: what a failure prints can be run again.
+func TestSequencesAreReadBack(t *testing.T) {
+	for seed := range uint64(50) {
+		s := generate(seed, usual)
+		text := s.String()
+		back, err := parse([]byte(strings.ReplaceAll(text, "\n", "\n        ")))
+		if err != nil || back.String() != text || len(back.Steps) != len(s.Steps) {
+			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, text, back)
+		}
+	}
+}
