@@ -236,9 +236,9 @@ func (g *generator) question() *question {
 			q.Rank = index.ByMargins
 		}
 	}
-	switch g.IntN(8) {
+	switch g.IntN(7) {
 	case 0:
-		q.Score, q.Shortlist = true, g.IntN(3)*g.IntN(40)
+		q.Score, q.Shortlist, q.K = true, g.IntN(3)*g.IntN(10), g.IntN(6)
 	case 1:
 		q.Facade = true
 	}

@@ -247,5 +247,11 @@ func weightsOf(margins []float32) []int {
 
 func ones(n int) []int { return slices.Repeat([]int{1}, n) }
 
-// scoreOf is a score that many items share.
-func scoreOf(id index.ID) float64 { return float64(len(id.String()) * 17 % 5) }
+// scoreOf is a score that some items share.
+func scoreOf(id index.ID) float64 {
+	sum := 0
+	for _, c := range []byte(id.String()) {
+		sum += int(c)
+	}
+	return float64(sum * 17 % 11)
+}

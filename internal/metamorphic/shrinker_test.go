@@ -2,6 +2,7 @@ package metamorphic
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -58,6 +59,9 @@ func (x *shrinker) simplify() bool {
 		for again := true; again; {
 			again = false
 			for _, simpler := range simplerSteps(x.best.Steps[i], x.best.Bits) {
+				if reflect.DeepEqual(simpler, x.best.Steps[i]) {
+					continue // or this would never end
+				}
 				steps := slices.Clone(x.best.Steps)
 				steps[i] = simpler
 				if x.try(sequence{x.best.Bits, steps}) {
