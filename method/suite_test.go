@@ -171,7 +171,8 @@ func bytesOf(t *testing.T, e model.Encoder) []byte {
 }
 
 func checkCodes(t *testing.T, e model.Encoder, file []byte) {
-	q := clusters(2, 70).X
+	rows := clusters(2, 70)
+	q := rows.X
 	m := &model.Model{Encoder: e}
 	codes, err := m.Encode(context.Background(), q, 2)
 	if err != nil {
@@ -197,9 +198,41 @@ func checkCodes(t *testing.T, e model.Encoder, file []byte) {
 			t.Fatalf("row %d: %x alone, %x from the file, %x in the batch", i, one, two, codes.Row(i))
 		}
 	}
+	for _, threads := range []int{1, 2, 7} {
+		for name, made := range map[string]*model.Model{"trained": m, "from the file": back} {
+			checkWays(t, made, rows, codes, name, threads)
+		}
+	}
 	short := m.Prefix(1)
 	if err := short.Check(); err != nil || short.Encoder.Fingerprint(1) != e.Fingerprint(1) {
 		t.Errorf("a prefix of one bit: %v", err)
+	}
+}
+
+// checkWays compares the codes of a batch, of its halves and of a stream.
+func checkWays(t *testing.T, m *model.Model, rows classedRows, want hamming.Codes, name string, threads int) {
+	t.Helper()
+	q := rows.X
+	ctx, half := context.Background(), q.Rows/2
+	all, err := m.Encode(ctx, q, threads)
+	if err != nil || !slices.Equal(all.Data, want.Data) {
+		t.Errorf("%s, %d threads: a batch has other codes: %v", name, threads, err)
+	}
+	first, err := m.Encode(ctx, q.Slice(0, half), threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, err := m.Encode(ctx, q.Slice(half, q.Rows), threads)
+	if err != nil || !slices.Equal(append(first.Data, rest.Data...), want.Data) {
+		t.Errorf("%s, %d threads: two halves have other codes: %v", name, threads, err)
+	}
+	var streamed []uint64
+	err = m.EncodeSource(ctx, pieces{rows}, threads, func(_ int, c hamming.Codes, _ vectors.Chunk) error {
+		streamed = append(streamed, c.Data...)
+		return nil
+	})
+	if err != nil || !slices.Equal(streamed, want.Data) {
+		t.Errorf("%s, %d threads: a stream has other codes: %v", name, threads, err)
 	}
 }
 
