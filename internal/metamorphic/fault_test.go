@@ -57,7 +57,8 @@ func TestFaultsAreFound(t *testing.T) {
 				if !strings.Contains(err.Error(), "layout 1") {
 					t.Fatalf("the sound layout failed: %v", err)
 				}
-				least := smallest(t.Context(), t, s, failed, build)
+				s.Steps = s.Steps[:failed+1]
+				least := smallest(t.Context(), t, s, small, build)
 				if len(least.Steps) > fault.steps {
 					t.Errorf("seed %d was shrunk to %d steps, and %d are enough:\n%s", seed, len(least.Steps), fault.steps, least)
 				}

@@ -71,7 +71,7 @@ const fixedSeeds = 12
 func runSeed(ctx context.Context, t *testing.T, seed uint64, n size, done *counts) {
 	t.Helper()
 	s := generate(seed, n)
-	c, failed, err := run(ctx, s, newFolder(t), every)
+	c, failed, err := runIn(ctx, t, s, n, every)
 	done.operations += c.operations
 	done.questions += c.questions
 	if err == nil {
@@ -81,7 +81,8 @@ func runSeed(ctx context.Context, t *testing.T, seed uint64, n size, done *count
 	if n == large {
 		again += " -large"
 	}
-	report(ctx, t, s, failed, err, again)
+	s.Steps = s.Steps[:failed+1]
+	report(ctx, t, s, n, err, again)
 }
 
 // runFile runs a sequence in a file.
@@ -95,7 +96,7 @@ func runFile(ctx context.Context, t *testing.T, name string, done *counts) {
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	c, _, err := run(ctx, s, newFolder(t), every)
+	c, _, err := runIn(ctx, t, s, large, every)
 	done.operations += c.operations
 	done.questions += c.questions
 	if err != nil {
@@ -104,41 +105,41 @@ func runFile(ctx context.Context, t *testing.T, name string, done *counts) {
 }
 
 // report shrinks a sequence that failed and says how to run it again.
-func report(ctx context.Context, t *testing.T, s sequence, failed int, err error, again string) {
+func report(ctx context.Context, t *testing.T, s sequence, n size, err error, again string) {
 	t.Helper()
-	all := len(s.Steps)
-	least := smallest(ctx, t, s, failed, every)
-	_, _, why := run(ctx, least, newFolder(t), every)
-	t.Errorf("%s failed: %v\n\nShrunk to %d of its %d steps it fails so: %v\n\n%s\nRun it again with\n"+
+	least := smallest(ctx, t, s, n, every)
+	_, _, why := runIn(ctx, t, least, n, every)
+	t.Errorf("%s failed: %v\n\nShrunk to %d of the %d steps up to there it fails so: %v\n\n%s\nRun it again with\n"+
 		"go test ./internal/metamorphic -run TestMetamorphic %s\nor keep the lines above in a file and give it as -replay.",
-		again, err, len(least.Steps), all, why, least, again)
+		again, err, len(least.Steps), len(s.Steps), why, least, again)
 }
 
-// smallest shrinks a sequence that failed at a step.
-func smallest(ctx context.Context, t *testing.T, s sequence, failed int, build builder) sequence {
+// smallest shrinks a sequence that failed.
+func smallest(ctx context.Context, t *testing.T, s sequence, n size, build builder) sequence {
 	t.Helper()
-	folder := newFolder(t)
-	s.Steps = s.Steps[:failed+1]
 	return shrink(s, time.Minute, func(s sequence) bool {
-		inner, err := os.MkdirTemp(folder, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(inner)
-		_, _, err = run(ctx, s, inner, build)
+		_, _, err := runIn(ctx, t, s, n, build)
 		return err != nil
 	})
 }
 
-// newFolder is an empty folder, in memory where that can be had: what a disk has kept is the matter of other tests.
-func newFolder(t *testing.T) string {
+// runIn runs a sequence in a folder of its own, in memory where that can be had and there are few items: what a disk has
+// kept is the matter of other tests.
+func runIn(ctx context.Context, t *testing.T, s sequence, n size, build builder) (counts, int, error) {
 	t.Helper()
-	folder, err := os.MkdirTemp("/dev/shm", "metamorphic")
-	if err != nil {
-		return t.TempDir()
+	parent := "/dev/shm"
+	if _, err := os.Stat(parent); err != nil || n == large {
+		parent = ""
 	}
-	t.Cleanup(func() { os.RemoveAll(folder) })
-	return folder
+	folder, err := os.MkdirTemp(parent, "metamorphic")
+	if err != nil {
+		folder, err = os.MkdirTemp("", "metamorphic")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	return run(ctx, s, folder, build)
 }
 
 // TestSequencesAreReadBack: what a failure prints can be run again.

@@ -66,15 +66,15 @@ func run(ctx context.Context, s sequence, folder string, build builder) (done co
 	}
 	for i := range s.Steps {
 		failed = i
-		if err := r.do(ctx, &s.Steps[i]); err != nil {
+		if err := r.runStep(ctx, &s.Steps[i]); err != nil {
 			return done, i, fmt.Errorf("step %d, %s: %w", i, s.Steps[i].Op, err)
 		}
 	}
 	return done, 0, nil
 }
 
-// do does one step.
-func (r *runner) do(ctx context.Context, s *step) error {
+// runStep does one step.
+func (r *runner) runStep(ctx context.Context, s *step) error {
 	switch s.Op {
 	case askOp:
 		if s.Ask == nil {

@@ -140,7 +140,7 @@ func (s *step) batch(bits int, differ bool) *index.Batch {
 	seen := map[index.ID]bool{}
 	list := s.Items
 	if s.Bulk != nil {
-		list = append(slices.Clip(list), s.Bulk.make(bits)...)
+		list = append(slices.Clip(list), s.Bulk.items(bits)...)
 	}
 	for _, it := range list {
 		if differ && seen[it.ID] {
@@ -154,8 +154,8 @@ func (s *step) batch(bits int, differ bool) *index.Batch {
 	return b
 }
 
-// make draws the items.
-func (k *bulk) make(bits int) []item {
+// items draws the items.
+func (k *bulk) items(bits int) []item {
 	g := newGenerator(k.Seed, bits)
 	list := make([]item, k.Items)
 	for i := range list {

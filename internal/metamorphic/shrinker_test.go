@@ -121,7 +121,7 @@ func simplerSteps(s step, bits int) []step {
 			with(func(s *step) { s.Bulk = &bulk{n - 1, s.Bulk.Seed} })
 		}
 		if s.Bulk.Items <= 40 { // few enough to be written out
-			with(func(s *step) { s.Items, s.Bulk = append(slices.Clip(s.Items), s.Bulk.make(bits)...), nil })
+			with(func(s *step) { s.Items, s.Bulk = append(slices.Clip(s.Items), s.Bulk.items(bits)...), nil })
 		}
 	}
 	for _, items := range shorter(s.Items) {
