@@ -23,6 +23,7 @@ type draft struct {
 	head      head
 	state     state // of which only the number of writes is kept
 	modelFile []byte
+	of        []fs.FileInfo // the files that it is made of, whose rights it gets unless it replaces one
 }
 
 // bulk writes a new file in large transactions. Nobody reads the file before it is finished, so they need no syncs.
@@ -61,7 +62,7 @@ func (w *bulk) put(key, value []byte, sum uint32) error {
 // build makes a new file beside the path with the items that fill, which may be nil, puts in the order of their ids,
 // and returns its name. It is synced; giving it its place is left to the caller.
 func (d draft) build(fill func(put putItem) error) (_ string, err error) {
-	f, err := section.NewTemporary(d.path)
+	f, err := d.temporary()
 	if err != nil {
 		return "", err
 	}
@@ -115,6 +116,14 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	}
 	w.settle()
 	return tmp, w.Sync()
+}
+
+// temporary makes the file itself.
+func (d draft) temporary() (*os.File, error) {
+	if _, err := os.Stat(d.path); err == nil || len(d.of) == 0 {
+		return section.NewTemporary(d.path)
+	}
+	return section.NewCopy(d.path, d.of[0], d.of[1:]...)
 }
 
 func (d draft) writeModel(tx *bolt.Tx) error {
@@ -210,7 +219,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return withPath(s.path, err)
 	}
-	d := draft{s.real, s.opened.head, s.state, s.opened.modelFile}
+	d := draft{path: s.real, head: s.opened.head, state: s.state, modelFile: s.opened.modelFile}
 	tmp, _, err := d.rewrite(ctx, old, func(_ int, was []byte) []byte { return was })
 	if err != nil {
 		return withPath(s.path, err)

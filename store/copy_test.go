@@ -270,10 +270,20 @@ func TestCopiesArePrivate(t *testing.T) {
 	ok(t, os.Chmod(path, 0o600))
 	dir := filepath.Dir(path)
 	backup, restored := filepath.Join(dir, "backup"), filepath.Join(dir, "restored")
+	merged, replaced, salvaged := filepath.Join(dir, "merged"), filepath.Join(dir, "replaced"), filepath.Join(dir, "salvaged")
 	fine(t)(s.BackupFile(ctx, backup))
 	fine(t)(Restore(ctx, backup, restored))
 	ok(t, s.Compact(ctx))
-	for _, p := range []string{path, backup, restored} {
+	ok(t, s.Close())
+	open, other := create(t, Options{Bits: 8})
+	ok(t, open.Close())
+	ok(t, os.Chmod(other, 0o644))
+	fine(t)(Merge(ctx, []string{other, path}, merged, nil))
+	ok(t, os.WriteFile(replaced, []byte("no index"), 0o600))
+	fine(t)(MergeOver(ctx, []string{other, path}, replaced, nil))
+	_, err := Salvage(ctx, path, salvaged, nil)
+	ok(t, err)
+	for _, p := range []string{path, backup, restored, merged, replaced, salvaged} {
 		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v, %v", filepath.Base(p), info.Mode(), err)
 		}

@@ -16,13 +16,30 @@ import (
 // Merge makes a new index of the items of others, all or nothing and in bounded memory: their items are read in the
 // order of ids, side by side. They must have codes of one model and no id in common. The model is kept if one of them
 // has it, and the note if all have the same. Progress, which may be nil, gets the items written so far. A file that is
-// there is left alone.
-func Merge(ctx context.Context, paths []string, to string, progress func(done, total int)) (_ Report, err error) {
-	if len(paths) == 0 {
-		return Report{}, errors.New("no indexes: name their files")
-	}
+// there is left alone. Those may read the new index who may read all the others.
+func Merge(ctx context.Context, paths []string, to string, progress func(done, total int)) (Report, error) {
 	if err := checkVacant(to); err != nil {
 		return Report{}, err
+	}
+	return merge(ctx, paths, to, moveInto, progress)
+}
+
+// MergeOver is Merge for a file that may be there: the new index takes its place and its rights in one step, once others
+// that use it have closed it.
+func MergeOver(ctx context.Context, paths []string, to string, progress func(done, total int)) (Report, error) {
+	place := func(tmp, path string) error { return Replace(ctx, tmp, path) }
+	if real, err := realPath(to); err == nil {
+		to = real // the file, and not a link to it
+	}
+	return merge(ctx, paths, to, place, progress)
+}
+
+// merge makes a new index and lets place give it its name.
+func merge(
+	ctx context.Context, paths []string, to string, place func(tmp, path string) error, progress func(done, total int),
+) (_ Report, err error) {
+	if len(paths) == 0 {
+		return Report{}, errors.New("no indexes: name their files")
 	}
 	m := &merger{progress: progress}
 	defer m.close()
@@ -34,6 +51,11 @@ func Merge(ctx context.Context, paths []string, to string, progress func(done, t
 	d := draft{path: to, head: m.sources[0].head, state: state{writes: 1}}
 	d.head.created = time.Now().UTC().Truncate(time.Second)
 	for _, s := range m.sources {
+		info, err := s.file.f.Stat()
+		if err != nil {
+			return Report{}, withPath(s.path, err)
+		}
+		d.of = append(d.of, info)
 		if d.modelFile == nil {
 			d.modelFile = s.modelFile
 		}
@@ -51,7 +73,7 @@ func Merge(ctx context.Context, paths []string, to string, progress func(done, t
 		err = damaged("%d of %d items were written", r.Items, m.total)
 	}
 	if err == nil {
-		err = moveInto(tmp, to)
+		err = place(tmp, to)
 	}
 	return r, withPath(to, err)
 }

@@ -39,7 +39,7 @@ func Migrate(
 	if err != nil {
 		return Report{}, err
 	}
-	d := draft{s.real, old.head, old.state, modelFile.Bytes()}
+	d := draft{path: s.real, head: old.head, state: old.state, modelFile: modelFile.Bytes()}
 	d.head.bits, d.head.fingerprint = m.Encoder.Bits(), m.Fingerprint()
 	d.state.writes++
 	var packed []byte

@@ -79,7 +79,7 @@ func Salvage(ctx context.Context, from, to string, m *model.Model) (*Salvaged, e
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	o := Options{Bits: s.bits, Fingerprint: s.fingerprint, Note: s.note, Items: s.items}
+	o := Options{Bits: s.bits, Fingerprint: s.fingerprint, Note: s.note, Items: s.items, of: info}
 	if o.Model = s.readModel(); o.Model == nil && m != nil {
 		if err := s.fingerprint.Accept(m.Fingerprint()); err != nil || m.Encoder.Bits() != s.bits {
 			return nil, fmt.Errorf("%s: holds codes of model %v of %d bits, and this is model %v of %d",

@@ -55,6 +55,8 @@ type Options struct {
 	// Replace puts the index into the place of a file that is there, in one step. It waits for others that use it if that
 	// is an index.
 	Replace bool
+
+	of fs.FileInfo // the damaged index that it is made of; nil when it is new
 }
 
 // OpenOptions say how an index is opened.
@@ -145,6 +147,9 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	d := draft{path: path, head: h, modelFile: modelFile.Bytes()}
 	if real, err := realPath(path); err == nil && o.Replace {
 		d.path = real // the file, and not a link to it
+	}
+	if o.of != nil {
+		d.of = []fs.FileInfo{o.of}
 	}
 	fill, err := d.fillWith(ctx, o.Items)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,19 +95,13 @@ func isIndex(ctx context.Context, path string) bool {
 
 // mergeIndexes makes an index of others. One that is replaced stays as it is until the new one is whole.
 func (c *mergeCommand) mergeIndexes(ctx context.Context, args []string, began time.Time) error {
-	draft := c.output
-	if _, err := os.Lstat(c.output); err == nil {
-		draft = c.output + ".new"
-		_ = os.Remove(draft) // of a replacement that was killed
+	merge := store.Merge
+	if c.file.Force {
+		merge = store.MergeOver
 	}
 	tick, end := cli.Counting(c.progressWriter(), "merging")
-	r, err := store.Merge(ctx, args, draft, tick)
+	r, err := merge(ctx, args, c.output, tick)
 	end()
-	if err == nil && draft != c.output {
-		if err = store.Replace(ctx, draft, c.output); err != nil {
-			_ = os.Remove(draft)
-		}
-	}
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,13 @@ func tryLock(f *os.File) error {
 	return err
 }
 
+// sameOwner tells whether two files have one owner and one group.
+func sameOwner(a, b fs.FileInfo) bool {
+	x, ok := a.Sys().(*syscall.Stat_t)
+	y, same := b.Sys().(*syscall.Stat_t)
+	return ok && same && x.Uid == y.Uid && x.Gid == y.Gid
+}
+
 // giveTo hands a file to the owner and the group of another, and tells whether it has their group then.
 func giveTo(f *os.File, like fs.FileInfo) (group bool) {
 	want, ok := like.Sys().(*syscall.Stat_t)

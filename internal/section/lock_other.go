@@ -11,3 +11,5 @@ import (
 func tryLock(*os.File) error { return nil }
 
 func giveTo(*os.File, fs.FileInfo) bool { return true }
+
+func sameOwner(fs.FileInfo, fs.FileInfo) bool { return true }

@@ -19,3 +19,5 @@ func tryLock(f *os.File) error {
 
 // giveTo does nothing: a new file has the rights of its folder.
 func giveTo(*os.File, fs.FileInfo) bool { return true }
+
+func sameOwner(fs.FileInfo, fs.FileInfo) bool { return true }

@@ -34,11 +34,17 @@ func NewTemporary(path string) (*os.File, error) {
 	return f, err
 }
 
-// NewCopy is NewTemporary for a copy of another file, which has the rights of that file as far as the umask lets it.
-func NewCopy(path string, of fs.FileInfo) (*os.File, error) {
+// NewCopy is NewTemporary for a copy of another file, which has the rights of that file as far as the umask lets it. What
+// is made of several files may be read by those only who may read all of them.
+func NewCopy(path string, of fs.FileInfo, more ...fs.FileInfo) (*os.File, error) {
 	Sweep(path, sweepAge)
-	f, err := newTemporary(path, of.Mode().Perm()|0o600)
-	if err != nil || giveTo(f, of) {
+	mode, one := of.Mode().Perm(), true
+	for _, o := range more {
+		mode &= o.Mode().Perm()
+		one = one && sameOwner(of, o)
+	}
+	f, err := newTemporary(path, mode|0o600)
+	if err != nil || one && giveTo(f, of) {
 		return f, err
 	}
 	if has, err := f.Stat(); err == nil {
