@@ -108,9 +108,10 @@ func (o *Output) try(path string) error {
 		return fmt.Errorf("%s: %w", path, ErrExists)
 	}
 	// Trying is the only way to know: permissions, a full disk, a file system that is read-only.
-	f, err := section.NewTemporary(path)
+	target := section.Target(path)
+	f, err := section.NewTemporary(target)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: there is no folder %s to write it to", path, filepath.Dir(path))
+		return fmt.Errorf("%s: there is no folder %s to write it to", path, filepath.Dir(target))
 	}
 	if err != nil {
 		return err

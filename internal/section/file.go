@@ -22,8 +22,25 @@ type File struct {
 	done bool
 }
 
-// Create starts a file that will stand at path.
+// Target is the path that is written where path is a link: what the link names, which need not be there, and not the
+// link itself.
+func Target(path string) string {
+	for range 40 { // more is a circle, which nobody can open
+		link, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Dir(path) + string(filepath.Separator) + link
+		}
+		path = link
+	}
+	return path
+}
+
+// Create starts a file that will stand at path, or where a link at path leads.
 func Create(path string) (*File, error) {
+	path = Target(path)
 	old, err := os.Stat(path)
 	switch {
 	case err == nil && old.IsDir():

@@ -246,6 +246,37 @@ func TestCreateWhereItCannot(t *testing.T) {
 	}
 }
 
+// TestLinksAreFollowed: what a link names is written, whether it is there or not, and the link stays.
+func TestLinksAreFollowed(t *testing.T) {
+	dir := t.TempDir()
+	real, link, second := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "second")
+	if err := errors.Join(os.Symlink("real", link), os.Symlink(link, second)); err != nil {
+		t.Skip("there are no links: ", err)
+	}
+	for _, content := range []string{"new", "newer"} {
+		err := WriteFile(second, func(w io.Writer) error {
+			_, err := io.WriteString(w, content)
+			return err
+		})
+		b, e := os.ReadFile(real)
+		if err != nil || e != nil || string(b) != content {
+			t.Fatalf("%q, %v, %v", b, err, e)
+		}
+		for _, l := range []string{link, second} {
+			if info, err := os.Lstat(l); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+				t.Errorf("%s is no link any more: %v", filepath.Base(l), err)
+			}
+		}
+	}
+	circle := filepath.Join(dir, "circle")
+	if err := os.Symlink("circle", circle); err != nil {
+		t.Fatal(err)
+	}
+	if got := Target(circle); filepath.Base(got) != "circle" {
+		t.Errorf("a circle leads to %s", got)
+	}
+}
+
 func TestWriteAtAndAbort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	f, err := Create(path)
