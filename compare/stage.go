@@ -2,11 +2,16 @@ package compare
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"hashgrove/eval"
 	"hashgrove/internal/trial"
@@ -250,16 +255,45 @@ type entry struct {
 // cacheVersion changes when the meaning of rows changes.
 const cacheVersion = 3
 
-// program names the program that computes the rows: its version and, where the build knows it, its revision.
-func program() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return model.Version + " " + s.Value
-			}
+// program names the program that computes the rows: its version and, where the build knows it, its revision. Programs of
+// one revision differ when files were changed after it: then the program itself is part of its name.
+var program = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return model.Version
+	}
+	return programName(info.Settings, executable)
+})
+
+func programName(settings []debug.BuildSetting, digest func() string) string {
+	name := model.Version
+	for _, s := range settings {
+		switch {
+		case s.Key == "vcs.revision":
+			name += " " + s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			name += " " + digest()
 		}
 	}
-	return model.Version
+	return name
+}
+
+// executable is the digest of the running program, or "modified" if its file cannot be read.
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "modified"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "modified"
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "modified"
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // path is the file of a task, without its suffix. The name is for people; the digest tells tasks apart.

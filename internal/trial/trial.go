@@ -8,6 +8,7 @@
 package trial
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -259,16 +260,27 @@ func Key(inputs ...any) string {
 // Load reads a value that Save has written. A file that is missing or damaged counts as none.
 func Load[T any](path string) (v T, ok bool) {
 	b, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(b, &v) != nil {
+	text, sum, _ := bytes.Cut(b, []byte("\n"))
+	damaged := len(sum) > 0 && string(sum) != checksum(text) // files of older versions have none
+	if err != nil || damaged || json.Unmarshal(text, &v) != nil {
 		return *new(T), false
 	}
 	return v, true
 }
 
-// Save writes a value as JSON, all or nothing.
+// Save writes a value as a line of JSON and its checksum, all or nothing.
 func Save(path string, v any) error {
-	return section.WriteFile(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return section.WriteFile(path, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s\n%s", text, checksum(text))
+		return err
+	})
 }
+
+func checksum(text []byte) string { return fmt.Sprintf("sha256 %x\n", sha256.Sum256(text)) }
 
 // Protect runs f for a method and turns a panic into an error, so that hours of work of other methods are not lost.
 func Protect(method string, f func() error) (err error) {

@@ -29,11 +29,28 @@ func TestValuesComeBack(t *testing.T) {
 	if got, ok := Load[[]int](path); !ok || !slices.Equal(got, want) {
 		t.Errorf("loaded %v, want %v", got, want)
 	}
-	if err := os.WriteFile(path, []byte("[3, 1"), 0o666); err != nil {
+	saved, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := Load[[]int](path); ok || got != nil {
+	load := func(b []byte) ([]int, bool) {
+		if err := os.WriteFile(path, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return Load[[]int](path)
+	}
+	if got, ok := load([]byte("[3, 1")); ok || got != nil {
 		t.Errorf("a damaged file was loaded as %v", got)
+	}
+	for i := range saved {
+		changed := slices.Clone(saved)
+		changed[i] ^= 1 // another digit, among others
+		if got, ok := load(changed); ok || got != nil {
+			t.Errorf("with another byte %d it was loaded as %v", i, got)
+		}
+	}
+	if got, ok := load([]byte("[3,1,2]\n")); !ok || !slices.Equal(got, want) {
+		t.Errorf("a file of an older version was loaded as %v", got)
 	}
 	if first, again := Key("a", 1), Key("a", 1); first != again || first == Key("a", 2) || len(first) != 24 {
 		t.Error("keys do not tell their inputs apart")
