@@ -17,6 +17,9 @@ const (
 	// content.
 	madeValues, madeFactor = 1 << 28, 4096
 
+	// pictureBytes and pictureFactor bound a picture in an archive: so much, and so many times the bytes on disk.
+	pictureBytes, pictureFactor = 64 << 20, 64
+
 	// Greatest factors by which the formats of compression can shrink content.
 	gzipFactor, zstdFactor = 1032, 1 << 15
 

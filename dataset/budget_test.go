@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 
@@ -55,6 +56,8 @@ func hostileFiles() []hostileFile {
 		{"a.bvecs.gz", gzipped(packed(binary.LittleEndian, []uint32{1 << 24, 0})), Spec{Format: "bvecs"}, "cut off"},
 		{"a.ivecs.gz", gzipped(packed(binary.LittleEndian, []uint32{1 << 24, 0})), Spec{Format: "ivecs"}, "cut off"},
 		{"a.f32.gz", gzipped("\x00\x00\x00\x00"), Spec{Dim: 1 << 24}, "cut off"},
+		{"c100.bin.gz", gzipped("\x01\x02"), Spec{Format: "cifar100"}, "cut off"},
+		{"quoted.tsv.gz", gzipped(strings.ReplaceAll(manyFields, ",", "\t") + "\n1\n"), Spec{Format: "tsv"}, "more than"},
 		{"cifar.bin.gz", gzipped("\x01"), Spec{Format: "cifar10"}, "cut off"},
 		{"wide.libsvm", wide, Spec{}, "give the number of dimensions"},
 		{"wide.libsvm.gz", gzipped(wide), Spec{}, "give the number of dimensions"},
@@ -70,7 +73,35 @@ func hostileFiles() []hostileFile {
 		{"schema.parquet", emptySchema(2 << 20), Spec{}, "elements"},
 		{"page.parquet", claimPage(), Spec{}, "claims to hold"},
 		{"names.tar.gz", gzipped(tarOf("a/x.txt", "")), Spec{}, "without pictures"},
+		{"holes.tar", sparseTar("x.png", tone(1), 512<<20), Spec{Size: 2}, "far more than the archive"},
+		{"zeros.tar.zst", zstded(tarOf("x.png", tone(1)+strings.Repeat("\x00", 80<<20))), Spec{Size: 2}, "far more than the archive"},
+		{"pixels.png", hugePicture(), Spec{Size: 2}, "pixels: more than"},
 	}
+}
+
+// hugePicture is the beginning of a PNG file that claims 2^56 pixels.
+func hugePicture() string {
+	head := "IHDR" + packed(binary.BigEndian, []uint32{1 << 28, 1 << 28}) + "\x08\x02\x00\x00\x00"
+	return tone(1)[:12] + head + packed(binary.BigEndian, crc32.ChecksumIEEE([]byte(head)))
+}
+
+// sparseTar is an archive of one file that is a hole but for its beginning.
+func sparseTar(name, content string, size int) string {
+	records := ""
+	for _, r := range []string{"major=1", "minor=0", "name=" + name, fmt.Sprint("realsize=", size)} {
+		r = " GNU.sparse." + r + "\n"
+		records += fmt.Sprint(len(r)+2) + r // all lengths have two digits
+	}
+	places := fmt.Sprintf("2\n0\n%d\n%d\n0\n", len(content), size)
+	b := []byte(tarOf("records", records, name, places+strings.Repeat("\x00", 512-len(places))+content))
+	b[156] = 'x'
+	copy(b[148:], "        ") // counts as such in the checksum
+	sum := 0
+	for _, c := range b[:512] {
+		sum += int(c)
+	}
+	copy(b[148:], fmt.Sprintf("%06o\x00 ", sum))
+	return string(b)
 }
 
 // forgedZip is an npz file of one member that is stored as it is and claims to be longer than the file.
@@ -167,6 +198,26 @@ func TestHostileFilesStayWithinTheirBudget(t *testing.T) {
 			c.spec.Paths = []string{setFile(t, dir, c.name, c.content)}
 			budgettest.Peak(t, 640*budgettest.MiB, func() { checkMessage(t, readThrough(c.spec), c.want) })
 		})
+	}
+}
+
+// TestEveryFormatHasABudget: a format is not read before hostile files of it are held to a budget.
+func TestEveryFormatHasABudget(t *testing.T) {
+	dir, tried := t.TempDir(), map[string]bool{}
+	for _, c := range hostileFiles() {
+		in, err := openInput(setFile(t, dir, c.name, c.content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := recognise(in, c.spec.Format); err == nil {
+			tried[f.name] = true
+		}
+		in.Close()
+	}
+	for _, f := range formats {
+		if !tried[f.name] {
+			t.Errorf("hostileFiles has no file of the format %s", f.name)
+		}
 	}
 }
 

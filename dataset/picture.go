@@ -177,7 +177,7 @@ func openTar(in *input, spec *Spec) (reader, header, error) {
 		}{in.buf, in}, nil
 	}
 	options := spec.gallery()
-	options.Hold = in.hold
+	options.Hold, options.Most = in.hold, pictureBytes+pictureFactor*in.disk
 	g, err := gallery.Archive(file, content, open, options)
 	if err != nil {
 		return nil, header{}, err

@@ -156,14 +156,21 @@ func (s *folderShelf) use(i int, f func(encoded []byte) error) error {
 
 // readEncoded reads a picture whose file claims that size; memory grows with what arrives.
 func readEncoded(r io.Reader, size int64) ([]byte, error) {
-	if size > maxEncoded {
-		return nil, fmt.Errorf("has %d bytes: pictures of more than %d megabytes are refused", size, maxEncoded>>20)
+	if err := checkEncoded(size); err != nil {
+		return nil, err
 	}
 	b, err := io.ReadAll(io.LimitReader(r, maxEncoded))
 	if err != nil {
 		return nil, unreadable(err)
 	}
 	return b, nil
+}
+
+func checkEncoded(size int64) error {
+	if size > maxEncoded {
+		return fmt.Errorf("has %d bytes: pictures of more than %d megabytes are refused", size, maxEncoded>>20)
+	}
+	return nil
 }
 
 // unreadable leaves the path out of an error: the message has it already.

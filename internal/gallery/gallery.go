@@ -25,6 +25,10 @@ type Options struct {
 
 	// Hold counts the memory that the names of an archive take, and says when that is too much; nil counts nothing.
 	Hold func(bytes int) error
+
+	// Most is how many bytes a picture of an archive may have, because those of the archive are worth no more; 0 means
+	// as many as any picture.
+	Most int64
 }
 
 // nameBytes is the memory for a picture of a gallery, besides its name.

@@ -145,8 +145,8 @@ func (s *tarShelf) load(first, n int) (int, error) {
 		}
 		var b []byte
 		if s.bad[first+k] == "" {
-			if e.Size > maxEncoded {
-				_, err = readEncoded(nil, e.Size)
+			if err = s.checkSize(e.Size); err != nil {
+				// It is passed over, like one that cannot be decoded.
 			} else if b, err = io.ReadAll(s.entries); err != nil {
 				return 0, tarError(s.file, err)
 			}
@@ -155,6 +155,14 @@ func (s *tarShelf) load(first, n int) (int, error) {
 		s.batch, s.errs = append(s.batch, b), append(s.errs, err)
 	}
 	return len(s.batch), nil
+}
+
+// checkSize reports an entry that would take too much memory. Compression and holes let a few bytes stand for many.
+func (s *tarShelf) checkSize(size int64) error {
+	if most := s.options.Most; most > 0 && size > most {
+		return fmt.Errorf("has %d bytes, far more than the archive can be worth: unpack it first if that is meant", size)
+	}
+	return checkEncoded(size)
 }
 
 // seek goes to the entry of picture i.
