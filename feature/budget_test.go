@@ -3,6 +3,7 @@ package feature
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"hashgrove/internal/budgettest"
@@ -19,14 +20,17 @@ func TestClaimsOfFeatureFiles(t *testing.T) {
 		}
 		return b
 	}
-	for name, feat := range map[string][]byte{
+	claims := map[string][]byte{
 		"pixels":   numbers(1, 1<<31, 1<<31, 3),
 		"gist":     numbers(2, 1<<30, 1<<30, 1<<30, 1<<30),
 		"scales":   numbers(2, 512, 16, 1<<30),
 		"codebook": numbers(3, 16, 3, 1, 8, 2, 1, 0, 0, 1<<16),
 		"words":    numbers(3, 16, 3, 1, 8, 2, 1, 0, 0, 1<<31),
 		"scaled":   numbers(4, 16, 3, 1, 8, 2, 1, 0, 0, 1<<16),
-	} {
+	}
+	tried := map[byte]bool{}
+	for name, feat := range claims {
+		tried[feat[0]] = true
 		for version := uint32(1); version <= newestVersion; version++ {
 			var b bytes.Buffer
 			w := section.NewWriter(&b, section.Features, version)
@@ -43,6 +47,11 @@ func TestClaimsOfFeatureFiles(t *testing.T) {
 					t.Errorf("%s: it was read", name)
 				}
 			})
+		}
+	}
+	for tag := byte(1); tag < 255; tag++ {
+		if _, err := Parse([]byte{tag}); (err == nil || !strings.Contains(err.Error(), "unknown type")) && !tried[tag] {
+			t.Errorf("extractors of type %d have no budget", tag)
 		}
 	}
 }
