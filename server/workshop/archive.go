@@ -144,7 +144,7 @@ func unpackArchive(ctx context.Context, list []entry, dir string, o Options) (na
 	}
 	defer root.Close()
 	folders, names := map[string]string{}, make(map[string]string, len(list))
-	taken := map[string]bool{}
+	taken := map[string]int{}
 	left := o.MaxUnpacked
 	for i, e := range list {
 		if err := ctx.Err(); err != nil {
@@ -197,8 +197,9 @@ func (e *entry) read(limit int64, pixels int) ([]byte, error) {
 }
 
 // folderName is the name of a class as the name of a folder, another one for every class: labels are read from it, so
-// it stays as close to the original as file systems allow.
-func folderName(class string, taken map[string]bool) string {
+// it stays as close to the original as file systems allow. Taken has the names that are in use, in lower case, and the last
+// number that was tried for each.
+func folderName(class string, taken map[string]int) string {
 	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || !unicode.IsPrint(r) {
 			return '_'
@@ -211,10 +212,11 @@ func folderName(class string, taken map[string]bool) string {
 	if clean = strings.Trim(clean, ". "); clean == "" {
 		clean = "class"
 	}
-	name := clean
-	for n := 2; taken[strings.ToLower(name)]; n++ {
-		name = fmt.Sprintf("%s (%d)", clean, n)
+	name, lower := clean, strings.ToLower(clean)
+	for n := max(1, taken[lower]); taken[strings.ToLower(name)] > 0; {
+		n++
+		name, taken[lower] = fmt.Sprintf("%s (%d)", clean, n), n
 	}
-	taken[strings.ToLower(name)] = true
+	taken[strings.ToLower(name)] = max(1, taken[strings.ToLower(name)])
 	return name
 }

@@ -233,7 +233,7 @@ func TestSizesThatLie(t *testing.T) {
 }
 
 func TestFolderNames(t *testing.T) {
-	taken := map[string]bool{}
+	taken := map[string]int{}
 	for _, c := range [][2]string{
 		{"cat", "cat"}, {"Cat", "Cat (2)"}, {"R&B, soul", "R&B, soul"}, {"a:b*c", "a_b_c"}, {"...", "class"}, {" ", "class (2)"},
 		{"Vögel", "Vögel"}, {"<script>", "_script_"}, {"a\nb", "a_b"}, {"\xff", "_"},
