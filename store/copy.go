@@ -222,7 +222,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	d := draft{path: s.real, head: s.opened.head, state: s.state, modelFile: s.opened.modelFile}
 	tmp, _, err := d.rewrite(ctx, old, func(_ int, was []byte) []byte { return was })
 	if err != nil {
-		return withPath(s.path, err)
+		return withPath(s.path, withRoom(err))
 	}
 	defer os.Remove(tmp)
 	f, err := swap(ctx, tmp, s.real)

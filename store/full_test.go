@@ -54,6 +54,9 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 		if !errors.Is(err, isFull) && !strings.Contains(err.Error(), isFull.Error()) {
 			return fmt.Errorf("a full disk says: %w", err)
 		}
+		if !perFile && !strings.Contains(err.Error(), "make room on the disk") {
+			return fmt.Errorf("a full disk without advice: %w", err)
+		}
 		if refused++; refused == 5 {
 			break
 		}
@@ -66,6 +69,8 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 		if !perFile {
 			if err := s.Compact(ctx); !errors.Is(err, isFull) {
 				return fmt.Errorf("compacting on a full disk: %w", err)
+			} else if !strings.Contains(err.Error(), "make room on the disk") {
+				return fmt.Errorf("compacting on a full disk without advice: %w", err)
 			}
 			if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, isFull) {
 				return fmt.Errorf("a backup on a full disk: %w", err)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
+	"syscall"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -139,7 +141,19 @@ func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uin
 		return fmt.Errorf("this write may or may not be on disk: %w: "+
 			"the index can still be searched; open it again to write", err)
 	}
-	return fmt.Errorf("nothing of this write was kept, and all before it is safe: %w", err)
+	return fmt.Errorf("nothing of this write was kept, and all before it is safe: %w", withRoom(err))
+}
+
+// withRoom says what helps when a disk is full: not what people try first.
+func withRoom(err error) error {
+	full := func(e syscall.Errno) bool { // bbolt makes a text of some
+		return errors.Is(err, e) || strings.Contains(err.Error(), e.Error())
+	}
+	if full(syscall.ENOSPC) || full(syscall.EDQUOT) {
+		return fmt.Errorf("%w: make room on the disk first, because deleting items writes pages, too, and compacting "+
+			"needs room for a second file", err)
+	}
+	return err
 }
 
 func (s *Store) degrade(why string, stuck bool) {

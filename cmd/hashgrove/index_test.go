@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,7 +83,8 @@ func TestIndexSession(t *testing.T) {
 			t.Errorf("info does not say %q:\n%s", want, out)
 		}
 	}
-	if out := succeed(t, "verify", "items.hgi"); !strings.Contains(out, "items.hgi: intact index, fingerprint ") {
+	if out := succeed(t, "verify", "items.hgi"); !strings.Contains(out, "items.hgi: intact index, fingerprint ") ||
+		!strings.Contains(out, fmt.Sprintf(", SHA-256 %x\n", sha256.Sum256(read(t, "items.hgi")))) {
 		t.Errorf("verify says %s", out)
 	}
 	if left, _ := filepath.Glob("*.tmp*"); len(left) > 0 {

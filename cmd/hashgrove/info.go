@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -41,13 +44,19 @@ func (a *app) verify() *cobra.Command {
 		Use:   "verify FILE...",
 		Short: "Check every byte of a model, a code file, an index or a backup",
 		Long: `Read the whole file, check every checksum, length and range, and print a line per intact file.
-A damaged file is an error that names the damaged section.`,
+A damaged file is an error that names the damaged section.
+
+Intact means undamaged, not genuine: whoever can write a file can write a valid one. To know that it is the file
+that somebody made, compare the SHA-256 that is printed with one from a place you trust.`,
 		Example: "  hashgrove verify items.hgm items.hgc items.hgi",
 		Args:    cli.AtLeast(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var first error
 			for _, path := range args {
 				f, err := a.readAny(cmd.Context(), path, a.checkIndex)
+				if err == nil {
+					f.SHA256, err = digestOf(cmd.Context(), path)
+				}
 				switch {
 				case err != nil && first == nil:
 					first = err
@@ -58,7 +67,7 @@ A damaged file is an error that names the damaged section.`,
 						return err
 					}
 				default:
-					fmt.Fprintf(a.out, "%s: intact %s, fingerprint %s\n", path, f.Type, f.Fingerprint)
+					fmt.Fprintf(a.out, "%s: intact %s, fingerprint %s%s\n", path, f.Type, f.Fingerprint, f.digest())
 				}
 			}
 			return first
@@ -72,6 +81,7 @@ type fileReport struct {
 	Type        string `json:"type"` // model, codes, features or index
 	Bits        int    `json:"bits,omitempty"`
 	Fingerprint string `json:"fingerprint"`
+	SHA256      string `json:"sha256,omitempty"` // of the file; only verify reads all of it
 
 	Kind     string      `json:"kind,omitempty"`
 	Dims     int         `json:"dims,omitempty"`
@@ -98,6 +108,38 @@ type fileReport struct {
 	Note       string            `json:"note,omitempty"`
 
 	encoder model.Encoder
+}
+
+// digest is the SHA-256 for people, where there is one.
+func (f *fileReport) digest() string {
+	if f.SHA256 == "" {
+		return ""
+	}
+	return ", SHA-256 " + f.SHA256
+}
+
+// digestOf is the SHA-256 of a file, and "" of what can be read only once.
+func digestOf(ctx context.Context, path string) (string, error) {
+	f, err := plain.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", err
+	}
+	sum, buf := sha256.New(), make([]byte, 1<<20)
+	for ctx.Err() == nil {
+		n, err := f.Read(buf)
+		sum.Write(buf[:n])
+		if err == io.EOF {
+			return hex.EncodeToString(sum.Sum(nil)), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", context.Cause(ctx)
 }
 
 // readAny reads a whole file of any kind; readIndex reads an index.
