@@ -104,10 +104,10 @@ func anchors(t *testing.T, path string) map[string]bool {
 	return found
 }
 
-// TestPromisesNameRealTests checks that every test in the tables of docs/promises is in the package named beside it.
+// TestPromisesNameRealTests checks that every test in the tables of docs/promises.md and the pages below it is in the package named beside it.
 func TestPromisesNameRealTests(t *testing.T) {
 	pages, err := filepath.Glob("docs/promises/*.md")
-	if err != nil || len(pages) < 6 {
+	if pages = append(pages, "docs/promises.md"); err != nil || len(pages) < 6 {
 		t.Fatalf("%d pages: %v", len(pages), err)
 	}
 	row := regexp.MustCompile("(?m)^\\| (`(?:Test|Fuzz)[^|]*) \\| ([^|]*) \\|")
@@ -126,6 +126,27 @@ func TestPromisesNameRealTests(t *testing.T) {
 	}
 	if seen < 40 {
 		t.Errorf("only %d tests: is the pattern still right?", seen)
+	}
+}
+
+// TestPromisesNameRealCounts checks that what docs/promises.md says a night counts is on the page of the last night, where
+// there is one.
+func TestPromisesNameRealCounts(t *testing.T) {
+	const last = "docs/promises/nightly.md"
+	if _, err := os.Stat(last); err != nil {
+		t.Skip("no night has been recorded yet")
+	}
+	night := readText(t, last)
+	rows := regexp.MustCompile(`(?m)^\| \[[^|]*\| [^|]* \| ([^|]*) \|$`).FindAllStringSubmatch(readText(t, "docs/promises.md"), -1)
+	if len(rows) < 5 {
+		t.Fatalf("%d promises: is the pattern still right?", len(rows))
+	}
+	for _, row := range rows {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			if name = strings.TrimSpace(name); name != "" && !strings.Contains(night, "\n| "+name+" |") {
+				t.Errorf("%s does not count %q", last, name)
+			}
+		}
 	}
 }
 
