@@ -87,6 +87,7 @@ docs:
 # The plain Go twins of the assembly kernels.
 purego:
 	$(GO) test -short -tags purego ./boost/... ./hamming/... ./model/... ./internal/gemm/... ./svm/...
+	$(GO) test -short -tags purego -run 'Agree|Definition' ./feature/...
 
 lint:
 	$(GO) mod verify

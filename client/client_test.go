@@ -300,3 +300,25 @@ func TestRefusals(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestEndlessCodes: a server that sends codes without an end does not fill the memory of its client.
+func TestEndlessCodes(t *testing.T) {
+	sent := make(chan int, 1)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n, b := 0, make([]byte, 1<<20)
+		for ; n < 1<<10; n++ {
+			if _, err := w.Write(b); err != nil {
+				break
+			}
+		}
+		sent <- n
+	}))
+	defer h.Close()
+	c := &client.Client{URL: h.URL}
+	if _, err := c.Collection("x").EncodeVectors(t.Context(), [][]float32{{1}, {2}}); err == nil {
+		t.Error("codes without an end were taken")
+	}
+	if n := <-sent; n == 1<<10 {
+		t.Errorf("a gigabyte was read for two codes")
+	}
+}

@@ -180,6 +180,9 @@ func (c *Collection) Encode(ctx context.Context, r EncodeRequest) (*EncodeAnswer
 	return askWith[EncodeAnswer](ctx, c.Client, c.request(http.MethodPost, "/encode"), r)
 }
 
+// longestCode is the greatest length of a code in bytes.
+const longestCode = 512
+
 // EncodeVectors makes packed codes of many vectors of the same length, which travel packed, too.
 func (c *Collection) EncodeVectors(ctx context.Context, rows [][]float32) ([][]byte, error) {
 	if len(rows) == 0 {
@@ -195,12 +198,12 @@ func (c *Collection) EncodeVectors(ctx context.Context, rows [][]float32) ([][]b
 		return nil, err
 	}
 	defer a.Body.Close()
-	packed, err := io.ReadAll(a.Body)
+	packed, err := io.ReadAll(io.LimitReader(a.Body, int64(len(rows)*longestCode)+1))
 	if err != nil {
 		return nil, err
 	}
 	width := len(packed) / len(rows)
-	if width == 0 || width*len(rows) != len(packed) {
+	if width == 0 || len(packed) > len(rows)*longestCode || width*len(rows) != len(packed) {
 		return nil, fmt.Errorf("the server sent %d bytes for the codes of %d vectors", len(packed), len(rows))
 	}
 	codes := make([][]byte, len(rows))
