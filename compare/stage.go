@@ -255,8 +255,8 @@ type entry struct {
 // cacheVersion changes when the meaning of rows changes.
 const cacheVersion = 3
 
-// program names the program that computes the rows: its version and, where the build knows it, its revision. Programs of
-// one revision differ when files were changed after it: then the program itself is part of its name.
+// program names the program that computes the rows: its version and, where the build knows it, its revision. Programs
+// of one revision differ when files were changed after it: then the program itself is part of its name.
 var program = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -24,8 +24,8 @@ func Merge(ctx context.Context, paths []string, to string, progress func(done, t
 	return merge(ctx, paths, to, moveInto, progress)
 }
 
-// MergeOver is Merge for a file that may be there: the new index takes its place and its rights in one step, once others
-// that use it have closed it.
+// MergeOver is Merge for a file that may be there: the new index takes its place and its rights in one step, once
+// others that use it have closed it.
 func MergeOver(ctx context.Context, paths []string, to string, progress func(done, total int)) (Report, error) {
 	place := func(tmp, path string) error { return Replace(ctx, tmp, path) }
 	if real, err := realPath(to); err == nil {

@@ -34,8 +34,8 @@ func NewTemporary(path string) (*os.File, error) {
 	return f, err
 }
 
-// NewCopy is NewTemporary for a copy of another file, which has the rights of that file as far as the umask lets it. What
-// is made of several files may be read by those only who may read all of them.
+// NewCopy is NewTemporary for a copy of another file, which has the rights of that file as far as the umask lets it.
+// What is made of several files may be read by those only who may read all of them.
 func NewCopy(path string, of fs.FileInfo, more ...fs.FileInfo) (*os.File, error) {
 	Sweep(path, sweepAge)
 	mode, one := of.Mode().Perm(), true

@@ -197,8 +197,8 @@ func (e *entry) read(limit int64, pixels int) ([]byte, error) {
 }
 
 // folderName is the name of a class as the name of a folder, another one for every class: labels are read from it, so
-// it stays as close to the original as file systems allow. Taken has the names that are in use, in lower case, and the last
-// number that was tried for each.
+// it stays as close to the original as file systems allow. Taken has the names that are in use, in lower case, and the
+// last number that was tried for each.
 func folderName(class string, taken map[string]int) string {
 	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || !unicode.IsPrint(r) {
