@@ -137,17 +137,11 @@ func saveBeside(vectors *section.File, path string, sides []*sidecar) (err error
 			return err
 		}
 	}
-	if old, err := os.Stat(path); err == nil && old.Mode().IsRegular() {
-		if err := errors.Join(os.Remove(path), section.SyncFolder(filepath.Dir(path))); err != nil {
-			return err
-		}
+	if err := removeRegular(path); err != nil {
+		return err
 	}
-	for _, name := range NpyFiles(path)[1:] { // those of earlier vectors, which may have had others
-		if info, e := os.Stat(name); e == nil && info.Mode().IsRegular() {
-			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
+	if err := removeRegular(NpyFiles(path)[1:]...); err != nil { // those of earlier vectors, which may have had others
+		return err
 	}
 	for _, f := range files {
 		if err := f.Commit(); err != nil {
@@ -155,4 +149,26 @@ func saveBeside(vectors *section.File, path string, sides []*sidecar) (err error
 		}
 	}
 	return vectors.Commit()
+}
+
+// removeRegular removes files of one folder for good, those that are there; devices and pipes stay.
+func removeRegular(paths ...string) error {
+	removed := false
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		removed = true
+	}
+	if !removed {
+		return nil
+	}
+	return section.SyncFolder(filepath.Dir(paths[0]))
 }
