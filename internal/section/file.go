@@ -43,6 +43,8 @@ func Create(path string) (*File, error) {
 	path = Target(path)
 	old, err := os.Stat(path)
 	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // it may be a device, which a file would replace
+		return nil, err
 	case err == nil && old.IsDir():
 		return nil, &fs.PathError{Op: "create", Path: path, Err: errors.New("it is a folder")}
 	case err == nil && !old.Mode().IsRegular():

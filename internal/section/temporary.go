@@ -20,7 +20,12 @@ var ErrLocked = errors.New("another process is working on it")
 func NewTemporary(path string) (*os.File, error) {
 	Sweep(path, sweepAge)
 	old, err := os.Stat(path)
-	if err != nil || !old.Mode().IsRegular() {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return newTemporary(path, 0o666)
+	case err != nil: // who may read it is not known
+		return nil, err
+	case !old.Mode().IsRegular():
 		return newTemporary(path, 0o666)
 	}
 	f, err := newTemporary(path, 0o600)
