@@ -55,10 +55,11 @@ func (o *Output) Check(outputs, inputs []string) error {
 	return nil
 }
 
-// input is a file that exists.
+// input is a file that exists, or one that could not be looked at.
 type input struct {
 	path string
 	info fs.FileInfo
+	err  error
 }
 
 // existing looks at the inputs. Those that are missing are told by who reads them.
@@ -70,8 +71,8 @@ func existing(inputs []string) []input {
 			paths, _ = filepath.Glob(pattern) // a bad pattern names no file
 		}
 		for _, path := range paths {
-			if info, err := os.Stat(path); err == nil && path != "" {
-				read = append(read, input{path, info})
+			if info, err := os.Stat(path); path != "" && !errors.Is(err, fs.ErrNotExist) {
+				read = append(read, input{path, info, err})
 			}
 		}
 	}
@@ -81,10 +82,16 @@ func existing(inputs []string) []input {
 // checkInputs reports an output that is one of the inputs.
 func checkInputs(path string, read []input) error {
 	old, err := os.Stat(path)
-	if err != nil || !old.Mode().IsRegular() {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !old.Mode().IsRegular():
 		return nil
+	case err != nil:
+		return err
 	}
 	for _, in := range read {
+		if in.err != nil {
+			return fmt.Errorf("%s is not overwritten, for it may be read by this command: %w", path, in.err)
+		}
 		if !os.SameFile(old, in.info) {
 			continue
 		}
@@ -106,6 +113,8 @@ func (o *Output) try(path string) error {
 		return nil
 	case err == nil && !o.Force:
 		return fmt.Errorf("%s: %w", path, ErrExists)
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // perhaps it exists
+		return err
 	}
 	// Trying is the only way to know: permissions, a full disk, a file system that is read-only.
 	target := section.Target(path)
