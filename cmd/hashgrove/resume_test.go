@@ -17,11 +17,14 @@ import (
 	"hashgrove/hamming"
 )
 
+// asCommand is what the test binary can be instead of tests.
+var asCommand = map[string]func(){"1": main}
+
 // TestMain lets the test binary be the command, so that a test can kill a real process.
 func TestMain(m *testing.M) {
-	if os.Getenv("HASHGROVE_TEST_AS_COMMAND") == "1" {
+	if child := asCommand[os.Getenv("HASHGROVE_TEST_AS_COMMAND")]; child != nil {
 		os.Unsetenv("HASHGROVE_TEST_AS_COMMAND")
-		main()
+		child()
 	}
 	code := m.Run()
 	if demoFolder != "" {

@@ -1,0 +1,334 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"hashgrove/dataset"
+	"hashgrove/internal/disktest"
+	"hashgrove/internal/section"
+)
+
+// The commands on a disk that fails and forgets: see package disktest. They run as real processes on small data. Whatever
+// happens, each leaves the old state or the new one, whole; once it has said that it is done, the new one. After that
+// the same command, run again, has to get from the old state to the new one, whatever temporary files lie about.
+//
+// A plain run takes a sample of all moments and faults, by a seed that is printed (HASHGROVE_SEED repeats it). With
+// HASHGROVE_LONG=1 none is left out.
+
+// bench is where a test puts its files.
+type bench struct {
+	t       *testing.T
+	folder  string // for all
+	in      string
+	rng     *rand.Rand
+	long    bool
+	ops     int
+	images  int
+	cuts    int
+	faults  int
+	folders int
+}
+
+func newBench(t *testing.T) *bench {
+	folder, err := os.MkdirTemp("/dev/shm", "hashgrove") // syncs cost nothing there
+	if err != nil {
+		folder = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	seed := rand.Uint64()
+	if s := os.Getenv("HASHGROVE_SEED"); s != "" {
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Log("seed ", seed)
+	b := &bench{t: t, folder: folder, in: filepath.Join(folder, "in"), rng: rand.New(rand.NewPCG(seed, 0))}
+	b.long = os.Getenv("HASHGROVE_LONG") == "1"
+	if err := os.Mkdir(b.in, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	inputs(t, b.in)
+	return b
+}
+
+// enter goes to a new folder that holds a tree.
+func (b *bench) enter(tree disktest.Tree) string {
+	b.folders++
+	folder := filepath.Join(b.folder, fmt.Sprint(b.folders))
+	if err := errors.Join(os.Mkdir(folder, 0o777), tree.WriteTo(folder), os.Chdir(folder)); err != nil {
+		b.t.Fatal(err)
+	}
+	return folder
+}
+
+// leave removes the folder that was entered.
+func (b *bench) leave(folder string) {
+	if err := errors.Join(os.Chdir(b.folder), os.RemoveAll(folder)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// trial is a deed with the states before and after it.
+type trial struct {
+	*bench
+	t        *testing.T
+	deed     *deed
+	before   disktest.Tree
+	after    disktest.Tree
+	twin     *disktest.Twin // of what was there before
+	ops      []disktest.Op
+	old, new string
+	judged   map[[32]byte]string
+}
+
+// follow does the deed as a process that is watched, in a new folder that it enters.
+func (b *bench) follow(t *testing.T, d *deed, before disktest.Tree, plan *disktest.Plan) (
+	folder string, twin *disktest.Twin, run *disktest.Run,
+) {
+	folder = b.enter(before)
+	twin, err := disktest.NewTwin(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err = disktest.Follow(d.process(), folder, plan); errors.Is(err, disktest.ErrNotPermitted) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder, twin, run
+}
+
+// newTrial runs a deed undisturbed.
+func (b *bench) newTrial(t *testing.T, d *deed) *trial {
+	r := &trial{bench: b, t: t, deed: d, judged: map[[32]byte]string{}}
+	folder := b.enter(nil)
+	var err error
+	if d.old != nil {
+		d.old(t)
+	}
+	if r.before, err = disktest.ReadTree(folder); err != nil {
+		t.Fatal(err)
+	}
+	r.old = r.state("before")
+	b.leave(folder)
+	folder, twin, run := b.follow(t, d, r.before, nil)
+	if (run.Status != 0) != d.refused {
+		t.Fatalf("status %d: %s", run.Status, run.Output)
+	}
+	if r.after, err = disktest.ReadTree(folder); err != nil {
+		t.Fatal(err)
+	}
+	r.new, r.twin, r.ops = r.state("after"), twin, run.Ops
+	b.leave(folder)
+	if (r.old == r.new) != d.refused {
+		t.Fatal("nothing has changed, or something has that must not")
+	}
+	for _, o := range r.ops {
+		if o.Kind != disktest.Said {
+			b.ops++
+		}
+	}
+	return r
+}
+
+// state is what is in the present folder.
+func (r *trial) state(when string) string {
+	s, err := r.deed.read()
+	if err != nil {
+		r.t.Fatalf("%s: what is there is not whole: %v", when, err)
+	}
+	if r.new != "" && s != r.old && s != r.new && (s != r.deed.between || s == "") {
+		r.t.Fatalf("%s: what is there is neither old nor new: %.300q", when, s)
+	}
+	return s
+}
+
+// judge checks a tree that is left, and that the deed can be done again.
+func (r *trial) judge(tree disktest.Tree, done bool, when string) {
+	sum := tree.Sum()
+	state, known := r.judged[sum]
+	if !known {
+		folder := r.enter(tree)
+		state = r.state(when)
+		r.judged[sum] = state
+		r.images++
+		r.again(state, when)
+		r.leave(folder)
+	}
+	if done && state != r.new {
+		r.t.Fatalf("%s: it was reported as done, and the old state is back", when)
+	}
+}
+
+// again does the deed once more in the present folder, undisturbed.
+func (r *trial) again(state, when string) {
+	if r.deed.refused {
+		return
+	}
+	// One that is done may be refused: the output exists.
+	if err := r.deed.here(r.t); err != nil && state != r.new {
+		r.t.Fatalf("%s: it cannot be done any more: %v", when, err)
+	}
+	if r.state(when+", then again") != r.new {
+		r.t.Fatalf("%s: doing it again had no effect", when)
+	}
+	for _, name := range append([]string{"items.hgi", "copy.hgi", "m.hgm", "codes.hgc"}, dataset.NpyFiles("v.npy")...) {
+		section.Sweep(name, 0)
+	}
+	left, err := disktest.ReadTree(".")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for name := range left {
+		if strings.HasSuffix(name, ".tmp") || state != r.new && strings.Contains(name, ".ckpt") {
+			r.t.Fatalf("%s: nobody removes %s", when, name)
+		}
+	}
+}
+
+// said tells whether a result was printed.
+func said(ops []disktest.Op) bool {
+	return slices.ContainsFunc(ops, func(o disktest.Op) bool { return o.Kind == disktest.Said && o.At == 1 })
+}
+
+// TestPowerCutInCommands cuts the power after every operation of every command.
+func TestPowerCutInCommands(t *testing.T) {
+	b := newBench(t)
+	for _, d := range deeds(t, b.in) {
+		if !d.refused {
+			t.Run(d.name, func(t *testing.T) { b.cut(b.newTrial(t, d)) })
+		}
+	}
+	t.Logf("count: file operations %d", b.ops)
+	t.Logf("count: power cuts %d", b.cuts)
+	t.Logf("count: images after power cuts %d", b.images)
+}
+
+// cut cuts the power after every operation, in several ways.
+func (b *bench) cut(r *trial) {
+	tries := 2
+	if b.long {
+		tries = 40
+	}
+	cuts := map[string]disktest.Cut{
+		"what was synced": disktest.Synced, "everything": disktest.Everything,
+		"all names": disktest.NamesFirst, "all data": disktest.DataFirst,
+	}
+	for i, o := range r.ops {
+		if err := r.twin.Apply(o, i); err != nil {
+			r.t.Fatal(err)
+		}
+		if !o.Changes() {
+			continue
+		}
+		done := said(r.ops[:i+1])
+		check := func(kept string, c disktest.Cut) {
+			b.cuts++
+			tree := r.twin.After(c)
+			when := fmt.Sprintf("cut after %v, with %s on disk", o, kept)
+			r.judge(tree, done, when)
+			if r.deed.also != nil {
+				r.deed.also(r.ops[:i+1], tree)
+			}
+		}
+		for _, kept := range slices.Sorted(maps.Keys(cuts)) {
+			check(kept, cuts[kept])
+		}
+		for range tries {
+			check("a part", disktest.RandomCut(b.rng))
+		}
+	}
+	if d := r.twin.After(disktest.Everything).Differences(r.after); len(d) > 0 {
+		r.t.Fatalf("the record leads to other files than the disk has: %v", d)
+	}
+	if !said(r.ops) {
+		r.t.Fatal("nothing was reported")
+	}
+}
+
+// TestFaultsInCommands lets operations of every command fail, one at a time.
+func TestFaultsInCommands(t *testing.T) {
+	b := newBench(t)
+	for _, d := range deeds(t, b.in) {
+		t.Run(d.name, func(t *testing.T) {
+			r := b.newTrial(t, d)
+			var plans []disktest.Plan
+			for _, o := range r.ops {
+				for _, f := range o.Faults() {
+					plans = append(plans, disktest.Plan{At: o.Number, Fault: f})
+				}
+			}
+			if !b.long && len(plans) > 30 {
+				b.rng.Shuffle(len(plans), func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
+				plans = plans[:8]
+			}
+			for _, p := range plans {
+				b.fail(r, p)
+			}
+		})
+	}
+	t.Logf("count: file operations %d", b.ops)
+	t.Logf("count: faults injected %d", b.faults)
+}
+
+// fail lets an operation fail.
+func (b *bench) fail(r *trial, p disktest.Plan) {
+	t := r.t
+	folder, twin, run := b.follow(t, r.deed, r.before, &p)
+	defer b.leave(folder)
+	if len(run.Injected) == 0 {
+		return // this run came to its end earlier
+	}
+	b.faults++
+	when := fmt.Sprintf("%s of %v", p.Fault, run.Injected[0])
+	switch {
+	case run.Status > 2 || run.Status == 2 && !r.deed.refused || strings.Contains(run.Output, "panic:") || strings.Contains(run.Output, "goroutine "):
+		t.Fatalf("%s: status %d: %s", when, run.Status, run.Output)
+	case run.Status == 0 && r.deed.refused:
+		t.Fatalf("%s: it was not refused", when)
+	case run.Status == 1 && strings.TrimSpace(run.Output) == "":
+		t.Fatalf("%s: it failed and said nothing", when)
+	}
+	done := run.Status == 0 || said(run.Ops)
+	for i, o := range run.Ops {
+		if err := twin.Apply(o, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there, err := disktest.ReadTree(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := twin.After(disktest.Everything).Differences(there); len(d) > 0 && !lostData(run) {
+		t.Fatalf("%s: the record leads to other files than the disk has: %v", when, d)
+	}
+	for name := range there {
+		if info, err := os.Stat(name); err != nil || r.deed.private && info.Mode().Perm()&0o077 != 0 {
+			t.Fatalf("%s: others may read %s: %v, %v", when, name, info.Mode(), err)
+		}
+	}
+	state := r.state(when)
+	if done && state != r.new {
+		t.Fatalf("%s: it was reported as done, and the state is the old one: %s", when, run.Output)
+	}
+	r.again(state, when)
+	r.judge(twin.After(disktest.Synced), done, when+", then a power cut")
+}
+
+// lostData tells whether a sync has failed, after which the disk need not have what the files have.
+func lostData(run *disktest.Run) bool {
+	return slices.ContainsFunc(run.Injected, func(o disktest.Op) bool { return o.Kind == disktest.Sync && o.Err == syscall.EIO })
+}

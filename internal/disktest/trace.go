@@ -1,0 +1,203 @@
+//go:build linux && amd64
+
+package disktest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// ErrNotPermitted is a system on which processes cannot be followed.
+var ErrNotPermitted = errors.New("processes cannot be followed here")
+
+// follower follows a process and all its threads, with ptrace(2): every thread stops when a system call begins and
+// when it ends.
+type follower struct {
+	pid    int
+	folder string
+	memory *os.File
+	plan   *Plan
+	count  int           // of operations that began
+	inside map[int]*step // by thread, from the beginning of a call to its end
+	run    Run
+	err    error // an operation that is not modelled
+}
+
+// step is a system call that was begun.
+type step struct {
+	op        *Op // nil when it does not matter
+	finish    func(result int64) error
+	fault     Fault
+	divisible bool // less can be written than was asked for
+}
+
+// Follow runs a command to its end and records what it does below the folder. An operation that the twin has no model
+// of is an error.
+func Follow(cmd *exec.Cmd, folder string, plan *Plan) (*Run, error) {
+	folder, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return nil, err
+	}
+	output, err := os.CreateTemp("", "output")
+	if err != nil {
+		return nil, err
+	}
+	defer output.Close()
+	defer os.Remove(output.Name())
+	cmd.Stdout, cmd.Stderr = output, output
+	runtime.LockOSThread() // only the thread that began may go on
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrNotPermitted, err)
+	}
+	defer func() { _ = cmd.Process.Release() }()
+	f := &follower{pid: cmd.Process.Pid, folder: folder, plan: plan, inside: map[int]*step{}}
+	if err := f.begin(); err != nil {
+		_ = cmd.Process.Kill()
+		return nil, err
+	}
+	defer f.memory.Close()
+	if err := f.follow(); err != nil {
+		_ = cmd.Process.Kill()
+		return nil, err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(output, 0, 1<<20))
+	f.run.Output = string(text)
+	return &f.run, err
+}
+
+// begin waits until the program was loaded.
+func (f *follower) begin() (err error) {
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(f.pid, &status, 0, nil); err != nil || !status.Stopped() {
+		return fmt.Errorf("%w: %v", ErrNotPermitted, err)
+	}
+	const kill, sysgood = 0x100000, 1 // PTRACE_O_EXITKILL, PTRACE_O_TRACESYSGOOD
+	options := syscall.PTRACE_O_TRACECLONE | syscall.PTRACE_O_TRACEFORK | syscall.PTRACE_O_TRACEVFORK | sysgood | kill
+	if err := syscall.PtraceSetOptions(f.pid, options); err != nil {
+		return fmt.Errorf("%w: %v", ErrNotPermitted, err)
+	}
+	if f.memory, err = os.Open(fmt.Sprintf("/proc/%d/mem", f.pid)); err != nil {
+		return fmt.Errorf("%w: %v", ErrNotPermitted, err)
+	}
+	return syscall.PtraceSyscall(f.pid, 0)
+}
+
+// follow lets the threads go on from stop to stop, until the process has ended.
+func (f *follower) follow() error {
+	const noThread = 0x20000000 // __WNOTHREAD: children of other threads are none of ours
+	for {
+		var status syscall.WaitStatus
+		tid, err := syscall.Wait4(-1, &status, syscall.WALL|noThread, nil)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil:
+			return err
+		case status.Exited() || status.Signaled():
+			if tid != f.pid {
+				continue
+			}
+			if f.run.Status = status.ExitStatus(); status.Signaled() {
+				f.run.Status = 128 + int(status.Signal())
+			}
+			return f.err
+		}
+		signal := 0
+		switch s := status.StopSignal(); {
+		case s == syscall.SIGTRAP|0x80:
+			if err := f.stop(tid); err != nil {
+				return err
+			}
+		case s == syscall.SIGTRAP:
+			if c := status.TrapCause(); c == syscall.PTRACE_EVENT_FORK || c == syscall.PTRACE_EVENT_VFORK {
+				return errors.New("the program starts another, which is not modelled")
+			}
+		case s == syscall.SIGSTOP: // a new thread
+		default:
+			signal = int(s)
+		}
+		_ = syscall.PtraceSyscall(tid, signal) // it may have been killed meanwhile
+	}
+}
+
+// stop handles the beginning or the end of a system call.
+func (f *follower) stop(tid int) error {
+	var r syscall.PtraceRegs
+	if syscall.PtraceGetRegs(tid, &r) != nil {
+		return nil // it has just ended
+	}
+	if s := f.inside[tid]; s != nil {
+		delete(f.inside, tid)
+		return f.leave(tid, s, &r)
+	}
+	s, err := f.call(&r)
+	if err != nil {
+		return err
+	}
+	f.inside[tid] = s
+	if s.op == nil {
+		return nil
+	}
+	s.op.Began = len(f.run.Ops)
+	if s.op.Kind == Said {
+		s.op.Number = -1
+		f.run.Ops = append(f.run.Ops, *s.op) // counted before it is seen
+		s.op = nil
+		return nil
+	}
+	s.op.Number = f.count
+	f.count++
+	fault, hit := f.plan.hits(s.op)
+	if !hit || fault == Short && !s.divisible {
+		return nil
+	}
+	s.fault = fault
+	switch {
+	case fault == Short:
+		r.Rdx /= 2
+	case s.op.Kind == Close: // it closes all the same
+		return nil
+	default:
+		r.Orig_rax = ^uint64(0) // it is not made at all
+	}
+	return syscall.PtraceSetRegs(tid, &r)
+}
+
+// leave records an operation that has ended.
+func (f *follower) leave(tid int, s *step, r *syscall.PtraceRegs) error {
+	o := s.op
+	if o == nil {
+		return nil
+	}
+	if s.fault != "" && s.fault != Short {
+		o.Err = map[Fault]syscall.Errno{NoSpace: syscall.ENOSPC, BadDisk: syscall.EIO, Interrupt: syscall.EINTR}[s.fault]
+		r.Rax = uint64(-int64(o.Err))
+		if err := syscall.PtraceSetRegs(tid, r); err != nil {
+			return err
+		}
+	}
+	result := int64(r.Rax)
+	if s.fault != "" {
+		f.run.Injected = append(f.run.Injected, *o)
+	}
+	if result <= -512 && result > -4096 { // a signal came, and the call will be made again
+		return nil
+	}
+	if result < 0 {
+		o.Err = syscall.Errno(-result)
+	} else if s.finish != nil {
+		if err := s.finish(result); err != nil {
+			return fmt.Errorf("%v: %w", *o, err)
+		}
+	}
+	f.run.Ops = append(f.run.Ops, *o)
+	return nil
+}
