@@ -25,8 +25,8 @@ import (
 // may be there, in any order, writes torn between sectors of 512 bytes, and the length of the file old or new. Each
 // such image must open and hold every acknowledged write, and the one in progress as a whole or not at all.
 //
-// This trusts the kernel and the disk to do what fdatasync promises. It does not cover the creation of a file and its
-// renaming in Create and Compact, which TestKill does for kills only.
+// This trusts the kernel and the disk to do what fdatasync promises. Many writes to one file are its subject; package
+// disktest has the same for names and for whole commands.
 
 func init() { children["script"] = script }
 
@@ -311,6 +311,7 @@ func TestPowerCut(t *testing.T) {
 	if acked != writes || syncs < 2*writes || newer == 0 {
 		t.Errorf("%d of %d writes were acknowledged with %d syncs; %d images had the next write", acked, writes, syncs, newer)
 	}
+	t.Logf("count: power cuts %d", images)
 	t.Logf("%d writes, %d calls, %d syncs: all of %d images hold what was acknowledged, %d of them the next write too", writes, len(calls), syncs, images, newer)
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -32,7 +33,7 @@ type bench struct {
 	t       *testing.T
 	folder  string // for all
 	in      string
-	rng     *rand.Rand
+	seed    uint64
 	long    bool
 	ops     int
 	images  int
@@ -53,13 +54,16 @@ func newBench(t *testing.T) *bench {
 			t.Fatal(err)
 		}
 	}
-	t.Log("seed ", seed)
-	b := &bench{t: t, folder: folder, in: filepath.Join(folder, "in"), rng: rand.New(rand.NewPCG(seed, 0))}
+	t.Logf("HASHGROVE_SEED=%d repeats this sample", seed)
+	b := &bench{t: t, folder: folder, in: filepath.Join(folder, "in"), seed: seed}
 	b.long = os.Getenv("HASHGROVE_LONG") == "1"
 	if err := os.Mkdir(b.in, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	inputs(t, b.in)
+	if _, err := disktest.Follow(command("version"), folder, nil); errors.Is(err, disktest.ErrNotPermitted) {
+		t.Skip(err)
+	}
 	return b
 }
 
@@ -85,6 +89,7 @@ type trial struct {
 	*bench
 	t        *testing.T
 	deed     *deed
+	rng      *rand.Rand
 	before   disktest.Tree
 	after    disktest.Tree
 	twin     *disktest.Twin // of what was there before
@@ -102,10 +107,7 @@ func (b *bench) follow(t *testing.T, d *deed, before disktest.Tree, plan *diskte
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run, err = disktest.Follow(d.process(), folder, plan); errors.Is(err, disktest.ErrNotPermitted) {
-		t.Skip(err)
-	}
-	if err != nil {
+	if run, err = disktest.Follow(d.process(), folder, plan); err != nil {
 		t.Fatal(err)
 	}
 	return folder, twin, run
@@ -114,6 +116,7 @@ func (b *bench) follow(t *testing.T, d *deed, before disktest.Tree, plan *diskte
 // newTrial runs a deed undisturbed.
 func (b *bench) newTrial(t *testing.T, d *deed) *trial {
 	r := &trial{bench: b, t: t, deed: d, judged: map[[32]byte]string{}}
+	r.rng = rand.New(rand.NewPCG(b.seed, uint64(crc32.ChecksumIEEE([]byte(d.name)))))
 	folder := b.enter(nil)
 	var err error
 	if d.old != nil {
@@ -248,7 +251,7 @@ func (b *bench) cut(r *trial) {
 			check(kept, cuts[kept])
 		}
 		for range tries {
-			check("a part", disktest.RandomCut(b.rng))
+			check("a part", disktest.RandomCut(r.rng))
 		}
 	}
 	if d := r.twin.After(disktest.Everything).Differences(r.after); len(d) > 0 {
@@ -271,9 +274,12 @@ func TestFaultsInCommands(t *testing.T) {
 					plans = append(plans, disktest.Plan{At: o.Number, Fault: f})
 				}
 			}
-			if !b.long && len(plans) > 30 {
-				b.rng.Shuffle(len(plans), func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
-				plans = plans[:8]
+			if sample := 6; !b.long && len(plans) > 30 {
+				if testing.Short() {
+					sample = 2
+				}
+				r.rng.Shuffle(len(plans), func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
+				plans = plans[:sample]
 			}
 			for _, p := range plans {
 				b.fail(r, p)
@@ -282,6 +288,7 @@ func TestFaultsInCommands(t *testing.T) {
 	}
 	t.Logf("count: file operations %d", b.ops)
 	t.Logf("count: faults injected %d", b.faults)
+	t.Logf("count: power cuts %d", b.cuts)
 }
 
 // fail lets an operation fail.
@@ -303,9 +310,17 @@ func (b *bench) fail(r *trial, p disktest.Plan) {
 		t.Fatalf("%s: it failed and said nothing", when)
 	}
 	done := run.Status == 0 || said(run.Ops)
+	var trees []disktest.Tree // to be judged when the folder is no longer needed
+	var promised []bool
 	for i, o := range run.Ops {
 		if err := twin.Apply(o, i); err != nil {
 			t.Fatal(err)
+		}
+		if b.long && o.Number >= run.Injected[0].Number && o.Changes() { // a cut while it is cleaning up
+			for _, c := range []disktest.Cut{disktest.Synced, disktest.RandomCut(r.rng)} {
+				trees = append(trees, twin.After(c))
+				promised = append(promised, said(run.Ops[:i+1]))
+			}
 		}
 	}
 	there, err := disktest.ReadTree(folder)
@@ -326,6 +341,11 @@ func (b *bench) fail(r *trial, p disktest.Plan) {
 	}
 	r.again(state, when)
 	r.judge(twin.After(disktest.Synced), done, when+", then a power cut")
+	for i, tree := range trees {
+		r.judge(tree, promised[i], when+", then a power cut before the end")
+		b.cuts++
+	}
+	b.cuts++
 }
 
 // lostData tells whether a sync has failed, after which the disk need not have what the files have.
