@@ -268,20 +268,7 @@ func TestFaultsInCommands(t *testing.T) {
 	for _, d := range deeds(t, b.in) {
 		t.Run(d.name, func(t *testing.T) {
 			r := b.newTrial(t, d)
-			var plans []disktest.Plan
-			for _, o := range r.ops {
-				for _, f := range o.Faults() {
-					plans = append(plans, disktest.Plan{At: o.Number, Fault: f})
-				}
-			}
-			if sample := 6; !b.long && len(plans) > 30 {
-				if testing.Short() {
-					sample = 2
-				}
-				r.rng.Shuffle(len(plans), func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
-				plans = plans[:sample]
-			}
-			for _, p := range plans {
+			for _, p := range b.plans(r) {
 				b.fail(r, p)
 			}
 		})
@@ -289,6 +276,31 @@ func TestFaultsInCommands(t *testing.T) {
 	t.Logf("count: file operations %d", b.ops)
 	t.Logf("count: faults injected %d", b.faults)
 	t.Logf("count: power cuts %d", b.cuts)
+}
+
+// plans are the faults of a command, or a sample of them where there are many: two that fail a change of files for every
+// one that fails a look at them.
+func (b *bench) plans(r *trial) []disktest.Plan {
+	var changes, others []disktest.Plan
+	for _, o := range r.ops {
+		for _, f := range o.Faults() {
+			if p := (disktest.Plan{At: o.Number, Fault: f}); o.Changes() {
+				changes = append(changes, p)
+			} else {
+				others = append(others, p)
+			}
+		}
+	}
+	if b.long || len(changes)+len(others) <= 30 {
+		return append(changes, others...)
+	}
+	sample := 2
+	if testing.Short() {
+		sample = 1
+	}
+	r.rng.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
+	r.rng.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	return append(changes[:min(len(changes), 2*sample)], others[:min(len(others), sample)]...)
 }
 
 // fail lets an operation fail.

@@ -63,6 +63,9 @@ func (o Op) Changes() bool {
 
 // String describes an operation in a message.
 func (o Op) String() string {
+	if o.Kind == Said {
+		return fmt.Sprintf("it said %.60q", o.Data)
+	}
 	s := fmt.Sprintf("%d: %s %s", o.Number, o.Kind, o.Path)
 	switch o.Kind {
 	case Rename, Link:

@@ -59,7 +59,7 @@ func Follow(cmd *exec.Cmd, folder string, plan *Plan) (*Run, error) {
 	}
 	defer func() { _ = cmd.Process.Release() }()
 	f := &follower{pid: cmd.Process.Pid, folder: folder, plan: plan, inside: map[int]*step{}}
-	if err := f.begin(); err != nil {
+	if err := f.load(); err != nil {
 		_ = cmd.Process.Kill()
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func Follow(cmd *exec.Cmd, folder string, plan *Plan) (*Run, error) {
 	return &f.run, err
 }
 
-// begin waits until the program was loaded.
-func (f *follower) begin() (err error) {
+// load waits until the program was loaded.
+func (f *follower) load() (err error) {
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(f.pid, &status, 0, nil); err != nil || !status.Stopped() {
 		return fmt.Errorf("%w: %v", ErrNotPermitted, err)

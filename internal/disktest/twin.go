@@ -19,7 +19,8 @@ import (
 //     any order, each write torn between sectors, the length of the file old or new;
 //   - a name is on disk when the folder that has it was synced after it was made, removed or renamed; before that any
 //     of these changes may be on disk, a rename as a whole or not at all, whether the data of the file are or not;
-//   - what a sync was to write that failed with EIO is never written, as Linux has it: a second sync does not try again.
+//   - what a sync was to write that failed with EIO is never written, as Linux has it: a second sync does not try it
+//     again.
 //
 // Real file systems keep more. A program that survives this survives them.
 type Twin struct {
