@@ -2,16 +2,18 @@
 # make bench  benchmarks, as ratios             make lint    vet, staticcheck, gofmt
 # make release  archives, packages, checksums and lists of parts in dist, for VERSION or the commit
 # make beam     vet and test connect/beam, which takes minutes to compile
-# make nightly  what takes hours: all tests with the race detector, long ones, a thousand kills, a minute of fuzzing each
+# make nightly  an hour: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, a soak of the service
+# make weekly   the same and what takes hours
 GO       ?= go
 FUZZTIME ?= 1s
+FUZZFLOOR ?= 100
 export CGO_ENABLED = 0
 
 # Modules of their own, whose dependencies are none of the library's. Beam alone takes longer to compile than everything
 # else together, so make beam and make nightly test it.
 MODULES = bench connect/stream engine/sqlitetest examples report/browsertest server/browsertest
 
-.PHONY: demo build setup test race docs purego lint fuzz bench beam release nightly
+.PHONY: demo build setup test race docs purego lint fuzz bench beam release nightly weekly modules
 
 demo: build
 	./bin/hashgrove demo
@@ -96,23 +98,11 @@ lint:
 	@for module in $(MODULES); do (cd $$module && $(GO) vet ./...) || exit 1; done
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 
-# Every fuzz target for a short while, from one binary for each package: go test would link it anew for every target. Here
-# it is the binary of the tests, which tries inputs without a look at what they reach; in nightly it is compiled to look.
-# When the time ends while a worker is starting an input, that counts as a failure without an input ("context deadline
-# exceeded"): such a target runs once more.
+# Every fuzz target for a short while, and until each has tried as many inputs as the floor says. Inputs are tried without a
+# look at what they reach, with the binaries of the tests; in nightly they are guided. What guided fuzzing found lies in
+# testdata/fuzz of each package.
 fuzz:
-	@cache=$$($(GO) env GOCACHE)/fuzz; bin=$$(mktemp -d); trap 'rm -rf "$$bin"' EXIT; \
-	$(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r package dir; do \
-		grep -q '^func Fuzz' "$$dir"/*_test.go 2>/dev/null || continue; \
-		$(GO) test -vet=off -c $(FUZZBUILD) -o "$$bin/test" "$$package" || exit 1; \
-		for target in $$(cd "$$dir" && "$$bin/test" -test.list '^Fuzz'); do \
-			fuzz() { out=$$(cd "$$dir" && "$$bin/test" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
-				-test.fuzzminimizetime 10x -test.fuzzcachedir "$$cache/$$package" 2>&1); }; \
-			fuzz || { echo "$$out" | grep -q '^ *context deadline exceeded$$' && ! echo "$$out" | grep -q 'Failing input' && fuzz; } || \
-				{ echo "$$out"; exit 1; }; \
-			echo "$$package $$target: $$(echo "$$out" | grep '^fuzz: elapsed' | tail -n 1 | cut -d ' ' -f 4-5)"; \
-		done; \
-	done
+	@$(GO) run ./internal/nightly fuzz -time $(FUZZTIME) -floor $(FUZZFLOOR)
 
 # The same bytes in any folder, for the same source, VERSION and toolchain.
 release:
@@ -125,10 +115,13 @@ beam:
 	cd connect/beam && $(GO) vet ./... && $(GO) test -timeout 12m ./...
 	@staticcheck=$$($(GO) tool -n staticcheck); cd connect/beam && $$staticcheck ./...
 
-nightly: setup lint docs beam
-	CGO_ENABLED=1 $(GO) test -race -timeout 120m ./...
-	HASHGROVE_LONG=1 $(GO) test -timeout 120m ./engine/...
-	cd server/browsertest && HASHGROVE_LONG=1 $(GO) test -timeout 60m ./...
-	$(GO) test ./store -run TestKill -cycles 1000 -timeout 120m
-	$(MAKE) fuzz FUZZTIME=60s FUZZBUILD='-fuzz .'
-	@staticcheck=$$($(GO) tool -n staticcheck); for module in $(MODULES); do (cd $$module && $$staticcheck ./...) || exit 1; done
+# The stages are listed in internal/nightly/stages.go; logs and counts go to bin/nightly. After a night in which all
+# passed, go run ./internal/nightly record takes the counts over into the documents.
+nightly:
+	$(GO) run ./internal/nightly
+
+weekly:
+	$(GO) run ./internal/nightly -weekly
+
+modules:
+	@echo $(MODULES)

@@ -1,0 +1,124 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// report is what a night leaves behind.
+type report struct {
+	Date    time.Time        `json:"date"`
+	Commit  string           `json:"commit"`
+	Go      string           `json:"go"`
+	System  string           `json:"system"`
+	Cores   int              `json:"cores"`
+	Scale   float64          `json:"scale"`
+	Whole   bool             `json:"whole"` // all stages, in full
+	Seconds float64          `json:"seconds"`
+	Stages  []stageResult    `json:"stages"`
+	Counts  map[string]int64 `json:"counts"`
+}
+
+type stageResult struct {
+	Name    string  `json:"name"`
+	About   string  `json:"about"`
+	Seconds float64 `json:"seconds"`
+	Passed  bool    `json:"passed"`
+}
+
+var countLine = regexp.MustCompile(`(?:^|: )count: (\S.*?) (\d+)$`)
+
+// counted reads a line "count: NAME NUMBER", as tests and commands print it. Before it there may be the place in a test.
+func counted(line string) (name string, n int64, found bool) {
+	m := countLine.FindStringSubmatch(strings.TrimSpace(line))
+	if m == nil {
+		return "", 0, false
+	}
+	n, err := strconv.ParseInt(m[2], 10, 64)
+	return m[1], n, err == nil
+}
+
+func (r *report) failed() (names []string) {
+	for _, s := range r.Stages {
+		if !s.Passed {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// save writes the report into the folder of the night.
+func (r *report) save(folder string) error {
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "report.json"), append(b, '\n'), 0o666)
+}
+
+// text is the report as a page.
+func (r *report) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# The last night\n\n")
+	fmt.Fprintf(&b, "`make nightly` on %s, commit %s, %s on %s with %d cores, %.0f minutes in all. The page is made by\n"+
+		"`go run ./internal/nightly record`, from a night in which every stage passed, and no number on it is written by hand.\n",
+		r.Date.Format("2006-01-02 15:04 UTC"), r.Commit, r.Go, r.System, r.Cores, r.Seconds/60)
+	if !r.Whole {
+		fmt.Fprintf(&b, "\nIt was not the whole night: %d stages, at %g of the time.\n", len(r.Stages), r.Scale)
+	}
+	fmt.Fprintf(&b, "\n| counted | times |\n|---|---:|\n")
+	for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
+		fmt.Fprintf(&b, "| %s | %s |\n", name, grouped(r.Counts[name]))
+	}
+	fmt.Fprintf(&b, "\n| stage | what it does | minutes | |\n|---|---|---:|---|\n")
+	for _, s := range r.Stages {
+		passed := "passed"
+		if !s.Passed {
+			passed = "failed"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %.1f | %s |\n", s.Name, s.About, math.Round(s.Seconds/6)/10, passed)
+	}
+	return b.String()
+}
+
+// grouped is a number with commas between groups of three digits.
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// record makes the page of the last night, if all of it passed.
+func record(folder, page string) error {
+	b, err := os.ReadFile(filepath.Join(folder, "report.json"))
+	if err != nil {
+		return fmt.Errorf("%w: run make nightly first", err)
+	}
+	var r report
+	if err := json.Unmarshal(b, &r); err != nil {
+		return fmt.Errorf("%s: %w", folder, err)
+	}
+	if failed := r.failed(); failed != nil {
+		return fmt.Errorf("the counts stay as they were, because these stages failed: %s", strings.Join(failed, ", "))
+	}
+	if !r.Whole {
+		return fmt.Errorf("the counts stay as they were, because the last night was not a whole one: run it without -only and -scale")
+	}
+	if strings.HasSuffix(r.Commit, "with changes") {
+		return fmt.Errorf("the counts stay as they were, because files had been changed since commit %s: commit them first", r.Commit)
+	}
+	return os.WriteFile(page, []byte(r.text()), 0o666)
+}
