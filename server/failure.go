@@ -86,6 +86,8 @@ func (s *Server) failureOf(r *http.Request, err error) *failure {
 		return &failure{status: http.StatusServiceUnavailable, text: err.Error(), header: later}
 	case errors.Is(err, context.Canceled) && r.Context().Err() == nil, errors.Is(err, context.DeadlineExceeded):
 		return &failure{status: http.StatusServiceUnavailable, text: "the service is stopping", header: later}
+	case errors.Is(err, context.Canceled): // the client has hung up, which is no fault of the service
+		status = http.StatusBadRequest
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		// Names of files are none of the client's business.
 		return &failure{status: status, text: "a file of the collection cannot be read: see the log of the service"}

@@ -46,8 +46,10 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := program(); built && err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
+	if built { // asking for it would build it
+		if path, err := program(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
 	}
 	os.Exit(code)
 }
@@ -344,6 +346,8 @@ func TestKillUnderLoad(t *testing.T) {
 	}
 	t.Logf("%d kills: %d changes acknowledged and none lost, %d searches; of %d changes that were not, %d are there",
 		n, acknowledged, searched, unfinished, kept)
+	t.Logf("count: kills %d", n)
+	t.Logf("count: writes acknowledged %d", acknowledged)
 	if _, err := store.Verify(t.Context(), path, nil); err != nil {
 		t.Error(err)
 	}

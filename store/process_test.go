@@ -268,6 +268,8 @@ func TestKill(t *testing.T) {
 		t.Error("no write was ever acknowledged")
 	}
 	t.Logf("%d cycles: %d writes acknowledged and none lost; of %d that were not, %d are there", n, acknowledged, unfinished, kept)
+	t.Logf("count: kills %d", n)
+	t.Logf("count: writes acknowledged %d", acknowledged)
 	ok(t, open(t, path, OpenOptions{}).Close())
 	if left, _ := filepath.Glob(path + "?*"); left != nil {
 		t.Errorf("unfinished files of compaction are left: %v", left)
