@@ -292,6 +292,7 @@ func pushAfterKills(t *testing.T, url string, least, items, batch int, empty, ch
 		t.Error("no push was resumed from its journal")
 	}
 	t.Logf("%d kills, %d items taken from journals", kills, resumed)
+	t.Logf("count: kills %d", kills)
 }
 
 // connectTo opens a connection to the server.

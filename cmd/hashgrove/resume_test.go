@@ -76,6 +76,7 @@ func TestResumeAfterKill(t *testing.T) {
 				t.Error("the training was never killed; the test needs more work to do")
 			}
 			t.Logf("%d kills, %d damaged checkpoints", kills, damaged)
+			t.Logf("count: kills %d", kills)
 			return
 		case <-time.After(time.Duration(80+20*try+rng.IntN(300)) * time.Millisecond):
 			_ = cmd.Process.Kill()
@@ -101,6 +102,22 @@ func TestResumeAfterKill(t *testing.T) {
 	t.Fatal("the training was killed 60 times and never ended")
 }
 
+// plainCodes writes different codes of 64 bits without ids.
+func plainCodes(t *testing.T, name string, items int) {
+	t.Helper()
+	codes := hamming.NewCodes(items, 64)
+	for i := range codes.Data {
+		codes.Data[i] = uint64(i) * 0x9e3779b97f4a7c15
+	}
+	w, err := hamming.Create(name, hamming.HGC, hamming.Header{Bits: 64, Rows: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(codes, nil), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestBuildAfterKill kills index build with SIGKILL at random moments: it leaves a whole index or none, and never one that
 // lacks items.
 func TestBuildAfterKill(t *testing.T) {
@@ -109,17 +126,7 @@ func TestBuildAfterKill(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	const items = 200_000
-	codes := hamming.NewCodes(items, 64)
-	for i := range codes.Data {
-		codes.Data[i] = uint64(i) * 0x9e3779b97f4a7c15
-	}
-	w, err := hamming.Create("codes.hgc", hamming.HGC, hamming.Header{Bits: 64, Rows: items})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write(codes, nil), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	plainCodes(t, "codes.hgc", items)
 	began := time.Now()
 	succeed(t, "index", "build", "whole.hgi", "codes.hgc")
 	took := time.Since(began)
@@ -157,6 +164,7 @@ func TestBuildAfterKill(t *testing.T) {
 		}
 	}
 	t.Logf("%d builds were killed, %d of 20 had made the index", killed, whole)
+	t.Logf("count: kills %d", killed)
 	if killed == 0 {
 		t.Error("no build was killed")
 	}

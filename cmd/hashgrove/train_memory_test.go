@@ -19,8 +19,13 @@ func manyRows(t *testing.T) (rows int) {
 		t.Skip("files are not mapped here")
 	}
 	t.Chdir(t.TempDir())
-	rows = 160_000
-	const columns = 8
+	byteRows(t, 160_000, 8)
+	return 160_000
+}
+
+// byteRows writes rows of bytes in five classes, and their labels.
+func byteRows(t *testing.T, rows, columns int) {
+	t.Helper()
 	header := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", rows, columns)
 	header += strings.Repeat(" ", 117-len(header)) + "\n"
 	b := append([]byte("\x93NUMPY\x01\x00\x76\x00"), header...)
@@ -40,7 +45,6 @@ func manyRows(t *testing.T) (rows int) {
 	}
 	write(t, "rows.npy", string(b))
 	write(t, "labels.txt", labels.String())
-	return rows
 }
 
 var manyRowsArgs = []string{"train", "rows.npy", "--labels", "labels.txt", "--bits", "2", "--rounds", "2",
