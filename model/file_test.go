@@ -130,6 +130,7 @@ func TestFunctionsRoundTrip(t *testing.T) {
 
 // TestDamage flips every byte in several ways, cuts the file everywhere, and adds a byte.
 func TestDamage(t *testing.T) {
+	opened := 0
 	for name, m := range samples() {
 		if name == "deep" || strings.HasPrefix(name, "mapped-") && name != "mapped-several" && name != "mapped-extension" {
 			continue // large, and nothing new
@@ -140,6 +141,7 @@ func TestDamage(t *testing.T) {
 			if testing.Short() { // one of them for each byte
 				flips = flips[at%4:][:1]
 			}
+			opened += len(flips) + 1
 			for _, flip := range flips {
 				c := slices.Clone(b)
 				c[at] ^= flip
@@ -155,6 +157,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: a byte more: %v", name, err)
 		}
 	}
+	t.Logf("count: damaged files opened %d", opened)
 }
 
 // piece is a section of a file made by hand.

@@ -63,7 +63,10 @@ func TestSoak(t *testing.T) {
 		ok(t, err)
 	}
 	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	if n, err := strconv.ParseUint(os.Getenv("HASHGROVE_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	t.Logf("seed %d, which HASHGROVE_SEED repeats", seed)
 	files := makeFiles(t, t.TempDir())
 	models, err := learned()
 	ok(t, err)

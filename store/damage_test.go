@@ -128,6 +128,7 @@ func TestFlippedBytes(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d changes made no difference", harmless, len(file)/step)
+	t.Logf("count: damaged files opened %d", len(file)/step)
 }
 
 // TestStalePages puts pages of earlier states into a file: each is sound, and has the same ids, but they do not belong
@@ -171,6 +172,7 @@ func TestStalePages(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("count: damaged files opened %d", tried)
 	if tried < 20 || counted == 0 {
 		t.Errorf("%d pages differ, and only the sum of the checksums told %d of them", tried, counted)
 	}
@@ -207,6 +209,7 @@ func TestCutFiles(t *testing.T) {
 			t.Fatalf("%d of %d bytes: %v", n, len(file), err)
 		}
 	}
+	t.Logf("count: damaged files opened %d", len(file)/512)
 }
 
 // TestOtherFiles opens what is no index, or is one from the future.

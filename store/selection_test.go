@@ -206,6 +206,7 @@ func TestSelectionNoticesDamage(t *testing.T) {
 			t.Fatalf("byte %d: %v", i, err)
 		}
 	}
+	t.Logf("count: damaged files opened %d", len(file)/step)
 }
 
 // TestMissingItemIsCertain: an id that a damaged page hides is an error, not missing.

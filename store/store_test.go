@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -82,13 +85,20 @@ func modelOf(t testing.TB, s *Store) *model.Model {
 // TestRandomOperations compares the store with a plain map, over writes that succeed and fail, reopening, compaction,
 // backup and restoring.
 func TestRandomOperations(t *testing.T) {
-	rounds := 60
+	rounds, seed := 60, uint64(7)
 	if testing.Short() {
 		rounds = 20
 	}
+	if os.Getenv("HASHGROVE_LONG") == "1" {
+		rounds, seed = 600, uint64(time.Now().UnixNano())
+	}
+	if n, err := strconv.ParseUint(os.Getenv("HASHGROVE_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	t.Logf("seed %d", seed)
 	for _, bits := range []int{1, 12, 64, 100, 1024} {
 		t.Run(fmt.Sprint(bits), func(t *testing.T) {
-			m := maker{rand.New(rand.NewPCG(7, uint64(bits))), bits}
+			m := maker{rand.New(rand.NewPCG(seed, uint64(bits))), bits}
 			s, path := create(t, Options{Bits: bits})
 			w := world{}
 			for round := range rounds {
@@ -170,6 +180,7 @@ func TestRandomOperations(t *testing.T) {
 					w.has(t, s)
 				}
 			}
+			t.Logf("count: operations %d", rounds)
 		})
 	}
 }

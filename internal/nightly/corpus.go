@@ -21,8 +21,8 @@ import (
 //
 // Cost: one process for each candidate.
 type corpus struct {
-	most, bytes int
-	only        string
+	most, bytes, look int
+	only              string
 }
 
 // input is a candidate.
@@ -79,6 +79,12 @@ func (c *corpus) choose(ctx context.Context, t target, folder string) error {
 	slices.SortFunc(candidates, func(a, b input) int {
 		return cmp.Or(cmp.Compare(len(a.content), len(b.content)), cmp.Compare(a.name, b.name))
 	})
+	if every := (len(candidates) + c.look - 1) / c.look; every > 1 { // of all sizes
+		for i := range len(candidates) / every {
+			candidates[i] = candidates[i*every]
+		}
+		candidates = candidates[:len(candidates)/every]
+	}
 	if err := os.RemoveAll(kept); err != nil {
 		return err
 	}

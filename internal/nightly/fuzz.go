@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
 	"os"
@@ -38,10 +41,7 @@ type target struct {
 
 func (t target) String() string { return t.pkg + " " + t.name }
 
-var (
-	fuzzFunction = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
-	executions   = regexp.MustCompile(`(?m)^fuzz: elapsed: .* execs: (\d+) `)
-)
+var executions = regexp.MustCompile(`(?m)^fuzz: elapsed: .* execs: (\d+) `)
 
 // targets are all fuzz targets below the working folder, in modules of their own too, package by package.
 func targets(only string) (all []target, err error) {
@@ -58,12 +58,16 @@ func targets(only string) (all []target, err error) {
 		if !strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		b, err := os.ReadFile(path)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		for _, m := range fuzzFunction.FindAllSubmatch(b, -1) {
-			t := target{dir: filepath.Dir(path), name: string(m[1])}
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Fuzz") {
+				continue
+			}
+			t := target{dir: filepath.Dir(path), name: f.Name.Name}
 			t.pkg = filepath.ToSlash(filepath.Join("hashgrove", t.dir))
 			if strings.Contains(t.String(), only) {
 				all = append(all, t)

@@ -76,6 +76,7 @@ func run(ctx context.Context, args []string) error {
 	case "corpus":
 		var c corpus
 		flags.IntVar(&c.most, "most", 30, "most inputs to keep for a target")
+		flags.IntVar(&c.look, "look", 1000, "most inputs to look at for a target")
 		flags.IntVar(&c.bytes, "bytes", 4096, "largest input to keep")
 		flags.StringVar(&c.only, "only", "", "look only at targets with this in PACKAGE TARGET")
 		_ = flags.Parse(args)

@@ -37,7 +37,7 @@ var stages = []stage{
 	{name: "kills", about: "writers, the service and commands, killed at any moment", share: 8 * time.Minute, commands: []string{
 		"go test -count=1 -v -timeout 60m -run '^TestKill$' ./store -cycles $KILLS",
 		"HASHGROVE_KILLS=$FEWER_KILLS go test -count=1 -v -timeout 60m -run '^TestKillUnderLoad$' ./server",
-		"HASHGROVE_KILLS=$FEWER_KILLS go test -count=1 -v -timeout 60m -run '^TestCommandsAfterKill$' ./cmd/hashgrove",
+		"HASHGROVE_KILLS=$(((FEWER_KILLS + 4) / 5)) go test -count=1 -v -timeout 60m -run '^TestCommandsAfterKill$' ./cmd/hashgrove",
 	}},
 	{name: "tests", about: "all tests, the long ones too", share: 12 * time.Minute, commands: []string{
 		"go test -count=1 -v -timeout 60m ./...",

