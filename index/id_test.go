@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -170,4 +171,29 @@ func TestCollectCountsCodes(t *testing.T) {
 			t.Errorf("code %v was taken", code)
 		}
 	}
+}
+
+// FuzzItemJSON: any JSON is an error or an item, which is written and read again as the same.
+func FuzzItemJSON(f *testing.F) {
+	for _, text := range []string{
+		`{"id":17,"label":"boots","tags":["a","b"],"attributes":{"price":3.5,"maker":"Oak"}}`, `{"id":"17"}`, `{"id":"x/y"}`,
+		`{"id":-9223372036854775808,"attributes":{"a":1e308}}`, `{"id":"","attributes":{"a":null}}`, `{"id":1.5}`, `{"id":[]}`,
+		`{"id":9223372036854775808,"attributes":{"x":true}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var it, again Item
+		if json.Unmarshal(b, &it) != nil {
+			return
+		}
+		text, err := json.Marshal(it)
+		if err != nil {
+			t.Fatalf("%q was read and cannot be written: %v", b, err)
+		}
+		if err := json.Unmarshal(text, &again); err != nil || again.ID != it.ID || !reflect.DeepEqual(again.Attributes, it.Attributes) &&
+			len(again.Attributes)+len(it.Attributes) > 0 {
+			t.Fatalf("%q was written as %s: %v", b, text, err)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
+	"time"
 
 	"hashgrove/hamming"
 	"hashgrove/index"
@@ -162,7 +164,11 @@ func TestSalvageOfAnything(t *testing.T) {
 	image, want := large(t)
 	rng := rand.New(rand.NewPCG(9, 9))
 	recovered, refused, lost := 0, 0, 0
-	for range 30 {
+	images := 30
+	if os.Getenv("HASHGROVE_LONG") == "1" {
+		images = 1000
+	}
+	for range images {
 		cut := bytes.Clone(image)
 		switch rng.IntN(3) {
 		case 0:
@@ -192,6 +198,7 @@ func TestSalvageOfAnything(t *testing.T) {
 		}
 	}
 	t.Logf("%d images recovered with %d items lost, %d refused", recovered, lost, refused)
+	t.Logf("count: damaged files opened %d", images)
 	if recovered < 10 || lost == 0 {
 		t.Error("too few were recovered for a test")
 	}
@@ -216,4 +223,25 @@ func TestSalvageMistakes(t *testing.T) {
 	if _, err := Salvage(ctx, filepath.Join(t.TempDir(), "none"), to, nil); err == nil {
 		t.Error("no file")
 	}
+}
+
+// FuzzSalvage recovers what it can of changed files: no crash, and items that an index takes.
+func FuzzSalvage(f *testing.F) {
+	file := sample(f)
+	f.Add([]byte{}, uint32(0))
+	f.Add([]byte{}, uint32(len(file)/2))
+	for i := range len(file) / pageSize {
+		f.Add([]byte{byte(i), byte(i >> 8), 8, 0, 1}, uint32(len(file)))
+		f.Add([]byte{byte(i), byte(i >> 8), 0, 1, 77, byte(i), 0, 10, 0, 9}, uint32(len(file)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, length uint32) {
+		watch := time.AfterFunc(20*time.Second, func() { panic("it hangs") })
+		defer watch.Stop()
+		changed := bytes.Clone(file)
+		for ; len(b) >= 5; b = b[5:] { // page, offset, value
+			at := int(binary.LittleEndian.Uint16(b))%(len(changed)/pageSize)*pageSize + int(binary.LittleEndian.Uint16(b[2:]))%pageSize
+			changed[at] = b[4]
+		}
+		_, _, _ = salvaged(t, changed[:min(int(length), len(changed))])
+	})
 }
