@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -39,7 +40,7 @@ type stageResult struct {
 
 var countLine = regexp.MustCompile(`(?:^|: )count: (\S.*?) (\d+)$`)
 
-// counted reads a line "count: NAME NUMBER", as tests and commands print it. Before it there may be the place in a test.
+// counted reads a line "count: NAME NUMBER", as tests and commands print it, with or without the place in a test.
 func counted(line string) (name string, n int64, found bool) {
 	m := countLine.FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil {
@@ -72,7 +73,7 @@ func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The last night\n\n")
 	fmt.Fprintf(&b, "`make nightly` on %s, commit %s, %s on %s with %d cores, %.0f minutes in all. The page is made by\n"+
-		"`go run ./internal/nightly record`, from a night in which every stage passed, and no number on it is written by hand.\n",
+		"`go run ./internal/nightly record`, from a night in which every stage passed; no number is written by hand.\n",
 		r.Date.Format("2006-01-02 15:04 UTC"), r.Commit, r.Go, r.System, r.Cores, r.Seconds/60)
 	if !r.Whole {
 		fmt.Fprintf(&b, "\nIt was not the whole night: %d stages, at %g of the time.\n", len(r.Stages), r.Scale)
@@ -115,10 +116,11 @@ func record(folder, page string) error {
 		return fmt.Errorf("the counts stay as they were, because these stages failed: %s", strings.Join(failed, ", "))
 	}
 	if !r.Whole {
-		return fmt.Errorf("the counts stay as they were, because the last night was not a whole one: run it without -only and -scale")
+		return errors.New("the counts stay as they were, because the last night was not a whole one: " +
+			"run it without -only and -scale")
 	}
 	if strings.HasSuffix(r.Commit, "with changes") {
-		return fmt.Errorf("the counts stay as they were, because files had been changed since commit %s: commit them first", r.Commit)
+		return fmt.Errorf("the counts stay as they were, because of the commit %s: commit the changes first", r.Commit)
 	}
 	return os.WriteFile(page, []byte(r.text()), 0o666)
 }

@@ -88,7 +88,8 @@ func compile(ctx context.Context, t target, folder string, flags ...string) (str
 	if _, err := os.Stat(binary); err == nil {
 		return binary, nil
 	}
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-vet=off", "-c", "-o", binary}, flags, []string{"."})...)
+	args := slices.Concat([]string{"test", "-vet=off", "-c", "-o", binary}, flags, []string{"."})
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = t.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("compiling the tests of %s: %w\n%s", t.pkg, err, out)

@@ -36,7 +36,8 @@ func (n *night) run(ctx context.Context) error {
 		return err
 	}
 	r := report{Date: time.Now().UTC(), Commit: commit(), Go: runtime.Version(), Cores: runtime.NumCPU(),
-		System: runtime.GOOS + "/" + runtime.GOARCH, Scale: n.scale, Whole: n.only == nil && n.scale >= 1, Counts: map[string]int64{}}
+		System: runtime.GOOS + "/" + runtime.GOARCH, Scale: n.scale, Whole: n.only == nil && n.scale >= 1,
+		Counts: map[string]int64{}}
 	for _, s := range stages {
 		if n.only == nil && s.weekly && !n.weekly || n.only != nil && !slices.Contains(n.only, s.name) {
 			continue
@@ -60,7 +61,8 @@ func (n *night) run(ctx context.Context) error {
 	}
 	fmt.Print("\n", r.text())
 	if failed := r.failed(); failed != nil {
-		return fmt.Errorf("%d of %d stages failed: %s; their logs are in %s", len(failed), len(r.Stages), strings.Join(failed, ", "), n.folder)
+		return fmt.Errorf("%d of %d stages failed: %s; their logs are in %s",
+			len(failed), len(r.Stages), strings.Join(failed, ", "), n.folder)
 	}
 	return nil
 }
@@ -120,7 +122,9 @@ func (n *night) runCommand(ctx context.Context, command string, log io.Writer, c
 // worthSeeing tells whether a line of a log goes to the terminal as well: failures, and no more than a line for each
 // package that passed.
 func worthSeeing(line string) bool {
-	for _, prefix := range []string{"ok  \t", "FAIL", "--- FAIL", "    --- FAIL", "panic:", "fatal error:", "WARNING: DATA RACE"} {
+	for _, prefix := range []string{
+		"ok  \t", "FAIL", "--- FAIL", "    --- FAIL", "panic:", "fatal error:", "WARNING: DATA RACE",
+	} {
 		if strings.HasPrefix(line, prefix) {
 			return true
 		}
@@ -142,7 +146,8 @@ func commit() string {
 		return "unknown"
 	}
 	name := strings.TrimSpace(string(out))
-	if changed, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err != nil || len(changed) > 0 {
+	changed, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output()
+	if err != nil || len(changed) > 0 {
 		name += " with changes"
 	}
 	return name

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// stage is a part of the night: commands for a shell, which end with a status other than 0 when something is wrong. Lines
-// "count: NAME NUMBER" of what they print are added up over all stages. Tests print them with t.Log, so they run with -v.
+// stage is a part of the night: commands for a shell, which end with a status other than 0 when something is wrong.
+// Lines "count: NAME NUMBER" of what they print are added up over all stages. Tests print them with t.Log, so they run
+// with -v.
 type stage struct {
 	name, about string
 	share       time.Duration // what it takes on two cores, about
@@ -17,16 +18,16 @@ type stage struct {
 	commands    []string      // each runs, whatever became of those before it
 }
 
-// stages are all parts, in the order in which they run: what fails most often, and soonest, comes first. A new stage is a
-// new entry here. The commands may use $FUZZ (time for all fuzz targets together), $KILLS (how often a writer of the
-// store is killed), $FEWER_KILLS (the same for what takes longer to start again) and $SOAK (how long the service works),
-// which follow -scale. HASHGROVE_LONG=1 is set, with which tests do all that they can, and LONG tests need no stage of
-// their own: tests runs them.
+// stages are all parts, in the order in which they run: what fails soonest comes first. A new stage is a new entry here.
+// The commands may use $FUZZ (time for all fuzz targets together), $KILLS (how often a writer of the store is killed),
+// $FEWER_KILLS (the same for what takes longer to start again) and $SOAK (how long the service works), which follow
+// -scale. HASHGROVE_LONG=1 is set, with which tests do all that they can; such tests need no stage of their own.
 var stages = []stage{
 	{name: "setup", about: "install what the tests need", share: time.Minute, commands: []string{"make setup"}},
 	{name: "lint", about: "vet, staticcheck and gofmt, of all modules", share: 3 * time.Minute, commands: []string{
 		"make lint",
-		"staticcheck=$(go tool -n staticcheck); for module in $(make -s modules); do (cd $module && $staticcheck ./...); done",
+		"staticcheck=$(go tool -n staticcheck); " +
+			"for module in $(make -s modules); do (cd $module && $staticcheck ./...); done",
 	}},
 	{name: "soak", about: "the service under mixed traffic", share: 6 * time.Minute, commands: []string{
 		"HASHGROVE_SOAK=$SOAK go test -count=1 -v -timeout 90m -run '^TestSoak$' ./server",
@@ -34,10 +35,11 @@ var stages = []stage{
 	{name: "memory", about: "peak memory of commands against their ceilings", share: 2 * time.Minute, commands: []string{
 		"go test -count=1 -v -timeout 30m -run '^TestMemoryCeiling$' ./cmd/hashgrove",
 	}},
-	{name: "kills", about: "writers, the service and commands, killed at any moment", share: 8 * time.Minute, commands: []string{
+	{name: "kills", about: "writers, the service and commands, killed at any time", share: 8 * time.Minute, commands: []string{
 		"go test -count=1 -v -timeout 60m -run '^TestKill$' ./store -cycles $KILLS",
 		"HASHGROVE_KILLS=$FEWER_KILLS go test -count=1 -v -timeout 60m -run '^TestKillUnderLoad$' ./server",
-		"HASHGROVE_KILLS=$(((FEWER_KILLS + 4) / 5)) go test -count=1 -v -timeout 60m -run '^TestCommandsAfterKill$' ./cmd/hashgrove",
+		"HASHGROVE_KILLS=$(((FEWER_KILLS + 4) / 5)) " +
+			"go test -count=1 -v -timeout 60m -run '^TestCommandsAfterKill$' ./cmd/hashgrove",
 	}},
 	{name: "tests", about: "all tests, the long ones too", share: 12 * time.Minute, commands: []string{
 		"go test -count=1 -v -timeout 60m ./...",
@@ -46,7 +48,7 @@ var stages = []stage{
 	}},
 	// The packages in which goroutines share memory or files; the others only call them. Without HASHGROVE_LONG: what it
 	// lengthens is a matter of more data, not of more goroutines.
-	{name: "race", about: "the race detector, on packages with concurrency", share: 8 * time.Minute, commands: []string{
+	{name: "race", about: "the race detector, on packages with concurrency", share: 10 * time.Minute, commands: []string{
 		"CGO_ENABLED=1 HASHGROVE_LONG= go test -race -count=1 -v -timeout 60m -skip 'Budget|Memory|^TestKill' " +
 			". ./client/... ./engine/... ./index/... ./internal/cli/... ./internal/items/... ./internal/pages/... " +
 			"./internal/par/... ./internal/section/... ./internal/trial/... ./server/... ./store/...",
@@ -58,7 +60,7 @@ var stages = []stage{
 	{name: "race-all", about: "the race detector, on all tests", share: 2 * time.Hour, weekly: true, commands: []string{
 		"CGO_ENABLED=1 go test -race -count=1 -v -timeout 180m ./...",
 	}},
-	{name: "fuzz-long", about: "three minutes for every fuzz target", share: 150 * time.Minute, weekly: true, commands: []string{
+	{name: "fuzz-long", about: "three minutes for every target", share: 150 * time.Minute, weekly: true, commands: []string{
 		"go run ./internal/nightly fuzz -guided -time 3m -floor 20000 -limit 20m",
 	}},
 }
