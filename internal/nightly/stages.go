@@ -18,7 +18,7 @@ type stage struct {
 	commands    []string      // each runs, whatever became of those before it
 }
 
-// stages are all parts, in the order in which they run: what fails soonest comes first. A new stage is a new entry here.
+// stages are all parts, in the order in which they run: what fails soonest comes first. A new stage is an entry here.
 // The commands may use $FUZZ (time for all fuzz targets together), $KILLS (how often a writer of the store is killed),
 // $FEWER_KILLS (the same for what takes longer to start again) and $SOAK (how long the service works), which follow
 // -scale. HASHGROVE_LONG=1 is set, with which tests do all that they can; such tests need no stage of their own.
@@ -35,7 +35,7 @@ var stages = []stage{
 	{name: "memory", about: "peak memory of commands against their ceilings", share: 2 * time.Minute, commands: []string{
 		"go test -count=1 -v -timeout 30m -run '^TestMemoryCeiling$' ./cmd/hashgrove",
 	}},
-	{name: "kills", about: "writers, the service and commands, killed at any time", share: 8 * time.Minute, commands: []string{
+	{name: "kills", about: "writers, the service and commands are killed", share: 8 * time.Minute, commands: []string{
 		"go test -count=1 -v -timeout 60m -run '^TestKill$' ./store -cycles $KILLS",
 		"HASHGROVE_KILLS=$FEWER_KILLS go test -count=1 -v -timeout 60m -run '^TestKillUnderLoad$' ./server",
 		"HASHGROVE_KILLS=$(((FEWER_KILLS + 4) / 5)) " +
@@ -60,7 +60,7 @@ var stages = []stage{
 	{name: "race-all", about: "the race detector, on all tests", share: 2 * time.Hour, weekly: true, commands: []string{
 		"CGO_ENABLED=1 go test -race -count=1 -v -timeout 180m ./...",
 	}},
-	{name: "fuzz-long", about: "three minutes for every target", share: 150 * time.Minute, weekly: true, commands: []string{
+	{name: "fuzz-long", about: "three minutes for each target", share: 150 * time.Minute, weekly: true, commands: []string{
 		"go run ./internal/nightly fuzz -guided -time 3m -floor 20000 -limit 20m",
 	}},
 }
