@@ -141,11 +141,11 @@ func verdict(err error) string {
 
 // commit is the commit that is checked out, with a mark when files were changed since.
 func commit() string {
-	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
-	name := strings.TrimSpace(string(out))
+	name := strings.TrimSpace(string(out))[:12]
 	changed, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output()
 	if err != nil || len(changed) > 0 {
 		name += " with changes"
