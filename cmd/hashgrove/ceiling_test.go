@@ -4,12 +4,9 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"regexp"
@@ -78,25 +75,6 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
-}
-
-// wideRows writes rows of float32 values around five points.
-func wideRows(t *testing.T, name string, rows, columns int) {
-	t.Helper()
-	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, columns)
-	header += strings.Repeat(" ", 117-len(header)) + "\n"
-	b := append([]byte("\x93NUMPY\x01\x00\x76\x00"), header...)
-	rng := rand.New(rand.NewPCG(1, 1))
-	for i := range rows {
-		for j := range columns {
-			v := float32(rng.Uint32()>>8) / (1 << 24)
-			if j%5 == i*7%5 {
-				v += 0.5
-			}
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-		}
-	}
-	write(t, name, string(b))
 }
 
 // base is what the program takes before it does anything, in MB, with room for the collector of garbage.

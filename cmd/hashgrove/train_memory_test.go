@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -45,6 +48,25 @@ func byteRows(t *testing.T, rows, columns int) {
 	}
 	write(t, "rows.npy", string(b))
 	write(t, "labels.txt", labels.String())
+}
+
+// wideRows writes rows of float32 values around five points.
+func wideRows(t *testing.T, name string, rows, columns int) {
+	t.Helper()
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, columns)
+	header += strings.Repeat(" ", 117-len(header)) + "\n"
+	b := append([]byte("\x93NUMPY\x01\x00\x76\x00"), header...)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range rows {
+		for j := range columns {
+			v := float32(rng.Uint32()>>8) / (1 << 24)
+			if j%5 == i*7%5 {
+				v += 0.5
+			}
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		}
+	}
+	write(t, name, string(b))
 }
 
 var manyRowsArgs = []string{"train", "rows.npy", "--labels", "labels.txt", "--bits", "2", "--rounds", "2",
