@@ -198,7 +198,7 @@ func firstShare(own, other []int, k int) float64 {
 	for d, n := range own {
 		all := n + other[d]
 		if all >= left {
-			sum += float64(n) * (float64(left) / float64(all))
+			sum += float64(float64(n) * (float64(left) / float64(all)))
 			break
 		}
 		sum, left = sum+float64(n), left-all

@@ -143,7 +143,7 @@ func nearestClasses(c trial.Codes, q int, classes []int32, distance []uint16) ma
 		hits[class] = float64(n)
 	}
 	for class, n := range tied {
-		hits[class] += float64(n) * share
+		hits[class] += float64(float64(n) * share)
 	}
 	return hits
 }

@@ -152,14 +152,14 @@ func (n *Neighbours) addBlock(from, to int, b block, product []float32) {
 	// One thread, and a context that never ends: no error.
 	_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(to-from, rows, product), queries, b.right)
 	slack := float64(cols/2+8) * 0x1p-24
-	vanished := float64(cols) * 0x1p-147 // products too small for float32
+	vanished := float64(float64(cols) * 0x1p-147) // products too small for float32
 	for q := from; q < to; q++ {
 		near := n.near[q*NeighbourCount:][:NeighbourCount]
 		last := &near[NeighbourCount-1]
 		square, length := n.queries.square[q]-vanished, n.queries.length[q]
 		for i, p := range product[(q-from)*rows:][:rows] {
 			sum := length + b.length[i]
-			bound := square + b.square[i] - 2*float64(p) - slack*(sum*sum)
+			bound := square + b.square[i] - float64(2*float64(p)) - float64(slack*(sum*sum))
 			if bound > last.distance && bound <= math.MaxFloat64 { // nothing is known of products that overflowed
 				continue
 			}

@@ -122,7 +122,7 @@ func (l *list) precisionAt(k int) float64 {
 	N, P := 0, 0
 	for d, n := range l.items {
 		if N+n >= k {
-			return (float64(P) + float64(l.relevant[d])*(float64(k-N)/float64(n))) / float64(k)
+			return (float64(P) + float64(float64(l.relevant[d])*(float64(k-N)/float64(n)))) / float64(k)
 		}
 		N, P = N+n, P+l.relevant[d]
 	}

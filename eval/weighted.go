@@ -97,7 +97,7 @@ func (p *part) factorFor(difference []uint64) float64 {
 	}
 	sum := 1.0
 	for i, k := range p.bits {
-		sum += p.weight[i] * float64(1-2*int(difference[k/64]>>(63-k&63)&1))
+		sum += float64(p.weight[i] * float64(1-2*int(difference[k/64]>>(63-k&63)&1)))
 	}
 	return sum / p.total
 }

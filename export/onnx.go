@@ -199,7 +199,7 @@ func (g *graph) hyperplanes(double string, b *model.Binned, functions []*model.L
 		most := math.Abs(float64(f.Bias))
 		for j, w := range f.Weight {
 			weight[j*bits+k] = float64(w)
-			most += math.Abs(float64(w)) * (vectors.Bins - 1)
+			most += float64(math.Abs(float64(w)) * (vectors.Bins - 1))
 		}
 		if bias[k] = float64(f.Bias); most >= 1<<53 {
 			return "", fmt.Errorf("%w: the weights of bit %d are too large for float64", ErrEncoder, k)

@@ -75,7 +75,7 @@ func (g *graph) kernel(x string, m *model.Kernel) string {
 		for j, v := range m.Anchors.Row(q) {
 			d := v - centre[j]
 			anchors[q*int(dim)+j] = d
-			sum += float64(d) * float64(d)
+			sum += float64(float64(d) * float64(d))
 		}
 		squares[q] = float32(sum)
 	}

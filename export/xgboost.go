@@ -245,7 +245,8 @@ func logit(p float32) (margin float64, sure bool, err error) {
 	near := float32(exact)
 	// How far the logarithm is from the nearer of the two middles beside near.
 	up, down := math.Nextafter32(near, 2*near), math.Nextafter32(near, 0)
-	gap := min(math.Abs((float64(up)+float64(near))/2-exact), math.Abs((float64(down)+float64(near))/2-exact))
+	gap := min(math.Abs(float64((float64(up)+float64(near))/2)-exact),
+		math.Abs(float64((float64(down)+float64(near))/2)-exact))
 	return float64(near), near == 0 || gap > slack, nil
 }
 

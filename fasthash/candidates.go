@@ -179,11 +179,11 @@ func (c *chooser) judge(
 	}
 	energy, right, all := 0.0, 0.0, 0.0
 	for i, f := range c.field {
-		energy += f * float64(z[i]) // a sign: nothing to be rounded
+		energy += float64(f * float64(z[i])) // a sign: nothing to be rounded
 	}
 	for i, r := range c.judged {
-		right += c.field[r] * float64(c.said[i])
-		all += c.field[r] * float64(z[r])
+		right += float64(c.field[r] * float64(c.said[i]))
+		all += float64(c.field[r] * float64(z[r]))
 	}
 	if energy >= 0 || all >= 0 {
 		return max(energy, 0), nil

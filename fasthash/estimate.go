@@ -74,9 +74,9 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 		return 0, err
 	}
 	tree := time.Since(began).Seconds() / float64(x.Rows) / float64(trees.Rounds) // for each row
-	seconds := tree * float64(d.Rows) * float64(t.Trees.Rounds) * float64(t.Bits)
+	seconds := float64(tree * float64(d.Rows) * float64(t.Trees.Rounds) * float64(t.Bits))
 	if t.Candidates > 1 {
-		seconds += seconds / candidatePart
+		seconds += float64(seconds / candidatePart)
 	}
 	columns, err := t.estimateColumns(ctx, d, tree)
 	return seconds + columns, err
@@ -108,11 +108,11 @@ func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree 
 			return 0, err
 		}
 		for _, n := range rows {
-			products := float64(n) * float64(side) * float64(width) / 2 // and side³/6 take the time that was measured
+			products := float64(float64(n) * float64(side) * float64(width) / 2) // and side³/6 take the time that was measured
 			if i > 0 || d.Dim() > maxSumSide {
-				products += float64(n) * float64(width) * float64(d.Dim())
+				products += float64(float64(n) * float64(width) * float64(d.Dim()))
 			}
-			tried += solved * (float64(scoreFits) + products/math.Pow(float64(side), 3)*6)
+			tried += float64(solved * (float64(scoreFits) + float64(products/math.Pow(float64(side), 3)*6)))
 		}
 	}
 	return tried, nil

@@ -117,7 +117,7 @@ func beats(a, b []int, deviations float64) bool {
 	for i := range a {
 		d := float64(a[i] - b[i])
 		sum += d
-		square += d * d
+		square += float64(d * d)
 	}
 	return sum > deviations*math.Sqrt(square) && percent(a) > percent(b)+leastGain
 }

@@ -109,7 +109,7 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	put("masses and nodes", Near, 5)
 	put("weights of trees", Near, 8)
 	put("columns", File, float64(d.Dim()))
-	put("classes, groups and bits of Step 1", File, 4+4+1+float64(t.Bits)/8)
+	put("classes, groups and bits of Step 1", File, 4+4+1+float64(float64(t.Bits)/8))
 	put("hashes of rows", File, 8)
 	put("weights of Step 1", File, 8)
 	put("outputs", File, 1)

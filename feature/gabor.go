@@ -101,7 +101,7 @@ func transfer(fx, fy float64, n, i, j, orientations int) float64 {
 	if t > math.Pi {
 		t -= 2 * math.Pi
 	}
-	radial := math.Sqrt(fx*fx+fy*fy)/float64(n)/scale - 1
+	radial := math.Sqrt(float64(fx*fx)+float64(fy*fy))/float64(n)/scale - 1
 	spread := 16 * float64(orientations*orientations) / (32 * 32)
 	return portable.Exp(-float64(3.5*radial*radial) - float64(2*math.Pi*spread*t*t))
 }

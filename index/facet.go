@@ -106,7 +106,7 @@ func (a *Facet) part(x float64) int {
 		return 0
 	}
 	// Halves, because the difference of two large numbers may be infinite.
-	share := (x/2 - a.Min/2) / (a.Max/2 - a.Min/2)
+	share := (float64(x/2) - float64(a.Min/2)) / (float64(a.Max/2) - float64(a.Min/2))
 	return min(int(share*float64(len(a.Histogram))), len(a.Histogram)-1)
 }
 

@@ -143,7 +143,9 @@ const (
 	meetCost   = 3
 )
 
-func (e effort) cost() float64 { return lookUpCost*float64(e.LookUps) + meetCost*float64(e.Met) }
+func (e effort) cost() float64 {
+	return float64(lookUpCost*float64(e.LookUps)) + float64(meetCost*float64(e.Met))
+}
 
 // How many look-ups, and how many visits to codes, are done at a time.
 const (
@@ -240,7 +242,7 @@ func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget
 		if a > len(flip[i]) {
 			continue
 		}
-		if p.cost()+lookUpCost*binomial(len(flip[i]), a) > budget {
+		if p.cost()+float64(lookUpCost*binomial(len(flip[i]), a)) > budget {
 			return p.effort, false
 		}
 		p.part, p.a = i, a

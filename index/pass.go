@@ -118,7 +118,7 @@ func (p *pass) lookUp(q int, step *Step) bool {
 		budget = p.weightedScanCost(p.queries.Len() > 1)
 	}
 	if p.options.Method == Tables {
-		budget = 10*budget + 1e6 // what was asked for may be slow, but it must end
+		budget = float64(10*budget) + 1e6 // what was asked for may be slow, but it must end
 	}
 	for i, t := range p.tables {
 		c, share := newCollector(p.segment, p.allowed, p.want), budget*budgetShare(i, len(p.tables))

@@ -59,7 +59,7 @@ func (s *segment) weightedScanCost(batch bool) float64 {
 	if batch {
 		return 1.2 * s.scanCost(true)
 	}
-	return 1.2*s.scanCost(true) + 0.3*float64(s.codes.Len()*s.codes.Words)
+	return float64(1.2*s.scanCost(true)) + float64(0.3*float64(s.codes.Len()*s.codes.Words))
 }
 
 // listCost is the time to compare a query with n items one by one.
@@ -111,7 +111,7 @@ func (s *segment) chooseTables() []int {
 	if n < tablesFrom {
 		return nil
 	}
-	scan := s.scanCost(false)
+	scan := float64(s.scanCost(false))
 	ms := candidates(s.codes.Bits)
 	outlooks := s.outlooks(ms)
 	// expected is the mean cost when the sets are tried in turn.
@@ -200,7 +200,7 @@ func (s *segment) outlooks(ms []int) [][]outlook {
 				}
 				lookUps := binomial(len(parts[p].bit), a)
 				codes := float64(met[p][a]) * float64(n) / float64(sample)
-				steps = append(steps, lookUps*(lookUpCost+meetCost)+meetCost*codes)
+				steps = append(steps, float64(lookUps*(lookUpCost+meetCost))+float64(meetCost*codes))
 			}
 			out[i] = append(out[i], steps)
 		}

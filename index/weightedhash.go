@@ -142,7 +142,7 @@ func (m *byMargins) sift(p *probe, bucket []entry) {
 const visitCost = 25
 
 func (m *byMargins) measure(p *probe) {
-	p.paid += visitCost * float64(len(p.visits))
+	p.paid += float64(visitCost * float64(len(p.visits)))
 	for i, s := range p.visits {
 		p.distance[i] = m.q.Distance(p.codes.Row(int(s)))
 	}

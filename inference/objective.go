@@ -79,7 +79,7 @@ func (g *gram) push(q *grouped, h []int8) {
 				from, to := int(g.spans[u]), int(g.spans[u+1])
 				v := g.count[u] * (to - from - 2*countDifferent(column, other, from, to))
 				all += v
-				part[b].same += float64(v) * float64(v)
+				part[b].same += float64(float64(v) * float64(v))
 			}
 			part[b].all = float64(all) * float64(all)
 		}
@@ -120,8 +120,8 @@ func countDifferent(a, b []uint64, from, to int) int {
 // ofPairs takes each row with itself out of the sums over rows and p bits, given the sum of the squares of what the
 // rows count, and counts every other pair once.
 func (m moments) ofPairs(squares int64, p int) moments {
-	own := float64(squares) * float64(p)
-	return moments{(m.first - own) / 2, (m.second - float64(own*float64(p))) / 2}
+	own := float64(float64(squares) * float64(p))
+	return moments{float64((m.first - own) / 2), float64((m.second - float64(own*float64(p))) / 2)}
 }
 
 // quadratic is the sum of (a + s c.c)² over count pairs, with s = 1 or -1.
@@ -155,7 +155,7 @@ func (q *grouped) losses(ctx context.Context, l Loss, length int) (similar, diss
 		return scale * same.quadratic(p, -1, s), scale * rest.quadratic(2*k-p, 1, d), nil
 	}
 	near, err := q.nearHistogram(ctx)
-	return l.sum(near, length, true), scale*all.quadratic(2*k-p, 1, s+d) - l.sum(near, length, false), err
+	return l.sum(near, length, true), float64(scale*all.quadratic(float64(2*k)-p, 1, s+d)) - l.sum(near, length, false), err
 }
 
 // sum is the sum of the loss over a histogram of distances.

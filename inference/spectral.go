@@ -133,7 +133,7 @@ func smallestEigenvector(n int, rng *rand.Rand,
 	const steps, rounds, tolerance = 30, 10, 1e-6
 	x = make([]float64, n)
 	for i := range x {
-		x[i] = rng.Float64() - 0.5
+		x[i] = float64(rng.Float64()) - 0.5
 	}
 	scaleBy(x, 1/math.Sqrt(portable.Dot(x, x)))
 	basis := make([][]float64, 0, steps)

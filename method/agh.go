@@ -112,7 +112,7 @@ func (m agh) tooFew(anchors, found int) error {
 // off that side: all of it is beyond.
 func fold(column int, above, below float64) model.Curve {
 	b, a := float32(min(below, 0)), float32(max(above, 0))
-	middle := b/2 + a/2
+	middle := float32(b/2) + float32(a/2)
 	c := model.Curve{Column: column, X: []float32{b, middle, a}, Y: []float32{0, middle - a, 0}}
 	if !(b < middle && middle < a) { // both thresholds at zero
 		c.X, c.Y = []float32{-1, 0, 1}, []float32{1, 0, 1}
@@ -213,7 +213,7 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 			f := float64(share[a]) * root[p]
 			for b, q := range at {
 				if p <= q && (p < q || a == b) {
-					raw.Data[int(p)*raw.Stride+int(q)] += f * float64(share[b]) * root[q]
+					raw.Data[int(p)*raw.Stride+int(q)] += float64(f * float64(share[b]) * root[q])
 				}
 			}
 		}
@@ -273,10 +273,10 @@ func (z *shares) thresholds(w []float64) (above, below float64) {
 		at, share := z.row(i)
 		y := 0.0
 		for a, q := range at {
-			y += float64(share[a]) * w[q]
+			y += float64(float64(share[a]) * w[q])
 		}
 		for a, q := range at {
-			right[q] += float64(share[a]) * math.Abs(y)
+			right[q] += float64(float64(share[a]) * math.Abs(y))
 			if y > 0 {
 				left[q] += float64(share[a])
 			}
@@ -297,5 +297,5 @@ func (z *shares) thresholds(w []float64) (above, below float64) {
 	if bottom > 1e-9*n {
 		c = top / bottom
 	}
-	return (2*sum + (n-positive)*c) / n, (positive*c - 2*sum) / n
+	return (float64(2*sum) + float64((n-positive)*c)) / n, (float64(positive*c) - float64(2*sum)) / n
 }

@@ -381,7 +381,7 @@ func (r *reconstruction) bestInterval(w float64) (t float64, found bool) {
 			if hi-lo <= narrow*(math.Abs(lo)+math.Abs(hi)+math.Abs(w)) {
 				continue
 			}
-			middle = lo + (hi-lo)/2
+			middle = lo + float64((hi-lo)/2)
 		}
 		t, least, found = middle, f, true
 	}

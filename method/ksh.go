@@ -29,9 +29,8 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"hashgrove/internal/linalg"
+	"hashgrove/internal/portable"
 	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
@@ -120,7 +119,7 @@ func (f *kshFit) startVector(ctx context.Context, seed uint64) ([]float64, error
 		return nil, err
 	}
 	if length := linalg.Norm(y); length > 0 {
-		floats.Scale(math.Sqrt(float64(len(y)))/length, a)
+		linalg.Scale(math.Sqrt(float64(len(y)))/length, a)
 	}
 	return a, nil
 }
@@ -194,10 +193,10 @@ func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64,
 	for range steps {
 		momentum := (delta - 1) / next
 		for j := range v {
-			v[j] = now[j] + momentum*(now[j]-last[j])
+			v[j] = now[j] + float64(momentum*(now[j]-last[j]))
 		}
 		for i := range kv {
-			kv[i] = kNow[i] + momentum*(kNow[i]-kLast[i])
+			kv[i] = kNow[i] + float64(momentum*(kNow[i]-kLast[i]))
 		}
 		clear(kd)
 		here, err := cost(1)
@@ -236,7 +235,7 @@ func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64,
 		if change <= 1e-2*float64(n) {
 			break
 		}
-		delta, next = next, (1+math.Sqrt(1+4*next*next))/2
+		delta, next = next, (1+math.Sqrt(1+float64(4*next*next)))/2
 	}
 	return now, nil
 }
@@ -244,7 +243,7 @@ func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64,
 // cost turns y = K a into φ(K a), sets sy = S φ(K a), and returns g(a).
 func (f *kshFit) cost(ctx context.Context, y, sy []float64) (float64, error) {
 	for i, v := range y {
-		y[i] = math.Tanh(v / 2)
+		y[i] = portable.Tanh(v / 2)
 	}
 	err := f.residue.times(ctx, y, sy)
 	return -linalg.Dot(y, sy), err
@@ -253,7 +252,7 @@ func (f *kshFit) cost(ctx context.Context, y, sy []float64) (float64, error) {
 // gradient sets d to the gradient of g, -K'(Sφ ∘ (1 - φ²)), from what cost has left. It overwrites sy.
 func (f *kshFit) gradient(ctx context.Context, y, sy, d []float64) error {
 	for i, v := range y {
-		sy[i] *= v*v - 1
+		sy[i] *= float64(v*v) - 1
 	}
 	return f.TransposeTimes(ctx, sy, d)
 }

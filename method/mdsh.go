@@ -33,6 +33,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/portable"
 	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
@@ -233,7 +234,7 @@ func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 	p, centre := make([]float64, bins), make([]float32, bins)
 	step := (float64(hi) - float64(lo)) / float64(bins)
 	for b := range centre {
-		centre[b] = float32(float64(lo) + (float64(b)+0.5)*step)
+		centre[b] = float32(float64(lo) + float64((float64(b)+0.5)*step))
 		if b > 0 && centre[b] <= centre[b-1] {
 			return nil, nil // the range is within a few floats
 		}
@@ -242,7 +243,7 @@ func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 		p[min(max(int((float64(x)-float64(lo))/step), 0), bins-1)] += 1 / float64(n)
 	}
 	for b := range p {
-		p[b] = (p[b] + mdshPrior) / (1 + mdshPrior*float64(bins))
+		p[b] = (p[b] + mdshPrior) / (1 + float64(mdshPrior*float64(bins)))
 	}
 	l, pd := operator(p, centre, sigma)
 	for i := range bins { // (P D)^-1/2 L (P D)^-1/2
@@ -276,8 +277,8 @@ func operator(p []float64, centre []float32, sigma float64) (l *mat.SymDense, pd
 		sum := 0.0
 		for b := range n {
 			d := (float64(centre[a]) - float64(centre[b])) / sigma
-			w := math.Exp(-d * d / 2)
-			sum += p[b] * w
+			w := portable.ExpBelowZero(float64(-d * d / 2))
+			sum += float64(p[b] * w)
 			if a <= b {
 				l.SetSym(a, b, -p[a]*w*p[b])
 			}

@@ -224,7 +224,7 @@ func (d *discrete) classify(ctx context.Context, passes int) error {
 				flips := 0
 				for l, v := range b {
 					// The best sign given the others; nothing changes where both are as good.
-					if s := q[l] - (t[l] - float64(v)*m[l*r+l]); s*float64(v) < 0 {
+					if s := q[l] - (t[l] - float64(float64(v)*m[l*r+l])); s*float64(v) < 0 {
 						b[l] = -v
 						linalg.Axpy(float64(-2*v), m[l*r:(l+1)*r], t)
 						flips++

@@ -130,23 +130,23 @@ func (s *spheres) measure(ctx context.Context) error {
 
 // quality returns the mean distance of the overlaps from N/4, and their standard deviation, as shares of N/4.
 func (s *spheres) quality() (mean, spread float64) {
-	r, quarter := s.pivots.Rows, float64(s.x.Rows)/4
+	r, quarter := s.pivots.Rows, float64(float64(s.x.Rows)/4)
 	var sum, square, off, pairs float64
 	for i := range r {
 		for j := i + 1; j < r; j++ {
 			o := float64(s.overlap[i*r+j])
-			sum, square, off, pairs = sum+o, square+o*o, off+math.Abs(o-quarter), pairs+1
+			sum, square, off, pairs = sum+o, square+float64(o*o), off+math.Abs(o-quarter), pairs+1
 		}
 	}
 	if pairs == 0 {
 		return 0, 0
 	}
-	return off / pairs / quarter, math.Sqrt(max(0, square/pairs-sum/pairs*(sum/pairs))) / quarter
+	return off / pairs / quarter, math.Sqrt(max(0, square/pairs-float64(sum/pairs*(sum/pairs)))) / quarter
 }
 
 // movePivots moves the pivots by the forces on them, all at once.
 func (s *spheres) movePivots() {
-	r, quarter := s.pivots.Rows, float64(s.x.Rows)/4
+	r, quarter := s.pivots.Rows, float64(float64(s.x.Rows)/4)
 	force := make([]float64, len(s.pivots.Data))
 	for i := range r {
 		own := force[i*s.x.Cols:][:s.x.Cols]
@@ -157,7 +157,7 @@ func (s *spheres) movePivots() {
 			f := (float64(s.overlap[min(i, j)*r+max(i, j)]) - quarter) / quarter / 2 / float64(r)
 			a, b := s.pivots.Row(i), s.pivots.Row(j)
 			for k := range own {
-				own[k] += f * (float64(a[k]) - float64(b[k]))
+				own[k] += float64(f * (float64(a[k]) - float64(b[k])))
 			}
 		}
 	}

@@ -163,7 +163,7 @@ func (f *splhFit) nextBit(ctx context.Context, seed uint64) ([]float64, error) {
 	}
 	square := 0.0
 	for _, v := range p {
-		square += float64(v) * float64(v)
+		square += float64(float64(v) * float64(v))
 	}
 	if square == 0 {
 		return w, nil // no labelled row is on a side
@@ -174,7 +174,7 @@ func (f *splhFit) nextBit(ctx context.Context, seed uint64) ([]float64, error) {
 			row := f.s.Row(i)
 			for j, s := range row {
 				if d := p[i] * p[j]; s*d < 0 {
-					row[j] = s - step*d
+					row[j] = s - float32(step*d)
 				}
 			}
 		}
@@ -196,7 +196,7 @@ func (f *splhFit) formMatrix(ctx context.Context) (*mat.SymDense, error) {
 	weight := f.eta / float64(f.xl.Rows)
 	for i := range d {
 		for j := range i + 1 {
-			m.SetSym(i, j, f.c.At(i, j)+weight*(float64(part[i*d+j])+float64(part[j*d+i]))/2)
+			m.SetSym(i, j, f.c.At(i, j)+float64(weight*(float64(part[i*d+j])+float64(part[j*d+i]))/2))
 		}
 	}
 	return m, nil
@@ -204,11 +204,18 @@ func (f *splhFit) formMatrix(ctx context.Context) (*mat.SymDense, error) {
 
 // deflate sets C = (I - ww') C (I - ww').
 func (f *splhFit) deflate(w []float64) {
-	v := mat.NewVecDense(len(w), w)
-	var cw mat.VecDense
-	cw.MulVec(f.c, v)
-	f.c.RankTwo(f.c, -1, &cw, v)
-	f.c.SymRankOne(f.c, mat.Dot(&cw, v), v)
+	raw, cw := f.c.RawSymmetric(), make([]float64, len(w)) // the upper half; C w
+	row := func(i int) []float64 { return raw.Data[i*raw.Stride+i : i*raw.Stride+len(w)] }
+	for i, v := range w {
+		cw[i] += linalg.Dot(row(i), w[i:])
+		linalg.Axpy(v, row(i)[1:], cw[i+1:])
+	}
+	share := linalg.Dot(cw, w)
+	for i, v := range w {
+		linalg.Axpy(-cw[i], w[i:], row(i))
+		linalg.Axpy(-v, cw[i:], row(i))
+		linalg.Axpy(share*v, w[i:], row(i))
+	}
 }
 
 // times sets the rows of dst to those of v times M.
@@ -241,7 +248,7 @@ func (f *splhFit) times(ctx context.Context, dst, v *mat.Dense) error {
 			linalg.Axpy(-linalg.Dot(w, row), w, row)
 		}
 		for j := range row {
-			row[j] += f.eta / float64(f.xl.Rows) * float64(labels[j*k+r])
+			row[j] += float64(f.eta / float64(f.xl.Rows) * float64(labels[j*k+r]))
 		}
 	})
 }

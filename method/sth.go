@@ -136,9 +136,9 @@ func aboveMedian(v []float64) []int8 {
 			equal++
 		}
 	}
-	limit := median + 1e-5*top
+	limit := median + float64(1e-5*top)
 	if rows := len(v); abs(2*(above+equal)-rows) < abs(2*above-rows) {
-		limit = math.Nextafter(median-1e-5*top, math.Inf(-1))
+		limit = math.Nextafter(median-float64(1e-5*top), math.Inf(-1))
 	}
 	z := make([]int8, len(v))
 	for i, x := range v {

@@ -144,7 +144,7 @@ func (s standin) row(x []float32, i int) int {
 	class := rng.IntN(s.Classes)
 	for j := range x {
 		r := rng.Uint32() // the sum of four bytes is near enough to a bell
-		x[j] = float32(r&255+r>>8&255+r>>16&255+r>>24) / 256
+		x[j] = float32(float32(r&255+r>>8&255+r>>16&255+r>>24) / 256)
 		if (j*31+class*17)%10 == 0 && (j/10+class)%3 != 0 {
 			x[j] += 0.3
 		}

@@ -195,7 +195,7 @@ func surroundingsOf(i, k int, l *index.Labelled, distance []uint16) surroundings
 		a.found[label] = float64(items)
 	}
 	for label, items := range tied {
-		a.found[label] += float64(items) * room
+		a.found[label] += float64(float64(items) * room)
 	}
 	return a
 }

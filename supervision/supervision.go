@@ -160,12 +160,12 @@ func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	keep = make([]bool, len(l.Class))
 	// The total is rounded once; each class gives its whole part, and the classes with the greatest
 	// remainders one row more.
-	left := int(share*float64(len(keep)) + 0.5)
+	left := int(float64(share*float64(len(keep))) + 0.5)
 	take := make([]int, len(sizes))
 	order := make([]int, len(sizes))
 	rest := make([]float64, len(sizes))
 	for k, size := range sizes {
-		part := share * float64(size)
+		part := float64(share * float64(size))
 		take[k] = int(part)
 		rest[k] = part - float64(take[k])
 		order[k] = k

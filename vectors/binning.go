@@ -227,7 +227,7 @@ func quantileEdges(sorted []float32, bins int) []float32 {
 
 // halfway is a value above a and at most b, about halfway.
 func halfway(a, b float32) float32 {
-	if m := float32(float64(a)/2 + float64(b)/2); m > a && m <= b {
+	if m := float32(float64(float64(a)/2) + float64(float64(b)/2)); m > a && m <= b {
 		return m
 	}
 	return b

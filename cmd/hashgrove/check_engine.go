@@ -214,7 +214,7 @@ func usualFilters(s *index.Snapshot) []index.Filter {
 		name := "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`", "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(a.Name) + "`"
 		if a.Kind&index.NumberKind != 0 {
 			f := s.Facet(a.Name, index.Filter{}, 0, 1)
-			add("%s <= %v", name, index.Number(f.Min+(f.Max-f.Min)/2))
+			add("%s <= %v", name, index.Number(f.Min+float64((f.Max-f.Min)/2)))
 		}
 		if v, ok := top(a.Name); ok {
 			add("%s = %v", name, v)

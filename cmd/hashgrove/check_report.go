@@ -116,7 +116,7 @@ func checkSums(r *engine.CheckReport) (recall float64, answers, same, refused in
 			continue
 		}
 		answers, same, hits = answers+s.Queries, same+s.Same, hits+s.Hits
-		found += s.Recall * float64(s.Hits)
+		found += float64(s.Recall * float64(s.Hits))
 	}
 	if hits == 0 {
 		return 1, answers, same, refused

@@ -54,7 +54,7 @@ func Items(n, bits int, seed uint64) *index.Batch {
 			case i%7 == 0:
 				it.Attributes["price"] = index.String("12") // a text, not a number
 			case i%11 == 0:
-				it.Attributes["price"] = index.Number(0.1 + rng.Float64()*1e-17)
+				it.Attributes["price"] = index.Number(0.1 + float64(rng.Float64()*1e-17))
 			case i%13 == 0:
 				it.Attributes["it's \"odd\""] = index.Number(rng.NormFloat64() * 1e200)
 			}

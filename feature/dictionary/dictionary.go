@@ -83,7 +83,7 @@ func fold(d, mean, p []float32) (filters, bias []float32) {
 	for i := range bias {
 		sum := 0.0
 		for k, v := range filters[i*dim:][:dim] {
-			sum += float64(v) * float64(mean[k]) // exact products: nothing to fuse away
+			sum += float64(float64(v) * float64(mean[k])) // exact products: nothing to fuse away
 		}
 		bias[i] = float32(-sum)
 	}
@@ -148,7 +148,7 @@ func (l learner) draw(word []float32, i, iteration int) {
 	for k := range v {
 		v[k] = -6
 		for range 12 {
-			v[k] += rng.Float64()
+			v[k] += float64(rng.Float64())
 		}
 	}
 	if !unit(word, v) {
@@ -192,7 +192,7 @@ func (l learner) omp1(ctx context.Context, d []float32, x *samples, iteration, t
 			for j := range min(16, hi-p*16) {
 				z, to := float64(value[j]), sum[int(word[j])*x.dim:][:x.dim]
 				for k := range to {
-					to[k] += z * float64(panel[k*16+j]) // exact products
+					to[k] += float64(z * float64(panel[k*16+j])) // exact products
 				}
 			}
 		}

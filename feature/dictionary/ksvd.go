@@ -92,7 +92,7 @@ func (s *ksvd) update(ctx context.Context, d []float32, x *samples, iteration in
 			r, g := s.residual[int(at)/s.l.Sparsity*x.dim:][:x.dim], s.gain[at]
 			addTimes(r, g, word)
 			for k, v := range r {
-				sum[k] += float64(g) * float64(v) // exact products
+				sum[k] += float64(float64(g) * float64(v)) // exact products
 			}
 		}
 		if !unit(word, sum) {
@@ -103,7 +103,7 @@ func (s *ksvd) update(ctx context.Context, d []float32, x *samples, iteration in
 			r := s.residual[int(at)/s.l.Sparsity*x.dim:][:x.dim]
 			g := 0.0
 			for k, v := range r {
-				g += float64(v) * float64(word[k])
+				g += float64(float64(v) * float64(word[k]))
 			}
 			s.gain[at] = float32(g)
 			addTimes(r, -s.gain[at], word)

@@ -91,7 +91,7 @@ func layout(ctx context.Context, codes hamming.Codes, o Options) ([]float32, err
 		return nil, err
 	}
 	r := refinement{graph: g, y: y, threads: o.Threads}
-	return y, r.run(ctx, func(share float64) { report(scanned + share*(1-scanned)) })
+	return y, r.run(ctx, func(share float64) { report(scanned + float64(share*(1-scanned))) })
 }
 
 // layFlat turns positions so that they spread most from left to right, as screens do.
@@ -104,12 +104,12 @@ func layFlat(y []float32) {
 	var xx, xy, yy float64
 	for i := 0; i < len(y); i += 2 {
 		a, b := float64(y[i])-mean[0], float64(y[i+1])-mean[1]
-		xx, xy, yy = xx+a*a, xy+a*b, yy+b*b
+		xx, xy, yy = xx+float64(a*a), xy+float64(a*b), yy+float64(b*b)
 	}
 	sin, cos := math.Sincos(math.Atan2(2*xy, xx-yy) / 2)
 	for i := 0; i < len(y); i += 2 {
 		a, b := float64(y[i]), float64(y[i+1])
-		y[i], y[i+1] = float32(cos*a+sin*b), float32(cos*b-sin*a)
+		y[i], y[i+1] = float32(float64(cos*a)+float64(sin*b)), float32(float64(cos*b)-float64(sin*a))
 	}
 }
 
@@ -128,7 +128,7 @@ func (m *Map) setPositions(y []float32) {
 	}
 	for i := range m.X {
 		for axis, to := range [2][]uint16{m.X, m.Y} {
-			v := (float64(y[2*i+axis])-(low[axis]+high[axis])/2)*scale + math.MaxUint16/2.0
+			v := float64((float64(y[2*i+axis])-float64((low[axis]+high[axis])/2))*scale) + math.MaxUint16/2.0
 			to[i] = uint16(min(max(math.Round(v), 0), math.MaxUint16))
 		}
 	}

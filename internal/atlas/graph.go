@@ -141,7 +141,7 @@ func joined(n int, edges []edge) *graph {
 		g.start[i] = int32(len(g.to))
 		for r, e := range list {
 			if last := len(g.to) - 1; r > 0 && list[r-1].to == e.to {
-				g.weight[last] += e.weight - g.weight[last]*e.weight
+				g.weight[last] += e.weight - float32(g.weight[last]*e.weight)
 				continue
 			}
 			g.to, g.weight = append(g.to, e.to), append(g.weight, e.weight)

@@ -33,8 +33,8 @@ func principalPlane(ctx context.Context, codes hamming.Codes, threads int) ([]fl
 				if codes.Bit(i, j) {
 					x = 1 - mean[j]
 				}
-				a += x * u[j]
-				b += x * v[j]
+				a += float64(x * u[j])
+				b += float64(x * v[j])
 			}
 			y[2*i], y[2*i+1] = float32(a), float32(b)
 		}
@@ -51,7 +51,7 @@ func principalPlane(ctx context.Context, codes hamming.Codes, threads int) ([]fl
 			y[i] *= float32(5 / spread)
 		}
 		// Codes may have the same projections; refining needs them apart.
-		y[i] += 1e-3 * (float32(mix(uint64(i))>>40)/(1<<24) - 0.5)
+		y[i] += float32(1e-3 * (float32(float32(mix(uint64(i))>>40)/(1<<24)) - 0.5))
 	}
 	return y, nil
 }
@@ -84,7 +84,7 @@ func bitMoments(ctx context.Context, codes hamming.Codes, threads int) (mean, co
 			for w, x := range column[a*words : (a+1)*words] {
 				differ += bits.OnesCount64(x ^ other[w])
 			}
-			covariance[a*width+b] = 1 - 2*float64(differ)/float64(rows) - mean[a]*mean[b]
+			covariance[a*width+b] = 1 - 2*float64(differ)/float64(rows) - float64(mean[a]*mean[b])
 		}
 	})
 	return mean, covariance, err
@@ -96,7 +96,7 @@ func topTwo(ctx context.Context, m []float64, n, threads int) (u, v []float64, e
 	u, v = make([]float64, n), make([]float64, n)
 	for i := range n {
 		u[i], v[i] = float64(mix(uint64(2*i))>>11), float64(mix(uint64(2*i+1))>>11)
-		u[i], v[i] = u[i]/(1<<53)-0.5, v[i]/(1<<53)-0.5
+		u[i], v[i] = float64(u[i]/(1<<53))-0.5, float64(v[i]/(1<<53))-0.5
 	}
 	nextU, nextV := make([]float64, n), make([]float64, n)
 	for range 60 {
@@ -104,8 +104,8 @@ func topTwo(ctx context.Context, m []float64, n, threads int) (u, v []float64, e
 		err = par.For(ctx, threads, n, func(i int) {
 			a, b := 0.0, 0.0
 			for j, x := range m[i*n : (i+1)*n] {
-				a += x * u[j]
-				b += x * v[j]
+				a += float64(x * u[j])
+				b += float64(x * v[j])
 			}
 			nextU[i], nextV[i] = a, b
 		})
@@ -123,7 +123,7 @@ func orthogonalise(u, v []float64) {
 	unit := func(x []float64) {
 		sum := 0.0
 		for _, a := range x {
-			sum += a * a
+			sum += float64(a * a)
 		}
 		for i := range x {
 			if sum > 0 {
@@ -134,10 +134,10 @@ func orthogonalise(u, v []float64) {
 	unit(u)
 	along := 0.0
 	for i := range u {
-		along += u[i] * v[i]
+		along += float64(u[i] * v[i])
 	}
 	for i := range u {
-		v[i] -= along * u[i]
+		v[i] -= float64(along * u[i])
 	}
 	unit(v)
 }

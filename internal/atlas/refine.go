@@ -80,9 +80,9 @@ func (r *refinement) step(i, epoch int, rate float32) (x, y float32) {
 		}
 		j := g.to[e]
 		dx, dy := x-r.y[2*j], y-r.y[2*j+1]
-		pull := rate / (1 + dx*dx + dy*dy)
-		x -= pull * dx
-		y -= pull * dy
+		pull := rate / (1 + float32(dx*dx) + float32(dy*dy))
+		x -= float32(pull * dx)
+		y -= float32(pull * dy)
 		for range negatives {
 			random = random*factor + summand
 			other := random >> 32 * n >> 32
@@ -90,11 +90,11 @@ func (r *refinement) step(i, epoch int, rate float32) (x, y float32) {
 				continue
 			}
 			dx, dy := x-r.y[2*other], y-r.y[2*other+1]
-			square := dx*dx + dy*dy
+			square := float32(dx*dx) + float32(dy*dy)
 			push := rate * 2 / ((softness + square) * (1 + square))
-			x += push * dx
-			y += push * dy
+			x += float32(push * dx)
+			y += float32(push * dy)
 		}
 	}
-	return x * (1 - gravity*rate), y * (1 - gravity*rate)
+	return x * (1 - float32(gravity*rate)), y * (1 - float32(gravity*rate))
 }

@@ -13,9 +13,6 @@ import (
 	"errors"
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-
 	"hashgrove/internal/par"
 )
 
@@ -68,10 +65,13 @@ func NewCholesky(ctx context.Context, a []float64, n int, ridge float64, threads
 		}
 		err = par.Blocks(ctx, threads, n-hi, choleskySide, func(_, from, to int) {
 			from, to = hi+from, hi+to
-			for at := hi; at < to; at += choleskySide {
-				end := min(at+choleskySide, to)
-				blas64.Gemm(blas.NoTrans, blas.Trans, -1, c.block(from, to, lo, hi), c.block(at, end, lo, hi), 1,
-					c.block(from, to, at, end))
+			for at := hi; at < to; at += choleskySide { // rows that stay in the cache
+				for i := from; i < to; i++ {
+					row := c.Row(i)
+					for j := at; j < min(at+choleskySide, i+1); j++ {
+						row[j] -= Dot(row[lo:hi], c.Row(j)[lo:hi])
+					}
+				}
 			}
 		})
 		if err != nil {
@@ -83,11 +83,6 @@ func NewCholesky(ctx context.Context, a []float64, n int, ridge float64, threads
 
 // Row is row i of L, up to the diagonal; what follows is not used.
 func (c *Cholesky) Row(i int) []float64 { return c.l[i*c.n : (i+1)*c.n] }
-
-// block is the rows and columns of L between the given ones.
-func (c *Cholesky) block(i0, i1, j0, j1 int) blas64.General {
-	return blas64.General{Rows: i1 - i0, Cols: j1 - j0, Stride: c.n, Data: c.l[i0*c.n+j0 : (i1-1)*c.n+j1]}
-}
 
 // Forward replaces x by L^-1 x.
 func (c *Cholesky) Forward(x []float64) {

@@ -11,8 +11,8 @@
 //	Covariance, CovarianceProduct, Blocks   of the rows of a source
 //	KMeans, KthSmallest
 //
-// Results are functions of the arguments, for any number of threads. They may differ between kinds of machine, so they
-// are for training and never for encoding.
+// Results are functions of the arguments, for any number of threads and on any kind of machine: sums have a fixed order, and
+// no product is fused with one.
 package linalg
 
 import (
@@ -24,10 +24,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/internal/par"
+	"hashgrove/internal/portable"
 )
 
 // Product sets every row of dst to A times that row of v, for a symmetric n x n matrix A. Both have n columns and
@@ -51,31 +51,17 @@ func MatrixProduct(a *mat.SymDense, threads int) Product {
 	}
 }
 
-// Dot is the product of two vectors of one length.
-func Dot(a, b []float64) float64 { return floats.Dot(a, b) }
-
-// Axpy adds f times x to y.
-func Axpy(f float64, x, y []float64) { floats.AddScaled(y, f, x) }
-
 // AllEigenvectors returns all eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per
 // row. The greatest value of each vector is positive.
 func AllEigenvectors(a *mat.SymDense) (values []float64, vectors *mat.Dense, err error) {
-	var e mat.EigenSym
-	if !e.Factorize(a, true) {
-		return nil, nil, errors.New("the eigenvectors of a matrix were not found: are all its values finite?")
-	}
 	n := a.SymmetricDim()
-	values = e.Values(nil)
-	slices.Reverse(values)
-	var v mat.Dense
-	e.VectorsTo(&v)
-	vectors = mat.NewDense(n, n, nil)
+	values, raw, err := symmetricEigen(mat.DenseCopyOf(a).RawMatrix().Data, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	vectors = mat.NewDense(n, n, raw)
 	for k := range n {
-		row := vectors.RawRowView(k)
-		for i := range n {
-			row[i] = v.At(i, n-1-k)
-		}
-		fixSign(row)
+		fixSign(vectors.RawRowView(k))
 	}
 	return values, vectors, nil
 }
@@ -140,7 +126,7 @@ func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOption
 	next := mat.NewDense(b, n, nil)
 	for i := range b {
 		for j := range n {
-			next.Set(i, j, rng.NormFloat64())
+			next.Set(i, j, portable.Normal(rng))
 		}
 	}
 	for {
@@ -281,7 +267,7 @@ func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64,
 			return errors.New("the product of a matrix is not finite")
 		}
 		for j := range row {
-			row[j] = rng.NormFloat64()
+			row[j] = portable.Normal(rng)
 		}
 	}
 }
@@ -350,6 +336,3 @@ func (s *subspace) rotate(ctx context.Context, m, t *mat.Dense, keep int) error 
 		}
 	})
 }
-
-// Norm is the length of a vector.
-func Norm(x []float64) float64 { return math.Sqrt(Dot(x, x)) }

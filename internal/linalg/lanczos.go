@@ -13,9 +13,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 const (
@@ -31,11 +28,11 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 	rng := rand.New(rand.NewPCG(seed, 'K'))
 	x := make([]float64, n)
 	for i := range x {
-		x[i] = rng.Float64() - 0.5
+		x[i] = float64(rng.Float64()) - 0.5
 	}
 	value := 0.0
 	for range lanczosRounds {
-		floats.Scale(1/floats.Norm(x, 2), x)
+		Scale(1/Norm(x), x)
 		basis := [][]float64{x}
 		var diagonal, beside []float64
 		for {
@@ -52,7 +49,7 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 					Axpy(-Dot(b, y), b, y)
 				}
 			}
-			rest := floats.Norm(y, 2)
+			rest := Norm(y)
 			if math.IsNaN(rest) || math.IsInf(rest, 0) {
 				return nil, 0, errors.New("a product is not finite: are values of the vectors very large?")
 			}
@@ -69,7 +66,7 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 					break
 				}
 			}
-			floats.Scale(1/rest, y)
+			Scale(1/rest, y)
 			basis = append(basis, y)
 		}
 		var s []float64
@@ -82,7 +79,7 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 			break
 		}
 	}
-	floats.Scale(1/floats.Norm(x, 2), x)
+	Scale(1/Norm(x), x)
 	return x, value, nil
 }
 
@@ -90,22 +87,16 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 // and values beside it; the last of these is not used.
 func tridiagonalTop(diagonal, beside []float64) (float64, []float64) {
 	n := len(diagonal)
-	t := mat.NewSymDense(n, nil)
+	t := make([]float64, n*n)
 	for i, d := range diagonal {
-		t.SetSym(i, i, d)
+		t[i*n+i] = d
 		if i+1 < n {
-			t.SetSym(i, i+1, beside[i])
+			t[i*n+i+1] = beside[i]
 		}
 	}
-	var e mat.EigenSym
-	if !e.Factorize(t, true) {
+	values, vectors, err := symmetricEigen(t, n)
+	if err != nil {
 		panic("linalg: the eigenvalues of a small finite matrix were not found")
 	}
-	var v mat.Dense
-	e.VectorsTo(&v)
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = v.At(i, n-1)
-	}
-	return e.Values(nil)[n-1], s
+	return values[0], vectors[:n]
 }

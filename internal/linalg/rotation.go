@@ -1,10 +1,11 @@
 package linalg
 
 import (
-	"errors"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
+
+	"hashgrove/internal/portable"
 )
 
 // orthonormalise makes the rows of v orthogonal and of length 1, each from itself and those before it (Gram and
@@ -38,25 +39,11 @@ func RandomRotation(n int, seed uint64) *mat.Dense {
 		for i := range n {
 			row := v.RawRowView(i)
 			for j := range row {
-				row[j] = rng.NormFloat64()
+				row[j] = portable.Normal(rng)
 			}
 		}
 		if orthonormalise(v) {
 			return v
 		}
 	}
-}
-
-// PolarFactor returns the orthogonal matrix R that makes trace(R' A) greatest, for a square A: U V' of A = U S V'
-// (Schönemann, Psychometrika 1966).
-func PolarFactor(a *mat.Dense) (*mat.Dense, error) {
-	var s mat.SVD
-	if !s.Factorize(a, mat.SVDFull) {
-		return nil, errors.New("the rotation nearest to a matrix was not found: are all its values finite?")
-	}
-	var u, v, r mat.Dense
-	s.UTo(&u)
-	s.VTo(&v)
-	r.Mul(&u, v.T())
-	return &r, nil
 }

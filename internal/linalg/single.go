@@ -64,15 +64,6 @@ func Single(m *mat.Dense) vectors.Matrix {
 // MatrixView is a matrix as package gemm takes it.
 func MatrixView(x vectors.Matrix) gemm.View { return gemm.RowMajor(x.Rows, x.Cols, x.Data) }
 
-// Dot32 is the product of two vectors, summed in double precision.
-func Dot32(a, b []float32) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += float64(v) * float64(b[i])
-	}
-	return sum
-}
-
 // KthSmallest returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
 func KthSmallest(v []float32, k int) float32 {
 	lo, hi := 0, len(v)-1

@@ -15,14 +15,14 @@ func ClusterMatrix(seed uint64, rows, cols, classes int) (vectors.Matrix, []int3
 	centre, rng := rand.New(rand.NewPCG(7, 7)), rand.New(rand.NewPCG(seed, 1))
 	c := make([]float32, classes*cols)
 	for i := range c {
-		c[i] = 20 + 4*centre.Float32()
+		c[i] = 20 + float32(4*centre.Float32())
 	}
 	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
 	class := make([]int32, rows)
 	for i := range rows {
 		class[i] = int32(rng.IntN(classes))
 		for j := range cols {
-			x.Data[i*cols+j] = c[int(class[i])*cols+j] + 2*rng.Float32()
+			x.Data[i*cols+j] = c[int(class[i])*cols+j] + float32(2*float32(rng.Float32()))
 		}
 	}
 	return x, class
@@ -113,7 +113,7 @@ func NormalRows(seed uint64, rows, cols int) vectors.Matrix {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
 	for i := range x.Data {
-		x.Data[i] = 3 + float32(rng.NormFloat64()/(1+float64(i%cols)/8))
+		x.Data[i] = 3 + float32(rng.NormFloat64()/(1+float64(float64(i%cols)/8)))
 	}
 	return x
 }

@@ -122,7 +122,7 @@ func Number(v float64) string {
 	if size := math.Abs(v); size < 1e-4 || size >= 1e12 {
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	digits := max(0, 3-int(math.Floor(math.Log10(math.Abs(v))+1e-9)))
+	digits := max(0, 3-int(math.Floor(float64(math.Log10(math.Abs(v)))+1e-9)))
 	if math.Abs(v) < 1 {
 		digits = min(digits, 4)
 	}

@@ -56,7 +56,7 @@ func (b Bars) layout(c canvas, titled bool) float64 {
 	names = min(names, figureWidth*0.45)
 	b.X.Zero = true
 	f := frame{left: names + 12, top: top + 6, right: figureWidth - 46, x: b.X.fit(values)}
-	f.bottom = f.top + pitch*float64(len(b.Bars)) + 2
+	f.bottom = f.top + float64(pitch*float64(len(b.Bars))) + 2
 	f.y = scale{from: 0, to: 1}
 
 	for _, t := range f.x.ticks {
@@ -66,7 +66,7 @@ func (b Bars) layout(c canvas, titled bool) float64 {
 	}
 	for i, bar := range b.Bars {
 		g := b.Groups[bar.Group]
-		y := f.top + pitch*float64(i) + 5
+		y := f.top + float64(pitch*float64(i)) + 5
 		p := f.place(bar.Value, 0)
 		c.text(point{f.left - 6, y + 11.5}, clip(bar.Name, names, normal, bar.Strong), normal, end, inkText, bar.Strong)
 		c.box(point{f.left, y}, point{p.x, y + thick}, seriesInk(g.Style), g.Hollow)

@@ -160,7 +160,7 @@ func drawAxes(c canvas, f frame, x, y string) {
 	for _, t := range f.x.ticks {
 		p := f.place(t, f.y.from)
 		c.line([]point{{p.x, f.bottom}, {p.x, f.bottom + 4}}, inkMuted, 1, nil)
-		half := measure(Number(t), small, false) / 2
+		half := float64(measure(Number(t), small, false) / 2)
 		middle := min(p.x, figureWidth-half-1)
 		if middle-half < free+5 {
 			continue
@@ -197,7 +197,7 @@ func (l Lines) drawSeries(c canvas, f frame, number int, s Series) {
 	for _, p := range path {
 		if p.x >= next {
 			c.marker(style.Marker, p, radius, seriesInk(s.Style))
-			next += step * math.Ceil((p.x-next)/step+1e-9)
+			next += float64(step * math.Ceil((p.x-next)/step+1e-9))
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (l Lines) legend(c canvas, y float64) float64 {
 	rows := (len(l.Series) + columns - 1) / columns
 	for i, s := range l.Series {
 		style := Styles[s.Style%len(Styles)]
-		at := point{4 + float64(i/rows)*(figureWidth-8)/float64(columns), y + 8 + float64(i%rows)*row}
+		at := point{4 + float64(i/rows)*(figureWidth-8)/float64(columns), y + 8 + float64(float64(i%rows)*row)}
 		width, radius := s.pen()
 		if !s.Points {
 			c.line([]point{at, {at.x + sample, at.y}}, seriesInk(s.Style), width, style.Dash)
@@ -222,7 +222,7 @@ func (l Lines) legend(c canvas, y float64) float64 {
 		room := float64(figureWidth-8)/float64(columns) - sample - 6
 		c.text(point{at.x + sample + 6, at.y + 4}, clip(s.Name, room, small, s.Strong), small, start, inkText, s.Strong)
 	}
-	return y + float64(rows)*row + 4
+	return y + float64(float64(rows)*row) + 4
 }
 
 // rect is the space that an element occupies.
@@ -252,8 +252,8 @@ func (l Lines) labelPoints(c canvas, f frame) {
 		w := measure(s.Name, small, s.Strong)
 		places := []point{{8, 4}, {-8 - w, 4}, {-w / 2, -9}, {-w / 2, 18}}
 		for k := 1.0; k <= most; k++ {
-			places = append(places, point{12, 4 - k*pitch}, point{-12 - w, 4 - k*pitch},
-				point{12, 4 + k*pitch}, point{-12 - w, 4 + k*pitch})
+			places = append(places, point{12, 4 - float64(k*pitch)}, point{-12 - w, 4 - float64(k*pitch)},
+				point{12, 4 + float64(k*pitch)}, point{-12 - w, 4 + float64(k*pitch)})
 		}
 		at := slices.IndexFunc(places, func(d point) bool {
 			b := rect{p.x + d.x, p.y + d.y - 10, p.x + d.x + w, p.y + d.y + 3}

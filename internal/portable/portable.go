@@ -155,3 +155,9 @@ func Cis(a, n int) (re, im float64) {
 	}
 	return c, -s
 }
+
+// Tanh is the hyperbolic tangent of x, to a few units of 1e-16.
+func Tanh(x float64) float64 {
+	e := ExpBelowZero(float64(-2 * math.Abs(x)))
+	return math.Copysign((1-e)/(1+e), x)
+}

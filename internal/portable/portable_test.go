@@ -90,3 +90,35 @@ func TestLn(t *testing.T) {
 		check(1 + (rng.Float64()-0.5)/4)
 	}
 }
+
+func TestTanh(t *testing.T) {
+	for x := -60.0; x < 60; x += 0.00371 {
+		if got, want := Tanh(x), math.Tanh(x); math.Abs(got-want) > 4e-16 {
+			t.Fatalf("tanh(%v) = %v, want %v", x, got, want)
+		}
+	}
+	if Tanh(math.Inf(-1)) != -1 || Tanh(0) != 0 {
+		t.Errorf("tanh of -Inf and 0: %v, %v", Tanh(math.Inf(-1)), Tanh(0))
+	}
+}
+
+// TestNormalIsThatOfRand draws what math/rand draws from the same stream: equal but for the last bits of the tail.
+func TestNormalIsThatOfRand(t *testing.T) {
+	ours, theirs := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(1, 2))
+	beyond := 0
+	for i := range 1_000_000 {
+		got, want := Normal(ours), theirs.NormFloat64()
+		if math.Abs(want) > tailStart {
+			beyond++
+			if math.Abs(got-want) <= 1e-14 {
+				continue
+			}
+		}
+		if got != want {
+			t.Fatalf("number %d is %v, want %v", i, got, want)
+		}
+	}
+	if beyond < 100 {
+		t.Errorf("only %d numbers are in the tail", beyond)
+	}
+}

@@ -65,12 +65,12 @@ func descendTo(
 				return at, step, nil // the floats cannot tell a better place
 			}
 			for i := range next {
-				next[i] = w[i] + size*d[i]
+				next[i] = w[i] + float64(size*d[i])
 			}
 			if value, err = f.value(ctx, next); err != nil {
 				return 0, 0, err
 			}
-			if value <= at+1e-4*size*promise {
+			if value <= at+float64(1e-4*size*promise) {
 				break
 			}
 		}

@@ -81,7 +81,7 @@ func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 				if y < 0 {
 					b[i] = -1
 				}
-				loss += float64(b[i]-y) * float64(b[i]-y)
+				loss += float64(float64(b[i]-y) * float64(b[i]-y))
 			}
 			losses[n] = loss
 			_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(k, bits, parts[n*k*bits:]), x.T(), gemm.RowMajor(hi-lo, bits, b))
@@ -117,7 +117,7 @@ func RotatedRows(r *mat.Dense, p vectors.Matrix) []float32 {
 		for k := range p.Rows {
 			f := r.At(k, b)
 			for j, v := range p.Row(k) {
-				sum[j] += f * float64(v)
+				sum[j] += float64(f * float64(v))
 			}
 		}
 		for j, s := range sum {

@@ -212,9 +212,9 @@ func (g *Graph) SmoothestVectors(ctx context.Context, k int, seed uint64, thread
 			c := linalg.Dot(from, known)
 			for i := range to {
 				// Plus the unit matrix: no eigenvalue is negative, and the known one becomes 0, the least.
-				sum := from[i] - 2*c*known[i]
+				sum := from[i] - float64(2*c*known[i])
 				for p := g.start[i]; p < g.start[i+1]; p++ {
-					sum += a[p] * from[g.to[p]]
+					sum += float64(a[p] * from[g.to[p]])
 				}
 				to[i] = sum
 			}

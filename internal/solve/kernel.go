@@ -20,8 +20,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/blas/blas32"
-
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
@@ -102,7 +100,7 @@ func meanDistance(ctx context.Context, x vectors.Source, a vectors.Matrix) (floa
 	}
 	d := vx + va
 	for j, m := range mx {
-		d += (m - ma[j]) * (m - ma[j])
+		d += float64((m - ma[j]) * (m - ma[j]))
 	}
 	return d, nil
 }
@@ -121,7 +119,7 @@ func (f Features) Times(ctx context.Context, a, y []float64) error {
 	single := linalg.Float32s(a)
 	return par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			y[i] = blas32.DDot(vector32(f.K.Row(i)), vector32(single))
+			y[i] = linalg.Dot32(f.K.Row(i), single)
 		}
 	})
 }
@@ -133,7 +131,7 @@ func (f Features) TransposeTimes(ctx context.Context, y, a []float64) error {
 	err := par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(b, lo, hi int) {
 		parts[b] = make([]float32, f.K.Cols)
 		for i := lo; i < hi; i++ {
-			blas32.Axpy(single[i], vector32(f.K.Row(i)), vector32(parts[b]))
+			linalg.Axpy32(single[i], f.K.Row(i), parts[b])
 		}
 	})
 	clear(a)
@@ -168,5 +166,3 @@ func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Chole
 		share *= 10
 	}
 }
-
-func vector32(x []float32) blas32.Vector { return blas32.Vector{N: len(x), Inc: 1, Data: x} }

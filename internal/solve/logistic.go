@@ -23,6 +23,7 @@ import (
 	"hashgrove/internal/gemm"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
+	"hashgrove/internal/portable"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -66,7 +67,7 @@ func newLogistic(ctx context.Context, x *vectors.Columns, y Targets, penalty flo
 		}
 		n := float64(x.Rows)
 		f.mean[j] = float64(sum) / n
-		if v := float64(squares)/n - f.mean[j]*f.mean[j]; v > 1e-9 {
+		if v := float64(squares)/n - float64(f.mean[j]*f.mean[j]); v > 1e-9 {
 			f.spread[j] = math.Sqrt(v)
 		}
 	})
@@ -82,7 +83,8 @@ func (f *logistic) rescale(s Scaling) bool {
 	sum, used := 0.0, 0.0
 	for j, v := range f.spread {
 		if v > 0 {
-			sum += math.Pow(v*f.width(j), 2)
+			size := v * f.width(j)
+			sum += float64(size * size)
 			used++
 		}
 	}
@@ -118,7 +120,7 @@ func (f *logistic) value(ctx context.Context, w []float64) (float64, error) {
 		return 0, err
 	}
 	weights := w[:f.x.Dim()*f.y.Classes]
-	return loss/float64(f.kept) + f.penalty/2*linalg.Dot(weights, weights), nil
+	return loss/float64(f.kept) + float64(f.penalty/2*linalg.Dot(weights, weights)), nil
 }
 
 // scores sets score = X W' + b.
@@ -237,24 +239,24 @@ func softmax(s []float32) float64 {
 	}
 	sum := 0.0
 	for c, v := range s {
-		e := math.Exp(float64(v - top))
+		e := portable.ExpBelowZero(float64(v - top))
 		sum += e
 		s[c] = float32(e)
 	}
 	for c, e := range s {
 		s[c] = float32(float64(e) / sum)
 	}
-	return float64(top) + math.Log(sum)
+	return float64(top) + portable.PreciseLn(sum)
 }
 
 // sigmoids turns scores into probabilities, each by itself, and returns the sum of log(1 + exp(s)).
 func sigmoids(s []float32) float64 {
 	sum, product := 0.0, 1.0
 	for c, v := range s {
-		e := math.Exp(-math.Abs(float64(v)))
+		e := portable.ExpBelowZero(-math.Abs(float64(v)))
 		sum += max(0, float64(v))
 		if product *= 1 + e; product > 1e100 { // one logarithm for many factors of at most 2
-			sum += math.Log(product)
+			sum += portable.PreciseLn(product)
 			product = 1
 		}
 		if v < 0 {
@@ -263,7 +265,7 @@ func sigmoids(s []float32) float64 {
 			s[c] = float32(1 / (1 + e))
 		}
 	}
-	return sum + math.Log(product)
+	return sum + portable.PreciseLn(product)
 }
 
 // gradient implements smooth.
@@ -288,7 +290,7 @@ func (f *logistic) gradient(ctx context.Context, g []float64) error {
 		}
 		for j := lo; j < hi; j++ {
 			for c := range classes {
-				g[c*dim+j] = sum[(j-lo)*classes+c]/float64(f.kept) + f.penalty*f.w[c*dim+j]
+				g[c*dim+j] = sum[(j-lo)*classes+c]/float64(f.kept) + float64(f.penalty*f.w[c*dim+j])
 			}
 		}
 	})

@@ -92,7 +92,7 @@ type budgetSVM struct {
 func (s *budgetSVM) step(i int32, k []float32) {
 	z, sum := float64(s.z[i]), 0.0
 	for q, r := range s.row {
-		sum += s.c[q] * float64(k[r])
+		sum += float64(s.c[q] * float64(k[r]))
 	}
 	s.t++
 	if s.t > 1 && z*sum >= s.lambda*(s.t-1) {
@@ -120,7 +120,7 @@ func (s *budgetSVM) step(i int32, k []float32) {
 				q = o
 			}
 		}
-		s.c[q] += z * float64(k[s.row[q]])
+		s.c[q] += float64(z * float64(k[s.row[q]]))
 		return
 	}
 	q := -1
@@ -130,7 +130,7 @@ func (s *budgetSVM) step(i int32, k []float32) {
 		}
 	}
 	if q >= 0 {
-		s.c[q] += s.c[p] * float64(s.k[p][q])
+		s.c[q] += float64(s.c[p] * float64(s.k[p][q]))
 	}
 	s.slot[s.row[p]] = -1
 	s.setVector(p, i, z, k)

@@ -20,6 +20,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"hashgrove/internal/portable"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -126,8 +127,8 @@ func (f *logistic) start() []float64 {
 	for c, count := range f.y.Counts() {
 		share := (count + 0.5) / (n + 1)
 		b := &w[f.x.Dim()*f.y.Classes+c]
-		if *b = math.Log(share); f.y.Several {
-			*b -= math.Log(1 - share)
+		if *b = portable.PreciseLn(share); f.y.Several {
+			*b -= portable.PreciseLn(1 - share)
 		}
 	}
 	return w

@@ -87,7 +87,7 @@ func leaves() []byte {
 		season := []string{"spring", "summer", "autumn"}[rng.IntN(3)]
 		fmt.Fprintf(&out, "leaf-%04d,%.1f,%.1f,%.1f,%d,%d,%d,%.3f,%.2f,%s,%s\n", i+1, length, draw(length*k.ratio, 0.15),
 			draw(length*k.stem, 0.25), max(0, int(draw(float64(k.teeth), 0.4))), max(0, k.lobes+rng.IntN(3)-1),
-			6+rng.IntN(6), draw(0.25, 0.2), 0.4+0.5*rng.Float64(), season, k.name)
+			6+rng.IntN(6), draw(0.25, 0.2), 0.4+float64(0.5*rng.Float64()), season, k.name)
 	}
 	return []byte(out.String())
 }
