@@ -1,5 +1,6 @@
 # make demo   build and run the demo            make test    everything that must pass
 # make bench  benchmarks, as ratios             make lint    vet, staticcheck, gofmt
+# make platforms  tests on 32-bit x86, and on arm64 and s390x under qemu
 # make release  archives, packages, checksums and lists of parts in dist, for VERSION or the commit
 # make beam     vet and test connect/beam, which takes minutes to compile
 # make nightly  an hour: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, a soak of the service
@@ -13,7 +14,7 @@ export CGO_ENABLED = 0
 # else together, so make beam and make nightly test it.
 MODULES = bench connect/stream engine/sqlitetest examples report/browsertest server/browsertest
 
-.PHONY: demo build setup test race docs purego lint fuzz bench beam release nightly weekly modules
+.PHONY: demo build setup test race docs purego platforms lint fuzz bench beam release nightly weekly modules
 
 demo: build
 	./bin/hashgrove demo
@@ -21,7 +22,7 @@ demo: build
 build:
 	$(GO) build -trimpath -ldflags="-s -w" -o bin/hashgrove ./cmd/hashgrove
 
-test: setup lint race docs purego fuzz
+test: setup lint race docs purego platforms fuzz
 
 # The tests in report/browsertest and server/browsertest open the report and the page of the service in a browser, and
 # npm downloads axe-core, which looks at the page for people who cannot see it. Those in client run the Python client, and
@@ -55,6 +56,15 @@ setup:
 		echo "PostgreSQL could not be installed: the tests of that engine will be skipped."; \
 	else \
 		echo "PostgreSQL is missing and only root can install it: that engine may not be tested."; \
+	fi
+	@if command -v qemu-s390x-static >/dev/null 2>&1; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "Installing qemu-user-static with apt-get: tests run on other kinds of processors."; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get update -q && apt-get install -q -y --no-install-recommends qemu-user-static; } || \
+		echo "Qemu could not be installed: nothing will be tested on arm64 and s390x."; \
+	else \
+		echo "Qemu is missing and only root can install it: arm64 and s390x may not be tested."; \
 	fi
 	@if command -v sqlite3 >/dev/null 2>&1; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
@@ -90,6 +100,23 @@ docs:
 purego:
 	$(GO) test -short -tags purego ./boost/... ./hamming/... ./model/... ./internal/gemm/... ./svm/...
 	$(GO) test -short -tags purego -run 'Agree|Definition' ./feature/...
+
+# Other kinds of processors: readers where int has 32 bits; under qemu kernels, formats, indexes and digests of trained
+# models on arm64, and formats and digests on s390x, where numbers have the other order of bytes.
+ARM64 = Kernel|EqualsGo|EqualTheirTwins|QuantizeEquals|BackwardCompat|TreeEquals|NearestEquals|ManyCodes|GoldenFile|OtherOrder|FlippedBytes|Migrate$$|OnEveryMachine
+S390X = BackwardCompat|NPY|Npy|IDX|RoundTrip|Damage$$|OtherOrder|OnEveryMachine/^(fasthash|ksh|mdsh)$$/classes
+platforms:
+	GOARCH=386 $(GO) test -short -vet=off -timeout 12m ./dataset ./hamming ./internal/section ./vectors
+	@if command -v qemu-aarch64-static >/dev/null 2>&1 && command -v qemu-s390x-static >/dev/null 2>&1; then \
+		GOARCH=arm64 $(GO) test -short -vet=off -timeout 12m -exec qemu-aarch64-static \
+			./hamming ./internal/gemm ./internal/section ./svm && \
+		GOARCH=arm64 $(GO) test -short -vet=off -timeout 12m -exec qemu-aarch64-static -run '$(ARM64)' \
+			./boost ./index ./method ./model ./store && \
+		GOARCH=s390x $(GO) test -short -vet=off -timeout 12m -exec qemu-s390x-static -run '$(S390X)' \
+			./dataset ./hamming ./internal/section ./method ./model ./store; \
+	else \
+		echo "qemu-user-static is missing: nothing is tested on arm64 and s390x."; [ "$$CI" != true ]; \
+	fi
 
 lint:
 	$(GO) mod verify

@@ -47,6 +47,9 @@ func (c *cifarFormat) open(in *input, spec *Spec) (reader, header, error) {
 	h := header{format: c.name, rows: -1, dim: cifarPixels}
 	h.shape = picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}
 	if in.size >= 0 {
+		if err := in.countable(int64(c.record())); err != nil {
+			return nil, h, err
+		}
 		if h.rows = int(in.size / int64(c.record())); in.size%int64(c.record()) != 0 {
 			return nil, h, fmt.Errorf("%s: is cut off, or not %s: its size is not a multiple of %d", in.path, c.name, c.record())
 		}

@@ -116,6 +116,15 @@ func (d *dense) take(n int) ([]byte, error) {
 
 func (d *dense) Close() error { return d.in.Close() }
 
+// countable refuses a file of more rows than an int can count, which has 32 bits on some systems.
+func (in *input) countable(row int64) error {
+	if rows := in.size / row; rows > math.MaxInt {
+		return fmt.Errorf("%s: has %d rows, and a program for 32-bit systems counts to %d: use one for 64 bits, or split the file",
+			in.path, rows, math.MaxInt)
+	}
+	return nil
+}
+
 // cutOff is the error of a file that ends before its last row.
 func cutOff(what string, have, rows int) error {
 	if rows < 0 {
@@ -234,6 +243,9 @@ func openVecs(format string) func(in *input, spec *Spec) (reader, header, error)
 		h.dim = int(d)
 		if in.size >= 0 {
 			row := int64(4 + h.dim*t.size)
+			if err := in.countable(row); err != nil {
+				return nil, h, err
+			}
 			if h.rows = int(in.size / row); in.size%row != 0 {
 				return nil, h, fmt.Errorf("%s: is cut off, or not %s: after %d vectors of %d values %d bytes are left",
 					in.path, format, h.rows, h.dim, in.size%row)

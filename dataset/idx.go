@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,7 @@ func readIDX(in *input) (a array, err error) {
 		return a, fmt.Errorf("%s: the IDX header is cut off", in.path)
 	}
 	for i := range axes {
-		a.shape = append(a.shape, int(binary.BigEndian.Uint32(lengths[4*i:])))
+		a.shape = append(a.shape, int(min(int64(binary.BigEndian.Uint32(lengths[4*i:])), math.MaxInt)))
 	}
 	if err := a.measure(); err != nil {
 		return a, fmt.Errorf("%s: %w", in.path, err)

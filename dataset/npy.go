@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -219,7 +220,7 @@ func (p *literal) shape() []int {
 			p.fail()
 			break
 		}
-		shape = append(shape, int(v))
+		shape = append(shape, int(min(v, math.MaxInt))) // where int has 32 bits, more rows cannot be there
 		p.rest = p.rest[n:]
 		p.skip("L") // Python 2 wrote long integers so
 		if !p.skip(",") {

@@ -175,7 +175,7 @@ func TestNpyRefusals(t *testing.T) {
 		{"too long", "a.npy", npyOf("<f4", false, "2, 2", six), Spec{}, "error: a.npy: has 8 bytes after the last of its 2 rows: the header and the data do not belong together"},
 		{"too long in gzip", "a.npy.gz", gzipped(npyOf("<f4", false, "2, 2", six)), Spec{}, "npy 2x2; 1 2; 3 4; error: a.npy.gz: has bytes after the last row: the header and the data do not belong together"},
 		{"huge", "a.npy", npyOf("<f4", false, "4294967296, 4294967296", six), Spec{}, "error: a.npy: has rows of more than 16777216 values"},
-		{"many", "a.npy", npyOf("<f4", false, "281474976710656, 16777216", six), Spec{}, "error: a.npy: is cut off: 0 of 281474976710656 rows are there"},
+		{"many", "a.npy", npyOf("<f4", false, "281474976710656, 16777216", six), Spec{}, fmt.Sprintf("error: a.npy: is cut off: 0 of %d rows are there", min(int64(1)<<48, math.MaxInt))},
 		{"version 9", "a.npy", npyVersion(9, "{}"), Spec{}, "error: a.npy: is npy version 9; versions 1 to 3 are known"},
 		{"code", "a.npy", head("{'descr': __import__('os'), 'fortran_order': False, 'shape': (1,)}"), Spec{},
 			`error: a.npy: has an npy header that cannot be read near "__import__('os'), 'fortran_ord"`},

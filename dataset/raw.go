@@ -23,6 +23,9 @@ func openRaw(in *input, spec *Spec) (reader, header, error) {
 		return &raw{d}, h, nil
 	}
 	row := 4 * int64(h.dim)
+	if err := in.countable(row); err != nil {
+		return nil, h, err
+	}
 	if h.rows = int(in.size / row); in.size%row != 0 {
 		return nil, h, fmt.Errorf("%s: is cut off, or has rows of another length: after %d rows of %d values "+
 			"%d bytes are left", in.path, h.rows, h.dim, in.size%row)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,12 @@ func TestShardIsAllThatIsRead(t *testing.T) {
 		spec := Spec{Paths: []string{path}}
 		if filepath.Ext(name) == ".f32" {
 			spec.Dim = 1024
+		}
+		if filepath.Ext(name) == ".bvecs" && strconv.IntSize == 32 { // more rows than an int can count
+			if _, err := Open(spec); err == nil || !strings.Contains(err.Error(), "64 bits") {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
 		}
 		s := setOpen(t, spec)
 		shard, err := s.TakeShard(ctx, 1<<19, 1<<19)

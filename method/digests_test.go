@@ -24,6 +24,13 @@ var update = flag.Bool("update", false, "write the golden file of the digests an
 // its file with the golden one: the bytes are the same on every kind of processor. make platforms runs it on others.
 func TestDigestsOnEveryMachine(t *testing.T) {
 	golden := filepath.Join("testdata", "digests.golden")
+	want := map[string]string{}
+	if file, err := os.ReadFile(golden); err == nil {
+		for line := range strings.Lines(string(file)) {
+			name, digest, _ := strings.Cut(strings.TrimSpace(line), "  ")
+			want[name] = digest
+		}
+	}
 	var b strings.Builder
 	for _, name := range method.Names() {
 		d, _ := method.Describe(name)
@@ -39,26 +46,18 @@ func TestDigestsOnEveryMachine(t *testing.T) {
 			if c.title == "tags" && !d.Supervised || c.title == "components" && name == method.FastHash {
 				continue
 			}
-			fmt.Fprintf(&b, "%s/%s  %s\n", name, c.title, digestOf(t, d.Name, c.src, c.pca))
+			t.Run(name+"/"+c.title, func(t *testing.T) {
+				digest := digestOf(t, d.Name, c.src, c.pca)
+				fmt.Fprintf(&b, "%s/%s  %s\n", name, c.title, digest)
+				if was := want[name+"/"+c.title]; digest != was && !*update {
+					t.Errorf("the digest is %s, and was %q", digest, was)
+				}
+			})
 		}
 	}
 	if *update {
 		if err := os.WriteFile(golden, []byte(b.String()), 0o666); err != nil {
 			t.Fatal(err)
-		}
-		return
-	}
-	file, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, want := strings.Split(b.String(), "\n"), strings.Split(string(file), "\n")
-	if len(got) != len(want) {
-		t.Fatalf("%d digests, and the golden file has %d", len(got)-1, len(want)-1)
-	}
-	for i, line := range got {
-		if line != want[i] {
-			t.Errorf("the digest is %s, and was %s", line, want[i])
 		}
 	}
 }

@@ -62,6 +62,9 @@ func (w *bulk) put(key, value []byte, sum uint32) error {
 // build makes a new file beside the path with the items that fill, which may be nil, puts in the order of their ids,
 // and returns its name. It is synced; giving it its place is left to the caller.
 func (d draft) build(fill func(put putItem) error) (_ string, err error) {
+	if err := checkOrder(); err != nil {
+		return "", err
+	}
 	f, err := d.temporary()
 	if err != nil {
 		return "", err

@@ -115,6 +115,15 @@ func parseState(value []byte) (state, error) {
 	return s, nil
 }
 
+// checkOrder refuses to work with indexes where bbolt would read and write them in another order of bytes.
+func checkOrder() error {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return nil
+	}
+	return fmt.Errorf("%w: the order of bytes in an index is that of amd64 and arm64, and this processor has the other: "+
+		"use the index on another machine, or search files of codes here", errors.ErrUnsupported)
+}
+
 // file is a bbolt database and the file it lies in.
 type file struct {
 	*bolt.DB
@@ -124,6 +133,9 @@ type file struct {
 // lock opens a file that was checked, or one to read that is to be checked, and waits until no one else has it. A file
 // that is to be written must have been checked before.
 func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*file, error) {
+	if err := checkOrder(); err != nil {
+		return nil, err
+	}
 	for {
 		x := &file{}
 		err := guard(func() (err error) {
