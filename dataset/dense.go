@@ -119,8 +119,8 @@ func (d *dense) Close() error { return d.in.Close() }
 // countable refuses a file of more rows than an int can count, which has 32 bits on some systems.
 func (in *input) countable(row int64) error {
 	if rows := in.size / row; rows > math.MaxInt {
-		return fmt.Errorf("%s: has %d rows, and a program for 32-bit systems counts to %d: use one for 64 bits, or split the file",
-			in.path, rows, math.MaxInt)
+		return fmt.Errorf("%s: has %d rows, and a program for 32-bit systems counts to %d: use one for 64 bits, "+
+			"or split the file", in.path, rows, math.MaxInt)
 	}
 	return nil
 }

@@ -155,7 +155,8 @@ func (q *grouped) losses(ctx context.Context, l Loss, length int) (similar, diss
 		return scale * same.quadratic(p, -1, s), scale * rest.quadratic(2*k-p, 1, d), nil
 	}
 	near, err := q.nearHistogram(ctx)
-	return l.sum(near, length, true), float64(scale*all.quadratic(float64(2*k)-p, 1, s+d)) - l.sum(near, length, false), err
+	whole := float64(scale * all.quadratic(float64(2*k)-p, 1, s+d))
+	return l.sum(near, length, true), whole - l.sum(near, length, false), err
 }
 
 // sum is the sum of the loss over a histogram of distances.

@@ -11,8 +11,8 @@
 //	Covariance, CovarianceProduct, Blocks   of the rows of a source
 //	KMeans, KthSmallest
 //
-// Results are functions of the arguments, for any number of threads and on any kind of machine: sums have a fixed order, and
-// no product is fused with one.
+// Results are functions of the arguments, for any number of threads and on any kind of machine: sums have a fixed
+// order, and no product is fused with one.
 package linalg
 
 import (

@@ -1,5 +1,5 @@
-// The orthogonal matrix nearest to a square one: U V' of A = U S V' (Schönemann, Psychometrika 1966), by the singular value
-// decomposition of Hestenes (J. SIAM 1958), with every operation rounded by itself.
+// The orthogonal matrix nearest to a square one: U V' of A = U S V' (Schönemann, Psychometrika 1966), by the
+// singular value decomposition of Hestenes (J. SIAM 1958), with every operation rounded by itself.
 //
 //	A A' = G' Λ G         its eigenvectors make the rows of B = G A orthogonal, but for rounding     O(8 n³)
 //	sweep                 turns pairs of rows of B and G, until all are orthogonal                   O(n³), few times
@@ -55,7 +55,8 @@ func PolarFactor(a *mat.Dense) (*mat.Dense, error) {
 	return r, nil
 }
 
-// orthogonalRows turns rows of b, and with them those of g, until those of b are orthogonal, and makes them of length 1.
+// orthogonalRows turns rows of b, and with them those of g, until those of b are orthogonal, and makes them of
+// length 1.
 func orthogonalRows(b, g *mat.Dense) bool {
 	n, _ := b.Dims()
 	square, top := make([]float64, n), 0.0

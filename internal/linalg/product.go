@@ -1,12 +1,13 @@
-// Products of vectors, defined to the bit: no product is fused with a sum, and sums are taken in the order below on every
-// kind of machine. On amd64 Dot, Axpy and Axpy32 are gonum's kernels, which a test holds to these definitions.
+// Products of vectors, defined to the bit: no product is fused with a sum, and sums are taken in the order below on
+// every kind of machine. On amd64 Dot, Axpy and Axpy32 are gonum's kernels, which a test holds to these
+// definitions.
 
 package linalg
 
 import "math"
 
-// dot is the definition of Dot: four chains, which keep the processor busy. What is left over goes to the first, and the
-// chains are added in pairs.
+// dot is the definition of Dot: four chains, which keep the processor busy. What is left over goes to the first,
+// and the chains are added in pairs.
 func dot(a, b []float64) float64 {
 	var s0, s1, s2, s3 float64
 	b = b[:len(a)]

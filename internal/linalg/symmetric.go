@@ -1,6 +1,6 @@
 // Eigenvectors of a symmetric matrix in memory, by Householder's reflections and the implicit QL method (Martin and
-// Wilkinson, Numer. Math. 1968; Golub and Van Loan, Matrix Computations, 8.3), with every operation rounded by itself: the
-// result is the same on every kind of machine.
+// Wilkinson, Numer. Math. 1968; Golub and Van Loan, Matrix Computations, 8.3), with every operation rounded by
+// itself: the result is the same on every kind of machine.
 //
 //	A = Q T Q'            T tridiagonal: n-2 reflections I - τ v v'                         O(4/3 n³)
 //	Q'                    a row per column of Q, the reflections in turn                    O(4/3 n³)
@@ -19,8 +19,8 @@ import (
 
 var errNoEigenvectors = errors.New("the eigenvectors of a matrix were not found: are all its values finite?")
 
-// symmetricEigen returns the eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per row. It
-// takes the upper half of a, row after row, and overwrites it.
+// symmetricEigen returns the eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per
+// row. It takes the upper half of a, row after row, and overwrites it.
 func symmetricEigen(a []float64, n int) (values, vectors []float64, err error) {
 	scale, err := powerOfTwo(a)
 	if err != nil {
@@ -61,8 +61,8 @@ func powerOfTwo(a []float64) (float64, error) {
 	return math.Ldexp(1, min(max(exponent, -1000), 1000)), nil
 }
 
-// tridiagonal reduces the upper half of a. It returns the diagonal d, the values e beside it (e_k between k and k+1), and τ
-// of the reflections, whose v it leaves in a: v_k is row k right of the diagonal.
+// tridiagonal reduces the upper half of a. It returns the diagonal d, the values e beside it (e_k between k and
+// k+1), and τ of the reflections, whose v it leaves in a: v_k is row k right of the diagonal.
 func tridiagonal(a []float64, n int) (d, e, tau []float64) {
 	d, e, tau = make([]float64, n), make([]float64, n), make([]float64, n)
 	p := make([]float64, n)

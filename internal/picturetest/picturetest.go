@@ -180,7 +180,8 @@ func Prepared(img image.Image, orientation int, to image.Point, squash, grey boo
 	out := Resized(cut, x1-x0, y1-y0, 3, to)
 	if grey {
 		for i := range len(out) / 3 {
-			out[i] = uint8(math.Round((float64(19595*float64(out[3*i])) + float64(38470*float64(out[3*i+1])) + float64(7471*float64(out[3*i+2]))) / 65536))
+			red, green, blue := float64(out[3*i]), float64(out[3*i+1]), float64(out[3*i+2])
+			out[i] = uint8(math.Round((float64(19595*red) + float64(38470*green) + float64(7471*blue)) / 65536))
 		}
 		out = out[:len(out)/3]
 	}

@@ -1,5 +1,6 @@
-// Normal deviates by the ziggurat (Marsaglia and Tsang, J. Statistical Software 2000), the method of math/rand, with the
-// exponentials and logarithms of this package: those of package math have other last bits on other machines.
+// Normal deviates by the ziggurat (Marsaglia and Tsang, J. Statistical Software 2000), the method of math/rand,
+// with the exponentials and logarithms of this package: those of package math have other last bits on other
+// machines.
 //
 //	128 strips of equal area v cover the density f(x) = exp(-x²/2): the lowest holds the tail beyond r
 //	draw      a strip i and x uniform within it                                      one number of the source
@@ -44,7 +45,8 @@ var theZiggurat = sync.OnceValue(func() *ziggurat {
 	return z
 })
 
-// Normal draws from the normal distribution: the numbers of rng.NormFloat64, but for last bits of the rare ones in the tail.
+// Normal draws from the normal distribution: the numbers of rng.NormFloat64, but for last bits of the rare ones in
+// the tail.
 func Normal(rng *rand.Rand) float64 {
 	z := theZiggurat()
 	for {
