@@ -107,13 +107,15 @@ ARM64 = Kernel|EqualsGo|EqualTheirTwins|QuantizeEquals|BackwardCompat|TreeEquals
 S390X = BackwardCompat|NPY|Npy|IDX|RoundTrip|OtherOrder|OnEveryMachine/^(fasthash|ksh|mdsh)$$/classes
 platforms:
 	GOARCH=386 $(GO) test -short -vet=off -timeout 12m ./dataset ./hamming ./internal/section ./vectors
+	@echo "count: platforms 2" # this one, on which everything runs, and 386
 	@if command -v qemu-aarch64-static >/dev/null 2>&1 && command -v qemu-s390x-static >/dev/null 2>&1; then \
 		GOARCH=arm64 $(GO) test -short -vet=off -timeout 12m -exec qemu-aarch64-static \
 			./hamming ./internal/gemm ./internal/section ./svm && \
 		GOARCH=arm64 $(GO) test -short -vet=off -timeout 12m -exec qemu-aarch64-static -run '$(ARM64)' \
 			./boost ./index ./method ./model ./store && \
 		GOARCH=s390x $(GO) test -short -vet=off -timeout 12m -exec qemu-s390x-static -run '$(S390X)' \
-			./dataset ./hamming ./internal/section ./method ./model ./store; \
+			./dataset ./hamming ./internal/section ./method ./model ./store && \
+		echo "count: platforms 2"; \
 	else \
 		echo "qemu-user-static is missing: nothing is tested on arm64 and s390x."; [ "$$CI" != true ]; \
 	fi

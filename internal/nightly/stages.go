@@ -29,6 +29,9 @@ var stages = []stage{
 		"staticcheck=$(go tool -n staticcheck); " +
 			"for module in $(make -s modules); do (cd $module && $staticcheck ./...); done",
 	}},
+	{name: "platforms", about: "other processors, under emulation", share: 2 * time.Minute, commands: []string{
+		"make platforms",
+	}},
 	{name: "soak", about: "the service under mixed traffic", share: 6 * time.Minute, commands: []string{
 		"HASHGROVE_SOAK=$SOAK go test -count=1 -v -timeout 90m -run '^TestSoak$' ./server",
 	}},
@@ -55,6 +58,10 @@ var stages = []stage{
 	}},
 	{name: "fuzz", about: "every fuzz target, guided by what inputs reach", share: 20 * time.Minute, commands: []string{
 		"go run ./internal/nightly fuzz -guided -share $FUZZ -floor 5000 -limit 10m",
+	}},
+	{name: "release", about: "archives, packages and lists for all systems", share: 5 * time.Minute, commands: []string{
+		"make release",
+		"for module in $(make -s modules); do (cd $module && go mod verify) || exit 1; done",
 	}},
 	{name: "beam", about: "vet and test connect/beam", share: 5 * time.Minute, commands: []string{"make beam"}},
 	{name: "race-all", about: "the race detector, on all tests", share: 2 * time.Hour, weekly: true, commands: []string{
