@@ -106,13 +106,17 @@ func (f *follower) onFile(r *syscall.PtraceRegs) (*step, error) {
 	return s, nil
 }
 
-// unmodelled reports calls that change files in ways that the twin does not know.
+// unmodelled reports calls that change files in ways that the twin does not know, and those that lead out of the machine.
 func (f *follower) unmodelled(r *syscall.PtraceRegs) error {
 	switch r.Orig_rax {
 	case unix.SYS_PWRITEV, unix.SYS_PWRITEV2, unix.SYS_SPLICE, unix.SYS_CREAT, unix.SYS_OPENAT2, unix.SYS_TRUNCATE,
 		unix.SYS_SYMLINK, unix.SYS_SYMLINKAT, unix.SYS_MKNOD, unix.SYS_MKNODAT, unix.SYS_SYNC, unix.SYS_SYNCFS,
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_SETUP, unix.SYS_EXECVE, unix.SYS_EXECVEAT:
 		return fmt.Errorf("system call %d is not modelled", r.Orig_rax)
+	case unix.SYS_SOCKET:
+		if r.Rdi != unix.AF_UNIX { // which is no network; asking who a user is may try it
+			return fmt.Errorf("a socket of family %d was opened, and no command that is followed may use a network", r.Rdi)
+		}
 	case unix.SYS_IOCTL:
 		if _, ok := f.file(Open, r.Rdi); ok && (r.Rsi == unix.FICLONE || r.Rsi == unix.FICLONERANGE) {
 			return errors.New("clones of files are not modelled")

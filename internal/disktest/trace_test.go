@@ -17,7 +17,7 @@ import (
 )
 
 // The test binary runs itself again as one of these children, in the folder that is watched.
-var children = map[string]func() error{"all": doAll, "map": mapShared, "move": moveAway}
+var children = map[string]func() error{"all": doAll, "map": mapShared, "move": moveAway, "call": callOut}
 
 const childVariable = "HASHGROVE_DISKTEST_CHILD"
 
@@ -90,6 +90,11 @@ func mapShared() error {
 
 func moveAway() error { return os.Rename("old", "../elsewhere") }
 
+func callOut() error {
+	_, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM, 0)
+	return err
+}
+
 func follow(t *testing.T, child string, plan *Plan) (folder string, twin *Twin, run *Run, err error) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "watched")
@@ -141,7 +146,7 @@ func TestFollowSeesEverything(t *testing.T) {
 
 // TestFollowRefusesWhatItCannotModel sees that nothing goes by in silence.
 func TestFollowRefusesWhatItCannotModel(t *testing.T) {
-	for child, want := range map[string]string{"map": "mapped to be written", "move": "out of it"} {
+	for child, want := range map[string]string{"map": "mapped to be written", "move": "out of it", "call": "a network"} {
 		if _, _, _, err := follow(t, child, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", child, err)
 		}
