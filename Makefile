@@ -24,59 +24,43 @@ build:
 
 test: setup lint race docs purego platforms fuzz
 
-# The tests in report/browsertest and server/browsertest open the report and the page of the service in a browser, and
-# npm downloads axe-core, which looks at the page for people who cannot see it. Those in client run the Python client, and
-# those in engine and cmd start servers of PostgreSQL and Redis of their own in temporary folders and run sqlite3. Where
-# something cannot be installed they are skipped with a message, unless CI=true or HASHGROVE_BROWSER=required.
+# What tests need beside Go. Those in report/browsertest and server/browsertest open the report and the page of the service
+# in a browser, and npm downloads axe-core, which looks at the page for people who cannot see it. Those in client run the
+# Python client, and those in engine and cmd start servers of PostgreSQL and Redis of their own in temporary folders and run
+# sqlite3. Where something cannot be installed they are skipped with a message, or fail where HASHGROVE_REQUIRED names the
+# thing (internal/needs).
+MISSING = $(GO) run ./internal/needs/missing
+
+# $(call install,THING,CHECK,PACKAGES,PURPOSE) installs packages of Debian where the check fails.
+define install
+	@if { $(2); } >/dev/null 2>&1; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "Installing $(strip $(3)) with apt-get: $(strip $(4))."; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get update -q && apt-get install -q -y --no-install-recommends $(3); } || \
+		$(MISSING) $(1) "$(strip $(3)) could not be installed: tests will be skipped."; \
+	else \
+		$(MISSING) $(1) "Only root can install what is missing of $(strip $(3)): tests may be skipped."; \
+	fi
+endef
+
+PYTHON_HAS = f() { /usr/bin/python3 -c "import $$1" || python3 -c "import $$1"; }; f
 setup:
-	@if command -v chromium >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 && \
-		[ -d /usr/share/fonts/truetype/dejavu ]; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-		echo "Installing chromium, fonts-dejavu-core and npm with apt-get: tests open pages in a browser."; \
-		export DEBIAN_FRONTEND=noninteractive; \
-		{ apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core npm; } || \
-		echo "Not everything could be installed: some browser tests will be skipped."; \
-	else \
-		echo "Chromium, fonts-dejavu-core or npm is missing and only root can install them: browser tests may be skipped."; \
-	fi
-	@if /usr/bin/python3 -c 'import numpy' 2>/dev/null || python3 -c 'import numpy' 2>/dev/null; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-		echo "Installing python3 and python3-numpy with apt-get: the tests run the Python client."; \
-		export DEBIAN_FRONTEND=noninteractive; \
-		{ apt-get update -q && apt-get install -q -y --no-install-recommends python3 python3-numpy; } || \
-		echo "Numpy could not be installed: the tests of the Python client will be skipped."; \
-	else \
-		echo "Python with numpy is missing and only root can install it: the Python client may not be tested."; \
-	fi
-	@if command -v pg_ctl >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-		echo "Installing postgresql with apt-get: the tests push codes into a server of their own."; \
-		export DEBIAN_FRONTEND=noninteractive; \
-		{ apt-get update -q && apt-get install -q -y --no-install-recommends postgresql; } || \
-		echo "PostgreSQL could not be installed: the tests of that engine will be skipped."; \
-	else \
-		echo "PostgreSQL is missing and only root can install it: that engine may not be tested."; \
-	fi
-	@if command -v qemu-s390x-static >/dev/null 2>&1; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-		echo "Installing qemu-user-static with apt-get: tests run on other kinds of processors."; \
-		export DEBIAN_FRONTEND=noninteractive; \
-		{ apt-get update -q && apt-get install -q -y --no-install-recommends qemu-user-static; } || \
-		echo "Qemu could not be installed: nothing will be tested on arm64 and s390x."; \
-	else \
-		echo "Qemu is missing and only root can install it: arm64 and s390x may not be tested."; \
-	fi
-	@if command -v sqlite3 >/dev/null 2>&1; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-		echo "Installing sqlite3 with apt-get: the tests push codes into files of SQLite."; \
-		export DEBIAN_FRONTEND=noninteractive; \
-		{ apt-get update -q && apt-get install -q -y --no-install-recommends sqlite3; } || \
-		echo "SQLite could not be installed: the tests of that engine will be skipped."; \
-	else \
-		echo "SQLite is missing and only root can install it: that engine may not be tested."; \
-	fi
-	@sh internal/redistest/install.sh || echo "Redis 8 could not be fetched: the tests of that engine will be skipped."
-	@sh internal/pgtest/install.sh || echo "pgvector could not be compiled: searching with it will not be tested."
+	$(call install,browser,command -v chromium && command -v npm && [ -d /usr/share/fonts/truetype/dejavu ],\
+		chromium fonts-dejavu-core npm,tests open pages in a browser)
+	$(call install,python,$(PYTHON_HAS) numpy,python3 python3-numpy,the tests run the Python client)
+	$(call install,faiss,$(PYTHON_HAS) faiss,python3-faiss,FAISS reads our files)
+	$(call install,postgres,command -v pg_ctl || ls /usr/lib/postgresql/*/bin/initdb,postgresql,\
+		the tests push codes into a server of their own)
+	$(call install,qemu,command -v qemu-s390x-static,qemu-user-static,tests run on other kinds of processors)
+	$(call install,sqlite,command -v sqlite3,sqlite3,the tests push codes into files of SQLite)
+	$(call install,compiler,command -v gcc,gcc libc6-dev,the race detector and exported C code need it)
+	$(call install,groff,command -v groff,groff-base,the tests read the manual pages)
+	$(call install,shell,command -v bash && command -v curl,bash curl,the tests send files as the documents do)
+	$(call install,zsh,command -v zsh,zsh,the tests read its completions)
+	$(call install,fish,command -v fish,fish,the tests read its completions)
+	@sh internal/redistest/install.sh || $(MISSING) redis "Redis 8 could not be fetched: the tests of that engine will be skipped."
+	@sh internal/pgtest/install.sh || $(MISSING) pgvector "pgvector could not be compiled: searching with it will not be tested."
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
 # thirtyfold, so packages that train whole models, the suites of the engines and the long tests run with it only in nightly.
@@ -89,7 +73,7 @@ race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
 		CGO_ENABLED=1 $(GO) test -race -short -timeout 12m -skip '$(SUITES)|Budget' $(RACE); \
 	else \
-		echo "no C compiler: running the tests without the race detector"; $(GO) test -short -timeout 12m $(RACE); \
+		$(MISSING) compiler "no C compiler: running the tests without the race detector" && $(GO) test -short -timeout 12m $(RACE); \
 	fi
 
 docs:
@@ -117,7 +101,7 @@ platforms:
 			./dataset ./hamming ./internal/section ./method ./model ./store && \
 		echo "count: platforms 2"; \
 	else \
-		echo "qemu-user-static is missing: nothing is tested on arm64 and s390x."; [ "$$CI" != true ]; \
+		$(MISSING) qemu "qemu-user-static is missing: nothing is tested on arm64 and s390x."; \
 	fi
 
 lint:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/needs"
 	"hashgrove/paper"
 )
 
@@ -134,7 +135,7 @@ func TestPromisesNameRealTests(t *testing.T) {
 func TestPromisesNameRealCounts(t *testing.T) {
 	const last = "docs/promises/nightly.md"
 	if _, err := os.Stat(last); err != nil {
-		t.Skip("no night has been recorded yet")
+		needs.Skip(t, needs.Night, "no night has been recorded yet")
 	}
 	night := readText(t, last)
 	rows := regexp.MustCompile(`(?m)^\| \[[^|]*\| [^|]* \| ([^|]*) \|$`).FindAllStringSubmatch(readText(t, "docs/promises.md"), -1)

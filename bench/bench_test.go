@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"hashgrove/internal/needs"
 )
 
 // TestProgramsRun runs the programs on a small file, in the way the scripts do.
@@ -67,10 +69,7 @@ func TestScriptsParse(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("%d scripts: %v", len(scripts), err)
 	}
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash")
-	}
+	bash := needs.Program(t, needs.Shell, "bash")
 	for _, name := range scripts {
 		if output, err := exec.Command(bash, "-n", name).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, output)

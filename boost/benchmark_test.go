@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/internal/needs"
 	"hashgrove/vectors"
 )
 
@@ -24,7 +25,7 @@ func fashion(b *testing.B) (*vectors.Columns, []uint8) {
 	read := func(name string, header int) []byte {
 		f, err := os.Open(filepath.Join(folder, name))
 		if err != nil {
-			b.Skip(err)
+			needs.Skip(b, needs.Fashion, err)
 		}
 		defer f.Close()
 		z, err := gzip.NewReader(f)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hashgrove/internal/needs"
 )
 
 // shardData is sets of 23 rows or so in every format, in one file or in several.
@@ -167,7 +169,7 @@ func TestShardIsAllThatIsRead(t *testing.T) {
 	} {
 		path := fileOf(t, t.TempDir(), name, head)
 		if err := os.Truncate(path, size+int64(len(head))*min(1, int64(strings.Count(name, "npy")))); err != nil {
-			t.Skip("no room for a sparse file:", err)
+			needs.Skip(t, needs.Sparse, err)
 		}
 		spec := Spec{Paths: []string{path}}
 		if filepath.Ext(name) == ".f32" {

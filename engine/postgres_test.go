@@ -15,6 +15,7 @@ import (
 	"hashgrove/engine/enginetest"
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/needs"
 	"hashgrove/internal/pgtest"
 )
 
@@ -324,8 +325,8 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 		if _, err := e.Prepare(t.Context(), engine.Space{Bits: 64}); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION") {
 			t.Errorf("without the extension: %v", err)
 		}
-		t.Skip("the server has no extension pgvector, so searching with its index is not tested: \"make setup\" compiles it " +
-			"where the source package of Debian's newer suite can be had")
+		needs.Skip(t, needs.PgVector, "searching with its index is not tested: \"make setup\" compiles it where "+
+			" the source package of Debian's newer suite can be had")
 	}
 	if testing.Short() {
 		t.Skip("the suite once more: it runs in full, without the race detector, with the documents")

@@ -18,6 +18,7 @@ import (
 
 	"hashgrove/engine"
 	"hashgrove/index"
+	"hashgrove/internal/needs"
 )
 
 // bash runs a command line as a user would.
@@ -58,9 +59,7 @@ var startOf = map[string]func(t *testing.T) (*fake, engine.Engine){
 // TestBulkLines sends the files of every engine as they say that they are sent: what comes is what a push sends.
 func TestBulkLines(t *testing.T) {
 	for _, program := range []string{"bash", "split", "curl"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("there is no program %s", program)
-		}
+		needs.Program(t, needs.Shell, program)
 	}
 	home := t.TempDir()
 	t.Setenv("CURL_HOME", home)

@@ -18,18 +18,8 @@ import (
 	"hashgrove/engine/enginetest"
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/needs"
 )
-
-// needSQLite skips a test where there is no program sqlite3, unless CI=true.
-func needSQLite(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("sqlite3"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no SQLite: install the package sqlite3")
-		}
-		t.Skip("there is no SQLite to test with: \"make setup\" installs the package sqlite3")
-	}
-}
 
 // openSQLite opens a table of a file; more is added to the URL.
 func openSQLite(t *testing.T, path, table, more string) engine.Engine {
@@ -50,7 +40,7 @@ func sqlite(t *testing.T, path, script string) string {
 }
 
 func TestSQLite(t *testing.T) {
-	needSQLite(t)
+	needs.Program(t, needs.SQLite, "sqlite3")
 	file := filepath.Join(t.TempDir(), "it's a file.db")
 	home := t.TempDir() // what users set up for the program does not matter
 	if err := os.WriteFile(filepath.Join(home, ".sqliterc"), []byte(".mode box\nSELECT 'hello';\n"), 0o666); err != nil {
@@ -82,19 +72,15 @@ func TestSQLite(t *testing.T) {
 const vecVersion = "0.1.9"
 
 // sqliteVec is the file of the extension sqlite-vec, which npm puts into the user's cache once. Where there is no npm the
-// test is skipped, unless CI=true.
+// test is skipped.
 func sqliteVec(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs sqlite-vec")
 	}
-	give := t.Skipf
-	if os.Getenv("CI") == "true" {
-		give = t.Fatalf
-	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		give("no cache folder: %v", err)
+		needs.Skip(t, needs.SQLiteVec, "no cache folder:", err)
 	}
 	name := "sqlite-vec-" + runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
 	folder := filepath.Join(cache, "hashgrove-test", "sqlite-vec-"+vecVersion)
@@ -107,14 +93,14 @@ func sqliteVec(t *testing.T) string {
 	}
 	cmd := exec.Command("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder, name+"@"+vecVersion)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		give("npm cannot install sqlite-vec: %v\n%s", err, out)
+		needs.Skip(t, needs.SQLiteVec, "npm cannot install it:", err, string(out))
 	}
 	return file
 }
 
 // TestSQLiteVec tries the layout of sqlite-vec in the extension itself.
 func TestSQLiteVec(t *testing.T) {
-	needSQLite(t)
+	needs.Program(t, needs.SQLite, "sqlite3")
 	more := "?layout=vec0&extension=" + sqliteVec(t)
 	file := filepath.Join(t.TempDir(), "vec.db")
 	t.Run("plan", func(t *testing.T) { checkSQLitePlan(t, more) })

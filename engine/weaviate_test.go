@@ -10,6 +10,7 @@ import (
 
 	"hashgrove/engine"
 	"hashgrove/engine/enginetest"
+	"hashgrove/internal/needs"
 )
 
 // liveServer is the address of a real server in an environment variable, as http://host:port; without it the test is
@@ -17,8 +18,8 @@ import (
 func liveServer(t *testing.T, variable string) string {
 	address := os.Getenv(variable)
 	if address == "" {
-		t.Skipf("set %s to the address of a server, such as http://127.0.0.1:8080, to run the suite against it; "+
-			"it makes and removes tables of its own", variable)
+		needs.Skip(t, needs.Live, "set", variable, "to the address of a server, such as http://127.0.0.1:8080, to run the "+
+			"suite against it; it makes and removes tables of its own")
 	}
 	return strings.TrimSuffix(address, "/")
 }

@@ -18,6 +18,7 @@ import (
 	"hashgrove"
 	"hashgrove/export"
 	"hashgrove/hamming"
+	"hashgrove/internal/needs"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -191,10 +192,7 @@ func main() {
 			compareOutput(t, cmd, x, want)
 		})
 		t.Run(name+"/c", func(t *testing.T) {
-			gcc, err := exec.LookPath("gcc")
-			if err != nil {
-				t.Skip("no C compiler")
-			}
+			gcc := needs.Program(t, needs.Compiler, "gcc")
 			folder := t.TempDir()
 			var b bytes.Buffer
 			if err := export.WriteSource(&b, m, export.C); err != nil {
@@ -314,7 +312,7 @@ func TestFAISSReadsOurFiles(t *testing.T) {
 		}
 	}
 	if python == "" {
-		t.Skip("no Python with faiss on this machine")
+		needs.Skip(t, needs.FAISS, "no Python with faiss: \"make setup\" installs the package python3-faiss")
 	}
 	c := randomCodes(200, 64)
 	ids := make([]int64, 200)

@@ -16,6 +16,7 @@ import (
 	"hashgrove/export"
 	"hashgrove/fasthash"
 	"hashgrove/internal/fashion"
+	"hashgrove/internal/needs"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -24,19 +25,15 @@ import (
 const runtimeVersion = "1.23.2"
 
 // onnxRuntime is a folder with onnxruntime-node, which npm puts into the user's cache once. Where there is no npm the
-// test is skipped, unless CI=true or HASHGROVE_ONNX=required.
+// test is skipped.
 func onnxRuntime(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs an ONNX runtime")
 	}
-	give := t.Skipf
-	if os.Getenv("CI") == "true" || os.Getenv("HASHGROVE_ONNX") == "required" {
-		give = t.Fatalf
-	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		give("no cache folder: %v", err)
+		needs.Skip(t, needs.ONNX, "no cache folder:", err)
 	}
 	folder := filepath.Join(cache, "hashgrove-test", "onnxruntime-"+runtimeVersion)
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", "onnxruntime-node", "package.json")); err == nil {
@@ -48,7 +45,7 @@ func onnxRuntime(t testing.TB) string {
 	cmd := exec.Command("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder,
 		"onnxruntime-node@"+runtimeVersion)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		give("npm cannot install an ONNX runtime: %v\n%s", err, out)
+		needs.Skip(t, needs.ONNX, "npm cannot install it:", err, string(out))
 	}
 	return folder
 }

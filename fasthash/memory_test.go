@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/boost"
 	"hashgrove/inference"
+	"hashgrove/internal/needs"
 	"hashgrove/internal/pages"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -22,7 +23,7 @@ func mappedPictures(t *testing.T, rows int, near int64) (*supervision.Data, *vec
 	folder := t.TempDir()
 	memory := vectors.NewMemory(folder)
 	if _, err := vectors.Room[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
-		t.Skip(err)
+		needs.Skip(t, needs.Mapping, err)
 	}
 	memory.Allow(near)
 	d := pictures(t, 0, rows)

@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"hashgrove/internal/fencetest"
+	"hashgrove/internal/needs"
 )
 
 // TestKernelsAgree compares every kernel with what it means, bit by bit.
 func TestKernelsAgree(t *testing.T) {
-	if !hasKernels {
-		t.Skip("this machine has the plain kernels only")
-	}
+	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(1, 2))
 	floats := func(n int) []float32 {
 		v := make([]float32, n)
@@ -139,9 +138,7 @@ func sameNumbers(a, b []complex8) bool {
 // TestTransformsStayInside compares the kernels of the Fourier transform with what they mean, bit by bit, where memory
 // ends behind all that they may touch.
 func TestTransformsStayInside(t *testing.T) {
-	if !hasKernels {
-		t.Skip("this machine has the plain kernels only")
-	}
+	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for n := range 71 {
 		x, scale := anyNumbers(t, rng, 70), fencetest.Slice[float32](t, n)
@@ -188,9 +185,7 @@ func TestTransformsStayInside(t *testing.T) {
 
 // TestFoldsStayInside does the same for folding rows.
 func TestFoldsStayInside(t *testing.T) {
-	if !hasKernels {
-		t.Skip("this machine has the plain kernels only")
-	}
+	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(5, 6))
 	shift := &fencetest.Slice[[16]float32](t, 1)[0]
 	acc, like := &fencetest.Slice[[16]float32](t, 1)[0], new([16]float32)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/needs"
 )
 
 // BenchmarkPeer is our side of bench/search.sh, which runs FAISS beside it: scans of random codes, alone and in
@@ -20,7 +21,7 @@ func BenchmarkPeer(b *testing.B) {
 	}
 	var width, n int
 	if _, err := fmt.Sscanf(os.Getenv("HASHGROVE_SIZES"), "%d:%d", &width, &n); err != nil {
-		b.Skip("run bench/search.sh")
+		needs.Skip(b, needs.Input, "run bench/search.sh")
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	random := func(n int) hamming.Codes {

@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/fasthash"
 	"hashgrove/internal/methodtest"
+	"hashgrove/internal/needs"
 	"hashgrove/internal/pages"
 	"hashgrove/method"
 	"hashgrove/model"
@@ -22,7 +23,7 @@ func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
 	memory := vectors.NewMemory(t.TempDir())
 	defer memory.Close()
 	if _, err := vectors.Room[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
-		t.Skip(err)
+		needs.Skip(t, needs.Mapping, err)
 	}
 	o := few(3)
 	o.Validation, o.FastHash.LinearColumns, o.FastHash.Candidates = 0.2, fasthash.LinearOff, 2

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/internal/needs"
 	"hashgrove/method"
 )
 
@@ -186,7 +187,7 @@ func TestInterruptionKeepsRows(t *testing.T) {
 
 func TestPeakIsForgotten(t *testing.T) {
 	if peakMemory() == 0 {
-		t.Skip("this system does not tell the peak")
+		needs.Skip(t, needs.Proc, "this system does not tell the peak")
 	}
 	big := make([]byte, 64<<20)
 	for i := range big {

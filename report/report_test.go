@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hashgrove/eval"
+	"hashgrove/internal/needs"
 	"hashgrove/report"
 )
 
@@ -97,7 +98,7 @@ func TestHostileTextStaysText(t *testing.T) {
 func TestWriteSamplePages(t *testing.T) {
 	folder := os.Getenv("HASHGROVE_PAGES")
 	if folder == "" {
-		t.Skip("HASHGROVE_PAGES names no folder")
+		needs.Skip(t, needs.Input, "HASHGROVE_PAGES names no folder")
 	}
 	for name, d := range map[string]report.Data{"large": large(t), "hostile": hostile()} {
 		if err := report.WriteFile(filepath.Join(folder, name+".html"), d); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/internal/needs"
 	"hashgrove/store"
 )
 
@@ -22,7 +23,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skip("cannot mount a small file system: ", err)
+		needs.Skip(t, needs.Mount, "cannot mount a small file system:", err)
 	}
 	t.Cleanup(func() {
 		var err error

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"hashgrove/index"
+	"hashgrove/internal/needs"
 	"hashgrove/store"
 )
 
@@ -529,7 +530,7 @@ func TestManyIdleConnections(t *testing.T) {
 	var limit syscall.Rlimit
 	ok(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	if limit.Max < n+500 {
-		t.Skipf("SKIPPED: %d open files are needed and %d are allowed: raise the limit with ulimit -n", n+500, limit.Max)
+		needs.Skip(t, needs.Files, n+500, "open files are needed and", limit.Max, "are allowed: raise the limit with ulimit -n")
 	}
 	limit.Cur = limit.Max
 	ok(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))

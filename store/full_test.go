@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"hashgrove/index"
+	"hashgrove/internal/needs"
 )
 
 func init() { children["fill"], children["read"] = fill, readOnlyChild }
@@ -132,7 +133,7 @@ func TestFileLimit(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=512k"); err != nil {
-		t.Skip("cannot mount a small file system: ", err)
+		needs.Skip(t, needs.Mount, "cannot mount a small file system:", err)
 	}
 	defer func() { ok(t, syscall.Unmount(dir, 0)) }()
 	path, ballast := filepath.Join(dir, "photos.hgi"), filepath.Join(dir, "ballast")
@@ -212,7 +213,7 @@ func TestReadOnly(t *testing.T) {
 		ok(t, os.Chmod(dir, 0o555))
 		for d := dir; d != "/"; d = filepath.Dir(d) {
 			if info, err := os.Stat(d); err != nil || info.Mode().Perm()&1 == 0 {
-				t.Skipf("nobody may not enter %s", d)
+				needs.Skip(t, needs.User, "nobody may not enter", d)
 			}
 		}
 	}

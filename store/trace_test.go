@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"hashgrove/index"
+	"hashgrove/internal/needs"
 )
 
 // A power cut, simulated from what the program really does.
@@ -101,12 +102,12 @@ func follow(t *testing.T, path string, writes int) []call {
 	cmd := child(t, "script", writes, path)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := cmd.Start(); err != nil {
-		t.Skip("cannot follow a process: ", err)
+		needs.Skip(t, needs.Ptrace, "cannot follow a process:", err)
 	}
 	pid := cmd.Process.Pid
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil || !status.Stopped() {
-		t.Skip("cannot follow a process: ", err)
+		needs.Skip(t, needs.Ptrace, "cannot follow a process:", err)
 	}
 	const kill, sysgood = 0x100000, 1 // PTRACE_O_EXITKILL, PTRACE_O_TRACESYSGOOD
 	ok(t, syscall.PtraceSetOptions(pid, syscall.PTRACE_O_TRACECLONE|sysgood|kill))

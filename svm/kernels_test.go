@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"hashgrove/internal/fencetest"
+	"hashgrove/internal/needs"
 )
 
 // TestKernelsStayInside compares the kernels with what they mean, bit by bit, where memory ends behind all that they
 // may touch. The floats are of all sizes, zeros of both signs among them.
 func TestKernelsStayInside(t *testing.T) {
-	if !hasKernels {
-		t.Skip("this machine has the plain kernels only")
-	}
+	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(10, 10))
 	fill := func(v []float32) {
 		for i := range v {

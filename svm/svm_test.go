@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/needs"
 	"hashgrove/internal/portable"
 	"hashgrove/model"
 	"hashgrove/vectors"
@@ -328,9 +329,7 @@ func TestPackedProducts(t *testing.T) {
 
 // TestKernelsAgree compares every kernel with what it means, bit by bit.
 func TestKernelsAgree(t *testing.T) {
-	if !hasKernels {
-		t.Skip("this machine has the plain kernels only")
-	}
+	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(9, 9))
 	for turns := range 5 {
 		n := turns * turn

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/needs"
 	"hashgrove/internal/pages"
 )
 
@@ -19,7 +20,7 @@ func newMemory(t *testing.T) *Memory {
 	folder := t.TempDir()
 	m := NewMemory(folder)
 	if _, err := Room[uint8](m, 1<<16); errors.Is(err, pages.ErrUnsupported) {
-		t.Skip(err)
+		needs.Skip(t, needs.Mapping, err)
 	}
 	t.Cleanup(func() {
 		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {

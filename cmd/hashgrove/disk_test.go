@@ -18,6 +18,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/internal/disktest"
+	"hashgrove/internal/needs"
 	"hashgrove/internal/section"
 )
 
@@ -62,7 +63,7 @@ func newBench(t *testing.T) *bench {
 	}
 	inputs(t, b.in)
 	if _, err := disktest.Follow(command("version"), folder, nil); errors.Is(err, disktest.ErrNotPermitted) {
-		t.Skip(err)
+		needs.Skip(t, needs.Ptrace, err)
 	}
 	return b
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/needs"
 	"hashgrove/internal/pgtest"
 	"hashgrove/internal/redistest"
 )
@@ -67,17 +68,6 @@ func TestPushAndPull(t *testing.T) {
 	checkEngineRefusals(t, to)
 }
 
-// needSQLite skips a test where there is no program sqlite3, unless CI=true.
-func needSQLite(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("sqlite3"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no SQLite: install the package sqlite3")
-		}
-		t.Skip("there is no SQLite to test with: \"make setup\" installs the package sqlite3")
-	}
-}
-
 // TestPushAndPullElsewhere takes items into Redis and SQLite and gets them back.
 func TestPushAndPullElsewhere(t *testing.T) {
 	t.Run("Redis", func(t *testing.T) {
@@ -94,7 +84,7 @@ func TestPushAndPullElsewhere(t *testing.T) {
 		}
 	})
 	t.Run("SQLite", func(t *testing.T) {
-		needSQLite(t)
+		needs.Program(t, needs.SQLite, "sqlite3")
 		pushAndPull(t, "sqlite://shop.db", "BEGIN IMMEDIATE;", "no differences")
 		if o := try(t, shellWords("push items.hgi --engine sqlite://shop.db --pgvector")...); o.code != 2 {
 			t.Errorf("pgvector in SQLite: exit %d, %s", o.code, o.err)
@@ -230,7 +220,7 @@ func TestPushAfterKills(t *testing.T) {
 		})
 	})
 	t.Run("SQLite", func(t *testing.T) {
-		needSQLite(t)
+		needs.Program(t, needs.SQLite, "sqlite3")
 		file := filepath.Join(t.TempDir(), "items.db")
 		pushAfterKills(t, "sqlite://"+file, least, 6000, 150, func() { os.Remove(file) }, func() {
 			out, err := exec.Command("sqlite3", file, "SELECT count(*), count(DISTINCT id) FROM items").Output()

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/needs"
 	"hashgrove/internal/pgtest"
 	"hashgrove/internal/redistest"
 )
@@ -146,12 +147,17 @@ func TestHelpExamples(t *testing.T) {
 	if pgtest.Available() {
 		servers["postgres:"] = pgtest.Start(t).URL
 		t.Setenv("PGPASSWORD", pgtest.Password)
+	} else {
+		needs.Missing(t, needs.Postgres, "examples that push to it")
 	}
 	if redistest.Available() {
 		servers["redis:"] = redistest.Start(t).URL
 		t.Setenv("REDISCLI_AUTH", redistest.Password)
+	} else {
+		needs.Missing(t, needs.Redis, "examples that push to it")
 	}
-	if _, err := exec.LookPath("sqlite3"); err != nil && os.Getenv("CI") != "true" {
+	if _, err := exec.LookPath("sqlite3"); err != nil {
+		needs.Missing(t, needs.SQLite, "examples that push to it")
 		servers["sqlite:"] = ""
 	}
 	root := (&app{}).root()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/needs"
 )
 
 // TestManualPages: every verb has a page with all its flags and examples, and groff has nothing to complain about.
@@ -43,9 +44,7 @@ func TestManualPages(t *testing.T) {
 	if o := try(t, "man", folder, "--date", "yesterday"); o.code != 2 {
 		t.Errorf("a wrong date: %d %s", o.code, o.err)
 	}
-	if _, err := exec.LookPath("groff"); err != nil {
-		t.Skip("there is no groff to read the pages")
-	}
+	needs.Program(t, needs.Groff, "groff")
 	out, err := exec.Command("groff", append([]string{"-man", "-Tutf8", "-ww", "-z", "-k"}, names...)...).CombinedOutput()
 	if err != nil || len(out) > 0 {
 		t.Errorf("groff: %v\n%s", err, out)

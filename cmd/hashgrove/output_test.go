@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"hashgrove/internal/needs"
 )
 
 // TestInputsAreNotOverwritten: a file that is read stays as it is, whatever it is called and even with --force.
@@ -20,10 +22,10 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 	succeed(t, shellWords("index build items.csv -m m.hgm -o m.hgi")...)
 	succeed(t, shellWords("features photos --kind pixels --size 4 -o p.npy --save pix.hgf")...)
 	if err := os.Symlink("items.csv", "link.csv"); err != nil {
-		t.Skip(err)
+		needs.Skip(t, needs.Links, err)
 	}
 	if err := os.Link("items.csv", "hard.csv"); err != nil {
-		t.Skip(err)
+		needs.Skip(t, needs.Links, err)
 	}
 	folder, err := os.Getwd()
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hashgrove/internal/needs"
 )
 
 // feed runs a command line with a standard input.
@@ -90,7 +92,7 @@ func TestPipesEqualFiles(t *testing.T) {
 			}
 			words[at] = fmt.Sprintf("/dev/fd/%d", r.Fd())
 			if _, err := os.Stat(words[at]); err != nil {
-				t.Skip("no paths of open files here")
+				needs.Skip(t, needs.Proc, "no paths of open files here")
 			}
 			go func() {
 				_, _ = w.Write(content)

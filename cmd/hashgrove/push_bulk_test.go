@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hashgrove/dataset"
+	"hashgrove/internal/needs"
 	"hashgrove/internal/pgtest"
 	"hashgrove/internal/redistest"
 )
@@ -17,10 +18,7 @@ import (
 // TestBulkFiles writes files for PostgreSQL: psql makes a table of one that is as pushed, and the others are read back.
 func TestBulkFiles(t *testing.T) {
 	s := pgtest.Start(t)
-	psql, err := exec.LookPath("psql")
-	if err != nil {
-		t.Skip("there is no psql")
-	}
+	psql := needs.Program(t, needs.Postgres, "psql")
 	indexed(t)
 	t.Setenv("PGPASSWORD", pgtest.Password)
 	out := succeed(t, shellWords("push items.hgi --engine postgres: --table loaded --bulk items.sql")...)
@@ -138,9 +136,7 @@ func TestBulkFilesOfOtherEngines(t *testing.T) {
 		}
 	})
 	t.Run("sqlite", func(t *testing.T) {
-		if _, err := exec.LookPath("sqlite3"); err != nil {
-			t.Skip("there is no sqlite3")
-		}
+		needs.Program(t, needs.SQLite, "sqlite3")
 		out := succeed(t, shellWords("push items.hgi --engine sqlite: --table loaded --bulk items.sql --force")...)
 		if !strings.Contains(out, "sqlite3 shop.db <items.sql") {
 			t.Errorf("it says %s", out)

@@ -9,22 +9,21 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/needs"
 )
 
 // script runs a script in a shell, in which hashgrove is the program under test.
 func script(t *testing.T, text string, env ...string) {
 	t.Helper()
-	shell, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("no shell here")
-	}
+	shell := needs.Program(t, needs.Shell, "sh")
 	self, err := filepath.Abs(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(bin, "hashgrove")); err != nil {
-		t.Skip("no links here:", err)
+		needs.Skip(t, needs.Links, err)
 	}
 	cmd := exec.Command(shell, "-ec", text)
 	cmd.Env = append(os.Environ(), "HASHGROVE_TEST_AS_COMMAND=1", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))

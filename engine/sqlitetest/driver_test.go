@@ -3,8 +3,6 @@ package sqlitetest
 import (
 	"database/sql"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,16 +14,12 @@ import (
 	"hashgrove/engine/enginetest"
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/needs"
 )
 
 // TestFilesInAnotherSQLite pushes items, reads them with the driver, and runs the search that a dry run prints.
 func TestFilesInAnotherSQLite(t *testing.T) {
-	if _, err := exec.LookPath("sqlite3"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no SQLite: install the package sqlite3")
-		}
-		t.Skip("there is no SQLite to test with: \"make setup\" installs the package sqlite3")
-	}
+	needs.Program(t, needs.SQLite, "sqlite3")
 	const width = 100
 	ctx, file, b := t.Context(), filepath.Join(t.TempDir(), "items.db"), enginetest.Items(300, width, 1)
 	e, err := engine.Open(ctx, engine.Target{URL: "sqlite://" + filepath.ToSlash(file)})

@@ -6,13 +6,12 @@ import (
 	"testing"
 
 	"hashgrove/internal/fencetest"
+	"hashgrove/internal/needs"
 )
 
 // TestKernelAgrees compares the kernel with what it means, bit by bit.
 func TestKernelAgrees(t *testing.T) {
-	if !hasKernels {
-		t.Skip("this machine has the plain kernel only")
-	}
+	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 2, 3, 7, 16, 33} {
 		z := make([]float32, 16*n)
@@ -32,9 +31,7 @@ func TestKernelAgrees(t *testing.T) {
 // TestKernelStaysInside does the same for up to 70 rows of values of all sizes, where memory ends behind all that the
 // kernel may touch.
 func TestKernelStaysInside(t *testing.T) {
-	if !hasKernels {
-		t.Skip("this machine has the plain kernel only")
-	}
+	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for n := range 71 {
 		z := fencetest.Slice[float32](t, 16*n)

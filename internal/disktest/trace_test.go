@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hashgrove/internal/needs"
 )
 
 // The test binary runs itself again as one of these children, in the folder that is watched.
@@ -109,7 +111,7 @@ func follow(t *testing.T, child string, plan *Plan) (folder string, twin *Twin, 
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), childVariable+"="+child)
 	if run, err = Follow(cmd, folder, plan); errors.Is(err, ErrNotPermitted) {
-		t.Skip(err)
+		needs.Skip(t, needs.Ptrace, err)
 	}
 	return folder, twin, run, err
 }

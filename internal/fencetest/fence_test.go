@@ -4,11 +4,13 @@ import (
 	"runtime/debug"
 	"testing"
 	"unsafe"
+
+	"hashgrove/internal/needs"
 )
 
 func TestMemoryEndsBehindASlice(t *testing.T) {
 	if !Fenced {
-		t.Skip("memory cannot be made to end on this system")
+		needs.Skip(t, needs.Mapping, "memory cannot be made to end on this system")
 	}
 	debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(false)

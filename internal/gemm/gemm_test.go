@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"hashgrove/internal/needs"
 )
 
 // slow is the definition of the product: one chain per value, in the order of k.
@@ -97,9 +99,7 @@ func TestMulIsTheDefinition(t *testing.T) {
 
 // TestKernelsAgree covers what Mul does not reach: the plain kernel on machines that have a better one.
 func TestKernelsAgree(t *testing.T) {
-	if !hasKernel {
-		t.Skip("this machine has the plain kernel only")
-	}
+	needs.Kernels(t, hasKernel)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for k := range 21 {
 		for _, load := range []bool{false, true} {

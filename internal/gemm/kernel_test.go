@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"hashgrove/internal/fencetest"
+	"hashgrove/internal/needs"
 )
 
 // TestKernelStaysInside compares the kernel of this machine with the plain one, bit by bit, where memory ends behind
 // all that it may touch. The values are of all sizes, zeros of both signs among them, and what lies between the rows
 // must stay.
 func TestKernelStaysInside(t *testing.T) {
-	if !hasKernel {
-		t.Skip("this machine has the plain kernel only")
-	}
+	needs.Kernels(t, hasKernel)
 	rng := rand.New(rand.NewPCG(7, 8))
 	fill := func(v []float32) {
 		for i := range v {

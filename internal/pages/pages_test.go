@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/needs"
 )
 
 // largeBytes is the memory of this process on large pages.
 func largeBytes(t *testing.T) int {
 	b, err := os.ReadFile("/proc/self/smaps_rollup")
 	if err != nil {
-		t.Skip(err)
+		needs.Skip(t, needs.Proc, err)
 	}
 	for line := range strings.Lines(string(b)) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "AnonHugePages:" {
@@ -23,7 +25,7 @@ func largeBytes(t *testing.T) int {
 			return n << 10
 		}
 	}
-	t.Skip("the system does not say what lies on large pages")
+	needs.Skip(t, needs.Proc, "the system does not say what lies on large pages")
 	return 0
 }
 
@@ -31,7 +33,7 @@ func largeBytes(t *testing.T) int {
 func mayAsk(t *testing.T) {
 	b, _ := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
 	if !strings.Contains(string(b), "[madvise]") {
-		t.Skip("no large pages on request here")
+		needs.Skip(t, needs.HugePages, "no large pages on request here")
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"hashgrove/internal/needs"
 )
 
 // Password of the user hashgrove.
@@ -23,15 +25,12 @@ type Server struct {
 }
 
 // Start starts a server that asks for the password, and stops it when the test ends. Where there is no PostgreSQL the
-// test is skipped, unless CI=true. It has the extension pgvector where that could be compiled.
+// test is skipped. It has the extension pgvector where that could be compiled.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	programs := findPrograms()
 	if programs == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no PostgreSQL: install the package postgresql")
-		}
-		t.Skip("there is no PostgreSQL to test with: \"make setup\" installs the package postgresql")
+		needs.Skip(t, needs.Postgres, "\"make setup\" installs the package postgresql")
 	}
 	folder, err := os.MkdirTemp("", "hgpg") // short, because paths of sockets are
 	if err != nil {
@@ -61,8 +60,8 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Available tells whether there is a PostgreSQL to start. With CI=true there has to be one.
-func Available() bool { return os.Getenv("CI") == "true" || findPrograms() != "" }
+// Available tells whether there is a PostgreSQL to start.
+func Available() bool { return findPrograms() != "" }
 
 // findPrograms is the folder of the server's programs; Debian keeps it out of the path.
 func findPrograms() string {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hashgrove/internal/needs"
 )
 
 // Password of the server.
@@ -32,15 +34,12 @@ type Server struct {
 var cache, _ = os.UserCacheDir()
 
 // Start starts a server that asks for the password, and stops it when the test ends. Where there is no Redis 8 the test
-// is skipped, unless CI=true.
+// is skipped.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	program := findProgram()
 	if program == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no Redis 8: \"make setup\" fetches one")
-		}
-		t.Skip("there is no Redis 8 to test with: \"make setup\" fetches one")
+		needs.Skip(t, needs.Redis, "\"make setup\" fetches one")
 	}
 	folder, err := os.MkdirTemp("", "hgredis") // short, because paths of sockets are
 	if err != nil {
@@ -54,8 +53,8 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Available tells whether there is a Redis 8 to start. With CI=true there has to be one.
-func Available() bool { return os.Getenv("CI") == "true" || findProgram() != "" }
+// Available tells whether there is a Redis 8 to start.
+func Available() bool { return findProgram() != "" }
 
 var version = regexp.MustCompile(`v=([89]|[1-9][0-9])\.`)
 

@@ -9,18 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-// need skips a test where a program is missing; in CI that is a failure.
-func need(t *testing.T, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v; CI needs it", err)
-		}
-		t.Skip(err)
-	}
-}
+	"hashgrove/internal/needs"
+)
 
 // TestDebianPackage installs the package below a folder of its own, runs the command with that folder as its root, and
 // removes the package: nothing of it is left.
@@ -29,7 +20,7 @@ func TestDebianPackage(t *testing.T) {
 		t.Skip("Debian runs Linux")
 	}
 	s := buildSample(t)
-	need(t, "dpkg")
+	needs.Program(t, needs.Dpkg, "dpkg")
 	arch, err := exec.Command("dpkg", "--print-architecture").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +44,7 @@ func TestDebianPackage(t *testing.T) {
 	asRoot := func(words ...string) string {
 		t.Helper()
 		if os.Getuid() != 0 {
-			need(t, "unshare")
+			needs.Program(t, needs.Dpkg, "unshare")
 			words = append([]string{"unshare", "--map-root-user"}, words...)
 		}
 		cmd := exec.Command(words[0], words[1:]...)
@@ -140,7 +131,7 @@ func checkCopyright(t *testing.T, text string, parts []part) {
 
 // TestDebianVersions: what comes before a release sorts before it.
 func TestDebianVersions(t *testing.T) {
-	need(t, "dpkg")
+	needs.Program(t, needs.Dpkg, "dpkg")
 	for _, c := range [][2]string{{"0.1.0-rc.1", "0.1.0"}, {"0.1.0-dev.20261116+abc", "0.1.0-dev.20261117+abc"}, {"0.1.0", "0.2.0-rc.1"}} {
 		a, b := debianVersion(c[0]), debianVersion(c[1])
 		if err := exec.Command("dpkg", "--compare-versions", a, "lt", b).Run(); err != nil {
@@ -158,16 +149,17 @@ func TestCompletions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	thing := map[string]needs.Thing{"bash": needs.Shell, "zsh": needs.Zsh, "fish": needs.Fish}
 	for shell, script := range map[string]string{"bash": "hashgrove.bash", "zsh": "_hashgrove", "fish": "hashgrove.fish"} {
 		if _, err := exec.LookPath(shell); err != nil {
-			t.Logf("there is no %s to check its completions", shell)
+			needs.Missing(t, thing[shell], err)
 			continue
 		}
 		if out, err := exec.Command(shell, "-n", filepath.Join(folder, "completions", script)).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, out)
 		}
 	}
-	need(t, "bash")
+	needs.Program(t, needs.Shell, "bash")
 	// What bash-completion does before it calls a script.
 	const program = `_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; prev=${words[cword-1]}; }
 compopt() { :; }

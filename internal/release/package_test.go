@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/internal/needs"
 	"hashgrove/model"
 )
 
@@ -287,10 +288,7 @@ func TestChecksums(t *testing.T) {
 	if got := string(read(t, filepath.Join(folder, "SHA256SUMS"))); !strings.HasPrefix(got, a) || strings.Count(got, "\n") != 2 {
 		t.Errorf("SHA256SUMS has %s", got)
 	}
-	if _, err := exec.LookPath("sha256sum"); err != nil {
-		return
-	}
-	cmd := exec.Command("sha256sum", "-c", "--strict", "SHA256SUMS")
+	cmd := exec.Command(needs.Program(t, needs.Shell, "sha256sum"), "-c", "--strict", "SHA256SUMS")
 	cmd.Dir = folder
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)

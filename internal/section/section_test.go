@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/needs"
 	"hashgrove/internal/section/sectiontest"
 )
 
@@ -254,7 +255,7 @@ func TestLinksAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	real, link, second := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "second")
 	if err := errors.Join(os.Symlink("real", link), os.Symlink(link, second)); err != nil {
-		t.Skip("there are no links: ", err)
+		needs.Skip(t, needs.Links, err)
 	}
 	for _, content := range []string{"new", "newer"} {
 		err := WriteFile(second, func(w io.Writer) error {

@@ -14,4 +14,7 @@ require (
 	github.com/gobwas/pool v0.2.1 // indirect
 	github.com/gobwas/ws v1.4.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	hashgrove v0.0.0
 )
+
+replace hashgrove => ../..

@@ -5,6 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"hashgrove/internal/needs"
 	"hashgrove/report/browsertest/chrome"
 )
 
@@ -19,10 +20,8 @@ func TestAxeSeesTrouble(t *testing.T) {
 	v := visit(t, serve(t, nil), "")
 	v.hits()
 	script, err := chrome.AxeScript()
-	if err != nil && !chrome.Required() {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
+	if err != nil {
+		needs.Skip(t, needs.Browser, err)
 	}
 	v.Do(chromedp.Evaluate(`document.querySelector('main').append(document.createElement('input'))`, nil))
 	for _, f := range v.Axe(script) {

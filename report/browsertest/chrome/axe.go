@@ -13,6 +13,8 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"hashgrove/internal/needs"
 )
 
 // axeVersion is the release of axe-core, the checker of accessibility, that the tests run.
@@ -57,10 +59,7 @@ func (p *Page) CheckAxe(where string) {
 	p.Helper()
 	script, err := AxeScript()
 	if err != nil {
-		if Required() {
-			p.Fatal(err)
-		}
-		p.Logf("accessibility is not checked with axe: %v", err)
+		needs.Missing(p.T, needs.Browser, "accessibility is not checked with axe:", err)
 		return
 	}
 	for _, f := range p.Axe(script) {

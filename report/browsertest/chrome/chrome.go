@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+
+	"hashgrove/internal/needs"
 )
 
 // Page is a page in a headless browser.
@@ -30,12 +32,6 @@ type Page struct {
 	mu      sync.Mutex
 	seen    []string
 	allowed []string
-}
-
-// Required tells whether a test has to fail where something that it needs is missing on this machine, instead of being
-// skipped: CI=true or HASHGROVE_BROWSER=required says so.
-func Required() bool {
-	return os.Getenv("CI") == "true" || os.Getenv("HASHGROVE_BROWSER") == "required"
 }
 
 // Browser is a headless browser.
@@ -125,8 +121,8 @@ func Open(t *testing.T, launch func() (*Browser, error), allowed ...string) *Pag
 		t.Skip("starts a browser")
 	}
 	b, err := launch()
-	if errors.Is(err, errNone) && !Required() {
-		t.Skip(err)
+	if errors.Is(err, errNone) {
+		needs.Skip(t, needs.Browser, err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
