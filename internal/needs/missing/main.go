@@ -18,7 +18,7 @@ func main() {
 	fmt.Fprintln(os.Stderr, os.Args[2])
 	if required, err := needs.Required(needs.Thing(os.Args[1])); err != nil || required {
 		if err == nil {
-			err = fmt.Errorf("%s is required here: %s", os.Args[1], needs.Variable)
+			err = fmt.Errorf("%s requires %s here", needs.Variable, os.Args[1])
 		}
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
