@@ -106,7 +106,8 @@ func (f *follower) onFile(r *syscall.PtraceRegs) (*step, error) {
 	return s, nil
 }
 
-// unmodelled reports calls that change files in ways that the twin does not know, and those that lead out of the machine.
+// unmodelled reports calls that change files in ways that the twin does not know, and those that lead out of the
+// machine.
 func (f *follower) unmodelled(r *syscall.PtraceRegs) error {
 	switch r.Orig_rax {
 	case unix.SYS_PWRITEV, unix.SYS_PWRITEV2, unix.SYS_SPLICE, unix.SYS_CREAT, unix.SYS_OPENAT2, unix.SYS_TRUNCATE,
