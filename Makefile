@@ -63,12 +63,13 @@ setup:
 	@sh internal/pgtest/install.sh || $(MISSING) pgvector "pgvector could not be compiled: searching with it will not be tested."
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
-# thirtyfold, so packages that train whole models, the suites of the engines and the long tests run with it only in nightly.
+# thirtyfold, so packages that train whole models, the suites of the engines but one, and the long tests run with it only in
+# nightly.
 # Everything runs without it in docs.
 RACE ?= . ./boost/... ./client/... ./dataset/... ./engine/... ./eval/... ./hamming/... ./index/... ./inference/... \
 	./internal/cli/... ./internal/gemm/... ./internal/items/... ./internal/pages/... ./internal/par/... ./internal/section/... \
 	./internal/trial/... ./model/... ./server/... ./store/... ./vectors/...
-SUITES = ^Test(Elastic|Milvus|Postgres|Qdrant|Vespa|Weaviate)$$
+SUITES = ^Test(Elastic|Milvus|Postgres|Redis|SQLite|SQLiteVec|Vespa|Weaviate)$$
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
 		CGO_ENABLED=1 $(GO) test -race -short -timeout 12m -skip '$(SUITES)|Budget' $(RACE); \
@@ -76,8 +77,9 @@ race:
 		$(MISSING) compiler "no C compiler: running the tests without the race detector" && $(GO) test -short -timeout 12m $(RACE); \
 	fi
 
+# Three packages at a time on two cores: some wait for servers of theirs, or for a disk.
 docs:
-	$(GO) test -timeout 12m ./...
+	$(GO) test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -timeout 12m ./...
 	@for module in $(MODULES); do (cd $$module && $(GO) test -timeout 12m ./...) || exit 1; done
 
 # The plain Go twins of the assembly kernels.
