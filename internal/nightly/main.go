@@ -8,7 +8,8 @@
 //	go run ./internal/nightly -weekly      with those that take hours (make weekly)
 //	go run ./internal/nightly -list        the stages and their shares of the hour
 //	go run ./internal/nightly -only fuzz,soak -scale 0.05
-//	go run ./internal/nightly record       take the counts of the last night over into docs/promises/nightly.md
+//	go run ./internal/nightly -again       the stages that failed, once that is fixed
+//	go run ./internal/nightly record       take the counts of the last night over into docs/promises.md and docs/promises/nightly.md
 //	go run ./internal/nightly fuzz         every fuzz target for a second (make fuzz)
 //	go run ./internal/nightly corpus       keep those inputs that fuzzing found and that reach more code
 //
@@ -46,6 +47,7 @@ func run(ctx context.Context, args []string) error {
 		var n night
 		list := flags.Bool("list", false, "print the stages and run none")
 		only := flags.String("only", "", "run these stages, with commas between them")
+		flags.BoolVar(&n.again, "again", false, "run those stages again that failed in the last night, and keep the others")
 		flags.BoolVar(&n.weekly, "weekly", false, "run the stages that take hours as well")
 		flags.Float64Var(&n.scale, "scale", 1, "share of the time for fuzzing, kills and the soak")
 		flags.StringVar(&n.folder, "folder", "bin/nightly", "folder for logs and counts")
@@ -61,8 +63,9 @@ func run(ctx context.Context, args []string) error {
 	case "record":
 		folder := flags.String("folder", "bin/nightly", "folder of the last night")
 		page := flags.String("page", "docs/promises/nightly.md", "page that gets its counts")
+		promises := flags.String("promises", "docs/promises.md", "page of the promises that they are counted for")
 		_ = flags.Parse(args)
-		return record(*folder, *page)
+		return record(*folder, *page, *promises)
 	case "fuzz":
 		f := fuzzing{out: os.Stdout}
 		flags.DurationVar(&f.each, "time", time.Second, "time for each target")

@@ -20,6 +20,7 @@ import (
 // night is a run of the stages.
 type night struct {
 	only   []string // nil for all
+	again  bool     // only those that failed in the last night; what the others did stays
 	weekly bool
 	scale  float64
 	folder string
@@ -36,26 +37,32 @@ func (n *night) run(ctx context.Context) error {
 		return err
 	}
 	r := report{Date: time.Now().UTC(), Commit: commit(), Go: runtime.Version(), Cores: runtime.NumCPU(),
-		System: runtime.GOOS + "/" + runtime.GOARCH, Scale: n.scale, Whole: n.only == nil && n.scale >= 1,
-		Counts: map[string]int64{}}
+		System: runtime.GOOS + "/" + runtime.GOARCH, Scale: n.scale, Whole: n.only == nil && n.scale >= 1}
+	passed := map[string]stageResult{}
+	if n.again {
+		last, err := lastReport(n.folder)
+		if err != nil {
+			return err
+		}
+		r.Date, r.Commit, r.Scale, r.Whole = last.Date, last.Commit, last.Scale, last.Whole
+		for _, s := range last.Stages {
+			passed[s.Name] = s
+		}
+	}
 	for _, s := range stages {
-		if n.only == nil && s.weekly && !n.weekly || n.only != nil && !slices.Contains(n.only, s.name) {
+		result, ran := passed[s.name]
+		if n.again && !ran || n.only == nil && s.weekly && !n.weekly || n.only != nil && !slices.Contains(n.only, s.name) {
 			continue
 		}
-		fmt.Printf("%s %s: %s\n", time.Now().UTC().Format(time.TimeOnly), s.name, s.about)
-		began := time.Now()
-		counts, err := n.runStage(ctx, s)
-		result := stageResult{Name: s.name, About: s.about, Seconds: time.Since(began).Seconds(), Passed: err == nil}
-		r.Stages = append(r.Stages, result)
-		for name, count := range counts {
-			r.Counts[name] += count
+		if !result.Passed {
+			result = n.stageResult(ctx, s)
 		}
-		fmt.Printf("  %s after %.0f s\n", verdict(err), result.Seconds)
+		r.Stages = append(r.Stages, result)
+		r.Seconds += result.Seconds
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	r.Seconds = time.Since(r.Date).Seconds()
 	if err := r.save(n.folder); err != nil {
 		return err
 	}
@@ -65,6 +72,17 @@ func (n *night) run(ctx context.Context) error {
 			len(failed), len(r.Stages), strings.Join(failed, ", "), n.folder)
 	}
 	return nil
+}
+
+// stageResult runs a stage and says what became of it.
+func (n *night) stageResult(ctx context.Context, s stage) stageResult {
+	fmt.Printf("%s %s: %s\n", time.Now().UTC().Format(time.TimeOnly), s.name, s.about)
+	began := time.Now()
+	counts, err := n.runStage(ctx, s)
+	result := stageResult{Name: s.name, About: s.about, Commit: commit(), Seconds: time.Since(began).Seconds(),
+		Passed: err == nil, Counts: counts}
+	fmt.Printf("  %s after %.0f s\n", verdict(err), result.Seconds)
+	return result
 }
 
 // runStage runs the commands of a stage. What they print goes to a log and, where it matters, to the terminal.

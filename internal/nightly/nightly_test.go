@@ -48,18 +48,26 @@ func TestNightGoesOn(t *testing.T) {
 	}
 	n := night{scale: 1, folder: filepath.Join(t.TempDir(), "nightly")}
 	page := filepath.Join(t.TempDir(), "page.md")
-	if err := record(n.folder, page); err == nil || !strings.Contains(err.Error(), "make nightly") {
+	if err := record(n.folder, page, page); err == nil || !strings.Contains(err.Error(), "make nightly") {
 		t.Errorf("recorded without a night: %v", err)
 	}
 	err := n.run(t.Context())
 	if err == nil || !strings.HasPrefix(err.Error(), "1 of 2 stages failed: bad;") {
 		t.Errorf("the night ended with %v", err)
 	}
-	if err := record(n.folder, page); err == nil || !strings.Contains(err.Error(), "failed: bad") {
+	if err := record(n.folder, page, page); err == nil || !strings.Contains(err.Error(), "failed: bad") {
 		t.Errorf("a night that failed was recorded: %v", err)
 	}
 	stages[0].commands[0] = "true"
-	n.scale = 0.5
+	stages[1].commands[0] = "exit 3" // must not run again
+	n.again = true
+	if err := n.run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if r, err := lastReport(n.folder); err != nil || r.Counts["kills"] != 7 || r.Counts["inputs fuzzed"] != 7 || len(r.Stages) != 2 {
+		t.Errorf("after the second try the report is %+v, %v", r, err)
+	}
+	n.again, n.scale = false, 0.5
 	stages[1].commands[0] = "test $KILLS = 500"
 	if err := n.run(t.Context()); err != nil {
 		t.Error(err)
@@ -68,7 +76,7 @@ func TestNightGoesOn(t *testing.T) {
 	if err != nil || !strings.Contains(string(b), `"inputs fuzzed": 7,`) || !strings.Contains(string(b), `"kills": 7`) {
 		t.Errorf("the report is %s, %v", b, err)
 	}
-	if err := record(n.folder, page); err == nil || !strings.Contains(err.Error(), "not a whole one") {
+	if err := record(n.folder, page, page); err == nil || !strings.Contains(err.Error(), "not a whole one") {
 		t.Errorf("half a night was recorded: %v", err)
 	}
 	n.only = []string{"nothing"}
@@ -79,26 +87,38 @@ func TestNightGoesOn(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	r := report{Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Commit: "abc", Go: "go1", System: "linux/amd64", Cores: 2,
-		Scale: 1, Whole: true, Seconds: 3600, Stages: []stageResult{{"kills", "kills", 90, true}}, Counts: map[string]int64{"kills": 1234}}
+		Scale: 1, Whole: true, Seconds: 3600, Stages: []stageResult{{"kills", "kills", "abc", 90, true, map[string]int64{"kills": 1234}}}}
 	folder := t.TempDir()
 	page := filepath.Join(folder, "page.md")
 	if err := r.save(folder); err != nil {
 		t.Fatal(err)
 	}
-	if err := record(folder, page); err != nil {
+	promises := filepath.Join(folder, "promises.md")
+	const rows = "| [safe](#safe) | It is safe. | kills 3, kills |\n| [free](#free) | It is free. |  |\n"
+	if err := os.WriteFile(promises, []byte(rows), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(page)
-	for _, want := range []string{"2026-01-02 03:04 UTC", "commit abc", "2 cores, 60 minutes", "| kills | 1,234 |", "| kills | kills | 1.5 | passed |"} {
+	if err := record(folder, page, promises); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(promises)
+	if err != nil || string(b) != strings.ReplaceAll(rows, "kills 3, kills", "kills 1,234, kills 1,234") {
+		t.Errorf("the promises are now %s, %v", b, err)
+	}
+	if _, err := r.fill("| [safe](#safe) | It is safe. | falls 3 |"); err == nil || !strings.Contains(err.Error(), "falls") {
+		t.Errorf("a promise that nobody counted for: %v", err)
+	}
+	b, err = os.ReadFile(page)
+	for _, want := range []string{"2026-01-02 03:04 UTC", "commit abc", "2 cores, 60 minutes", "| kills | 1,234 |", "| kills | kills | abc | 1.5 | passed |"} {
 		if err != nil || !strings.Contains(string(b), want) {
 			t.Errorf("the page lacks %q: %v\n%s", want, err, b)
 		}
 	}
-	r.Commit = "abc with changes"
+	r.Stages[0].Commit = "abc with changes"
 	if err := r.save(folder); err != nil {
 		t.Fatal(err)
 	}
-	if err := record(folder, page); err == nil {
+	if err := record(folder, page, promises); err == nil {
 		t.Error("a night of changed files was recorded")
 	}
 }
