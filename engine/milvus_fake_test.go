@@ -154,7 +154,7 @@ func (m *fakeMilvus) create(q asked, body map[string]any) (int, any) {
 func (m *fakeMilvus) describe() (int, any) {
 	state := map[bool]string{true: "LoadStateLoaded", false: "LoadStateLoading"}[m.loaded]
 	return 200, map[string]any{"code": 0, "message": "", "data": map[string]any{
-		"collectionName": m.created["collectionName"], "collectionID": 450000000000000000 + m.made, "load": state,
+		"collectionName": m.created["collectionName"], "collectionID": 450000000000000000 + int64(m.made), "load": state,
 		"description": m.created["description"], "fields": []any{map[string]any{
 			"name": "code", "type": "BinaryVector", "params": []any{map[string]any{"key": "dim", "value": m.dim()}},
 		}},

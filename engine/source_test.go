@@ -189,7 +189,7 @@ func TestPushNoticesChangedData(t *testing.T) {
 
 // TestPushFindsRepeatedIDs looks for them in every order of integers and texts.
 func TestPushFindsRepeatedIDs(t *testing.T) {
-	const top = math.MaxInt64
+	const top = int64(math.MaxInt64)
 	for text, twice := range map[string]bool{
 		"0 1 2 3 4": false, "0 1 2 3 1": true, "5 6 7 4": false, "5 6 7 5": true, "a b c": false, "a b a": true,
 		"0 1 a 1": true, "0 1 a 2 3 2": true, "0 1 a 2 3 4": false, "-3 -2 -1 0 -2": true, "7 7": true, "7 3 7": true,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -185,7 +186,7 @@ func TestFilesOfOtherContents(t *testing.T) {
 		"origin in other words":    {Append(nil, book), []byte("{}")},
 		"too long":                 {append(Append(nil, book), 0), nil},
 		"huge claim":               {put([]byte{codebookTag}, 16, 3, 1, 8, 0, 0, 0, 0x41200000, MaxWords), nil},
-		"many orientations":        {put([]byte{gistTag}, 32, 4, 1<<31), nil},
+		"many orientations":        {put([]byte{gistTag}, 32, 4, math.MinInt32), nil},
 	} {
 		var b bytes.Buffer
 		w := section.NewWriter(&b, section.Features, 1)

@@ -279,7 +279,7 @@ func TestGISTDoesNotDependOnThreadsOrNeighbours(t *testing.T) {
 func TestGISTOptionsAreChecked(t *testing.T) {
 	for _, o := range []GISTOptions{
 		{Size: 31}, {Size: -2}, {Size: 1024}, {Blocks: -1}, {Blocks: 17}, {Size: 8, Blocks: 9},
-		{Orientations: []int{}}, {Orientations: []int{0}}, {Orientations: []int{60, 5}}, {Orientations: []int{1 << 62, 1 << 62, 4}},
+		{Orientations: []int{}}, {Orientations: []int{0}}, {Orientations: []int{60, 5}}, {Orientations: []int{math.MaxInt/2 + 1, math.MaxInt/2 + 1, 4}},
 	} {
 		if _, err := NewGIST(o); err == nil {
 			t.Errorf("%+v passes", o)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -412,12 +413,13 @@ func TestAnyMatrixIsReadAsPairs(t *testing.T) {
 func TestErrors(t *testing.T) {
 	y := kinds(t, rand.New(rand.NewPCG(2, 2)), 10)["classes"]
 	one, _ := affinity.ByClass([]int32{1})
-	for _, c := range []struct {
+	type mistake struct {
 		y    affinity.Matrix
 		bits int
 		o    Options
 		want string
-	}{
+	}
+	mistakes := []mistake{
 		{y, 8, Options{Method: "magic"}, `method "magic"`},
 		{y, 8, Options{Loss: "exp"}, `loss "exp"`},
 		{y, 8, Options{Sweeps: -1}, "-1 sweeps"},
@@ -426,14 +428,18 @@ func TestErrors(t *testing.T) {
 		{y, hamming.MaxBits + 1, Options{}, "bits"},
 		{y, 8, Options{Length: 4}, "length 4"},
 		{one, 8, Options{}, "fewer than two rows"},
-		{y, 8, Options{SimilarWeight: 1 << 52}, "2^62"},
-		{y, 8, Options{SimilarWeight: 1 << 50, Loss: Hinge}, "2^62"},
-	} {
+	}
+	const great = 1 << (strconv.IntSize - 14)
+	if strconv.IntSize == 64 { // weights of 32 bits are never too great for ten rows
+		mistakes = append(mistakes, mistake{y, 8, Options{SimilarWeight: 4 * great}, "2^62"},
+			mistake{y, 8, Options{SimilarWeight: great, Loss: Hinge}, "2^62"})
+	}
+	for _, c := range mistakes {
 		if _, err := New(c.y, c.bits, c.o, 1); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v", c.o, err)
 		}
 	}
-	if _, err := New(y, 8, Options{SimilarWeight: 1 << 50}, 1); err != nil {
+	if _, err := New(y, 8, Options{SimilarWeight: great}, 1); err != nil {
 		t.Error(err)
 	}
 	inf, err := New(y, 1, Options{}, 1)

@@ -2,6 +2,7 @@ package inference
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 // Sums of pair weights stay below 2^62, whatever factor happens to be 4.
 func TestWeightsThatOverflowAreRefused(t *testing.T) {
+	const great = 1 << (strconv.IntSize - 15) // 2^49 where int has 64 bits, and no matter where it has 32
 	for _, c := range []struct {
 		name string
 		n    int
@@ -23,7 +25,7 @@ func TestWeightsThatOverflowAreRefused(t *testing.T) {
 		{"2^63 by the hinge", 1 << 25, 1024, Options{Loss: Hinge, SimilarWeight: 1, DissimilarWeight: 1}, false},
 		{"2^63 with 2 bits", 1 << 30, 2, Options{Loss: KSH, SimilarWeight: 2, DissimilarWeight: 1}, false},
 		{"2^61 with 2 bits", 1 << 29, 2, Options{Loss: KSH, SimilarWeight: 2, DissimilarWeight: 1}, true},
-		{"4 rows", 4, 1024, Options{Loss: KSH, SimilarWeight: 1 << 49, DissimilarWeight: 1}, false},
+		{"4 rows", 4, 1024, Options{Loss: KSH, SimilarWeight: great, DissimilarWeight: 1}, strconv.IntSize == 32},
 	} {
 		if err := c.o.check(c.n, c.bits); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)

@@ -82,7 +82,7 @@ restore under another name. Nothing but the new file is written.`,
 func (a *app) printCopy(what, path string, v store.Report, began time.Time) error {
 	r := copyReport{path, v.Items, v.Bits, v.Fingerprint.String(), v.FileBytes, time.Since(began).Seconds()}
 	return a.printLine(r, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s",
-		path, what, r.Items, r.Bits, r.Fingerprint, cli.Size(int(r.FileBytes)), r.Seconds)
+		path, what, r.Items, r.Bits, r.Fingerprint, cli.Size(r.FileBytes), r.Seconds)
 }
 
 type migrateCommand struct {
@@ -153,7 +153,7 @@ func (a *app) indexCompact() *cobra.Command {
 				return err
 			}
 			return a.printLine(r, "%s: %d items, %s on disk before, %s now",
-				args[0], r.Items, cli.Size(int(before)), cli.Size(int(r.FileBytes)))
+				args[0], r.Items, cli.Size(before), cli.Size(r.FileBytes))
 		},
 	}
 }

@@ -103,7 +103,7 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 		report.Bytes = info.Size()
 	}
 	return c.printLine(report, "%s: %s of %d bits, fingerprint %s, %s",
-		c.output, form, report.Bits, report.Fingerprint, cli.Size(int(report.Bytes)))
+		c.output, form, report.Bits, report.Fingerprint, cli.Size(report.Bytes))
 }
 
 // convertModel writes a model.

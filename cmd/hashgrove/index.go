@@ -272,7 +272,7 @@ func (c *addCommand) build(ctx context.Context, args []string) error {
 	}
 	r.Index = path
 	return c.printLine(r, "%s: %d items of %d bits%s, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
-		path, r.Items, r.Bits, r.crossFit, r.Codes, r.Fingerprint, cli.Size(int(r.FileBytes)), cli.Size(r.Memory.Total),
+		path, r.Items, r.Bits, r.crossFit, r.Codes, r.Fingerprint, cli.Size(r.FileBytes), cli.Size(r.Memory.Total),
 		r.Seconds)
 }
 

@@ -368,7 +368,7 @@ func (a *app) printIndex(f *fileReport) {
 	fmt.Fprintf(a.out, "memory for many searches: about %s, plus labels, tags and attributes\n",
 		cli.Size(f.Memory.Total))
 	fmt.Fprintf(a.out, "file %s, of which %s are free, after %s\n",
-		cli.Size(int(f.FileBytes)), cli.Size(int(f.FreeBytes)), plain.Count(int(f.Writes), "write", "writes"))
+		cli.Size(f.FileBytes), cli.Size(f.FreeBytes), plain.Count(int(f.Writes), "write", "writes"))
 	if f.Note != "" {
 		fmt.Fprintf(a.out, "note: %s\n", cli.Printable(f.Note))
 	}

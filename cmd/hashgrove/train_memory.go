@@ -114,7 +114,7 @@ func (c *trainCommand) planMemory(d *supervision.Data) error {
 		return err
 	}
 	m.report = &budgetReport{Budget: m.budget, Estimate: need.Memory(), Least: need.Least()}
-	size := func(bytes int64) string { return cli.Size(int(bytes)) }
+	size := cli.Size[int64]
 	switch {
 	case need.Memory() <= m.budget:
 		c.note("all rows fit in memory: about %s of %s", size(need.Memory()), size(m.budget))
@@ -157,5 +157,5 @@ func (r *budgetReport) String() string {
 		return ""
 	}
 	return fmt.Sprintf("mapped files: %s; arrays of rows in memory: %s\n",
-		cli.Size(int(r.Files)), cli.Size(int(r.InMemory)))
+		cli.Size(r.Files), cli.Size(r.InMemory))
 }

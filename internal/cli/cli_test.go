@@ -23,7 +23,7 @@ func TestRanges(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	for bytes, want := range map[int]string{0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 1_234_567: "1.23 MB", 5e9: "5 GB", 12e12: "1.2e+04 GB"} {
+	for bytes, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 1_234_567: "1.23 MB", 5e9: "5 GB", 12e12: "1.2e+04 GB"} {
 		if got := Size(bytes); got != want {
 			t.Errorf("%d is %s, want %s", bytes, got, want)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // Size writes a number of bytes for people.
-func Size(bytes int) string {
+func Size[N int | int64](bytes N) string {
 	x := float64(bytes)
 	for _, unit := range []string{"bytes", "kB", "MB"} {
 		if x < 1000 {
