@@ -228,7 +228,7 @@ func (s *Store) Compact(ctx context.Context) error {
 		return withPath(s.path, withRoom(err))
 	}
 	defer os.Remove(tmp)
-	f, err := swap(ctx, tmp, s.real)
+	f, err := s.swap(ctx, tmp)
 	if f == nil {
 		return withPath(s.path, err)
 	}
@@ -379,8 +379,14 @@ func Replace(ctx context.Context, from, path string) error {
 	if info, err := os.Stat(path); err == nil {
 		_ = os.Chmod(from, info.Mode().Perm()) // a private file stays private, where there are modes
 	}
-	if err := os.Rename(from, path); err != nil {
-		return err
+	if closeToMove {
+		_ = f.Close()
+		if old != nil {
+			_ = old.Close()
+		}
+	}
+	if err := rename(from, path); err != nil {
+		return withPath(path, err)
 	}
 	return withPath(path, settlePlace(path))
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -185,6 +186,9 @@ func TestReplacedFile(t *testing.T) {
 	if !s.file.isAt(path) {
 		t.Error("the file is not the one at its path")
 	}
+	if runtime.GOOS == "windows" {
+		return // no file takes the place of one that is open
+	}
 	fine(t)(s.BackupFile(ctx, path+"2"))
 	ok(t, os.Rename(path+"2", path))
 	if s.file.isAt(path) {
@@ -318,6 +322,9 @@ func TestDamageWhileOpen(t *testing.T) {
 	}
 	if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, hamming.ErrDamaged) {
 		t.Errorf("a backup of a damaged file: %v", err)
+	}
+	if runtime.GOOS == "windows" {
+		return // no file is cut off that is mapped into memory
 	}
 	// Cut off, the mapping has pages that nobody can read.
 	ok(t, f.Truncate(2*pageSize))

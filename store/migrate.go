@@ -51,7 +51,7 @@ func Migrate(
 		return Report{}, err
 	}
 	defer os.Remove(tmp)
-	f, err := swap(ctx, tmp, s.real)
+	f, err := s.swap(ctx, tmp)
 	if f != nil {
 		err = errors.Join(err, f.Close())
 	}

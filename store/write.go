@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -149,7 +150,8 @@ func withRoom(err error) error {
 	full := func(e syscall.Errno) bool { // bbolt makes a text of some
 		return errors.Is(err, e) || strings.Contains(err.Error(), e.Error())
 	}
-	if full(syscall.ENOSPC) || full(syscall.EDQUOT) {
+	const diskFull = syscall.Errno(112) // ERROR_DISK_FULL
+	if full(syscall.ENOSPC) || full(syscall.EDQUOT) || runtime.GOOS == "windows" && full(diskFull) {
 		return fmt.Errorf("%w: make room on the disk first, because deleting items writes pages, too, and compacting "+
 			"needs room for a second file", err)
 	}
