@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the lock of a file, which ends when the file is closed or the process dies.
+// tryLock takes the lock of a file, which ends when the file is closed or the process dies. Windows keeps others from
+// reading bytes that are locked, so it is one that lies behind the contents of any file.
 func tryLock(f *os.File) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
-		0, 1, 0, new(windows.Overlapped))
+		0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
 	if err == windows.ERROR_LOCK_VIOLATION {
 		return ErrLocked
 	}
