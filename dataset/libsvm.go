@@ -34,6 +34,8 @@ func openLibSVM(in *input, spec *Spec) (reader, header, error) {
 		return nil, h, err
 	}
 	defer look.Close()
+	look.skipMark()
+	in.skipMark()
 	greatest, least := 0, 1
 	for in.stream == nil || h.rows == 0 { // of a stream the first row must tell
 		line, err := nextSVM(look)

@@ -179,7 +179,7 @@ func (r *roster) openNamed(file string, what noun) (*namedTable, error) {
 		return nil, err
 	}
 	t, err := r.lookNamed(in, what)
-	if t == nil {
+	if t == nil || err != nil {
 		in.Close()
 	}
 	return t, err

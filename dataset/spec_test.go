@@ -117,6 +117,9 @@ func TestOpenRefuses(t *testing.T) {
 		{Spec{Paths: []string{in("rows.csv")}, ID: "y", IDsFile: []string{"y.txt"}}, "ids come from a column (y) or from a file (y.txt), not from both"},
 		{Spec{Paths: []string{in("rows.csv")}, Tags: "y", TagsFile: []string{"y.txt"}}, "tags come from a column (y) or from a file (y.txt), not from both"},
 	} {
+		if _, err := os.Stat(in("Train.NPY")); err == nil && slices.Contains(c.spec.Paths, in("Train.NPY")) {
+			continue // the same file, for this system
+		}
 		_, err := Open(c.spec)
 		setWant(t, dir, err, c.want)
 	}

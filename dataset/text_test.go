@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,7 +117,7 @@ func TestReadValues(t *testing.T) {
 		values, err := readValues(fileOf(t, dir, c.file, c.content))
 		got := strings.Join(values, "|")
 		if err != nil {
-			got = "error: " + strings.ReplaceAll(err.Error(), dir+"/", "")
+			got = "error: " + strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")
 		}
 		if got != c.want {
 			t.Errorf("%s %q: read %q, want %q", c.file, c.content, got, c.want)
@@ -150,7 +151,7 @@ func TestReadTagLines(t *testing.T) {
 		}
 		got := strings.Join(texts, "|")
 		if err != nil {
-			got = "error: " + strings.ReplaceAll(err.Error(), dir+"/", "")
+			got = "error: " + strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")
 		}
 		if got != c.want {
 			t.Errorf("%s %q: read %q, want %q", c.file, c.content, got, c.want)
