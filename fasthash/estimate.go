@@ -69,11 +69,14 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 	if err != nil {
 		return 0, nil // constant columns: training says so itself
 	}
-	began := time.Now()
-	if _, _, _, err := fit.Fit(ctx, z, nil, 1, 1); err != nil {
+	once, err := timed(func() error {
+		_, _, _, err := fit.Fit(ctx, z, nil, 1, 1)
+		return err
+	})
+	if err != nil {
 		return 0, err
 	}
-	tree := time.Since(began).Seconds() / float64(x.Rows) / float64(trees.Rounds) // for each row
+	tree := once / float64(x.Rows) / float64(trees.Rounds) // for each row
 	seconds := float64(tree * float64(d.Rows) * float64(t.Trees.Rounds) * float64(t.Bits))
 	if t.Candidates > 1 {
 		seconds += float64(seconds / candidatePart)
@@ -125,7 +128,22 @@ func timeFit(ctx context.Context, side, threads int) (float64, error) {
 	for i := range side {
 		a.Row(i)[i], b.Data[i] = 1, 1
 	}
-	began := time.Now()
-	err := linalg.SolveRidge(ctx, threads, a, 1, b)
-	return time.Since(began).Seconds(), err
+	return timed(func() error { return linalg.SolveRidge(ctx, threads, a, 1, b) })
 }
+
+// timed returns how many seconds something takes. Where it is over before the clock ticks, as that of Windows does
+// every few milliseconds, it is repeated.
+func timed(f func() error) (float64, error) {
+	began := now()
+	for n := 1; ; n++ {
+		if err := f(); err != nil {
+			return 0, err
+		}
+		if took := now().Sub(began); took > 0 {
+			return took.Seconds() / float64(n), nil
+		}
+	}
+}
+
+// now is time.Now, but in tests.
+var now = time.Now

@@ -60,3 +60,14 @@ func TestEstimateKnowsCandidatesAndColumns(t *testing.T) {
 		t.Errorf("kernel columns take %v s, estimated %v s", took, said)
 	}
 }
+
+// TestEstimateByCoarseClock: the clock of Windows stands still for milliseconds, and yet nothing takes no time.
+func TestEstimateByCoarseClock(t *testing.T) {
+	now = func() time.Time { return time.Now().Truncate(5 * time.Millisecond) }
+	defer func() { now = time.Now }()
+	for range 5 {
+		if took, err := timed(func() error { return nil }); err != nil || took <= 0 || took > 1 {
+			t.Errorf("%v, %v", took, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -64,7 +65,8 @@ func reason(err error) string {
 		return "no such file"
 	case errors.Is(err, fs.ErrExist):
 		return "exists already"
-	case errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, syscall.EISDIR),
+		runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(1)): // ERROR_INVALID_FUNCTION, of reading a folder
 		return "is a folder, not a file"
 	case errors.Is(err, syscall.ENOTDIR):
 		return "part of the path is a file, not a folder"

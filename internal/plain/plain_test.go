@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 )
@@ -27,6 +28,10 @@ func TestError(t *testing.T) {
 	_, large := strconv.ParseInt("99999999999999999999", 10, 64)
 	_, decimal := strconv.ParseFloat("x", 64)
 	_, truth := strconv.ParseBool("x")
+	notFolder := "part of the path is a file, not a folder"
+	if runtime.GOOS == "windows" { // which does not tell
+		notFolder = "no such file"
+	}
 	for _, c := range []struct {
 		err  error
 		want string
@@ -35,7 +40,7 @@ func TestError(t *testing.T) {
 		{status, "missing: no such file"},
 		{fmt.Errorf("missing: %w", missing), "missing: no such file"},
 		{fmt.Errorf("cannot read the model: %w; retry", missing), "cannot read the model: missing: no such file; retry"},
-		{below, filepath.Join("file", "x") + ": part of the path is a file, not a folder"},
+		{below, filepath.Join("file", "x") + ": " + notFolder},
 		{folder, "folder: is a folder, not a file"},
 		{os.Mkdir("folder", 0o777), "folder: exists already"},
 		{os.Rename("missing", "other"), "missing: cannot become other: no such file"},
