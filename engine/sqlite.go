@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,7 +55,7 @@ func openSQLite(t Target) (Engine, error) {
 		return nil, errors.New("SQLite knows no passwords: leave it out")
 	}
 	s := &sqlite{table: t.Table, extension: "vec0"}
-	if s.path, err = filepath.Abs(filepath.FromSlash(u.Host + u.Path)); err != nil {
+	if s.path, err = filepath.Abs(filepath.FromSlash(sqlitePath(u, runtime.GOOS == "windows"))); err != nil {
 		return nil, err
 	}
 	for name, values := range u.Query() {
@@ -73,6 +74,15 @@ func openSQLite(t Target) (Engine, error) {
 		return nil, fmt.Errorf("a table cannot be called %q", t.Table)
 	}
 	return s, nil
+}
+
+// sqlitePath is the file that a URL names. On Windows /C:/x is the file x of a drive.
+func sqlitePath(u *url.URL, drives bool) string {
+	path := u.Host + u.Path
+	if drives && len(path) > 2 && path[0] == '/' && path[2] == ':' {
+		path = path[1:]
+	}
+	return path
 }
 
 // checkWord refuses what a line of the program sqlite3 cannot hold.

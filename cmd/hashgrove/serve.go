@@ -230,10 +230,7 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 	}
 	var list []server.CollectionOptions
 	for _, arg := range args {
-		name, path, ok := strings.Cut(arg, "=")
-		if !ok {
-			name, path = collectionName(arg), arg
-		}
+		name, path := collectionArgument(arg)
 		tick, _ := cli.Counting(c.progressWriter(), "opening "+name)
 		list = append(list,
 			server.CollectionOptions{Name: name, Path: path, Model: m, IDColumn: c.idColumn, Progress: tick})
@@ -274,6 +271,20 @@ func assign(
 		*field = path
 	}
 	return nil
+}
+
+// collectionArgument splits NAME=INDEX. A file whose path has an equals sign is an index without a name, if what stands
+// before the sign cannot be a name.
+func collectionArgument(arg string) (name, path string) {
+	name, path, ok := strings.Cut(arg, "=")
+	if ok && strings.ContainsAny(name, `/\:`) {
+		_, err := os.Stat(arg)
+		ok = err != nil
+	}
+	if !ok {
+		return collectionName(arg), arg
+	}
+	return name, path
 }
 
 // collectionName is the name of a file without its ending, as far as it can stand in an address.
