@@ -1,6 +1,7 @@
 # make demo   build and run the demo            make test    everything that must pass
 # make bench  benchmarks, as ratios             make lint    vet, staticcheck, gofmt
 # make platforms  tests on 32-bit x86, and on arm64 and s390x under qemu
+# make windows  tests of what touches files, and a session of the program, for Windows under wine
 # make release  archives, packages, checksums and lists of parts in dist, for VERSION or the commit
 # make beam     vet and test connect/beam, which takes minutes to compile
 # make nightly  an hour: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, a soak of the service
@@ -14,7 +15,7 @@ export CGO_ENABLED = 0
 # else together, so make beam and make nightly test it.
 MODULES = bench connect/stream engine/sqlitetest examples report/browsertest server/browsertest
 
-.PHONY: demo build setup test race docs purego platforms lint fuzz bench beam release nightly weekly modules
+.PHONY: demo build setup test race docs purego platforms windows lint fuzz bench beam release nightly weekly modules
 
 demo: build
 	./bin/hashgrove demo
@@ -105,6 +106,12 @@ platforms:
 	else \
 		$(MISSING) qemu "qemu-user-static is missing: nothing is tested on arm64 and s390x."; \
 	fi
+
+# Not a part of make test: TestTypesOnEveryPlatform checks there that everything compiles for Windows.
+windows:
+	$(call install,wine,command -v wine && command -v x86_64-w64-mingw32-gcc,wine wine64 gcc-mingw-w64-x86-64-win32,\
+		programs for Windows run under it)
+	@GO=$(GO) sh internal/winetest/run.sh
 
 lint:
 	$(GO) mod verify

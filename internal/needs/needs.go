@@ -52,6 +52,7 @@ const (
 	SQLite    Thing = "sqlite"
 	SQLiteVec Thing = "sqlite-vec"
 	User      Thing = "user"
+	Wine      Thing = "wine"
 	Zsh       Thing = "zsh"
 )
 
@@ -96,6 +97,7 @@ var facts = map[Thing]fact{
 	SQLite:    {about: "the program sqlite3", installed: true},
 	SQLiteVec: {about: "the extension sqlite-vec of npm", installed: true},
 	User:      {about: "a folder for temporary files that the user nobody may enter"},
+	Wine:      {about: "wine and a C compiler for Windows, which make windows installs"},
 	Zsh:       {about: "the shell zsh", installed: true},
 }
 

@@ -63,6 +63,8 @@ var stages = []stage{
 		"make release",
 		"for module in $(make -s modules); do (cd $module && go mod verify) || exit 1; done",
 	}},
+	{name: "platforms", about: "other processors, Windows under wine, and programs for all", share: 8 * time.Minute,
+		commands: []string{"make platforms", "make windows", "make release"}},
 	{name: "beam", about: "vet and test connect/beam", share: 5 * time.Minute, commands: []string{"make beam"}},
 	{name: "race-all", about: "the race detector, on all tests", share: 2 * time.Hour, weekly: true, commands: []string{
 		"CGO_ENABLED=1 go test -race -count=1 -v -timeout 180m ./...",
