@@ -9,7 +9,7 @@
 //	go run ./internal/nightly -list        the stages and their shares of the hour
 //	go run ./internal/nightly -only fuzz,soak -scale 0.05
 //	go run ./internal/nightly -again       the stages that failed, once that is fixed
-//	go run ./internal/nightly record       take the counts of the last night over into docs/promises.md and docs/promises/nightly.md
+//	go run ./internal/nightly record       take the counts of the last night over into docs/promises
 //	go run ./internal/nightly fuzz         every fuzz target for a second (make fuzz)
 //	go run ./internal/nightly corpus       keep those inputs that fuzzing found and that reach more code
 //
