@@ -15,7 +15,7 @@ export CGO_ENABLED = 0
 # else together, so make beam and make nightly test it.
 MODULES = bench connect/stream engine/sqlitetest examples report/browsertest server/browsertest
 
-.PHONY: demo build setup test race docs purego platforms windows lint fuzz bench beam release nightly weekly modules
+.PHONY: demo build setup test race docs packages nested purego platforms windows lint fuzz bench beam release nightly weekly modules
 
 demo: build
 	./bin/hashgrove demo
@@ -78,9 +78,14 @@ race:
 		$(MISSING) compiler "no C compiler: running the tests without the race detector" && $(GO) test -short -timeout 12m $(RACE); \
 	fi
 
-# Three packages at a time on two cores: some wait for servers of theirs, or for a disk.
+# More at a time than there are cores: some tests wait for servers of theirs, for a browser, or for a disk.
 docs:
-	$(GO) test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -timeout 12m ./...
+	@$(MAKE) --no-print-directory -j2 packages nested
+
+packages:
+	$(GO) test -timeout 12m ./...
+
+nested:
 	@for module in $(MODULES); do (cd $$module && $(GO) test -timeout 12m ./...) || exit 1; done
 
 # The plain Go twins of the assembly kernels.

@@ -319,15 +319,3 @@ func TestEveryPublicPackageHasAnExample(t *testing.T) {
 		}
 	}
 }
-
-// TestBuildsForShortWords compiles for machines whose int has 32 bits, where constants may be too large.
-func TestBuildsForShortWords(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles everything once more")
-	}
-	cmd := exec.Command("go", "build", "./...")
-	cmd.Env = append(os.Environ(), "GOARCH=386", "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
