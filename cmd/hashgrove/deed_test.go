@@ -126,7 +126,8 @@ func inputs(t *testing.T, folder string) {
 		succeed(t, slices.Concat([]string{"train", "items.csv", "--bits", bits, "-o", name}, trainFlags)...)
 	}
 	succeed(t, slices.Concat([]string{"index", "build", "items.csv", "-m", "short.hgm", "-o", "items.hgi"}, columnFlags)...)
-	if err := os.Chmod("items.hgi", 0o600); err != nil {
+	succeed(t, slices.Concat([]string{"index", "build", "secret.csv", "-m", "short.hgm", "-o", "spies.hgi"}, columnFlags)...)
+	if err := errors.Join(os.Chmod("items.hgi", 0o600), os.Chmod("spies.hgi", 0o600)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -177,6 +178,13 @@ func deeds(t *testing.T, in string) []*deed {
 		{name: "backup", args: []string{"index", "backup", "items.hgi", "-o", "copy.hgi"}, read: indexState(t, "copy.hgi"),
 			old: start, private: true},
 		{name: "restore", args: []string{"index", "restore", input("items.hgi"), "-o", "items.hgi"}, read: state, private: true},
+		{name: "update", args: []string{"index", "update", "items.hgi", "--attributes", input("new.csv"), "--attributes-id", "sku",
+			"--attribute-columns", "a,b"}, read: state, old: start, private: true},
+		{name: "merge over another", args: []string{"merge", input("items.hgi"), input("spies.hgi"), "-o", "items.hgi", "--force"},
+			read: state, old: start, private: true},
+		{name: "salvage", args: []string{"index", "salvage", "items.hgi", "-o", "copy.hgi"}, read: indexState(t, "copy.hgi"),
+			old: start, private: true},
+		{name: "export", args: []string{"index", "export", "items.hgi", "-o", "all.jsonl"}, read: fileState("all.jsonl"), old: start},
 		{name: "train", args: train, read: fileState("m.hgm"), also: keepsBits(t)},
 		{name: "resume", args: train, read: fileState("m.hgm"), also: keepsBits(t), old: func(t *testing.T) { half(t, train) }},
 		{name: "encode", args: encode, read: fileState("codes.hgc")},

@@ -189,7 +189,7 @@ func (r *trial) again(state, when string) {
 	if r.state(when+", then again") != r.new {
 		r.t.Fatalf("%s: doing it again had no effect", when)
 	}
-	for _, name := range append([]string{"items.hgi", "copy.hgi", "m.hgm", "codes.hgc"}, dataset.NpyFiles("v.npy")...) {
+	for _, name := range append([]string{"items.hgi", "copy.hgi", "m.hgm", "codes.hgc", "all.jsonl"}, dataset.NpyFiles("v.npy")...) {
 		section.Sweep(name, 0)
 	}
 	left, err := disktest.ReadTree(".")
