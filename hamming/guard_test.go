@@ -3,36 +3,20 @@ package hamming
 import (
 	"math"
 	"math/rand/v2"
-	"syscall"
 	"testing"
-	"unsafe"
-)
 
-// guarded is room for n values of T that end where the next byte cannot be read or written.
-func guarded[T any](t *testing.T, n int) []T {
-	t.Helper()
-	page, bytes := syscall.Getpagesize(), n*int(unsafe.Sizeof(*new(T)))
-	room := (bytes + page - 1) &^ (page - 1)
-	b, err := syscall.Mmap(-1, 0, room+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Munmap(b) })
-	if err := syscall.Mprotect(b[room:], syscall.PROT_NONE); err != nil {
-		t.Fatal(err)
-	}
-	return unsafe.Slice((*T)(unsafe.Pointer(&b[:room][max(room-bytes, 0):][:1][0])), n)
-}
+	"hashgrove/internal/fencetest"
+)
 
 // TestKernelsKeepToTheirCodes has every number of codes up to 300, which end, like queries and distances, where memory
 // does: a kernel that reads or writes beyond them crashes.
 func TestKernelsKeepToTheirCodes(t *testing.T) {
 	const most = 300
-	dst, hits := guarded[uint16](t, most), guarded[uint32](t, most+slack)
+	dst, hits := fencetest.Slice[uint16](t, most), fencetest.Slice[uint32](t, most+slack)
 	eachKernel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(4, 2))
 		for _, words := range []int{1, 2, 3, 4, 5, 8, 9, 16} {
-			q, data := guarded[uint64](t, words), guarded[uint64](t, most*(words+1))
+			q, data := fencetest.Slice[uint64](t, words), fencetest.Slice[uint64](t, most*(words+1))
 			for i := range data {
 				data[i] = rng.Uint64()
 			}
@@ -77,19 +61,19 @@ func TestPlanesKeepToTheirCodes(t *testing.T) {
 		}
 		rng := rand.New(rand.NewPCG(6, 2))
 		for words := 1; words <= 4; words++ {
-			c := Codes{Bits: 64 * words, Words: words, Data: guarded[uint64](t, 4*perBlock*words)}
+			c := Codes{Bits: 64 * words, Words: words, Data: fencetest.Slice[uint64](t, 4*perBlock*words)}
 			for i := range c.Data {
 				c.Data[i] = rng.Uint64()
 			}
 			var tile weightedTile
 			tile.open(c, c.Bits)
-			tile.planes, tile.near = guarded[uint8](t, 4*tile.size), guarded[nearBlock](t, 4)
+			tile.planes, tile.near = fencetest.Slice[uint8](t, 4*tile.size), fencetest.Slice[nearBlock](t, 4)
 			tile.n = c.Len()
 			tile.load()
 			q := NewWeightedQuery(c.Row(7), someWeights(rng, c.Bits))
 			for _, limit := range []int{254, 0, 40, 254, 255, q.Most() / 2, q.Most()} {
 				tile.below(q, limit) // makes the tables
-				tables := guarded[uint8](t, len(q.tables))
+				tables := fencetest.Slice[uint8](t, len(q.tables))
 				copy(tables, q.tables)
 				q.tables = tables
 				hits := tile.below(q, limit)
