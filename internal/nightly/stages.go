@@ -50,10 +50,10 @@ var stages = []stage{
 	}},
 	// The packages in which goroutines share memory or files; the others only call them. Without HASHGROVE_LONG: what it
 	// lengthens is a matter of more data, not of more goroutines. What is left out is about memory or time, which are
-	// others under the race detector.
+	// others under the race detector, or about programs that it compiles.
 	{name: "race", about: "the race detector, on packages with concurrency", share: 10 * time.Minute, commands: []string{
 		"CGO_ENABLED=1 HASHGROVE_LONG= go test -race -count=1 -v -timeout 60m " +
-			"-skip 'Budget|Memory|^TestKill|^TestSlowReaders$|^TestSamplesCanBeTried$' " +
+			"-skip 'Budget|Memory|^TestKill|^TestSlowReaders$|^TestSamplesCanBeTried$|^TestTypesOn|^TestNothingIsFused$' " +
 			". ./client/... ./engine/... ./index/... ./internal/cli/... ./internal/items/... ./internal/pages/... " +
 			"./internal/par/... ./internal/section/... ./internal/trial/... ./server/... ./store/...",
 	}},
