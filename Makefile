@@ -65,8 +65,7 @@ setup:
 
 # The race detector is the one thing that needs a C compiler; without one the tests run plain. It slows the trees
 # thirtyfold, so packages that train whole models, the suites of the engines but one, and the long tests run with it only in
-# nightly.
-# Everything runs without it in docs.
+# nightly. Everything runs without it in docs.
 RACE ?= . ./boost/... ./client/... ./dataset/... ./engine/... ./eval/... ./hamming/... ./index/... ./inference/... \
 	./internal/cli/... ./internal/gemm/... ./internal/items/... ./internal/pages/... ./internal/par/... ./internal/section/... \
 	./internal/trial/... ./model/... ./server/... ./store/... ./vectors/...
