@@ -62,6 +62,10 @@ func ReadCrossFit(path string, m *model.Model) (*CrossFit, error) {
 		return nil, fmt.Errorf("%s: cross-fitted codes of model %v, but this model is %v: give those that were written "+
 			"beside it", path, t.Fingerprint, own)
 	}
+	if t.Codes.Bits != m.Encoder.Bits() {
+		return nil, fmt.Errorf("%s: cross-fitted codes of %d bits, but the model's have %d: the file is damaged or forged",
+			path, t.Codes.Bits, m.Encoder.Bits())
+	}
 	c := &CrossFit{codes: t.Codes, place: make(map[vectors.RowHash]int, len(t.IDs)), dim: m.Encoder.Dim()}
 	for i, id := range t.IDs {
 		b, err := hex.DecodeString(id)

@@ -16,9 +16,10 @@ import (
 func FuzzCrossFit(f *testing.F) {
 	m := &model.Model{Encoder: &model.Projection{Weight: []float32{1, -1, 2, 0, 1, 1, -1, 3}, Threshold: make([]float32, 4)}}
 	path := filepath.Join(f.TempDir(), "codes.hgc")
+	rowHashes := []vectors.RowHash{{1}, {2}}
 	for rows := range 3 {
 		codes := hamming.NewCodes(rows, 4)
-		if err := WriteCrossFit(path, m, []vectors.RowHash{{1}, {2}}[:rows], codes); err != nil {
+		if err := WriteCrossFit(path, m, rowHashes[:rows], codes); err != nil {
 			f.Fatal(err)
 		}
 		b, err := os.ReadFile(path)
@@ -29,6 +30,13 @@ func FuzzCrossFit(f *testing.F) {
 		f.Add(bytes.Replace(b, []byte("01000000"), []byte("0100000x"), 1)) // not a hash
 		f.Add(bytes.Replace(b, []byte("01000000"), []byte("02000000"), 1)) // twice the same
 		f.Add(b[:len(b)*2/3])
+		if err := WriteCrossFit(path, m, rowHashes[:rows], hamming.NewCodes(rows, 32)); err != nil { // of another width
+			f.Fatal(err)
+		}
+		if b, err = os.ReadFile(path); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, b := range [][]byte{b, sectiontest.Reseal(b)} {
