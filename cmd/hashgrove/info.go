@@ -61,7 +61,7 @@ that somebody made, compare the SHA-256 that is printed with one from a place yo
 				case err != nil && first == nil:
 					first = err
 				case err != nil:
-					fmt.Fprintf(a.err, "hashgrove: %s\n", cli.Visible(message(err)))
+					fmt.Fprintf(a.err, "hashgrove: %s\n", cli.Message(message(err)))
 				case a.json:
 					if err := a.printJSON(f); err != nil {
 						return err
@@ -201,7 +201,7 @@ func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) 
 	end()
 	if err != nil {
 		for _, problem := range v.Problems[min(1, len(v.Problems)):] {
-			fmt.Fprintf(a.err, "hashgrove: %s: %s\n", cli.Visible(path), cli.Visible(problem))
+			fmt.Fprintf(a.err, "hashgrove: %s: %s\n", cli.Message(path), cli.Message(problem))
 		}
 		return nil, err
 	}
@@ -417,7 +417,7 @@ func (a *app) printFeatures(f *fileReport) {
 		if len(f.Info.Features) == 0 && name == "" {
 			name = fmt.Sprintf("column %d", t.Column+1) // as --vector counts
 		}
-		fmt.Fprintf(a.out, " %s (%d)", name, t.Tests)
+		fmt.Fprintf(a.out, " %s (%d)", cli.Printable(name), t.Tests)
 	}
 	fmt.Fprintln(a.out)
 }

@@ -143,11 +143,11 @@ func (c *inspectCommand) print(r inspectReport) {
 		fmt.Fprintf(c.out, "not used     %s\n", cli.Printable(plain.Runs(r.Unused)))
 	}
 	if r.Pictures != "" {
-		fmt.Fprintf(c.out, "pictures     %s\n", r.Pictures)
+		fmt.Fprintf(c.out, "pictures     %s\n", cli.Printable(r.Pictures))
 	}
 	fmt.Fprintf(c.out, "bad rows     %d\n", r.Bad)
 	for _, b := range r.BadExamples {
-		fmt.Fprintf(c.out, "             %s\n", b)
+		fmt.Fprintf(c.out, "             %s\n", cli.Printable(b))
 	}
 	histogram := func(name string, counts []supervision.Count) {
 		if counts == nil {
@@ -159,7 +159,7 @@ func (c *inspectCommand) print(r inspectReport) {
 				fmt.Fprintf(c.out, "             and %d more\n", len(counts)-i)
 				break
 			}
-			fmt.Fprintf(c.out, "  %8d   %s\n", k.Rows, k.Name)
+			fmt.Fprintf(c.out, "  %8d   %s\n", k.Rows, cli.Printable(k.Name))
 		}
 	}
 	histogram("classes", r.Labels)

@@ -159,7 +159,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 // note prints a message for a person, unless it should be quiet.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintln(a.err, cli.Visible(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(a.err, cli.Message(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -179,7 +179,7 @@ func (a *app) startProgress(what string, total, done int) *cli.Progress {
 // warn prints doubts, quiet or not: they change how a result is read.
 func (a *app) warn(warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintf(a.err, "hashgrove: warning: %s\n", cli.Visible(w))
+		fmt.Fprintf(a.err, "hashgrove: warning: %s\n", cli.Message(w))
 	}
 }
 

@@ -304,10 +304,11 @@ func TestResultsThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestNothingCommandsTheTerminal: names in files that hold commands for a terminal are shown and not obeyed.
+// TestNothingCommandsTheTerminal: names in files that hold commands for a terminal are shown and not obeyed, and none makes
+// a line of its own.
 func TestNothingCommandsTheTerminal(t *testing.T) {
 	shop(t)
-	hostile := "\x1b]0;owned\x07\x1b[2J\u009b2J"
+	hostile := "\x1b]0;owned\x07\x1b[2J\u009b2J\nforged line"
 	text := string(read(t, "items.csv"))
 	head, rest, _ := strings.Cut(text, "\n")
 	head = strings.Replace(head, "f1,", "\"f1"+hostile+"\",", 1)
@@ -327,6 +328,9 @@ func TestNothingCommandsTheTerminal(t *testing.T) {
 		for _, text := range []string{o.out, o.err} {
 			if i := strings.IndexAny(text, "\x1b\x07\u009b"); i >= 0 {
 				t.Errorf("%q prints %q", line, text[max(0, i-40):min(len(text), i+40)])
+			}
+			if i := strings.Index(text, "\nforged line"); i >= 0 {
+				t.Errorf("%q prints a line of the file: %q", line, text[max(0, i-40):min(len(text), i+40)])
 			}
 		}
 	}

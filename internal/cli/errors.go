@@ -44,7 +44,7 @@ func Report(ctx context.Context, w io.Writer, name string, err error, message fu
 		return 0
 	}
 	if !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(w, "%s: %s\n", name, Visible(message(err)))
+		fmt.Fprintf(w, "%s: %s\n", name, Message(message(err)))
 		if _, ok := errors.AsType[usageError](err); ok {
 			return exitUsage
 		}
