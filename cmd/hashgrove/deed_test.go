@@ -127,6 +127,10 @@ func inputs(t *testing.T, folder string) {
 	}
 	succeed(t, slices.Concat([]string{"index", "build", "items.csv", "-m", "short.hgm", "-o", "items.hgi"}, columnFlags)...)
 	succeed(t, slices.Concat([]string{"index", "build", "secret.csv", "-m", "short.hgm", "-o", "spies.hgi"}, columnFlags)...)
+	for _, shard := range []string{"1", "2"} {
+		succeed(t, slices.Concat([]string{"encode", "items.csv", "-m", "short.hgm", "--shard", shard + "/2", "-o", shard + ".hgc"},
+			columnFlags)...)
+	}
 	if err := errors.Join(os.Chmod("items.hgi", 0o600), os.Chmod("spies.hgi", 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +189,11 @@ func deeds(t *testing.T, in string) []*deed {
 		{name: "salvage", args: []string{"index", "salvage", "items.hgi", "-o", "copy.hgi"}, read: indexState(t, "copy.hgi"),
 			old: start, private: true},
 		{name: "export", args: []string{"index", "export", "items.hgi", "-o", "all.jsonl"}, read: fileState("all.jsonl"), old: start},
+		{name: "export a model", args: []string{"export", input("short.hgm"), "-o", "trees.c", "--force"}, read: fileState("trees.c"),
+			old: func(t *testing.T) { write(t, "trees.c", "old") }},
+		{name: "merge shards", args: []string{"merge", input("1.hgc"), input("2.hgc"), "-o", "codes.hgc"}, read: fileState("codes.hgc")},
+		{name: "report", args: []string{"compare", input("items.csv"), "--label", "category", "--bits", "4", "--methods", "lsh",
+			"--report", "r.html"}, read: pageState("r.html")},
 		{name: "train", args: train, read: fileState("m.hgm"), also: keepsBits(t)},
 		{name: "resume", args: train, read: fileState("m.hgm"), also: keepsBits(t), old: func(t *testing.T) { half(t, train) }},
 		{name: "encode", args: encode, read: fileState("codes.hgc")},
@@ -209,6 +218,20 @@ func deeds(t *testing.T, in string) []*deed {
 
 func withoutForce(args []string) []string {
 	return slices.DeleteFunc(slices.Clone(args), func(s string) bool { return s == "--force" })
+}
+
+// pageState reads a page that has times in it: what is told apart is whether it is there, and whole.
+func pageState(path string) func() (string, error) {
+	return func() (string, error) {
+		text, err := fileState(path)()
+		if text == absent || err != nil {
+			return text, err
+		}
+		if !strings.HasPrefix(text, "<!DOCTYPE html>") || !strings.HasSuffix(strings.TrimSpace(text), "</html>") {
+			return "", fmt.Errorf("half a page: %d bytes", len(text))
+		}
+		return "a whole page", nil
+	}
 }
 
 // vectorsState reads vectors with what stands beside them, without which they mean nothing.

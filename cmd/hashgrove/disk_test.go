@@ -189,7 +189,8 @@ func (r *trial) again(state, when string) {
 	if r.state(when+", then again") != r.new {
 		r.t.Fatalf("%s: doing it again had no effect", when)
 	}
-	for _, name := range append([]string{"items.hgi", "copy.hgi", "m.hgm", "codes.hgc", "all.jsonl"}, dataset.NpyFiles("v.npy")...) {
+	outputs := []string{"items.hgi", "copy.hgi", "m.hgm", "codes.hgc", "all.jsonl", "trees.c", "r.html"}
+	for _, name := range append(outputs, dataset.NpyFiles("v.npy")...) {
 		section.Sweep(name, 0)
 	}
 	left, err := disktest.ReadTree(".")
@@ -263,7 +264,7 @@ func (b *bench) cut(r *trial) {
 	}
 }
 
-// TestFaultsInCommands lets operations of every command fail, one at a time.
+// TestFaultsInCommands lets operations of every command fail, one or two in a run, or all from one on.
 func TestFaultsInCommands(t *testing.T) {
 	b := newBench(t)
 	for _, d := range deeds(t, b.in) {
@@ -280,7 +281,7 @@ func TestFaultsInCommands(t *testing.T) {
 }
 
 // plans are the faults of a command, or a sample of them where there are many: two that fail a change of files for every
-// one that fails a look at them.
+// one that fails a look at them. Some have a second fault, in what the command does after the first.
 func (b *bench) plans(r *trial) []disktest.Plan {
 	var changes, others []disktest.Plan
 	for _, o := range r.ops {
@@ -292,8 +293,18 @@ func (b *bench) plans(r *trial) []disktest.Plan {
 			}
 		}
 	}
-	if b.long || len(changes)+len(others) <= 30 {
-		return append(changes, others...)
+	all := slices.Concat(changes, others)
+	pair := func() disktest.Plan {
+		first, second := all[r.rng.IntN(len(all))], all[r.rng.IntN(len(all))]
+		second.At = first.At + 1 + r.rng.IntN(20) // where a command cleans up, or goes on
+		first.Then = &second
+		return first
+	}
+	if b.long || len(all) <= 30 {
+		for range len(all) / 3 {
+			all = append(all, pair())
+		}
+		return all
 	}
 	sample := 2
 	if testing.Short() {
@@ -301,7 +312,7 @@ func (b *bench) plans(r *trial) []disktest.Plan {
 	}
 	r.rng.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 	r.rng.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
-	return append(changes[:min(len(changes), 2*sample)], others[:min(len(others), sample)]...)
+	return append(append(changes[:min(len(changes), 2*sample)], others[:min(len(others), sample)]...), pair())
 }
 
 // fail lets an operation fail.
@@ -314,6 +325,10 @@ func (b *bench) fail(r *trial, p disktest.Plan) {
 	}
 	b.faults++
 	when := fmt.Sprintf("%s of %v", p.Fault, run.Injected[0])
+	if p.Then != nil && len(run.Injected) > 1 {
+		b.faults++
+		when += fmt.Sprintf(" and %s of %v", p.Then.Fault, run.Injected[1])
+	}
 	switch {
 	case run.Status > 2 || run.Status == 2 && !r.deed.refused || strings.Contains(run.Output, "panic:") || strings.Contains(run.Output, "goroutine "):
 		t.Fatalf("%s: status %d: %s", when, run.Status, run.Output)

@@ -11,8 +11,8 @@ import (
 // end of a line and the tabulator, and those from 128 to 159, which begin sequences in some terminals too.
 func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 }
 
-// Message is a text for people with nothing in it that a terminal would obey, and with its further lines moved in: a name
-// in a file that ends a line must not pass for a message of ours.
+// Message is a text for people with nothing in it that a terminal would obey, and with its further lines moved in: a
+// name in a file that ends a line must not pass for a message of ours.
 func Message(s string) string { return strings.ReplaceAll(visible(s), "\n", "\n    ") }
 
 // visible escapes what a terminal would obey instead of showing it: names in files come from strangers.

@@ -84,13 +84,15 @@ func (o Op) String() string {
 // Fault is a way in which an operation can fail.
 type Fault string
 
-// The faults. Full is NoSpace for all later operations, too, that need room on the disk.
+// The faults. Full is NoSpace for all later operations, too, that need room on the disk; Gone is BadDisk for all later
+// ones.
 const (
 	NoSpace   Fault = "ENOSPC"
 	BadDisk   Fault = "EIO"
 	Interrupt Fault = "EINTR"
 	Short     Fault = "short"
 	Full      Fault = "full"
+	Gone      Fault = "gone"
 )
 
 // Faults are those that can befall an operation.
@@ -98,13 +100,13 @@ func (o Op) Faults() []Fault {
 	switch o.Kind {
 	case Write:
 		if len(o.Data) > 1 {
-			return []Fault{NoSpace, BadDisk, Interrupt, Short, Full}
+			return []Fault{NoSpace, BadDisk, Interrupt, Short, Full, Gone}
 		}
-		return []Fault{NoSpace, BadDisk, Interrupt, Full}
+		return []Fault{NoSpace, BadDisk, Interrupt, Full, Gone}
 	case Create, Truncate, Mkdir, Link, Rename:
-		return []Fault{NoSpace, BadDisk, Interrupt, Full}
+		return []Fault{NoSpace, BadDisk, Interrupt, Full, Gone}
 	case Sync:
-		return []Fault{NoSpace, BadDisk, Interrupt}
+		return []Fault{NoSpace, BadDisk, Interrupt, Gone}
 	case Open, Read, Flock:
 		return []Fault{BadDisk, Interrupt}
 	case Said:
@@ -115,19 +117,26 @@ func (o Op) Faults() []Fault {
 
 // hits tells whether an operation fails under a plan, and how.
 func (p *Plan) hits(o *Op) (Fault, bool) {
-	switch {
-	case p == nil || o.Kind == Said || o.Number < p.At:
+	if p == nil || o.Kind == Said || o.Number < p.At {
 		return "", false
-	case p.Fault == Full:
-		return NoSpace, slices.Contains(o.Faults(), Full)
 	}
-	return p.Fault, o.Number == p.At && slices.Contains(o.Faults(), p.Fault)
+	can := o.Faults()
+	switch {
+	case p.Fault == Full && slices.Contains(can, Full):
+		return NoSpace, true
+	case p.Fault == Gone && slices.Contains(can, BadDisk):
+		return BadDisk, true
+	case o.Number == p.At && slices.Contains(can, p.Fault):
+		return p.Fault, true
+	}
+	return p.Then.hits(o)
 }
 
-// Plan lets one operation fail.
+// Plan lets an operation fail, and perhaps a later one.
 type Plan struct {
 	At    int // its number
 	Fault Fault
+	Then  *Plan // nil means none
 }
 
 // Run is what a program did.

@@ -161,13 +161,13 @@ func TestFaultsReachTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	errno := map[Fault]syscall.Errno{NoSpace: syscall.ENOSPC, BadDisk: syscall.EIO, Full: syscall.ENOSPC}
+	errno := map[Fault]syscall.Errno{NoSpace: syscall.ENOSPC, BadDisk: syscall.EIO, Full: syscall.ENOSPC, Gone: syscall.EIO}
 	for _, o := range plain.Ops {
 		if o.Kind != Write && o.Kind != Rename && o.Kind != Sync && o.Kind != Close || o.Path == "copy" {
 			continue
 		}
 		for _, fault := range o.Faults() {
-			folder, twin, run, err := follow(t, "all", &Plan{o.Number, fault})
+			folder, twin, run, err := follow(t, "all", &Plan{At: o.Number, Fault: fault})
 			if err != nil {
 				t.Fatal(err)
 			}
