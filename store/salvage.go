@@ -150,18 +150,14 @@ func (s *salvage) readModel() *model.Model {
 
 // read recovers the items.
 func (s *salvage) read(ctx context.Context) error {
-	value := s.buckets[string(itemBucket)]
-	if len(value) < bucketBytes {
-		return damaged("the place of its items takes %d bytes", len(value))
-	}
-	root, inline := binary.LittleEndian.Uint64(value), value[bucketBytes:]
 	var err error
-	switch {
-	case root != 0:
+	if value := s.buckets[string(itemBucket)]; len(value) < bucketBytes {
+		s.lose(span{}, damaged("the place of its items takes %d bytes", len(value)))
+	} else if root := binary.LittleEndian.Uint64(value); root != 0 {
 		err = s.branch(ctx, root, span{}, 0)
-	case len(inline) < pageHeader || kindOf(inline) != leafPage:
+	} else if inline := value[bucketBytes:]; len(inline) < pageHeader || kindOf(inline) != leafPage {
 		s.lose(span{}, damaged("a small tree is no page"))
-	default:
+	} else {
 		err = s.leaf(ctx, inline, span{})
 	}
 	if err == nil && len(s.found.Lost) > 0 {

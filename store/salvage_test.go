@@ -225,6 +225,28 @@ func TestSalvageMistakes(t *testing.T) {
 	}
 }
 
+// TestSalvageWithoutRoot: an index whose items no tree leads to any more has them all, in pages that are not free.
+func TestSalvageWithoutRoot(t *testing.T) {
+	image, want := large(t)
+	found := false
+	for at := 2 * pageSize; at < len(image); at += pageSize {
+		page := image[at : at+pageSize]
+		for i := range int(countOf(page)) {
+			if kindOf(page) != leafPage {
+				break
+			}
+			if flags, key, _, _, err := element(page, i); err == nil && flags != 0 && bytes.Equal(key, itemBucket) {
+				binary.LittleEndian.PutUint32(page[pageHeader+i*pageElement+12:], 1) // the length of what leads to them
+				found = true
+			}
+		}
+	}
+	r, got, err := salvaged(t, image)
+	if err != nil || !found || !reflect.DeepEqual(got, want) || r.LostItems != 0 || len(r.Lost) == 0 {
+		t.Errorf("%d items of %d: %+v, %v", len(got), len(want), r, err)
+	}
+}
+
 // FuzzSalvage recovers what it can of changed files: no crash, and items that an index takes.
 func FuzzSalvage(f *testing.F) {
 	file := sample(f)
