@@ -60,9 +60,12 @@ var stages = []stage{
 	{name: "fuzz", about: "every fuzz target, guided by what inputs reach", share: 20 * time.Minute, commands: []string{
 		"go run ./internal/nightly fuzz -guided -share $FUZZ -floor 5000 -limit 10m",
 	}},
+	// A module that lies beside ours has no checksum, of which go mod verify complains although go.mod names its folder.
 	{name: "release", about: "archives, packages and lists for all systems", share: 5 * time.Minute, commands: []string{
 		"make release",
-		"for module in $(make -s modules); do (cd $module && go mod verify) || exit 1; done",
+		"for module in $(make -s modules); do " +
+			"! (cd $module && go mod verify 2>&1) | grep -v '^hashgrove.* v0.0.0: missing ziphash\\|^all modules verified$' " +
+			"|| exit 1; done",
 	}},
 	{name: "beam", about: "vet and test connect/beam", share: 5 * time.Minute, commands: []string{"make beam"}},
 	{name: "race-all", about: "the race detector, on all tests", share: 2 * time.Hour, weekly: true, commands: []string{
