@@ -313,6 +313,7 @@ func TestPowerCut(t *testing.T) {
 		t.Errorf("%d of %d writes were acknowledged with %d syncs; %d images had the next write", acked, writes, syncs, newer)
 	}
 	t.Logf("count: power cuts %d", images)
+	t.Logf("count: images after power cuts %d", images)
 	t.Logf("%d writes, %d calls, %d syncs: all of %d images hold what was acknowledged, %d of them the next write too", writes, len(calls), syncs, images, newer)
 }
 

@@ -278,6 +278,7 @@ func TestFaultsInCommands(t *testing.T) {
 	t.Logf("count: file operations %d", b.ops)
 	t.Logf("count: faults injected %d", b.faults)
 	t.Logf("count: power cuts %d", b.cuts)
+	t.Logf("count: images after power cuts %d", b.images)
 }
 
 // plans are the faults of a command, or a sample of them where there are many: two that fail a change of files for every

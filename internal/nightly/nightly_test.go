@@ -42,7 +42,7 @@ func TestNightGoesOn(t *testing.T) {
 	defer func(before []stage) { stages = before }(stages)
 	stages = []stage{
 		{name: "bad", commands: []string{"exit 3", "echo 'count: kills 2'"}},
-		{name: "good", commands: []string{"test $KILLS = 1000; test $HASHGROVE_LONG = 1",
+		{name: "good", commands: []string{"test $KILLS = 1000; test $HASHGROVE_LONG = 1; test -n \"$HASHGROVE_REQUIRED\"",
 			"echo '    x_test.go:1: count: kills 5'; echo count: inputs fuzzed 7"}},
 		{name: "later", weekly: true, commands: []string{"exit 1"}},
 	}
