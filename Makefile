@@ -94,7 +94,7 @@ purego:
 
 # Other kinds of processors: readers where int has 32 bits; under qemu kernels, formats, indexes and digests of trained
 # models on arm64, and formats and digests on s390x, where numbers have the other order of bytes.
-ARM64 = Kernel|EqualsGo|EqualTheirTwins|QuantizeEquals|BackwardCompat|TreeEquals|NearestEquals|ManyCodes|GoldenFile|OtherOrder|FlippedBytes|Migrate$$|OnEveryMachine
+ARM64 = Kernel|StayInside|EqualsGo|EqualTheirTwins|QuantizeEquals|BackwardCompat|TreeEquals|NearestEquals|ManyCodes|GoldenFile|OtherOrder|FlippedBytes|Migrate$$|OnEveryMachine
 S390X = BackwardCompat|NPY|Npy|IDX|RoundTrip|OtherOrder|OnEveryMachine/^(fasthash|ksh|mdsh)$$/classes
 platforms:
 	GOARCH=386 $(GO) test -short -vet=off -timeout 12m ./dataset ./hamming ./internal/section ./vectors
@@ -103,7 +103,7 @@ platforms:
 		GOARCH=arm64 $(GO) test -short -vet=off -timeout 12m -exec qemu-aarch64-static \
 			./hamming ./internal/gemm ./internal/section ./svm && \
 		GOARCH=arm64 $(GO) test -short -vet=off -timeout 12m -exec qemu-aarch64-static -run '$(ARM64)' \
-			./boost ./index ./method ./model ./store && \
+			./boost ./feature ./index ./method ./model ./store && \
 		GOARCH=s390x $(GO) test -short -vet=off -timeout 12m -exec qemu-s390x-static -run '$(S390X)' \
 			./dataset ./hamming ./internal/section ./method ./model ./store && \
 		echo "count: platforms 2"; \
