@@ -38,7 +38,6 @@ const (
 	Live      Thing = "live"
 	Mapping   Thing = "mapping"
 	Mount     Thing = "mount"
-	Night     Thing = "night"
 	ONNX      Thing = "onnx"
 	PgVector  Thing = "pgvector"
 	Postgres  Thing = "postgres"
@@ -80,10 +79,8 @@ var facts = map[Thing]fact{
 	Links: {about: "symbolic and hard links"},
 	Live: {about: "a server of Milvus, Vespa or Weaviate, whose address is in a variable",
 		elsewhere: "Debian has none of them; the suites run in CI against stand-ins of ours"},
-	Mapping: {about: "files and memory that are mapped at wish"},
-	Mount:   {about: "the right to mount a file system"},
-	Night: {about: "the record of a night, docs/promises/nightly.md",
-		elsewhere: "it is part of the sources from the first recorded night on"},
+	Mapping:   {about: "files and memory that are mapped at wish"},
+	Mount:     {about: "the right to mount a file system"},
 	ONNX:      {about: "onnxruntime-node of npm", installed: true},
 	PgVector:  {about: "the extension pgvector of PostgreSQL", installed: true},
 	Postgres:  {about: "PostgreSQL, the server and psql", installed: true},
