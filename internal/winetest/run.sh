@@ -29,9 +29,21 @@ file=$($go env GOROOT)/src/internal/syscall/windows/at_windows.go
 sed 's/^\t\tSTATUS_NOT_SUPPORTED: .*/\t\tNTStatus(0xC0000002), STATUS_NOT_SUPPORTED:/' "$file" >"$folder/at_windows.go"
 printf '{"Replace": {"%s": "%s"}}\n' "$file" "$folder/at_windows.go" >"$folder/overlay.json"
 
+# Wine starts its services with the first program that finds none, and they keep what that program writes to: a pipe of
+# go test would stay open, for which it waits, so that it is a file instead.
+cat >"$folder/exec" <<'END'
+#!/bin/sh
+out=$(mktemp)
+wine "$@" >"$out" 2>&1 && status=0 || status=$?
+cat "$out"
+rm -f "$out"
+exit $status
+END
+chmod +x "$folder/exec"
+
 export CGO_ENABLED=0
 tests() {
-	GOOS=windows GOARCH=amd64 $go test -overlay "$folder/overlay.json" -exec wine -vet=off -skip "$links" "$@"
+	GOOS=windows GOARCH=amd64 $go test -overlay "$folder/overlay.json" -exec "$folder/exec" -vet=off -skip "$links" "$@"
 }
 if [ $# -gt 0 ]; then
 	tests "$@"
