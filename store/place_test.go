@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"hashgrove/index"
 )
 
 // closingToMove lets a test go the way of Windows on every system.
@@ -21,25 +19,19 @@ func closingToMove(t *testing.T) {
 // TestMovesOfClosedFiles compacts, replaces and goes on writing where files must be closed to be moved.
 func TestMovesOfClosedFiles(t *testing.T) {
 	closingToMove(t)
-	s, path := create(t, Options{Bits: 8})
-	add := func(s *Store, id int64) {
-		t.Helper()
-		b := index.NewBatch(8)
-		b.Append(index.Item{ID: index.Int(id), Code: []uint64{0}})
-		ok(t, s.Add(ctx, b))
-	}
-	add(s, 1)
+	s, path := create(t, Options{Bits: 64})
+	ok(t, s.Add(ctx, one("first", 1, "")))
 	ok(t, s.Compact(ctx))
-	add(s, 2)
+	ok(t, s.Add(ctx, one("second", 2, "")))
 	ok(t, s.Compact(ctx))
 	fine(t)(s.BackupFile(ctx, path+".copy"))
 	if n := s.Info().Items; n != 2 {
 		t.Errorf("%d items", n)
 	}
 	ok(t, s.Close())
-	x, err := Create(ctx, path, Options{Bits: 8, Replace: true})
+	x, err := Create(ctx, path, Options{Bits: 64, Replace: true})
 	ok(t, err)
-	add(x, 3)
+	ok(t, x.Add(ctx, one("third", 3, "")))
 	ok(t, x.Close())
 	ok(t, Replace(ctx, path+".copy", path))
 	x = open(t, path, OpenOptions{})
@@ -51,14 +43,8 @@ func TestMovesOfClosedFiles(t *testing.T) {
 // TestFailedMove keeps an index as it was, and in use, when no file can take its place because some program has it open.
 func TestFailedMove(t *testing.T) {
 	closingToMove(t)
-	s, path := create(t, Options{Bits: 8})
-	add := func(id int64) {
-		t.Helper()
-		b := index.NewBatch(8)
-		b.Append(index.Item{ID: index.Int(id), Code: []uint64{0}})
-		ok(t, s.Add(ctx, b))
-	}
-	add(1)
+	s, path := create(t, Options{Bits: 64})
+	ok(t, s.Add(ctx, one("first", 1, "")))
 	reader, err := os.Open(path)
 	ok(t, err)
 	defer reader.Close()
@@ -71,9 +57,9 @@ func TestFailedMove(t *testing.T) {
 	if err := s.Compact(ctx); err == nil || !strings.Contains(err.Error(), "close that one and try again") {
 		t.Errorf("a file that is open was replaced: %v", err)
 	}
-	add(2)
+	ok(t, s.Add(ctx, one("second", 2, "")))
 	ok(t, s.Close())
-	if _, err := Create(ctx, path, Options{Bits: 8, Replace: true}); err == nil {
+	if _, err := Create(ctx, path, Options{Bits: 64, Replace: true}); err == nil {
 		t.Error("a file that is open was replaced")
 	}
 	ok(t, reader.Close())

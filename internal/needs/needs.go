@@ -129,6 +129,17 @@ func Names() (names []string) {
 	return names
 }
 
+// InCI is the value of the variable in CI: all but what says why not.
+func InCI() string {
+	list := "all"
+	for _, name := range Names() {
+		if facts[Thing(name)].elsewhere != "" {
+			list += ",-" + name
+		}
+	}
+	return list
+}
+
 // Skip skips a test because a thing is missing, or fails it where that is required.
 func Skip(t testing.TB, thing Thing, why ...any) {
 	t.Helper()

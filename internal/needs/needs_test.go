@@ -122,6 +122,9 @@ func TestCIRequiresAll(t *testing.T) {
 	if m == nil {
 		t.Fatal(".ci/run does not set ", Variable)
 	}
+	if string(m[1]) != InCI() {
+		t.Errorf("CI requires %s, want %s", m[1], InCI())
+	}
 	setOnly(t, Variable+"="+string(m[1]))
 	for _, name := range Names() {
 		required, err := Required(Thing(name))

@@ -93,10 +93,10 @@ func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The last night\n\n")
 	fmt.Fprintf(&b, "`make nightly` on %s, commit %s, %s on %s with %d cores, %.0f minutes in all. The page is made by\n"+
-		"`go run ./internal/nightly record`, from a night in which every stage passed; no number is written by hand.\n",
+		"`go run ./internal/nightly record`, from a night whose stages have all passed; no number is written by hand.\n",
 		r.Date.Format("2006-01-02 15:04 UTC"), r.Commit, r.Go, r.System, r.Cores, r.Seconds/60)
 	if slices.ContainsFunc(r.Stages, func(s stageResult) bool { return s.Commit != r.Commit }) {
-		fmt.Fprintf(&b, "What failed was fixed and run again, at the commit that stands beside it.\n")
+		fmt.Fprintf(&b, "Stages that failed at first were run again after a fix, at the commit that stands beside them.\n")
 	}
 	if !r.Whole {
 		fmt.Fprintf(&b, "\nIt was not the whole night: %d stages, at %g of the time.\n", len(r.Stages), r.Scale)

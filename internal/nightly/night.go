@@ -112,7 +112,7 @@ func (n *night) runCommand(ctx context.Context, command string, log io.Writer, c
 		fmt.Sprintf("FUZZ=%.0fs", scaled(20*60)), fmt.Sprintf("SOAK=%.0fs", scaled(5*60)),
 		fmt.Sprintf("KILLS=%.0f", scaled(1000)), fmt.Sprintf("FEWER_KILLS=%.0f", scaled(100)))
 	if _, set := os.LookupEnv(needs.Variable); !set { // as in CI: a night in which much was skipped must not pass
-		cmd.Env = append(cmd.Env, needs.Variable+"=all,-hugepages,-input,-live")
+		cmd.Env = append(cmd.Env, needs.Variable+"="+needs.InCI())
 	}
 	out, in, err := os.Pipe()
 	if err != nil {
