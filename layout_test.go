@@ -17,7 +17,7 @@ import (
 
 // pipeline is the order of the packages: each may import those before it, never those after it.
 var pipeline = []string{
-	"hashgrove/client",
+	"hashgrove/client", "hashgrove/internal/fault",
 	"hashgrove/internal/par", "hashgrove/internal/pages", "hashgrove/internal/section", "hashgrove/internal/maxflow",
 	"hashgrove/internal/gemm", "hashgrove/internal/portable",
 	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/picture",

@@ -45,12 +45,17 @@ type app struct {
 	wait    time.Duration // for others that use an index; 0 means the library's default
 }
 
-// run executes one command line and returns the exit status.
+// run executes one command line, reports what went wrong and returns the exit status.
 func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) int {
+	return cli.Report(ctx, errOut, "hashgrove", execute(ctx, in, out, errOut, args), message)
+}
+
+// execute executes one command line.
+func execute(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) error {
 	results := &cli.Results{W: out}
 	a := &app{in: in, out: &cli.Text{W: results}, raw: results, err: errOut}
 	root := a.root()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // of nil cobra would make the arguments of this process
 	root.SetIn(in)
 	root.SetOut(a.out)
 	root.SetErr(errOut)
@@ -58,7 +63,7 @@ func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string
 	if err == nil && results.Err != nil {
 		err = fmt.Errorf("the result could not be written: %w", results.Err)
 	}
-	return cli.Report(ctx, errOut, "hashgrove", err, message)
+	return err
 }
 
 // Groups of verbs in the help.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/needs"
 	"hashgrove/internal/pgtest"
 	"hashgrove/internal/redistest"
@@ -28,14 +28,30 @@ import (
 type outcome struct {
 	code     int
 	out, err string
+	cause    error // why it failed
+}
+
+// differs says what is wrong with the end of a command line that must fail with a status, a code and a message that names
+// facts (fault.Differs), or returns "".
+func (o outcome) differs(status int, code fault.Code, facts ...string) string {
+	if o.code != status {
+		return fmt.Sprintf("exit %d instead of %d: %s", o.code, status, o.err)
+	}
+	if d := fault.Differs(o.cause, code); d != "" {
+		return d
+	}
+	for _, fact := range facts {
+		if !strings.Contains(o.err, fact) {
+			return fmt.Sprintf("the message does not name %q: %s", fact, o.err)
+		}
+	}
+	return ""
 }
 
 // try runs a command line in the present folder.
 func try(t *testing.T, args ...string) outcome {
 	t.Helper()
-	var out, errOut bytes.Buffer
-	code := run(context.Background(), strings.NewReader(""), &out, &errOut, args)
-	return outcome{code, out.String(), errOut.String()}
+	return feed(t, strings.NewReader(""), args...)
 }
 
 // succeed runs a command line that must succeed and returns its standard output.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/internal/cli"
 	"hashgrove/internal/needs"
 )
 
@@ -20,8 +21,9 @@ import (
 func feed(t *testing.T, in io.Reader, args ...string) outcome {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	code := run(context.Background(), in, &out, &errOut, args)
-	return outcome{code, out.String(), errOut.String()}
+	cause := execute(context.Background(), in, &out, &errOut, args)
+	code := cli.Report(context.Background(), &errOut, "hashgrove", cause, message)
+	return outcome{code, out.String(), errOut.String(), cause}
 }
 
 // piped runs a line "cat FILE | hashgrove ...", which must succeed, and reports whether it is one.

@@ -1,0 +1,85 @@
+// Package fault gives errors a code. The sentence of an error is for people and may be improved at any time; the code is
+// for programs and tests, and stays.
+//
+//	return fault.New("duplicate-id", "%s: lines %d and %d have the same id %q", path, first, line, id)
+//	...
+//	if fault.Is(err, "duplicate-id") { ... }
+//
+// Codes are short words with hyphens that say what is wrong, not where: "empty-file", "no-such-column". Two places may
+// share one when a program would treat them alike. An error that callers outside the module should recognise is an exported
+// value or type instead.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Code says what is wrong, for programs.
+type Code string
+
+// coded is an error with its code.
+type coded struct {
+	error
+	code Code
+}
+
+func (e *coded) Unwrap() error { return e.error }
+
+// New is fmt.Errorf with a code.
+func New(code Code, format string, args ...any) error {
+	return &coded{fmt.Errorf(format, args...), code}
+}
+
+// With gives an error a code; nil stays nil.
+func With(code Code, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &coded{err, code}
+}
+
+// Is tells whether an error has a code, or wraps one that has it.
+func Is(err error, code Code) bool {
+	for _, c := range Codes(err) {
+		if c == code {
+			return true
+		}
+	}
+	return false
+}
+
+// Codes lists the codes of an error and of those it wraps, the outermost first.
+func Codes(err error) (codes []Code) {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *coded:
+		return append([]Code{e.code}, Codes(e.error)...)
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			codes = append(codes, Codes(part)...)
+		}
+		return codes
+	}
+	return Codes(errors.Unwrap(err))
+}
+
+// Differs checks an error in a test: the code, and that the message names the facts a reader needs, such as a file, a row,
+// a flag or a value. It returns "" where both hold, and otherwise what is missing. Facts are names and numbers: the words
+// around them are free to change.
+func Differs(err error, code Code, facts ...string) string {
+	if err == nil {
+		return fmt.Sprintf("no error, want %s", code)
+	}
+	if !Is(err, code) {
+		return fmt.Sprintf("codes %q instead of %q: %v", Codes(err), code, err)
+	}
+	for _, fact := range facts {
+		if !strings.Contains(err.Error(), fact) {
+			return fmt.Sprintf("%s: the message does not name %q: %v", code, fact, err)
+		}
+	}
+	return ""
+}
