@@ -269,9 +269,12 @@ func TestFaultsInCommands(t *testing.T) {
 	b := newBench(t)
 	for _, d := range deeds(t, b.in) {
 		t.Run(d.name, func(t *testing.T) {
-			r := b.newTrial(t, d)
+			r, before := b.newTrial(t, d), b.faults
 			for _, p := range b.plans(r) {
 				b.fail(r, p)
+			}
+			if b.faults == before {
+				t.Fatal("no fault befell it")
 			}
 		})
 	}
@@ -287,7 +290,7 @@ func (b *bench) plans(r *trial) []disktest.Plan {
 	var changes, others []disktest.Plan
 	for _, o := range r.ops {
 		for _, f := range o.Faults() {
-			if p := (disktest.Plan{At: o.Number, Fault: f}); o.Changes() {
+			if p := disktest.PlanFor(o, f); o.Changes() {
 				changes = append(changes, p)
 			} else {
 				others = append(others, p)
@@ -297,7 +300,7 @@ func (b *bench) plans(r *trial) []disktest.Plan {
 	all := slices.Concat(changes, others)
 	pair := func() disktest.Plan {
 		first, second := all[r.rng.IntN(len(all))], all[r.rng.IntN(len(all))]
-		second.At = first.At + 1 + r.rng.IntN(20) // where a command cleans up, or goes on
+		second.Path, second.Nth = "", 1+r.rng.IntN(3) // where a command cleans up, or goes on
 		first.Then = &second
 		return first
 	}

@@ -206,7 +206,7 @@ func (f *follower) write(s *step, descriptor uint64, r *syscall.PtraceRegs) erro
 		fallthrough
 	case unix.SYS_WRITE:
 		s.op.Data, err = f.bytes(r.Rsi, r.Rdx)
-		s.divisible = true
+		s.op.Parts = true
 	case unix.SYS_WRITEV:
 		s.op.Data, err = f.vector(r.Rsi, r.Rdx)
 	case unix.SYS_COPY_FILE_RANGE:

@@ -10,6 +10,7 @@ package disktest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"syscall"
 )
@@ -44,11 +45,13 @@ type Op struct {
 	Kind   Kind
 	Number int    // of the operation, from 0 and in the order in which they began; -1 for Said
 	Path   string // below the folder, "." for the folder itself
+	Nth    int    // of those of this kind on this path, from 1, in the order in which they ended
 	To     string // of Rename and Link
 	Inode  uint64 // of the file, where it was open or was made
 	At     int64  // offset of Write, length of Truncate, descriptor of Said
 	Data   []byte // of Write and Said
 	Began  int    // how many operations of the record were done when it began
+	Parts  bool   // of Write: less can be written than was asked for
 	Err    syscall.Errno
 }
 
@@ -99,7 +102,7 @@ const (
 func (o Op) Faults() []Fault {
 	switch o.Kind {
 	case Write:
-		if len(o.Data) > 1 {
+		if o.Parts && len(o.Data) > 1 {
 			return []Fault{NoSpace, BadDisk, Interrupt, Short, Full, Gone}
 		}
 		return []Fault{NoSpace, BadDisk, Interrupt, Full, Gone}
@@ -115,28 +118,63 @@ func (o Op) Faults() []Fault {
 	return []Fault{BadDisk}
 }
 
-// hits tells whether an operation fails under a plan, and how.
-func (p *Plan) hits(o *Op) (Fault, bool) {
-	if p == nil || o.Kind == Said || o.Number < p.At {
-		return "", false
-	}
-	can := o.Faults()
-	switch {
-	case p.Fault == Full && slices.Contains(can, Full):
-		return NoSpace, true
-	case p.Fault == Gone && slices.Contains(can, BadDisk):
-		return BadDisk, true
-	case o.Number == p.At && slices.Contains(can, p.Fault):
-		return p.Fault, true
-	}
-	return p.Then.hits(o)
-}
-
-// Plan lets an operation fail, and perhaps a later one.
+// Plan lets an operation fail, and perhaps a later one. It names the operation by what it does and to which file, and
+// not by its number: threads and signals add operations on other files, and repeat some, so that numbers move.
 type Plan struct {
-	At    int // its number
+	Kind  Kind   // "" means any
+	Path  string // as Stable has it; "" means any
+	Nth   int    // which of those, from 1; of Then counted from the first fault on
 	Fault Fault
 	Then  *Plan // nil means none
+}
+
+// PlanFor is the plan that lets an operation of a record fail when the program runs again.
+func PlanFor(o Op, f Fault) Plan {
+	return Plan{Kind: o.Kind, Path: Stable(o.Path), Nth: o.Nth, Fault: f}
+}
+
+var random = regexp.MustCompile(`[0-9a-f]{8,}\.tmp$|[0-9]{4,}\.`)
+
+// Stable is a path without what is random in the names of temporary files.
+func Stable(path string) string { return random.ReplaceAllString(path, "#.") }
+
+// planned is a plan at work.
+type planned struct {
+	plan    *Plan // the next fault; nil means none
+	seen    int   // operations that it may mean
+	lasting Fault // befalls all from now on
+}
+
+// means tells whether an operation is one that the next fault counts.
+func (p *planned) means(o *Op) bool {
+	return p.plan != nil && (p.plan.Kind == "" || p.plan.Kind == o.Kind) && (p.plan.Path == "" || p.plan.Path == Stable(o.Path))
+}
+
+// strike tells whether an operation fails, and how.
+func (p *planned) strike(o *Op) (Fault, bool) {
+	can, f := o.Faults(), p.lasting
+	if p.means(o) {
+		if p.seen++; p.seen >= p.plan.Nth && slices.Contains(can, p.plan.Fault) {
+			if f = p.plan.Fault; f == Full || f == Gone {
+				p.lasting = f
+			}
+			p.plan, p.seen = p.plan.Then, 0
+		}
+	}
+	switch {
+	case f == Full && slices.Contains(can, Full):
+		return NoSpace, true
+	case f == Gone && slices.Contains(can, BadDisk):
+		return BadDisk, true
+	}
+	return f, f != "" && f != Full && f != Gone
+}
+
+// forget takes back an operation that did not fail and will be made again.
+func (p *planned) forget(o *Op) {
+	if p.means(o) && p.seen > 0 {
+		p.seen--
+	}
 }
 
 // Run is what a program did.

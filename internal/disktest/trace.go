@@ -22,19 +22,19 @@ type follower struct {
 	pid    int
 	folder string
 	memory *os.File
-	plan   *Plan
-	count  int           // of operations that began
-	inside map[int]*step // by thread, from the beginning of a call to its end
+	plan   planned
+	count  int            // of operations that began
+	nth    map[string]int // how many operations ended, by kind and path
+	inside map[int]*step  // by thread, from the beginning of a call to its end
 	run    Run
 	err    error // an operation that is not modelled
 }
 
 // step is a system call that was begun.
 type step struct {
-	op        *Op // nil when it does not matter
-	finish    func(result int64) error
-	fault     Fault
-	divisible bool // less can be written than was asked for
+	op     *Op // nil when it does not matter
+	finish func(result int64) error
+	fault  Fault
 }
 
 // Follow runs a command to its end and records what it does below the folder. An operation that the twin has no model
@@ -58,7 +58,7 @@ func Follow(cmd *exec.Cmd, folder string, plan *Plan) (*Run, error) {
 		return nil, fmt.Errorf("%w: %v", ErrNotPermitted, err)
 	}
 	defer func() { _ = cmd.Process.Release() }()
-	f := &follower{pid: cmd.Process.Pid, folder: folder, plan: plan, inside: map[int]*step{}}
+	f := &follower{pid: cmd.Process.Pid, folder: folder, plan: planned{plan: plan}, nth: map[string]int{}, inside: map[int]*step{}}
 	if err := f.load(); err != nil {
 		_ = cmd.Process.Kill()
 		return nil, err
@@ -155,8 +155,8 @@ func (f *follower) stop(tid int) error {
 	}
 	s.op.Number = f.count
 	f.count++
-	fault, hit := f.plan.hits(s.op)
-	if !hit || fault == Short && !s.divisible {
+	fault, hit := f.plan.strike(s.op)
+	if !hit {
 		return nil
 	}
 	s.fault = fault
@@ -189,8 +189,12 @@ func (f *follower) leave(tid int, s *step, r *syscall.PtraceRegs) error {
 		f.run.Injected = append(f.run.Injected, *o)
 	}
 	if result <= -512 && result > -4096 { // a signal came, and the call will be made again
+		f.plan.forget(o)
 		return nil
 	}
+	key := string(o.Kind) + " " + Stable(o.Path)
+	f.nth[key]++
+	o.Nth = f.nth[key]
 	if result < 0 {
 		o.Err = syscall.Errno(-result)
 	} else if s.finish != nil {

@@ -167,9 +167,13 @@ func TestFaultsReachTheProgram(t *testing.T) {
 			continue
 		}
 		for _, fault := range o.Faults() {
-			folder, twin, run, err := follow(t, "all", &Plan{At: o.Number, Fault: fault})
+			plan := PlanFor(o, fault)
+			folder, twin, run, err := follow(t, "all", &plan)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if len(run.Injected) == 0 || run.Injected[0].Kind != o.Kind || run.Injected[0].Path != o.Path {
+				t.Errorf("%s of %v befell %v", fault, o, run.Injected)
 			}
 			if want, fails := errno[fault]; fails && (run.Status != 1 || !strings.Contains(run.Output, want.Error())) {
 				t.Errorf("%s of %v: status %d, %s", fault, o, run.Status, run.Output)
@@ -188,5 +192,39 @@ func TestFaultsReachTheProgram(t *testing.T) {
 				t.Errorf("%s of %v: the twin differs from the disk in %v", fault, o, d)
 			}
 		}
+	}
+}
+
+// TestPlansNameWhatTheyStrike: a plan counts the operations that it names and no others, whatever their numbers are.
+func TestPlansNameWhatTheyStrike(t *testing.T) {
+	write := func(path string) *Op { return &Op{Kind: Write, Path: path, Data: []byte("ab"), Parts: true} }
+	a, b := write("m.hgm.0a1b2c3d.tmp"), write("b")
+	again := write("m.hgm.99999999.tmp") // the same file in another run
+	p := planned{plan: &Plan{Kind: Write, Path: Stable(a.Path), Nth: 2, Fault: Short, Then: &Plan{Kind: Sync, Nth: 1, Fault: Gone}}}
+	for i, c := range []struct {
+		op   *Op
+		want Fault
+	}{
+		{&Op{Kind: Sync, Path: "b"}, ""}, // the second fault comes after the first
+		{b, ""},
+		{again, ""},
+		{&Op{Kind: Read, Path: a.Path}, ""},
+		{&Op{Kind: Write, Path: a.Path, Data: []byte("ab")}, ""}, // the second, which cannot be cut short
+		{again, Short},
+		{again, ""},
+		{&Op{Kind: Sync, Path: "b"}, BadDisk},
+		{b, BadDisk},
+	} {
+		if got, _ := p.strike(c.op); got != c.want {
+			t.Errorf("%d: %v fails with %q, want %q", i, *c.op, got, c.want)
+		}
+	}
+	repeated := planned{plan: &Plan{Kind: Write, Path: "b", Nth: 2, Fault: BadDisk}}
+	_, first := repeated.strike(b)
+	repeated.forget(b) // a signal came
+	_, second := repeated.strike(b)
+	_, third := repeated.strike(b)
+	if first || second || !third {
+		t.Errorf("an operation that was repeated was counted twice: %v %v %v", first, second, third)
 	}
 }
