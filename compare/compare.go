@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"hashgrove/eval"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/trial"
 	"hashgrove/model"
 	"hashgrove/report"
@@ -88,7 +89,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	}
 	if o.Work != "" {
 		if err := os.MkdirAll(o.Work, 0o777); err != nil { // now, not after the first hour
-			return nil, fmt.Errorf("the folder for finished methods: %w", err)
+			return nil, fault.New("work-folder", "the folder for finished methods: %w", err)
 		}
 	}
 	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,

@@ -16,8 +16,10 @@ import (
 	"hashgrove/eval"
 	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/gallery"
 	"hashgrove/internal/machine"
+	"hashgrove/internal/plain"
 	"hashgrove/method"
 	"hashgrove/picture"
 	"hashgrove/report"
@@ -176,6 +178,11 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	result, err := c.runComparison(ctx, data, c.options)
+	if fault.Is(err, "work-folder") && !c.flags.Changed("work") {
+		c.note("finished methods are not kept: %v; name another folder with --work", plain.Error(err))
+		c.options.Work = ""
+		result, err = c.runComparison(ctx, data, c.options)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -188,8 +187,13 @@ func (c *demoCommand) addMethods(r *compare.Result) {
 
 // prepareFiles chooses where the report goes, makes the folder, and tries the files that -o writes beside it.
 func (c *demoCommand) prepareFiles() error {
-	folder := cmp.Or(c.save, cacheFolder("demo"))
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	folder, err := c.save, error(nil)
+	if folder == "" {
+		folder, err = c.makeCacheFolder("demo")
+	} else {
+		err = os.MkdirAll(folder, 0o777)
+	}
+	if err != nil {
 		return err
 	}
 	c.report.Report = filepath.Join(folder, "report.html")

@@ -22,6 +22,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/plain"
 	"hashgrove/model"
 )
 
@@ -226,6 +227,17 @@ func cacheFolder(names ...string) string {
 		home = os.TempDir()
 	}
 	return filepath.Join(append([]string{home, "hashgrove"}, names...)...)
+}
+
+// makeCacheFolder makes a folder in the cache, or a new one for temporary files where the cache cannot be written.
+func (a *app) makeCacheFolder(names ...string) (string, error) {
+	folder := cacheFolder(names...)
+	err := os.MkdirAll(folder, 0o777)
+	if err == nil {
+		return folder, nil
+	}
+	a.note("the cache folder cannot be written: %v", plain.Error(err))
+	return os.MkdirTemp("", "hashgrove-")
 }
 
 // readPrefix reads a model and keeps this number of its first bits; 0 means all.

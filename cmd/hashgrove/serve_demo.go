@@ -14,7 +14,10 @@ import (
 // demoCollection is the pictures of clothes of the demo, 6,000 that were learned from and 1,000 that are new. What it
 // needs is made at the first start, by the verbs that a user would run, and kept in the cache.
 func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOptions, error) {
-	folder := cacheFolder("serve")
+	folder, err := c.makeCacheFolder("serve")
+	if err != nil {
+		return server.CollectionOptions{}, err
+	}
 	in := func(name string) string { return filepath.Join(folder, name) }
 	pictures := in("*-images-idx3-ubyte.gz")
 	o := server.CollectionOptions{Name: "clothes", Path: in("clothes.hgi"), Pictures: pictures, Vectors: pictures}
@@ -25,9 +28,6 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 		return o, nil
 	}
 	c.note("first start: learning from 6,000 pictures of clothes, which takes less than a minute; they stay in %s", folder)
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return o, err
-	}
 	for _, name := range fashion.Files {
 		if err := os.WriteFile(in(name), fashion.File(name), 0o666); err != nil {
 			return o, err

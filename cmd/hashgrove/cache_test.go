@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWithoutACacheFolder: a home that cannot be written costs what would have been kept there, and nothing else.
+func TestWithoutACacheFolder(t *testing.T) {
+	shop(t)
+	if err := os.WriteFile("file", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	nowhere, err := filepath.Abs("file/below")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", nowhere)
+	t.Setenv("XDG_CACHE_HOME", nowhere)
+	t.Setenv("TMPDIR", t.TempDir())
+	args := []string{"compare", "items.csv", "--label", "category", "--id", "sku", "--methods", "lsh", "--bits", "8"}
+	if o := try(t, args...); o.code != 0 || !strings.Contains(o.err, "--work") || !strings.Contains(o.out, "lsh") {
+		t.Errorf("compare: exit %d: %s", o.code, o.err)
+	}
+	if o := try(t, append(args, "--work", nowhere)...); o.differs(1, "work-folder", filepath.Dir(nowhere)) != "" {
+		t.Errorf("a folder that was asked for: exit %d: %s", o.code, o.err)
+	}
+	c := &demoCommand{app: &app{quiet: true}}
+	if err := c.prepareFiles(); err != nil || !strings.HasPrefix(c.report.Report, os.TempDir()) {
+		t.Errorf("the report of the demo goes to %q: %v", c.report.Report, err)
+	}
+}
