@@ -236,6 +236,44 @@ func TestDependenciesOfTestsStayOutside(t *testing.T) {
 	}
 }
 
+// TestSlowTestsAreChecked: what make test leaves out by name, make check runs in the packages that have it.
+func TestSlowTestsAreChecked(t *testing.T) {
+	out, err := exec.Command("make", "-n", "unit", "slow").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := regexp.MustCompile(`-skip '\^Test\(([^)]+)\)\$'`).FindSubmatch(out)
+	run := regexp.MustCompile(`-run '\^Test\(([^)]+)\)\$' (.*)`).FindSubmatch(out)
+	if left == nil || run == nil || !bytes.Equal(left[1], run[1]) {
+		t.Fatalf("make test leaves out %q, and make check runs %q", left, run)
+	}
+	packages := strings.Fields(string(run[2]))
+	for name := range strings.SplitSeq(string(left[1]), "|") {
+		found, err := exec.Command("git", "grep", "-l", "^func Test"+name+"(", "--", "*_test.go").Output()
+		if err != nil {
+			t.Errorf("make test leaves out Test%s, which is nowhere: %v", name, err)
+		}
+		for file := range strings.FieldsSeq(string(found)) {
+			folder := "./" + path.Dir(file)
+			if own := slices.ContainsFunc(nested(t), func(m string) bool { return strings.HasPrefix(folder, "./"+m) }); own {
+				continue
+			}
+			if !slices.Contains(packages, strings.TrimSuffix(folder, "/.")) {
+				t.Errorf("make check does not run Test%s of %s", name, folder)
+			}
+		}
+	}
+}
+
+// nested lists the modules of their own, which make check runs as a whole.
+func nested(t *testing.T) []string {
+	out, err := exec.Command("make", "-s", "modules").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(strings.Fields(string(out)), "connect/beam")
+}
+
 // TestPaperMapIsTrue checks that every file and identifier named in docs/paper.md exists.
 func TestPaperMapIsTrue(t *testing.T) {
 	b, err := os.ReadFile("docs/paper.md")

@@ -1,15 +1,15 @@
 // Package needs ends tests on machines that lack what they need. Such a test is skipped, and fails instead where the
 // variable HASHGROVE_REQUIRED lists the thing: names with commas between them, "all" for all things, and a name with a
 // minus sign before it for one that "all" leaves out. CI requires all but those whose reason is in the table below.
-//
-// Two older ways still hold: CI=true requires what make setup installs, where HASHGROVE_REQUIRED is not set, and
-// HASHGROVE_BROWSER=required and HASHGROVE_ONNX=required each require one thing.
 package needs
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +24,7 @@ type Thing string
 // What tests need.
 const (
 	AVX2      Thing = "avx2"
+	Axe       Thing = "axe"
 	Browser   Thing = "browser"
 	Compiler  Thing = "compiler"
 	Dpkg      Thing = "dpkg"
@@ -58,20 +59,20 @@ const (
 // fact is what there is to know of a thing.
 type fact struct {
 	about     string
-	installed bool   // make setup installs it
 	elsewhere string // why CI does not require it
 }
 
 var facts = map[Thing]fact{
 	AVX2:     {about: "the processor instructions AVX2 and FMA, which the kernels for amd64 use"},
-	Browser:  {about: "Chromium, and axe-core of npm", installed: true},
-	Compiler: {about: "gcc, for the race detector and for exported C code", installed: true},
-	Dpkg:     {about: "dpkg and chroot", installed: true},
-	FAISS:    {about: "Python with faiss", installed: true},
+	Axe:      {about: "axe-core of npm, which looks at pages for people who cannot see them"},
+	Browser:  {about: "Chromium or another browser of its kind, which CHROME may name"},
+	Compiler: {about: "gcc, for the race detector and for exported C code"},
+	Dpkg:     {about: "dpkg and chroot"},
+	FAISS:    {about: "Python with faiss"},
 	Fashion:  {about: "the files of Fashion-MNIST, which a benchmark learns (CI runs none)"},
 	Files:    {about: "leave to open 10,500 files at once (ulimit -n)"},
-	Fish:     {about: "the shell fish", installed: true},
-	Groff:    {about: "groff, which reads the manual pages", installed: true},
+	Fish:     {about: "the shell fish"},
+	Groff:    {about: "groff, which reads the manual pages"},
 	HugePages: {about: "a kernel that gives large pages to those who ask",
 		elsewhere: "a test must not change the kernel, and not every kernel is set so (transparent_hugepage)"},
 	Input: {about: "a variable that names what to work on, such as HASHGROVE_SIZES",
@@ -81,21 +82,21 @@ var facts = map[Thing]fact{
 		elsewhere: "Debian has none of them; the suites run in CI against stand-ins of ours"},
 	Mapping:   {about: "files and memory that are mapped at wish"},
 	Mount:     {about: "the right to mount a file system"},
-	ONNX:      {about: "onnxruntime-node of npm", installed: true},
-	PgVector:  {about: "the extension pgvector of PostgreSQL", installed: true},
-	Postgres:  {about: "PostgreSQL, the server and psql", installed: true},
+	ONNX:      {about: "onnxruntime-node of npm"},
+	PgVector:  {about: "the extension pgvector of PostgreSQL"},
+	Postgres:  {about: "PostgreSQL, the server and psql"},
 	Proc:      {about: "the folders /proc and /dev/fd as Linux has them"},
 	Ptrace:    {about: "the right to follow the system calls of a process"},
-	Python:    {about: "Python with numpy", installed: true},
-	Qemu:      {about: "qemu-user-static, for tests on arm64 and s390x", installed: true},
-	Redis:     {about: "Redis 8", installed: true},
-	Shell:     {about: "sh and bash, and the usual programs split, curl and sha256sum", installed: true},
+	Python:    {about: "Python with numpy"},
+	Qemu:      {about: "qemu-user-static, for tests on arm64 and s390x"},
+	Redis:     {about: "Redis 8"},
+	Shell:     {about: "sh and bash, and the usual programs split, curl and sha256sum"},
 	Sparse:    {about: "a file system for files of 256 GB that are empty"},
-	SQLite:    {about: "the program sqlite3", installed: true},
-	SQLiteVec: {about: "the extension sqlite-vec of npm", installed: true},
+	SQLite:    {about: "the program sqlite3"},
+	SQLiteVec: {about: "the extension sqlite-vec of npm"},
 	User:      {about: "a folder for temporary files that the user nobody may enter"},
 	Wine:      {about: "wine and a C compiler for Windows, which make windows installs"},
-	Zsh:       {about: "the shell zsh", installed: true},
+	Zsh:       {about: "the shell zsh"},
 }
 
 // Required tells whether a test has to fail where a thing is missing, rather than be skipped. A name in the variable
@@ -104,11 +105,8 @@ func Required(thing Thing) (bool, error) {
 	if _, ok := facts[thing]; !ok {
 		return true, fmt.Errorf("package needs knows nothing named %q", thing)
 	}
-	list, set := os.LookupEnv(Variable)
-	required := !set && facts[thing].installed && os.Getenv("CI") == "true" ||
-		thing == Browser && os.Getenv("HASHGROVE_BROWSER") == "required" ||
-		thing == ONNX && os.Getenv("HASHGROVE_ONNX") == "required"
-	for word := range strings.SplitSeq(list, ",") {
+	required := false
+	for word := range strings.SplitSeq(os.Getenv(Variable), ",") {
 		name, without := strings.CutPrefix(strings.TrimSpace(word), "-")
 		if _, ok := facts[Thing(name)]; !ok && name != "" && name != "all" {
 			return true, fmt.Errorf("%s names %q, which is none of %s", Variable, name, strings.Join(Names(), ", "))
@@ -129,11 +127,11 @@ func Names() (names []string) {
 	return names
 }
 
-// InCI is the value of the variable in CI: all but what says why not.
-func InCI() string {
+// InCI is the value of the variable in CI: all but what says why not, and but for what could not be installed.
+func InCI(missing ...string) string {
 	list := "all"
 	for _, name := range Names() {
-		if facts[Thing(name)].elsewhere != "" {
+		if facts[Thing(name)].elsewhere != "" || slices.Contains(missing, name) {
 			list += ",-" + name
 		}
 	}
@@ -170,6 +168,37 @@ func Program(t testing.TB, thing Thing, name string) string {
 		Skip(t, thing, err)
 	}
 	return path
+}
+
+//go:embed npm.txt
+var packages string
+
+// FindPackage returns the folder of a package of npm, which make setup puts into the user's cache folder.
+func FindPackage(thing Thing) (folder string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	platform := runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
+	for line := range strings.Lines(packages) {
+		if words := strings.Fields(line); Thing(words[0]) == thing {
+			name := strings.Replace(words[1], "PLATFORM", platform, 1)
+			folder = filepath.Join(cache, "hashgrove-test", name+"-"+words[2], "node_modules", name)
+			_, err := os.Stat(filepath.Join(folder, "package.json"))
+			return folder, err
+		}
+	}
+	return "", fmt.Errorf("npm.txt has no package for %s", thing)
+}
+
+// Package returns the folder of a package of npm, or skips the test where it was not fetched.
+func Package(t testing.TB, thing Thing) string {
+	t.Helper()
+	folder, err := FindPackage(thing)
+	if err != nil {
+		Skip(t, thing, "make setup fetches it:", err)
+	}
+	return folder
 }
 
 // Kernels skips a test of assembly where a package has none: in a build or for a processor without it, or because the

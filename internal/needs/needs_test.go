@@ -43,10 +43,8 @@ func watch(test func(t testing.TB)) (w *witness) {
 // setOnly sets variables, and takes away the others that matter.
 func setOnly(t *testing.T, variables ...string) {
 	t.Helper()
-	for _, name := range []string{Variable, "CI", "HASHGROVE_BROWSER", "HASHGROVE_ONNX"} {
-		t.Setenv(name, "") // so that it is as before after the test
-		os.Unsetenv(name)
-	}
+	t.Setenv(Variable, "") // so that it is as before after the test
+	os.Unsetenv(Variable)
 	for _, v := range variables {
 		name, value, _ := strings.Cut(v, "=")
 		os.Setenv(name, value)
@@ -69,13 +67,6 @@ func TestSkip(t *testing.T) {
 		{Ptrace, "fail", []string{Variable + "=mont"}}, // a slip must not make tests silent
 		{Ptrace, "fail", []string{Variable + "=all,-ptrace,-mont"}},
 		{"ptrase", "fail", nil},
-		{Postgres, "fail", []string{"CI=true"}},
-		{Ptrace, "skip", []string{"CI=true"}},
-		{Postgres, "skip", []string{"CI=true", Variable + "=redis"}},
-		{Postgres, "skip", []string{"CI=true", Variable + "="}},
-		{Browser, "fail", []string{"HASHGROVE_BROWSER=required"}},
-		{Postgres, "skip", []string{"HASHGROVE_BROWSER=required"}},
-		{ONNX, "fail", []string{"HASHGROVE_ONNX=required"}},
 	} {
 		setOnly(t, c.variables...)
 		if w := watch(func(t testing.TB) { Skip(t, c.thing, "no", "luck") }); w.end != c.end {
@@ -112,49 +103,43 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestCIRequiresAll: CI leaves out those things only that say why.
+// TestCIRequiresAll: CI leaves out those things only that say why, or that could not be installed.
 func TestCIRequiresAll(t *testing.T) {
-	script, err := os.ReadFile("../../.ci/run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile(`(?m)^export ` + Variable + `=(\S+)$`).FindSubmatch(script)
-	if m == nil {
-		t.Fatal(".ci/run does not set ", Variable)
-	}
-	if string(m[1]) != InCI() {
-		t.Errorf("CI requires %s, want %s", m[1], InCI())
-	}
-	setOnly(t, Variable+"="+string(m[1]))
-	for _, name := range Names() {
-		required, err := Required(Thing(name))
-		if err != nil || required != (facts[Thing(name)].elsewhere == "") {
-			t.Errorf("CI requires %s: %v %v", name, required, err)
+	for _, missing := range [][]string{nil, {"browser", "qemu"}} {
+		setOnly(t, Variable+"="+InCI(missing...))
+		for _, name := range Names() {
+			required, err := Required(Thing(name))
+			if want := facts[Thing(name)].elsewhere == "" && !slices.Contains(missing, name); err != nil || required != want {
+				t.Errorf("CI requires %s: %v %v, want %v", name, required, err, want)
+			}
 		}
 	}
 }
 
-// TestEveryThingIsKnown: what the sources and the Makefile name has a line in the table.
+// TestEveryThingIsKnown: what the sources, the Makefile and the script of setup name has a line in the table.
 func TestEveryThingIsKnown(t *testing.T) {
-	source, err := os.ReadFile("needs.go")
-	if err != nil {
-		t.Fatal(err)
+	read := func(name, pattern string) (found [][]byte) {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(b, -1) {
+			found = append(found, m[1])
+		}
+		if len(found) < 2 {
+			t.Errorf("%s names %d things: is the pattern still right?", name, len(found))
+		}
+		return found
 	}
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	declared := regexp.MustCompile(`Thing += "([^"]+)"`).FindAllSubmatch(source, -1)
+	declared := read("needs.go", `Thing += "([^"]+)"`)
 	if len(declared) != len(facts) {
 		t.Errorf("%d things have names and %d have lines", len(declared), len(facts))
 	}
-	named := regexp.MustCompile(`\$\((?:MISSING\) |call install,)([a-z0-9-]+)`).FindAllSubmatch(makefile, -1)
-	if len(named) < 10 {
-		t.Errorf("the Makefile names %d things: is the pattern still right?", len(named))
-	}
-	for _, m := range slices.Concat(declared, named) {
-		if facts[Thing(m[1])].about == "" {
-			t.Errorf("nothing is known of %s", m[1])
+	named := slices.Concat(declared, read("../../Makefile", `\$\(REQUIRED\) ([a-z0-9-]+)`),
+		read("setup.sh", `(?m)^need ([a-z0-9-]+)`), read("npm.txt", `(?m)^([a-z0-9-]+) `))
+	for _, name := range named {
+		if facts[Thing(name)].about == "" {
+			t.Errorf("nothing is known of %s", name)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Nightly runs what takes too long for make test: guided fuzzing of every parser, a thousand kills, faults, the race
+// Nightly runs what takes too long for make check: guided fuzzing of every parser, a thousand kills, faults, the race
 // detector, a ceiling on memory and a soak of the service. It goes on after a stage that fails, says at the end which
 // did, and adds up what the tests counted.
 //

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/needs"
 	"time"
 )
 
@@ -40,6 +42,7 @@ func TestCounted(t *testing.T) {
 // such a night are not recorded.
 func TestNightGoesOn(t *testing.T) {
 	defer func(before []stage) { stages = before }(stages)
+	t.Setenv(needs.Variable, "all")
 	stages = []stage{
 		{name: "bad", commands: []string{"exit 3", "echo 'count: kills 2'"}},
 		{name: "good", commands: []string{"test $KILLS = 1000; test $HASHGROVE_LONG = 1; test -n \"$HASHGROVE_REQUIRED\"",

@@ -31,7 +31,7 @@ var stages = []stage{
 	{name: "lint", about: "vet, staticcheck and gofmt, of all modules", share: 3 * time.Minute, commands: []string{
 		"make lint",
 		"staticcheck=$(go tool -n staticcheck); " +
-			"for module in $(make -s modules); do (cd $module && $staticcheck ./...); done",
+			"for module in $(make -s modules); do (cd $module && go vet ./... && $staticcheck ./...); done",
 	}},
 	{name: "platforms", about: "other processors under emulation, and Windows under wine", share: 5 * time.Minute,
 		commands: []string{"make platforms", "HASHGROVE_REQUIRED=wine make windows"}},
@@ -72,6 +72,9 @@ var stages = []stage{
 			"|| exit 1; done",
 	}},
 	{name: "beam", about: "vet and test connect/beam", share: 5 * time.Minute, commands: []string{"make beam"}},
+	{name: "fresh", about: "demo and test on Debians that nobody has touched", share: time.Hour, commands: []string{
+		"HASHGROVE_REQUIRED= HASHGROVE_LONG= make fresh",
+	}},
 	{name: "race-all", about: "the race detector, on all tests", share: 2 * time.Hour, weekly: true, commands: []string{
 		"CGO_ENABLED=1 go test -race -count=1 -v -timeout 180m ./...",
 	}},

@@ -21,7 +21,7 @@ func TestAxeSeesTrouble(t *testing.T) {
 	v.hits()
 	script, err := chrome.AxeScript()
 	if err != nil {
-		needs.Skip(t, needs.Browser, err)
+		needs.Skip(t, needs.Axe, err)
 	}
 	v.Do(chromedp.Evaluate(`document.querySelector('main').append(document.createElement('input'))`, nil))
 	for _, f := range v.Axe(script) {

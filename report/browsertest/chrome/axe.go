@@ -1,13 +1,8 @@
 package chrome
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"encoding/json"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 
@@ -17,49 +12,23 @@ import (
 	"hashgrove/internal/needs"
 )
 
-// axeVersion is the release of axe-core, the checker of accessibility, that the tests run.
-const axeVersion = "4.14.0"
-
-// AxeScript is axe-core, which npm downloads as an archive: nothing of it is installed or run outside the browser.
+// AxeScript is axe-core, the checker of accessibility, as make setup has fetched it.
 var AxeScript = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "hashgrove-axe-")
+	folder, err := needs.FindPackage(needs.Axe)
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
-	pack := exec.Command("npm", "pack", "--ignore-scripts", "--silent", "--pack-destination", dir, "axe-core@"+axeVersion)
-	pack.Dir = dir
-	if output, err := pack.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm cannot download axe-core (make setup installs npm on Debian): %w %s", err, output)
-	}
-	f, err := os.Open(filepath.Join(dir, "axe-core-"+axeVersion+".tgz"))
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return "", err
-	}
-	for archive := tar.NewReader(z); ; {
-		h, err := archive.Next()
-		if err != nil {
-			return "", fmt.Errorf("the archive of axe-core has no axe.min.js: %w", err)
-		}
-		if h.Name == "package/axe.min.js" {
-			script, err := io.ReadAll(archive)
-			return string(script), err
-		}
-	}
+	script, err := os.ReadFile(filepath.Join(folder, "axe.min.js"))
+	return string(script), err
 })
 
-// CheckAxe lets axe look at the page as it is. Only trifles are allowed. Without npm, or without a network, the page is
-// not looked at, unless that is required.
+// CheckAxe lets axe look at the page as it is. Only trifles are allowed. Where axe was not fetched, nobody looks, unless
+// that is required.
 func (p *Page) CheckAxe(where string) {
 	p.Helper()
 	script, err := AxeScript()
 	if err != nil {
-		needs.Missing(p.T, needs.Browser, "accessibility is not checked with axe:", err)
+		needs.Missing(p.T, needs.Axe, "accessibility is not checked with axe:", err)
 		return
 	}
 	for _, f := range p.Axe(script) {
