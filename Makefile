@@ -2,10 +2,11 @@
 # make check  everything else that must pass    make lint    vet, staticcheck, gofmt
 #             before a change lands             make bench   benchmarks, as ratios
 # make fresh  demo and test on Debians that nobody has touched, as root and as a user without rights
+# make conditions  make test on a busy machine, in another time zone, without a home folder, and the like
 # make windows  tests of what touches files, and a session of the program, for Windows under wine
 # make release  archives, packages, checksums and lists of parts in dist, for VERSION or the commit
 # make beam     vet and test connect/beam, which takes minutes to compile
-# make nightly  two hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, fresh machines
+# make nightly  three hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, fresh machines
 # make weekly   the same and what takes hours
 # make clean    remove what was built here and what make setup has put into the cache folder
 GO       ?= go
@@ -20,8 +21,9 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
 ifneq ($(shell mkdir -p '$(CACHE)' 2>/dev/null && [ -w '$(CACHE)' ] && echo yes),yes)
 CACHE := $(CURDIR)/.cache
 export XDG_CACHE_HOME = $(CACHE)
-export GOPATH = $(CACHE)/go
-export GOCACHE = $(CACHE)/go-build
+GOPATH ?= $(CACHE)/go
+GOCACHE ?= $(CACHE)/go-build
+export GOPATH GOCACHE
 endif
 
 # Modules of their own, whose dependencies are none of the library's. Beam alone takes longer to compile than everything
@@ -29,7 +31,7 @@ endif
 MODULES = bench connect/stream engine/sqlitetest examples report/browsertest server/browsertest
 
 .PHONY: demo build setup test unit check checks slow race nested twins platforms windows lint fuzz bench beam release fresh \
-	nightly weekly modules clean
+	conditions nightly weekly modules clean
 
 demo: build
 	./bin/hashgrove demo
@@ -136,9 +138,12 @@ beam:
 	cd connect/beam && $(GO) vet ./... && $(GO) test -timeout 30m ./...
 	@staticcheck=$$($(GO) tool -n staticcheck); cd connect/beam && $$staticcheck ./...
 
-# RUNS and COMMANDS choose a part: internal/fresh/run.sh.
+# RUNS and COMMANDS choose a part: internal/fresh has the scripts.
 fresh:
 	@GO=$(GO) sh internal/fresh/run.sh
+
+conditions:
+	@GO=$(GO) sh internal/fresh/conditions.sh
 
 # The stages are listed in internal/nightly/stages.go; logs and counts go to bin/nightly. After a night in which all
 # passed, go run ./internal/nightly record takes the counts over into the documents.

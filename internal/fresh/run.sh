@@ -103,7 +103,8 @@ one() {
 		echo "$line FAILED: Debian's npm was installed although there is one"
 		return 1
 	fi
-	left=$(chroot "$system" sh -c "cd $home/hashgrove && git status --porcelain | head -n 3; ls -d /tmp/hashgrove-* /tmp/go-build* 2>/dev/null | head -n 3")
+	left=$(chroot "$system" su -s /bin/sh "$user" -c "cd $home/hashgrove && git status --porcelain | head -n 3" &&
+		find "$system/tmp" -mindepth 1 -maxdepth 1 ! -name built | head -n 5)
 	echo "$line passed; $(grep -c '^ok ' "$log") packages, $(grep -c '^setup: .* (' "$log" || true) things missing${left:+; left behind: $left}"
 	sed -n '/^setup: something is missing/,/^[^ ]/p' "$log" | grep '^  ' | sed "s/^ /fresh: $1 $2: skipped:/" || true
 	rm -rf "$system"
