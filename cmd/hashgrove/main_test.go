@@ -41,7 +41,7 @@ func (o outcome) differs(status int, code fault.Code, facts ...string) string {
 		return d
 	}
 	for _, fact := range facts {
-		if !strings.Contains(o.err, fact) {
+		if !fault.Names(o.err, fact) {
 			return fmt.Sprintf("the message does not name %q: %s", fact, o.err)
 		}
 	}

@@ -1,19 +1,18 @@
-// Package fault gives errors a code. The sentence of an error is for people and may be improved at any time; the code is
-// for programs and tests, and stays.
+// Package fault gives errors a code. The sentence of an error is for people and may be improved at any time; the code
+// is for programs and tests, and stays.
 //
 //	return fault.New("duplicate-id", "%s: lines %d and %d have the same id %q", path, first, line, id)
 //	...
 //	if fault.Is(err, "duplicate-id") { ... }
 //
 // Codes are short words with hyphens that say what is wrong, not where: "empty-file", "no-such-column". Two places may
-// share one when a program would treat them alike. An error that callers outside the module should recognise is an exported
-// value or type instead.
+// share one when a program would treat them alike. An error that callers outside the module should recognise is an
+// exported value or type instead.
 package fault
 
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Code says what is wrong, for programs.
@@ -66,9 +65,9 @@ func Codes(err error) (codes []Code) {
 	return Codes(errors.Unwrap(err))
 }
 
-// Differs checks an error in a test: the code, and that the message names the facts a reader needs, such as a file, a row,
-// a flag or a value. It returns "" where both hold, and otherwise what is missing. Facts are names and numbers: the words
-// around them are free to change.
+// Differs checks an error in a test: the code, and that the message names the facts a reader needs, such as a file, a
+// row, a flag or a value. It returns "" where both hold, and otherwise what is missing. Facts are names and numbers: the
+// words around them are free to change.
 func Differs(err error, code Code, facts ...string) string {
 	if err == nil {
 		return fmt.Sprintf("no error, want %s", code)
@@ -77,9 +76,21 @@ func Differs(err error, code Code, facts ...string) string {
 		return fmt.Sprintf("codes %q instead of %q: %v", Codes(err), code, err)
 	}
 	for _, fact := range facts {
-		if !strings.Contains(err.Error(), fact) {
+		if !Names(err.Error(), fact) {
 			return fmt.Sprintf("%s: the message does not name %q: %v", code, fact, err)
 		}
 	}
 	return ""
+}
+
+// Names tells whether a text has a fact in it; 2 is not in 12.
+func Names(text, fact string) bool {
+	digit := func(s string, at int) bool { return at >= 0 && at < len(s) && s[at] >= '0' && s[at] <= '9' }
+	for at := 0; at+len(fact) <= len(text); at++ {
+		end := at + len(fact)
+		if text[at:end] == fact && !(digit(fact, 0) && digit(text, at-1)) && !(digit(fact, len(fact)-1) && digit(text, end)) {
+			return true
+		}
+	}
+	return false
 }

@@ -44,7 +44,9 @@ func TestDiffers(t *testing.T) {
 	if d := Differs(err, "no-such-column", "a.csv", `"x"`); d != "" {
 		t.Error(d)
 	}
-	for _, d := range []string{Differs(nil, "a"), Differs(err, "a"), Differs(err, "no-such-column", "b.csv"), Differs(io.EOF, "a")} {
+	twelve := New("count", "12 rows")
+	for _, d := range []string{Differs(twelve, "count", "2"), Differs(twelve, "count", "1"), Differs(nil, "a"), Differs(err, "a"),
+		Differs(err, "no-such-column", "b.csv"), Differs(io.EOF, "a")} {
 		if d == "" {
 			t.Error("a difference was not seen")
 		}
