@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"hashgrove/dataset/internal/parquetrows"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -61,7 +62,7 @@ func (r *attributeReader) readFile(path string) error {
 func (r *attributeReader) checkColumns() error {
 	for i, name := range r.columns {
 		if !r.found[i] {
-			return &SpecError{"Columns", fmt.Errorf("%s: there is no column or key %q", r.in.path, name)}
+			return &SpecError{"Columns", fault.New("no-such-column", "%s: there is no column or key %q", r.in.path, name)}
 		}
 	}
 	return nil
@@ -89,7 +90,7 @@ func (r *attributeReader) read() error {
 	named := cmp.Or(r.format, fileNamed(r.in.path))
 	switch {
 	case len(head) == 0:
-		return fmt.Errorf("%s: is empty, but should begin with the names of the attributes", r.in.path)
+		return fault.New("empty-file", "%s: is empty, but should begin with the names of the attributes", r.in.path)
 	case named == "parquet" || magic("PAR1", "PARE")(s):
 		r.unit = "row"
 		return r.readParquet()
@@ -101,7 +102,7 @@ func (r *attributeReader) read() error {
 		if err := checkEncoding(r.in.path, head); err != nil {
 			return err
 		}
-		return fmt.Errorf("%s: attributes are read from CSV, TSV, JSON lines and Parquet", r.in.path)
+		return fault.New("wrong-format", "%s: attributes are read from CSV, TSV, JSON lines and Parquet", r.in.path)
 	case looksTable("\t")(s):
 		return r.readTable("tsv")
 	}
@@ -209,7 +210,7 @@ func (r *attributeReader) readLines() error {
 			d, err = Description{}, nil
 		}
 		if err == nil && len(r.records) > 0 && hasID != r.hasIDs && !r.own {
-			err = errors.New("either all lines have an id or none")
+			err = fault.New("mixed-ids", "either all lines have an id or none")
 		}
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", r.in.path, r.in.lines, err)
@@ -224,7 +225,7 @@ func (r *attributeReader) readLines() error {
 // readObject reads one line of JSON.
 func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err error) {
 	if b[0] != '{' {
-		return d, false, fmt.Errorf("%s is not a JSON object", excerpt(b))
+		return d, false, fault.New("not-an-object", "%s is not a JSON object", excerpt(b))
 	}
 	pairs, err := r.keyValues(b)
 	if err != nil {
@@ -232,7 +233,7 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 	}
 	if !slices.ContainsFunc(pairs, func(p keyValue) bool { return p.key == r.id }) {
 		if r.mustHaveID {
-			return d, false, &SpecError{"AttributesID", fmt.Errorf("there is no key %q", r.id)}
+			return d, false, &SpecError{"AttributesID", fault.New("no-such-column", "there is no key %q", r.id)}
 		}
 		r.id = ""
 	}
@@ -257,7 +258,7 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 		r.keys[path] = true
 		if role == roleTags && p.raw[0] == '[' {
 			if json.Unmarshal(p.raw, &d.Tags) != nil {
-				return d, false, fmt.Errorf("key %q: tags are a list of texts", p.key)
+				return d, false, fault.New("bad-tags", "key %q: tags are a list of texts", p.key)
 			}
 			continue
 		}
@@ -269,7 +270,7 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 		v := Attribute{Name: r.seen.keep(p.key), Text: r.seen.keep(text)}
 		if c := p.raw[0]; role == roleValue && c != '"' && c != 't' && c != 'f' {
 			if v.Number, v.IsNumber = plainNumber(text); !v.IsNumber {
-				return d, false, fmt.Errorf("key %q: the number %s is too large", p.key, text)
+				return d, false, fault.New("out-of-range", "key %q: the number %s is too large", p.key, text)
 			}
 		}
 		d.put(role, v)
@@ -311,7 +312,7 @@ func (r *attributeReader) keyValues(b []byte) ([]keyValue, error) {
 
 // notAttribute is the error of a list or an object where an attribute is expected.
 func notAttribute(what, name string) error {
-	return &SpecError{"Columns", fmt.Errorf(
+	return &SpecError{"Columns", fault.New("not-an-attribute",
 		"%s %q: an attribute is a number or a text, not a list or an object: choose the columns to take", what, name)}
 }
 
@@ -349,7 +350,7 @@ func (r *attributeReader) readParquet() error {
 		columns = append(columns, parquetAttribute{field, f.Column(field, half), roles[j]})
 	}
 	if len(columns) == 0 {
-		return fmt.Errorf("%s: has no column of attributes; it has %s", r.in.path, plain.List(names))
+		return fault.New("no-attributes", "%s: has no column of attributes; it has %s", r.in.path, plain.List(names))
 	}
 	var texts []string
 	for row := range f.Rows() {
@@ -388,7 +389,7 @@ func (r *attributeReader) take(d *Description, c parquetAttribute, texts []strin
 	if c.role == roleValue && v.IsNumber {
 		var err error
 		if v.Number, err = strconv.ParseFloat(v.Text, 64); err != nil || math.IsInf(v.Number, 0) {
-			return fmt.Errorf("%s is not a finite number", v.Text)
+			return fault.New("not-finite", "%s is not a finite number", v.Text)
 		}
 		if math.IsNaN(v.Number) {
 			return nil

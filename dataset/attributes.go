@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -91,10 +92,10 @@ func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
 	a.byID = make(map[string]int, len(r.records))
 	for i, d := range r.records {
 		if d.ID == "" {
-			return nil, fmt.Errorf("%s: %s %d: the id is empty", spec.Path, a.unit, d.place)
+			return nil, fault.New("no-id", "%s: %s %d: the id is empty", spec.Path, a.unit, d.place)
 		}
 		if first, ok := a.byID[d.ID]; ok {
-			return nil, fmt.Errorf("%s: %s %d has the id %q of %s %d",
+			return nil, fault.New("duplicate-id", "%s: %s %d has the id %q of %s %d",
 				spec.Path, a.unit, d.place, d.ID, a.unit, a.records[first].place)
 		}
 		a.byID[d.ID] = i
@@ -131,10 +132,11 @@ func (a *Attributes) Match(ids []string) error {
 		return nil
 	}
 	if column := a.columnOfIDs(ids); column != "" {
-		return &SpecError{"AttributesID", fmt.Errorf("%s: its column %q holds ids of the items: name it as the column of ids",
+		return &SpecError{"AttributesID", fault.New("ids-unnamed",
+			"%s: its column %q holds ids of the items: name it as the column of ids",
 			a.path, column)}
 	}
-	return &SpecError{"AttributesByRow", fmt.Errorf("%s: the items have ids, and it has no column id: "+
+	return &SpecError{"AttributesByRow", fault.New("no-id-column", "%s: the items have ids, and it has no column id: "+
 		"name its column of ids, or join it row by row", a.path)}
 }
 
@@ -216,10 +218,11 @@ func (a *Attributes) Check(rows int) error {
 	case a.joinBy == "data" && a.found < rows:
 		return fmt.Errorf("%s: it has changed while it was read", a.path)
 	case a.joinBy == "row" && rows != len(a.records):
-		return fmt.Errorf("%s: %d records for %d rows: give one per row, or a column with ids",
+		return fault.New("wrong-count", "%s: %d records for %d rows: give one per row, or a column with ids",
 			a.path, len(a.records), rows)
 	case a.found == 0 && len(a.records) > 0:
-		return fmt.Errorf("%s: none of its %d ids is in the data: does it describe other items, or is another column the id?",
+		return fault.New("no-id-matches",
+			"%s: none of its %d ids is in the data: does it describe other items, or is another column the id?",
 			a.path, len(a.records))
 	}
 	return nil
@@ -293,7 +296,7 @@ func (r *attributeReader) role(name string) attributeRole {
 func (r *attributeReader) roles(names []string) ([]attributeRole, error) {
 	if !slices.Contains(names, r.id) {
 		if r.mustHaveID {
-			return nil, &SpecError{"AttributesID", fmt.Errorf("%s: has no column %q; it has %s",
+			return nil, &SpecError{"AttributesID", fault.New("no-such-column", "%s: has no column %q; it has %s",
 				r.in.path, r.id, plain.List(names))}
 		}
 		r.id = ""
@@ -302,7 +305,7 @@ func (r *attributeReader) roles(names []string) ([]attributeRole, error) {
 	seen := make(map[string]bool, len(names))
 	for j, name := range names {
 		if roles[j] = r.role(name); seen[name] && roles[j] != roleNone {
-			return nil, fmt.Errorf("%s: two columns are called %q", r.in.path, name)
+			return nil, fault.New("duplicate-column", "%s: two columns are called %q", r.in.path, name)
 		}
 		seen[name] = true
 	}

@@ -18,19 +18,19 @@ func TestIDX(t *testing.T) {
 		{"int16", "a", idxOf(0xb, packed(big, []int16{1, -2}), 1, 2), Spec{}, "idx 1x2; 1 -2"},
 		{"int32", "a", idxOf(0xc, packed(big, []int32{1, -2}), 1, 2), Spec{}, "idx 1x2; 1 -2"},
 		{"float32", "a", idxOf(0xd, packed(big, []float32{1, -2.5}), 1, 2), Spec{}, "idx 1x2; 1 -2.5"},
-		{"float64", "a", idxOf(0xe, packed(big, []float64{1, -2.5, 1e300, 0}), 2, 2), Spec{}, "idx 2x2; 1 -2.5; bad: a: row 2, column 1: a value beyond the range of float32"},
+		{"float64", "a", idxOf(0xe, packed(big, []float64{1, -2.5, 1e300, 0}), 2, 2), Spec{}, "idx 2x2; 1 -2.5; bad: out-of-range at:a:2:1 float32"},
 		{"one axis", "a", idxOf(8, "\x01\x02", 2), Spec{}, "idx 2x1; 1; 2"},
-		{"cut off", "a-idx2-ubyte", idxOf(8, "\x01\x02\x03", 2, 2), Spec{}, "error: a-idx2-ubyte: is cut off: 1 of 2 rows are there"},
-		{"too long", "a-idx2-ubyte", idxOf(8, "\x01\x02\x03\x04\x05", 2, 2), Spec{}, "error: a-idx2-ubyte: has 1 bytes after the last of its 2 rows: the header and the data do not belong together"},
-		{"type", "a-idx2-ubyte", idxOf(7, "\x01", 1, 1), Spec{}, "error: a-idx2-ubyte: has the unknown IDX type 0x07"},
-		{"huge", "a-idx2-ubyte", idxOf(8, "\x01", 1, 1<<31, 1<<31), Spec{}, "error: a-idx2-ubyte: has rows of more than 16777216 values"},
+		{"cut off", "a-idx2-ubyte", idxOf(8, "\x01\x02\x03", 2, 2), Spec{}, "error: cut-off a-idx2-ubyte 1 2"},
+		{"too long", "a-idx2-ubyte", idxOf(8, "\x01\x02\x03\x04\x05", 2, 2), Spec{}, "error: trailing-bytes a-idx2-ubyte 1 2"},
+		{"type", "a-idx2-ubyte", idxOf(7, "\x01", 1, 1), Spec{}, "error: unknown-type a-idx2-ubyte 0x07"},
+		{"huge", "a-idx2-ubyte", idxOf(8, "\x01", 1, 1<<31, 1<<31), Spec{}, "error: row-too-long a-idx2-ubyte 16777216"},
 	})
 	for _, c := range []struct{ pictures, labels, content, want string }{
-		{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1\nlabels from train-labels-idx1-ubyte\n1 label 7\n2 label 9\n"},
-		{"t10k-images.idx3-ubyte", "t10k-labels.idx1-ubyte.gz", gzipped(idxOf(8, "\x07\x09", 2)), "idx 2x1\nlabels from t10k-labels.idx1-ubyte.gz\n1 label 7\n2 label 9\n"},
-		{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1\nlabels from train-labels-idx1-ubyte\n1 label 7\n2 label 9\n"},
-		{"train-images-idx3-ubyte", "other-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1\n1\n2\n"},
-		{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", idxOf(8, "\x07", 1), "error: train-labels-idx1-ubyte: has 1 labels for the 2 rows of train-images-idx3-ubyte\n"},
+		{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1; labels from train-labels-idx1-ubyte; 1 label 7; 2 label 9"},
+		{"t10k-images.idx3-ubyte", "t10k-labels.idx1-ubyte.gz", gzipped(idxOf(8, "\x07\x09", 2)), "idx 2x1; labels from t10k-labels.idx1-ubyte.gz; 1 label 7; 2 label 9"},
+		{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1; labels from train-labels-idx1-ubyte; 1 label 7; 2 label 9"},
+		{"train-images-idx3-ubyte", "other-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1; 1; 2"},
+		{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", idxOf(8, "\x07", 1), "error: wrong-count train-labels-idx1-ubyte: 1 2 train-images-idx3-ubyte"},
 	} {
 		dir := t.TempDir()
 		content := idxOf(8, "\x01\x02", 2, 1, 1)
@@ -39,9 +39,7 @@ func TestIDX(t *testing.T) {
 		}
 		path := fileOf(t, dir, c.pictures, content)
 		fileOf(t, dir, c.labels, c.content)
-		if got := dump(path, "", Spec{}); got != c.want {
-			t.Errorf("%s beside %s: read %q, want %q", c.labels, c.pictures, got, c.want)
-		}
+		checkDump(t, path, "", Spec{}, c.want)
 	}
 }
 
@@ -54,34 +52,26 @@ func TestCIFAR(t *testing.T) {
 		{"10", "a", ten, Spec{}, "cifar10 2x3072; " + row + " label 0; " + row + " label 9"},
 		{"100", "a", hundred, Spec{}, "cifar100 2x3072; " + row + " label 0; " + row + " label 99"},
 		{"coarse", "a", hundred, Spec{Label: "coarse"}, "cifar100 2x3072; " + row + " label 19; " + row + " label 0"},
-		{"no such label", "a", ten, Spec{Label: "coarse"}, `error: a: cifar10 has no label "coarse"`},
+		{"no such label", "a", ten, Spec{Label: "coarse"}, `error: no-such-column a: "coarse" cifar10`},
 	})
 	dir := t.TempDir()
 	fileOf(t, dir, "batches.meta.txt", "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n")
-	if got, want := dump(fileOf(t, dir, "a", ten), "", Spec{}), "cifar10 2x3072\n"+row+" label airplane\n"+row+" label truck\n"; got != want {
-		t.Errorf("read %.100q", got)
-	}
-	if got, want := dump(fileOf(t, dir, "a", "\x0a"+pixels), "cifar10", Spec{}), "cifar10 1x3072\nbad: a: row 1, column label: the class 10, but there are only 10\n"; got != want {
-		t.Errorf("read %.100q, want %q", got, want)
-	}
-	if got, want := dump(fileOf(t, dir, "a", ten[:5000]), "cifar10", Spec{}), "error: a: is cut off, or not cifar10: its size is not a multiple of 3073\n"; got != want {
-		t.Errorf("read %.100q, want %q", got, want)
-	}
+	checkDump(t, fileOf(t, dir, "a", ten), "", Spec{}, "cifar10 2x3072; "+row+" label airplane; "+row+" label truck")
+	checkDump(t, fileOf(t, dir, "a", "\x0a"+pixels), "cifar10", Spec{}, "cifar10 1x3072; bad: unknown-class at:a:1:label 10")
+	checkDump(t, fileOf(t, dir, "a", ten[:5000]), "cifar10", Spec{}, "error: cut-off a: cifar10 3073")
 	fileOf(t, dir, "batches.meta.txt", "airplane\n")
-	if got, want := dump(fileOf(t, dir, "a", ten), "", Spec{}), "error: batches.meta.txt: lists 1 classes instead of 10\n"; got != want {
-		t.Errorf("read %.100q, want %q", got, want)
-	}
+	checkDump(t, fileOf(t, dir, "a", ten), "", Spec{}, "error: wrong-count batches.meta.txt: 1 10")
 }
 
 func TestVecs(t *testing.T) {
 	two := "\x02\x00\x00\x00"
 	runCases(t, []formatCase{
-		{"other length", "a.fvecs", two + float32s(1, 2) + "\x03\x00\x00\x00" + float32s(1, 2), Spec{}, "fvecs 2x2; 1 2; error: a.fvecs: row 2 has 3 values, the rows before have 2"},
-		{"left over", "a.fvecs", two + float32s(1, 2) + two, Spec{}, "error: a.fvecs: is cut off, or not fvecs: after 1 vectors of 2 values 4 bytes are left"},
-		{"no length", "a.bvecs", "\x00\x00\x00\x00", Spec{}, "error: a.bvecs: begins with a vector of 0 values: is it bvecs?"},
-		{"negative", "a.bvecs", "\xff\xff\xff\xff", Spec{}, "error: a.bvecs: begins with a vector of -1 values: is it bvecs?"},
-		{"short", "a.bvecs", "\xff", Spec{}, "error: a.bvecs: is too short for bvecs"},
-		{"cut off in gzip", "a.fvecs.gz", gzipped(two + float32s(1, 2) + two + float32s(1)), Spec{}, "fvecs -1x2; 1 2; error: a.fvecs.gz: is cut off after row 1"},
+		{"other length", "a.fvecs", two + float32s(1, 2) + "\x03\x00\x00\x00" + float32s(1, 2), Spec{}, "fvecs 2x2; 1 2; error: wrong-dim a.fvecs 2 3 2"},
+		{"left over", "a.fvecs", two + float32s(1, 2) + two, Spec{}, "error: cut-off a.fvecs fvecs 1 2 4"},
+		{"no length", "a.bvecs", "\x00\x00\x00\x00", Spec{}, "error: bad-length a.bvecs 0 bvecs"},
+		{"negative", "a.bvecs", "\xff\xff\xff\xff", Spec{}, "error: bad-length a.bvecs -1 bvecs"},
+		{"short", "a.bvecs", "\xff", Spec{}, "error: cut-off a.bvecs bvecs"},
+		{"cut off in gzip", "a.fvecs.gz", gzipped(two + float32s(1, 2) + two + float32s(1)), Spec{}, "fvecs -1x2; 1 2; error: cut-off a.fvecs.gz 1"},
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/fault"
 )
 
 // writeRaw writes a npy file of raw values.
@@ -126,7 +128,7 @@ func TestBlocksOfAFileThatShrinks(t *testing.T) {
 	seen := 0
 	for chunk, err := range set.Chunks(context.Background()) {
 		if err != nil {
-			if !strings.Contains(err.Error(), "is cut off") {
+			if !fault.Is(err, "cut-off") {
 				t.Errorf("error %v", err)
 			}
 			if seen >= rows {

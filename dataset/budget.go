@@ -1,6 +1,10 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+
+	"hashgrove/internal/fault"
+)
 
 // A file can claim anything, and a few bytes can stand for many: a compressed file for a thousand times its size, a
 // sparse row for millions of zeros. What a reader takes is therefore bounded by the bytes that are there;
@@ -35,7 +39,7 @@ func (in *input) hold(bytes int) error {
 	if in.packed != "" {
 		advice = ": decompress it first if that is meant"
 	}
-	return fmt.Errorf("%s: what it holds would take far more memory than its %d bytes can be worth%s",
+	return fault.New("too-much-memory", "%s: what it holds would take far more memory than its %d bytes can be worth%s",
 		in.path, in.disk, advice)
 }
 

@@ -3,13 +3,13 @@ package dataset
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 	"hashgrove/picture"
 )
@@ -51,7 +51,8 @@ func (c *cifarFormat) open(in *input, spec *Spec) (reader, header, error) {
 			return nil, h, err
 		}
 		if h.rows = int(in.size / int64(c.record())); in.size%int64(c.record()) != 0 {
-			return nil, h, fmt.Errorf("%s: is cut off, or not %s: its size is not a multiple of %d", in.path, c.name, c.record())
+			return nil, h, fault.New("cut-off",
+				"%s: is cut off, or not %s: its size is not a multiple of %d", in.path, c.name, c.record())
 		}
 	}
 	r := &cifar{in: in, cifarFormat: c, label: len(c.classes) - 1}
@@ -59,7 +60,7 @@ func (c *cifarFormat) open(in *input, spec *Spec) (reader, header, error) {
 	case len(c.classes) == 2 && spec.Label == "coarse":
 		r.label = 0
 	case spec.Label != "" && spec.Label != "label" && (len(c.classes) == 1 || spec.Label != "fine"):
-		return nil, h, fmt.Errorf("%s: %s has no label %q", in.path, c.name, spec.Label)
+		return nil, h, fault.New("no-such-column", "%s: %s has no label %q", in.path, c.name, spec.Label)
 	}
 	var err error
 	r.labels, err = classNames(filepath.Join(filepath.Dir(in.path), c.lists[r.label]), int(c.classes[r.label]))
@@ -86,7 +87,7 @@ func classNames(path string, n int) ([]string, error) {
 	}
 	names := strings.Fields(string(b))
 	if len(names) != n {
-		return nil, fmt.Errorf("%s: lists %d classes instead of %d", path, len(names), n)
+		return nil, fault.New("wrong-count", "%s: lists %d classes instead of %d", path, len(names), n)
 	}
 	return names, nil
 }
@@ -103,8 +104,8 @@ func (c *cifar) next(rec *record) error {
 	c.row++
 	class := b[c.label]
 	if int(class) >= len(c.labels) {
-		msg := fmt.Sprintf("the class %d, but there are only %d", class, len(c.labels))
-		return &RowError{File: c.in.path, Row: c.row - 1, Column: "label", Msg: msg}
+		cause := fault.New("unknown-class", "the class %d, but there are only %d", class, len(c.labels))
+		return badRow(c.in.path, c.row-1, "label", cause)
 	}
 	rec.label, rec.hasLabel = c.labels[class], true
 	rec.pixels = append(rec.pixels, b[len(c.classes):]...)

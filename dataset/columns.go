@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -89,8 +90,8 @@ type columnChoice struct {
 }
 
 // errorf is an error about the file, which its caller names where the path is "".
-func (c *columnChoice) errorf(format string, args ...any) error {
-	err := fmt.Errorf(format, args...)
+func (c *columnChoice) errorf(code fault.Code, format string, args ...any) error {
+	err := fault.New(code, format, args...)
 	if c.path == "" {
 		return err
 	}
@@ -173,7 +174,7 @@ func (c *columnChoice) between(first, last string) ([]int, error) {
 		return nil, err
 	}
 	if ends[0] > ends[1] {
-		return nil, c.errorf("the column %s comes after %s: write %s..%s", first, last, last, first)
+		return nil, c.errorf("wrong-order", "the column %s comes after %s: write %s..%s", first, last, last, first)
 	}
 	return c.usable(func(j int) bool { return j >= ends[0] && j <= ends[1] }), nil
 }
@@ -181,14 +182,15 @@ func (c *columnChoice) between(first, last string) ([]int, error) {
 // matching returns the columns of numbers whose names match a pattern.
 func (c *columnChoice) matching(pattern string) ([]int, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, c.errorf("%q is not a valid pattern of column names", pattern)
+		return nil, c.errorf("bad-pattern", "%q is not a valid pattern of column names", pattern)
 	}
 	if c.names == nil {
-		return nil, c.errorf("has no header, so no column matches %q: columns are called 1 to %d", pattern, c.width)
+		return nil, c.errorf("no-header", "has no header, so no column matches %q: columns are called 1 to %d",
+			pattern, c.width)
 	}
 	chosen := c.usable(func(j int) bool { ok, _ := path.Match(pattern, c.names[j]); return ok })
 	if len(chosen) == 0 {
-		return nil, c.errorf("no column of numbers matches %q; it has %s", pattern, plain.Runs(c.names))
+		return nil, c.errorf("no-such-column", "no column of numbers matches %q; it has %s", pattern, plain.Runs(c.names))
 	}
 	return chosen, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -106,13 +107,14 @@ func (in *input) checkPlain(what string) error {
 	if in.at != nil {
 		return nil
 	}
-	return fmt.Errorf("%s: is %s inside %s, which cannot be read in place: decompress it first (%s is compressed inside)",
+	return fault.New("packed-inside",
+		"%s: is %s inside %s, which cannot be read in place: decompress it first (%s is compressed inside)",
 		in.path, what, in.packed, what)
 }
 
 func (in *input) damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
-		return fmt.Errorf("%s: the %s data end too early: the file is cut off", in.path, in.packed)
+		return fault.New("cut-off", "%s: the %s data end too early: the file is cut off", in.path, in.packed)
 	}
 	return fmt.Errorf("%s: the %s data are damaged: %w", in.path, in.packed, err)
 }
@@ -178,7 +180,7 @@ func (in *input) line() ([]byte, error) {
 		in.long = in.long[:0]
 		for err == bufio.ErrBufferFull {
 			if in.long = append(in.long, b...); len(in.long) > maxLine {
-				return nil, fmt.Errorf("%s: a line is longer than %d bytes: is this a text file?", in.path, maxLine)
+				return nil, fault.New("line-too-long", "%s: a line is longer than %d bytes: is this a text file?", in.path, maxLine)
 			}
 			b, err = in.buf.ReadSlice('\n')
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"hashgrove/internal/fault"
 )
 
 // Tables in text: CSV (commas, or semicolons where there are none) and TSV. The vector is made of the columns
@@ -130,7 +132,7 @@ func (c *csv) chooseColumns(spec *Spec, rows [][]string) (err error) {
 	}
 	c.vector = choice.usable(func(int) bool { return true })
 	if len(c.vector) == 0 {
-		return fmt.Errorf("%s: has no column of numbers; a number has a decimal point, no comma", c.in.path)
+		return fault.New("no-numbers", "%s: has no column of numbers; a number has a decimal point, no comma", c.in.path)
 	}
 	return nil
 }
@@ -142,7 +144,7 @@ func (c *csv) next(rec *record) error {
 	}
 	c.row, c.line = c.row+1, c.table.line
 	if len(c.table.fields) != c.table.width {
-		return c.bad("", fmt.Sprintf("%s instead of %d", fieldNoun.count(len(c.table.fields)), c.table.width))
+		return c.bad("", fault.New("wrong-count", "%s instead of %d", fieldNoun.count(len(c.table.fields)), c.table.width))
 	}
 	for _, j := range c.vector {
 		field := c.table.fields[j]
@@ -155,16 +157,16 @@ func (c *csv) next(rec *record) error {
 			rec.vector = append(rec.vector, nan)
 			continue
 		} else if missing && len(field) == 0 {
-			return c.lacks(c.table.column(j), "an empty field instead of a number")
+			return c.lacks(c.table.column(j), fault.New("no-value", "an empty field instead of a number"))
 		} else if missing {
-			return c.lacks(c.table.column(j), excerpt(field)+" "+err.Error())
+			return c.lacks(c.table.column(j), fmt.Errorf("%s %w", excerpt(field), err))
 		}
 		if c.dim == len(c.vector) && c.dim > 1 || err == errTooLarge {
-			return c.bad(c.table.column(j), excerpt(field)+" "+err.Error())
+			return c.bad(c.table.column(j), fmt.Errorf("%s %w", excerpt(field), err))
 		}
 		var wrong []byte
 		if rec.vector, wrong, err = appendList(rec.vector, field); err != nil {
-			return c.bad(c.table.column(j), excerpt(wrong)+" "+err.Error())
+			return c.bad(c.table.column(j), fmt.Errorf("%s %w", excerpt(wrong), err))
 		}
 	}
 	if err := c.checkValues(len(rec.vector), ""); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/needs"
 	"hashgrove/internal/picturetest"
 	"hashgrove/picture"
@@ -38,10 +39,19 @@ func album(t testing.TB, dir string, files ...string) string {
 // rowsOf is what a set holds, a line per picture: its first value, label, id and tags.
 func rowsOf(t testing.TB, s *Set) string {
 	t.Helper()
+	rows, err := rowsUntil(s)
+	if err != nil {
+		return rows + "\nerror: " + err.Error()
+	}
+	return rows
+}
+
+// rowsUntil is rowsOf with the error that ends a pass.
+func rowsUntil(s *Set) (string, error) {
 	var out []string
 	for c, err := range s.Chunks(context.Background()) {
 		if err != nil {
-			return strings.Join(append(out, "error: "+err.Error()), "\n")
+			return strings.Join(out, "\n"), err
 		}
 		for i := range c.X.Rows {
 			line := fmt.Sprint(c.X.Row(i)[0])
@@ -57,12 +67,12 @@ func rowsOf(t testing.TB, s *Set) string {
 			out = append(out, line)
 		}
 	}
-	return strings.Join(out, "\n")
+	return strings.Join(out, "\n"), nil
 }
 
-// tooManyPixels is a part of the complaint about a picture that claims to be huge: where int has 32 bits, the decoder
+// tooManyPixels is the code of the complaint about a picture that claims to be huge: where int has 32 bits, the decoder
 // refuses it by itself.
-var tooManyPixels = map[int]string{32: "png: unsupported feature: dimension overflow", 64: "pixels: more than"}[strconv.IntSize]
+var tooManyPixels = map[int]fault.Code{32: "damaged", 64: "too-many-pixels"}[strconv.IntSize]
 
 // bomb is a small file that claims to be huge.
 func bomb() string {
@@ -131,9 +141,10 @@ func TestPicturesOnAnyNumberOfThreads(t *testing.T) {
 			t.Errorf("%d threads: read\n%s", threads, got)
 		}
 		n, first := s.Bad()
-		if n != 6 || first[1].Error() != filepath.ToSlash(dir)+"/57.png: is cut off: the PNG data end too early" {
-			t.Errorf("%d bad pictures: %v", n, first)
+		if n != 6 {
+			t.Fatalf("%d bad pictures: %v", n, first)
 		}
+		setWant(t, dir, first[1], "cut-off at:57.png:0: PNG")
 	}
 	stop := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -146,10 +157,9 @@ func TestPicturesOnAnyNumberOfThreads(t *testing.T) {
 }
 
 func TestFolderComplaints(t *testing.T) {
-	const end = "; fix or remove the picture, or skip bad ones"
-	bombed := "zoo/b.png: claims 30000 x 30000 pixels: more than 120 megapixels are refused"
+	bombed := "too-many-pixels set:SkipBad at:zoo/b.png:0: 30000 120"
 	if strconv.IntSize == 32 {
-		bombed = "zoo/b.png: cannot be decoded as PNG (" + tooManyPixels + ")"
+		bombed = "damaged set:SkipBad at:zoo/b.png:0: PNG"
 	}
 	for _, c := range []struct {
 		name  string
@@ -157,32 +167,32 @@ func TestFolderComplaints(t *testing.T) {
 		spec  Spec
 		want  string
 	}{
-		{"broken first", []string{"zoo/a.jpg", "hello", "zoo/b.png", tone(1)}, Spec{}, "zoo/a.jpg: is not a picture: it does not begin like JPEG, PNG, GIF, BMP, TIFF or WebP" + end},
-		{"broken later", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1)[:40]}, Spec{}, "zoo/b.png: is cut off: the PNG data end too early" + end},
-		{"bomb", []string{"zoo/a.png", tone(1), "zoo/b.png", bomb()}, Spec{}, bombed + end},
+		{"broken first", []string{"zoo/a.jpg", "hello", "zoo/b.png", tone(1)}, Spec{}, "not-a-picture set:SkipBad at:zoo/a.jpg:0: JPEG PNG GIF BMP TIFF WebP"},
+		{"broken later", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1)[:40]}, Spec{}, "cut-off set:SkipBad at:zoo/b.png:0: PNG"},
+		{"bomb", []string{"zoo/a.png", tone(1), "zoo/b.png", bomb()}, Spec{}, bombed},
 		{"beside the classes", []string{"zoo/cats/a.png", tone(1), "zoo/dogs/b.png", tone(1), "zoo/x.png", tone(2)}, Spec{},
-			"zoo/x.png: lies beside the folders that are the classes, so it has none: move it into one of them" + end},
-		{"no pictures", []string{"zoo/a.npy", "x"}, Spec{}, "zoo: is a folder without pictures (JPEG, PNG, GIF, BMP, TIFF or WebP): for vectors name the files in it, for instance zoo/*.npy"},
-		{"size", []string{"zoo/a.png", tone(1)}, Spec{Size: 2000}, "pictures of 2000 pixels on a side: 1 to 1024 are allowed"},
-		{"fit", []string{"zoo/a.png", tone(1)}, Spec{Fit: "stretch"}, `pictures cannot be fitted by "stretch": crop or squash are the ways`},
-		{"format", []string{"zoo/a.png", tone(1)}, Spec{Format: "csv"}, "zoo: is a folder, which is read as pictures: name no format, or name the files in it"},
+			"no-class set:SkipBad at:zoo/x.png:0:"},
+		{"no pictures", []string{"zoo/a.npy", "x"}, Spec{}, "no-pictures zoo: JPEG PNG GIF BMP TIFF WebP zoo/*.npy"},
+		{"size", []string{"zoo/a.png", tone(1)}, Spec{Size: 2000}, "bad-size 2000 1 1024"},
+		{"fit", []string{"zoo/a.png", tone(1)}, Spec{Fit: "stretch"}, `unknown-fit "stretch" crop squash`},
+		{"format", []string{"zoo/a.png", tone(1)}, Spec{Format: "csv"}, "folder-with-format set:Format zoo:"},
 		{"column", []string{"zoo/a.png", tone(1)}, Spec{Label: "kind"},
-			`zoo: a folder of pictures has no columns, so none is called "kind": put the labels into a file of their own and name that`},
-		{"too few labels", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.txt", "a\n"}, Spec{LabelsFile: []string{"y.txt"}}, "y.txt: 1 label for 2 rows of zoo"},
-		{"no label", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.txt", "\na\n"}, Spec{LabelsFile: []string{"y.txt"}}, "zoo/a.png: no label in y.txt" + end},
-		{"missing name", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.csv", "file,label\na.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, "y.csv: does not name the picture b.png"},
+			`no-columns set:LabelsFile zoo: "kind"`},
+		{"too few labels", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.txt", "a\n"}, Spec{LabelsFile: []string{"y.txt"}}, "wrong-count y.txt 1 label 2 zoo"},
+		{"no label", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.txt", "\na\n"}, Spec{LabelsFile: []string{"y.txt"}}, "no-label set:SkipBad at:zoo/a.png:0: y.txt"},
+		{"missing name", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.csv", "file,label\na.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, "pictures-unnamed y.csv b.png"},
 		{"missing names", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "zoo/c.png", tone(2), "y.csv", "a.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}},
-			"y.csv: does not name 2 of 3 pictures, the first is b.png"},
-		{"unknown name", []string{"zoo/a.png", tone(1), "y.csv", "file,label\na.png,x\nc.png,y\n"}, Spec{LabelsFile: []string{"y.csv"}}, `y.csv: line 3: no picture is called "c.png"`},
-		{"all names unknown", []string{"zoo/a.png", tone(1), "y.txt", "c.png 1\n"}, Spec{LabelsFile: []string{"y.txt"}}, `y.txt: line 1: no picture is called "c.png"`},
-		{"unknown id", []string{"zoo/a.png", tone(1), "y.csv", "id,label\n7,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, `y.csv: line 2: no picture is called "7"`},
-		{"name twice", []string{"zoo/a.png", tone(1), "y.csv", "a.png,x\na.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, `y.csv: line 2: the picture "a.png" has been named before, in line 1`},
+			"pictures-unnamed y.csv 2 3 b.png"},
+		{"unknown name", []string{"zoo/a.png", tone(1), "y.csv", "file,label\na.png,x\nc.png,y\n"}, Spec{LabelsFile: []string{"y.csv"}}, `no-such-picture y.csv "c.png" 3`},
+		{"all names unknown", []string{"zoo/a.png", tone(1), "y.txt", "c.png 1\n"}, Spec{LabelsFile: []string{"y.txt"}}, `no-such-picture y.txt "c.png" 1`},
+		{"unknown id", []string{"zoo/a.png", tone(1), "y.csv", "id,label\n7,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, `no-such-picture y.csv "7" 2`},
+		{"name twice", []string{"zoo/a.png", tone(1), "y.csv", "a.png,x\na.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, `duplicate-picture y.csv "a.png" 2 1`},
 		{"two of a stem", []string{"zoo/a.png", tone(1), "zoo/a.jpg", tone(1), "y.csv", "file,label\na,x\na.jpg,x\n"}, Spec{LabelsFile: []string{"y.csv"}},
-			`y.csv: line 2: several pictures are called "a": write more of the path`},
-		{"which column", []string{"zoo/a.png", tone(1), "y.csv", "file,u,v\na.png,1,2\n"}, Spec{LabelsFile: []string{"y.csv"}}, "y.csv: has 3 columns: call the one with the labels label"},
-		{"ragged", []string{"zoo/a.png", tone(1), "y.csv", "file,label\na.png,1,2\n"}, Spec{LabelsFile: []string{"y.csv"}}, "y.csv: line 2: 3 fields instead of 2"},
-		{"ids that name some", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "ids.txt", "b\nc\n"}, Spec{IDsFile: []string{"ids.txt"}}, `ids.txt: line 2: no picture is called "c"`},
-		{"ids that name one twice", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "ids.txt", "b\nb.png\n"}, Spec{IDsFile: []string{"ids.txt"}}, "ids.txt: line 2: the picture b.png is named twice"},
+			`ambiguous-picture y.csv "a" 2`},
+		{"which column", []string{"zoo/a.png", tone(1), "y.csv", "file,u,v\na.png,1,2\n"}, Spec{LabelsFile: []string{"y.csv"}}, "which-column y.csv 3 labels label"},
+		{"ragged", []string{"zoo/a.png", tone(1), "y.csv", "file,label\na.png,1,2\n"}, Spec{LabelsFile: []string{"y.csv"}}, "wrong-count y.csv 2 3 2"},
+		{"ids that name some", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "ids.txt", "b\nc\n"}, Spec{IDsFile: []string{"ids.txt"}}, `no-such-picture ids.txt "c" 2`},
+		{"ids that name one twice", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "ids.txt", "b\nb.png\n"}, Spec{IDsFile: []string{"ids.txt"}}, "duplicate-picture ids.txt 2 b.png"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -193,15 +203,16 @@ func TestFolderComplaints(t *testing.T) {
 			if err == nil {
 				_, err = setRead(t, s)
 			}
-			setWant(t, dir, err, filepath.FromSlash(c.want))
-			if strings.HasSuffix(c.want, end) {
+			setWant(t, dir, err, c.want)
+			if bad := strings.Replace(c.want, "set:SkipBad ", "", 1); bad != c.want {
 				c.spec.SkipBad = true
 				s := setOpen(t, c.spec)
 				rows, err := setRead(t, s)
 				n, first := s.Bad()
-				if err != nil || len(rows) == 0 || n != 1 || first[0].Error()+end != c.want {
-					t.Errorf("%d rows, %v; %d bad: %v", len(rows), err, n, first)
+				if err != nil || len(rows) == 0 || n != 1 {
+					t.Fatalf("%d rows, %v; %d bad: %v", len(rows), err, n, first)
 				}
+				setWant(t, dir, first[0], bad)
 			}
 		})
 	}
@@ -223,9 +234,10 @@ func TestLinks(t *testing.T) {
 		t.Errorf("read\n%s\nwant\n%s", got, want)
 	}
 	_, bad := s.Bad()
-	if len(bad) != 2 || bad[1].Error() != "zoo/out.png: is a link to nowhere, or out of the folder, where links are not followed" {
-		t.Errorf("bad: %v", bad)
+	if len(bad) != 2 {
+		t.Fatalf("bad: %v", bad)
 	}
+	setWant(t, dir, bad[1], "bad-link at:zoo/out.png:0:")
 	// What becomes a link after the folder was listed is not followed either.
 	if err := errors.Join(os.Remove("zoo/a.png"), os.Symlink("../secret.png", "zoo/a.png")); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/gallery"
 	"hashgrove/picture"
 )
@@ -48,16 +49,18 @@ type rowCounter struct {
 }
 
 // bad is the error of the current row.
-func (c *rowCounter) bad(column, msg string) error {
+func (c *rowCounter) bad(column string, cause error) error {
 	if c.line > 0 {
-		msg = fmt.Sprintf("%s (line %d)", msg, c.line)
+		cause = fmt.Errorf("%w (line %d)", cause, c.line)
 	}
-	return &RowError{File: c.in.path, Row: c.row - 1, Column: column, Msg: msg}
+	err := badRow(c.in.path, c.row-1, column, cause)
+	err.Line = c.line
+	return err
 }
 
 // lacks is the error of a value that is missing in the current row.
-func (c *rowCounter) lacks(column, msg string) error {
-	err := c.bad(column, msg).(*RowError)
+func (c *rowCounter) lacks(column string, cause error) error {
+	err := c.bad(column, cause).(*RowError)
 	err.Missing = true
 	return err
 }
@@ -73,11 +76,11 @@ var nan = float32(math.NaN())
 func (c *rowCounter) checkValues(n int, column string) error {
 	switch {
 	case n == 0:
-		return c.bad(column, "a vector without values")
+		return c.bad(column, fault.New("no-values", "a vector without values"))
 	case c.dim < 0:
 		c.dim = n
 	case n != c.dim:
-		return c.bad(column, fmt.Sprintf("%d values instead of %d", n, c.dim))
+		return c.bad(column, fault.New("wrong-dim", "%d values instead of %d", n, c.dim))
 	}
 	return nil
 }
@@ -100,10 +103,21 @@ type RowError struct {
 	File   string
 	Row    int    // counted from 0; messages count from 1; -1 when File is a picture, which is the row
 	Column string // name or number, or ""
+	Line   int    // of a text, where the row begins, from 1; 0 elsewhere
 	Msg    string
 
 	Missing bool // a value is missing, which Spec.Missing would allow
+
+	cause error // what Msg says
 }
+
+// badRow is the error of a row, counted from 0, for a reason.
+func badRow(file string, row int, column string, cause error) *RowError {
+	return &RowError{File: file, Row: row, Column: column, Msg: cause.Error(), cause: cause}
+}
+
+// Unwrap returns the reason.
+func (e *RowError) Unwrap() error { return e.cause }
 
 func (e *RowError) Error() string {
 	switch {
@@ -157,7 +171,7 @@ func FormatNames() string {
 func openFile(path string, spec *Spec) (reader, header, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() && path != Standard {
 		if spec.Format != "" {
-			return nil, header{}, &SpecError{"Format", fmt.Errorf(
+			return nil, header{}, &SpecError{"Format", fault.New("folder-with-format",
 				"%s: is a folder, which is read as pictures: name no format, or name the files in it", path)}
 		}
 		return openFolder(path, spec)
@@ -205,14 +219,14 @@ func recognise(in *input, formatName string) (format, error) {
 		if i := slices.IndexFunc(formats, func(f format) bool { return f.name == strings.ToLower(formatName) }); i >= 0 {
 			return formats[i], nil
 		}
-		return format{}, fmt.Errorf("unknown format %q; the formats are %s", formatName, FormatNames())
+		return format{}, fault.New("unknown-format", "unknown format %q; the formats are %s", formatName, FormatNames())
 	}
 	head, err := in.head()
 	if err != nil {
 		return format{}, err
 	}
 	if len(head) == 0 {
-		return format{}, fmt.Errorf("%s: is empty", in.path)
+		return format{}, fault.New("empty-file", "%s: is empty", in.path)
 	}
 	s := &sample{head, in.size, strings.ToLower(filepath.Base(in.path))}
 	if len(head) < maxTake && len(head) == in.buf.Buffered() {
@@ -238,13 +252,14 @@ func recognise(in *input, formatName string) (format, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return format{}, &SpecError{"Format", fmt.Errorf("%s: could be %s or %s: name the format",
+		return format{}, &SpecError{"Format", fault.New("ambiguous-format", "%s: could be %s or %s: name the format",
 			in.path, found[0].name, found[1].name)}
 	}
 	if err := checkEncoding(in.path, head); err != nil {
 		return format{}, err
 	}
-	return format{}, &SpecError{"Format", fmt.Errorf("%s: its format is not recognised: name it, one of %s",
+	return format{}, &SpecError{"Format", fault.New("unrecognised-format",
+		"%s: its format is not recognised: name it, one of %s",
 		in.path, FormatNames())}
 }
 
@@ -252,11 +267,11 @@ func recognise(in *input, formatName string) (format, error) {
 func checkEncoding(path string, head []byte) error {
 	s := &sample{head: head}
 	if magic("\xff\xfe", "\xfe\xff")(s) {
-		return fmt.Errorf("%s: is text in UTF-16: save it as UTF-8", path)
+		return fault.New("wrong-encoding", "%s: is text in UTF-16: save it as UTF-8", path)
 	}
 	for packing, beginning := range map[string]string{"xz": "\xfd7zXZ\x00", "bzip2": "BZh"} {
 		if magic(beginning)(s) {
-			return fmt.Errorf("%s: is compressed with %s, which is not read: "+
+			return fault.New("unread-compression", "%s: is compressed with %s, which is not read: "+
 				"decompress it, or pack it with gzip or zstd instead", path, packing)
 		}
 	}

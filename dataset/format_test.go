@@ -8,11 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -26,18 +29,96 @@ func fileOf(t testing.TB, dir, name, content string) string {
 	return path
 }
 
-// dump is all there is to know of a file: a line for the header and one for each row or error.
-func dump(path, formatName string, spec Spec) string {
+// numbers are the whole numbers in a text.
+var numbers = regexp.MustCompile(`-?[0-9]+`)
+
+// unnamed is the first fact that a text does not name, or "". A number must stand alone, and be there as often as it is
+// asked for.
+func unnamed(text string, facts ...string) string {
+	left := numbers.FindAllString(text, -1)
+	for _, fact := range facts {
+		if numbers.FindString(fact) != fact {
+			if !strings.Contains(text, fact) {
+				return fact
+			}
+		} else if i := slices.Index(left, fact); i >= 0 {
+			left = slices.Delete(left, i, i+1)
+		} else {
+			return fact
+		}
+	}
+	return ""
+}
+
+// refused compares an error with the code and the facts that it must have, between spaces. Where the error is about a
+// setting or a row, the words behind the code are its fields: "set:FIELD" and "at:FILE:ROW:COLUMN:LINE", with _ for
+// spaces; rows count from 1, and where there are no lines none is named. The folder of the test is not part of a name.
+func refused(dir string, err error, want string) string {
+	code, rest, _ := strings.Cut(want, " ")
+	if !fault.Is(err, fault.Code(code)) {
+		return fmt.Sprintf("codes %q instead of %q: %v", fault.Codes(err), code, err)
+	}
+	within := func(s string) string {
+		if s = filepath.ToSlash(s); dir != "" {
+			s = strings.ReplaceAll(s, filepath.ToSlash(dir)+"/", "")
+		}
+		return s
+	}
+	var fields, facts []string
+	if e, ok := errors.AsType[*SpecError](err); ok {
+		fields = append(fields, "set:"+e.Field)
+	}
+	if e, ok := errors.AsType[*RowError](err); ok {
+		file := within(e.File)
+		place := fmt.Sprintf("at:%s:%d:%s", strings.ReplaceAll(file, " ", "_"), e.Row+1, e.Column)
+		facts = append(facts, file)
+		if e.Column != "" {
+			facts = append(facts, e.Column)
+		}
+		if e.Row >= 0 {
+			facts = append(facts, fmt.Sprint(e.Row+1))
+		}
+		if e.Line > 0 {
+			place += fmt.Sprint(":", e.Line)
+			facts = append(facts, fmt.Sprint(e.Line))
+		}
+		fields = append(fields, place)
+	}
+	words, n := strings.Fields(rest), 0
+	for n < len(words) && (strings.HasPrefix(words[n], "set:") || strings.HasPrefix(words[n], "at:")) {
+		n++
+	}
+	if !slices.Equal(words[:n], fields) {
+		return fmt.Sprintf("%v has the fields %q, want %q", err, fields, words[:n])
+	}
+	if fact := unnamed(within(err.Error()), append(facts, words[n:]...)...); fact != "" {
+		return fmt.Sprintf("%s: the message does not name %q as often as it should: %v", code, fact, err)
+	}
+	return ""
+}
+
+// dumped is a line of a dump: the header or a row, or an error, which is "error", or "bad" for a row.
+type dumped struct {
+	text string
+	err  error
+}
+
+func (l dumped) String() string {
+	if l.err != nil {
+		return fmt.Sprintf("%s: %v", l.text, l.err)
+	}
+	return l.text
+}
+
+// dump is all there is to know of a file: lines for the header and one for each row or error.
+func dump(path, formatName string, spec Spec) (lines []dumped) {
 	spec.Format = formatName
-	var out strings.Builder
 	say := func(format string, args ...any) {
-		line := fmt.Sprintf(format, args...)
-		out.WriteString(strings.ReplaceAll(line, filepath.Dir(path)+string(filepath.Separator), "") + "\n")
+		lines = append(lines, dumped{text: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", `\n`)})
 	}
 	r, h, err := openFile(path, &spec)
 	if err != nil {
-		say("error: %v", err)
-		return out.String()
+		return []dumped{{"error", err}}
 	}
 	defer r.Close()
 	say("%s %dx%d", h.format, h.rows, h.dim)
@@ -45,7 +126,7 @@ func dump(path, formatName string, spec Spec) string {
 		say("names %s", strings.Join(h.names, ","))
 	}
 	if h.labels != "" {
-		say("labels from %s", h.labels)
+		say("labels from %s", filepath.Base(h.labels))
 	}
 	var rec record
 	for {
@@ -53,12 +134,11 @@ func dump(path, formatName string, spec Spec) string {
 		var bad *RowError
 		switch {
 		case err == io.EOF:
-			return out.String()
+			return lines
 		case errors.As(err, &bad):
-			say("bad: %v", err)
+			lines = append(lines, dumped{"bad", err})
 		case err != nil:
-			say("error: %v", err)
-			return out.String()
+			return append(lines, dumped{"error", err})
 		default:
 			line := strings.Trim(fmt.Sprint(rec.vector), "[]")
 			if rec.pixels != nil {
@@ -78,11 +158,39 @@ func dump(path, formatName string, spec Spec) string {
 	}
 }
 
+// dumpedText is a dump as a text.
+func dumpedText(path, formatName string, spec Spec) string {
+	var out strings.Builder
+	for _, l := range dump(path, formatName, spec) {
+		out.WriteString(l.String() + "\n")
+	}
+	return out.String()
+}
+
+// checkDump compares the dump of a file with lines between semicolons. After "error: " and "bad: " is what refused takes.
+func checkDump(t *testing.T, path, formatName string, spec Spec, want string) {
+	t.Helper()
+	got, lines := dump(path, formatName, spec), strings.Split(want, "; ")
+	for i, l := range got[:min(len(got), len(lines))] {
+		rest, isError := strings.CutPrefix(lines[i], l.text+": ")
+		if l.err != nil && isError {
+			if d := refused(filepath.Dir(path), l.err, rest); d != "" {
+				t.Error(d)
+			}
+		} else if l.err != nil || l.text != lines[i] {
+			t.Errorf("line %d of %s is\n  %.300s\nwant\n  %.300s", i+1, path, l, lines[i])
+		}
+	}
+	if len(got) != len(lines) {
+		t.Errorf("%s has %d lines: %.1000s\nwant %d: %.1000s", path, len(got), got, len(lines), want)
+	}
+}
+
 // a formatCase is a file and what is read from it.
 type formatCase struct {
 	name, file, content string
 	spec                Spec
-	want                string // lines between semicolons
+	want                string // as checkDump takes it
 }
 
 func runCases(t *testing.T, cases []formatCase) {
@@ -90,10 +198,7 @@ func runCases(t *testing.T, cases []formatCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			path := fileOf(t, t.TempDir(), c.file, c.content)
-			got := strings.ReplaceAll(strings.TrimSuffix(dump(path, "", c.spec), "\n"), "\n", "; ")
-			if got != c.want {
-				t.Errorf("read\n  %s\nwant\n  %s", got, c.want)
-			}
+			checkDump(t, path, "", c.spec, c.want)
 		})
 	}
 }
@@ -140,7 +245,7 @@ func TestCompressed(t *testing.T) {
 	for _, s := range samples() {
 		for _, packed := range []struct{ suffix, content string }{{"", s.content}, {".gz", gzipped(s.content)}, {".zst", zstded(s.content)}} {
 			path := fileOf(t, dir, s.name+packed.suffix, packed.content)
-			if _, rows, _ := strings.Cut(dump(path, "", Spec{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
+			if _, rows, _ := strings.Cut(dumpedText(path, "", Spec{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
 				t.Errorf("%s: read %.200q, want %.200q", path, rows, s.rows)
 			}
 		}
@@ -148,7 +253,7 @@ func TestCompressed(t *testing.T) {
 			continue // without a name they look the same
 		}
 		path := fileOf(t, dir, "nameless", s.content)
-		if _, rows, _ := strings.Cut(dump(path, "", Spec{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
+		if _, rows, _ := strings.Cut(dumpedText(path, "", Spec{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
 			t.Errorf("%s without a name: read %.200q, want %.200q", s.name, rows, s.rows)
 		}
 	}
@@ -183,43 +288,36 @@ func TestCutOff(t *testing.T) {
 	for _, s := range samples() {
 		for suffix, content := range map[string]string{".gz": gzipped(s.content), ".zst": zstded(s.content)} {
 			path := fileOf(t, dir, s.name+suffix, content[:len(content)-5])
-			if got := dump(path, "", Spec{}); !strings.Contains(got, "error: "+s.name+suffix+": ") {
-				t.Errorf("%s cut short: read %.200q", path, got)
+			lines := dump(path, "", Spec{})
+			if d := refused(dir, lines[len(lines)-1].err, "cut-off "+s.name+suffix); d != "" {
+				t.Error(d)
 			}
 		}
 	}
 	path := fileOf(t, dir, "b.npy.gz", gzipped(npyOf("<f4", false, "3, 2", float32s(1, 2, 3, 4))))
-	if got, want := dump(path, "", Spec{}), "npy 3x2\n1 2\n3 4\nerror: b.npy.gz: is cut off: 2 of 3 rows are there\n"; got != want {
-		t.Errorf("read %q, want %q", got, want)
-	}
+	checkDump(t, path, "", Spec{}, "npy 3x2; 1 2; 3 4; error: cut-off b.npy.gz 2 3")
 	path = fileOf(t, dir, "c.csv.gz", gzipped("1,2\n3,4\n")[:20])
-	if got, want := dump(path, "", Spec{}), "error: c.csv.gz: the gzip data end too early: the file is cut off\n"; got != want {
-		t.Errorf("read %q, want %q", got, want)
-	}
+	checkDump(t, path, "", Spec{}, "error: cut-off c.csv.gz gzip")
 }
 
 func TestRecognise(t *testing.T) {
-	const all = "npy, npz, parquet, idx, cifar10, cifar100, tar, picture, fvecs, bvecs, ivecs, jsonl, libsvm, tsv, csv, raw"
+	const all = "npy npz parquet idx cifar10 cifar100 tar picture fvecs bvecs ivecs jsonl libsvm tsv csv raw"
 	runCases(t, []formatCase{
-		{"empty", "a.npy", "", Spec{}, "error: a.npy: is empty"},
-		{"unknown", "a", "\x01\x02\x03", Spec{}, "error: a: its format is not recognised: name it, one of " + all + ""},
-		{"prose", "a", "Dear reader\n", Spec{}, "error: a: its format is not recognised: name it, one of " + all + ""},
-		{"ambiguous", "a", "\x01\x00\x00\x00\x01\x00\x00\x00", Spec{}, "error: a: could be fvecs or ivecs: name the format"},
+		{"empty", "a.npy", "", Spec{}, "error: empty-file a.npy"},
+		{"unknown", "a", "\x01\x02\x03", Spec{}, "error: unrecognised-format set:Format a: " + all},
+		{"prose", "a", "Dear reader\n", Spec{}, "error: unrecognised-format set:Format a: " + all},
+		{"ambiguous", "a", "\x01\x00\x00\x00\x01\x00\x00\x00", Spec{}, "error: ambiguous-format set:Format a: fvecs ivecs"},
 		{"content before name", "a.csv", npyOf("<f4", false, "1, 2", float32s(1, 2)), Spec{}, "npy 1x2; 1 2"},
-		{"name when content fails", "a.npy", "hello there", Spec{}, "error: a.npy: is not an npy file"},
+		{"name when content fails", "a.npy", "hello there", Spec{}, "error: not-npy a.npy"},
 		{"savetxt", "a.txt", "1.0e+00 2.5e+00\n3 4\n", Spec{}, "csv -1x-1; 1 2.5; 3 4"},
 		{"Latin-1", "a.csv", "1,2,caf\xe9\n3,4,th\xe9\n", Spec{Label: "3"}, "csv -1x2; 1 2 label caf\xe9; 3 4 label th\xe9"},
-		{"UTF-16", "a.txt", "\xff\xfe1\x00,\x002\x00", Spec{}, "error: a.txt: is text in UTF-16: save it as UTF-8"},
-		{"pretty JSON", "a.json", "{\n  \"vector\": [1, 2]\n}\n", Spec{}, "error: a.json: line 1: the JSON ends too early; a row is one line with an object or a list"},
+		{"UTF-16", "a.txt", "\xff\xfe1\x00,\x002\x00", Spec{}, "error: wrong-encoding a.txt UTF-16 UTF-8"},
+		{"pretty JSON", "a.json", "{\n  \"vector\": [1, 2]\n}\n", Spec{}, "error: json-ends a.json 1"},
 	})
 	dir := t.TempDir()
-	if got, want := dump(fileOf(t, dir, "a", "1,2\n"), "xls", Spec{}), `error: unknown format "xls"; the formats are `+all+"\n"; got != want {
-		t.Errorf("read %q, want %q", got, want)
-	}
-	if got := dump(fileOf(t, dir, "a", "1\t2\n"), "TSV", Spec{}); got != "tsv -1x2\n1 2\n" {
-		t.Errorf("a named format: read %q", got)
-	}
-	if _, _, err := openFile(dir, &Spec{}); err == nil || !strings.Contains(err.Error(), "is a folder without pictures") {
+	checkDump(t, fileOf(t, dir, "a", "1,2\n"), "xls", Spec{}, `error: unknown-format "xls" `+all)
+	checkDump(t, fileOf(t, dir, "a", "1\t2\n"), "TSV", Spec{}, "tsv -1x2; 1 2")
+	if _, _, err := openFile(dir, &Spec{}); !fault.Is(err, "no-pictures") {
 		t.Errorf("a folder: %v", err)
 	}
 	if _, _, err := openFile(filepath.Join(dir, "nothing"), &Spec{}); !errors.Is(err, os.ErrNotExist) {

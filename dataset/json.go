@@ -7,17 +7,19 @@ import (
 	"fmt"
 	"unicode"
 	"unicode/utf8"
+
+	"hashgrove/internal/fault"
 )
 
 const maxDepth = 64 // of nested JSON
 
-var errTooDeep = fmt.Errorf("the JSON is nested deeper than %d", maxDepth)
+var errTooDeep = fault.New("nested-too-deep", "the JSON is nested deeper than %d", maxDepth)
 
 // longPaths bounds what the names of objects add to the paths of their keys, so many bytes and a 1024th of that for
 // every byte of the line: an object with a name of a megabyte and a million keys would take days.
 const longPaths = 1 << 16
 
-var errLongPaths = errors.New("the JSON has objects of long names with too many keys in them")
+var errLongPaths = fault.New("long-paths", "the JSON has objects of long names with too many keys in them")
 
 // jsonScanner walks over one line of JSON. It accepts nothing that is not JSON, apart from what strings hold.
 type jsonScanner struct {
@@ -31,9 +33,9 @@ type jsonScanner struct {
 
 func (s *jsonScanner) fail() error {
 	if s.i >= len(s.b) {
-		return errors.New("the JSON ends too early")
+		return fault.New("json-ends", "the JSON ends too early")
 	}
-	return fmt.Errorf("the JSON cannot be read from character %d: %s", s.i+1, excerpt(s.rest()))
+	return fault.New("bad-json", "the JSON cannot be read from character %d: %s", s.i+1, excerpt(s.rest()))
 }
 
 // end checks that nothing follows.
@@ -223,7 +225,7 @@ func (s *jsonScanner) numbers(dst []float32) ([]float32, error) {
 		b, ok := s.number()
 		if !ok && s.null() {
 			if !s.nans {
-				return dst, fmt.Errorf("\"%w\" instead of a number at place %d", errNull, len(dst)+1)
+				return dst, fault.New("not-a-number", "\"%w\" instead of a number at place %d", errNull, len(dst)+1)
 			}
 			if len(dst) == maxDim {
 				return dst, fmt.Errorf("more than %d values", maxDim)
@@ -239,11 +241,11 @@ func (s *jsonScanner) numbers(dst []float32) ([]float32, error) {
 			if err := s.skip(0); err != nil {
 				return dst, err
 			}
-			return dst, fmt.Errorf("%s instead of a number at place %d", excerpt(s.b[from:s.i]), len(dst)+1)
+			return dst, fault.New("not-a-number", "%s instead of a number at place %d", excerpt(s.b[from:s.i]), len(dst)+1)
 		}
 		v, err := parseFloat(b)
 		if err != nil {
-			return dst, fmt.Errorf("%s at place %d %s", b[:min(len(b), 40)], len(dst)+1, err)
+			return dst, fmt.Errorf("%s at place %d %w", b[:min(len(b), 40)], len(dst)+1, err)
 		}
 		if len(dst) == maxDim {
 			return dst, fmt.Errorf("more than %d values", maxDim)

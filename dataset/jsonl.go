@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -87,7 +88,7 @@ func firstKeys(in *input) (list bool, keys []jsonKey, err error) {
 	look.skipMark()
 	first, err := look.text()
 	if err == io.EOF {
-		return false, nil, fmt.Errorf("%s: has no rows", in.path)
+		return false, nil, fault.New("no-rows", "%s: has no rows", in.path)
 	}
 	if err != nil {
 		return false, nil, err
@@ -133,10 +134,12 @@ func (j *jsonLines) chooseKeys(spec *Spec, keys []jsonKey) error {
 	}
 	if j.single == nil && j.keys[keyVector] == "" {
 		if !slices.ContainsFunc(keys, func(k jsonKey) bool { return k.begins == '[' }) {
-			return &SpecError{"Vector", fmt.Errorf("%s: which keys hold the numbers of the vector? None holds a list; "+
-				"the first row has %s: name them", j.in.path, plain.Runs(names))}
+			return &SpecError{"Vector", fault.New("which-numbers",
+				"%s: which keys hold the numbers of the vector? None holds a list; "+
+					"the first row has %s: name them", j.in.path, plain.Runs(names))}
 		}
-		return &SpecError{"Vector", fmt.Errorf("%s: which key holds the vector? The first row has %s: name one",
+		return &SpecError{"Vector", fault.New("which-vector",
+			"%s: which key holds the vector? The first row has %s: name one",
 			j.in.path, plain.List(names))}
 	}
 	return nil
@@ -169,7 +172,8 @@ func (j *jsonLines) chooseSingle(vector string, keys []jsonKey, names []string) 
 	var single []string
 	for _, i := range chosen {
 		if keys[i].begins == '[' {
-			return fmt.Errorf("%s: the key %s holds a list, which is a vector of its own: name it alone, or leave it out",
+			return fault.New("list-among-numbers",
+				"%s: the key %s holds a list, which is a vector of its own: name it alone, or leave it out",
 				j.in.path, names[i])
 		}
 		single = append(single, names[i])
@@ -226,7 +230,7 @@ func (j *jsonLines) next(rec *record) error {
 			}
 			column = j.keys[k]
 			if found[k] {
-				return true, errors.New("the key twice")
+				return true, fault.New("duplicate-key", "the key twice")
 			}
 			found[k] = true
 			if err := j.value(rec, k); err != nil {
@@ -241,19 +245,19 @@ func (j *jsonLines) next(rec *record) error {
 	}
 	switch {
 	case errors.Is(err, errNull):
-		return j.lacks(column, err.Error())
+		return j.lacks(column, err)
 	case err != nil:
-		return j.bad(column, err.Error())
+		return j.bad(column, err)
 	case j.single != nil && line[0] != '[':
 		for i, filled := range j.filled {
 			if !filled && !j.nans {
-				return j.lacks(j.single[i], "no value")
+				return j.lacks(j.single[i], fault.New("no-value", "no value"))
 			} else if !filled {
 				rec.vector[i] = nan
 			}
 		}
 	case !found[keyVector]:
-		return j.bad(j.keys[keyVector], "no vector")
+		return j.bad(j.keys[keyVector], fault.New("no-vector", "no vector"))
 	}
 	return j.checkValues(len(rec.vector), j.keys[keyVector])
 }
@@ -261,7 +265,7 @@ func (j *jsonLines) next(rec *record) error {
 // number reads one of the single numbers of the vector.
 func (j *jsonLines) number(rec *record, i int) error {
 	if j.filled[i] {
-		return errors.New("the key twice")
+		return fault.New("duplicate-key", "the key twice")
 	}
 	j.filled[i] = true
 	s := &j.scan
@@ -269,13 +273,13 @@ func (j *jsonLines) number(rec *record, i int) error {
 	b, ok := s.number()
 	if !ok && s.null() {
 		if !s.nans {
-			return fmt.Errorf("%w instead of a number", errNull)
+			return fault.New("not-a-number", "%w instead of a number", errNull)
 		}
 		rec.vector[i] = nan
 		return nil
 	}
 	if !ok {
-		return fmt.Errorf("%s instead of a number", s.excerpt())
+		return fault.New("not-a-number", "%s instead of a number", s.excerpt())
 	}
 	v, err := parseFloat(b)
 	if err != nil {
@@ -290,7 +294,7 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 	s := &j.scan
 	if k == keyVector {
 		if s.peek() != '[' {
-			return fmt.Errorf("%s instead of a list of numbers", s.excerpt())
+			return fault.New("not-a-list", "%s instead of a list of numbers", s.excerpt())
 		}
 		rec.vector, err = s.numbers(rec.vector)
 		return err
@@ -321,7 +325,7 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 	}
 	text, ok := jsonScalar(raw)
 	if !ok {
-		return fmt.Errorf("%s instead of a string or a number", excerpt(raw))
+		return fault.New("not-a-text", "%s instead of a string or a number", excerpt(raw))
 	}
 	switch k {
 	case keyLabel:

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hashgrove/internal/fault"
 )
 
 // The sparse text format of LibSVM and SVMlight:
@@ -64,26 +66,28 @@ func openLibSVM(in *input, spec *Spec) (reader, header, error) {
 	s.base, s.dim = least, greatest-least+1
 	if in.stream != nil {
 		if s.dim = spec.Dim; s.dim < 1 && spec.Vector == "" {
-			return nil, h, &SpecError{"Vector", fmt.Errorf("%s: LibSVM rows from a pipe do not tell how many dimensions there "+
-				"are: give their number", in.path)}
+			return nil, h, &SpecError{"Vector", fault.New("unknown-dim",
+				"%s: LibSVM rows from a pipe do not tell how many dimensions there "+
+					"are: give their number", in.path)}
 		}
 	}
 	if spec.Vector != "" {
 		n, err := strconv.Atoi(spec.Vector)
 		if err != nil || n < 1 || n > maxDim {
-			return nil, h, &SpecError{"Vector", fmt.Errorf(
+			return nil, h, &SpecError{"Vector", fault.New("no-columns",
 				"%s: a LibSVM file has no column %q: give the number of dimensions instead", in.path, spec.Vector)}
 		}
 		s.dim = n
 	}
 	if spec.Vector == "" && in.stream == nil && look.tooMany(int64(s.dim)*int64(h.rows)) {
-		return nil, h, &SpecError{"Vector", fmt.Errorf("%s: the index %d makes rows of %d values, far more than %d rows in "+
-			"%d bytes can be worth: give the number of dimensions if that is meant",
+		return nil, h, &SpecError{"Vector", fault.New("too-many-values",
+			"%s: the index %d makes rows of %d values, far more than %d rows in "+
+				"%d bytes can be worth: give the number of dimensions if that is meant",
 			in.path, greatest, s.dim, h.rows, look.content())}
 	}
 	h.dim = s.dim
 	if s.dim < 1 || h.rows == 0 {
-		return nil, h, fmt.Errorf("%s: has no rows of the form label index:value", in.path)
+		return nil, h, fault.New("no-rows", "%s: has no rows of the form label index:value", in.path)
 	}
 	if in.stream != nil {
 		h.rows = -1
@@ -145,24 +149,24 @@ func (s *libSVM) next(rec *record) error {
 		pair, rest = cutSpace(rest)
 		index, value, ok := bytes.Cut(pair, []byte(":"))
 		if !ok {
-			return s.bad("", excerpt(pair)+" instead of index:value")
+			return s.bad("", fault.New("not-a-pair", "%s instead of index:value", excerpt(pair)))
 		}
 		if string(index) == "qid" {
 			continue
 		}
 		n, err := strconv.Atoi(string(index))
 		if err != nil || n < 0 {
-			return s.bad("", excerpt(pair)+" instead of index:value")
+			return s.bad("", fault.New("not-a-pair", "%s instead of index:value", excerpt(pair)))
 		}
 		switch n -= s.base; {
 		case n <= last:
-			return s.bad(string(index), "the index is not greater than the one before")
+			return s.bad(string(index), fault.New("wrong-order", "the index is not greater than the one before"))
 		case n < 0 || n >= s.dim:
-			return s.bad(string(index), fmt.Sprintf("an index beyond the %d dimensions", s.dim))
+			return s.bad(string(index), fault.New("index-too-large", "an index beyond the %d dimensions", s.dim))
 		}
 		last = n
 		if rec.vector[n], err = parseFloat(value); err != nil {
-			return s.bad(string(index), excerpt(value)+" "+err.Error())
+			return s.bad(string(index), fmt.Errorf("%s %w", excerpt(value), err))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/section"
 	"hashgrove/vectors"
 )
@@ -83,7 +84,7 @@ func (w *npyWriter) Write(x vectors.Matrix) error {
 		for i, v := range x.Data {
 			h := toHalf(v)
 			if h&0x7fff >= 0x7c00 {
-				return fmt.Errorf("row %d, column %d: %v is beyond the range of float16; write float32",
+				return fault.New("out-of-range", "row %d, column %d: %v is beyond the range of float16; write float32",
 					w.rows+i/w.cols+1, i%w.cols+1, v)
 			}
 			w.buf = binary.LittleEndian.AppendUint16(w.buf, h)

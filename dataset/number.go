@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	"hashgrove/internal/fault"
 )
 
 // dtype is the type of the values in a binary file.
@@ -142,8 +144,8 @@ func half(h uint16) float32 {
 }
 
 var (
-	errNotNumber = errors.New("is not a number")
-	errTooLarge  = errors.New("is beyond the range of float32")
+	errNotNumber = fault.New("not-a-number", "is not a number")
+	errTooLarge  = fault.New("out-of-range", "is beyond the range of float32")
 )
 
 // parseFloat reads a decimal number. "nan" and "inf" are numbers too: the caller decides whether they are allowed.

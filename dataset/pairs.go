@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 	"hashgrove/supervision"
 )
@@ -42,7 +43,7 @@ func ReadPairs(path string, d *supervision.Data) error {
 		return err
 	}
 	if len(pairs) == 0 {
-		return fmt.Errorf("%s: no pairs", path)
+		return fault.New("no-pairs", "%s: no pairs", path)
 	}
 	if leftOut > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because the rows they name were not kept",
@@ -81,15 +82,15 @@ func (r *rowNames) find(name string) (int32, error) {
 		case len(r.dropped) > 0:
 			return 0, errDropped
 		}
-		return 0, fmt.Errorf("no row has the id %q", name)
+		return 0, fault.New("no-such-id", "no row has the id %q", name)
 	}
 	n, err := strconv.ParseInt(name, 10, 64)
 	last := r.rows + len(r.dropped) - 1
 	switch {
 	case errors.Is(err, strconv.ErrSyntax):
-		return 0, fmt.Errorf("%q is not the number of a row, and the data have no ids", name)
+		return 0, fault.New("not-a-row-number", "%q is not the number of a row, and the data have no ids", name)
 	case err != nil || n < 0 || n > int64(last):
-		return 0, fmt.Errorf("there is no row %s: the rows are 0 to %d", name, last)
+		return 0, fault.New("no-such-row", "there is no row %s: the rows are 0 to %d", name, last)
 	}
 	before, dropped := slices.BinarySearch(r.dropped, int(n))
 	if dropped {
@@ -131,7 +132,8 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		switch {
 		case err == nil && symmetric && p.A == p.B:
 			if p.Y < 0 {
-				return nil, 0, fmt.Errorf("%s: line %d: row %s is dissimilar to itself", path, line, field[0])
+				return nil, 0, fault.New("dissimilar-to-itself",
+					"%s: line %d: row %s is dissimilar to itself", path, line, field[0])
 			}
 			continue
 		case err == nil:
@@ -159,7 +161,7 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		if i == 0 || s.A != statements[i-1].A || s.B != statements[i-1].B {
 			pairs = append(pairs, s.Pair)
 		} else if first := statements[i-1]; first.Y != s.Y {
-			return nil, 0, fmt.Errorf("%s: line %d calls a pair %s that line %d calls %s",
+			return nil, 0, fault.New("contradiction", "%s: line %d calls a pair %s that line %d calls %s",
 				path, s.line, verdictName(s.Y), first.line, verdictName(first.Y))
 		}
 	}
@@ -204,7 +206,7 @@ func verdict(s string) (int8, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("%q is not one of similar, dissimilar, unknown, 1, -1, 0", s)
+	return 0, fault.New("unknown-verdict", "%q is not one of similar, dissimilar, unknown, 1, -1, 0", s)
 }
 
 func verdictName(y int8) string {
@@ -242,7 +244,8 @@ func pairFields(in *input) (func() (field [3]string, line int, err error), error
 			return field, 0, err
 		}
 		if len(t.fields) != len(field) {
-			return field, 0, fmt.Errorf("%s: line %d: %s instead of 3: two rows and similar, dissimilar or unknown",
+			return field, 0, fault.New("wrong-count",
+				"%s: line %d: %s instead of 3: two rows and similar, dissimilar or unknown",
 				in.path, t.line, fieldNoun.count(len(t.fields)))
 		}
 		for i, b := range t.fields {
@@ -256,16 +259,16 @@ func pairFields(in *input) (func() (field [3]string, line int, err error), error
 func splitJSON(line []byte) (field [3]string, err error) {
 	var object struct{ A, B, Y json.RawMessage }
 	if err := json.Unmarshal(line, &object); err != nil {
-		return field, fmt.Errorf("not a JSON object: %w", err)
+		return field, fault.New("not-an-object", "not a JSON object: %w", err)
 	}
 	for i, value := range []json.RawMessage{object.A, object.B, object.Y} {
 		name := "aby"[i : i+1]
 		if len(value) == 0 || string(value) == "null" {
-			return field, fmt.Errorf("the object has no %q", name)
+			return field, fault.New("missing-key", "the object has no %q", name)
 		}
 		var ok bool
 		if field[i], ok = jsonScalar(value); !ok || value[0] == 't' || value[0] == 'f' {
-			return field, fmt.Errorf("%q is neither a string nor a number", name)
+			return field, fault.New("not-a-text", "%q is neither a string nor a number", name)
 		}
 	}
 	return field, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hashgrove/dataset/internal/parquetrows"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -118,7 +119,7 @@ func (c *parquetColumns) vector(spec *Spec, taken map[int]bool) ([]int, error) {
 	}
 	for _, i := range chosen {
 		if !c.fields[i].Number {
-			return nil, fmt.Errorf("column %q does not hold numbers", c.names[i])
+			return nil, fault.New("not-numbers", "column %q does not hold numbers", c.names[i])
 		}
 	}
 	return chosen, nil
@@ -134,7 +135,7 @@ type parquetColumns struct {
 func (c *parquetColumns) find(asked string) (int, error) {
 	i := slices.Index(c.names, asked)
 	if i < 0 {
-		return 0, fmt.Errorf("has no column %q; it has %s", asked, plain.List(c.names))
+		return 0, fault.New("no-such-column", "has no column %q; it has %s", asked, plain.List(c.names))
 	}
 	return i, nil
 }
@@ -154,7 +155,7 @@ func (c *parquetColumns) side(asked string, usual []string, mayBeList bool) (int
 	}
 	i, err := c.find(asked)
 	if err == nil && (!c.fields[i].Text || c.fields[i].List && !mayBeList) {
-		err = fmt.Errorf("column %q holds neither text nor single numbers", asked)
+		err = fault.New("not-texts", "column %q holds neither text nor single numbers", asked)
 	}
 	return i, err
 }
@@ -181,10 +182,11 @@ func (c *parquetColumns) usualVectors(taken map[int]bool) ([]int, error) {
 	case len(lists) == 1:
 		return lists, nil
 	case len(lists) > 1:
-		return nil, &SpecError{"Vector", fmt.Errorf("which column holds the vectors? It has %s and %s: name one",
+		return nil, &SpecError{"Vector", fault.New("which-vector",
+			"which column holds the vectors? It has %s and %s: name one",
 			c.names[lists[0]], c.names[lists[1]])}
 	case len(numbers) == 0:
-		return nil, fmt.Errorf("has no column of numbers or of lists of numbers; it has %s", plain.List(c.names))
+		return nil, fault.New("no-numbers", "has no column of numbers or of lists of numbers; it has %s", plain.List(c.names))
 	}
 	return numbers, nil
 }
@@ -206,12 +208,12 @@ func (p *parquetRows) next(rec *record) error {
 				continue
 			}
 			if bad == nil {
-				msg := value.Msg
+				cause := value.Err
 				if p.lists {
-					msg = fmt.Sprintf("%s at place %d", msg, value.Index+1)
+					cause = fmt.Errorf("%w at place %d", cause, value.Index+1)
 				}
-				if bad = p.bad(p.names[k], msg); value.Null {
-					bad = p.lacks(p.names[k], msg)
+				if bad = p.bad(p.names[k], cause); value.Null {
+					bad = p.lacks(p.names[k], cause)
 				}
 			}
 		} else if err != nil {

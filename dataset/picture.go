@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/gallery"
 	"hashgrove/picture"
 )
@@ -22,9 +23,9 @@ const defaultSize = 32
 func (spec *Spec) checkPictures() error {
 	switch {
 	case spec.Size < 0 || spec.Size > picture.MaxSize:
-		return fmt.Errorf("pictures of %d pixels on a side: 1 to %d are allowed", spec.Size, picture.MaxSize)
+		return fault.New("bad-size", "pictures of %d pixels on a side: 1 to %d are allowed", spec.Size, picture.MaxSize)
 	case spec.Fit != "" && spec.Fit != "crop" && spec.Fit != "squash":
-		return fmt.Errorf("pictures cannot be fitted by %q: crop or squash are the ways", spec.Fit)
+		return fault.New("unknown-fit", "pictures cannot be fitted by %q: crop or squash are the ways", spec.Fit)
 	case spec.Pictures != nil && spec.asked():
 		return fmt.Errorf("the preparation of pictures is given twice")
 	case spec.Pictures != nil:
@@ -87,7 +88,8 @@ func (s *Set) checkShape(path string, shape picture.Shape) error {
 	case shape == picture.Shape{} || s.shape == picture.Shape{}:
 		s.shape = picture.Shape{} // vectors and pictures together are vectors
 	case shape != s.shape:
-		return fmt.Errorf("%s: pictures of %v, but those of %s are %v", path, shape, s.files[0].path, s.shape)
+		return fault.New("shape-mismatch",
+			"%s: pictures of %v, but those of %s are %v", path, shape, s.files[0].path, s.shape)
 	}
 	return nil
 }
@@ -99,7 +101,8 @@ func (spec *Spec) refit(path string, r reader, h header) (reader, header, error)
 	}
 	if h.shape == (picture.Shape{}) {
 		if spec.asked() {
-			return nil, h, fmt.Errorf("%s: holds vectors, not pictures: there is nothing to resize or to make grey", path)
+			return nil, h, fault.New("not-pictures",
+				"%s: holds vectors, not pictures: there is nothing to resize or to make grey", path)
 		}
 		return r, h, nil
 	}
@@ -146,7 +149,8 @@ func openFolder(dir string, spec *Spec) (reader, header, error) {
 // openPicture opens a single picture.
 func openPicture(in *input, spec *Spec) (reader, header, error) {
 	if in.packed != "" {
-		return nil, header{}, fmt.Errorf("%s: is a picture inside %s: decompress it first", in.path, in.packed)
+		return nil, header{}, fault.New("packed-inside",
+			"%s: is a picture inside %s: decompress it first", in.path, in.packed)
 	}
 	if err := in.Close(); err != nil {
 		return nil, header{}, err
@@ -211,7 +215,7 @@ func (r galleryReader) next(rec *record) error {
 	*rec = record{pixels: append(rec.pixels[:0], item.Pix...), tags: rec.tags[:0], id: item.ID}
 	rec.label, rec.hasLabel = item.Label, item.Labelled
 	if item.Err != nil {
-		return &RowError{File: item.ID, Row: -1, Msg: item.Err.Error()}
+		return badRow(item.ID, -1, "", item.Err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 	"hashgrove/supervision"
 )
@@ -37,7 +38,8 @@ func advise(err error) error {
 
 // unequal is the error of files with one entry per row that have more or fewer entries than there are rows.
 func unequal(paths []string, entries int, what noun, rows int) error {
-	return fmt.Errorf("%s: %s for %s", strings.Join(paths, ", "), what.count(entries), plain.Count(rows, "row", "rows"))
+	return fault.New("wrong-count",
+		"%s: %s for %s", strings.Join(paths, ", "), what.count(entries), plain.Count(rows, "row", "rows"))
 }
 
 // inFiles names the files that something was expected in.
@@ -74,7 +76,7 @@ func (spec *Spec) checkNames(path, format string) error {
 		{spec.ID, "IDsFile", "put the ids into a file of their own and name that", false},
 	} {
 		if c.name != "" && !c.taken {
-			return &SpecError{c.field, fmt.Errorf("%s: %s has no columns, so none is called %q: %s",
+			return &SpecError{c.field, fault.New("no-columns", "%s: %s has no columns, so none is called %q: %s",
 				path, what, c.name, c.advice)}
 		}
 	}
@@ -88,23 +90,23 @@ func (p *pass) place(row int) (path string, inFile int) {
 }
 
 // problem is an error about the current row.
-func (p *pass) problem(column, msg string) *RowError {
+func (p *pass) problem(column string, cause error) *RowError {
 	path, row := p.place(p.row)
 	if g := p.s.files[len(p.starts)-1].header.gallery; g != nil {
-		return &RowError{File: g.ID(row), Row: -1, Column: column, Msg: msg}
+		return badRow(g.ID(row), -1, column, cause)
 	}
-	return &RowError{File: path, Row: row, Column: column, Msg: msg}
+	return badRow(path, row, column, cause)
 }
 
 // sameID is the error of a row with the id of an earlier one.
 func (p *pass) sameID(r supervision.Repeat) *RowError {
 	path, at := p.place(r.Row)
 	firstPath, firstAt := p.place(r.First)
-	msg := fmt.Sprintf("the id %q, which row %d already has", r.ID, firstAt+1)
+	cause := fault.New("duplicate-id", "the id %q, which row %d already has", r.ID, firstAt+1)
 	if firstPath != path {
-		msg = fmt.Sprintf("the id %q, which row %d of %s already has", r.ID, firstAt+1, firstPath)
+		cause = fault.New("duplicate-id", "the id %q, which row %d of %s already has", r.ID, firstAt+1, firstPath)
 	}
-	return &RowError{File: path, Row: at, Column: p.s.spec.ID, Msg: msg}
+	return badRow(path, at, p.s.spec.ID, cause)
 }
 
 // drop leaves out the current row.

@@ -1,9 +1,10 @@
 package dataset
 
 import (
-	"fmt"
 	"io"
 	"strings"
+
+	"hashgrove/internal/fault"
 )
 
 // Raw float32: the values of one row after the other, little-endian, and nothing else. Only the caller knows how many
@@ -15,7 +16,7 @@ type raw struct{ dense }
 func openRaw(in *input, spec *Spec) (reader, header, error) {
 	h := header{format: "raw", rows: -1, dim: spec.Dim}
 	if h.dim < 1 || h.dim > maxDim {
-		return nil, h, &SpecError{"Dim", fmt.Errorf("%s: raw values do not tell how many of them make a row: "+
+		return nil, h, &SpecError{"Dim", fault.New("unknown-dim", "%s: raw values do not tell how many of them make a row: "+
 			"give their number, 1 to %d", in.path, maxDim)}
 	}
 	d := dense{in: in, what: in.path, dtype: dtype{'f', 4, false}, rows: -1, dim: h.dim}
@@ -27,7 +28,7 @@ func openRaw(in *input, spec *Spec) (reader, header, error) {
 		return nil, h, err
 	}
 	if h.rows = int(in.size / row); in.size%row != 0 {
-		return nil, h, fmt.Errorf("%s: is cut off, or has rows of another length: after %d rows of %d values "+
+		return nil, h, fault.New("cut-off", "%s: is cut off, or has rows of another length: after %d rows of %d values "+
 			"%d bytes are left", in.path, h.rows, h.dim, in.size%row)
 	}
 	d.rows = h.rows

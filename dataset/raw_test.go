@@ -41,17 +41,16 @@ func TestRawValues(t *testing.T) {
 		spec          Spec
 		want          string
 	}{
-		{"a.f32", content, Spec{}, "do not tell how many"},
-		{"a.f32", content, Spec{Dim: 1 << 25}, "do not tell how many"},
-		{"a.f32", content, Spec{Dim: 4}, "after 1 rows of 4 values 8 bytes are left"},
-		{"a.f32.gz", gzipped(content), Spec{Dim: 4}, "is cut off after row 1"},
-		{"a.f32", content, Spec{Dim: 3, Label: "x"}, "has no columns"},
-		{"a.f32", "", Spec{Dim: 3}, "is empty"},
-		{"a.f32", float32s(1, 2, 3) + "\x00\x00\xc0\x7f" + float32s(1, 2), Spec{Dim: 3}, "row 2, column 1: NaN"},
+		{"a.f32", content, Spec{}, "unknown-dim set:Dim a.f32 1 16777216"},
+		{"a.f32", content, Spec{Dim: 1 << 25}, "unknown-dim set:Dim a.f32 1 16777216"},
+		{"a.f32", content, Spec{Dim: 4}, "cut-off a.f32 1 4 8"},
+		{"a.f32.gz", gzipped(content), Spec{Dim: 4}, "cut-off a.f32.gz 1"},
+		{"a.f32", content, Spec{Dim: 3, Label: "x"}, `no-columns set:LabelsFile a.f32 "x"`},
+		{"a.f32", "", Spec{Dim: 3}, "empty-file a.f32"},
+		{"a.f32", float32s(1, 2, 3) + "\x00\x00\xc0\x7f" + float32s(1, 2), Spec{Dim: 3}, "no-value set:Missing at:a.f32:2:1"},
 	} {
-		if got, err := open(c.name, c.content, c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %s, %v, want %s", c.name, got, err, c.want)
-		}
+		_, err := open(c.name, c.content, c.spec)
+		setWant(t, dir, err, c.want)
 	}
 	for _, n := range []int{1, 5, 8, 1000} {
 		spec := Spec{Paths: []string{"-"}, Once: true, Stdin: &pieces{[]byte(content), n}, Format: "raw", Dim: 3}

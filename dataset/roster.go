@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/gallery"
 )
 
@@ -70,9 +71,9 @@ func (r *roster) find(name string, stems bool) (int, error) {
 	}
 	switch {
 	case !found:
-		return 0, fmt.Errorf("no picture is called %q", name)
+		return 0, fault.New("no-such-picture", "no picture is called %q", name)
 	case row < 0:
-		return 0, fmt.Errorf("several pictures are called %q: write more of the path", name)
+		return 0, fault.New("ambiguous-picture", "several pictures are called %q: write more of the path", name)
 	}
 	return row, nil
 }
@@ -98,7 +99,8 @@ func (r *roster) setOrder(ids []string, paths []string) error {
 	for line, id := range ids {
 		row, err := r.find(id, true)
 		if err == nil && seen[row] {
-			return fmt.Errorf("%s: line %d: the picture %s is named twice", strings.Join(paths, ", "), line+1, r.names[row])
+			return fault.New("duplicate-picture",
+				"%s: line %d: the picture %s is named twice", strings.Join(paths, ", "), line+1, r.names[row])
 		}
 		if err != nil {
 			if unknown == nil {
@@ -133,7 +135,7 @@ func (r *roster) texts(paths []string, what noun) ([]string, bool, error) {
 		err = t.each(func(number int, name, text string) error {
 			row, err := r.find(name, t.stems)
 			if err == nil && line[row] > 0 {
-				err = fmt.Errorf("the picture %q has been named before, in line %d", name, line[row])
+				err = fault.New("duplicate-picture", "the picture %q has been named before, in line %d", name, line[row])
 			}
 			if err != nil {
 				return fmt.Errorf("%s: line %d: %w", file, number, err)
@@ -156,9 +158,9 @@ func (r *roster) texts(paths []string, what noun) ([]string, bool, error) {
 	}
 	switch {
 	case missing == 1:
-		return nil, false, fmt.Errorf("%s: does not name the picture %s", strings.Join(paths, ", "), first)
+		return nil, false, fault.New("pictures-unnamed", "%s: does not name the picture %s", strings.Join(paths, ", "), first)
 	case missing > 1:
-		return nil, false, fmt.Errorf("%s: does not name %d of %d pictures, the first is %s",
+		return nil, false, fault.New("pictures-unnamed", "%s: does not name %d of %d pictures, the first is %s",
 			strings.Join(paths, ", "), missing, len(line), first)
 	}
 	return texts, true, nil
@@ -265,7 +267,7 @@ func (n *namedTable) findValue(what noun) error {
 		n.value = 1 - n.name
 		return nil
 	}
-	return fmt.Errorf("%s: has %d columns: call the one with the %s %s",
+	return fault.New("which-column", "%s: has %d columns: call the one with the %s %s",
 		t.in.path, t.width, strings.TrimPrefix(what[1], "lines of "), usual[0])
 }
 

@@ -7,12 +7,13 @@ package dataset
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"iter"
 	"slices"
 	"strconv"
 
+	"hashgrove/internal/fault"
 	"hashgrove/picture"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -285,7 +286,7 @@ func (p *pass) attach(rec *record) error {
 func (p *pass) checkRow(rec *record) (*RowError, error) {
 	s := p.s
 	if n := len(rec.vector) + len(rec.pixels); n != s.dim {
-		return p.problem("", fmt.Sprintf("%d values instead of %d", n, s.dim)), nil
+		return p.problem("", fault.New("wrong-dim", "%d values instead of %d", n, s.dim)), nil
 	}
 	for j, v := range rec.vector {
 		if rec.finite {
@@ -301,11 +302,11 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 		if v != v && s.spec.Missing {
 			continue
 		} else if v != v {
-			problem := p.problem(name, "NaN instead of a number")
+			problem := p.problem(name, fault.New("no-value", "NaN instead of a number"))
 			problem.Missing = true
 			return problem, nil
 		}
-		return p.problem(name, "an infinite value"), nil
+		return p.problem(name, fault.New("not-finite", "an infinite value")), nil
 	}
 	if s.spec.TagsAlone {
 		rec.label, rec.hasLabel = "", false
@@ -315,11 +316,11 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 	}
 	switch {
 	case s.labelled && (!rec.hasLabel || rec.label == ""):
-		return p.problem(s.spec.Label, "no label"+inFiles(s.spec.LabelsFile)), nil
+		return p.problem(s.spec.Label, fault.New("no-label", "no label%s", inFiles(s.spec.LabelsFile))), nil
 	case s.tagged && !rec.hasTags:
-		return p.problem(s.spec.Tags, "no tags"), nil
+		return p.problem(s.spec.Tags, fault.New("no-tags", "no tags")), nil
 	case s.identified && rec.id == "":
-		return p.problem(s.spec.ID, "no id"+inFiles(s.spec.IDsFile)), nil
+		return p.problem(s.spec.ID, fault.New("no-id", "no id%s", inFiles(s.spec.IDsFile))), nil
 	case !s.labelled && rec.hasLabel:
 		return nil, p.unexpected("Label", "a label", "labels")
 	case !s.tagged && rec.hasTags:
@@ -332,8 +333,8 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 
 // unexpected is the error of a row with something that the first row has not.
 func (p *pass) unexpected(field, has, things string) error {
-	return &SpecError{field, fmt.Errorf("%w, but the first row has none: name the column of the %s",
-		p.problem("", has), things)}
+	return &SpecError{field, fault.New("first-row-has-none", "%w, but the first row has none: name the column of the %s",
+		p.problem("", errors.New(has)), things)}
 }
 
 // add copies a good row into the chunk.

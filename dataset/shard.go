@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -25,12 +26,14 @@ type span struct {
 // rows it has, they are counted first. Data that can be read only once cannot be divided.
 func (s *Set) TakeShard(ctx context.Context, number, of int) (hamming.Shard, error) {
 	if of < 1 || of > hamming.MaxShards || number < 1 || number > of {
-		return hamming.Shard{}, fmt.Errorf("there is no shard %d of %d: shards count from 1, and at most %d are possible",
+		return hamming.Shard{}, fault.New("no-such-shard",
+			"there is no shard %d of %d: shards count from 1, and at most %d are possible",
 			number, of, hamming.MaxShards)
 	}
 	if s.Once() {
-		return hamming.Shard{}, errors.New("data that can be read only once have no shards, because their rows must be " +
-			"counted first: save them to a file, or send each reader its part")
+		return hamming.Shard{}, fault.New("read-once",
+			"data that can be read only once have no shards, because their rows must be "+
+				"counted first: save them to a file, or send each reader its part")
 	}
 	total := 0
 	for i := range s.files {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/natural"
 	"hashgrove/internal/plain"
 	"hashgrove/picture"
@@ -79,7 +80,7 @@ type Spec struct {
 // number of rows is known already.
 func Open(spec Spec) (*Set, error) {
 	if len(spec.Paths) == 0 {
-		return nil, errors.New("no data: name at least one file")
+		return nil, fault.New("no-files", "no data: name at least one file")
 	}
 	paths, err := expand(spec.Paths, true)
 	if err != nil {
@@ -88,7 +89,7 @@ func Open(spec Spec) (*Set, error) {
 	seen := map[string]bool{}
 	for _, path := range paths {
 		if seen[filepath.Clean(path)] {
-			return nil, fmt.Errorf("%s: is named twice", path)
+			return nil, fault.New("duplicate-file", "%s: is named twice", path)
 		}
 		seen[filepath.Clean(path)] = true
 	}
@@ -100,7 +101,8 @@ func Open(spec Spec) (*Set, error) {
 		files        []string
 	}{{"labels", spec.Label, spec.LabelsFile}, {"ids", spec.ID, spec.IDsFile}, {"tags", spec.Tags, spec.TagsFile}} {
 		if c.column != "" && len(c.files) > 0 {
-			return nil, fmt.Errorf("%s come from a column (%s) or from a file (%s), not from both", c.what, c.column, c.files[0])
+			return nil, fault.New("column-and-file",
+				"%s come from a column (%s) or from a file (%s), not from both", c.what, c.column, c.files[0])
 		}
 	}
 	if spec.TagsAlone && (spec.Label != "" || len(spec.LabelsFile) > 0) {
@@ -120,11 +122,12 @@ func Open(spec Spec) (*Set, error) {
 	}
 	switch {
 	case s.dim < 0 && s.badRows > 0:
-		return nil, fmt.Errorf("all %s bad; the first: %w", plain.Count(s.badRows, "row is", "rows are"), s.firstBad)
+		return nil, fault.New("all-rows-bad",
+			"all %s bad; the first: %w", plain.Count(s.badRows, "row is", "rows are"), s.firstBad)
 	case s.dim < 0 && s.Once() && spec.Format != "" && spec.Dim > 0:
 		s.dim = spec.Dim // what feeds a pipe may have nothing to send
 	case s.dim < 0:
-		return nil, fmt.Errorf("%s: no rows", strings.Join(s.Files(), ", "))
+		return nil, fault.New("no-rows", "%s: no rows", strings.Join(s.Files(), ", "))
 	}
 	return s, s.readSupervision()
 }
@@ -139,7 +142,7 @@ func (spec *Spec) settleTags(first string) error {
 		return nil // no such file: a column, then
 	}
 	if spec.tagsColumn(first) {
-		return fmt.Errorf("tags: %s is a file and also a column of %s: "+
+		return fault.New("column-and-file", "tags: %s is a file and also a column of %s: "+
 			"write .%c%s for the file, or rename the file to get the column", spec.Tags, first, filepath.Separator, spec.Tags)
 	}
 	spec.TagsFile, spec.Tags = files, ""
@@ -236,7 +239,8 @@ func (s *Set) checkColumns(path string, names []string) error {
 	if len(lacks) == 0 { // it has more, and those that it shares in another order
 		lacks = s.names
 	}
-	return fmt.Errorf("%s: has no columns of numbers %s, which %s has: give all files the same columns, in any order",
+	return fault.New("no-such-column",
+		"%s: has no columns of numbers %s, which %s has: give all files the same columns, in any order",
 		path, plain.Runs(lacks), s.dimFile)
 }
 
@@ -245,7 +249,7 @@ func (s *Set) checkDim(path string, dim int) error {
 		s.dim, s.dimFile = dim, path
 	}
 	if dim != s.dim {
-		return fmt.Errorf("%s: vectors of %d dimensions, but those of %s have %d", path, dim, s.dimFile, s.dim)
+		return fault.New("dim-mismatch", "%s: vectors of %d dimensions, but those of %s have %d", path, dim, s.dimFile, s.dim)
 	}
 	return nil
 }
@@ -303,7 +307,8 @@ func (e *entries[T]) get(row int, to *T, has *bool) error {
 		return nil
 	}
 	if row >= e.len() {
-		return fmt.Errorf("%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(e.len()))
+		return fault.New("too-few",
+			"%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(e.len()))
 	}
 	if *has = true; e.packed != nil {
 		*to = e.unpack(e.packed, row)
@@ -415,9 +420,9 @@ func expand(patterns []string, folders bool) ([]string, error) {
 			return nil, err
 		case !strings.ContainsAny(p, "*?["):
 			if near := nearestName(p); near != "" {
-				return nil, fmt.Errorf("%s: no such file; did you mean %s?", p, near)
+				return nil, fault.New("no-such-file", "%s: no such file; did you mean %s?", p, near)
 			}
-			return nil, fmt.Errorf("%s: no such file", p)
+			return nil, fault.New("no-such-file", "%s: no such file", p)
 		}
 		found, err := filepath.Glob(p)
 		if err != nil {
@@ -428,7 +433,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 			return err != nil || info.IsDir()
 		})
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: no file matches", p)
+			return nil, fault.New("no-file-matches", "%s: no file matches", p)
 		}
 		slices.SortFunc(found, natural.Compare)
 		paths = append(paths, found...)

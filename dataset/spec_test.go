@@ -88,34 +88,34 @@ func TestOpenRefuses(t *testing.T) {
 		spec Spec
 		want string
 	}{
-		{Spec{}, "no data: name at least one file"},
-		{Spec{Paths: []string{in("trian.npy")}}, "trian.npy: no such file; did you mean train.npy?"},
-		{Spec{Paths: []string{in("Train.NPY")}}, "Train.NPY: no such file; did you mean train.npy?"},
-		{Spec{Paths: []string{in("nothing")}}, "nothing: no such file"},
-		{Spec{Paths: []string{in("*.parquet")}}, "*.parquet: no file matches"},
-		{Spec{Paths: []string{dir}}, dir + ": is a folder without pictures (JPEG, PNG, GIF, BMP, TIFF or WebP): for vectors name the files in it, for instance *.npy"},
-		{Spec{Paths: []string{in("train.npy"), in("*.npy")}}, "train.npy: is named twice"},
-		{Spec{Paths: []string{in("train.npy"), in("wide.npy")}}, "wide.npy: vectors of 3 dimensions, but those of train.npy have 2"},
+		{Spec{}, "no-files"},
+		{Spec{Paths: []string{in("trian.npy")}}, "no-such-file trian.npy train.npy"},
+		{Spec{Paths: []string{in("Train.NPY")}}, "no-such-file Train.NPY train.npy"},
+		{Spec{Paths: []string{in("nothing")}}, "no-such-file nothing:"},
+		{Spec{Paths: []string{in("*.parquet")}}, "no-file-matches *.parquet"},
+		{Spec{Paths: []string{dir}}, "no-pictures " + dir + " JPEG PNG GIF BMP TIFF WebP *.npy"},
+		{Spec{Paths: []string{in("train.npy"), in("*.npy")}}, "duplicate-file train.npy"},
+		{Spec{Paths: []string{in("train.npy"), in("wide.npy")}}, "dim-mismatch wide.npy 3 train.npy 2"},
 		{Spec{Paths: []string{in("train.npy"), in("rows.csv"), in("wide.npy")}, LabelsFile: []string{in("y.txt")}},
-			"wide.npy: vectors of 3 dimensions, but those of train.npy have 2"},
-		{Spec{Paths: []string{in("wide.npy")}, LabelsFile: []string{in("y.txt")}}, "y.txt: 3 labels for 1 row of wide.npy"},
-		{Spec{Paths: []string{in("train.npy")}, LabelsFile: []string{in("y1.txt")}}, "y1.txt: 1 label for 2 rows of train.npy"},
-		{Spec{Paths: []string{in("train.npy")}, Vector: "v"}, `train.npy: a file of format npy has no columns, so none is called "v": do not name the column of the vectors`},
+			"dim-mismatch wide.npy 3 train.npy 2"},
+		{Spec{Paths: []string{in("wide.npy")}, LabelsFile: []string{in("y.txt")}}, "wrong-count y.txt 3 labels 1 wide.npy"},
+		{Spec{Paths: []string{in("train.npy")}, LabelsFile: []string{in("y1.txt")}}, "wrong-count y1.txt 1 label 2 train.npy"},
+		{Spec{Paths: []string{in("train.npy")}, Vector: "v"}, `no-columns set:Vector train.npy "v"`},
 		{Spec{Paths: []string{in("train.npy")}, Label: "y"},
-			`train.npy: a file of format npy has no columns, so none is called "y": put the labels into a file of their own and name that`},
+			`no-columns set:LabelsFile train.npy "y"`},
 		{Spec{Paths: []string{in("train.npy")}, Tags: "tgas"},
-			`train.npy: a file of format npy has no columns, so none is called "tgas": put the tags into a file of their own and name that`},
+			`no-columns set:TagsFile train.npy "tgas"`},
 		{Spec{Paths: []string{in("train.npy")}, ID: "sku"},
-			`train.npy: a file of format npy has no columns, so none is called "sku": put the ids into a file of their own and name that`},
-		{Spec{Paths: []string{in("empty.csv")}}, "empty.csv: no rows"},
-		{Spec{Paths: []string{in("train.npy")}, LabelsFile: []string{in("y.txt")}}, "y.txt: 3 labels for 2 rows of train.npy"},
-		{Spec{Paths: []string{in("train.npy")}, LabelsFile: []string{in("y1.txt"), in("y.txt")}}, "y1.txt, y.txt: 4 labels for 2 rows"},
-		{Spec{Paths: []string{in("train.npy")}, TagsFile: []string{in("tags.txt")}}, "tags.txt: 3 lines of tags for 2 rows of train.npy"},
-		{Spec{Paths: []string{in("train.npy")}, IDsFile: []string{in("y.txt")}}, "y.txt: 3 ids for 2 rows of train.npy"},
-		{Spec{Paths: []string{in("train.npy")}, IDsFile: []string{in("y2.txt")}}, "y2.txt: no such file; did you mean y.txt?"},
-		{Spec{Paths: []string{in("rows.csv")}, Label: "y", LabelsFile: []string{"y.txt"}}, "labels come from a column (y) or from a file (y.txt), not from both"},
-		{Spec{Paths: []string{in("rows.csv")}, ID: "y", IDsFile: []string{"y.txt"}}, "ids come from a column (y) or from a file (y.txt), not from both"},
-		{Spec{Paths: []string{in("rows.csv")}, Tags: "y", TagsFile: []string{"y.txt"}}, "tags come from a column (y) or from a file (y.txt), not from both"},
+			`no-columns set:IDsFile train.npy "sku"`},
+		{Spec{Paths: []string{in("empty.csv")}}, "no-rows empty.csv"},
+		{Spec{Paths: []string{in("train.npy")}, LabelsFile: []string{in("y.txt")}}, "wrong-count y.txt 3 labels 2 train.npy"},
+		{Spec{Paths: []string{in("train.npy")}, LabelsFile: []string{in("y1.txt"), in("y.txt")}}, "wrong-count y1.txt y.txt 4 labels 2"},
+		{Spec{Paths: []string{in("train.npy")}, TagsFile: []string{in("tags.txt")}}, "wrong-count tags.txt 3 tags 2 train.npy"},
+		{Spec{Paths: []string{in("train.npy")}, IDsFile: []string{in("y.txt")}}, "wrong-count y.txt 3 ids 2 train.npy"},
+		{Spec{Paths: []string{in("train.npy")}, IDsFile: []string{in("y2.txt")}}, "no-such-file y2.txt y.txt"},
+		{Spec{Paths: []string{in("rows.csv")}, Label: "y", LabelsFile: []string{"y.txt"}}, "column-and-file labels y.txt"},
+		{Spec{Paths: []string{in("rows.csv")}, ID: "y", IDsFile: []string{"y.txt"}}, "column-and-file ids y.txt"},
+		{Spec{Paths: []string{in("rows.csv")}, Tags: "y", TagsFile: []string{"y.txt"}}, "column-and-file tags y.txt"},
 	} {
 		if _, err := os.Stat(in("Train.NPY")); err == nil && slices.Contains(c.spec.Paths, in("Train.NPY")) {
 			continue // the same file, for this system
@@ -153,5 +153,5 @@ func TestTagsAreAFileOrAColumn(t *testing.T) {
 	check(Spec{Paths: []string{"rows.npy"}, Tags: "tags"})
 	check(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "./tags"})
 	_, err := Open(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "tags"})
-	setWant(t, dir, err, fmt.Sprintf("tags: tags is a file and also a column of docs.jsonl: write .%ctags for the file, or rename the file to get the column", filepath.Separator))
+	setWant(t, dir, err, fmt.Sprintf("column-and-file tags docs.jsonl .%ctags", filepath.Separator))
 }

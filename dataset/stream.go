@@ -3,11 +3,11 @@ package dataset
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"slices"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -49,8 +49,9 @@ func (spec *Spec) openStreams(paths []string) error {
 			continue
 		}
 		if !spec.Once {
-			return fmt.Errorf("%s: is not a file: it can be read only once, and the data are needed more than once here: "+
-				"save them to a file first", path)
+			return fault.New("read-once",
+				"%s: is not a file: it can be read only once, and the data are needed more than once here: "+
+					"save them to a file first", path)
 		}
 		s := &stream{path: path, in: spec.Stdin, close: func() error { return nil }, open: true}
 		if path != Standard {
@@ -60,7 +61,7 @@ func (spec *Spec) openStreams(paths []string) error {
 			}
 			s.in, s.close = f, f.Close
 		} else if s.in == nil {
-			return fmt.Errorf("%s: there is no standard input here", path)
+			return fault.New("no-standard-input", "%s: there is no standard input here", path)
 		}
 		if spec.streams == nil {
 			spec.streams = map[string]*stream{}
@@ -81,7 +82,7 @@ func (spec *Spec) openInput(path string) (*input, error) {
 // input is the content from the start.
 func (s *stream) input() (*input, error) {
 	if !s.open {
-		return nil, fmt.Errorf("%s: can be read only once, and is needed again: save it to a file first", s.path)
+		return nil, fault.New("read-once", "%s: can be read only once, and is needed again: save it to a file first", s.path)
 	}
 	in := &input{path: s.path, size: -1, stream: s}
 	r := &streamReader{stream: s}
@@ -139,7 +140,7 @@ func (in *input) checkStream(format string) error {
 	if in.stream == nil || slices.Contains(streamed, format) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s data cannot be read from a pipe, because they are not read in order: "+
+	return fault.New("not-in-order", "%s: %s data cannot be read from a pipe, because they are not read in order: "+
 		"save them to a file first", in.path, format)
 }
 

@@ -2,12 +2,12 @@ package dataset
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -90,7 +90,7 @@ func sampleTable(in *input, format string) (*table, [][]string, error) {
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
-		return nil, nil, fmt.Errorf("%s: has no rows", in.path)
+		return nil, nil, fault.New("no-rows", "%s: has no rows", in.path)
 	}
 	t = &table{in: in, comma: t.comma, width: len(rows[0])}
 	in.skipMark()
@@ -181,7 +181,7 @@ func (t *table) read() error {
 
 // tooWide is the error of a row of too many fields.
 func (t *table) tooWide() error {
-	return fmt.Errorf("%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
+	return fault.New("too-many-fields", "%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
 }
 
 // readRow is read for a file in which every row must have all columns.
@@ -189,7 +189,8 @@ func (t *table) readRow() error {
 	if err := t.read(); err != nil || len(t.fields) == t.width {
 		return err
 	}
-	return fmt.Errorf("%s: line %d: %s instead of %d", t.in.path, t.line, fieldNoun.count(len(t.fields)), t.width)
+	return fault.New("wrong-count",
+		"%s: line %d: %s instead of %d", t.in.path, t.line, fieldNoun.count(len(t.fields)), t.width)
 }
 
 // trimSpaces is bytes.TrimSpace for the common case of nothing to trim.
@@ -231,7 +232,7 @@ func (t *table) unquote(line []byte) ([]byte, error) {
 		case !closed:
 			more, err := t.in.line()
 			if err == io.EOF || len(t.plain) > maxLine {
-				return nil, fmt.Errorf("%s: line %d: a quoted field does not end", t.in.path, t.line)
+				return nil, fault.New("open-quote", "%s: line %d: a quoted field does not end", t.in.path, t.line)
 			}
 			if err != nil {
 				return nil, err
@@ -268,10 +269,10 @@ func (t *table) find(asked string) (int, error) {
 	case err == nil && n >= 1 && n <= t.width:
 		return n - 1, nil
 	case t.names == nil:
-		return 0, fmt.Errorf("%s: has no column %q: it has no header, so columns are called 1 to %d",
+		return 0, fault.New("no-such-column", "%s: has no column %q: it has no header, so columns are called 1 to %d",
 			t.in.path, asked, t.width)
 	default:
-		return 0, fmt.Errorf("%s: has no column %q; it has %s", t.in.path, asked, plain.List(t.names))
+		return 0, fault.New("no-such-column", "%s: has no column %q; it has %s", t.in.path, asked, plain.List(t.names))
 	}
 }
 

@@ -3,12 +3,13 @@ package dataset
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+
+	"hashgrove/internal/fault"
 )
 
 // Files with one entry per row beside the vectors: labels, ids, tags.
@@ -66,7 +67,7 @@ func appendMatrixTags(tags []string, row []float32) ([]string, error) {
 		case 1:
 			tags = append(tags, strconv.Itoa(j))
 		default:
-			return nil, fmt.Errorf("a matrix of tags holds %v; it may hold only 0 and 1", v)
+			return nil, fault.New("bad-tags", "a matrix of tags holds %v; it may hold only 0 and 1", v)
 		}
 	}
 	return tags, nil
@@ -141,7 +142,8 @@ func rowTexts(in *input) (func() (string, error), error) {
 		}
 		return arrayTexts(in, a)
 	case !isText(head):
-		return nil, fmt.Errorf("%s: is neither text nor npy nor IDX: a file with one value per row is expected", in.path)
+		return nil, fault.New("wrong-format",
+			"%s: is neither text nor npy nor IDX: a file with one value per row is expected", in.path)
 	case f == "jsonl":
 		return jsonTexts(in), nil
 	case f == "csv" || f == "tsv":
@@ -198,7 +200,8 @@ func jsonTexts(in *input) func() (string, error) {
 		}
 		s, ok := jsonScalar(bytes.TrimSpace(line))
 		if !ok {
-			return "", fmt.Errorf("%s: line %d: %s instead of a string or a number", in.path, in.lines, excerpt(line))
+			return "", fault.New("not-a-text",
+				"%s: line %d: %s instead of a string or a number", in.path, in.lines, excerpt(line))
 		}
 		return s, nil
 	}
@@ -213,7 +216,8 @@ func valueColumn(in *input, format string) (func() (string, error), error) {
 	column := 0
 	if t.width > 1 {
 		if column = t.named(slices.Concat(tableLabels, usualIDs)); column < 0 {
-			return nil, fmt.Errorf("%s: has %d columns and none is called label or id: give a file with one value per line",
+			return nil, fault.New("which-column",
+				"%s: has %d columns and none is called label or id: give a file with one value per line",
 				in.path, t.width)
 		}
 	}
@@ -241,7 +245,8 @@ func readTagLines(path string) ([][]string, error) {
 	case isNpy(&sample{head: head}):
 		return readTagArray(in)
 	case !isText(head):
-		return nil, fmt.Errorf("%s: is neither text nor npy: a file with one line of tags per row is expected", path)
+		return nil, fault.New("wrong-format",
+			"%s: is neither text nor npy: a file with one line of tags per row is expected", path)
 	}
 	lines, err := collect(in, lineTexts(in))
 	if err != nil {
@@ -293,7 +298,7 @@ func jsonTags(line string, seen interner) ([]string, error) {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal([]byte(line), &items); err != nil {
-		return nil, errors.New("a JSON list of tags cannot be read")
+		return nil, fault.New("bad-tags", "a JSON list of tags cannot be read")
 	}
 	var tags []string
 	for _, item := range items {

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 	"math"
@@ -14,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/par"
 	"hashgrove/internal/plain"
 	"hashgrove/vectors"
@@ -142,9 +142,10 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Warnings = append(d.Warnings, from.Warnings()...)
 	}
 	if d.Rows == 0 && d.Bad > 0 {
-		return nil, fmt.Errorf("all %s bad; the first: %w", plain.Count(d.Bad, "row is", "rows are"), d.BadExamples[0])
+		return nil, fault.New("all-rows-bad",
+			"all %s bad; the first: %w", plain.Count(d.Bad, "row is", "rows are"), d.BadExamples[0])
 	} else if d.Rows == 0 {
-		return nil, errors.New("the data have no rows")
+		return nil, fault.New("no-rows", "the data have no rows")
 	}
 	d.Constant = d.Ranges.Constant()
 	d.IDs, d.Tags = ids.list, tags.Tags()
@@ -302,9 +303,9 @@ func (d *Data) NewRanges() *vectors.Ranges {
 func (d *Data) Trainable() error {
 	switch {
 	case d.Rows < 2:
-		return fmt.Errorf("only %s: at least two are needed to learn from", plain.Count(d.Rows, "row", "rows"))
+		return fault.New("too-few", "only %s: at least two are needed to learn from", plain.Count(d.Rows, "row", "rows"))
 	case len(d.Constant) == d.Dim():
-		return errors.New("every column is constant: all rows would get the same code")
+		return fault.New("constant-columns", "every column is constant: all rows would get the same code")
 	}
 	return d.Supervision.trainable()
 }
@@ -391,7 +392,7 @@ func (d *identities) add(c vectors.Chunk, from files) (keep []bool, err error) {
 			continue
 		}
 		if from == nil {
-			return nil, fmt.Errorf("rows %d and %d have the same id %q", first+1, row+1, id)
+			return nil, fault.New("duplicate-id", "rows %d and %d have the same id %q", first+1, row+1, id)
 		}
 		repeat := Repeat{row, first, id}
 		if err := from.Repeated(repeat); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hashgrove/affinity"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -139,7 +140,7 @@ func (s *Supervision) trainable() error {
 				return nil
 			}
 		}
-		return errors.New("no pair is dissimilar, so all rows would get the same code: " +
+		return fault.New("no-dissimilar-pair", "no pair is dissimilar, so all rows would get the same code: "+
 			"mark such pairs with dissimilar or -1 (0 means unknown)")
 	case ByClasses:
 		return s.Labels.trainable()
@@ -330,7 +331,7 @@ func (l *Labels) Without(names []string) (keep []bool, err error) {
 	for _, name := range names {
 		k := slices.Index(l.Names, CanonicalLabel(name))
 		if k < 0 {
-			return nil, fmt.Errorf("no class is named %q; the classes are %s", name, plain.List(l.Names))
+			return nil, fault.New("no-such-class", "no class is named %q; the classes are %s", name, plain.List(l.Names))
 		}
 		hide[k] = true
 	}

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+
+	"hashgrove/internal/fault"
 )
 
 // Matrix is a dense matrix in memory, row after row.
@@ -92,9 +94,11 @@ type Source interface {
 func CheckRows(rows, counted int) error {
 	switch {
 	case rows > counted:
-		return fmt.Errorf("the data have more than the %d rows seen before: did a file change while it was read?", counted)
+		return fault.New("file-changed",
+			"the data have more than the %d rows seen before: did a file change while it was read?", counted)
 	case rows < counted:
-		return fmt.Errorf("the data have %d rows, not the %d seen before: did a file change while it was read?", rows,
+		return fault.New("file-changed",
+			"the data have %d rows, not the %d seen before: did a file change while it was read?", rows,
 			counted)
 	}
 	return nil

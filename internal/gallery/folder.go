@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/natural"
 )
 
@@ -27,7 +28,8 @@ func Folder(dir string, o Options) (*Gallery, error) {
 		return nil, err
 	}
 	if len(g.names) == 0 {
-		return nil, fmt.Errorf("%s: is a folder without pictures (%s): for vectors name the files in it, for instance %s",
+		return nil, fault.New("no-pictures",
+			"%s: is a folder without pictures (%s): for vectors name the files in it, for instance %s",
 			dir, codecNames, filepath.Join(dir, "*.npy"))
 	}
 	return g, g.settle()
@@ -48,7 +50,7 @@ func (g *Gallery) list(dir string) error {
 		return fmt.Errorf("cannot read the folder: %w", err)
 	}
 	defer root.Close()
-	bad := map[string]string{}
+	bad := map[string]error{}
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -60,7 +62,8 @@ func (g *Gallery) list(dir string) error {
 		case d.Type()&fs.ModeSymlink != 0:
 			info, err := root.Stat(name)
 			if err != nil && Promises(name) {
-				bad[name] = "is a link to nowhere, or out of the folder, where links are not followed"
+				bad[name] = fault.New("bad-link",
+					"is a link to nowhere, or out of the folder, where links are not followed")
 				g.names = append(g.names, name)
 			}
 			if err != nil || !info.Mode().IsRegular() {
@@ -82,7 +85,7 @@ func (g *Gallery) list(dir string) error {
 	}
 	slices.SortFunc(g.names, comparePaths)
 	for i, name := range g.names {
-		if why := bad[name]; why != "" {
+		if why := bad[name]; why != nil {
 			g.spoil(i, why)
 		}
 	}

@@ -7,12 +7,12 @@ package gallery
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"strings"
 	"sync"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/par"
 	"hashgrove/picture"
 )
@@ -42,10 +42,10 @@ const maxPictures = 1 << 28
 type Gallery struct {
 	path    string // as the user named it, in slashes
 	names   []string
-	places  []int          // of a tar: the number of each entry
-	bad     map[int]string // pictures that cannot be read, and why
-	top     int            // bytes of the names before the classes begin
-	classes bool           // the first folder of a name is the class
+	places  []int         // of a tar: the number of each entry
+	bad     map[int]error // pictures that cannot be read, and why
+	top     int           // bytes of the names before the classes begin
+	classes bool          // the first folder of a name is the class
 	options Options
 	shelf   func() (shelf, error)
 }
@@ -72,15 +72,16 @@ func (g *Gallery) settle() error {
 	}
 	for i, name := range g.names {
 		if g.class(name) == "" {
-			g.spoil(i, "lies beside the folders that are the classes, so it has none: move it into one of them")
+			g.spoil(i, fault.New("no-class",
+				"lies beside the folders that are the classes, so it has none: move it into one of them"))
 		}
 	}
 	return nil
 }
 
-func (g *Gallery) spoil(i int, why string) {
+func (g *Gallery) spoil(i int, why error) {
 	if g.bad == nil {
-		g.bad = map[int]string{}
+		g.bad = map[int]error{}
 	}
 	g.bad[i] = why
 }
@@ -199,8 +200,8 @@ func (r *Reader) ahead() error {
 		r.pixels = append(r.pixels, make([]uint8, r.dim)...)
 	}
 	return par.For(r.ctx, r.options.Threads, n, func(k int) {
-		if why := r.bad[r.lo+k]; why != "" {
-			r.errs[k] = errors.New(why)
+		if why := r.bad[r.lo+k]; why != nil {
+			r.errs[k] = why
 			return
 		}
 		r.errs[k] = r.shelf.use(r.lo+k, func(encoded []byte) error {

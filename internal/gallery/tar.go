@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"hashgrove/internal/fault"
 )
 
 // A tar archive of pictures, plain or compressed with gzip or zstd: its entries are like the files of a folder, in the
@@ -30,7 +32,7 @@ func Archive(path string, content io.Reader, open func() (io.ReadCloser, error),
 		return nil, err
 	}
 	if len(g.names) == 0 {
-		return nil, fmt.Errorf("%s: is an archive without pictures (%s)", path, codecNames)
+		return nil, fault.New("no-pictures", "%s: is an archive without pictures (%s)", path, codecNames)
 	}
 	g.top = sharedFolder(g.names)
 	return g, g.settle()
@@ -60,8 +62,8 @@ func (g *Gallery) listTar(file string, entries *tar.Reader) error {
 		}
 		switch {
 		case (e.Typeflag == tar.TypeLink || e.Typeflag == tar.TypeSymlink) && Promises(name):
-			g.spoil(len(g.names), "is a link, and links in an archive are not followed: "+
-				"pack the file itself (tar --dereference --hard-dereference)")
+			g.spoil(len(g.names), fault.New("bad-link", "is a link, and links in an archive are not followed: "+
+				"pack the file itself (tar --dereference --hard-dereference)"))
 		case e.Typeflag != tar.TypeReg || !isPicture(name, head):
 			if err != nil {
 				return tarError(file, err)
@@ -111,9 +113,9 @@ func sharedFolder(names []string) int {
 func tarError(path string, err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s: the archive is cut off", path)
+		return fault.New("cut-off", "%s: the archive is cut off", path)
 	case errors.Is(err, tar.ErrHeader):
-		return fmt.Errorf("%s: is damaged, or no tar archive", path)
+		return fault.New("damaged", "%s: is damaged, or no tar archive", path)
 	case strings.HasPrefix(err.Error(), path): // a decompressor's, which names the file
 		return err
 	}
@@ -144,7 +146,7 @@ func (s *tarShelf) load(first, n int) (int, error) {
 			return 0, err
 		}
 		var b []byte
-		if s.bad[first+k] == "" {
+		if s.bad[first+k] == nil {
 			if err = s.checkSize(e.Size); err != nil {
 				// It is passed over, like one that cannot be decoded.
 			} else if b, err = io.ReadAll(s.entries); err != nil {
@@ -160,7 +162,8 @@ func (s *tarShelf) load(first, n int) (int, error) {
 // checkSize reports an entry that would take too much memory. Compression and holes let a few bytes stand for many.
 func (s *tarShelf) checkSize(size int64) error {
 	if most := s.options.Most; most > 0 && size > most {
-		return fmt.Errorf("has %d bytes, far more than the archive can be worth: unpack it first if that is meant", size)
+		return fault.New("too-much-memory",
+			"has %d bytes, far more than the archive can be worth: unpack it first if that is meant", size)
 	}
 	return checkEncoded(size)
 }
@@ -174,7 +177,7 @@ func (s *tarShelf) seek(i int) (*tar.Header, error) {
 		}
 		s.place++
 		if err == io.EOF || s.place-1 == s.places[i] && cleanName(e.Name) != s.names[i] {
-			return nil, fmt.Errorf("%s: %s is no longer where it was: did the file change while it was read?",
+			return nil, fault.New("file-changed", "%s: %s is no longer where it was: did the file change while it was read?",
 				s.file, path.Base(s.names[i]))
 		}
 		if s.place-1 == s.places[i] {

@@ -10,6 +10,8 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
+
+	"hashgrove/internal/fault"
 )
 
 // What a file claims, compared with its bytes. The library takes memory for footers, pages and values as they claim,
@@ -32,7 +34,7 @@ func checkFooter(footer []byte) error {
 		case field == 2 && kind == listType: // the schema
 			n, items := t.list()
 			if n > maxElements {
-				t.err = fmt.Errorf("the schema has %d elements", n)
+				t.err = fault.New("schema-too-large", "the schema has %d elements", n)
 			}
 			for ; n > 0 && t.err == nil; n-- {
 				t.skip(items, 1)
@@ -63,7 +65,8 @@ func checkFooter(footer []byte) error {
 		return true
 	})
 	if t.err == nil && chunks > 64+len(footer)/leastChunk {
-		t.err = fmt.Errorf("it has %d bytes and claims %d row groups and columns in them", len(footer), chunks)
+		t.err = fault.New("impossible-claim",
+			"it has %d bytes and claims %d row groups and columns in them", len(footer), chunks)
 	}
 	return t.err
 }
@@ -132,7 +135,7 @@ func (f *File) checkExpansion(codec format.CompressionCodec, header *format.Page
 		return nil // the library does not read it
 	}
 	if claim > 1<<10+factor*packed {
-		return fmt.Errorf("a page of %d bytes claims to hold %d", packed, claim)
+		return fault.New("impossible-claim", "a page of %d bytes claims to hold %d", packed, claim)
 	}
 	if most := max(expansion, claim); factor*packed <= most {
 		return nil
@@ -165,12 +168,12 @@ func (f *File) checkExpansion(codec format.CompressionCodec, header *format.Page
 			return err
 		}
 		if n, _ := binary.Uvarint(head); n > uint64(claim) {
-			return fmt.Errorf("a page that claims to hold %d bytes holds %d", claim, n)
+			return fault.New("wrong-claim", "a page that claims to hold %d bytes holds %d", claim, n)
 		}
 		return nil
 	}
 	if n, err := io.CopyN(io.Discard, r, claim+1); n > claim {
-		return fmt.Errorf("a page holds more than the %d bytes that it claims", claim)
+		return fault.New("wrong-claim", "a page holds more than the %d bytes that it claims", claim)
 	} else if err != nil && err != io.EOF {
 		return err
 	}

@@ -2,6 +2,7 @@ package parquetrows
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"hashgrove/internal/fault"
 )
 
 // Column reads one field row by row.
@@ -29,11 +32,18 @@ type Column struct {
 // BadValue is a value of a row that cannot be used. The row has been read.
 type BadValue struct {
 	Index int // in the list, from 0
-	Msg   string
+	Err   error
 	Null  bool // it is null, and NaN in its place
 }
 
-func (e *BadValue) Error() string { return e.Msg }
+func (e *BadValue) Error() string { return e.Err.Error() }
+
+// What is wrong with a value.
+var (
+	errNull     = fault.New("no-value", "null instead of a number")
+	errTooLarge = fault.New("out-of-range", "a value beyond the range of float32")
+	errNoNumber = errors.New("no number")
+)
 
 // Column returns a reader of a field. Half is the value of a float16.
 func (f *File) Column(field Field, half func(uint16) float32) *Column {
@@ -104,7 +114,8 @@ func (c *Column) firstValue() (*parquet.Value, error) {
 		}
 		groups := c.f.file.RowGroups()
 		if c.group > 0 && c.rows != groups[c.group-1].NumRows() {
-			return nil, fmt.Errorf("row group %d has %d rows instead of %d", c.group, c.rows, groups[c.group-1].NumRows())
+			return nil, fault.New("wrong-count",
+				"row group %d has %d rows instead of %d", c.group, c.rows, groups[c.group-1].NumRows())
 		}
 		if err := c.closeGroup(); err != nil {
 			return nil, err
@@ -161,11 +172,11 @@ func (c *Column) AppendFloats(dst []float32, limit int) (out []float32, err erro
 	from := len(dst)
 	var bad *BadValue
 	err = c.each(func(v *parquet.Value) error {
-		x, msg := c.float(v)
-		if msg != "" && bad == nil {
-			bad = &BadValue{len(dst) - from, msg, v.IsNull()}
-		} else if msg != "" && !v.IsNull() && bad.Null { // nulls may be allowed, others never are
-			bad = &BadValue{len(dst) - from, msg, false}
+		x, wrong := c.float(v)
+		if wrong != nil && bad == nil {
+			bad = &BadValue{len(dst) - from, wrong, v.IsNull()}
+		} else if wrong != nil && !v.IsNull() && bad.Null { // nulls may be allowed, others never are
+			bad = &BadValue{len(dst) - from, wrong, false}
 		}
 		if len(dst)-from == limit {
 			return fmt.Errorf("row %d of row group %d has more than %d values", c.rows, c.group, limit)
@@ -180,40 +191,40 @@ func (c *Column) AppendFloats(dst []float32, limit int) (out []float32, err erro
 }
 
 // float is the value as a number, or what is wrong with it.
-func (c *Column) float(v *parquet.Value) (float32, string) {
+func (c *Column) float(v *parquet.Value) (float32, error) {
 	if v.IsNull() {
-		return float32(math.NaN()), "null instead of a number"
+		return float32(math.NaN()), errNull
 	}
 	switch c.field.kind {
 	case format.Float:
-		return v.Float(), ""
+		return v.Float(), nil
 	case format.Double:
 		wide := v.Double()
 		x := float32(wide)
 		if math.IsInf(float64(x), 0) && !math.IsInf(wide, 0) {
-			return 0, "a value beyond the range of float32"
+			return 0, errTooLarge
 		}
-		return x, ""
+		return x, nil
 	case format.Int32:
 		if c.field.unsigned {
-			return float32(v.Uint32()), ""
+			return float32(v.Uint32()), nil
 		}
-		return float32(v.Int32()), ""
+		return float32(v.Int32()), nil
 	case format.Int64:
 		if c.field.unsigned {
-			return float32(v.Uint64()), ""
+			return float32(v.Uint64()), nil
 		}
-		return float32(v.Int64()), ""
+		return float32(v.Int64()), nil
 	case format.Boolean:
 		if v.Boolean() {
-			return 1, ""
+			return 1, nil
 		}
-		return 0, ""
+		return 0, nil
 	}
 	if b := v.ByteArray(); c.field.half && len(b) == 2 {
-		return c.floats(binary.LittleEndian.Uint16(b)), ""
+		return c.floats(binary.LittleEndian.Uint16(b)), nil
 	}
-	return 0, "no number"
+	return 0, errNoNumber
 }
 
 // AppendTexts appends the values of the next row as text, at most limit of them. Nulls are left out.

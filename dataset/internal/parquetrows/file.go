@@ -14,6 +14,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"hashgrove/internal/fault"
 )
 
 // File is an open Parquet file.
@@ -88,13 +90,13 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	switch string(tail[4:]) {
 	case "PAR1":
 	case "PARE":
-		return nil, errors.New("the file is encrypted")
+		return nil, fault.New("encrypted", "the file is encrypted")
 	default:
-		return nil, errors.New("the file is cut off: it does not end as a Parquet file does")
+		return nil, fault.New("cut-off", "the file is cut off: it does not end as a Parquet file does")
 	}
 	length := int64(binary.LittleEndian.Uint32(tail[:]))
 	if length > min(size-12, maxFooter) {
-		return nil, fmt.Errorf("the footer claims %d bytes", length)
+		return nil, fault.New("impossible-claim", "the footer claims %d bytes", length)
 	}
 	footer := make([]byte, length)
 	if _, err := in.ReadAt(footer, size-8-length); err != nil {
@@ -122,7 +124,7 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 		return nil, fmt.Errorf("the file claims %d rows, its row groups %d", meta.NumRows, total)
 	}
 	if total > fewRows+rowFactor*size {
-		return nil, fmt.Errorf("the file has %d bytes and claims %d rows", size, total)
+		return nil, fault.New("impossible-claim", "the file has %d bytes and claims %d rows", size, total)
 	}
 	return meta, checkExtent(meta, size)
 }
@@ -133,7 +135,8 @@ func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 	meta := f.file.Metadata().RowGroups[group].Columns[leaf].MetaData
 	if meta.Codec == format.Lz4Raw || meta.Codec == format.Lz4 {
 		// The library's decoder gives zeros for some pages and never ends on others (v0.32.0).
-		return 0, errors.New("it is compressed with LZ4, which is not read: write it with zstd or snappy")
+		return 0, fault.New("unread-compression",
+			"it is compressed with LZ4, which is not read: write it with zstd or snappy")
 	}
 	at := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
@@ -208,7 +211,7 @@ const (
 	structType
 )
 
-var errShort = errors.New("it ends too early, or claims too much")
+var errShort = fault.New("impossible-claim", "it ends too early, or claims too much")
 
 // structLength is the number of bytes of the struct, in Thrift's compact protocol, at the start of b. Lists of more
 // items than bytes are left, for which the library would allocate memory, are an error.
