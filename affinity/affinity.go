@@ -10,10 +10,10 @@
 package affinity
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
+
+	"hashgrove/internal/fault"
 )
 
 // Matrix is Y: symmetric, over Len rows. At returns y_ij in {-1, 0, +1}, and 0 for a row with itself.
@@ -85,12 +85,12 @@ type Classes struct{ units }
 // is kept, and must not change.
 func ByClass(class []int32) (*Classes, error) {
 	if len(class) == 0 {
-		return nil, errors.New("there are no rows to learn from")
+		return nil, fault.New("no-rows", "there are no rows to learn from")
 	}
 	most := int32(0)
 	for i, c := range class {
 		if c < 0 {
-			return nil, fmt.Errorf("row %d has no class; label it or leave it out", i)
+			return nil, fault.New("no-label", "row %d has no class; label it or leave it out", i)
 		}
 		most = max(most, c)
 	}

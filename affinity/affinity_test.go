@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/fault"
 )
 
 // hidden is a matrix of an unknown kind.
@@ -276,22 +278,26 @@ func TestErrors(t *testing.T) {
 	ok, _ := ByClass([]int32{1, 2})
 	_, draw := Sample(ok, 0, 0, 1)
 	_, nobody := Sample(ok, 5, 0, 1)
-	for want, err := range map[string]error{
-		"row 2 has no class":        class,
-		"no rows":                   none,
-		"tags of row 1":             order,
-		"-1 shared tags":            shared,
-		"are no rows":               empty,
-		"pair 1 names row 2 twice":  self,
-		"pair 2 names rows 0 and 3": far,
-		"pair 0 has the value 2":    value,
-		"pair 3 contradicts pair 2: are rows 0 and 1":    clash,
-		"no pair of rows is known":                       unknown,
-		"ask for at least one":                           draw,
-		"no pair of rows is known to be similar or diss": nobody,
+	for _, c := range []struct {
+		err   error
+		code  fault.Code
+		facts string
+	}{
+		{class, "no-label", "2"},
+		{none, "no-rows", ""},
+		{order, "wrong-order", "1"},
+		{shared, "bad-number", "-1"},
+		{empty, "no-rows", ""},
+		{self, "row-twice", "1 2"},
+		{far, "no-such-row", "2 0 3"},
+		{value, "unknown-verdict", "0 2"},
+		{clash, "contradiction", "3 2 0 1"},
+		{unknown, "no-pairs", ""},
+		{draw, "bad-number", ""},
+		{nobody, "no-pairs", ""},
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
+		if d := fault.Differs(c.err, c.code, strings.Fields(c.facts)...); d != "" {
+			t.Error(d)
 		}
 	}
 }

@@ -4,8 +4,9 @@ package affinity
 // are drawn without replacement; then the matrix is made symmetric, so a row ends up with about twice as many.
 
 import (
-	"errors"
 	"math/rand/v2"
+
+	"hashgrove/internal/fault"
 )
 
 // Sample draws for every row of m the given numbers of similar and dissimilar rows (all where there are fewer).
@@ -13,7 +14,8 @@ import (
 // Pairs sampled from classes remember them.
 func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	if similar < 0 || dissimilar < 0 || similar+dissimilar == 0 {
-		return nil, errors.New("no pairs are to be drawn; ask for at least one similar or dissimilar row per row")
+		return nil, fault.New("bad-number",
+			"no pairs are to be drawn; ask for at least one similar or dissimilar row per row")
 	}
 	n := m.Len()
 	s := sampler{newBuilder(n), rand.New(rand.NewPCG(seed, 'Y')), make([]int32, n), 0}

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/par"
 )
 
@@ -35,10 +34,10 @@ type Tags struct {
 func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 	n := len(start) - 1
 	if n < 1 {
-		return nil, errors.New("there are no rows to learn from")
+		return nil, fault.New("no-rows", "there are no rows to learn from")
 	}
 	if minShared < 0 {
-		return nil, fmt.Errorf("rows cannot be similar from %d shared tags on; give 1 or more", minShared)
+		return nil, fault.New("bad-number", "rows cannot be similar from %d shared tags on; give 1 or more", minShared)
 	}
 	t := &Tags{start: start, tag: tag, minShared: cmp.Or(minShared, DefaultShared)}
 	if start[0] != 0 || start[n] != len(tag) {
@@ -52,7 +51,8 @@ func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 		key = key[:0]
 		for k, v := range row {
 			if v < 0 || k > 0 && v <= row[k-1] {
-				return nil, fmt.Errorf("the tags of row %d are not ascending numbers; sort them and drop repetitions", i)
+				return nil, fault.New("wrong-order",
+					"the tags of row %d are not ascending numbers; sort them and drop repetitions", i)
 			}
 			key = binary.LittleEndian.AppendUint32(key, uint32(v))
 		}

@@ -1,11 +1,11 @@
 package boost
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"sync"
 
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -54,10 +54,12 @@ type counter struct {
 func (o Options) checkStream(n int) error {
 	switch {
 	case o.NodeRows > 0 && o.NodeRows < n:
-		return errors.New("rows cannot be drawn to split a node where there are more rows than memory: use all rows, " +
-			"or let each tree see a share of them")
+		return fault.New("drawn-rows",
+			"rows cannot be drawn to split a node where there are more rows than memory: use all rows, "+
+				"or let each tree see a share of them")
 	case o.EarlyStop > 0:
-		return errors.New("early stopping is not possible where there are more rows than memory: give the number of trees")
+		return fault.New("early-stopping",
+			"early stopping is not possible where there are more rows than memory: give the number of trees")
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/needs"
 	"hashgrove/internal/pages"
 	"hashgrove/vectors"
@@ -151,8 +151,8 @@ func TestManyBlocksMakeTheSameTrees(t *testing.T) {
 func TestStreamsRefuseWhatNeedsLists(t *testing.T) {
 	x, _, _ := hills(rand.New(rand.NewPCG(1, 2)), 1000, 5)
 	mapped := inFile(t, x, 0)
-	for want, o := range map[string]Options{"drawn to split": {NodeRows: 100}, "early stopping": {EarlyStop: 5}} {
-		if _, err := New(mapped, o, 1); err == nil || !strings.Contains(err.Error(), want) {
+	for code, o := range map[fault.Code]Options{"drawn-rows": {NodeRows: 100}, "early-stopping": {EarlyStop: 5}} {
+		if _, err := New(mapped, o, 1); !fault.Is(err, code) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

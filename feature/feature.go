@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/par"
 	"hashgrove/picture"
 	"hashgrove/vectors"
@@ -75,7 +76,7 @@ func Parse(b []byte) (Extractor, error) {
 	case scaledCodebookTag:
 		e, err = parseCodebook(b[1:], SumNorm)
 	default:
-		return nil, fmt.Errorf("a feature extractor of unknown type %d", b[0])
+		return nil, fault.New("unknown-type", "a feature extractor of unknown type %d", b[0])
 	}
 	if err != nil {
 		return nil, err

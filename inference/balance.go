@@ -11,11 +11,11 @@ package inference
 // The a_i are rounded to sixteenths, so that sums stay integers.
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"hashgrove/affinity"
+	"hashgrove/internal/fault"
 )
 
 const (
@@ -44,7 +44,7 @@ func (o Options) rowCounts(y affinity.Matrix, bits int) ([]int64, error) {
 		return count, nil
 	}
 	if classes == nil {
-		return nil, errors.New("classes can be balanced only where there are classes, not tags or pairs")
+		return nil, fault.New("no-classes", "classes can be balanced only where there are classes, not tags or pairs")
 	}
 	by, total := classCounts(classes)
 	if err := o.check(total, bits); err != nil {

@@ -33,6 +33,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -94,13 +95,14 @@ func (o Options) WithDefaults() (Options, error) {
 	o.DissimilarWeight = cmp.Or(o.DissimilarWeight, 1)
 	switch {
 	case o.Method != BlockGC && o.Method != ICM && o.Method != Spectral:
-		return o, fmt.Errorf("inference method %q is unknown; choose %s, %s or %s", o.Method, BlockGC, ICM, Spectral)
+		return o, fault.New("unknown-method",
+			"inference method %q is unknown; choose %s, %s or %s", o.Method, BlockGC, ICM, Spectral)
 	case o.Loss != KSH && o.Loss != BRE && o.Loss != Hinge:
-		return o, fmt.Errorf("loss %q is unknown; choose %s, %s or %s", o.Loss, KSH, BRE, Hinge)
+		return o, fault.New("unknown-loss", "loss %q is unknown; choose %s, %s or %s", o.Loss, KSH, BRE, Hinge)
 	case o.Sweeps < 0:
-		return o, fmt.Errorf("%d sweeps are impossible; give 1 or more", o.Sweeps)
+		return o, fault.New("bad-sweeps", "%d sweeps are impossible; give 1 or more", o.Sweeps)
 	case o.SimilarWeight < 0 || o.DissimilarWeight < 0:
-		return o, fmt.Errorf("pair weights %d and %d must be positive", o.SimilarWeight, o.DissimilarWeight)
+		return o, fault.New("bad-weights", "pair weights %d and %d must be positive", o.SimilarWeight, o.DissimilarWeight)
 	}
 	return o, nil
 }
@@ -109,11 +111,11 @@ func (o Options) WithDefaults() (Options, error) {
 func (o Options) check(n, codeBits int) error {
 	switch {
 	case n < 2:
-		return errors.New("there are fewer than two rows, hence no pairs to learn from")
+		return fault.New("too-few", "there are fewer than two rows, hence no pairs to learn from")
 	case codeBits < 1 || codeBits > hamming.MaxBits:
-		return fmt.Errorf("codes of %d bits are impossible; give 1 to %d", codeBits, hamming.MaxBits)
+		return fault.New("bad-bits", "codes of %d bits are impossible; give 1 to %d", codeBits, hamming.MaxBits)
 	case o.Length != 0 && o.Length < codeBits:
-		return fmt.Errorf("loss length %d is shorter than the code of %d bits", o.Length, codeBits)
+		return fault.New("bad-length", "loss length %d is shorter than the code of %d bits", o.Length, codeBits)
 	case o.Length > 1<<20:
 		return fmt.Errorf("loss length %d is too long; give at most %d", o.Length, 1<<20)
 	}
@@ -127,8 +129,9 @@ func (o Options) check(n, codeBits int) error {
 		limit /= uint64(f)
 	}
 	if limit == 0 {
-		return fmt.Errorf("the losses of %d rows with %d bits and pair weights %d and %d pass 2^62; use smaller weights or "+
-			"fewer rows",
+		return fault.New("too-large",
+			"the losses of %d rows with %d bits and pair weights %d and %d pass 2^62; use smaller weights or "+
+				"fewer rows",
 			n, codeBits, o.SimilarWeight, o.DissimilarWeight)
 	}
 	return nil

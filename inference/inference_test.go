@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"hashgrove/affinity"
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/portable"
 )
 
@@ -417,26 +417,28 @@ func TestErrors(t *testing.T) {
 		y    affinity.Matrix
 		bits int
 		o    Options
-		want string
+		code fault.Code
+		fact string
 	}
 	mistakes := []mistake{
-		{y, 8, Options{Method: "magic"}, `method "magic"`},
-		{y, 8, Options{Loss: "exp"}, `loss "exp"`},
-		{y, 8, Options{Sweeps: -1}, "-1 sweeps"},
-		{y, 8, Options{SimilarWeight: -2}, "weights -2 and 1"},
-		{y, 0, Options{}, "0 bits"},
-		{y, hamming.MaxBits + 1, Options{}, "bits"},
-		{y, 8, Options{Length: 4}, "length 4"},
-		{one, 8, Options{}, "fewer than two rows"},
+		{y, 8, Options{Method: "magic"}, "unknown-method", `"magic"`},
+		{y, 8, Options{Loss: "exp"}, "unknown-loss", `"exp"`},
+		{y, 8, Options{Sweeps: -1}, "bad-sweeps", "-1"},
+		{y, 8, Options{SimilarWeight: -2}, "bad-weights", "-2"},
+		{y, 0, Options{}, "bad-bits", " 0 "},
+		{y, hamming.MaxBits + 1, Options{}, "bad-bits", strconv.Itoa(hamming.MaxBits + 1)},
+		{y, 8, Options{Length: 4}, "bad-length", "4"},
+		{one, 8, Options{}, "too-few", ""},
 	}
 	const great = 1 << (strconv.IntSize - 14)
 	if strconv.IntSize == 64 { // weights of 32 bits are never too great for ten rows
-		mistakes = append(mistakes, mistake{y, 8, Options{SimilarWeight: 4 * great}, "2^62"},
-			mistake{y, 8, Options{SimilarWeight: great, Loss: Hinge}, "2^62"})
+		mistakes = append(mistakes, mistake{y, 8, Options{SimilarWeight: 4 * great}, "too-large", "2^62"},
+			mistake{y, 8, Options{SimilarWeight: great, Loss: Hinge}, "too-large", "2^62"})
 	}
 	for _, c := range mistakes {
-		if _, err := New(c.y, c.bits, c.o, 1); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v", c.o, err)
+		_, err := New(c.y, c.bits, c.o, 1)
+		if d := fault.Differs(err, c.code, c.fact); d != "" {
+			t.Errorf("%+v: %s", c.o, d)
 		}
 	}
 	if _, err := New(y, 8, Options{SimilarWeight: great}, 1); err != nil {

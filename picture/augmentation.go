@@ -2,13 +2,13 @@ package picture
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -40,11 +40,11 @@ func ParseAugmentation(list []string) (Augmentation, error) {
 		case "crop":
 			a.Crops++
 		default:
-			return a, fmt.Errorf("pictures cannot be changed by %q: choose mirror, shift or crop", name)
+			return a, fault.New("unknown-change", "pictures cannot be changed by %q: choose mirror, shift or crop", name)
 		}
 	}
 	if n := a.PerPicture(); n > maxCopies {
-		return a, fmt.Errorf("%d rows for every picture, more than %d", n, maxCopies)
+		return a, fault.New("too-many-copies", "%d rows for every picture, more than %d", n, maxCopies)
 	}
 	return a, nil
 }

@@ -1,36 +1,42 @@
 package supervision
 
 import (
+	"strings"
 	"testing"
 
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
 func TestTrainable(t *testing.T) {
 	x := vectors.Matrix{Cols: 2}
 	for _, c := range []struct {
-		d    Data
-		want string
+		d     Data
+		code  fault.Code // "" where there is no error
+		facts string
 	}{
-		{Data{Source: x, Rows: 1}, "only 1 row: at least two are needed to learn from"},
-		{Data{Source: x, Rows: 2, Constant: []int{0, 1}}, "every column is constant: all rows would get the same code"},
-		{Data{Source: x, Rows: 2}, "no labels, tags or pairs: nothing says which rows are similar"},
-		{Data{Source: x, Rows: 2, Supervision: Supervision{Labels: setLabels("cat", "cat")}}, `all rows have the label "cat": at least two classes are needed to learn from`},
-		{Data{Source: x, Rows: 2, Supervision: Supervision{Labels: setLabels("1", "2")}}, `every row has a label of its own, so no two rows are similar: is it the right label ("1" in the first row)?`},
-		{Data{Source: x, Rows: 2, Supervision: Supervision{Tags: setTags(nil, nil)}}, "no row has a tag: is it the right column or file?"},
-		{Data{Source: x, Rows: 2, Supervision: Supervision{Tags: setTags([]string{"a"}, []string{"a"})}}, "all rows have the same tags: at least two sets of tags are needed to learn from"},
+		{Data{Source: x, Rows: 1}, "too-few", "1"},
+		{Data{Source: x, Rows: 2, Constant: []int{0, 1}}, "constant-columns", ""},
+		{Data{Source: x, Rows: 2, Supervision: Supervision{Labels: setLabels("cat", "cat")}}, "one-class", `"cat"`},
+		{Data{Source: x, Rows: 2, Supervision: Supervision{Labels: setLabels("1", "2")}}, "distinct-labels", `"1"`},
+		{Data{Source: x, Rows: 2, Supervision: Supervision{Tags: setTags(nil, nil)}}, "no-tags", ""},
+		{Data{Source: x, Rows: 2, Supervision: Supervision{Tags: setTags([]string{"a"}, []string{"a"})}}, "same-tags", ""},
 		{Data{Source: x, Rows: 2, Supervision: Supervision{Pairs: []Pair{{A: 0, B: 1, Y: 1}}}},
-			"no pair is dissimilar, so all rows would get the same code: mark such pairs with dissimilar or -1 (0 means unknown)"},
-		{Data{Source: x, Rows: 3, Supervision: Supervision{Labels: setLabels("a", "b", "a")}}, "no error"},
-		{Data{Source: x, Rows: 2, Supervision: Supervision{Tags: setTags([]string{"a"}, nil)}}, "no error"},
-		{Data{Source: x, Rows: 2, Supervision: Supervision{Pairs: []Pair{{A: 0, B: 1, Y: -1}}, Labels: setLabels("cat", "cat")}}, "no error"},
+			"no-dissimilar-pair", "dissimilar -1 0"},
+		{Data{Source: x, Rows: 3, Supervision: Supervision{Labels: setLabels("a", "b", "a")}}, "", ""},
+		{Data{Source: x, Rows: 2, Supervision: Supervision{Tags: setTags([]string{"a"}, nil)}}, "", ""},
+		{Data{Source: x, Rows: 2, Supervision: Supervision{Pairs: []Pair{{A: 0, B: 1, Y: -1}}, Labels: setLabels("cat", "cat")}}, "", ""},
 	} {
-		got := "no error"
-		if err := c.d.Trainable(); err != nil {
-			got = err.Error()
+		err := c.d.Trainable()
+		if c.code == "" {
+			if err != nil {
+				t.Error(err)
+			}
+		} else if d := fault.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
+			t.Error(d)
 		}
-		if got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
+	}
+	if err := (&Data{Source: x, Rows: 2}).Trainable(); err != ErrNone {
+		t.Errorf("nothing says which rows are similar: %v", err)
 	}
 }

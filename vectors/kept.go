@@ -10,6 +10,8 @@ import (
 	"iter"
 	"os"
 	"slices"
+
+	"hashgrove/internal/fault"
 )
 
 // Kept is a source whose rows are made once: the first pass goes to the source behind and keeps what it yields, later
@@ -109,7 +111,7 @@ func (k *Kept) first(ctx context.Context, yield func(Chunk, error) bool) error {
 func (k *Kept) spill() (*bufio.Writer, error) {
 	file, err := os.CreateTemp("", "hashgrove-*.vectors")
 	if err != nil {
-		return nil, fmt.Errorf("no room to keep vectors: %w", err)
+		return nil, fault.New("no-room", "no room to keep vectors: %w", err)
 	}
 	_ = os.Remove(file.Name()) // Close tries again
 	k.file = file

@@ -63,7 +63,7 @@ func (c Chunk) CheckFinite() error { return c.CheckValues(false) }
 func (c Chunk) CheckValues(missing bool) error {
 	for i, v := range c.X.Data {
 		if v-v != 0 && !(missing && v != v) { // only finite values give 0
-			return fmt.Errorf("row %d, column %d: %v is not a finite number", c.First+i/c.X.Cols, i%c.X.Cols, v)
+			return fault.New("not-finite", "row %d, column %d: %v is not a finite number", c.First+i/c.X.Cols, i%c.X.Cols, v)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/pages"
 	"hashgrove/internal/par"
 )
@@ -242,7 +243,8 @@ func newColumnsIn(m *Memory, rows int, q Quantizer) (*Columns, error) {
 		return NewColumns(rows, q), nil
 	}
 	if d := q.Dim(); d > 0 && rows > math.MaxInt/d {
-		return nil, fmt.Errorf("%d rows of %d columns are more than a process of this machine can address", rows, d)
+		return nil, fault.New("too-many-values",
+			"%d rows of %d columns are more than a process of this machine can address", rows, d)
 	}
 	data, err := Room[uint8](m, rows*q.Dim())
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"testing"
+
+	"hashgrove/internal/fault"
 )
 
 // TestWideRowsOnManyThreads: ranges and quantised columns are those of the definition, whatever the blocks of columns
@@ -85,8 +86,8 @@ func TestRangesReportTheFirstBadValue(t *testing.T) {
 		x.Data[250], x.Data[301] = float32(bad), float32(bad)
 		r := NewRanges(100)
 		err := r.AddChecked(Chunk{First: 10, X: x})
-		if err == nil || !strings.HasPrefix(err.Error(), "row 12, column 50:") {
-			t.Errorf("%v: %v", bad, err)
+		if d := fault.Differs(err, "not-finite", "12", "50"); d != "" {
+			t.Errorf("%v: %s", bad, d)
 		}
 		r.Missing = make([]int, 100)
 		if err := r.AddChecked(Chunk{X: x}); (err == nil) != math.IsNaN(bad) {

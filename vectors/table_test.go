@@ -6,8 +6,9 @@ import (
 	"iter"
 	"os"
 	"reflect"
-	"strings"
 	"testing"
+
+	"hashgrove/internal/fault"
 )
 
 // counted is a source of rows in chunks of three, with everything a row can have, that counts its passes. It lends its
@@ -128,8 +129,7 @@ func TestKeptRowsAreMadeOnce(t *testing.T) {
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} { // the others are those of Windows
 		t.Setenv(name, "/nowhere/at/all")
 	}
-	if _, err := Read(t.Context(), Keep(&counted{rows: 10}, 0)); err == nil ||
-		!strings.HasPrefix(err.Error(), "no room to keep vectors") {
+	if _, err := Read(t.Context(), Keep(&counted{rows: 10}, 0)); !fault.Is(err, "no-room") {
 		t.Errorf("without a folder for temporary files: %v", err)
 	}
 }

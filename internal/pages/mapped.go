@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"unsafe"
+
+	"hashgrove/internal/fault"
 )
 
 // Mapped arrays lie in a temporary file that the system reads and writes as they are used, so that they may be greater
@@ -50,7 +52,7 @@ func Map[T Number](folder string, n int) ([]T, error) {
 	}
 	defer file.Close() // the mapping stays
 	if err := reserve(file, size); err != nil {
-		return nil, fmt.Errorf("no room for %d MB of rows in %s: %w", size/1e6, folderOf(file), err)
+		return nil, fault.New("no-room", "no room for %d MB of rows in %s: %w", size/1e6, folderOf(file), err)
 	}
 	return MapFile[T](file, n)
 }
