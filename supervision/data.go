@@ -141,11 +141,8 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Dropped = from.Dropped()
 		d.Warnings = append(d.Warnings, from.Warnings()...)
 	}
-	if d.Rows == 0 && d.Bad > 0 {
-		return nil, fault.New("all-rows-bad",
-			"all %s bad; the first: %w", plain.Count(d.Bad, "row is", "rows are"), d.BadExamples[0])
-	} else if d.Rows == 0 {
-		return nil, fault.New("no-rows", "the data have no rows")
+	if d.Rows == 0 {
+		return nil, d.noRows()
 	}
 	d.Constant = d.Ranges.Constant()
 	d.IDs, d.Tags = ids.list, tags.Tags()
@@ -167,6 +164,15 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.doubtLabels(column.LabelColumn())
 	}
 	return d, nil
+}
+
+// noRows is the error of data that no row is left of.
+func (d *Data) noRows() error {
+	if d.Bad > 0 {
+		return fault.New("all-rows-bad",
+			"all %s bad; the first: %w", plain.Count(d.Bad, "row is", "rows are"), d.BadExamples[0])
+	}
+	return fault.New("no-rows", "the data have no rows")
 }
 
 // look takes the values of a chunk into account, in several ways at once.
