@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"os"
 	"time"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // Merge makes a new index of the items of others, all or nothing and in bounded memory: their items are read in the
@@ -78,6 +78,9 @@ func merge(
 	return r, withPath(to, err)
 }
 
+// mostMerged is index.MaxItems, but in tests.
+var mostMerged = index.MaxItems
+
 // merger reads several indexes side by side. It is a heap of those that have items left, the one with the least id
 // first.
 type merger struct {
@@ -121,8 +124,9 @@ func (m *merger) open(ctx context.Context, path string) error {
 	case s.fingerprint != first.fingerprint:
 		return fmt.Errorf("%s: codes of model %v, but those of %s are of model %v: migrate one of them first",
 			path, s.fingerprint, first.path, first.fingerprint)
-	case s.items > uint64(math.MaxInt32-m.total):
-		return fmt.Errorf("%s: together more than %d items, which is more than an index can hold", path, math.MaxInt32)
+	case s.items > uint64(mostMerged-m.total):
+		return fault.New("too-many-items", "%s: together more than %d items, which is more than an index can hold",
+			path, mostMerged)
 	}
 	m.total += int(s.items)
 	s.next, s.stop = iter.Pull2(s.blocks(ctx))

@@ -13,6 +13,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // TestMergeHasAllItems merges indexes of random items and compares with a plain map.
@@ -123,5 +124,39 @@ func TestMergeRefuses(t *testing.T) {
 	s := open(t, one, OpenOptions{})
 	if _, err := s.Delete(ctx, index.Text("a")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMergeHasALimit merges two indexes of three items and of two where an index may hold less, and as many.
+func TestMergeHasALimit(t *testing.T) {
+	defer func() { mostMerged = index.MaxItems }()
+	var paths []string
+	for i, n := range []int{3, 2} {
+		s, path := create(t, Options{Bits: 8})
+		b := index.NewBatch(8)
+		for j := range n {
+			b.Append(index.Item{ID: index.Int(int64(10*i + j)), Code: []uint64{0}})
+		}
+		ok(t, s.Add(ctx, b))
+		ok(t, s.Close())
+		paths = append(paths, path)
+	}
+	for most := range 8 {
+		mostMerged = most
+		to := filepath.Join(t.TempDir(), "all.hgi")
+		r, err := Merge(ctx, paths, to, nil)
+		if most >= 5 {
+			if ok(t, err); r.Items != 5 {
+				t.Errorf("%d items of at most %d", r.Items, most)
+			}
+			continue
+		}
+		which := paths[min(most/3, 1)] // the first with which they are too many
+		if d := fault.Differs(err, "too-many-items", which, fmt.Sprint(most)); d != "" {
+			t.Errorf("at most %d: %s", most, d)
+		}
+		if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("at most %d: a file is left", most)
+		}
 	}
 }
