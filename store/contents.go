@@ -14,6 +14,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 )
 
@@ -55,7 +56,7 @@ func readContents(p *pages, size int64) (*contents, error) {
 		return nil, err
 	}
 	if c.buckets[string(infoBucket)] == nil {
-		return nil, fmt.Errorf("%w: this is a bbolt database, but not a hashgrove index", hamming.ErrKind)
+		return nil, fault.New("foreign-database", "%w: this is a bbolt database, but not a hashgrove index", hamming.ErrKind)
 	}
 	if err := c.readInfo(); err != nil {
 		return nil, err
@@ -195,8 +196,9 @@ func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(err
 		return err
 	})
 	if err == nil && have != c.state {
-		err = bad(damaged("%d items in %d blocks were found, and there should be %d in %d with other checksums",
-			have.items, have.blocks, c.items, c.blocks))
+		err = bad(fault.With("wrong-totals",
+			damaged("%d items in %d blocks were found, and there should be %d in %d with other checksums",
+				have.items, have.blocks, c.items, c.blocks)))
 	}
 	return err
 }
@@ -256,7 +258,7 @@ func checkHeader(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
-		return &fs.PathError{Op: "open", Path: path, Err: errors.New("it is not a regular file")}
+		return &fs.PathError{Op: "open", Path: path, Err: fault.New("not-regular", "it is not a regular file")}
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -14,11 +14,12 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
+	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
@@ -117,11 +118,23 @@ func TestMigrate(t *testing.T) {
 	twice := x
 	twice.ids = slices.Clone(x.ids)
 	twice.ids[0] = x.ids[1]
-	for name, v := range map[string]vectors.Source{
-		"id %q": missing, "twice": twice, "dimension": vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 2}},
+	id := fmt.Sprintf("%q", x.ids[1])
+	for name, c := range map[string]struct {
+		vectors vectors.Source
+		differs func(err error) string
+	}{
+		"missing": {missing, func(err error) string { return fault.Differs(err, "missing-vectors", "400", id) }},
+		"twice":   {twice, func(err error) string { return fault.Differs(err, "duplicate-id", id) }},
+		"dimensions": {vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 2}}, func(err error) string {
+			if !errors.Is(err, model.ErrDim) {
+				return fmt.Sprint(err)
+			}
+			return ""
+		}},
 	} {
-		if _, err := Migrate(ctx, path, next, v, nil); err == nil || !strings.Contains(err.Error(), strings.Split(name, " ")[0]) {
-			t.Errorf("%s: %v", name, err)
+		_, err := Migrate(ctx, path, next, c.vectors, nil)
+		if d := c.differs(err); d != "" {
+			t.Errorf("%s: %s", name, d)
 		}
 		after, err := os.ReadFile(path)
 		ok(t, err)

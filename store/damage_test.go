@@ -22,6 +22,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 )
 
@@ -167,7 +168,7 @@ func TestStalePages(t *testing.T) {
 				if err == nil && !reflect.DeepEqual(have, want) {
 					t.Errorf("state %d with an earlier page %d gives another answer", i, at/pageSize)
 				}
-				if err != nil && strings.Contains(err.Error(), "other checksums") {
+				if fault.Is(err, "wrong-totals") {
 					counted++
 				}
 			}
@@ -251,21 +252,27 @@ func TestOtherFiles(t *testing.T) {
 	for _, c := range []struct {
 		path string
 		want error
-		says string
+		code fault.Code // "": none
+		fact string
 	}{
-		{put("empty", nil), hamming.ErrKind, "not a hashgrove index"},
-		{put("text", bytes.Repeat([]byte("hello\n"), 5000)), hamming.ErrKind, "not a hashgrove index"},
-		{put("model", modelFile.Bytes()), hamming.ErrKind, "hashgrove model"},
-		{put("zeros", make([]byte, 1<<16)), hamming.ErrKind, "not a hashgrove index"},
-		{other, hamming.ErrKind, "bbolt database"},
-		{large, hamming.ErrKind, "8192"},
-		{path, hamming.ErrVersion, "newer"},
-		{dir, nil, "regular file"},
-		{filepath.Join(dir, "nowhere"), os.ErrNotExist, "nowhere"},
+		{put("empty", nil), hamming.ErrKind, "foreign-file", ""},
+		{put("text", bytes.Repeat([]byte("hello\n"), 5000)), hamming.ErrKind, "foreign-file", ""},
+		{put("ours", modelFile.Bytes()), hamming.ErrKind, "", "model"},
+		{put("zeros", make([]byte, 1<<16)), hamming.ErrKind, "foreign-file", ""},
+		{other, hamming.ErrKind, "foreign-database", ""},
+		{large, hamming.ErrKind, "foreign-database", "8192"},
+		{path, hamming.ErrVersion, "", fmt.Sprint(fileVersion + 1)},
+		{dir, nil, "not-regular", ""},
+		{filepath.Join(dir, "nowhere"), os.ErrNotExist, "", ""},
 	} {
 		_, err := Open(ctx, c.path, OpenOptions{})
-		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.path) {
+		if err == nil || c.want != nil && !errors.Is(err, c.want) || c.code != "" && !fault.Is(err, c.code) {
 			t.Errorf("%s: %v", c.path, err)
+			continue
+		}
+		_, rest, named := strings.Cut(err.Error(), c.path)
+		if !named || !strings.Contains(rest, c.fact) {
+			t.Errorf("%s: %v does not name %q", c.path, err, c.fact)
 		}
 		if _, err := Verify(ctx, c.path, nil); err == nil {
 			t.Errorf("%s passes", c.path)

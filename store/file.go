@@ -17,6 +17,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/section"
 )
 
@@ -120,8 +121,9 @@ func checkOrder() error {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		return nil
 	}
-	return fmt.Errorf("%w: the order of bytes in an index is that of amd64 and arm64, and this processor has the other: "+
-		"use the index on another machine, or search files of codes here", errors.ErrUnsupported)
+	return fault.New("byte-order", "%w: the order of bytes in an index is that of amd64 and arm64, "+
+		"and this processor has the other: use the index on another machine, or search files of codes here",
+		errors.ErrUnsupported)
 }
 
 // file is a bbolt database and the file it lies in.
@@ -150,7 +152,7 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 			continue
 		case !errors.Is(err, berrors.ErrTimeout):
 			if errors.Is(err, fs.ErrPermission) && !readOnly {
-				err = fmt.Errorf("%w: open it for reading only, or change its permissions", err)
+				err = fault.New("not-writable", "%w: open it for reading only, or change its permissions", err)
 			}
 			return nil, err
 		case time.Now().After(until):

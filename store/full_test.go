@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/needs"
 )
 
@@ -55,7 +56,7 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 		if !errors.Is(err, isFull) && !strings.Contains(err.Error(), isFull.Error()) {
 			return fmt.Errorf("a full disk says: %w", err)
 		}
-		if !perFile && !strings.Contains(err.Error(), "make room on the disk") {
+		if !perFile && !fault.Is(err, "disk-full") {
 			return fmt.Errorf("a full disk without advice: %w", err)
 		}
 		if refused++; refused == 5 {
@@ -70,7 +71,7 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 		if !perFile {
 			if err := s.Compact(ctx); !errors.Is(err, isFull) {
 				return fmt.Errorf("compacting on a full disk: %w", err)
-			} else if !strings.Contains(err.Error(), "make room on the disk") {
+			} else if !fault.Is(err, "disk-full") {
 				return fmt.Errorf("compacting on a full disk without advice: %w", err)
 			}
 			if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, isFull) {
@@ -163,7 +164,7 @@ func readOnlyChild(path string, _ int) error {
 		return errors.New("root may write everywhere")
 	}
 	_, err := Open(ctx, path, OpenOptions{})
-	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "reading only") {
+	if !errors.Is(err, fs.ErrPermission) || !fault.Is(err, "not-writable") {
 		return fmt.Errorf("writing to a file that cannot be written: %w", err)
 	}
 	s, err := Open(ctx, path, OpenOptions{ReadOnly: true})

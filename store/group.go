@@ -3,12 +3,13 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"hashgrove/internal/fault"
 )
 
 // Writes are acknowledged when the disk has them, and a sync of the disk takes far longer than the write itself. So
@@ -189,7 +190,7 @@ func (s *Store) publish(ctx context.Context, group []*pending) {
 		}
 		if err := w.publish(ctx); err != nil {
 			s.degrade("a write is on disk but not in memory: "+err.Error(), false)
-			w.err = fmt.Errorf("the write is on disk, but the index in memory did not take it: %w: "+
+			w.err = fault.New("memory-behind", "the write is on disk, but the index in memory did not take it: %w: "+
 				"open the index again", err)
 		}
 	}

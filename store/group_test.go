@@ -13,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // one is a batch of one item.
@@ -69,7 +70,7 @@ func TestWritesAreGrouped(t *testing.T) {
 	for i := range writers {
 		switch i % 4 {
 		case 2:
-			if errs[i] != nil && strings.Contains(errs[i].Error(), "already") {
+			if fault.Is(errs[i], "duplicate-id") {
 				refused++
 			} else if errs[i] != nil {
 				t.Errorf("add %d: %v", i, errs[i])

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"time"
@@ -39,7 +38,7 @@ func merge(
 	ctx context.Context, paths []string, to string, place func(tmp, path string) error, progress func(done, total int),
 ) (_ Report, err error) {
 	if len(paths) == 0 {
-		return Report{}, errors.New("no indexes: name their files")
+		return Report{}, fault.New("no-files", "no indexes: name their files")
 	}
 	m := &merger{progress: progress}
 	defer m.close()
@@ -120,10 +119,11 @@ func (m *merger) open(ctx context.Context, path string) error {
 	first := m.sources[0]
 	switch {
 	case s.bits != first.bits:
-		return fmt.Errorf("%s: codes of %d bits, but those of %s have %d", path, s.bits, first.path, first.bits)
+		return fault.New("bits-mismatch", "%s: codes of %d bits, but those of %s have %d",
+			path, s.bits, first.path, first.bits)
 	case s.fingerprint != first.fingerprint:
-		return fmt.Errorf("%s: codes of model %v, but those of %s are of model %v: migrate one of them first",
-			path, s.fingerprint, first.path, first.fingerprint)
+		return fault.New("model-mismatch", "%s: codes of model %v, but those of %s are of model %v: "+
+			"migrate one of them first", path, s.fingerprint, first.path, first.fingerprint)
 	case s.items > uint64(mostMerged-m.total):
 		return fault.New("too-many-items", "%s: together more than %d items, which is more than an index can hold",
 			path, mostMerged)
@@ -193,7 +193,7 @@ func (m *merger) run(ctx context.Context, put putItem) error {
 			heap.Pop(m)
 		}
 		if len(m.left) > 0 && m.left[0].id() == id {
-			return fmt.Errorf("%s and %s: both have the id %q: delete it from one of them",
+			return fault.New("duplicate-id", "%s and %s: both have the id %q: delete it from one of them",
 				s.path, m.left[0].path, shortened(id))
 		}
 		if done%8192 == 0 && m.progress != nil {

@@ -75,7 +75,7 @@ func TestMergeRefuses(t *testing.T) {
 		ok(t, s.Close())
 		return path
 	}
-	one, two := make(Options{Bits: 8}, "a", "c", "x"), make(Options{Bits: 8}, "b", "d")
+	one, two := make(Options{Bits: 8}, "a", "c", "x"), make(Options{Bits: 8}, "bicycle", "d")
 	same := make(Options{Bits: 8}, "bb", "d", "e")
 	long := make(Options{Bits: 9}, "y")
 	other := make(Options{Bits: 8, Fingerprint: hamming.Fingerprint{1}}, "y")
@@ -83,7 +83,7 @@ func TestMergeRefuses(t *testing.T) {
 	ok(t, err)
 	damaged := filepath.Join(t.TempDir(), "damaged.hgi")
 	for i := range b {
-		if strings.HasPrefix(string(b[i:]), "\x02b") {
+		if strings.HasPrefix(string(b[i:]), "\x02bicycle") {
 			b[i+8] ^= 1
 		}
 	}
@@ -92,24 +92,32 @@ func TestMergeRefuses(t *testing.T) {
 	ok(t, os.WriteFile(text, []byte(strings.Repeat("hello", 5000)), 0o666))
 	for _, c := range []struct {
 		paths []string
-		want  string
+		want  error      // it wraps
+		code  fault.Code // or has
+		facts []string
 	}{
-		{nil, "no indexes"},
-		{[]string{one, two, same}, fmt.Sprintf(`%s and %s: both have the id "d"`, two, same)},
-		{[]string{one, one}, `both have the id "a"`},
-		{[]string{one, long}, "codes of 9 bits, but those of"},
-		{[]string{one, other}, "codes of model"},
-		{[]string{one, damaged}, damaged + ": block of id b: the file is damaged"},
-		{[]string{one, text}, text},
-		{[]string{one, "none.hgi"}, "none.hgi"},
+		{nil, nil, "no-files", nil},
+		{[]string{one, two, same}, nil, "duplicate-id", []string{two, same, `"d"`}},
+		{[]string{one, one}, nil, "duplicate-id", []string{one, `"a"`}},
+		{[]string{one, long}, nil, "bits-mismatch", []string{one, "8", long, "9"}},
+		{[]string{one, other}, nil, "model-mismatch", []string{one, other, hamming.Fingerprint{1}.String()}},
+		{[]string{one, damaged}, ErrDamaged, "", []string{damaged, "bicycle"}},
+		{[]string{one, text}, hamming.ErrKind, "", []string{text}},
+		{[]string{one, "none.hgi"}, fs.ErrNotExist, "", []string{"none.hgi"}},
 	} {
 		dir := t.TempDir()
 		_, err := Merge(ctx, c.paths, filepath.Join(dir, "all.hgi"), nil)
-		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), same+" and "+two, two+" and "+same), c.want) {
-			t.Errorf("%v, want %s", err, c.want)
+		if err == nil || c.want != nil && !errors.Is(err, c.want) || c.code != "" && !fault.Is(err, c.code) {
+			t.Errorf("%v: %v, want %v %s", c.paths, err, c.want, c.code)
+			continue
+		}
+		for _, fact := range c.facts {
+			if !strings.Contains(err.Error(), fact) {
+				t.Errorf("%v does not name %s", err, fact)
+			}
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("%s: %v is left", c.want, left)
+			t.Errorf("%v: %v is left", c.paths, left)
 		}
 	}
 	if _, err := Merge(ctx, []string{one}, two, nil); !errors.Is(err, fs.ErrExist) {

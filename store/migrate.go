@@ -10,6 +10,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -94,7 +95,7 @@ func (s *Store) encode(
 				continue
 			}
 			if seen[at] {
-				return fmt.Errorf("vector %d: the id %q is there twice: keep one of them", first+r, shortened(id))
+				return fault.New("duplicate-id", "vector %d: the id %q is there twice: keep one of them", first+r, shortened(id))
 			}
 			seen[at] = true
 			done++
@@ -109,8 +110,8 @@ func (s *Store) encode(
 		return codes, err
 	}
 	if at := slices.Index(seen, false); at >= 0 {
-		return codes, fmt.Errorf("%d of %d items have no vector, for instance id %q: give the vectors of all items",
-			len(ids)-done, len(ids), shortened(ids[at]))
+		return codes, fault.New("missing-vectors", "%d of %d items have no vector, for instance id %q: "+
+			"give the vectors of all items", len(ids)-done, len(ids), shortened(ids[at]))
 	}
 	return codes, nil
 }

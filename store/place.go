@@ -7,6 +7,8 @@ import (
 	"os"
 	"runtime"
 	"time"
+
+	"hashgrove/internal/fault"
 )
 
 // closeToMove tells that the system moves no file that is open, nor into the place of one, as Windows. Files have to be
@@ -25,7 +27,7 @@ func rename(from, to string) error {
 	err := moveFile(from, to)
 	if err != nil && closeToMove {
 		if _, e := os.Stat(to); e == nil {
-			err = fmt.Errorf("%w: it may be open in another program, and then no file can take its place: "+
+			err = fault.New("in-use", "%w: it may be open in another program, and then no file can take its place: "+
 				"close that one and try again", err)
 		}
 	}

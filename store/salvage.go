@@ -12,6 +12,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 )
 
@@ -62,7 +63,7 @@ func Salvage(ctx context.Context, from, to string, m *model.Model) (*Salvaged, e
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: from, Err: errors.New("it is not a regular file")}
+		return nil, &fs.PathError{Op: "open", Path: from, Err: fault.New("not-regular", "it is not a regular file")}
 	}
 	f, err := os.Open(from)
 	if err != nil {

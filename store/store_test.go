@@ -21,6 +21,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 )
 
@@ -436,7 +437,9 @@ func TestMemoryRefuses(t *testing.T) {
 	b.Append(index.Item{ID: index.Int(1), Code: []uint64{5}})
 	x, err := newEdits(b, false)
 	ok(t, err)
-	if _, err := s.join(ctx, x, func(context.Context) error { return errors.New("no memory") }); err == nil || !strings.Contains(err.Error(), "on disk") {
+	noMemory := errors.New("no memory")
+	_, err = s.join(ctx, x, func(context.Context) error { return noMemory })
+	if !errors.Is(err, noMemory) || !fault.Is(err, "memory-behind") {
 		t.Error(err)
 	}
 	if err := s.Add(ctx, b); !errors.Is(err, ErrReadOnly) {
@@ -490,11 +493,12 @@ func TestTooManyAttributes(t *testing.T) {
 		}
 		more := index.NewBatch(8)
 		more.Append(index.Item{ID: index.Int(1), Code: []uint64{1 << 56}, Attributes: attributes("b", 57)})
-		if err := s.Upsert(ctx, more); err == nil || !strings.Contains(err.Error(), "257 attributes") {
-			t.Errorf("upsert: %v", err)
+		if d := fault.Differs(s.Upsert(ctx, more), "too-many-attributes", "257", "256"); d != "" {
+			t.Errorf("upsert: %s", d)
 		}
-		if _, err := s.Update(ctx, more, false); err == nil || !strings.Contains(err.Error(), "257 attributes") {
-			t.Errorf("update: %v", err)
+		_, err := s.Update(ctx, more, false)
+		if d := fault.Differs(err, "too-many-attributes", "257", "256"); d != "" {
+			t.Errorf("update: %s", d)
 		}
 		ok(t, s.Close())
 		w.has(t, open(t, path, OpenOptions{}))

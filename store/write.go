@@ -14,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // Add adds items whose ids are new: all of them, or none and an error. When it returns nil they are on disk.
@@ -152,8 +153,8 @@ func withRoom(err error) error {
 	}
 	const diskFull = syscall.Errno(112) // ERROR_DISK_FULL
 	if full(syscall.ENOSPC) || full(syscall.EDQUOT) || runtime.GOOS == "windows" && full(diskFull) {
-		return fmt.Errorf("%w: make room on the disk first, because deleting items writes pages, too, and compacting "+
-			"needs room for a second file", err)
+		return fault.New("disk-full", "%w: make room on the disk first, because deleting items writes pages, too, "+
+			"and compacting needs room for a second file", err)
 	}
 	return err
 }
@@ -188,7 +189,7 @@ func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err err
 	}
 	r := e.rows[i]
 	if old != nil && !e.replace && !e.update {
-		return nil, nil, false, fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it",
+		return nil, nil, false, fault.New("duplicate-id", "item %d: the id %q is in the index already: upsert to replace it",
 			r, shortened(e.ids[i]))
 	}
 	it := e.batch.Item(r)
@@ -199,8 +200,8 @@ func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err err
 		}
 		it = it.Completed(before, e.update && e.replace)
 		if n := len(it.Attributes); n > index.MaxAttributes {
-			return nil, nil, false, fmt.Errorf("item %d (id %q): %d attributes with those it has, and at most %d are allowed",
-				r, shortened(it.ID), n, index.MaxAttributes)
+			return nil, nil, false, fault.New("too-many-attributes", "item %d (id %q): %d attributes with those it has, "+
+				"and at most %d are allowed", r, shortened(it.ID), n, index.MaxAttributes)
 		}
 	}
 	if e.record = appendRecord(e.record[:0], it); e.update {
