@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // integers is the interval of integers that compare with a number as asked, exactly also where a float64 cannot hold
@@ -43,7 +44,7 @@ func integers(op string, x float64) (low, high int64, some bool) {
 // refuseDate refuses a comparison with a date: our filters compare those as moments, and the engine by their letters.
 func refuseDate(engine, op string, v index.Value) error {
 	if _, isText := v.Text(); isText && op != "starts with" && v.Kind() == index.DateKind {
-		return fmt.Errorf("%w: %v is a date, and %s does not compare texts as dates; "+
+		return fault.New("no-dates", "%w: %v is a date, and %s does not compare texts as dates; "+
 			"store dates as numbers to filter by them there", ErrFilter, v, engine)
 	}
 	return nil
@@ -55,7 +56,7 @@ func checkTexts(engine string, it index.Item, most, mostID int) error {
 	check := func(what, s string, most int) error {
 		switch {
 		case !utf8.ValidString(s):
-			return fmt.Errorf("%w: its %s is not UTF-8, which %s cannot store", ErrRefused, what, engine)
+			return fault.New("not-utf8", "%w: its %s is not UTF-8, which %s cannot store", ErrRefused, what, engine)
 		case len(s) > most:
 			return fmt.Errorf("%w: its %s has %d bytes, and %s takes %d at most", ErrRefused, what, len(s), engine, most)
 		}

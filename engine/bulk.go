@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // Loader is an engine whose own programs load items from files: for offline import, or where nobody may write from
@@ -104,7 +105,7 @@ func (l Layout) each(
 		}
 		for i, id := range b.IDs {
 			if !s.Unique && !ids.add(id) {
-				return fmt.Errorf("item %d: the id %q is there twice", n, shortened(id))
+				return fault.New("duplicate-id", "item %d: the id %q is there twice", n, shortened(id))
 			}
 			if err := take(b, i); err != nil {
 				return fmt.Errorf("item %d (id %q): %w", n, shortened(id), err)

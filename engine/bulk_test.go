@@ -10,6 +10,7 @@ import (
 	"hashgrove/engine"
 	"hashgrove/engine/enginetest"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/pgtest"
 )
 
@@ -95,8 +96,8 @@ func TestBulkRefusesItems(t *testing.T) {
 		} else {
 			_, err = l.WriteText(t.Context(), &bytes.Buffer{}, source, nil)
 		}
-		if err == nil || !strings.Contains(err.Error(), `"culprit"`) || !strings.Contains(err.Error(), "zero byte") {
-			t.Errorf("%s: %v", l.Name, err)
+		if d := fault.Differs(err, "zero-byte", `"culprit"`); d != "" {
+			t.Errorf("%s: %s", l.Name, d)
 		}
 	}
 }

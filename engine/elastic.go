@@ -14,6 +14,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // OpenSearch 2.16 and Elasticsearch 8.15, or later. A table is an index whose documents are items by id. A search
@@ -185,7 +186,8 @@ func (e *elastic) Info(ctx context.Context) (Info, error) {
 	for _, x := range found {
 		meta := x.Mappings.Meta.Hashgrove
 		if meta == nil || meta.Bits <= 0 {
-			return info, fmt.Errorf("the index %s is there and holds no codes of ours: name another table", e.table)
+			return info, fault.New("foreign-table", "the index %s is there and holds no codes of ours: name another table",
+				e.table)
 		}
 		info.Bits, info.Identity = meta.Bits, x.Settings.Index.UUID
 		if info.Fingerprint, err = hamming.ParseFingerprint(meta.Fingerprint); err != nil {
@@ -217,15 +219,16 @@ func (e *elastic) version(ctx context.Context) (string, error) {
 		if !e.open {
 			other, scheme = openSearchDialect.name, "opensearch"
 		}
-		return "", fmt.Errorf("the server is %s and no %s: write %s in front of its URL", other, e.name, scheme)
+		return "", fault.New("wrong-service", "the server is %s and no %s: write %s in front of its URL",
+			other, e.name, scheme)
 	}
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
-		return "", fmt.Errorf("%s tells no version that we know: %q", e.name, version)
+		return "", fault.New("unknown-version", "%s tells no version that we know: %q", e.name, version)
 	}
 	if e.open && (major < 2 || major == 2 && minor < 16) || !e.open && (major < 8 || major == 8 && minor < 15) {
-		return "", fmt.Errorf("%s %s has no vectors of bits: OpenSearch 2.16 and Elasticsearch 8.15 or later have", e.name,
-			version)
+		return "", fault.New("old-version", "%s %s has no vectors of bits: "+
+			"OpenSearch 2.16 and Elasticsearch 8.15 or later have", e.name, version)
 	}
 	return version, nil
 }

@@ -14,6 +14,7 @@ import (
 	"hashgrove/engine/enginetest"
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // schemes are those of the dialects.
@@ -179,7 +180,7 @@ func checkElasticItems(t *testing.T, open bool) {
 			t.Fatal(err)
 		}
 		_, err = e.Search(t.Context(), engine.Query{Codes: hamming.NewCodes(1, 64), K: 1, Radius: -1, Filter: f})
-		if !errors.Is(err, engine.ErrFilter) || !strings.Contains(err.Error(), "date") {
+		if !errors.Is(err, engine.ErrFilter) || !fault.Is(err, "no-dates") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -200,20 +201,22 @@ func checkElasticTables(t *testing.T, open bool) {
 	}
 	mappings := s.indexes["items"].body["mappings"].(map[string]any)
 	delete(mappings, "_meta")
-	if _, err := e.Prepare(t.Context(), space); err == nil || !strings.Contains(err.Error(), "no codes of ours") {
-		t.Errorf("an index of others: %v", err)
+	_, err = e.Prepare(t.Context(), space)
+	if d := fault.Differs(err, "foreign-table", "items"); d != "" {
+		t.Errorf("an index of others: %s", d)
 	}
-	for version, want := range map[string]string{"1.3.0": "no vectors of bits", "7.10.2": "", "x": "no version"} {
+	for version, want := range map[string]fault.Code{"1.3.0": "old-version", "7.10.2": "", "x": "unknown-version"} {
 		if s.version = version; want == "" && !open {
-			want = "no vectors of bits"
+			want = "old-version"
 		}
-		if _, err := e.Info(t.Context()); want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("version %s: %v", version, err)
+		_, err := e.Info(t.Context())
+		if d := fault.Differs(err, want, version); want != "" && d != "" {
+			t.Errorf("version %s: %s", version, d)
 		}
 	}
-	other := openTable(t, s.address(elasticSchemes[!open]), "items")
-	if _, err := other.Info(t.Context()); err == nil || !strings.Contains(err.Error(), "write "+scheme) {
-		t.Errorf("the other service: %v", err)
+	_, err = openTable(t, s.address(elasticSchemes[!open]), "items").Info(t.Context())
+	if d := fault.Differs(err, "wrong-service", scheme); d != "" {
+		t.Errorf("the other service: %s", d)
 	}
 	for _, bad := range []string{"Items", "_x", "a b", "a,b", "a/b", "-x", ".x", strings.Repeat("x", 300)} {
 		if _, err := engine.Open(t.Context(), engine.Target{URL: s.address(scheme), Table: bad}); err == nil {

@@ -7,6 +7,9 @@ import (
 	"hashgrove/hamming"
 )
 
+// Misfit is what a script says that finds a table of other codes, or of others.
+const Misfit = misfit
+
 // RedisDo sends a command to the server of an engine.
 func RedisDo(ctx context.Context, e Engine, words ...string) (any, error) {
 	answers, err := e.(*redis).ask(ctx, words)

@@ -17,17 +17,17 @@ import (
 	"time"
 )
 
-// fault is what a fake server does instead of answering as it should.
-type fault int
+// trouble is what a fake server does instead of answering as it should.
+type trouble int
 
 const (
-	healthy    fault = iota
-	busy             // 503, nothing done
-	throttled        // 429, nothing done
-	dropBefore       // the connection ends, nothing done
-	dropAfter        // the connection ends after all was done
-	silent           // no answer until the client gives up, nothing done
-	torn             // all is done, and the answer ends in the middle
+	healthy    trouble = iota
+	busy               // 503, nothing done
+	throttled          // 429, nothing done
+	dropBefore         // the connection ends, nothing done
+	dropAfter          // the connection ends after all was done
+	silent             // no answer until the client gives up, nothing done
+	torn               // all is done, and the answer ends in the middle
 )
 
 // fake is a strict server in the place of an engine: it knows the requests of a published version, and whatever is not
@@ -40,7 +40,7 @@ type fake struct {
 	handle func(q asked) (status int, answer any)
 
 	// fail, where it is set, chooses a fault for a request. It may be called concurrently.
-	fail func(q asked) fault
+	fail func(q asked) trouble
 
 	mu       sync.Mutex
 	requests []string // as a plan shows them
@@ -80,7 +80,7 @@ func (f *fake) address(scheme string) string {
 }
 
 // failWith sets what goes wrong with each request from now on; nil means nothing.
-func (f *fake) failWith(fail func(q asked) fault) {
+func (f *fake) failWith(fail func(q asked) trouble) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fail = fail
@@ -119,7 +119,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch what {
 	case busy, throttled:
-		w.WriteHeader(map[fault]int{busy: 503, throttled: 429}[what])
+		w.WriteHeader(map[trouble]int{busy: 503, throttled: 429}[what])
 		return
 	case dropBefore:
 		panic(http.ErrAbortHandler)
@@ -317,11 +317,11 @@ func TestShapes(t *testing.T) {
 func TestFakeFails(t *testing.T) {
 	var applications atomic.Int32
 	f := newFake(t, func(asked) (int, any) { applications.Add(1); return 200, "well" })
-	for what, want := range map[fault]string{
+	for what, want := range map[trouble]string{
 		healthy: "200", busy: "503", throttled: "429", dropBefore: "EOF", dropAfter: "EOF", silent: "deadline", torn: "EOF",
 	} {
 		before := applications.Load()
-		f.failWith(func(asked) fault { return what })
+		f.failWith(func(asked) trouble { return what })
 		client := http.Client{Timeout: time.Minute}
 		if what == silent {
 			client.Timeout = 50 * time.Millisecond

@@ -14,6 +14,7 @@ import (
 	"hashgrove/engine"
 	"hashgrove/engine/enginetest"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // checkFaults lets a server fail in every way while items are pushed: in the end all are there, once, or the push says
@@ -22,8 +23,8 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 	t.Run("passing", func(t *testing.T) {
 		f, e := start(t)
 		var writes atomic.Int64
-		faults := []fault{busy, dropBefore, throttled, dropAfter, healthy, torn}
-		f.failWith(func(q asked) fault {
+		faults := []trouble{busy, dropBefore, throttled, dropAfter, healthy, torn}
+		f.failWith(func(q asked) trouble {
 			if !isWrite(q) {
 				return healthy
 			}
@@ -45,9 +46,9 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 	t.Run("lasting", func(t *testing.T) {
 		f, e := start(t)
 		var writes atomic.Int64
-		f.failWith(func(q asked) fault {
+		f.failWith(func(q asked) trouble {
 			if isWrite(q) && writes.Add(1) > 4 {
-				return []fault{dropAfter, busy, dropBefore}[writes.Load()%3]
+				return []trouble{dropAfter, busy, dropBefore}[writes.Load()%3]
 			}
 			return healthy
 		})
@@ -56,7 +57,7 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 			Batch: 30, InFlight: 1, Retries: 2, Wait: time.Microsecond, Journal: filepath.Join(t.TempDir(), "j"),
 		}
 		_, err := engine.Push(t.Context(), e, b, o)
-		if !errors.Is(err, engine.ErrTemporary) || !strings.Contains(err.Error(), "after 3 tries") ||
+		if !errors.Is(err, engine.ErrTemporary) || fault.Differs(err, "gave-up", " 3 ") != "" ||
 			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("a server that stays away: %v", err)
 		}
@@ -71,7 +72,7 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 		f, e := start(t)
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		f.failWith(func(q asked) fault {
+		f.failWith(func(q asked) trouble {
 			if isWrite(q) {
 				stop()
 				return silent
@@ -88,7 +89,9 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 			return http.StatusUnauthorized, q.header
 		}
 		_, err := e.Info(t.Context())
-		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "dW50ZXIy") || !strings.Contains(err.Error(), "check the user") {
+		status, ok := errors.AsType[*engine.StatusError](err)
+		if !ok || status.Status != http.StatusUnauthorized || !strings.Contains(err.Error(), "password") ||
+			strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "dW50ZXIy") {
 			t.Errorf("a server that tells secrets: %v", err)
 		}
 		f.Close()

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // The journal of a push is a text file: a line of JSON that says what is pushed where, and then the number of every
@@ -114,13 +115,13 @@ func (j *journal) read(b []byte, head journalHead) (bool, error) {
 	err := json.Unmarshal([]byte(first), &old)
 	switch {
 	case err != nil || !strings.HasPrefix(old.Format, journalName):
-		return false, errors.New("the file is no journal of a push: name another one")
+		return false, fault.New("not-a-journal", "the file is no journal of a push: name another one")
 	case old.Table == head.Table && old.Format == journalName+"1":
 		return false, nil
 	case old.Format != journalFormat && old.Format != journalName+"1":
 		return false, errors.New("the journal was written by a newer version: continue with that, or name another journal")
 	case old.Table != head.Table || old.Batch == head.Batch && old.Digest != head.Digest:
-		return false, errors.New("the journal is of another push, which was interrupted: finish that one, " +
+		return false, fault.New("other-push", "the journal is of another push, which was interrupted: finish that one, "+
 			"name another journal, or remove this one")
 	case old != head: // the table is new, or the batches have another size
 		return false, nil
@@ -153,8 +154,8 @@ func (j *journal) has(batch int) bool { return j != nil && j.done[batch] != "" }
 // check reports a batch whose items are others than those that were done.
 func (j *journal) check(batch int, sum string) error {
 	if old := j.done[batch]; old != sum {
-		return fmt.Errorf("%s: batch %d has other items than when the push was interrupted: the data have changed, so "+
-			"remove the journal to push all of them", j.path, batch)
+		return fault.New("changed-data", "%s: batch %d has other items than when the push was interrupted: "+
+			"the data have changed, so remove the journal to push all of them", j.path, batch)
 	}
 	return nil
 }

@@ -72,6 +72,9 @@ func (s *sqlite) Layouts(space Space) []Layout {
 	}
 }
 
+// misfit is what SQLite names when a script ends early.
+const misfit = "the table is of other codes, or none of ours"
+
 // scriptHead makes the table where there is none. A constraint ends the script where there is another one.
 func (s *sqlite) scriptHead(space Space) string {
 	creation, layout := s.creation(space), plainLayout
@@ -84,8 +87,7 @@ func (s *sqlite) scriptHead(space Space) string {
 	there := fmt.Sprintf("(SELECT count(*) FROM sqlite_master WHERE name = %s)", sqlText(s.table))
 	record := fmt.Sprintf("(SELECT count(*) FROM hashgrove_tables WHERE name = %s", sqlText(s.table))
 	fmt.Fprintf(&b, "BEGIN IMMEDIATE;\n%s;\n", creation[0])
-	b.WriteString("CREATE TEMPORARY TABLE fitting " +
-		"(fits CONSTRAINT \"the table is of other codes, or none of ours\" CHECK (fits));\n")
+	b.WriteString("CREATE TEMPORARY TABLE fitting (fits CONSTRAINT \"" + misfit + "\" CHECK (fits));\n")
 	fmt.Fprintf(&b, "INSERT INTO fitting SELECT (SELECT encoding FROM pragma_encoding) = 'UTF-8' AND %s = %s)\n"+
 		"  AND %s = %s AND bits = %d AND fingerprint = '%s' AND layout = '%s');\n",
 		there, record, there, record, space.Bits, space.Fingerprint.Full(), layout)

@@ -154,13 +154,13 @@ func checkSQLiteBulk(t *testing.T, more string) {
 	}
 	checkHeld(t, e, b)
 	path, _ = writeBulk(t, e, other(source), "sql")
-	if out := run(loaded, path); !strings.Contains(out, "the table is of other codes") {
+	if out := run(loaded, path); !strings.Contains(out, engine.Misfit) {
 		t.Errorf("of codes of another model sqlite3 says %s", out)
 	}
 	checkHeld(t, e, b)
 	theirs := filepath.Join(folder, "theirs.db")
 	sqlite(t, theirs, `CREATE TABLE "it's ""odd""" (id TEXT);`)
-	if out := run(theirs, path); !strings.Contains(out, "none of ours") {
+	if out := run(theirs, path); !strings.Contains(out, engine.Misfit) {
 		t.Errorf("of a table of others sqlite3 says %s", out)
 	}
 	if out := sqlite(t, theirs, ".tables"); strings.Contains(out, "hashgrove") {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // PostgreSQL 14 or later. A code is a bit(n), whose first bit is ours, and bit_count(code # query) is the distance, so
@@ -239,7 +240,8 @@ func (p *postgres) info(ctx context.Context, q querier) (Info, error) {
 	}
 	switch {
 	case there && !recorded:
-		return info, fmt.Errorf("the table %s is there and holds no codes of ours: name another table", info.Table)
+		return info, fault.New("foreign-table", "the table %s is there and holds no codes of ours: name another table",
+			info.Table)
 	case !there:
 		return info, fmt.Errorf("%w: %s", ErrNoTable, info.Table)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // sqlFilter translates a filter into a condition of PostgreSQL. Names and values are parameters, not part of the text.
@@ -107,7 +108,8 @@ func (s *sqlFilter) has(name string) string {
 func storable(text string) bool { return checkText(index.Item{Label: text}) == nil }
 
 // errUnstorable refuses a comparison with a text that PostgreSQL cannot even be sent.
-var errUnstorable = fmt.Errorf("%w: PostgreSQL compares no text with a zero byte or one that is not UTF-8", ErrFilter)
+var errUnstorable = fault.New("unstorable",
+	"%w: PostgreSQL compares no text with a zero byte or one that is not UTF-8", ErrFilter)
 
 // comparison is name op value; starts with is one of the operators.
 func (s *sqlFilter) comparison(name, op string, v index.Value) (string, error) {

@@ -16,6 +16,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // isBroken reports a connection that ended.
@@ -33,9 +34,9 @@ func checkText(it index.Item) error {
 	check := func(what, s string) error {
 		switch {
 		case strings.ContainsRune(s, 0):
-			return fmt.Errorf("%w: its %s has a zero byte, which PostgreSQL cannot store", ErrRefused, what)
+			return fault.New("zero-byte", "%w: its %s has a zero byte, which PostgreSQL cannot store", ErrRefused, what)
 		case !utf8.ValidString(s):
-			return fmt.Errorf("%w: its %s is not UTF-8, which PostgreSQL cannot store", ErrRefused, what)
+			return fault.New("not-utf8", "%w: its %s is not UTF-8, which PostgreSQL cannot store", ErrRefused, what)
 		}
 		return nil
 	}

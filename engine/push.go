@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // Defaults of PushOptions.
@@ -174,7 +175,7 @@ func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
 		}
 		for i, id := range part.IDs {
 			if !p.source.Unique && !p.ids.add(id) {
-				return fmt.Errorf("item %d: the id %q is there twice", n, shortened(id))
+				return fault.New("duplicate-id", "item %d: the id %q is there twice", n, shortened(id))
 			}
 			it := part.Item(i)
 			p.sample.add(it)
@@ -308,7 +309,7 @@ func (p *push) retry(ctx context.Context, b *index.Batch) error {
 			return err
 		}
 		if try == p.o.Retries {
-			return fmt.Errorf("%w (after %d tries)", err, try+1)
+			return fault.New("gave-up", "%w (after %d tries)", err, try+1)
 		}
 		p.mu.Lock()
 		p.report.Retries++
@@ -350,7 +351,7 @@ func (p *push) readBack(ctx context.Context) error {
 				return fmt.Errorf("the engine answers with the item %q, which nobody asked for", id.String())
 			}
 			if what := difference(it, b.Item(i)); what != "" {
-				return fmt.Errorf("item %q came back with another %s than was written", id.String(), what)
+				return fault.New("changed-item", "item %q came back with another %s than was written", id.String(), what)
 			}
 			delete(want, id)
 			p.report.Checked++

@@ -15,6 +15,7 @@ import (
 	"hashgrove/engine"
 	"hashgrove/engine/enginetest"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 func TestMemoryPassesTheSuite(t *testing.T) {
@@ -58,7 +59,7 @@ func TestPushRetries(t *testing.T) {
 	}
 	m.Fail = func(*index.Batch, bool) error { return fmt.Errorf("%w: unplugged", engine.ErrTemporary) }
 	_, err = engine.Push(t.Context(), m, b, engine.PushOptions{Retries: 2, Wait: time.Microsecond})
-	if !errors.Is(err, engine.ErrTemporary) || !strings.Contains(err.Error(), "after 3 tries") {
+	if !errors.Is(err, engine.ErrTemporary) || fault.Differs(err, "gave-up", " 3 ") != "" {
 		t.Errorf("an engine that stays away: %v", err)
 	}
 }
@@ -130,8 +131,9 @@ func TestJournalsOfOthers(t *testing.T) {
 	}
 	m := enginetest.NewMemory()
 	interrupted(m)
-	if _, err := engine.Push(t.Context(), m, enginetest.Items(50, 64, 2), engine.PushOptions{Batch: 10, Journal: path}); err == nil || !strings.Contains(err.Error(), "another push") {
-		t.Errorf("a journal of other items: %v", err)
+	_, err := engine.Push(t.Context(), m, enginetest.Items(50, 64, 2), engine.PushOptions{Batch: 10, Journal: path})
+	if d := fault.Differs(err, "other-push", path); d != "" {
+		t.Errorf("a journal of other items: %s", d)
 	}
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -145,7 +147,7 @@ func TestJournalsOfOthers(t *testing.T) {
 		if err == nil && r.Written+r.Before != 50 {
 			t.Fatalf("cut at %d: %+v", cut, r)
 		}
-		if err != nil && (cut > 30 || !strings.Contains(err.Error(), "no journal")) {
+		if err != nil && (cut > 30 || !fault.Is(err, "not-a-journal")) {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
 	}
@@ -158,8 +160,9 @@ func TestJournalsOfOthers(t *testing.T) {
 	if err := os.WriteFile(path, []byte("my diary\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.Push(t.Context(), m, b, engine.PushOptions{Journal: path}); err == nil {
-		t.Error("a file that is no journal was overwritten")
+	_, err = engine.Push(t.Context(), m, b, engine.PushOptions{Journal: path})
+	if d := fault.Differs(err, "not-a-journal", path); d != "" {
+		t.Errorf("a file that is no journal: %s", d)
 	}
 }
 
@@ -170,11 +173,13 @@ func TestPushNoticesLostItems(t *testing.T) {
 		b.Codes.Data[3] ^= 1 << 63 // on the way
 		return nil
 	}
-	if _, err := engine.Push(t.Context(), m, b, engine.PushOptions{Batch: 10}); err == nil || !strings.Contains(err.Error(), "another code") {
-		t.Errorf("a code that changed on the way: %v", err)
+	_, err := engine.Push(t.Context(), m, b, engine.PushOptions{Batch: 10})
+	if d := fault.Differs(err, "changed-item", "code"); d != "" {
+		t.Errorf("a code that changed on the way: %s", d)
 	}
 	b.IDs[3] = b.IDs[4]
-	if _, err := engine.Push(t.Context(), m, b, engine.PushOptions{}); err == nil || !strings.Contains(err.Error(), "twice") {
+	_, err = engine.Push(t.Context(), m, b, engine.PushOptions{})
+	if err == nil || fault.Is(err, "changed-item") || !strings.Contains(err.Error(), `"`+b.IDs[4].String()+`"`) {
 		t.Errorf("an id that is there twice: %v", err)
 	}
 }

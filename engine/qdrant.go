@@ -15,6 +15,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // Qdrant 1.16 or later. A table is a collection whose vectors have +1 for a bit that is set and -1 for one that is not:
@@ -170,7 +171,8 @@ func (q *qdrant) info(ctx context.Context) (info Info, c qdrantCollection, err e
 	}
 	meta, vectors := c.Result.Config.Metadata.Hashgrove, c.Result.Config.Params.Vectors
 	if meta == nil || meta.Bits <= 0 {
-		return info, c, fmt.Errorf("the collection %s is there and holds no codes of ours: name another table", q.table)
+		return info, c, fault.New("foreign-table", "the collection %s is there and holds no codes of ours: "+
+			"name another table", q.table)
 	}
 	if vectors.Size != meta.Bits || vectors.Distance != "Dot" {
 		return info, c, fmt.Errorf("the vectors of %s are %d numbers with the distance %s and should be %d with Dot",

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // Redis 8 or later, whose vector sets hold codes as one bit for each dimension (BIN): +1 for a bit that is set and -1
@@ -190,7 +191,8 @@ func (r *redis) failure(ctx context.Context, err error) error {
 	case "NOTABLE":
 		return fmt.Errorf("%w: %s was removed or made anew meanwhile", ErrNoTable, r.table)
 	case "WRONGTYPE":
-		return fmt.Errorf("the keys %s and %s hold no codes of ours: name another table", r.table, r.details())
+		return fault.New("foreign-table", "the keys %s and %s hold no codes of ours: name another table",
+			r.table, r.details())
 	}
 	return err
 }
@@ -236,7 +238,8 @@ func (r *redis) read(info Info, state []any) (Info, error) {
 	var m redisMeta
 	if note == "" {
 		if items > 0 || elements > 0 {
-			return Info{}, fmt.Errorf("the keys %s and %s hold no codes of ours: name another table", r.table, r.details())
+			return Info{}, fault.New("foreign-table", "the keys %s and %s hold no codes of ours: name another table",
+				r.table, r.details())
 		}
 		return Info{}, fmt.Errorf("%w: %s", ErrNoTable, r.table)
 	}
@@ -245,11 +248,12 @@ func (r *redis) read(info Info, state []any) (Info, error) {
 		info.Fingerprint, err = hamming.ParseFingerprint(m.Fingerprint)
 	}
 	if err != nil || m.Bits < 1 || m.Bits > hamming.MaxBits || m.Identity == "" {
-		return Info{}, fmt.Errorf("the field \"\" of %s is damaged: it should tell the model of the codes", r.details())
+		return Info{}, fault.New("damaged-table", "the field \"\" of %s is damaged: it should tell the model of the codes",
+			r.details())
 	}
 	if elements != items-1 {
-		return Info{}, fmt.Errorf("%s has %d elements and %s describes %d: was one of them changed or removed? "+
-			"Remove both, and push again", r.table, elements, r.details(), items-1)
+		return Info{}, fault.New("count-mismatch", "%s has %d elements and %s describes %d: "+
+			"was one of them changed or removed? Remove both, and push again", r.table, elements, r.details(), items-1)
 	}
 	list, _ := state[3].([]any)
 	for i := 0; i+1 < len(list); i += 2 {

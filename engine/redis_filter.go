@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // redisFilter translates a filter into the language of VSIM's FILTER, where
@@ -225,8 +226,8 @@ func (r redisFilter) member(name string, values []index.Value) (redisTruth, erro
 }
 
 func errDate(v index.Value) error {
-	return fmt.Errorf("%w: %v is a date, and Redis does not compare texts as dates; store dates as numbers to filter "+
-		"by them there", ErrFilter, v)
+	return fault.New("no-dates", "%w: %v is a date, and Redis does not compare texts as dates; "+
+		"store dates as numbers to filter by them there", ErrFilter, v)
 }
 
 // comparison is name op value for the order of numbers; the order of texts Redis does not know.

@@ -16,6 +16,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // writeScript writes a batch: nothing when the table is not the one that it was, whose note begins as given, or else
@@ -83,7 +84,7 @@ func checkUTF8(it index.Item) error {
 	}
 	for _, text := range texts {
 		if !utf8.ValidString(text) {
-			return fmt.Errorf("%w: the text %q is not UTF-8", ErrRefused, text)
+			return fault.New("not-utf8", "%w: the text %q is not UTF-8", ErrRefused, text)
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // Engines that speak JSON over HTTP share this client. The scheme of the URL names the engine, and how to reach it:
@@ -210,8 +211,8 @@ func (r *rest) call(ctx context.Context, q request, answer any) error {
 		return fmt.Errorf("%s answers with more than %d MB: ask for less at a time", r.name, maxAnswer>>20)
 	case got.StatusCode/100 == 3:
 		to, _ := url.Parse(got.Header.Get("Location"))
-		return fmt.Errorf("%s sends us on to %q, and we follow no such answers: name that address as the engine's",
-			r.name, r.clean(cmp.Or(to, &url.URL{}).Host))
+		return fault.New("redirected", "%s sends us on to %q, and we follow no such answers: "+
+			"name that address as the engine's", r.name, r.clean(cmp.Or(to, &url.URL{}).Host))
 	case got.StatusCode/100 != 2:
 		return &StatusError{r.name, got.StatusCode, r.clean(string(text[:min(len(text), 4<<10)]))}
 	case answer == nil:
@@ -224,8 +225,8 @@ func (r *rest) call(ctx context.Context, q request, answer any) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the answer of %s to %s cannot be read: is it another service or version? It begins with %q",
-		r.name, q.method, r.clean(string(text[:min(len(text), 100)])))
+	return fault.New("unreadable-answer", "the answer of %s to %s cannot be read: is it another service or version? "+
+		"It begins with %q", r.name, q.method, r.clean(string(text[:min(len(text), 100)])))
 }
 
 // lost is the error of a connection that fails.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 const restSecret = "hunter2hunter2"
@@ -46,27 +47,37 @@ func TestRestErrors(t *testing.T) {
 		body      string
 		temporary bool
 		refused   bool
-		want      string
+		code      fault.Code // or none, and the error has the status
+		facts     []string
 	}{
-		{400, "bad \x1b[31m\n value " + restSecret, false, true, "bad [31m value ***"},
-		{401, "", false, false, "check the user"},
-		{404, "nothing", false, false, "404 Not Found: nothing"},
-		{408, "", true, false, "408"},
-		{413, "", false, true, "smaller batches"},
-		{422, "x", false, true, "422"},
-		{429, "slow down", true, false, "slow down"},
-		{500, strings.Repeat("long ", 4000), true, false, "…"},
-		{503, "", true, false, "503"},
-		{302, "", false, false, `sends us on to "elsewhere:1"`},
-		{200, `{"a": 1} more`, false, false, "cannot be read"},
-		{200, `<html>`, false, false, "<html>"},
+		{400, "bad \x1b[31m\n value " + restSecret, false, true, "", []string{"400", "bad [31m value ***"}},
+		{401, "", false, false, "", []string{"401", "password"}},
+		{404, "nothing", false, false, "", []string{"404", "nothing"}},
+		{408, "", true, false, "", []string{"408"}},
+		{413, "", false, true, "", []string{"413", "batches"}},
+		{422, "x", false, true, "", []string{"422"}},
+		{429, "slow down", true, false, "", []string{"429", "slow down"}},
+		{500, strings.Repeat("long ", 4000), true, false, "", []string{"500", "…"}},
+		{503, "", true, false, "", []string{"503"}},
+		{302, "", false, false, "redirected", []string{`"elsewhere:1"`}},
+		{200, `{"a": 1} more`, false, false, "unreadable-answer", nil},
+		{200, `<html>`, false, false, "unreadable-answer", []string{"<html>"}},
 	} {
 		status, body, location = c.status, c.body, "http://elsewhere:1/x"
 		var answer any
 		err := refusedItems(r.call(t.Context(), newRequest("POST", "/x", 1), &answer))
 		if err == nil || errors.Is(err, ErrTemporary) != c.temporary || errors.Is(err, ErrRefused) != c.refused ||
-			!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), restSecret) || len(err.Error()) > 3000 {
+			strings.Contains(err.Error(), restSecret) || len(err.Error()) > 3000 {
 			t.Errorf("%d %.20q: %v", c.status, c.body, err)
+		}
+		e, ok := errors.AsType[*StatusError](err)
+		if c.code == "" && (!ok || e.Status != c.status) || c.code != "" && !fault.Is(err, c.code) {
+			t.Errorf("%d %.20q: %T %v", c.status, c.body, err, err)
+		}
+		for _, fact := range c.facts {
+			if !strings.Contains(fmt.Sprint(err), fact) {
+				t.Errorf("%d %.20q: %v does not name %q", c.status, c.body, err, fact)
+			}
 		}
 	}
 	status, body = 200, `{"n": 9007199254740993}`

@@ -16,6 +16,7 @@ import (
 	"hashgrove/engine/enginetest"
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // made is item i of a source without end. Its id is a text where named, and then no number counts up.
@@ -175,8 +176,8 @@ func TestPushNoticesChangedData(t *testing.T) {
 		})
 	}
 	_, err = engine.PushFrom(t.Context(), m, changed, engine.PushOptions{Batch: 100, Journal: path})
-	if err == nil || !strings.Contains(err.Error(), "batch 2 has other items") {
-		t.Errorf("data that have changed: %v", err)
+	if d := fault.Differs(err, "changed-data", path, " 2 "); d != "" {
+		t.Errorf("data that have changed: %s", d)
 	}
 	if err := os.WriteFile(path, []byte(`{"format":"hashgrove push 1","table":"items","items":5,"batch":10}`+"\n0.\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -201,7 +202,7 @@ func TestPushFindsRepeatedIDs(t *testing.T) {
 		}
 		s := engine.Source{Space: engine.Space{Bits: 8}, Items: -1, Each: func(_ context.Context, take func(*index.Batch) error) error { return take(b) }}
 		_, err := engine.PushFrom(t.Context(), enginetest.NewMemory(), s, engine.PushOptions{})
-		if got := err != nil && strings.Contains(err.Error(), "twice"); got != twice || !twice && err != nil {
+		if got := fault.Is(err, "duplicate-id"); got != twice || !twice && err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // SQLite, by the program sqlite3 (sqlite_program.go). A code is one integer for every 64 bits, the first bit highest,
@@ -223,7 +224,8 @@ func (s *sqlite) info(ctx context.Context) (info Info, recorded bool, err error)
 	recorded = len(lines) == 1
 	switch {
 	case items && !recorded:
-		return Info{}, false, fmt.Errorf("the table %s is there and holds no codes of ours: name another table", s.table)
+		return Info{}, false, fault.New("foreign-table", "the table %s is there and holds no codes of ours: "+
+			"name another table", s.table)
 	case !items:
 		return Info{}, recorded, fmt.Errorf("%w: %s", ErrNoTable, s.table)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // sqliteFilter translates a filter into a condition of SQLite about the item i. Every comparison is true or false,
@@ -105,7 +106,7 @@ func (s sqliteFilter) comparison(name string, ops []string, values []index.Value
 		v := values[i]
 		text, isText := v.Text()
 		if isText && name != idName && op != "starts with" && v.Kind() == index.DateKind {
-			return "", fmt.Errorf("%w: %v is a date, and SQLite does not compare texts as dates; "+
+			return "", fault.New("no-dates", "%w: %v is a date, and SQLite does not compare texts as dates; "+
 				"store dates as numbers to filter by them there", ErrFilter, v)
 		}
 		number, _ := v.Number()

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"hashgrove/internal/fault"
 )
 
 // The program sqlite3 reads statements and writes a line for every row, values with a | between them. It ends at the
@@ -49,7 +51,8 @@ func (s *sqlite) run(ctx context.Context, statements []string, each func(line st
 		err = cmd.Start()
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		return errors.New("the program sqlite3 is needed and is not there: install it (on Debian, the package sqlite3)")
+		return fault.New("no-program", "the program sqlite3 is needed and is not there: "+
+			"install it (on Debian, the package sqlite3)")
 	}
 	if err != nil {
 		return err

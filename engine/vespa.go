@@ -16,6 +16,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 )
 
 // Vespa 8.293 or later, over document/v1 and search. A code is a tensor<int8>(x[n]) whose bytes hold 8 bits each, the
@@ -290,7 +291,7 @@ func (v *vespa) Info(ctx context.Context) (Info, error) {
 
 // undeployed is the error of an application that lacks our schemas.
 func (v *vespa) undeployed(err error) error {
-	return fmt.Errorf("the application in Vespa has no schema %s for these codes: "+
+	return fault.New("not-deployed", "the application in Vespa has no schema %s for these codes: "+
 		"deploy the files that a dry run shows: %w", v.table, err)
 }
 

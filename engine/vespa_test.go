@@ -13,6 +13,7 @@ import (
 
 	"hashgrove/engine"
 	"hashgrove/engine/enginetest"
+	"hashgrove/internal/fault"
 )
 
 // bitsOf is the length of codes of a test of the suite.
@@ -84,8 +85,8 @@ func TestVespaFaults(t *testing.T) {
 	t.Run("passing", func(t *testing.T) {
 		v, e := startVespa(t)
 		var puts atomic.Int32
-		faults := []fault{busy, throttled, dropBefore, dropAfter, torn}
-		v.failWith(func(q asked) fault {
+		faults := []trouble{busy, throttled, dropBefore, dropAfter, torn}
+		v.failWith(func(q asked) trouble {
 			n := puts.Add(1)
 			switch {
 			case !isPut(q) || n%7 > 0:
@@ -106,7 +107,7 @@ func TestVespaFaults(t *testing.T) {
 	t.Run("lasting", func(t *testing.T) {
 		v, e := startVespa(t)
 		var puts atomic.Int32
-		v.failWith(func(q asked) fault {
+		v.failWith(func(q asked) trouble {
 			if isPut(q) && puts.Add(1) > 120 {
 				return dropBefore
 			}
@@ -116,7 +117,7 @@ func TestVespaFaults(t *testing.T) {
 			Batch: 40, Retries: 1, InFlight: 1, Wait: time.Millisecond, Journal: filepath.Join(t.TempDir(), "journal"),
 		}
 		_, err := engine.Push(t.Context(), e, items, o)
-		if !errors.Is(err, engine.ErrTemporary) || !strings.Contains(err.Error(), "after 2 tries") {
+		if !errors.Is(err, engine.ErrTemporary) || fault.Differs(err, "gave-up", " 2 ") != "" {
 			t.Fatalf("a server that is away: %v", err)
 		}
 		v.failWith(nil)
@@ -141,7 +142,7 @@ func TestVespaApplication(t *testing.T) {
 		v := newFakeVespa(t, 64)
 		v.bytes = bytes
 		_, err := openTable(t, v.address("vespa"), "items").Prepare(t.Context(), engine.Space{Bits: 64})
-		if err == nil || !strings.Contains(err.Error(), "deploy the files that a dry run shows") || v.record != nil {
+		if fault.Differs(err, "not-deployed", "items") != "" || v.record != nil {
 			t.Errorf("a schema for %d bytes: %v", bytes, err)
 		}
 	}
