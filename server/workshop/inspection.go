@@ -33,7 +33,7 @@ func (w *Workshop) inspectPictures(ctx context.Context, j *job, upload string) e
 	}
 	list, err := listArchive(f, info.Size(), w.options)
 	if err != nil {
-		return bad("%w", err)
+		return bad("bad-data", "%w", err)
 	}
 	if err := os.Mkdir(j.data(), 0o700); err != nil {
 		return err
@@ -130,7 +130,7 @@ func checkLines(name string) error {
 		for rest := chunk[:n]; len(rest) > 0; {
 			line, after, ended := bytes.Cut(rest, []byte("\n"))
 			if long += len(line); long > longestLine {
-				return bad("a line has more than %s: is this a table with a row on each line?", sizeText(longestLine))
+				return bad("long-line", "a line has more than %s: is this a table with a row on each line?", sizeText(longestLine))
 			}
 			if rest = after; ended {
 				long = 0
@@ -189,12 +189,15 @@ func suggestLabel(s *dataset.Survey) string {
 func checkAmount(rows, classes int) error {
 	switch {
 	case rows < fewestRows:
-		return bad("there are too few rows or pictures (%d): at least %d are needed, to learn from some and to search for "+
-			"others", rows, fewestRows)
+		return bad("too-few-rows",
+			"there are too few rows or pictures (%d): at least %d are needed, to learn from some and to search for "+
+				"others", rows, fewestRows)
 	case classes == 1:
-		return bad("all are of one class: at least two are needed, because codes are learned from what tells classes apart")
+		return bad("one-class",
+			"all are of one class: at least two are needed, because codes are learned from what tells classes apart")
 	case classes > rows/2:
-		return bad("there are %d classes for %d rows or pictures: most need several examples; choose labels that repeat",
+		return bad("too-many-classes",
+			"there are %d classes for %d rows or pictures: most need several examples; choose labels that repeat",
 			classes, rows)
 	}
 	return nil
@@ -205,14 +208,17 @@ func (w *Workshop) checkSize(rows, dims int) error {
 	o := w.options
 	switch {
 	case rows > o.MaxRows:
-		return bad("there are %d rows, and at most %d are taken here: use a part of them, or \"hashgrove train\"",
+		return bad("too-many-rows",
+			"there are %d rows, and at most %d are taken here: use a part of them, or \"hashgrove train\"",
 			rows, o.MaxRows)
 	case dims > o.MaxColumns:
-		return bad("there are %d columns, and at most %d are taken here: use a part of them, or \"hashgrove train\"",
+		return bad("too-many-columns",
+			"there are %d columns, and at most %d are taken here: use a part of them, or \"hashgrove train\"",
 			dims, o.MaxColumns)
 	case rows*dims > o.MaxValues:
-		return bad("%d rows of %d values are more than the %d values that are taken here: use fewer rows, or "+
-			"\"hashgrove train\"", rows, dims, o.MaxValues)
+		return bad("too-many-values",
+			"%d rows of %d values are more than the %d values that are taken here: use fewer rows, or "+
+				"\"hashgrove train\"", rows, dims, o.MaxValues)
 	}
 	return nil
 }
@@ -222,5 +228,5 @@ func asBad(err error) error {
 	if f := failureOf(err); f.status != 500 {
 		return err
 	}
-	return bad("%w", err)
+	return bad("bad-data", "%w", err)
 }

@@ -121,7 +121,7 @@ func TestManySmallClasses(t *testing.T) {
 		}
 		j := b.must("POST", "/v1/try?name=small.csv&bits=4&train=true", s.String())
 		j = b.wait(j.ID, stateDone)
-		if few := strings.Contains(j.Result.Summary, "too few"); len(j.Result.Rows) < 3 || few != (each < 4) {
+		if few := !strings.Contains(j.Result.Summary, "%"); j.Result.Summary == "" || len(j.Result.Rows) < 3 || few != (each < 4) {
 			t.Errorf("%d rows of %d in a class: %s", len(j.Result.Rows), each, j.Result.Summary)
 		}
 	}

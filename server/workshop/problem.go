@@ -1,10 +1,10 @@
 package workshop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+
+	"hashgrove/internal/fault"
 )
 
 // failure is an error with the status of the answer.
@@ -19,17 +21,20 @@ type failure struct {
 	status int
 	err    error
 	wait   string // seconds until it makes sense to try again, or ""
+	text   string // for people, where it is not that of the error
 }
 
-func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Error() string { return cmp.Or(f.text, f.err.Error()) }
 func (f *failure) Unwrap() error { return f.err }
 
-func problem(status int, format string, args ...any) error {
-	return &failure{status: status, err: fmt.Errorf(format, args...)}
+func problem(status int, code fault.Code, format string, args ...any) error {
+	return &failure{status: status, err: fault.New(code, format, args...)}
 }
 
 // bad is the error of data or of a request that cannot be used.
-func bad(format string, args ...any) error { return problem(http.StatusBadRequest, format, args...) }
+func bad(code fault.Code, format string, args ...any) error {
+	return problem(http.StatusBadRequest, code, format, args...)
+}
 
 // failureOf finds the status of an error.
 func failureOf(err error) *failure {
@@ -38,7 +43,7 @@ func failureOf(err error) *failure {
 	switch {
 	case errors.As(err, &large):
 		return &failure{status: http.StatusRequestEntityTooLarge,
-			err: fmt.Errorf("the upload is larger than the %s that are allowed", sizeText(large.Limit))}
+			err: fault.New("too-large", "the upload is larger than the %s that are allowed", sizeText(large.Limit))}
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
@@ -52,13 +57,21 @@ func failureOf(err error) *failure {
 	return &failure{status: http.StatusInternalServerError, err: err}
 }
 
-func writeProblem(w http.ResponseWriter, err error) {
-	f := failureOf(err)
-	if f.wait != "" {
-		w.Header().Set("Retry-After", f.wait)
+// tell shows an error to the test that runs, if one does.
+func (w *Workshop) tell(err error) {
+	if w.failed != nil {
+		w.failed(err)
 	}
-	writeJSON(w, f.status, map[string]any{"error": map[string]any{
-		"status": f.status, "message": f.Error(), "request_id": w.Header().Get("X-Request-Id"),
+}
+
+func (w *Workshop) writeProblem(rw http.ResponseWriter, err error) {
+	f := failureOf(err)
+	w.tell(f)
+	if f.wait != "" {
+		rw.Header().Set("Retry-After", f.wait)
+	}
+	writeJSON(rw, f.status, map[string]any{"error": map[string]any{
+		"status": f.status, "message": f.Error(), "request_id": rw.Header().Get("X-Request-Id"),
 	}})
 }
 

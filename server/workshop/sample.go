@@ -29,7 +29,8 @@ var samples = map[string]struct {
 func (w *Workshop) sample(rw http.ResponseWriter, r *http.Request) (any, error) {
 	s, ok := samples[r.PathValue("name")]
 	if !ok {
-		return nil, problem(http.StatusNotFound, "there is no sample %.40q: there are clothes.zip and leaves.csv",
+		return nil, problem(http.StatusNotFound, "no-such-sample",
+			"there is no sample %.40q: there are clothes.zip and leaves.csv",
 			r.PathValue("name"))
 	}
 	h := rw.Header()

@@ -38,7 +38,7 @@ func newService(t *testing.T, o server.Options) *bench {
 			}
 		}
 	})
-	return &bench{t: t, Workshop: w, url: web.URL}
+	return (&bench{t: t, Workshop: w, url: web.URL}).listen()
 }
 
 // answer reads the answer to a request that must succeed.
@@ -103,7 +103,7 @@ func TestATableIsServed(t *testing.T) {
 		t.Errorf("%d %.200s", status, page)
 	}
 	b.must("DELETE", "/v1/try/1", "")
-	b.refused(404, "GET", "/v1/collections/try-1", "", "no collection")
+	b.refused(404, "", "GET", "/v1/collections/try-1", "", "try-1")
 }
 
 func TestPicturesAreServed(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"hashgrove/compare"
 	"hashgrove/dataset"
 	"hashgrove/fasthash"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/machine"
 	"hashgrove/method"
 	"hashgrove/model"
@@ -89,10 +90,11 @@ func (w *Workshop) start(ctx context.Context, j *job, q trainRequest) error {
 func (j *job) checkLabel(q trainRequest) error {
 	if j.survey == nil {
 		if j.format == formatNpy && !j.labels {
-			return bad("%s has no labels yet: upload a text file with a line for each of its %d rows", j.name, j.about.Rows)
+			return bad("no-labels",
+				"%s has no labels yet: upload a text file with a line for each of its %d rows", j.name, j.about.Rows)
 		}
 		if len(q.Ignore) > 0 {
-			return bad("%s has no columns to leave out", j.name)
+			return bad("no-columns", "%s has no columns to leave out", j.name)
 		}
 		return nil
 	}
@@ -104,17 +106,18 @@ func (j *job) checkLabel(q trainRequest) error {
 	at := slices.Index(names, q.Label)
 	switch {
 	case q.Label == "":
-		return bad("choose the column that holds the class of each row: %s has the columns %s", j.name, list)
+		return bad("no-label-column",
+			"choose the column that holds the class of each row: %s has the columns %s", j.name, list)
 	case at < 0:
-		return bad("%s has no column %q; it has %s", j.name, printable(q.Label), list)
+		return bad("no-such-column", "%s has no column %q; it has %s", j.name, printable(q.Label), list)
 	case j.survey.Columns[at].Kind == "list":
-		return bad("the column %q holds vectors, not classes: choose another column", printable(q.Label))
+		return bad("vector-column", "the column %q holds vectors, not classes: choose another column", printable(q.Label))
 	case len(q.Ignore) > 0 && !j.survey.Named:
-		return bad("columns can be left out only where all have different names")
+		return bad("duplicate-column", "columns can be left out only where all have different names")
 	}
 	for _, name := range q.Ignore {
 		if !slices.Contains(names, name) {
-			return bad("%s has no column %q to leave out; it has %s", j.name, printable(name), list)
+			return bad("no-such-column", "%s has no column %q to leave out; it has %s", j.name, printable(name), list)
 		}
 	}
 	return nil
@@ -139,20 +142,22 @@ func (w *Workshop) reserve(j *job) (*training, error) {
 	defer w.mu.Unlock()
 	switch {
 	case w.work.Err() != nil:
-		return nil, problem(http.StatusServiceUnavailable, "the service is stopping")
+		return nil, problem(http.StatusServiceUnavailable, "stopping", "the service is stopping")
 	case w.busy == j:
-		return nil, problem(http.StatusConflict, "%s is in training already", j.name)
+		return nil, problem(http.StatusConflict, "in-training", "%s is in training already", j.name)
 	case w.busy != nil:
 		wait := 10.0
 		if left := w.busy.view().SecondsLeft; left != nil {
 			wait = max(wait, *left)
 		}
-		err := fmt.Errorf("%s is in training, and there is room for one at a time: wait until it is done, or cancel it",
+		err := fault.New("busy",
+			"%s is in training, and there is room for one at a time: wait until it is done, or cancel it",
 			w.busy.name)
-		return nil, &failure{http.StatusTooManyRequests, err, strconv.Itoa(int(wait))}
+		return nil, &failure{status: http.StatusTooManyRequests, err: err, wait: strconv.Itoa(int(wait))}
 	}
-	late := fmt.Errorf("the training took longer than the %v that it may take here: use fewer rows or fewer bits, or "+
-		"\"hashgrove train\"", w.options.TimeLimit)
+	late := fault.New("too-slow",
+		"the training took longer than the %v that it may take here: use fewer rows or fewer bits, or "+
+			"\"hashgrove train\"", w.options.TimeLimit)
 	ctx, cancel := context.WithTimeoutCause(w.work, w.options.TimeLimit, late)
 	w.busy = j
 	j.state, j.stage, j.message, j.progress, j.finishes = stateTraining, "Reading the data", "", 0, time.Time{}
@@ -186,7 +191,7 @@ func (w *Workshop) open(j *job, q trainRequest) (*dataset.Set, error) {
 	}
 	vector := slices.DeleteFunc(set.Columns().Vector, func(name string) bool { return slices.Contains(q.Ignore, name) })
 	if len(vector) == 0 {
-		return nil, errors.New("no column of numbers is left to learn from: leave out fewer columns")
+		return nil, fault.New("no-numbers", "no column of numbers is left to learn from: leave out fewer columns")
 	}
 	spec.Known = &dataset.Columns{Vector: vector}
 	return dataset.Open(spec)
@@ -214,7 +219,7 @@ func (t *training) read(ctx context.Context) (err error) {
 		classes = len(t.part.Labels.Names)
 	}
 	if classes == 0 {
-		return bad("nothing says which rows belong together: choose a column of labels")
+		return bad("no-labels", "nothing says which rows belong together: choose a column of labels")
 	}
 	return checkAmount(t.part.X.Rows, classes)
 }
@@ -234,6 +239,7 @@ func (t *training) run() {
 		if cause := context.Cause(t.ctx); cause != nil {
 			err = cause
 		}
+		t.tell(err)
 		t.release(t, stateFailed, j.say(err))
 	}
 }

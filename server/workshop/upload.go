@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/gallery"
 )
 
@@ -38,7 +39,7 @@ const (
 // receive takes an upload: one at a time, because each may take as much disk as is allowed.
 func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error) {
 	if w.dirErr != nil {
-		return nil, fmt.Errorf("there is no folder for uploads: %w", w.dirErr)
+		return nil, fault.New("no-storage", "there is no folder for uploads: %w", w.dirErr)
 	}
 	o := r.URL.Query()
 	bits, err := readBits(o.Get("bits"))
@@ -49,11 +50,11 @@ func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error)
 	case w.upload <- struct{}{}:
 		defer func() { <-w.upload }()
 	default:
-		err := errors.New("another upload is under way: try again in a moment")
-		return nil, &failure{http.StatusTooManyRequests, err, "3"}
+		err := fault.New("busy", "another upload is under way: try again in a moment")
+		return nil, &failure{status: http.StatusTooManyRequests, err: err, wait: "3"}
 	}
 	if w.work.Err() != nil {
-		return nil, problem(http.StatusServiceUnavailable, "the service is stopping")
+		return nil, problem(http.StatusServiceUnavailable, "stopping", "the service is stopping")
 	}
 	if r.ContentLength > w.options.MaxBytes {
 		return nil, &http.MaxBytesError{Limit: w.options.MaxBytes}
@@ -87,7 +88,7 @@ func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error)
 // plain is an error about an upload without the paths of this machine.
 func (j *job) plain(err error) error {
 	f := failureOf(err)
-	return &failure{f.status, errors.New(j.say(f)), f.wait}
+	return &failure{f.status, f.err, f.wait, j.say(f)}
 }
 
 // admit takes a job among the others, and makes room for it: the oldest that is not in training goes.
@@ -113,14 +114,14 @@ func (w *Workshop) admit(j *job) error {
 func readBits(text string) (int, error) {
 	bits, err := strconv.Atoi(cmp.Or(text, strconv.Itoa(defaultBits)))
 	if err != nil {
-		return 0, bad("%.20q is not a number of bits", text)
+		return 0, bad("not-a-number", "%.20q is not a number of bits", text)
 	}
 	return bits, checkBits(bits)
 }
 
 func checkBits(bits int) error {
 	if bits < fewestBits || bits > mostBits {
-		return bad("a code of %d bits cannot be tried here: choose %d to %d", bits, fewestBits, mostBits)
+		return bad("wrong-bits", "a code of %d bits cannot be tried here: choose %d to %d", bits, fewestBits, mostBits)
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err e
 	case err != nil:
 		return err
 	case n == 0:
-		return bad("the upload is empty: send the file as the body of the request")
+		return bad("empty-file", "the upload is empty: send the file as the body of the request")
 	}
 	return nil
 }
@@ -194,22 +195,24 @@ func recognise(head []byte, name string) (string, error) {
 	case starts("PK\x03\x04", "PK\x05\x06"):
 		return formatPictures, nil
 	case starts("\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd7zXZ", "BZh", "7z\xbc\xaf", "Rar!"):
-		return "", bad("%s is compressed: decompress it first, or pack pictures as zip", name)
+		return "", bad("compressed", "%s is compressed: decompress it first, or pack pictures as zip", name)
 	case starts("PAR1"):
-		return "", bad("%s is a Parquet file: save it as CSV to try it here, or train with \"hashgrove train\"", name)
+		return "", bad("parquet",
+			"%s is a Parquet file: save it as CSV to try it here, or train with \"hashgrove train\"", name)
 	case gallery.Looks("", head):
-		return "", bad("%s is a single picture: put many into a zip, with a folder for each class", name)
+		return "", bad("single-picture", "%s is a single picture: put many into a zip, with a folder for each class", name)
 	case starts("\xff\xfe", "\xfe\xff"):
-		return "", bad("%s is text in UTF-16: save it as UTF-8", name)
+		return "", bad("not-utf8", "%s is text in UTF-16: save it as UTF-8", name)
 	case !isText(head):
-		return "", bad("%s is none of the files that can be tried here: CSV, TSV, JSON lines, npy, or a zip of pictures",
+		return "", bad("unknown-format",
+			"%s is none of the files that can be tried here: CSV, TSV, JSON lines, npy, or a zip of pictures",
 			name)
 	case len(text) == 0:
-		return "", bad("%s has no rows", name)
+		return "", bad("no-rows", "%s has no rows", name)
 	case text[0] == '{':
 		return "jsonl", nil
 	case text[0] == '[' && ending != ".csv":
-		return "", bad("%s is a list in JSON: write an object with a vector and a label on every line", name)
+		return "", bad("json-list", "%s is a list in JSON: write an object with a vector and a label on every line", name)
 	case ending == ".tsv" || bytes.ContainsRune(first, '\t') && !bytes.ContainsAny(first, ",;"):
 		return "tsv", nil
 	}
@@ -229,13 +232,15 @@ func isText(head []byte) bool {
 // receiveLabels takes the labels of an npy file: a line for each row.
 func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
 	if j.format != formatNpy {
-		return nil, problem(http.StatusConflict, "%s has labels of its own: choose the column that holds them", j.name)
+		return nil, problem(http.StatusConflict, "own-labels",
+			"%s has labels of its own: choose the column that holds them", j.name)
 	}
 	w.mu.Lock()
 	training := j.cancel != nil
 	w.mu.Unlock()
 	if training {
-		return nil, problem(http.StatusConflict, "%s is in training: cancel it before you change its labels", j.name)
+		return nil, problem(http.StatusConflict, "in-training",
+			"%s is in training: cancel it before you change its labels", j.name)
 	}
 	draft := filepath.Join(j.dir, "labels.new")
 	defer os.Remove(draft)
@@ -248,7 +253,7 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 		return nil, err
 	}
 	if !isText(head) && !bytes.HasPrefix(head, []byte("\x93NUMPY")) {
-		return nil, bad("the labels are not text: send a line for each row, or an npy file of numbers")
+		return nil, bad("not-text", "the labels are not text: send a line for each row, or an npy file of numbers")
 	}
 	if err := os.Rename(draft, j.labelsFile()); err != nil {
 		return nil, err
@@ -258,7 +263,7 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 		w.mu.Lock()
 		j.labels = false
 		w.mu.Unlock()
-		return nil, bad("%s", j.say(err))
+		return nil, &failure{status: http.StatusBadRequest, err: fault.With("bad-data", err), text: j.say(err)}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

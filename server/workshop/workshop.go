@@ -29,6 +29,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"hashgrove/internal/fault"
 )
 
 // Options say where a workshop works and what it may take. Zero means the default.
@@ -89,6 +91,7 @@ type Workshop struct {
 	upload  chan struct{}
 	work    context.Context // of all trainings
 	stop    context.CancelFunc
+	failed  func(error) // sees what a request or a training fails with, in tests
 
 	mu   sync.Mutex
 	next int    // number of the next job
@@ -119,7 +122,7 @@ func New(o Options) *Workshop {
 			v, err := h(rw, r)
 			switch {
 			case err != nil:
-				writeProblem(rw, err)
+				w.writeProblem(rw, err)
 			case v != nil:
 				status := http.StatusOK
 				if r.Method == http.MethodPost {
@@ -154,7 +157,8 @@ func (w *Workshop) prepareFolder() (err error) {
 // ServeHTTP implements http.Handler.
 func (w *Workshop) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if _, pattern := w.mux.Handler(r); pattern == "" {
-		writeProblem(rw, problem(http.StatusNotFound, "there is nothing at %s %.100q: see /openapi.json", r.Method,
+		w.writeProblem(rw, problem(http.StatusNotFound, "no-such-path",
+			"there is nothing at %s %.100q: see /openapi.json", r.Method,
 			r.URL.Path))
 		return
 	}
@@ -175,7 +179,8 @@ func (w *Workshop) withJob(
 		}
 		w.mu.Unlock()
 		if found == nil {
-			return nil, problem(http.StatusNotFound, "there is no upload %.40q any more: only the last %d are kept",
+			return nil, problem(http.StatusNotFound, "no-such-upload",
+				"there is no upload %.40q any more: only the last %d are kept",
 				r.PathValue("job"), w.options.Keep)
 		}
 		return h(rw, r, found)
@@ -205,7 +210,7 @@ func (w *Workshop) viewOf(j *job) Job {
 // cancel ends the training of a job and waits until it has.
 func (w *Workshop) cancel(_ http.ResponseWriter, r *http.Request, j *job) (any, error) {
 	if !w.end(r.Context(), j) {
-		return nil, problem(http.StatusConflict, "%s is not in training", j.name)
+		return nil, problem(http.StatusConflict, "not-in-training", "%s is not in training", j.name)
 	}
 	return w.viewOf(j), r.Context().Err()
 }
@@ -239,7 +244,7 @@ func (w *Workshop) discard(j *job) error {
 	w.mu.Lock()
 	if j.cancel != nil {
 		w.mu.Unlock()
-		return problem(http.StatusConflict, "%s is still in training", j.name)
+		return problem(http.StatusConflict, "in-training", "%s is still in training", j.name)
 	}
 	there := false
 	for i, other := range w.jobs {
@@ -299,10 +304,10 @@ func readJSON(rw http.ResponseWriter, r *http.Request, v any) error {
 		return nil // all defaults
 	}
 	if err == nil && d.Decode(&struct{}{}) != io.EOF {
-		err = errors.New("more than one JSON value")
+		err = fault.New("more-than-one", "more than one JSON value")
 	}
 	if err != nil {
-		return bad("the request is not what is expected here (%w): see /openapi.json", err)
+		return bad("bad-request", "the request is not what is expected here (%w): see /openapi.json", err)
 	}
 	return nil
 }

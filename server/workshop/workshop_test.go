@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"hashgrove/dataset"
+	"hashgrove/internal/fault"
 	"hashgrove/store"
 )
 
@@ -29,6 +30,26 @@ type bench struct {
 
 	lock     sync.Mutex
 	attached map[string]Collection
+	failure  error // the last one
+}
+
+// listen notes what requests and trainings fail with. It is called before the first request.
+func (b *bench) listen() *bench {
+	b.Workshop.failed = func(err error) {
+		b.lock.Lock()
+		defer b.lock.Unlock()
+		b.failure = err
+	}
+	return b
+}
+
+// lastFailure is what a request or a training has failed with, once.
+func (b *bench) lastFailure() error {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	err := b.failure
+	b.failure = nil
+	return err
 }
 
 func newBench(t *testing.T, o Options) *bench {
@@ -53,6 +74,7 @@ func newBench(t *testing.T, o Options) *bench {
 		return nil
 	}
 	b.Workshop = New(o)
+	b.listen()
 	s := httptest.NewServer(b.Workshop)
 	t.Cleanup(func() {
 		s.Close()
@@ -97,9 +119,11 @@ func (b *bench) must(method, path, body string) Job {
 	return j
 }
 
-// refused sends a request that must be refused with the status and a message that contains all the words.
-func (b *bench) refused(status int, method, path, body string, words ...string) {
+// refused sends a request that must be refused with the status, the code and a message that names all the facts. Without
+// a code it is refused by someone else than the workshop.
+func (b *bench) refused(status int, code fault.Code, method, path, body string, facts ...string) {
 	b.t.Helper()
+	_ = b.lastFailure()
 	got, text := b.ask(method, path, strings.NewReader(body))
 	var answer struct {
 		Error struct {
@@ -111,9 +135,12 @@ func (b *bench) refused(status int, method, path, body string, words ...string) 
 		b.t.Errorf("%s %s: %d %s, want %d", method, path, got, text, status)
 		return
 	}
-	for _, word := range words {
-		if !strings.Contains(answer.Error.Message, word) {
-			b.t.Errorf("%s %s: %q does not say %q", method, path, answer.Error.Message, word)
+	if err := b.lastFailure(); code != "" && !fault.Is(err, code) {
+		b.t.Errorf("%s %s: codes %q, want %q: %s", method, path, fault.Codes(err), code, answer.Error.Message)
+	}
+	for _, fact := range facts {
+		if !strings.Contains(answer.Error.Message, fact) {
+			b.t.Errorf("%s %s: %q does not name %q", method, path, answer.Error.Message, fact)
 		}
 	}
 	if strings.Contains(answer.Error.Message, b.options.Dir) {
@@ -202,7 +229,7 @@ func TestATableBecomesACollection(t *testing.T) {
 		t.Errorf("%v, %v", m, err)
 	}
 	b.must("DELETE", "/v1/try/1", "")
-	b.refused(404, "GET", "/v1/try/1", "", "no upload")
+	b.refused(404, "no-such-upload", "GET", "/v1/try/1", "", `"1"`)
 	if len(b.attached) != 0 || len(b.folders()) != 0 {
 		t.Errorf("%v and %v are left", b.attached, b.folders())
 	}
@@ -223,9 +250,13 @@ func checkResult(t *testing.T, r *Result) {
 		}
 	}
 	if r.Data.New == 0 || r.Data.Learned == 0 || r.Data.Queries == 0 || len(r.Advice) == 0 || r.NewItems == nil ||
-		r.NewItems.MAP != r.Rows[0].MAP || r.LearnedItems.MAP != r.Rows[0].LearnedMAP ||
-		!strings.Contains(r.Summary, "FastHash gets") {
+		r.NewItems.MAP != r.Rows[0].MAP || r.LearnedItems.MAP != r.Rows[0].LearnedMAP {
 		t.Errorf("%+v", r)
+	}
+	for _, row := range r.Rows[:3] {
+		if !strings.Contains(r.Summary, fmt.Sprintf(" %.0f ", 100*row.Precision)) {
+			t.Errorf("the summary does not tell how good %s is: %s", row.Method, r.Summary)
+		}
 	}
 }
 
@@ -242,8 +273,8 @@ func TestJSONLinesAndColumnsLeftOut(t *testing.T) {
 	b.wait("1", stateDone)
 
 	b.must("POST", "/v1/try?name=flowers.tsv", strings.ReplaceAll(flowers(90), ",", "\t"))
-	b.refused(400, "POST", "/v1/try/2/train", `{"ignore":["sepal","petal"]}`, "no column of numbers is left")
-	b.refused(400, "POST", "/v1/try/2/train", `{"ignore":["width"]}`, `no column "width"`)
+	b.refused(400, "no-numbers", "POST", "/v1/try/2/train", `{"ignore":["sepal","petal"]}`)
+	b.refused(400, "no-such-column", "POST", "/v1/try/2/train", `{"ignore":["width"]}`, "flowers.tsv", `"width"`)
 	b.must("POST", "/v1/try/2/train", `{"ignore":["sepal"],"bits":4}`)
 	b.wait("2", stateDone)
 	s, err := store.Open(context.Background(), b.attached["try-2"].Path, store.OpenOptions{ReadOnly: true})
@@ -276,11 +307,11 @@ func TestNpyTakesLabels(t *testing.T) {
 	if j.Rows != 60 || j.Dims != 3 || !j.LabelsNeeded {
 		t.Errorf("%+v", j)
 	}
-	b.refused(400, "POST", "/v1/try/1/train", "{}", "no labels yet", "60 rows")
-	b.refused(400, "POST", "/v1/try/1/labels", "a\nb\n", "2 labels for 60 rows")
-	b.refused(400, "POST", "/v1/try/1/labels", "", "empty")
-	b.refused(400, "POST", "/v1/try/1/labels", "\x00\x01\x02", "not text")
-	b.refused(400, "POST", "/v1/try/1/train", "{}", "no labels yet")
+	b.refused(400, "no-labels", "POST", "/v1/try/1/train", "{}", "v.npy", "60")
+	b.refused(400, "bad-data", "POST", "/v1/try/1/labels", "a\nb\n", " 2 ", " 60 ")
+	b.refused(400, "empty-file", "POST", "/v1/try/1/labels", "")
+	b.refused(400, "not-text", "POST", "/v1/try/1/labels", "\x00\x01\x02")
+	b.refused(400, "no-labels", "POST", "/v1/try/1/train", "{}")
 	if j = b.must("POST", "/v1/try/1/labels", strings.Repeat("a\nb\n", 30)); j.LabelsNeeded {
 		t.Error("labels are still needed")
 	}
@@ -288,7 +319,7 @@ func TestNpyTakesLabels(t *testing.T) {
 	checkResult(t, b.wait("1", stateDone).Result)
 
 	b.must("POST", "/v1/try?name=flowers.csv", flowers(60))
-	b.refused(409, "POST", "/v1/try/2/labels", "a\n", "choose the column")
+	b.refused(409, "own-labels", "POST", "/v1/try/2/labels", "a\n", "flowers.csv")
 }
 
 func TestPicturesBecomeACollection(t *testing.T) {
@@ -333,37 +364,37 @@ func TestPicturesBecomeACollection(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	b := newBench(t, Options{MaxBytes: 2 << 20, MaxRows: 500, MaxColumns: 20, MaxValues: 1000})
-	up := func(words []string, name, content string) {
+	up := func(code fault.Code, name, content string, facts ...string) {
 		t.Helper()
-		b.refused(400, "POST", "/v1/try?name="+url.QueryEscape(name), content, words...)
+		b.refused(400, code, "POST", "/v1/try?name="+url.QueryEscape(name), content, facts...)
 	}
 	rows := func(n int, row string) string { return strings.Repeat(row+"\n", n) }
-	up([]string{"empty"}, "a.csv", "")
-	up([]string{"no rows"}, "a.csv", "\n\n")
-	up([]string{"pictures (10)"}, "a.csv", flowers(10))
-	up([]string{"compressed"}, "a.csv.gz", "\x1f\x8b\x08\x00")
-	up([]string{"single picture"}, "a.png", string(stripes(true, 1)))
-	up([]string{"Parquet"}, "a.parquet", "PAR1xxxx")
-	up([]string{"UTF-16"}, "a.csv", "\xff\xfea\x00")
-	up([]string{"none of the files", "CSV"}, "a.exe", "MZ\x00\x01\x02")
-	up([]string{"list in JSON"}, "a.json", "[1,2]\n[3,4]\n")
-	up([]string{"no column of numbers"}, "a.csv", "name,kind\n"+rows(50, "x,a")+rows(50, "y,b"))
-	up([]string{"more than 20 columns"}, "a.csv", rows(50, strings.Repeat("1,", 30)+"2"))
-	up([]string{"more than 500 rows"}, "a.csv", flowers(501))
-	up([]string{"more than the 1000 values"}, "a.csv", "k,"+strings.Repeat("v,", 9)+"w\n"+rows(150, "a"+strings.Repeat(",1", 10)))
-	up([]string{"quoted field does not end"}, "a.csv", `a,b`+"\n"+`"x,1`+"\n"+rows(60, "1,2"))
-	up([]string{"a line has more than 1 MiB"}, "a.csv", "a,b\n"+strings.Repeat("1,", 1<<19)[:1<<20-10]+strings.Repeat("2,", 6))
-	up([]string{"zip cannot be read"}, "a.zip", "PK\x03\x04 nothing else")
-	up([]string{"npy"}, "a.npy", "\x93NUMPY\x01\x00")
-	b.refused(413, "POST", "/v1/try?name=a.csv", strings.Repeat("1,2\n", 1<<20), "larger than the 2 MiB")
-	b.refused(400, "POST", "/v1/try?name=a.csv&bits=1000", flowers(60), "1000 bits")
-	b.refused(400, "POST", "/v1/try?name=a.csv&bits=x", flowers(60), "not a number of bits")
+	up("empty-file", "a.csv", "")
+	up("no-rows", "a.csv", "\n\n", "a.csv")
+	up("too-few-rows", "a.csv", flowers(10), "10")
+	up("compressed", "a.csv.gz", "\x1f\x8b\x08\x00", "a.csv.gz")
+	up("single-picture", "a.png", string(stripes(true, 1)), "a.png")
+	up("parquet", "a.parquet", "PAR1xxxx", "a.parquet")
+	up("not-utf8", "a.csv", "\xff\xfea\x00", "UTF-16", "UTF-8")
+	up("unknown-format", "a.exe", "MZ\x00\x01\x02", "a.exe", "CSV")
+	up("json-list", "a.json", "[1,2]\n[3,4]\n", "a.json")
+	up("bad-data", "a.csv", "name,kind\n"+rows(50, "x,a")+rows(50, "y,b"), "a.csv", "number")
+	up("bad-data", "a.csv", rows(50, strings.Repeat("1,", 30)+"2"), "a.csv", "20", "columns")
+	up("bad-data", "a.csv", flowers(501), "a.csv", "500", "rows")
+	up("too-many-values", "a.csv", "k,"+strings.Repeat("v,", 9)+"w\n"+rows(150, "a"+strings.Repeat(",1", 10)), "150", "10", "1000")
+	up("bad-data", "a.csv", `a,b`+"\n"+`"x,1`+"\n"+rows(60, "1,2"), "a.csv", " 2", "quote")
+	up("long-line", "a.csv", "a,b\n"+strings.Repeat("1,", 1<<19)[:1<<20-10]+strings.Repeat("2,", 6), "1 MiB")
+	up("unreadable-zip", "a.zip", "PK\x03\x04 nothing else")
+	up("bad-data", "a.npy", "\x93NUMPY\x01\x00", "a.npy")
+	b.refused(413, "too-large", "POST", "/v1/try?name=a.csv", strings.Repeat("1,2\n", 1<<20), "2 MiB")
+	b.refused(400, "wrong-bits", "POST", "/v1/try?name=a.csv&bits=1000", flowers(60), "1000")
+	b.refused(400, "not-a-number", "POST", "/v1/try?name=a.csv&bits=x", flowers(60), `"x"`)
 	if len(b.folders()) != 0 {
 		t.Errorf("%v are left", b.folders())
 	}
-	b.refused(404, "GET", "/v1/try/7", "", "no upload")
-	b.refused(404, "GET", "/v1/try/samples/x", "", "no sample")
-	b.refused(404, "PUT", "/v1/try", "", "nothing at PUT")
+	b.refused(404, "no-such-upload", "GET", "/v1/try/7", "", `"7"`)
+	b.refused(404, "no-such-sample", "GET", "/v1/try/samples/x", "", `"x"`)
+	b.refused(404, "no-such-path", "PUT", "/v1/try", "", "PUT", `"/v1/try"`)
 }
 
 func TestRefusalsOfATraining(t *testing.T) {
@@ -373,27 +404,27 @@ func TestRefusalsOfATraining(t *testing.T) {
 	if j := b.must("GET", "/v1/try/1", ""); j.Name != "passwd.csv" {
 		t.Errorf("%q", j.Name)
 	}
-	train := func(body string, words ...string) {
+	train := func(code fault.Code, body string, facts ...string) {
 		t.Helper()
-		b.refused(400, "POST", "/v1/try/1/train", body, words...)
+		b.refused(400, code, "POST", "/v1/try/1/train", body, facts...)
 	}
-	train(`{"label":"no"}`, `no column "no"`, "species")
-	train(`{"bits":3}`, "3 bits")
-	train(`{"bit":3}`, "not what is expected", "bit")
-	train(`{}{}`, "more than one")
-	train(`{"label":"id"}`, "60 classes for 60 rows")
-	b.refused(409, "POST", "/v1/try/1/cancel", "", "not in training")
+	train("no-such-column", `{"label":"no"}`, `"no"`, "species")
+	train("wrong-bits", `{"bits":3}`, " 3 ")
+	train("bad-request", `{"bit":3}`, `"bit"`)
+	train("more-than-one", `{}{}`)
+	train("too-many-classes", `{"label":"id"}`, " 60 ")
+	b.refused(409, "not-in-training", "POST", "/v1/try/1/cancel", "", "passwd.csv")
 	if j := b.must("GET", "/v1/try/1", ""); j.State != stateUploaded {
 		t.Errorf("%+v", j)
 	}
 	one := strings.NewReplacer("versicolor", "setosa", "virginica", "setosa").Replace(table)
 	b.must("POST", "/v1/try?name=one.csv", one)
-	b.refused(400, "POST", "/v1/try/2/train", `{"label":"species"}`, "one class")
+	b.refused(400, "one-class", "POST", "/v1/try/2/train", `{"label":"species"}`)
 	broken := strings.Replace(strings.Replace(table, "f7,5.", "f7,NaN,5.", 1), "f9,4.3", "f9,NaN", 1)
 	b.must("POST", "/v1/try?name=nan.csv", broken)
-	b.refused(400, "POST", "/v1/try/3/train", "", "nan.csv", "row 8")
+	b.refused(400, "bad-data", "POST", "/v1/try/3/train", "", "nan.csv", " 8")
 	b.must("POST", "/v1/try/3/train", `{"skip_bad":true,"bits":4}`)
-	if j := b.wait("3", stateDone); !strings.Contains(j.Message, "Left out: 2 of 60 rows.") {
+	if j := b.wait("3", stateDone); !strings.Contains(j.Message, " 2 ") || !strings.Contains(j.Message, " 60 ") {
 		t.Errorf("%q", j.Message)
 	}
 }
@@ -408,7 +439,7 @@ func TestNoLabelIsSuggestedWhereNoneFits(t *testing.T) {
 	if j := b.must("POST", "/v1/try?name=a.csv", s.String()); j.Label != "" {
 		t.Errorf("%+v", j)
 	}
-	b.refused(400, "POST", "/v1/try/1/train", "", "choose the column")
+	b.refused(400, "no-label-column", "POST", "/v1/try/1/train", "", "a.csv")
 }
 
 func TestManyColumnsBecomeAttributesWithinLimits(t *testing.T) {
@@ -424,7 +455,7 @@ func TestManyColumnsBecomeAttributesWithinLimits(t *testing.T) {
 	}
 	b.must("POST", "/v1/try?name=wide.csv&bits=4&label=kind&train=true", s.String())
 	j := b.wait("1", stateDone)
-	if !strings.Contains(j.Message, "first 64 of 82 other columns") {
+	if !strings.Contains(j.Message, " 64 ") || !strings.Contains(j.Message, " 82 ") {
 		t.Errorf("%q", j.Message)
 	}
 }
