@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"hashgrove/internal/fault"
 )
 
 // letter is a message to publish and the message that it was made from.
@@ -141,7 +143,7 @@ func (p *processor) persist(ctx context.Context, doing string, f func() error) e
 		}
 		err = fmt.Errorf("%s: %w", doing, err)
 		if time.Since(start) >= p.o.Patience {
-			return fmt.Errorf("gave up after %v: %w", p.o.Patience, err)
+			return fault.New("gave-up", "gave up after %v: %w", p.o.Patience, err)
 		}
 		p.observe(Event{Err: err})
 		select {

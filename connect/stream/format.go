@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // Format says what the value of a message is.
@@ -39,7 +40,8 @@ type item struct {
 // parse reads a message and appends its vector to row, or returns row as it was with an error.
 func (p *processor) parse(m Message, row []float32) (item, []float32, error) {
 	if len(m.Value) > p.o.MaxMessage {
-		return item{}, row, fmt.Errorf("the message has %d bytes, and %d are allowed", len(m.Value), p.o.MaxMessage)
+		return item{}, row, fault.New("too-large", "the message has %d bytes, and %d are allowed",
+			len(m.Value), p.o.MaxMessage)
 	}
 	it, parsed, err := item{id: m.Key}, row, error(nil)
 	if p.o.From == Raw {
@@ -50,7 +52,7 @@ func (p *processor) parse(m Message, row []float32) (item, []float32, error) {
 	switch {
 	case err != nil:
 	case it.id == "":
-		err = errors.New("the message has no id and no key")
+		err = fault.New("no-id", "the message has no id and no key")
 	case len(it.id) > hamming.MaxID:
 		err = fmt.Errorf("the id has %d bytes, and %d are allowed", len(it.id), hamming.MaxID)
 	case p.o.To == JSON && !utf8.ValidString(it.id):
@@ -65,7 +67,8 @@ func (p *processor) parse(m Message, row []float32) (item, []float32, error) {
 // appendRaw appends float32 values.
 func appendRaw(row []float32, value []byte, dim int) ([]float32, error) {
 	if len(value) != 4*dim {
-		return row, fmt.Errorf("the message has %d bytes, but a vector of %d float32 values has %d", len(value), dim, 4*dim)
+		return row, fault.New("wrong-length", "the message has %d bytes, but a vector of %d float32 values has %d",
+			len(value), dim, 4*dim)
 	}
 	for ; len(value) > 0; value = value[4:] {
 		row = append(row, math.Float32frombits(binary.LittleEndian.Uint32(value)))
@@ -76,11 +79,11 @@ func appendRaw(row []float32, value []byte, dim int) ([]float32, error) {
 // parseJSON goes through the fields of an object once, in order.
 func (p *processor) parseJSON(it *item, row []float32, value []byte) ([]float32, error) {
 	if !utf8.Valid(value) {
-		return row, errors.New("the message is not valid UTF-8")
+		return row, fault.New("not-utf8", "the message is not valid UTF-8")
 	}
 	d := json.NewDecoder(bytes.NewReader(value))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return row, errors.New("the message is not a JSON object")
+		return row, fault.New("not-an-object", "the message is not a JSON object")
 	}
 	seen := map[string]bool{}
 	for d.More() {
@@ -89,7 +92,7 @@ func (p *processor) parseJSON(it *item, row []float32, value []byte) ([]float32,
 			return row, err
 		}
 		if seen[name] {
-			return row, fmt.Errorf("the field %q is there twice", name)
+			return row, fault.New("duplicate-field", "the field %q is there twice", name)
 		}
 		seen[name] = true
 		switch name {
@@ -109,13 +112,13 @@ func (p *processor) parseJSON(it *item, row []float32, value []byte) ([]float32,
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return row, fmt.Errorf("the message is not whole JSON: %w", err)
+		return row, fault.New("bad-json", "the message is not whole JSON: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return row, errors.New("something follows the JSON object")
+		return row, fault.New("more-than-one", "something follows the JSON object")
 	}
 	if !seen["vector"] {
-		return row, errors.New("the message has no field \"vector\"")
+		return row, fault.New("no-vector", "the message has no field \"vector\"")
 	}
 	return row, nil
 }
@@ -128,7 +131,7 @@ func field(d *json.Decoder) (name string, raw json.RawMessage, err error) {
 		err = d.Decode(&raw)
 	}
 	if err != nil {
-		err = fmt.Errorf("the message is not whole JSON: %w", err)
+		err = fault.New("bad-json", "the message is not whole JSON: %w", err)
 	}
 	return name, raw, err
 }
@@ -143,7 +146,7 @@ func parseID(raw []byte) (string, error) {
 	if raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' {
 		return string(raw), nil
 	}
-	return "", fmt.Errorf("the id is %s, and not a text or a number", shorten(raw))
+	return "", fault.New("bad-id", "the id is %s, and not a text or a number", shorten(raw))
 }
 
 // appendNumbers appends the numbers of a JSON array; null is a missing value, NaN.
@@ -157,7 +160,7 @@ func appendNumbers(row []float32, raw []byte, dim int) ([]float32, error) {
 		have = bytes.Count(raw, []byte{','}) + 1
 	}
 	if have != dim && !bytes.ContainsAny(raw, "\"[{") {
-		return row, fmt.Errorf("the vector has %d values, the model was trained on %d", have, dim)
+		return row, fault.New("wrong-dimension", "the vector has %d values, the model was trained on %d", have, dim)
 	}
 	for i := 0; len(raw) > 0; i++ {
 		number, rest, _ := bytes.Cut(raw, []byte{','})
@@ -168,10 +171,10 @@ func appendNumbers(row []float32, raw []byte, dim int) ([]float32, error) {
 		}
 		v, err := strconv.ParseFloat(string(number), 32)
 		if errors.Is(err, strconv.ErrRange) {
-			return row, fmt.Errorf("value %d of the vector is %s, which is beyond float32", i, shorten(number))
+			return row, fault.New("out-of-range", "value %d of the vector is %s, which is beyond float32", i, shorten(number))
 		}
 		if err != nil {
-			return row, fmt.Errorf("value %d of the vector is %s, and not a number", i, shorten(number))
+			return row, fault.New("not-a-number", "value %d of the vector is %s, and not a number", i, shorten(number))
 		}
 		row = append(row, float32(v))
 	}

@@ -10,11 +10,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -108,15 +108,17 @@ func newProcessor(b Broker, m *model.Model, o Options) (*processor, error) {
 	o.Patience, o.Grace = cmp.Or(o.Patience, 2*time.Minute), cmp.Or(o.Grace, 10*time.Second)
 	switch {
 	case o.Output == "" || o.DeadLetters == "":
-		return nil, errors.New("the codes and the dead letters need a topic each")
+		return nil, fault.New("no-topic", "the codes and the dead letters need a topic each")
 	case o.Output == o.DeadLetters:
-		return nil, fmt.Errorf("codes and dead letters both go to %s; name another topic for dead letters", o.Output)
+		return nil, fault.New("same-topic", "codes and dead letters both go to %s; name another topic for dead letters",
+			o.Output)
 	case o.From != JSON && o.From != Raw:
-		return nil, fmt.Errorf("messages in the format %q cannot be read: choose %s or %s", o.From, JSON, Raw)
+		return nil, fault.New("cannot-read", "messages in the format %q cannot be read: choose %s or %s", o.From, JSON, Raw)
 	case o.To != JSON && o.To != Packed:
-		return nil, fmt.Errorf("messages in the format %q cannot be written: choose %s or %s", o.To, JSON, Packed)
+		return nil, fault.New("cannot-write", "messages in the format %q cannot be written: choose %s or %s",
+			o.To, JSON, Packed)
 	case min(o.Batch, o.InFlight, o.MaxMessage) < 1 || min(o.Patience, o.Grace) < 0:
-		return nil, errors.New("a limit is below zero")
+		return nil, fault.New("below-zero", "a limit is below zero")
 	}
 	return &processor{b: b, m: m, o: o, dim: m.Dim(), fingerprint: m.Fingerprint().Full()}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hashgrove"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 )
 
@@ -155,20 +156,54 @@ func TestRefusedMessages(t *testing.T) {
 	}
 }
 
+// TestBadMessages: each has its code, and the conformance suite looks at what the reason of its dead letter names.
+func TestBadMessages(t *testing.T) {
+	p, err := newProcessor(&memory{}, tiny(t, false), Options{Output: "codes", DeadLetters: "dead", MaxMessage: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]fault.Code{
+		`{"id":"short","vector":[1]}`:                  "wrong-dimension",
+		`{"id":"text","vector":[1,"2"]}`:               "not-a-number",
+		`{"id":"far","vector":[1,1e39]}`:               "out-of-range",
+		`{"id":"none"}`:                                "no-vector",
+		`{"vector":[1,2]}`:                             "no-id",
+		`{"id":{},"vector":[1,2]}`:                     "bad-id",
+		`{"id":"twice","vector":[1,2],"vector":[1,2]}`: "duplicate-field",
+		`{"id":"open","vector":[1,2]`:                  "bad-json",
+		`{"id":"open","vector":[1,2`:                   "bad-json",
+		`{"id":"more","vector":[1,2]} {}`:              "more-than-one",
+		"\xff\xfe":                                     "not-utf8",
+		``:                                             "not-an-object",
+		`[1,2]`:                                        "not-an-object",
+		`{"id":"` + strings.Repeat("x", 100) + `"}`:    "too-large",
+	} {
+		_, _, err := p.parse(Message{Value: []byte(value)}, nil)
+		if d := fault.Differs(err, want); d != "" {
+			t.Errorf("%s: %s", value, d)
+		}
+	}
+	p.o.From = Raw
+	_, _, err = p.parse(Message{Key: "k", Value: []byte("12345")}, nil)
+	if d := fault.Differs(err, "wrong-length", "5", "8"); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	m := tiny(t, false)
 	good := Options{Output: "codes", DeadLetters: "dead"}
-	for want, change := range map[string]func(*Options){
-		"a topic each": func(o *Options) { o.DeadLetters = "" },
-		"both go to":   func(o *Options) { o.DeadLetters = "codes" },
-		"be read":      func(o *Options) { o.From = Packed },
-		"be written":   func(o *Options) { o.To = Raw },
-		"below zero":   func(o *Options) { o.InFlight = -1 },
+	for want, change := range map[fault.Code]func(*Options){
+		"no-topic":     func(o *Options) { o.DeadLetters = "" },
+		"same-topic":   func(o *Options) { o.DeadLetters = "codes" },
+		"cannot-read":  func(o *Options) { o.From = Packed },
+		"cannot-write": func(o *Options) { o.To = Raw },
+		"below-zero":   func(o *Options) { o.InFlight = -1 },
 	} {
 		o := good
 		change(&o)
-		if err := Run(t.Context(), &memory{}, m, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", o, err, want)
+		if d := fault.Differs(Run(t.Context(), &memory{}, m, o), want); d != "" {
+			t.Errorf("%+v: %s", o, d)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"hashgrove/connect/stream"
+	"hashgrove/internal/fault"
 )
 
 // HeaderID is the header with the id of an item, percent-encoded.
@@ -73,12 +74,15 @@ func Open(ctx context.Context, conn *natsgo.Conn, o Options) (*Broker, error) {
 	have := consumer.CachedInfo().Config
 	switch {
 	case have.AckPolicy != jetstream.AckExplicitPolicy:
-		return nil, fmt.Errorf("the consumer %s does not acknowledge each message; make one with the policy explicit", name)
+		return nil, fault.New("no-acknowledgement",
+			"the consumer %s does not acknowledge each message; make one with the policy explicit", name)
 	case have.MaxDeliver > 0:
-		return nil, fmt.Errorf("the consumer %s delivers a message %d times and then never again; set its limit to -1",
+		return nil, fault.New("limited-delivery",
+			"the consumer %s delivers a message %d times and then never again; set its limit to -1",
 			name, have.MaxDeliver)
 	case o.Subject != "" && have.FilterSubject != o.Subject:
-		return nil, fmt.Errorf("the consumer %s reads %q, not %q; choose another name", name, have.FilterSubject, o.Subject)
+		return nil, fault.New("other-subject", "the consumer %s reads %q, not %q; choose another name",
+			name, have.FilterSubject, o.Subject)
 	}
 	return &Broker{conn: conn, js: js, consumer: consumer}, nil
 }

@@ -123,9 +123,9 @@ func check(t *testing.T, received <-chan string, args ...string) {
 func TestCommandLine(t *testing.T) {
 	full := "--model none.hgm --nats nats://127.0.0.1:1 --input a --output b --dead-letters c"
 	for args, want := range map[string]string{
-		"":                    "are needed",
-		full + " --kafka x":   "either --kafka or --nats",
-		full + " more":        "too many",
+		"":                    "--model",
+		full + " --kafka x":   "--nats",
+		full + " more":        `"more"`,
 		full + " --batch ten": "batch",
 		full:                  "none.hgm",
 	} {

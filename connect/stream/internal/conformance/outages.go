@@ -2,12 +2,12 @@ package conformance
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"hashgrove/connect/stream"
+	"hashgrove/internal/fault"
 )
 
 // testRestarted restarts the server while the processor runs.
@@ -132,8 +132,8 @@ func testAway(t *testing.T, s *suite) {
 	}
 	end()
 	<-back
-	if err == nil || !strings.Contains(err.Error(), "gave up") {
-		t.Errorf("%v", err)
+	if d := fault.Differs(err, "gave-up", "500ms"); d != "" {
+		t.Error(d)
 	}
 	s.drain(t, codes)
 }
