@@ -13,6 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -48,7 +49,7 @@ func (f ModelFile) load(ctx context.Context) (*model.Model, error) {
 			return nil, err
 		}
 		if have := m.Fingerprint().Full(); have != f.Fingerprint {
-			return nil, fmt.Errorf("%s: is model %.16s on this worker, and %.16s where the pipeline was made: "+
+			return nil, fault.New("model-mismatch", "%s: is model %.16s on this worker, and %.16s where the pipeline was made: "+
 				"give every worker the same file", f.Path, have, f.Fingerprint)
 		}
 		return m, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/natural"
 	"hashgrove/internal/section"
 )
@@ -46,7 +47,7 @@ func expand(ctx context.Context, pattern string) ([]string, error) {
 		return nil, fmt.Errorf("%s: %w", pattern, err)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no file matches", pattern)
+		return nil, fault.New("no-files", "%s: no file matches", pattern)
 	}
 	slices.SortFunc(found, natural.Compare)
 	return found, nil

@@ -19,6 +19,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/internal/picturetest"
+	"hashgrove/model"
 	"hashgrove/vectors"
 )
 
@@ -174,11 +175,22 @@ func sameFiles(t *testing.T, got, want string) {
 	}
 }
 
-func wantError(t *testing.T, err error, parts ...string) {
+// fingerprint is the beginning of the fingerprint of a model.
+func fingerprint(t *testing.T, path string) string {
 	t.Helper()
-	for _, part := range parts {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("the error %v does not say %q", err, part)
+	m, err := model.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Fingerprint().Full()[:16]
+}
+
+// wantError checks that an error names facts: files, numbers, fingerprints.
+func wantError(t *testing.T, err error, facts ...string) {
+	t.Helper()
+	for _, fact := range facts {
+		if err == nil || !strings.Contains(err.Error(), fact) {
+			t.Errorf("the error %v does not name %q", err, fact)
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "caused by") {
