@@ -57,8 +57,8 @@ func failureOf(err error) *failure {
 	return &failure{status: http.StatusInternalServerError, err: err}
 }
 
-// tell shows an error to the test that runs, if one does.
-func (w *Workshop) tell(err error) {
+// noteFailure shows an error to the test that runs, if one does.
+func (w *Workshop) noteFailure(err error) {
 	if w.failed != nil {
 		w.failed(err)
 	}
@@ -66,7 +66,7 @@ func (w *Workshop) tell(err error) {
 
 func (w *Workshop) writeProblem(rw http.ResponseWriter, err error) {
 	f := failureOf(err)
-	w.tell(f)
+	w.noteFailure(f)
 	if f.wait != "" {
 		rw.Header().Set("Retry-After", f.wait)
 	}

@@ -239,7 +239,7 @@ func (t *training) run() {
 		if cause := context.Cause(t.ctx); cause != nil {
 			err = cause
 		}
-		t.tell(err)
+		t.noteFailure(err)
 		t.release(t, stateFailed, j.say(err))
 	}
 }
