@@ -131,7 +131,8 @@ func readMetas(r io.ReaderAt) (all []meta, err error) {
 	case len(all) == 0 && bolt:
 		return nil, damaged("both of its headers are, so nothing in it can be found: restore a backup")
 	case len(all) == 0:
-		return nil, fault.New("foreign-file", "%w: this is not a hashgrove index (or its first bytes are damaged)", hamming.ErrKind)
+		return nil, fault.New("foreign-file", "%w: this is not a hashgrove index (or its first bytes are damaged)",
+			hamming.ErrKind)
 	case len(all) == 2 && all[1].txid > all[0].txid:
 		all[0], all[1] = all[1], all[0]
 	}
