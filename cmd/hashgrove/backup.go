@@ -32,7 +32,7 @@ index: it can be searched, verified and restored. An existing file is left alone
 		Args:    cli.ExactlyOne("an index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
-				return cli.Usagef("%s needs -o FILE, the file to write", cli.Verb(cmd))
+				return cli.Usage("missing-flag", "%s needs -o FILE, the file to write", cli.Verb(cmd))
 			}
 			began := time.Now()
 			s, err := a.openToRead(cmd.Context(), args[0])
@@ -63,7 +63,7 @@ restore under another name. Nothing but the new file is written.`,
 		Args:    cli.ExactlyOne("a backup"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
-				return cli.Usagef("%s needs -o INDEX, the index to make", cli.Verb(cmd))
+				return cli.Usage("missing-flag", "%s needs -o INDEX, the index to make", cli.Verb(cmd))
 			}
 			began := time.Now()
 			r, err := store.Restore(cmd.Context(), args[0], output)
@@ -115,7 +115,8 @@ The new index takes the place of the old one in one step: after an error or a ki
 
 func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if c.model == "" || len(c.vectors) == 0 {
-		return cli.Usagef("index migrate needs --model MODEL, the new model, and --vectors DATA, the vectors of the items")
+		return cli.Usage("missing-flag",
+			"index migrate needs --model MODEL, the new model, and --vectors DATA, the vectors of the items")
 	}
 	began := time.Now()
 	m, err := model.ReadFile(c.model)

@@ -14,6 +14,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/items"
 	"hashgrove/store"
 )
@@ -146,7 +147,7 @@ func verdict(r *engine.CheckReport, asked bool) error {
 	if len(causes) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s, table %s: the engine differs from the index: %s",
+	return fault.New("engine-differs", "%s, table %s: the engine differs from the index: %s",
 		r.Engine, r.Table, strings.Join(slices.Sorted(maps.Keys(causes)), ", "))
 }
 

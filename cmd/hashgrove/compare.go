@@ -147,16 +147,18 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		c.to = "json"
 	}
 	if forms := []string{"text", "json", "csv", "markdown", "bench"}; !slices.Contains(forms, c.to) {
-		return cli.Usagef("--to %s is not a form of the result; the forms are %s", c.to, strings.Join(forms, ", "))
+		return cli.Usage("bad-flag-value", "--to %s is not a form of the result; the forms are %s", c.to,
+			strings.Join(forms, ", "))
 	}
 	if err := (&similarity{minShared: c.minShared}).check(); err != nil {
 		return err
 	}
 	if len(c.queryPaths) > 0 && c.share != 0 {
-		return cli.Usagef("--queries and --share cannot be combined: queries are either named or set aside")
+		return cli.Usage("conflicting-flags",
+			"--queries and --share cannot be combined: queries are either named or set aside")
 	}
 	if c.share != 0 && !(c.share > 0 && c.share < 1) {
-		return cli.Usagef("--share %v is not a share between 0 and 1", c.share)
+		return cli.Usage("bad-flag-value", "--share %v is not a share between 0 and 1", c.share)
 	}
 	if err := c.checkNew(); err != nil {
 		return err
@@ -205,9 +207,10 @@ func (c *compareCommand) checkNew() error {
 	case !given:
 		*share = 0 // the default, with its limit
 	case len(c.newPaths) > 0:
-		return cli.Usagef("--new and --new-share cannot be combined: new items are either named or set aside")
+		return cli.Usage("conflicting-flags",
+			"--new and --new-share cannot be combined: new items are either named or set aside")
 	case !(*share >= 0 && *share < 1):
-		return cli.Usagef("--new-share %v is not a share: give 0 or a number between 0 and 1", *share)
+		return cli.Usage("bad-flag-value", "--new-share %v is not a share: give 0 or a number between 0 and 1", *share)
 	case *share == 0:
 		*share = -1
 	}

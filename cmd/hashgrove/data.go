@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/picture"
@@ -171,7 +172,7 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 		return nil, nil, fmt.Errorf("%s: %w", paths[0], err)
 	}
 	if src.Dim() != m.Dim() {
-		return nil, nil, fmt.Errorf("%s: vectors of %d dimensions, but the model takes %d",
+		return nil, nil, fault.New("wrong-dimensions", "%s: vectors of %d dimensions, but the model takes %d",
 			paths[0], src.Dim(), m.Encoder.Dim())
 	}
 	return set, src, nil
@@ -210,7 +211,7 @@ type similarity struct {
 // check reports a number of common tags that is out of range.
 func (s *similarity) check() error {
 	if s.minShared < 1 || s.minShared > 255 {
-		return cli.Usagef("--min-shared %d: give a number from 1 to 255", s.minShared)
+		return cli.Usage("bad-flag-value", "--min-shared %d: give a number from 1 to 255", s.minShared)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"hashgrove/engine"
 	"hashgrove/hamming"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/store"
 )
 
@@ -56,7 +56,8 @@ func (e *engineFlags) openUnconnected(ctx context.Context) (engine.Engine, error
 // open opens the table for work on so many connections.
 func (e *engineFlags) open(ctx context.Context, connections int) (engine.Engine, error) {
 	if e.url == "" {
-		return nil, cli.Usagef("--engine is needed, the URL of an engine such as postgres://user@host/database")
+		return nil, cli.Usage("missing-flag",
+			"--engine is needed, the URL of an engine such as postgres://user@host/database")
 	}
 	t := engine.Target{URL: e.url, Table: e.table, InFlight: connections, Vector: e.vector}
 	if e.passwordFile != "" {
@@ -87,7 +88,7 @@ func readPassword(path string) (string, error) {
 	}
 	line, rest, _ := strings.Cut(string(b), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" || len(b) > most || strings.TrimSpace(rest) != "" {
-		return "", fmt.Errorf("%s: a file with a password has it on its only line", path)
+		return "", fault.New("bad-password-file", "%s: a file with a password has it on its only line", path)
 	}
 	return line, nil
 }

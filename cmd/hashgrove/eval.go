@@ -168,19 +168,19 @@ func (c *evalCommand) run(ctx context.Context) error {
 // check finds what is wrong with the command line before anything is opened.
 func (c *evalCommand) check() error {
 	if c.model == "" || len(c.basePaths) == 0 || len(c.queryPaths) == 0 {
-		return cli.Usagef("eval needs -m MODEL, --base DATA and --queries DATA")
+		return cli.Usage("missing-flag", "eval needs -m MODEL, --base DATA and --queries DATA")
 	}
 	if len(c.both.LabelsFile) > 0 {
-		return cli.Usagef("--labels is ambiguous here: use --base-labels and --queries-labels")
+		return cli.Usage("ambiguous-flag", "--labels is ambiguous here: use --base-labels and --queries-labels")
 	}
 	if len(c.both.IDsFile) > 0 {
-		return cli.Usagef("--ids is ambiguous here: use --base-ids and --queries-ids")
+		return cli.Usage("ambiguous-flag", "--ids is ambiguous here: use --base-ids and --queries-ids")
 	}
 	if !slices.Contains([]eval.Ranking{eval.ByHamming, eval.ByMargins, eval.ByWeights}, c.ranking) {
 		return cli.Usagef("--ranking %s: choose hamming, margins or weighted", c.ranking)
 	}
 	if !slices.Contains([]string{string(eval.Euclidean), string(eval.Cosine), "none"}, c.neighbours) {
-		return cli.Usagef("--neighbours %s: choose euclidean, cosine or none", c.neighbours)
+		return cli.Usage("bad-flag-value", "--neighbours %s: choose euclidean, cosine or none", c.neighbours)
 	}
 	return c.similar.check()
 }
@@ -251,7 +251,7 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 		return truth, nil
 	}
 	if c.neighbours == "none" || c.saysRelevance() {
-		return eval.Truth{}, cli.Usagef("nothing says which answers are right: give labels or tags for base and " +
+		return eval.Truth{}, cli.Usage("no-truth", "nothing says which answers are right: give labels or tags for base and "+
 			"queries, or --pairs")
 	}
 	return eval.Truth{}, nil

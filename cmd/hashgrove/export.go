@@ -71,7 +71,7 @@ type convertReport struct {
 func (c *convertCommand) run(ctx context.Context, path string) error {
 	form := c.to
 	if c.output == "" {
-		return cli.Usagef("export needs -o FILE, or - for standard output")
+		return cli.Usage("missing-flag", "export needs -o FILE, or - for standard output")
 	}
 	if form == "" {
 		form = strings.TrimPrefix(strings.ToLower(filepath.Ext(c.output)), ".")
@@ -88,7 +88,7 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 	case "faiss":
 		write, err = c.convertCodes(ctx, path, &report)
 	default:
-		return cli.Usagef("--to %s: choose onnx, go, c or faiss", form)
+		return cli.Usage("bad-flag-value", "--to %s: choose onnx, go, c or faiss", form)
 	}
 	if err != nil {
 		return err

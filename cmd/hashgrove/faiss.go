@@ -9,6 +9,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
 	"hashgrove/model"
@@ -19,13 +20,13 @@ import (
 func (c *pullCommand) pullFile(ctx context.Context, path, form string) error {
 	switch coded, err := items.AreCodes([]string{path}); {
 	case c.target.url != "":
-		return cli.Usagef("pull reads a file or an engine (--engine), one of them at a time")
+		return cli.Usage("conflicting-flags", "pull reads a file or an engine (--engine), one of them at a time")
 	case c.where != "":
-		return cli.Usagef("--where is for engines: the codes of a file have ids only")
+		return cli.Usage("conflicting-flags", "--where is for engines: the codes of a file have ids only")
 	case err != nil:
 		return err
 	case !coded:
-		return fmt.Errorf("%s: neither a binary index of FAISS nor a code file", path)
+		return fault.New("wrong-kind", "%s: neither a binary index of FAISS nor a code file", path)
 	}
 	var m *model.Model
 	b, err := c.readCodeFile(ctx, path)

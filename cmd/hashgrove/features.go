@@ -15,6 +15,7 @@ import (
 	"hashgrove/feature"
 	"hashgrove/feature/dictionary"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/picture"
 	"hashgrove/vectors"
 )
@@ -239,8 +240,9 @@ func (c *featuresCommand) extractor(ctx context.Context, pictures picture.Source
 	if c.use != "" {
 		saved, err := feature.ReadSavedFile(c.use)
 		if err == nil && c.output != "" && c.save == "" && c.needsRanges(saved) {
-			err = fmt.Errorf("%s: has no ranges for bytes, and with ranges of their own these would not mean what the "+
-				"bytes of other files do: write float32, or make both files anew, the first with --type uint8 and --save",
+			err = fault.New("no-ranges",
+				"%s: has no ranges for bytes, and with ranges of their own these would not mean what the "+
+					"bytes of other files do: write float32, or make both files anew, the first with --type uint8 and --save",
 				c.use)
 		}
 		return saved, err

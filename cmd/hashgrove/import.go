@@ -79,10 +79,10 @@ type importReport struct {
 
 func (c *importCommand) run(ctx context.Context, paths []string) error {
 	if c.output == "" {
-		return cli.Usagef("import needs -o MODEL, the model to make")
+		return cli.Usage("missing-flag", "import needs -o MODEL, the model to make")
 	}
 	if (c.check == "") != (c.margins == "") {
-		return cli.Usagef("--check and --margins go together: rows, and what the library predicted for them")
+		return cli.Usage("missing-flag", "--check and --margins go together: rows, and what the library predicted for them")
 	}
 	c.file.FileOnly = true
 	if err := c.file.Check([]string{c.output}, append([]string{c.check, c.margins}, paths...)); err != nil {

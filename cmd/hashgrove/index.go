@@ -17,6 +17,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 	"hashgrove/store"
 )
@@ -165,7 +166,8 @@ the file that "hashgrove train --cross-fit" wrote beside the model: learned item
 				c.output, args = args[0], args[1:]
 			}
 			if c.output == "" || len(args) == 0 {
-				return cli.Usagef("index build needs data, and -o INDEX, the index to make; see \"hashgrove help index build\"")
+				return cli.Usage("missing-flag",
+					"index build needs data, and -o INDEX, the index to make; see \"hashgrove help index build\"")
 			}
 			return c.build(cmd.Context(), args)
 		},
@@ -295,7 +297,7 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 		return nil, err
 	}
 	if m != nil && b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
-		return nil, fmt.Errorf("%s: codes of model %v, but --model is %v: give the model that made them",
+		return nil, fault.New("model-mismatch", "%s: codes of model %v, but --model is %v: give the model that made them",
 			args[0], b.Fingerprint, m.Fingerprint())
 	}
 	if m != nil && b.Codes.Bits != m.Encoder.Bits() {
@@ -390,8 +392,8 @@ func (c *addCommand) read(
 		return nil, in, 0, fmt.Errorf("%s: %w", args[0], err)
 	}
 	if _, there, err := s.Get(ctx, index.Int(0)); err != nil || there && !in.Named && !c.upsert {
-		return nil, in, 0, cmp.Or(err, fmt.Errorf("%s: its rows have no ids, so they are identified by their numbers, "+
-			"and %s has an item 0 already: give ids with --id-column or --ids", args[0], c.output))
+		return nil, in, 0, cmp.Or(err, fault.New("numbers-taken", "%s: its rows have no ids, so they are identified by "+
+			"their numbers, and %s has an item 0 already: give ids with --id-column or --ids", args[0], c.output))
 	}
 	return b, in, bad, nil
 }

@@ -65,18 +65,19 @@ func (c *exportCommand) form() (string, error) {
 	forms := []string{"jsonl", "csv", "parquet", "hgc"}
 	switch {
 	case c.output == "":
-		return "", cli.Usagef("index export needs -o FILE, or - for standard output")
+		return "", cli.Usage("missing-flag", "index export needs -o FILE, or - for standard output")
 	case c.to != "" && !slices.Contains(forms, c.to):
-		return "", cli.Usagef("--to %s: choose jsonl, csv, parquet or hgc", c.to)
+		return "", cli.Usage("bad-flag-value", "--to %s: choose jsonl, csv, parquet or hgc", c.to)
 	case c.to != "":
 		return c.to, nil
 	case c.output == "-":
-		return "", cli.Usagef("items on standard output need --to jsonl, csv, parquet or hgc")
+		return "", cli.Usage("missing-flag", "items on standard output need --to jsonl, csv, parquet or hgc")
 	}
 	if form := exportForms[strings.ToLower(filepath.Ext(c.output))]; form != "" {
 		return form, nil
 	}
-	return "", cli.Usagef("%s: the name does not tell the form: end it with .jsonl, .csv, .parquet or .hgc, or give --to",
+	return "", cli.Usage("unknown-form",
+		"%s: the name does not tell the form: end it with .jsonl, .csv, .parquet or .hgc, or give --to",
 		c.output)
 }
 
@@ -95,7 +96,7 @@ func (c *exportCommand) run(ctx context.Context, path string) (err error) {
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
-		return cli.Usagef("--where: %w", err)
+		return cli.Usage("bad-filter", "--where: %w", err)
 	}
 	if err := c.file.Check([]string{c.output}, []string{path}); err != nil {
 		return err

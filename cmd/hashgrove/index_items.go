@@ -19,6 +19,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
 	"hashgrove/store"
@@ -83,7 +84,7 @@ func (c *deleteCommand) resolveOldSpellings() error {
 		}
 		list, err := csv.NewReader(strings.NewReader(text)).Read()
 		if err != nil {
-			return cli.Usagef("--ids %s: there is no file of that name", text)
+			return cli.Usage("no-such-file", "--ids %s: there is no file of that name", text)
 		}
 		c.note("there is no file %s, so --ids is read as a list of ids; --id is the flag for that", text)
 		c.items.ids = append(c.items.ids, list...)
@@ -100,11 +101,11 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	if cli.CountTrue(len(c.items.ids) > 0, len(c.items.files) > 0, c.where != "") != 1 {
-		return cli.Usagef("index delete needs one of --id, --ids and --where")
+		return cli.Usage("one-of-flags", "index delete needs one of --id, --ids and --where")
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
-		return cli.Usagef("--where: %w", err)
+		return cli.Usage("bad-filter", "--where: %w", err)
 	}
 	ids, err := items.ReadIDs(c.items.ids, c.items.files)
 	if err != nil {
@@ -199,7 +200,7 @@ they are named in an error.`,
 		Args:    cli.ExactlyOne("one index, with --id or --ids,"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(named.ids)+len(named.files) == 0 {
-				return cli.Usagef("index get needs --id or --ids, the items to print")
+				return cli.Usage("missing-flag", "index get needs --id or --ids, the items to print")
 			}
 			ids, err := items.ReadIDs(named.ids, named.files)
 			if err != nil {
@@ -243,9 +244,9 @@ func (a *app) printItems(ctx context.Context, s *store.Store, ids []index.ID) er
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("%s: no item has the id %s", s.Info().Path, missing[0])
+		return fault.New("no-such-item", "%s: no item has the id %s", s.Info().Path, missing[0])
 	}
-	return fmt.Errorf("%s: %d of %d ids are not in the index: %s",
+	return fault.New("no-such-item", "%s: %d of %d ids are not in the index: %s",
 		s.Info().Path, len(missing), len(ids), plain.List(missing))
 }
 

@@ -63,13 +63,13 @@ type listReport struct {
 func (c *listCommand) run(ctx context.Context, path string) error {
 	switch {
 	case c.limit < 0:
-		return cli.Usagef("--limit %d: give a number of items, or 0 for all", c.limit)
+		return cli.Usage("bad-flag-value", "--limit %d: give a number of items, or 0 for all", c.limit)
 	case !slices.Contains([]string{"table", "csv", "jsonl"}, c.to):
-		return cli.Usagef("--to %s: choose table, csv or jsonl", c.to)
+		return cli.Usage("bad-flag-value", "--to %s: choose table, csv or jsonl", c.to)
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
-		return cli.Usagef("--where: %w", err)
+		return cli.Usage("bad-filter", "--where: %w", err)
 	}
 	s, err := c.openToRead(ctx, path)
 	if err != nil {

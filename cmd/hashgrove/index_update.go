@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
 	"hashgrove/store"
@@ -46,7 +47,7 @@ default is id. Columns label and tags change these.`,
 
 func (c *updateCommand) run(ctx context.Context, path string) error {
 	if c.attributes.table == "" {
-		return cli.Usagef("index update needs --attributes, the table with the new values")
+		return cli.Usage("missing-flag", "index update needs --attributes, the table with the new values")
 	}
 	table, err := c.attributes.open("", nil)
 	if err != nil {
@@ -62,7 +63,8 @@ func (c *updateCommand) run(ctx context.Context, path string) error {
 			return fmt.Errorf("%s: %w", c.attributes.table, err)
 		}
 		if updated == 0 && len(b.IDs) > 0 {
-			return fmt.Errorf("%s: none of its %d ids is in %s: does it describe other items, or is another column the id?",
+			return fault.New("no-id-matches",
+				"%s: none of its %d ids is in %s: does it describe other items, or is another column the id?",
 				c.attributes.table, len(b.IDs), path)
 		}
 		return nil

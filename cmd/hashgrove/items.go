@@ -57,7 +57,7 @@ func (i *itemFlags) readCrossFit(m *model.Model, in itemInput) (err error) {
 	switch {
 	case i.crossFit == "":
 	case in.set == nil:
-		return cli.Usagef("--cross-fit needs vectors or pictures to tell which were learned from, not codes")
+		return cli.Usage("needs-vectors", "--cross-fit needs vectors or pictures to tell which were learned from, not codes")
 	default:
 		in.CrossFit, err = items.ReadCrossFit(i.crossFit, m)
 	}
@@ -89,11 +89,11 @@ func (a *attributeFlags) bind(f *pflag.FlagSet) {
 func (a *attributeFlags) check() error {
 	switch {
 	case a.by != "" && a.by != "id" && a.by != "row":
-		return cli.Usagef("--attributes-by %s: choose id or row", a.by)
+		return cli.Usage("bad-flag-value", "--attributes-by %s: choose id or row", a.by)
 	case a.table == "" && (a.id != "" || a.by != ""):
-		return cli.Usagef("--attributes-id and --attributes-by are about a file that --attributes names")
+		return cli.Usage("missing-flag", "--attributes-id and --attributes-by are about a file that --attributes names")
 	case a.id != "" && a.by == "row":
-		return cli.Usagef("--attributes-id and --attributes-by row exclude each other")
+		return cli.Usage("conflicting-flags", "--attributes-id and --attributes-by row exclude each other")
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 	case coded:
 		in.Input, err = items.FromCodes(paths)
 	case m == nil:
-		err = cli.Usagef("%s: vectors need a model to encode them, and %s", paths[0], without)
+		err = cli.Usage("needs-model", "%s: vectors need a model to encode them, and %s", paths[0], without)
 	default:
 		var src vectors.Source
 		if in.set, src, err = i.data.openFor(m, paths); err == nil {

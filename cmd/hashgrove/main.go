@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -140,7 +139,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 		if !strings.HasSuffix(text, "?") {
 			text += fmt.Sprintf("; see %q", strings.TrimSpace("hashgrove help "+cli.Verb(cmd)))
 		}
-		return cli.UsageError(errors.New(text))
+		return cli.Usage(cli.FlagCode(err), "%s", text)
 	})
 	root.AddGroup(
 		&cobra.Group{ID: groupStart, Title: "Start here"},

@@ -31,7 +31,7 @@ func (c *trainCommand) checkMethod(flags *pflag.FlagSet) error {
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		if err == nil && slices.Contains(foreign, cli.GroupOf(f)) {
-			err = cli.Usagef("--%s does not apply to the method %s", f.Name, c.method)
+			err = cli.Usage("wrong-method", "--%s does not apply to the method %s", f.Name, c.method)
 		}
 	})
 	if c.options.PCA < 0 || c.options.Anchors < 0 {

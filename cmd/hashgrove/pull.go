@@ -12,6 +12,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 	"hashgrove/model"
 	"hashgrove/store"
@@ -45,7 +46,7 @@ zeros that fill up codes to whole bytes.
   hashgrove pull items.faiss -m items.hgm -o from-faiss.hgi`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return cli.Usagef("pull takes one file, but has %q as well; see \"hashgrove help pull\"", args[1])
+				return cli.Usage("wrong-arguments", "pull takes one file, but has %q as well; see \"hashgrove help pull\"", args[1])
 			}
 			return c.run(cmd.Context(), args)
 		},
@@ -74,7 +75,7 @@ type pullReport struct {
 func (c *pullCommand) run(ctx context.Context, args []string) error {
 	form := strings.ToLower(filepath.Ext(c.output))
 	if form != ".hgi" && form != ".hgc" {
-		return cli.Usagef("pull needs -o FILE, an index (.hgi) or a code file (.hgc)")
+		return cli.Usage("missing-flag", "pull needs -o FILE, an index (.hgi) or a code file (.hgc)")
 	}
 	if c.model != "" && form == ".hgc" && len(args) == 0 {
 		return cli.Usagef("--model is for an index: a code file holds none")
@@ -163,7 +164,7 @@ func (c *pullCommand) writeIndex(
 		}
 		made := engine.Space{Bits: info.Bits, Fingerprint: o.Model.Fingerprint()}
 		if err := made.Accept(info.Space); err != nil {
-			return 0, fmt.Errorf("%s is not the model of the table %s: that has the fingerprint %v",
+			return 0, fault.New("model-mismatch", "%s is not the model of the table %s: that has the fingerprint %v",
 				c.model, info.Table, info.Fingerprint)
 		}
 	}

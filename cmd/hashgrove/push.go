@@ -128,7 +128,7 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 		return cli.Usagef("--timeout is more than nothing, such as 30s or 2m")
 	}
 	if c.o.Batch < 1 || c.o.Batch > 1<<20 || c.o.InFlight < 1 || c.o.InFlight > 1000 {
-		return cli.Usagef("--batch is 1 to %d, and --in-flight 1 to 1000", 1<<20)
+		return cli.Usage("bad-flag-value", "--batch is 1 to %d, and --in-flight 1 to 1000", 1<<20)
 	}
 	if err := c.nameJournal(args); err != nil {
 		return err

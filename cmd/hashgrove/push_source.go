@@ -31,7 +31,7 @@ func (c *pushCommand) source(ctx context.Context, args []string) (*pushSource, e
 		return c.fromIndex(s, filter), nil
 	}
 	if c.where != "" {
-		return nil, cli.Usagef("--where chooses items of an index, and %s is none", args[0])
+		return nil, cli.Usage("needs-index", "--where chooses items of an index, and %s is none", args[0])
 	}
 	c.items.data.readOnce(ctx, c.in)
 	_, in, err := c.items.openWith(c.model, args)

@@ -9,6 +9,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/items"
 	"hashgrove/model"
 	"hashgrove/store"
@@ -59,7 +60,7 @@ func (c *searchCommand) readHex(q *items.Queries) error {
 func (c *searchCommand) queryModel(s *store.Store, paths []string) (*model.Model, error) {
 	m, err := s.Model()
 	if err == nil && m == nil {
-		err = fmt.Errorf("%s holds no model to encode %s with, because it was built from codes: "+
+		err = fault.New("needs-model", "%s holds no model to encode %s with, because it was built from codes: "+
 			"search with a code file, --id or --code, or build it with --model", c.path, paths[0])
 	}
 	return m, err

@@ -31,7 +31,7 @@ as it is. If there is a backup that is recent enough, restore that instead.`,
 		Args:    cli.ExactlyOne("an index"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if output == "" {
-				return cli.Usagef("%s needs -o INDEX, the index to make", cli.Verb(cmd))
+				return cli.Usage("missing-flag", "%s needs -o INDEX, the index to make", cli.Verb(cmd))
 			}
 			began := time.Now()
 			var m *model.Model

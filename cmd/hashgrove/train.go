@@ -299,9 +299,10 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	case (similar > 0) != (dissimilar > 0) || similar < 0 || dissimilar < 0:
 		return cli.Usagef("--sample-similar and --sample-dissimilar go together, both positive")
 	case flags.Changed("cross-fit") && (o.Run.CrossFit < 2 || o.Run.CrossFit > 20):
-		return cli.Usagef("--cross-fit %d: give a number of parts from 2 to 20", o.Run.CrossFit)
+		return cli.Usage("bad-flag-value", "--cross-fit %d: give a number of parts from 2 to 20", o.Run.CrossFit)
 	case o.Run.CrossFit > 0 && c.grow != "":
-		return cli.Usagef("--cross-fit and --grow cannot be combined: what the first bits were to be is not known any more")
+		return cli.Usage("conflicting-flags",
+			"--cross-fit and --grow cannot be combined: what the first bits were to be is not known any more")
 	case c.similar.pairs != "" && len(o.HoldOut) > 0:
 		return cli.Usagef("--hold-out needs classes, not --pairs")
 	case !(c.validation >= 0 && c.validation < 1):

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"hashgrove/internal/fault"
 )
 
 // usageError is a mistake in the command line, as against a failure of the work.
@@ -19,6 +21,11 @@ func UsageError(err error) error { return usageError{err} }
 
 // Usagef is a mistake in the command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// Usage is a mistake in the command line, with a code.
+func Usage(code fault.Code, format string, args ...any) error {
+	return usageError{fault.New(code, format, args...)}
+}
 
 // adviceError carries a sentence that says how to continue.
 type adviceError struct {

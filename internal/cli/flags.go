@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
 )
 
@@ -48,7 +50,7 @@ func SetFromEnvironment(flags *pflag.FlagSet) error {
 		}
 		given[f.Value] = true
 		if err := flags.Set(f.Name, value); err != nil {
-			failed = Usagef("%s=%s in the environment: %s", name, value, FlagMessage(err, flags))
+			failed = Usage(FlagCode(err), "%s=%s in the environment: %s", name, value, FlagMessage(err, flags))
 		}
 	})
 	return failed
@@ -103,6 +105,23 @@ func editDistance(a, b string) int {
 		}
 	}
 	return d[len(a)][len(b)]
+}
+
+// FlagCode is the code of an error about a flag.
+func FlagCode(err error) fault.Code {
+	if _, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return "no-such-flag"
+	}
+	if _, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return "flag-needs-value"
+	}
+	if _, ok := errors.AsType[*pflag.InvalidSyntaxError](err); ok {
+		return "bad-flag-name"
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		return "out-of-range"
+	}
+	return "bad-flag-value"
 }
 
 // FlagMessage is an error about a flag as the user reads it.

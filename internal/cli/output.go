@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/section"
 )
 
@@ -120,7 +121,7 @@ func (o *Output) try(path string) error {
 	target := section.Target(path)
 	f, err := section.NewTemporary(target)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: there is no folder %s to write it to", path, filepath.Dir(target))
+		return fault.New("no-such-folder", "%s: there is no folder %s to write it to", path, filepath.Dir(target))
 	}
 	if err != nil {
 		return err

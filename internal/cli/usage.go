@@ -103,9 +103,9 @@ func UnknownVerb(cmd *cobra.Command, word string) error {
 		where = Verb(cmd) + " has no verb"
 	}
 	if advice := suggestion(word, "", names); advice != "" {
-		return Usagef("%s %q%s", where, word, advice)
+		return Usage("no-such-verb", "%s %q%s", where, word, advice)
 	}
-	return Usagef("%s %q; %q lists the verbs", where, word, asked)
+	return Usage("no-such-verb", "%s %q; %q lists the verbs", where, word, asked)
 }
 
 // AddVerbs adds verbs in a group of the help.
@@ -125,7 +125,7 @@ func Verb(cmd *cobra.Command) string {
 func AtLeast(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return Usagef("%s needs %s; see \"hashgrove help %s\"", Verb(cmd), what, Verb(cmd))
+			return Usage("wrong-arguments", "%s needs %s; see \"hashgrove help %s\"", Verb(cmd), what, Verb(cmd))
 		}
 		return nil
 	}
@@ -135,7 +135,8 @@ func AtLeast(n int, what string) cobra.PositionalArgs {
 func ExactlyOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return Usagef("%s needs %s and nothing else; see \"hashgrove help %s\"", Verb(cmd), what, Verb(cmd))
+			return Usage("wrong-arguments", "%s needs %s and nothing else; see \"hashgrove help %s\"",
+				Verb(cmd), what, Verb(cmd))
 		}
 		return nil
 	}
@@ -144,7 +145,8 @@ func ExactlyOne(what string) cobra.PositionalArgs {
 // NoArguments is the check of a verb that takes no arguments.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return Usagef("%s takes no argument, but has %q; see \"hashgrove help %s\"", Verb(cmd), args[0], Verb(cmd))
+		return Usage("wrong-arguments", "%s takes no argument, but has %q; see \"hashgrove help %s\"",
+			Verb(cmd), args[0], Verb(cmd))
 	}
 	return nil
 }
