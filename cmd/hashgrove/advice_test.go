@@ -119,33 +119,27 @@ func TestAdvice(t *testing.T) {
 	write(t, "two.jsonl", `{"id": 1, "a": [1], "b": [2]}`+"\n")
 	write(t, "bad.csv", "a,b\n1,2\n1,x\n")
 	write(t, "about.jsonl", `{"id": "items-0", "v": [1]}`+"\n")
-	for _, c := range []struct {
-		line   string
-		status int
-		want   string
-	}{
-		{"inspect two.jsonl", 1, "two.jsonl: which key holds the vector? The first row has id, a, b: name one (--vector)"},
-		{"train bad.csv --label a --bits 4 -o x.hgm", 1, `"x" is not a number (line 3); fix the row, or skip bad rows (--skip-bad)`},
-		{"train vectors.npy --bits 4 -o x.hgm", 1, "nothing says which rows are similar; name them with --label, --labels, --tags or --pairs"},
-		{"train vectors.npy --label kind --bits 4 -o x.hgm", 1, `none is called "kind": put the labels into a file of their own and name that (--labels)`},
-		{"index build x.hgi items.csv --model m.hgm --label category --id sku --attributes about.jsonl", 1,
-			`about.jsonl: line 1: key "v": an attribute is a number or a text, not a list or an object: choose the columns to take (--attribute-columns)`},
-		{"index build x.hgi items.csv --model m.hgm --id sku --attributes nowhere.csv", 1, "hashgrove: nowhere.csv: no such file\n"},
-		{"encode -m nowhere.hgm items.csv -o x.csv", 1, "nowhere.hgm: no such file\n"},
-		{"search nowhere.hgi items.csv", 1, "nowhere.hgi: no such file"},
-		{"train items.csv --bits x", 2, `--bits: "x" is not a whole number; see "hashgrove help train"`},
-		{"train items.csv --bits 99999999999999999999", 2, `--bits: "99999999999999999999" is out of range`},
-		{"train items.csv --seed -1", 2, `--seed: "-1" is not a whole number from 0 up`},
+	for _, r := range []refusal{
+		{"inspect two.jsonl", 1, setting("Vector"), "two.jsonl id a b (--vector)"},
+		{"train bad.csv --label a --bits 4 -o x.hgm", 1, setting("SkipBad"), `"x" 3 (--skip-bad)`},
+		{"train vectors.npy --bits 4 -o x.hgm", 1, supervision.ErrNone, "--label --labels --tags --pairs"},
+		{"train vectors.npy --label kind --bits 4 -o x.hgm", 1, setting("LabelsFile"), `"kind" (--labels)`},
+		{"index build x.hgi items.csv --model m.hgm --label category --id sku --attributes about.jsonl", 1, setting("Columns"),
+			`about.jsonl 1 "v" (--attribute-columns)`},
+		{"index build x.hgi items.csv --model m.hgm --id sku --attributes nowhere.csv", 1, fs.ErrNotExist, "nowhere.csv"},
+		{"encode -m nowhere.hgm items.csv -o x.csv", 1, fs.ErrNotExist, "nowhere.hgm"},
+		{"search nowhere.hgi items.csv", 1, fs.ErrNotExist, "nowhere.hgi"},
+		{"train items.csv --bits x", 2, "bad-flag-value", `--bits "x" help train`},
+		{"train items.csv --bits 99999999999999999999", 2, "out-of-range", `--bits "99999999999999999999"`},
+		{"train items.csv --seed -1", 2, "bad-flag-value", `--seed "-1" 0`},
 	} {
-		o := try(t, shellWords(c.line)...)
-		if o.code != c.status || !strings.Contains(o.err, c.want) {
-			t.Errorf("%s: exit %d, %q, want %q", c.line, o.code, o.err, c.want)
+		o := r.try(t, "--quiet")
+		if strings.Count(o.err, "\n") != 1 || strings.Contains(o.err, "open nowhere") {
+			t.Errorf("%s: %s", r.line, o.err)
 		}
 	}
 	t.Setenv("HASHGROVE_BITS", "many")
-	if o := try(t, "train", "items.csv"); o.code != 2 || !strings.Contains(o.err, `HASHGROVE_BITS=many in the environment: --bits: "many" is not a whole number`) {
-		t.Errorf("the environment: %q", o.err)
-	}
+	refusal{"train items.csv", 2, "bad-flag-value", `HASHGROVE_BITS=many --bits "many"`}.try(t)
 }
 
 // TestCompressedAttributes builds the same index from a table and from the same table compressed.

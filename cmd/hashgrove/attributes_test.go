@@ -2,12 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
 
 	"hashgrove/dataset"
+	"hashgrove/index"
 )
 
 // priced writes a table with a price per item of new.csv, the last first, under the given name of the ids. The price of
@@ -55,55 +58,56 @@ func TestAttributesAreJoinedByID(t *testing.T) {
 	priced(t, "more.csv", "id,price", 91)
 	write(t, "bare.csv", "price\n"+strings.Repeat("1\n", 80))
 	for _, c := range []struct {
-		flags, said string
+		flags, said string // facts
 		want        dataset.Join
 		price       any
 	}{
-		{"sku.csv", "attributes joined by id: 80 of 80 items have a record\n", dataset.Join{By: "id", Records: 80, Found: 80}, 3.0},
-		{"id.csv", "attributes joined by id: 60 of 80 items have a record\n", dataset.Join{By: "id", Records: 60, Found: 60}, 3.0},
-		{"more.csv", "attributes joined by id: 80 of 80 items have a record; 12 records match no item\n", dataset.Join{By: "id", Records: 92, Found: 80, Unmatched: 12}, 3.0},
-		{"code.csv --attributes-id code", "attributes joined by id: 80 of 80 ", dataset.Join{By: "id", Records: 80, Found: 80}, 3.0},
-		{"bare.csv --attributes-by row", "attributes joined row by row, as asked", dataset.Join{By: "row", Records: 80, Found: 80}, 1.0},
-		{"code.csv --attributes-by row", `warning: code.csv was joined row by row, but its column "code" holds ids of the items in another order: row 1 is about "new-79" and was given to "new-0"`,
+		{"sku.csv", "80", dataset.Join{By: "id", Records: 80, Found: 80}, 3.0},
+		{"id.csv", "60 80", dataset.Join{By: "id", Records: 60, Found: 60}, 3.0},
+		{"more.csv", "80 12", dataset.Join{By: "id", Records: 92, Found: 80, Unmatched: 12}, 3.0},
+		{"code.csv --attributes-id code", "80", dataset.Join{By: "id", Records: 80, Found: 80}, 3.0},
+		{"bare.csv --attributes-by row", "attributes row", dataset.Join{By: "row", Records: 80, Found: 80}, 1.0},
+		{"code.csv --attributes-by row", `warning: code.csv "code" 1 "new-79" "new-0"`,
 			dataset.Join{By: "row", Records: 80, Found: 80}, 76.0},
 	} {
 		said, join := again(c.flags)
-		if !strings.Contains(said, c.said) || join == nil || *join != c.want {
-			t.Errorf("%s: %+v\n%s", c.flags, join, said)
+		if d := lacks(said, c.said); d != "" || join == nil || *join != c.want {
+			t.Errorf("%s: %+v, %s", c.flags, join, d)
 		}
 		if got := attributesOf(t, "x.hgi", "new-3")["price"]; got != c.price {
 			t.Errorf("%s: the price is %v, want %v", c.flags, got, c.price)
 		}
 	}
 	_ = os.Remove("x.hgi")
-	for flags, want := range map[string]string{
-		"code.csv":                     `code.csv: its column "code" holds ids of the items: name it as the column of ids (--attributes-id)`,
-		"bare.csv":                     "bare.csv: the items have ids, and it has no column id: name its column of ids, or join it row by row (--attributes-id, --attributes-by row)",
-		"code.csv --attributes-id sku": `code.csv: has no column "sku"; it has code, price (--attributes-id)`,
-		"bare.csv --attributes-by id":  "bare.csv: it has no column id: name its column of ids (--attributes-id)",
+	for _, r := range []refusal{
+		{"code.csv", 1, setting("AttributesID"), `code.csv "code" (--attributes-id)`},
+		{"bare.csv", 1, setting("AttributesByRow"), "bare.csv id (--attributes-id, --attributes-by"},
+		{"code.csv --attributes-id sku", 1, setting("AttributesID"), `code.csv "sku" code price (--attributes-id)`},
+		{"bare.csv --attributes-by id", 1, setting("AttributesID"), "bare.csv id (--attributes-id)"},
 	} {
-		if o := try(t, shellWords(build+flags+" --quiet")...); o.code != 1 || o.err != "hashgrove: "+want+"\n" {
-			t.Errorf("%s: exit %d, %s, want %s", flags, o.code, o.err, want)
+		r.line = build + r.line
+		if o := r.try(t, "--quiet"); strings.Count(o.err, "\n") != 1 {
+			t.Errorf("%s: %s", r.line, o.err)
 		}
 	}
 	// Rows without ids go by their numbers, and a table without ids row by row.
-	o := try(t, shellWords("index build vectors.npy -m m.hgm -o rows.hgi --attributes rows.csv")...)
-	if o.code != 1 {
-		t.Fatalf("a missing table: exit %d", o.code)
-	}
+	const rows = "index build vectors.npy -m m.hgm "
+	refusal{rows + "-o rows.hgi --attributes rows.csv", 1, fs.ErrNotExist, "rows.csv"}.try(t)
 	write(t, "rows.csv", "price\n"+strings.Repeat("7\n", 400))
-	o = try(t, shellWords("index build vectors.npy -m m.hgm -o rows.hgi --attributes rows.csv")...)
-	if o.code != 0 || !strings.Contains(o.err, "attributes joined row by row: the items have no ids\n") {
+	r := indexReported(t, rows+"-o rows.hgi --attributes rows.csv")
+	if j := r.Attributes; j == nil || *j != (dataset.Join{By: "row", Records: 400, Found: 400}) {
+		t.Errorf("%+v", j)
+	}
+	if o := try(t, shellWords(rows+"-o said.hgi --attributes rows.csv")...); o.code != 0 || lacks(o.err, "attributes row") != "" {
 		t.Errorf("exit %d, %s", o.code, o.err)
 	}
-	for line, want := range map[string]string{
-		"index build vectors.npy -m m.hgm -o y.hgi --attributes-by row":                                             "are about a file that --attributes names",
-		"index build vectors.npy -m m.hgm -o y.hgi --attributes rows.csv --attributes-by name":                      "--attributes-by name: choose id or row",
-		"index build vectors.npy -m m.hgm -o y.hgi --attributes rows.csv --attributes-id price --attributes-by row": "exclude each other",
+	for _, r := range []refusal{
+		{rows + "-o y.hgi --attributes-by row", 2, "missing-flag", "--attributes "},
+		{rows + "-o y.hgi --attributes rows.csv --attributes-by name", 2, "bad-flag-value", "--attributes-by name id row"},
+		{rows + "-o y.hgi --attributes rows.csv --attributes-id price --attributes-by row", 2, "conflicting-flags",
+			"--attributes-id --attributes-by row"},
 	} {
-		if o := try(t, shellWords(line)...); o.code != 2 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
-		}
+		r.try(t)
 	}
 }
 
@@ -130,7 +134,7 @@ func TestAttributesOfTheData(t *testing.T) {
 	for _, name := range []string{"wide.csv", "wide.jsonl --vector v"} {
 		_ = os.Remove("x.hgi")
 		o := try(t, shellWords("index build "+name+" --label category --id-column sku -m m.hgm -o x.hgi --attribute-columns price,added,new --skip-bad")...)
-		if o.code != 0 || !strings.Contains(o.err, "attributes taken from the data") || !strings.Contains(o.out, "79 items") {
+		if o.code != 0 || !strings.Contains(o.err, "attributes") || !strings.Contains(o.out, "79 items") {
 			t.Fatalf("%s: exit %d, %s", name, o.code, o.err)
 		}
 		if got := attributesOf(t, "x.hgi", "new-17"); got["price"] != 17.0 || got["added"] != "2024-01-18" || got["new"] != "false" || len(got) != 3 {
@@ -145,15 +149,13 @@ func TestAttributesOfTheData(t *testing.T) {
 	succeed(t, shellWords("index export x.hgi -o x.parquet")...)
 	succeed(t, shellWords("index export x.hgi -o x.hgc")...)
 	o := try(t, shellWords("index build x.hgc -m m.hgm -o y.hgi --attributes x.parquet --attribute-columns price,added,new,label,tags")...)
-	if o.code != 0 || !strings.Contains(o.err, "joined by id: 79 of 79") {
+	if o.code != 0 || lacks(o.err, "attributes id 79") != "" {
 		t.Fatalf("exit %d, %s", o.code, o.err)
 	}
 	if a, b := succeed(t, "index", "list", "x.hgi", "--json", "--limit", "0"), succeed(t, "index", "list", "y.hgi", "--json", "--limit", "0"); strings.ReplaceAll(b, "y.hgi", "x.hgi") != a {
 		t.Errorf("an index of an export differs:\n%.600s\n%.600s", a, b)
 	}
-	if o := try(t, shellWords("index build vectors.npy -m m.hgm -o z.hgi --attribute-columns price")...); o.code != 1 || !strings.Contains(o.err, "vectors.npy: attributes are read from CSV, TSV, JSON lines and Parquet, not from npy") {
-		t.Errorf("exit %d, %s", o.code, o.err)
-	}
+	refusal{"index build vectors.npy -m m.hgm -o z.hgi --attribute-columns price", 1, nil, "vectors.npy: CSV TSV JSON Parquet npy"}.try(t)
 }
 
 // TestUpsertKeepsAttributes: an upsert without attributes threw them away, and they could not be changed alone.
@@ -191,15 +193,13 @@ func TestUpsertKeepsAttributes(t *testing.T) {
 	succeed(t, "verify", "items.hgi")
 	write(t, "bare.csv", "price\n1\n")
 	write(t, "others.csv", "id,price\nx,1\n")
-	for line, want := range map[string]string{
-		"index update items.hgi --attributes bare.csv":   "bare.csv: it has no column id: name its column of ids (--attributes-id)",
-		"index update items.hgi --attributes others.csv": "others.csv: none of its 1 ids is in items.hgi",
-		"index update items.hgi --attributes none.csv":   "none.csv: no such file",
-		"index update items.hgi":                         "index update needs --attributes",
+	for _, r := range []refusal{
+		{"index update items.hgi --attributes bare.csv", 1, setting("AttributesID"), "bare.csv id (--attributes-id)"},
+		{"index update items.hgi --attributes others.csv", 1, "no-id-matches", "others.csv 1 items.hgi"},
+		{"index update items.hgi --attributes none.csv", 1, fs.ErrNotExist, "none.csv"},
+		{"index update items.hgi", 2, "missing-flag", "--attributes"},
 	} {
-		if o := try(t, shellWords(line)...); o.code == 0 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
-		}
+		r.try(t)
 	}
 }
 
@@ -207,22 +207,23 @@ func TestUpsertKeepsAttributes(t *testing.T) {
 func TestFiltersKnowTheAttributes(t *testing.T) {
 	indexed(t)
 	before := read(t, "items.hgi")
-	for filter, want := range map[string]string{
-		`tag = "x"`:    "no item has a tag; there is f0 (number) (--where)",
-		"prce > 100":   "no item has an attribute prce; there is f0 (number) (--where)",
-		"not has prce": "no item has an attribute prce; there is f0 (number) (--where)",
-		`f0 < "10"`:    `f0 is a number in every item, and "10" is a text: numbers have no quotes; there is f0 (number) (--where)`,
-		"f0 = true":    `f0 is a number in every item, and "true" is a text`,
-		"id < 10":      `the ids of the items are texts, such as "items-0", and have no order with the number 10`,
+	for _, c := range []struct{ filter, name, facts string }{
+		{`tag = "x"`, "tag", "tag f0 (number) (--where)"},
+		{"prce > 100", "prce", "prce f0 (number) (--where)"},
+		{"not has prce", "prce", "prce f0 (number) (--where)"},
+		{`f0 < "10"`, "f0", `f0 "10" (number) (--where)`},
+		{"f0 = true", "f0", `f0 "true" (number) (--where)`},
+		{"id < 10", "id", `"items-0" 10 (--where)`},
 	} {
 		for _, args := range [][]string{
 			{"search", "items.hgi", "new.csv", "--row", "0"}, {"search", "items.hgi", "--id", "items-7", "--strategy", "scan"},
 			{"index", "delete", "items.hgi"}, {"index", "delete", "items.hgi", "--dry-run"}, {"index", "list", "items.hgi"},
 			{"index", "export", "items.hgi", "-o", "x.csv"},
 		} {
-			o := try(t, append(args, "--where", filter, "--quiet")...)
-			if o.code != 1 || !strings.Contains(o.err, want) || o.out != "" {
-				t.Errorf("%v where %s: exit %d, %s%s", args, filter, o.code, o.err, o.out)
+			o := try(t, append(args, "--where", c.filter, "--quiet")...)
+			e, ok := errors.AsType[*index.FilterError](o.cause)
+			if !ok || e.Name != c.name || o.code != 1 || lacks(o.err, c.facts) != "" || o.out != "" {
+				t.Errorf("%v where %s: exit %d, %+v, %s%s", args, c.filter, o.code, e, o.err, o.out)
 			}
 		}
 	}
@@ -239,8 +240,7 @@ func TestFieldsAreAttributes(t *testing.T) {
 		"search items.hgi --id items-7 --strategy scan --fields prce,f0",
 	} {
 		o := try(t, shellWords(line)...)
-		if o.code != 0 || !strings.Contains(o.err, "warning: --fields prce: no item has this field; there are ") ||
-			!strings.Contains(o.err, ", label, tags, f0 (number)") {
+		if o.code != 0 || lacks(o.err, "warning: --fields prce: label, tags, f0 (number)") != "" {
 			t.Errorf("%s: exit %d, %s%s", line, o.code, o.err, o.out)
 		}
 	}
@@ -252,8 +252,8 @@ func TestFieldsAreAttributes(t *testing.T) {
 
 func TestInfoNamesWhatFiltersCompare(t *testing.T) {
 	indexed(t)
-	if out := succeed(t, "info", "items.hgi"); !strings.Contains(out, "\nfilters can use id, label, f0 (number)\n") {
-		t.Error(out)
+	if d := lacks(succeed(t, "info", "items.hgi"), "id, label, f0 (number)"); d != "" {
+		t.Error(d)
 	}
 	out := succeed(t, "info", "items.hgi", "--json")
 	var r struct {
@@ -270,7 +270,7 @@ func TestListingAndDryRun(t *testing.T) {
 	indexed(t)
 	before := read(t, "items.hgi")
 	o := try(t, shellWords("index list items.hgi --limit 3")...)
-	if o.code != 0 || !strings.Contains(o.out, "items-10 ") || !strings.Contains(o.err, "3 of 400 items; the next ones: --after items-10, all of them: --limit 0") {
+	if o.code != 0 || !strings.Contains(o.out, "items-10 ") || lacks(o.err, "3 400 --after items-10, --limit 0") != "" {
 		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
 	}
 	if out := succeed(t, shellWords("index list items.hgi --after items-10 --limit 2 --fields id --to csv")...); out != "id\nitems-100\nitems-101\n" {
@@ -287,8 +287,8 @@ func TestListingAndDryRun(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	out := succeed(t, shellWords("index delete items.hgi --where 'id starts with \"items-39\"' --dry-run")...)
-	if !strings.Contains(out, "items.hgi: 11 items would be deleted, 389 would be left\n") || !strings.Contains(out, "items-39 ") || !strings.HasSuffix(out, "and 1 more\n") {
-		t.Errorf("%s", out)
+	if d := lacks(out, "items.hgi: 11 389 items-39"); d != "" || strings.Count(out, "items-39") != 10 {
+		t.Errorf("%s: %s", d, out)
 	}
 	r := indexReported(t, "index delete items.hgi --id items-1,nobody --dry-run")
 	if r.Deleted != 0 || r.Missing != 1 || r.DryRun == nil || r.DryRun.Deletes != 1 || len(r.DryRun.First) != 1 || r.Items != 400 {
@@ -297,8 +297,8 @@ func TestListingAndDryRun(t *testing.T) {
 	if string(read(t, "items.hgi")) != string(before) {
 		t.Error("the index has changed")
 	}
-	o = try(t, shellWords("index get items.hgi --id items-1,nobody,items-2,anyone")...)
-	if o.code != 1 || !strings.Contains(o.out, "items-1\n") || !strings.Contains(o.out, "items-2\n") || !strings.Contains(o.err, `items.hgi: 2 of 4 ids are not in the index: "nobody", "anyone"`) {
+	o = refusal{"index get items.hgi --id items-1,nobody,items-2,anyone", 1, "no-such-item", `items.hgi: 2 4 "nobody", "anyone"`}.try(t)
+	if !strings.Contains(o.out, "items-1\n") || !strings.Contains(o.out, "items-2\n") {
 		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
 	}
 }
@@ -309,7 +309,7 @@ func TestExport(t *testing.T) {
 	write(t, "about.jsonl", `{"id": "items-3", "name": "a \"b\", c", "tags": ["x, y", "z"], "day": "2024-01-31", "ok": true}`+"\n")
 	succeed(t, shellWords("index update items.hgi --attributes about.jsonl")...)
 	for _, form := range []string{"jsonl", "csv", "parquet", "hgc"} {
-		if out := succeed(t, shellWords("index export items.hgi -o all."+form)...); out != "all."+form+": 400 items of items.hgi\n" {
+		if out := succeed(t, shellWords("index export items.hgi -o all."+form)...); lacks(out, "all."+form+": 400 items.hgi") != "" {
 			t.Errorf("%s", out)
 		}
 		if out := succeed(t, shellWords("index export items.hgi -o - --to "+form)...); out != string(read(t, "all."+form)) {
@@ -330,18 +330,16 @@ func TestExport(t *testing.T) {
 	if out := succeed(t, shellWords("index export items.hgi -o - --to csv --where 'has day'")...); strings.Count(out, "\n") != 2 {
 		t.Errorf("%s", out)
 	}
-	for line, want := range map[string]string{
-		"index export items.hgi":                         "index export needs -o FILE",
-		"index export items.hgi -o -":                    "items on standard output need --to",
-		"index export items.hgi -o all.txt":              "all.txt: the name does not tell the form",
-		"index export items.hgi -o all.csv --to xml":     "--to xml: choose",
-		"index list items.hgi --to xml":                  "--to xml: choose",
-		"index list items.hgi --limit -1":                "--limit -1",
-		"index list items.hgi --where 'f0 >'":            "--where: filter, column 5",
-		"index export items.hgi -o a.csv --where 'f0 >'": "--where: filter, column 5",
+	for _, r := range []refusal{
+		{"index export items.hgi", 2, "missing-flag", "-o"},
+		{"index export items.hgi -o -", 2, "missing-flag", "--to"},
+		{"index export items.hgi -o all.txt", 2, "unknown-form", "all.txt: .jsonl .csv .parquet .hgc --to"},
+		{"index export items.hgi -o all.csv --to xml", 2, "bad-flag-value", "--to xml jsonl csv parquet hgc"},
+		{"index list items.hgi --to xml", 2, "bad-flag-value", "--to xml table csv jsonl"},
+		{"index list items.hgi --limit -1", 2, "bad-flag-value", "--limit -1"},
+		{"index list items.hgi --where 'f0 >'", 2, "bad-filter", "--where 5"},
+		{"index export items.hgi -o a.csv --where 'f0 >'", 2, "bad-filter", "--where 5"},
 	} {
-		if o := try(t, shellWords(line)...); o.code != 2 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
-		}
+		r.try(t)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -65,7 +66,7 @@ func TestCrossFit(t *testing.T) {
 		t.Error("cross-fitted codes are those of the model")
 	}
 	out := succeed(t, strings.Fields("index build items.csv -m m.hgm --cross-fit m.crossfit.hgc -o text.hgi"+data)...)
-	if !strings.Contains(out, "380 cross-fitted and 20 encoded") {
+	if lacks(out, "text.hgi 400 380 20") != "" {
 		t.Errorf("index build says\n%s", out)
 	}
 }
@@ -90,28 +91,22 @@ func TestCrossFitRefusals(t *testing.T) {
 	succeed(t, strings.Fields(trainShop+"--seed 2 --cross-fit 2 -o other.hgm")...)
 	succeed(t, strings.Fields("encode items.csv --id-column sku --label category -m m.hgm -o items.hgc")...)
 	const build = "index build items.csv --label category --id-column sku -m m.hgm -o x.hgi --cross-fit "
-	for _, c := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{trainShop + "--cross-fit 1 -o x.hgm", 2, "from 2 to 20"},
-		{trainShop + "--cross-fit 21 -o x.hgm", 2, "from 2 to 20"},
-		{trainShop + "--cross-fit 2 --method lsh -o x.hgm", 2, "does not apply"},
-		{trainShop + "--cross-fit 2 --grow m.hgm --bits 12 -o x.hgm", 2, "--grow"},
-		{build + "other.crossfit.hgc", 1, "cross-fitted codes of model"},
-		{build + "items.hgc", 1, "no hash of a row"},
-		{build + "items.csv", 1, "not a file of cross-fitted codes"},
-		{build + "missing.hgc", 1, "missing.hgc"},
-		{"index build items.hgc -m m.hgm -o x.hgi --cross-fit m.crossfit.hgc", 2, "needs vectors"},
+	model := fingerprint(t, "m.hgm")
+	for _, r := range []refusal{
+		{trainShop + "--cross-fit 1 -o x.hgm", 2, "bad-flag-value", "--cross-fit 2 20"},
+		{trainShop + "--cross-fit 21 -o x.hgm", 2, "bad-flag-value", "--cross-fit 2 20"},
+		{"train items.csv --label category --id sku --cross-fit 2 --method lsh -o x.hgm", 2, "wrong-method", "--cross-fit lsh"},
+		{trainShop + "--cross-fit 2 --grow m.hgm --bits 12 -o x.hgm", 2, "conflicting-flags", "--cross-fit --grow"},
+		{build + "other.crossfit.hgc", 1, nil, "other.crossfit.hgc " + model + " " + fingerprint(t, "other.hgm")},
+		{build + "items.hgc", 1, nil, `items.hgc "items-0"`},
+		{build + "items.csv", 1, nil, "items.csv"},
+		{build + "missing.hgc", 1, fs.ErrNotExist, "missing.hgc"},
+		{"index build items.hgc -m m.hgm -o x.hgi --cross-fit m.crossfit.hgc", 2, "needs-vectors", "--cross-fit"},
 	} {
-		args := strings.Fields(c.args)
-		if o := try(t, args...); o.code != c.code || !strings.Contains(o.err, c.want) {
-			t.Errorf("%s: exit %d, %s", c.args, o.code, o.err)
-		}
+		r.try(t)
 	}
 	o := try(t, strings.Fields(strings.Replace(build, "items.csv", "new.csv", 1)+"m.crossfit.hgc")...)
-	if o.code != 0 || !strings.Contains(o.err, "none of the items has a cross-fitted code") {
+	if o.code != 0 || !strings.Contains(o.err, "warning: ") || !strings.Contains(o.out, " 0 cross-fitted and 80 encoded") {
 		t.Errorf("exit %d, %s", o.code, o.err)
 	}
 }

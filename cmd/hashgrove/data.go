@@ -166,7 +166,8 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 	}
 	src, err := m.Source(set, d.threads())
 	if err != nil && d.Vector != "" && len(m.Info.Features) > 0 {
-		return nil, nil, fmt.Errorf("%s: %w; the model finds its columns without --vector, which chose these", paths[0], err)
+		return nil, nil, fault.New("columns-mismatch",
+			"%s: %w; the model finds its columns without --vector, which chose these", paths[0], err)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", paths[0], err)
