@@ -105,8 +105,8 @@ func TestCrossFitRefusals(t *testing.T) {
 	} {
 		r.try(t)
 	}
-	o := try(t, strings.Fields(strings.Replace(build, "items.csv", "new.csv", 1)+"m.crossfit.hgc")...)
-	if o.code != 0 || !strings.Contains(o.err, "warning: ") || !strings.Contains(o.out, " 0 cross-fitted and 80 encoded") {
+	o := try(t, strings.Fields(strings.Replace(build, "items.csv", "new.csv", 1)+"m.crossfit.hgc --json")...)
+	if o.code != 0 || !strings.Contains(o.err, "warning: ") || !strings.Contains(o.out, `"cross_fitted": 0`) {
 		t.Errorf("exit %d, %s", o.code, o.err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"hashgrove/engine"
 )
 
 // TestPushOverHTTP looks at dry runs and at mistakes; package engine tests what is sent.
@@ -22,17 +24,18 @@ func TestPushOverHTTP(t *testing.T) {
 			t.Errorf("%s: %s", scheme, out)
 		}
 	}
-	for engine, want := range map[string]string{
-		"qdrant+" + gone.URL:       "cannot be reached",
-		"qdrant://u:secret@host":   "holds a password",
-		"qdrant://host?api-key=a":  "nothing stands behind",
-		"qdrant+ftp://host":        `"qdrant+ftp" is no engine`,
-		"elasticsearch+http://":    "cannot be used",
-		"opensearch+https://:9200": "cannot be used",
+	for _, r := range []refusal{
+		{"qdrant+" + gone.URL, 1, engine.ErrTemporary, "Qdrant"},
+		{"qdrant://u:secret@host", 2, nil, "--engine password"},
+		{"qdrant://host?api-key=a", 2, nil, "--engine engine://user@host:port ?"},
+		{"qdrant+ftp://host", 2, nil, `--engine "qdrant+ftp" qdrant,`},
+		{"elasticsearch+http://", 2, nil, "--engine engine://user@host:port"},
+		{"opensearch+https://:9200", 2, nil, "--engine engine://user@host:port"},
 	} {
-		o := try(t, "push", "items.hgi", "--engine", engine, "--retries", "-1")
-		if o.code == 0 || !strings.Contains(o.err, want) || strings.Contains(o.err+o.out, "hunter2") || strings.Contains(o.err, "secret@") {
-			t.Errorf("%s: exit %d, want %q: %s", engine, o.code, want, o.err)
+		r.line = "push items.hgi --engine " + r.line
+		o := r.try(t, "--retries", "-1")
+		if strings.Contains(o.err+o.out, "hunter2") || strings.Contains(o.err, "secret@") {
+			t.Errorf("%s: %s%s", r.line, o.err, o.out)
 		}
 	}
 }

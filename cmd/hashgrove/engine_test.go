@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -17,7 +18,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hashgrove/engine"
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/needs"
 	"hashgrove/internal/pgtest"
 	"hashgrove/internal/redistest"
@@ -31,9 +34,7 @@ func TestPushAndPull(t *testing.T) {
 	to := func(table string) string { return " --engine " + s.URL + " --table " + table }
 	do := func(line string) string { return succeed(t, shellWords(line)...) }
 
-	if out := do("push items.hgi" + to("a")); !strings.Contains(out, "400 items written, 16 bits") || !strings.Contains(out, "100 read back") {
-		t.Errorf("push says %s", out)
-	}
+	pushed(t, "push items.hgi"+to("a"))
 	do("pull" + to("a") + " -m m.hgm -o back.hgi")
 	if want, got := do("index export items.hgi --to jsonl -o -"), do("index export back.hgi --to jsonl -o -"); want != got {
 		t.Error("items changed on the way")
@@ -54,16 +55,18 @@ func TestPushAndPull(t *testing.T) {
 		t.Error("a filter in the engine finds other items")
 	}
 	do("pull" + to("c") + ` --where 'label > 2024-01-31' -o later.hgc`)
-	if out := do("check-engine items.hgi" + to("a")); !strings.Contains(out, "no differences") || !strings.Contains(out, `label = "`) || !strings.Contains(out, "f0") {
+	r, out := checkedEngine(t, "check-engine items.hgi"+to("a"), 0)
+	if !r.Conforms() || r.Equal != 400 || !strings.Contains(out, `label = "`) || !strings.Contains(out, "f0") {
 		t.Errorf("check-engine says %s", out)
 	}
-	if o := try(t, shellWords("check-engine items.hgi new.csv --json"+to("b"))...); o.code != 1 || !strings.Contains(o.err, "other details") {
-		t.Errorf("a table without labels: exit %d, %s", o.code, o.err)
+	if r, out := checkedEngine(t, "check-engine items.hgi new.csv"+to("b"), 1); r.Causes[engine.CauseDetails] == 0 {
+		t.Errorf("a table without labels: %s", out)
 	}
 	checkReportPages(t, to)
 	do("push new.csv --label category --id-column sku -m m.hgm" + to("a"))
-	if o := try(t, shellWords("check-engine items.hgi"+to("a"))...); o.code != 1 || !strings.Contains(o.out, "unknown item: ") {
-		t.Errorf("a table with more items: exit %d, %s%s", o.code, o.out, o.err)
+	if r, out := checkedEngine(t, "check-engine items.hgi"+to("a"), 1); r.Theirs != 480 ||
+		r.Causes[engine.CauseExtra] < 80 || !strings.Contains(out, engine.CauseExtra+": ") {
+		t.Errorf("a table with more items: %s", out)
 	}
 	checkEngineRefusals(t, to)
 }
@@ -73,10 +76,8 @@ func TestPushAndPullElsewhere(t *testing.T) {
 	t.Run("Redis", func(t *testing.T) {
 		s := redistest.Start(t)
 		t.Setenv("REDISCLI_AUTH", redistest.Password)
-		pushAndPull(t, s.URL, "VSIM a ", "no order of texts")
-		if o := try(t, shellWords("check-engine items.hgi --table a --where 'label > \"a\"' --engine "+s.URL)...); o.code != 1 {
-			t.Errorf("a filter that was asked for and refused: exit %d", o.code)
-		}
+		pushAndPull(t, s.URL, "VSIM a ", 2) // texts have no order there
+		refusal{"check-engine items.hgi --table a --where 'label > \"a\"' --engine " + s.URL, 1, "engine-differs", engine.CauseFilter}.try(t)
 		write(t, "wrong.txt", "a wrong secret\n")
 		o := try(t, "push", "items.hgi", "--engine", s.URL, "--password-file", "wrong.txt")
 		if o.code != 1 || !strings.Contains(o.err, "WRONGPASS") || strings.Contains(o.err, "secret") {
@@ -85,24 +86,43 @@ func TestPushAndPullElsewhere(t *testing.T) {
 	})
 	t.Run("SQLite", func(t *testing.T) {
 		needs.Program(t, needs.SQLite, "sqlite3")
-		pushAndPull(t, "sqlite://shop.db", "BEGIN IMMEDIATE;", "no differences")
+		pushAndPull(t, "sqlite://shop.db", "BEGIN IMMEDIATE;", 0)
 		if o := try(t, shellWords("push items.hgi --engine sqlite://shop.db --pgvector")...); o.code != 2 {
 			t.Errorf("pgvector in SQLite: exit %d, %s", o.code, o.err)
 		}
 	})
 }
 
-// pushAndPull pushes into an engine; plan is part of what would be sent, and report of what check-engine says.
-func pushAndPull(t *testing.T, url, plan, report string) {
+// pushed pushes all items of the index of the shop.
+func pushed(t *testing.T, line string) {
+	t.Helper()
+	var r pushReport
+	o := try(t, shellWords(line+" --json")...)
+	if err := json.Unmarshal([]byte(o.out), &r); o.code != 0 || err != nil || r.Written != 400 || r.Bits != 16 || r.Checked != 100 {
+		t.Errorf("%s: exit %d, %v, %s%s", line, o.code, err, o.out, o.err)
+	}
+}
+
+// checkedEngine runs check-engine twice, and returns its report and what it says for people.
+func checkedEngine(t *testing.T, line string, status int) (r engine.CheckReport, said string) {
+	t.Helper()
+	o := try(t, shellWords(line+" --json")...)
+	if err := json.Unmarshal([]byte(o.out), &r); o.code != status || err != nil || (o.code == 1) != fault.Is(o.cause, "engine-differs") {
+		t.Errorf("%s: exit %d, %v, %s%s", line, o.code, err, o.out, o.err)
+	}
+	o = try(t, shellWords(line)...)
+	return r, o.out + o.err
+}
+
+// pushAndPull pushes into an engine; plan is part of what would be sent, and refused how many searches it cannot do.
+func pushAndPull(t *testing.T, url, plan string, refused int) {
 	indexed(t)
 	to := " --table a --engine " + url
 	do := func(line string) string { return succeed(t, shellWords(line+to)...) }
 	if out := do("push items.hgi --dry-run"); !strings.Contains(out, plan) {
 		t.Errorf("the plan is %s", out)
 	}
-	if out := do("push items.hgi"); !strings.Contains(out, "400 items written, 16 bits") || !strings.Contains(out, "100 read back") {
-		t.Errorf("push says %s", out)
-	}
+	pushed(t, "push items.hgi"+to)
 	do("pull -m m.hgm -o back.hgi")
 	want := succeed(t, "index", "export", "items.hgi", "--to", "jsonl", "-o", "-")
 	if want != succeed(t, "index", "export", "back.hgi", "--to", "jsonl", "-o", "-") {
@@ -113,14 +133,12 @@ func pushAndPull(t *testing.T, url, plan, report string) {
 	if !bytes.Equal(read(t, "boots.hgc"), read(t, "want.hgc")) {
 		t.Error("a filter in the engine finds other items")
 	}
-	if out := do("check-engine items.hgi"); !strings.Contains(out, report) || !strings.Contains(out, "400 of them equal") {
+	r, out := checkedEngine(t, "check-engine items.hgi"+to, 0)
+	if r.Equal != 400 || r.RefusedSearches() != refused || r.Causes[engine.CauseFilter] != refused || r.Conforms() != (refused == 0) {
 		t.Errorf("check-engine says %s", out)
 	}
 	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--rounds", "3", "-o", "other.hgm", "--seed", "9")
-	o := try(t, shellWords("push items.csv --label category --id-column sku -m other.hgm"+to)...)
-	if o.code != 1 || !strings.Contains(o.err, "do not belong into the table of model") {
-		t.Errorf("another model: exit %d, %s", o.code, o.err)
-	}
+	refusal{"push items.csv --label category --id-column sku -m other.hgm" + to, 1, nil, fingerprint(t, "m.hgm") + " " + fingerprint(t, "other.hgm")}.try(t)
 }
 
 // checkReportPages writes the page of a table that agrees and of one that does not.
@@ -128,24 +146,21 @@ func checkReportPages(t *testing.T, to func(string) string) {
 	out := succeed(t, shellWords("check-engine items.hgi --report good.html"+to("a"))...)
 	page := string(read(t, "good.html"))
 	for _, want := range []string{
-		"answers all 800 questions as the exact index does", "All 400 items are in the engine", "hashgrove check-engine items.hgi",
-		"the same answer", "SELECT id, bit_count", "10 nearest",
+		`<p class="headline">`, "800 ", "400 ", "hashgrove check-engine items.hgi", "SELECT id, bit_count", "10 nearest",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
 		}
 	}
-	if !strings.HasSuffix(out, "The page with this report: good.html\n") || strings.Contains(page, pgtest.Password) {
+	if !strings.HasSuffix(out, " good.html\n") || strings.Contains(page, pgtest.Password) {
 		t.Errorf("it says\n%s", out)
 	}
 	o := try(t, shellWords("check-engine items.hgi --report bad.html"+to("b"))...)
-	if page = string(read(t, "bad.html")); o.code != 1 || !strings.Contains(page, "differs from the exact index: ") ||
-		!strings.Contains(page, "other details: 5,") || !strings.Contains(page, "the answers differ") {
+	if page = string(read(t, "bad.html")); o.code != 1 || !strings.Contains(page, `<p class="headline bad">`) ||
+		!strings.Contains(page, engine.CauseDetails+": 5,") {
 		t.Errorf("exit %d, %s", o.code, page)
 	}
-	if o := try(t, shellWords("check-engine items.hgi --report bad.html"+to("a"))...); o.code != 1 || !strings.Contains(o.err, "--force") {
-		t.Errorf("a page that is there: exit %d, %s", o.code, o.err)
-	}
+	refusal{"check-engine items.hgi --report bad.html" + to("a"), 1, fs.ErrExist, "bad.html --force"}.try(t)
 }
 
 // checkEngineRefusals: mistakes end with one plain sentence that shows no password.
@@ -153,30 +168,26 @@ func checkEngineRefusals(t *testing.T, to func(string) string) {
 	write(t, "empty.txt", "\n")
 	write(t, "wrong.txt", "a wrong secret\n")
 	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--rounds", "3", "-o", "other.hgm", "--seed", "9")
-	for _, c := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{"push items.hgi", 2, "--engine is needed"},
-		{"push items.hgi --engine items.hgi", 2, "named by a URL"},
-		{"push items.hgi --engine mongodb://x/y", 2, `"mongodb" is no engine`},
-		{"push items.hgi --engine postgres://u:secret@h/d", 2, "holds a password"},
-		{"push items.hgi --batch 0" + to("a"), 2, "--batch"},
-		{"push items.csv --where 'f0 > 1' -m m.hgm" + to("a"), 2, "--where"},
-		{"push items.csv --id-column sku" + to("a"), 2, "need a model"},
-		{"push items.csv --label category --id-column sku -m other.hgm" + to("a"), 1, "do not belong into the table of model"},
-		{"push items.hgi --password-file wrong.txt" + to("a"), 1, "password authentication failed"},
-		{"push items.hgi --password-file empty.txt" + to("a"), 1, "only line"},
-		{"pull -o x.hgi" + to("nothing"), 1, "no such table"},
-		{"pull -o x.csv" + to("a"), 2, "an index (.hgi)"},
-		{"pull -o x.hgi -m other.hgm" + to("a"), 1, "is not the model of the table"},
-		{"pull -o items.hgi" + to("a"), 1, "exists"},
-		{"check-engine items.hgi" + to("nothing"), 1, "no such table"},
+	model, other := fingerprint(t, "m.hgm"), fingerprint(t, "other.hgm")
+	for _, r := range []refusal{
+		{"push items.hgi", 2, "missing-flag", "--engine postgres://"},
+		{"push items.hgi --engine items.hgi", 2, nil, "--engine URL postgres://"},
+		{"push items.hgi --engine mongodb://x/y", 2, nil, `--engine "mongodb" postgres,`},
+		{"push items.hgi --engine postgres://u:secret@h/d", 2, nil, "--engine password"},
+		{"push items.hgi --batch 0" + to("a"), 2, "bad-flag-value", "--batch 1"},
+		{"push items.csv --where 'f0 > 1' -m m.hgm" + to("a"), 2, "needs-index", "--where items.csv"},
+		{"push items.csv --id-column sku" + to("a"), 2, "needs-model", "items.csv --model"},
+		{"push items.csv --label category --id-column sku -m other.hgm" + to("a"), 1, nil, model + " " + other},
+		{"push items.hgi --password-file wrong.txt" + to("a"), 1, nil, "PostgreSQL 28P01"}, // invalid_password
+		{"push items.hgi --password-file empty.txt" + to("a"), 1, "bad-password-file", "empty.txt"},
+		{"pull -o x.hgi" + to("nothing"), 1, engine.ErrNoTable, "nothing"},
+		{"pull -o x.csv" + to("a"), 2, "missing-flag", "-o .hgi .hgc"},
+		{"pull -o x.hgi -m other.hgm" + to("a"), 1, "model-mismatch", "other.hgm a: " + model},
+		{"pull -o items.hgi" + to("a"), 1, fs.ErrExist, "items.hgi --force"},
+		{"check-engine items.hgi" + to("nothing"), 1, engine.ErrNoTable, "nothing"},
 	} {
-		o := try(t, shellWords(c.args)...)
-		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err+o.out, "secret") {
-			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		if o := r.try(t); strings.Contains(o.err+o.out, "secret") {
+			t.Errorf("%s: %s%s", r.line, o.err, o.out)
 		}
 	}
 }

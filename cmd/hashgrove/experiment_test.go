@@ -1,13 +1,11 @@
 package main
 
 import (
-	"strings"
 	"testing"
+
+	"hashgrove/paper"
 )
 
 func TestExperimentWithoutItsDataNamesTheFlag(t *testing.T) {
-	o := try(t, "experiment", "cifar10-features", "--data", "nowhere", "--cache", t.TempDir())
-	if o.code != 1 || !strings.Contains(o.err, "data_batch_1.bin is not there") || !strings.Contains(o.err, "--data") {
-		t.Errorf("exit %d\n%s", o.code, o.err)
-	}
+	refusal{"experiment cifar10-features --data nowhere --cache " + t.TempDir(), 1, paper.ErrMissing, "data_batch_1.bin --data"}.try(t)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -20,9 +21,7 @@ func TestExportToOtherPrograms(t *testing.T) {
 	for _, from := range []string{"items.hgc", "items.hgi", "rows.hgc"} {
 		args := []string{"export", from, "-o", from + ".faiss"}
 		if from != "rows.hgc" {
-			if o := try(t, args...); o.code != 1 || !strings.Contains(o.err, "--no-ids") {
-				t.Errorf("%s with texts as ids: %+v", from, o)
-			}
+			refusal{strings.Join(args, " "), 1, nil, from + " --no-ids"}.try(t)
 			args = append(args, "--no-ids")
 		}
 		succeed(t, args...)
@@ -36,12 +35,14 @@ func TestExportToOtherPrograms(t *testing.T) {
 	if out := succeed(t, "export", "items.hgm", "--to", "go", "-o", "-"); !strings.Contains(out, "DO NOT EDIT") {
 		t.Errorf("%.200s", out)
 	}
-	for _, args := range [][]string{
-		{"export", "items.hgm", "-o", "items.xyz"}, {"export", "items.hgm"}, {"export", "items.hgm", "-o", "items.faiss"},
-		{"export", "items.csv", "-o", "x.onnx"}, {"export", "items.hgm", "-o", "items.onnx"}, {"export", "nowhere", "-o", "x.c"},
+	for _, r := range []refusal{
+		{"export items.hgm -o items.xyz", 2, "bad-flag-value", "--to onnx go c faiss"},
+		{"export items.hgm", 2, "missing-flag", "-o"},
+		{"export items.hgm -o items.faiss", 1, nil, "items.hgm"},
+		{"export items.csv -o x.onnx", 1, hamming.ErrKind, "items.csv"},
+		{"export items.hgm -o items.onnx", 1, fs.ErrExist, "items.onnx"},
+		{"export nowhere -o x.c", 1, fs.ErrNotExist, "nowhere"},
 	} {
-		if o := try(t, args...); o.code == 0 || o.err == "" {
-			t.Errorf("%v: %+v", args, o)
-		}
+		r.try(t)
 	}
 }

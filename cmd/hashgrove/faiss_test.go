@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hashgrove/hamming"
 )
 
 // TestFilesOfFAISSAreCodes takes codes through files of FAISS: they are searched, pulled, built and searched for as the
@@ -51,21 +53,19 @@ func TestFilesOfFAISSAreCodes(t *testing.T) {
 
 	write(t, "cut.faiss", string(read(t, "rows.faiss")[:500]))
 	write(t, "other.faiss", "IBHf"+strings.Repeat("\x00", 100))
-	for line, says := range map[string]string{
-		"search cut.faiss flat.faiss":                      "cut.faiss: not an IndexBinaryFlat",
-		"search rows.faiss items.csv --label category":     "rows.faiss holds no model",
-		"search rows.hgi flat.faiss":                       "codes of 16 bits for an index of 13",
-		"pull cut.faiss -o x.hgc":                          "ends too early",
-		"pull other.faiss -o x.hgc":                        `begins with "IBHf"`,
-		"pull rows.faiss":                                  "-o FILE",
-		"pull rows.faiss flat.faiss -o x.hgc":              "one file",
-		"pull rows.faiss --engine postgres://x/y -o x.hgi": "one of them",
-		"pull rows.faiss --where 'id = 3' -o x.hgi":        "--where",
-		"pull items.csv -o x.hgi":                          "neither a binary index of FAISS nor a code file",
-		"pull nowhere.faiss -o x.hgi":                      "nowhere.faiss",
+	for _, r := range []refusal{
+		{"search cut.faiss flat.faiss", 1, hamming.ErrFAISS, "cut.faiss"},
+		{"search rows.faiss items.csv --label category", 1, "needs-model", "rows.faiss items.csv"},
+		{"search rows.hgi flat.faiss", 1, nil, "16 13"},
+		{"pull cut.faiss -o x.hgc", 1, hamming.ErrFAISS, "cut.faiss"},
+		{"pull other.faiss -o x.hgc", 1, hamming.ErrFAISS, `other.faiss "IBHf"`},
+		{"pull rows.faiss", 2, "missing-flag", "-o .hgi .hgc"},
+		{"pull rows.faiss flat.faiss -o x.hgc", 2, "wrong-arguments", `"flat.faiss"`},
+		{"pull rows.faiss --engine postgres://x/y -o x.hgi", 2, "conflicting-flags", "--engine"},
+		{"pull rows.faiss --where 'id = 3' -o x.hgi", 2, "conflicting-flags", "--where"},
+		{"pull items.csv -o x.hgi", 1, "wrong-kind", "items.csv FAISS"},
+		{"pull nowhere.faiss -o x.hgi", 1, nil, "nowhere.faiss"},
 	} {
-		if o := try(t, shellWords(line)...); o.code == 0 || !strings.Contains(o.err, says) {
-			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
-		}
+		r.try(t)
 	}
 }

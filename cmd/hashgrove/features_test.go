@@ -32,10 +32,7 @@ func TestRangesOfBytesAreKept(t *testing.T) {
 	const words = "features photos --kind codebook --words 6 --patch 4 --patches 300 --iterations 2 --size 12 "
 	succeed(t, shellWords(words+"--save float.hgf -o float.npy")...)
 	const bytesOf = "features photos --size 12 --type uint8 --force -o bytes.npy "
-	o := try(t, shellWords(bytesOf+"--use float.hgf")...)
-	if o.code != 1 || !strings.Contains(o.err, "float.hgf: has no ranges for bytes") {
-		t.Errorf("without ranges: exit %d, %s", o.code, o.err)
-	}
+	refusal{bytesOf + "--use float.hgf", 1, "no-ranges", "float.hgf float32 uint8 --save"}.try(t)
 	succeed(t, shellWords(bytesOf+"--use float.hgf --save ranges.hgf")...)
 	succeed(t, shellWords(bytesOf+"--use ranges.hgf --save again.hgf")...)
 	if !bytes.Equal(read(t, "ranges.hgf"), read(t, "again.hgf")) {
@@ -50,7 +47,7 @@ func TestRangesOfBytesAreKept(t *testing.T) {
 		t.Errorf("the ranges changed the extractor (%v)", err)
 	}
 	if o := try(t, shellWords("features photos --kind gist --size 12 --type uint8 -o gist.npy")...); o.code != 0 ||
-		!strings.Contains(o.err, "--save keeps the ranges") {
+		!strings.Contains(o.err, "--save") {
 		t.Errorf("bytes whose ranges are lost: exit %d, %s", o.code, o.err)
 	}
 	if _, err := os.Stat("gist.npy"); err != nil {

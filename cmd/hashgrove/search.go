@@ -171,7 +171,7 @@ func (c *searchCommand) check(args []string) error {
 	case len(c.rows) > 0 && (!vectors || slices.Min(c.rows) < 0):
 		return cli.Usagef("--row is the number of a row in the files to search for, counted from 0")
 	case !slices.Contains([]string{"auto", "scan", "tables", "list"}, c.strategy):
-		return cli.Usagef("--strategy %s: choose auto, scan, tables or list", c.strategy)
+		return cli.Usage("bad-flag-value", "--strategy %s: choose auto, scan, tables or list", c.strategy)
 	case !slices.Contains([]string{"euclidean", "cosine", "none"}, c.rerankBy):
 		return cli.Usagef("--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
 	case !slices.Contains([]string{"hamming", "margins"}, c.rank):

@@ -124,7 +124,7 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 func learnable(set *dataset.Set, name string, threads int) (*vectors.Kept, feature.Extractor, error) {
 	pictures, ok := set.AsPictures()
 	if !ok {
-		return nil, nil, cli.Usagef("--features needs pictures: folders, tars, CIFAR or IDX files")
+		return nil, nil, cli.Usage("needs-pictures", "--features needs pictures: folders, tars, CIFAR or IDX files")
 	}
 	return learnablePictures(pictures, name, threads)
 }
