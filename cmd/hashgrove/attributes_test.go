@@ -62,10 +62,10 @@ func TestAttributesAreJoinedByID(t *testing.T) {
 		want        dataset.Join
 		price       any
 	}{
-		{"sku.csv", "80", dataset.Join{By: "id", Records: 80, Found: 80}, 3.0},
-		{"id.csv", "60 80", dataset.Join{By: "id", Records: 60, Found: 60}, 3.0},
-		{"more.csv", "80 12", dataset.Join{By: "id", Records: 92, Found: 80, Unmatched: 12}, 3.0},
-		{"code.csv --attributes-id code", "80", dataset.Join{By: "id", Records: 80, Found: 80}, 3.0},
+		{"sku.csv", "attributes id: 80", dataset.Join{By: "id", Records: 80, Found: 80}, 3.0},
+		{"id.csv", "attributes id: 60 80", dataset.Join{By: "id", Records: 60, Found: 60}, 3.0},
+		{"more.csv", "attributes id: 80 12", dataset.Join{By: "id", Records: 92, Found: 80, Unmatched: 12}, 3.0},
+		{"code.csv --attributes-id code", "attributes id: 80", dataset.Join{By: "id", Records: 80, Found: 80}, 3.0},
 		{"bare.csv --attributes-by row", "attributes row", dataset.Join{By: "row", Records: 80, Found: 80}, 1.0},
 		{"code.csv --attributes-by row", `warning: code.csv "code" 1 "new-79" "new-0"`,
 			dataset.Join{By: "row", Records: 80, Found: 80}, 76.0},
@@ -133,8 +133,10 @@ func TestAttributesOfTheData(t *testing.T) {
 	write(t, "wide.jsonl", objects.String())
 	for _, name := range []string{"wide.csv", "wide.jsonl --vector v"} {
 		_ = os.Remove("x.hgi")
-		o := try(t, shellWords("index build "+name+" --label category --id-column sku -m m.hgm -o x.hgi --attribute-columns price,added,new --skip-bad")...)
-		if o.code != 0 || !strings.Contains(o.err, "attributes") || !strings.Contains(o.out, "79 items") {
+		o := try(t, shellWords("index build "+name+" --label category --id-column sku -m m.hgm -o x.hgi --attribute-columns price,added,new --skip-bad --json")...)
+		var r indexReport
+		if err := json.Unmarshal([]byte(o.out), &r); o.code != 0 || err != nil || r.Items != 79 || r.Bad != 1 ||
+			r.Attributes == nil || r.Attributes.By != "data" || !strings.Contains(o.err, "attributes") {
 			t.Fatalf("%s: exit %d, %s", name, o.code, o.err)
 		}
 		if got := attributesOf(t, "x.hgi", "new-17"); got["price"] != 17.0 || got["added"] != "2024-01-18" || got["new"] != "false" || len(got) != 3 {

@@ -145,6 +145,7 @@ func TestSalvage(t *testing.T) {
 	indexed(t)
 	image := read(t, "items.hgi")
 	lost := 0
+	var r salvageReport
 	for at := 2 * 4096; at+4096 <= len(image) && lost == 0; at += 4096 {
 		damaged := bytes.Clone(image)
 		clear(damaged[at+2000 : at+2200])
@@ -157,7 +158,7 @@ func TestSalvage(t *testing.T) {
 			t.Errorf("the search says %s", o.err)
 		}
 		if o := try(t, shellWords("index salvage damaged.hgi -o s.hgi --json")...); o.code == 0 {
-			var r salvageReport
+			r = salvageReport{}
 			if err := json.Unmarshal([]byte(o.out), &r); err != nil || r.Items+r.LostItems != 400 {
 				t.Fatalf("%s, %v", o.out, err)
 			}
@@ -170,8 +171,9 @@ func TestSalvage(t *testing.T) {
 			}
 		}
 	}
-	if out := succeed(t, shellWords("index salvage damaged.hgi -o s.hgi")...); lost == 0 ||
-		lacks(out, fmt.Sprint(lost, 400-lost)) != "" {
+	out := succeed(t, shellWords("index salvage damaged.hgi -o s.hgi")...)
+	if lost == 0 || lacks(out, fmt.Sprint(lost, 400-lost)) != "" ||
+		!strings.Contains(out, r.Lost[0].Before) || !strings.Contains(out, "\n  ") {
 		t.Errorf("%d items are lost, and it says %s", lost, out)
 	}
 	refusal{"index salvage damaged.hgi", 2, "missing-flag", "-o"}.try(t)
