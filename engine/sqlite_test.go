@@ -69,34 +69,13 @@ func TestSQLite(t *testing.T) {
 	t.Run("program", func(t *testing.T) { checkSQLiteProgram(t, file) })
 }
 
-// vecVersion is that of sqlite-vec that the layout is tried with.
-const vecVersion = "0.1.9"
-
-// sqliteVec is the file of the extension sqlite-vec, which npm puts into the user's cache once. Where there is no npm the
-// test is skipped.
+// sqliteVec is the file of the extension sqlite-vec, or skips the test.
 func sqliteVec(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs sqlite-vec")
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		needs.Skip(t, needs.SQLiteVec, "no cache folder:", err)
-	}
-	name := "sqlite-vec-" + runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
-	folder := filepath.Join(cache, "hashgrove-test", "sqlite-vec-"+vecVersion)
-	file := filepath.Join(folder, "node_modules", name, "vec0.so")
-	if _, err := os.Stat(file); err == nil {
-		return file
-	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder, name+"@"+vecVersion)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		needs.Skip(t, needs.SQLiteVec, "npm cannot install it:", err, string(out))
-	}
-	return file
+	return filepath.Join(needs.Package(t, needs.SQLiteVec), "vec0.so")
 }
 
 // TestSQLiteVec tries the layout of sqlite-vec in the extension itself.

@@ -21,36 +21,16 @@ import (
 	"hashgrove/vectors"
 )
 
-// runtimeVersion is that of the ONNX runtime the graphs are tried in. Older ones than 1.22 lack TreeEnsemble.
-const runtimeVersion = "1.23.2"
-
-// onnxRuntime is a folder with onnxruntime-node, which npm puts into the user's cache once. Where there is no npm the
-// test is skipped.
+// onnxRuntime is the folder of onnxruntime-node, or skips the test. Versions before 1.22 lack TreeEnsemble.
 func onnxRuntime(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs an ONNX runtime")
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		needs.Skip(t, needs.ONNX, "no cache folder:", err)
-	}
-	folder := filepath.Join(cache, "hashgrove-test", "onnxruntime-"+runtimeVersion)
-	if _, err := os.Stat(filepath.Join(folder, "node_modules", "onnxruntime-node", "package.json")); err == nil {
-		return folder
-	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder,
-		"onnxruntime-node@"+runtimeVersion)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		needs.Skip(t, needs.ONNX, "npm cannot install it:", err, string(out))
-	}
-	return folder
+	return needs.Package(t, needs.ONNX)
 }
 
-const runScript = `const ort = require(process.argv[1] + "/node_modules/onnxruntime-node"), fs = require("fs");
+const runScript = `const ort = require(process.argv[1]), fs = require("fs");
 (async () => {
   const [model, rows, dim, out] = process.argv.slice(2);
   const s = await ort.InferenceSession.create(model, {intraOpNumThreads: 1});
@@ -139,7 +119,7 @@ func TestGraphsOfSumsAgreeNearly(t *testing.T) {
 	}
 }
 
-const timeScript = `const ort = require(process.argv[1] + "/node_modules/onnxruntime-node"), fs = require("fs");
+const timeScript = `const ort = require(process.argv[1]), fs = require("fs");
 (async () => {
   const [model, rows, dim] = process.argv.slice(2);
   const s = await ort.InferenceSession.create(model, {intraOpNumThreads: 1});

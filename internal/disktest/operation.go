@@ -147,7 +147,8 @@ type planned struct {
 
 // means tells whether an operation is one that the next fault counts.
 func (p *planned) means(o *Op) bool {
-	return p.plan != nil && (p.plan.Kind == "" || p.plan.Kind == o.Kind) && (p.plan.Path == "" || p.plan.Path == Stable(o.Path))
+	return p.plan != nil && (p.plan.Kind == "" || p.plan.Kind == o.Kind) &&
+		(p.plan.Path == "" || p.plan.Path == Stable(o.Path))
 }
 
 // strike tells whether an operation fails, and how.

@@ -58,7 +58,8 @@ func Follow(cmd *exec.Cmd, folder string, plan *Plan) (*Run, error) {
 		return nil, fmt.Errorf("%w: %v", ErrNotPermitted, err)
 	}
 	defer func() { _ = cmd.Process.Release() }()
-	f := &follower{pid: cmd.Process.Pid, folder: folder, plan: planned{plan: plan}, nth: map[string]int{}, inside: map[int]*step{}}
+	f := &follower{pid: cmd.Process.Pid, folder: folder, plan: planned{plan: plan}, nth: map[string]int{},
+		inside: map[int]*step{}}
 	if err := f.load(); err != nil {
 		_ = cmd.Process.Kill()
 		return nil, err

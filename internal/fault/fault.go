@@ -66,8 +66,8 @@ func Codes(err error) (codes []Code) {
 }
 
 // Differs checks an error in a test: the code, and that the message names the facts a reader needs, such as a file, a
-// row, a flag or a value. It returns "" where both hold, and otherwise what is missing. Facts are names and numbers: the
-// words around them are free to change.
+// row, a flag or a value. It returns "" where both hold, and otherwise what is missing. Facts are names and numbers:
+// the words around them are free to change.
 func Differs(err error, code Code, facts ...string) string {
 	if err == nil {
 		return fmt.Sprintf("no error, want %s", code)

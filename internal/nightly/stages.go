@@ -75,7 +75,7 @@ var stages = []stage{
 	{name: "fresh", about: "demo and test on Debians that nobody has touched", share: time.Hour, commands: []string{
 		"HASHGROVE_REQUIRED= HASHGROVE_LONG= make fresh",
 	}},
-	{name: "conditions", about: "make test on a busy machine, and under unusual conditions", share: 45 * time.Minute, commands: []string{
+	{name: "conditions", about: "make test on a busy machine and the like", share: 45 * time.Minute, commands: []string{
 		"HASHGROVE_REQUIRED= HASHGROVE_LONG= make conditions",
 	}},
 	{name: "race-all", about: "the race detector, on all tests", share: 2 * time.Hour, weekly: true, commands: []string{

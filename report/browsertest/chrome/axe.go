@@ -22,7 +22,7 @@ var AxeScript = sync.OnceValues(func() (string, error) {
 	return string(script), err
 })
 
-// CheckAxe lets axe look at the page as it is. Only trifles are allowed. Where axe was not fetched, nobody looks, unless
+// CheckAxe lets axe look at the page as it is. Only trifles are allowed. Where axe was not fetched nobody looks, unless
 // that is required.
 func (p *Page) CheckAxe(where string) {
 	p.Helper()
