@@ -109,10 +109,11 @@ func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, 
 		spec.Fit = "" // flags about pictures are an error where the data are vectors
 	}
 	if d.Size < 0 || d.Size > picture.MaxSize {
-		return nil, cli.Usagef("--size %d: give the side of the pictures in pixels, 1 to %d", d.Size, picture.MaxSize)
+		return nil, cli.Usage("bad-flag-value",
+			"--size %d: give the side of the pictures in pixels, 1 to %d", d.Size, picture.MaxSize)
 	}
 	if spec.Fit != "" && spec.Fit != "crop" && spec.Fit != "squash" {
-		return nil, cli.Usagef("--fit %q: give crop or squash", d.Fit)
+		return nil, cli.Usage("bad-flag-value", "--fit %q: give crop or squash", d.Fit)
 	}
 	if as == nil {
 		return dataset.Open(spec)
@@ -127,7 +128,7 @@ func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, 
 		return nil, err
 	}
 	if _, ok := set.AsPictures(); !ok && asked {
-		return nil, fmt.Errorf("%s: holds vectors, not pictures: leave out --size, --fit and --grey", paths[0])
+		return nil, fault.New("not-pictures", "%s: holds vectors, not pictures: leave out --size, --fit and --grey", paths[0])
 	}
 	return set, nil
 }
@@ -138,12 +139,13 @@ func (d dataFlags) checkPreparation(p picture.Preparation) error {
 	const advice = "the model knows how to prepare pictures, so leave the flag out, or train another model with it"
 	switch {
 	case d.Size > 0 && (p.Width != d.Size || p.Height != d.Size):
-		return fmt.Errorf("--size %d: the model was learned from pictures of %d x %d pixels; %s",
+		return fault.New("other-preparation", "--size %d: the model was learned from pictures of %d x %d pixels; %s",
 			d.Size, p.Width, p.Height, advice)
 	case d.flags.Changed("fit") && d.Fit != fit:
-		return fmt.Errorf("--fit %s: the model was learned with --fit %s; %s", d.Fit, fit, advice)
+		return fault.New("other-preparation", "--fit %s: the model was learned with --fit %s; %s", d.Fit, fit, advice)
 	case d.flags.Changed("grey") && d.Grey != (p.Channels == 1):
-		return fmt.Errorf("--grey=%v: the model was learned from pictures of %d channels; %s", d.Grey, p.Channels, advice)
+		return fault.New("other-preparation",
+			"--grey=%v: the model was learned from pictures of %d channels; %s", d.Grey, p.Channels, advice)
 	}
 	return nil
 }
@@ -156,7 +158,8 @@ func (d dataFlags) inputs(paths []string, others ...string) []string {
 // openFor opens data that a model is to encode: the set of rows, and the source of the model's vectors.
 func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vectors.Source, error) {
 	if d.Dim != 0 && d.Dim != m.Encoder.Dim() {
-		return nil, nil, cli.Usagef("--dim %d: the model takes vectors of %d dimensions", d.Dim, m.Encoder.Dim())
+		return nil, nil, cli.Usage("wrong-dimensions",
+			"--dim %d: the model takes vectors of %d dimensions", d.Dim, m.Encoder.Dim())
 	}
 	d.Dim = m.Encoder.Dim()
 	d.asModel(m)

@@ -73,7 +73,8 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.shard.ifMissing && (format != hamming.HGC || c.output == "-") {
-		return cli.Usagef("--if-missing needs a code file: only .hgc says which model and shard the codes are of")
+		return cli.Usage("needs-code-file",
+			"--if-missing needs a code file: only .hgc says which model and shard the codes are of")
 	}
 	if c.output, err = c.shard.parse(c.output, args); err != nil {
 		return err

@@ -119,7 +119,8 @@ func (c *evalCommand) run(ctx context.Context) error {
 	}
 	if m.TakesMissing() && c.neighbours != "none" { // vectors with missing values have no distances
 		if c.both.flags.Changed("neighbours") {
-			return cli.Usagef("--neighbours %s: the model takes missing values, and distances need every value: give none",
+			return cli.Usage("missing-values",
+				"--neighbours %s: the model takes missing values, and distances need every value: give none",
 				c.neighbours)
 		}
 		c.neighbours = "none"
@@ -177,7 +178,7 @@ func (c *evalCommand) check() error {
 		return cli.Usage("ambiguous-flag", "--ids is ambiguous here: use --base-ids and --queries-ids")
 	}
 	if !slices.Contains([]eval.Ranking{eval.ByHamming, eval.ByMargins, eval.ByWeights}, c.ranking) {
-		return cli.Usagef("--ranking %s: choose hamming, margins or weighted", c.ranking)
+		return cli.Usage("bad-flag-value", "--ranking %s: choose hamming, margins or weighted", c.ranking)
 	}
 	if !slices.Contains([]string{string(eval.Euclidean), string(eval.Cosine), "none"}, c.neighbours) {
 		return cli.Usage("bad-flag-value", "--neighbours %s: choose euclidean, cosine or none", c.neighbours)

@@ -23,7 +23,8 @@ type sides struct {
 func (c *evalCommand) checkRanking(m *model.Model) error {
 	switch bits := m.Encoder.Bits(); {
 	case c.ranking == eval.ByWeights && m.Info.Weights == nil:
-		return cli.Usagef("--ranking weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
+		return cli.Usage("no-weights",
+			"--ranking weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
 	case c.ranking == eval.ByMargins && bits > hamming.MaxWeightedBits:
 		return cli.Usage("too-many-bits", "--ranking margins: codes of %d bits are longer than the %d that can be ranked "+
 			"by margins; --prefix takes the first bits", bits, hamming.MaxWeightedBits)

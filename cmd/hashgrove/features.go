@@ -174,22 +174,25 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 // checkShard reports what shards cannot do, and puts the shard into the name of the output.
 func (c *featuresCommand) checkShard(args []string) (err error) {
 	if c.shard.ifMissing && (c.output == "" || c.save != "") {
-		return cli.Usagef("--if-missing is for vectors: it needs -o OUT.npy and goes without --save")
+		return cli.Usage("missing-flag", "--if-missing is for vectors: it needs -o OUT.npy and goes without --save")
 	}
 	if c.output, err = c.shard.parse(c.output, args); err != nil || c.shard.IsWhole() {
 		return err
 	}
 	switch {
 	case c.output == "" || c.save != "":
-		return cli.Usagef("--shard is for vectors: it needs -o OUT.npy and goes without --save")
+		return cli.Usage("missing-flag", "--shard is for vectors: it needs -o OUT.npy and goes without --save")
 	case c.kind == "codebook":
-		return cli.Usagef("--shard: every shard would learn other words: learn them once with --save, from all pictures or " +
-			"some, and give them to all shards with --use")
+		return cli.Usage("words-per-shard",
+			"--shard: every shard would learn other words: learn them once with --save, from all pictures or "+
+				"some, and give them to all shards with --use")
 	case c.mirror:
-		return cli.Usagef("--mirror puts the mirror images after all pictures, so it goes without --shard")
+		return cli.Usage("conflicting-flags",
+			"--mirror puts the mirror images after all pictures, so it goes without --shard")
 	case c.use == "" && c.typ == string(dataset.Uint8) && c.kind != "pixels":
-		return cli.Usagef("--shard: the bytes of every shard would have other ranges: make them once with --save, and give " +
-			"them to all shards with --use")
+		return cli.Usage("ranges-per-shard",
+			"--shard: the bytes of every shard would have other ranges: make them once with --save, and give "+
+				"them to all shards with --use")
 	}
 	return nil
 }

@@ -106,8 +106,9 @@ func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attrib
 	case a.table == "" && data == nil:
 		return nil, cli.Usagef("--attribute-columns: code files have no attributes: name a file with --attributes")
 	case a.table == "" && data.Once():
-		return nil, cli.Usagef("--attribute-columns: what comes from standard input or a pipe can be read only once: " +
-			"save it to a file, or name a file with --attributes")
+		return nil, cli.Usage("read-once",
+			"--attribute-columns: what comes from standard input or a pipe can be read only once: "+
+				"save it to a file, or name a file with --attributes")
 	case a.table == "":
 		return data.Attributes(a.columns)
 	}

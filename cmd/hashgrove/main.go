@@ -93,7 +93,7 @@ func checkZeros(flags *pflag.FlagSet) error {
 			continue
 		}
 		if v, err := strconv.ParseFloat(given.Value.String(), 64); err == nil && v == 0 {
-			return cli.Usagef("--%s 0: give %s", f[0], f[1])
+			return cli.Usage("bad-flag-value", "--%s 0: give %s", f[0], f[1])
 		}
 	}
 	return nil
@@ -246,7 +246,7 @@ func readPrefix(path string, bits int) (*model.Model, error) {
 		return m, err
 	}
 	if bits < 0 || bits > m.Encoder.Bits() {
-		return nil, cli.Usagef("--prefix %d: the model has %d bits", bits, m.Encoder.Bits())
+		return nil, cli.Usage("too-many-bits", "--prefix %d: the model has %d bits", bits, m.Encoder.Bits())
 	}
 	return m.Prefix(bits), nil
 }

@@ -5,23 +5,30 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
+	"hashgrove/dataset"
+	"hashgrove/hamming"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/needs"
 	"hashgrove/internal/pgtest"
 	"hashgrove/internal/redistest"
+	"hashgrove/supervision"
 )
 
 // outcome is what a command line left.
@@ -32,12 +39,12 @@ type outcome struct {
 }
 
 // differs says what is wrong with the end of a command line that must fail with a status, a code and a message that names
-// facts (fault.Differs), or returns "".
+// facts (fault.Differs), or returns "". An empty code is for an error of a package that gives it none.
 func (o outcome) differs(status int, code fault.Code, facts ...string) string {
 	if o.code != status {
 		return fmt.Sprintf("exit %d instead of %d: %s", o.code, status, o.err)
 	}
-	if d := fault.Differs(o.cause, code); d != "" {
+	if d := fault.Differs(o.cause, code); code != "" && d != "" {
 		return d
 	}
 	for _, fact := range facts {
@@ -46,6 +53,29 @@ func (o outcome) differs(status int, code fault.Code, facts ...string) string {
 		}
 	}
 	return ""
+}
+
+// unlike is differs with all that must be told in one text, between spaces: the exit status, the code, which is - for
+// none, and the facts. Errors that are not nil must be among the causes.
+func (o outcome) unlike(want string, is ...error) string {
+	words := strings.Fields(want)
+	status, err := strconv.Atoi(words[0])
+	if err != nil {
+		return err.Error()
+	}
+	for _, e := range is {
+		if e != nil && !errors.Is(o.cause, e) {
+			return fmt.Sprintf("it is not %q: %v", e, o.cause)
+		}
+	}
+	return o.differs(status, fault.Code(strings.TrimPrefix(words[1], "-")), words[2:]...)
+}
+
+// badRow tells whether a command line failed because of a row, and says so. It is counted from 0; -1 is for a picture.
+func (o outcome) badRow(file string, row int, column string) bool {
+	e, ok := errors.AsType[*dataset.RowError](o.cause)
+	return ok && o.differs(1, "", file, column) == "" && e.File == file && e.Row == row && e.Column == column &&
+		(row < 0 || strings.Contains(o.err, fmt.Sprint(row+1)))
 }
 
 // try runs a command line in the present folder.
@@ -62,6 +92,35 @@ func succeed(t *testing.T, args ...string) string {
 		t.Fatalf("hashgrove %s: exit %d\n%s%s", strings.Join(args, " "), o.code, o.out, o.err)
 	}
 	return o.out
+}
+
+// numbers are those in a text, in their order.
+func numbers(text string) []string { return regexp.MustCompile(`[0-9]+`).FindAllString(text, -1) }
+
+// lastLine is the last one of a text.
+func lastLine(text string) string {
+	text = strings.TrimSuffix(text, "\n")
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// infoReport is some of what info --json says.
+type infoReport struct {
+	Fingerprint string       `json:"fingerprint"`
+	Bits        int          `json:"bits"`
+	Codes       int          `json:"codes"`
+	IDs         bool         `json:"ids"`
+	Shard       *shardReport `json:"shard"`
+	Items       int          `json:"items"`
+	Features    string       `json:"features"`
+	Averaged    bool         `json:"averaged"`
+}
+
+func informed(t *testing.T, path string) (r infoReport) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(succeed(t, "info", path, "--json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // shop makes a folder with small data in several formats and enters it: 400 items of 12 numbers in 4 categories.
@@ -265,8 +324,9 @@ func TestGrowGivesTheModelTrainedAtOnce(t *testing.T) {
 	if !bytes.Equal(long, grown) {
 		t.Error("growing gave another model than training at once")
 	}
-	if o := try(t, "train", "items.csv", "--label", "category", "--id", "sku", "--grow", "long.hgm", "--bits", "20", "-o", "x.hgm"); o.code != 1 || !strings.Contains(o.err, "20 bits already") {
-		t.Errorf("growing by nothing: %d %s", o.code, o.err)
+	const again = "train items.csv --label category --id sku --grow long.hgm --bits 20 -o x.hgm"
+	if d := try(t, shellWords(again)...).unlike("1 - 20"); d != "" {
+		t.Errorf("growing by nothing: %s", d)
 	}
 }
 
@@ -337,8 +397,8 @@ func TestEncodeWritesTheSameCodesInEveryForm(t *testing.T) {
 	if csv := string(read(t, "c.csv")); !strings.Contains(csv, "items-399,"+lines[399]) {
 		t.Errorf("csv ends with %s", csv[len(csv)-40:])
 	}
-	if out := succeed(t, "info", "c.hgc"); !strings.Contains(out, "400 codes, with ids") {
-		t.Errorf("info says %s", out)
+	if r := informed(t, "c.hgc"); r.Codes != 400 || !r.IDs {
+		t.Errorf("info says %+v", r)
 	}
 	short := strings.Fields(encode("--prefix", "8", "--to", "hex", "-o", "-"))
 	for i := range short {
@@ -351,21 +411,34 @@ func TestEncodeWritesTheSameCodesInEveryForm(t *testing.T) {
 func TestUnseenClassesAreJudgedApart(t *testing.T) {
 	shop(t)
 	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "8", "--rounds", "10", "--hold-out", "hats,scarves", "-o", "m.hgm")
-	out := succeed(t, "eval", "-m", "m.hgm", "--base", "items.csv", "--queries", "new.csv", "--label", "category", "--id", "sku")
-	if !strings.Contains(out, "MAP, unseen classes") {
-		t.Errorf("eval says\n%s", out)
+	const judge = "eval -m m.hgm --base items.csv --queries new.csv --label category --id sku"
+	var r struct {
+		Unseen *struct {
+			MAP float64 `json:"map"`
+		} `json:"unseen"`
+	}
+	if err := json.Unmarshal([]byte(succeed(t, shellWords(judge+" --json")...)), &r); err != nil || r.Unseen == nil {
+		t.Fatalf("eval --json has %+v, %v", r, err)
+	}
+	if out := succeed(t, shellWords(judge)...); !strings.Contains(out, fmt.Sprintf("%.4f", r.Unseen.MAP)) {
+		t.Errorf("eval does not say %v:\n%s", r.Unseen.MAP, out)
 	}
 }
 
 func TestPatienceStopsEarly(t *testing.T) {
 	shop(t)
-	o := try(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "200", "--rounds", "5", "--patience", "3", "-o", "m.hgm")
-	if o.code != 0 || !strings.Contains(o.err, "the validation has not improved") {
-		t.Errorf("exit %d\n%s", o.code, o.err)
+	const patient = "train items.csv --label category --id sku --bits 200 --rounds 5 --patience 3 -o m.hgm --json"
+	o := try(t, shellWords(patient)...)
+	var r trainReport
+	err := json.Unmarshal([]byte(o.out), &r)
+	best := fmt.Sprint(len(r.Bits)) // those that gained nothing are left out
+	if o.code != 0 || err != nil || len(r.Bits) >= 200 || !strings.Contains(r.Stopped, best) ||
+		!strings.Contains(o.err, r.Stopped) {
+		t.Errorf("exit %d, %v, %d bits, %q\n%s", o.code, err, len(r.Bits), r.Stopped, o.err)
 	}
 }
 
-// TestMistakes checks status and sentence of what goes wrong.
+// TestMistakes checks how what goes wrong is told.
 func TestMistakes(t *testing.T) {
 	shop(t)
 	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4", "--rounds", "5", "-o", "m.hgm")
@@ -375,40 +448,43 @@ func TestMistakes(t *testing.T) {
 	damaged[len(damaged)/2] ^= 4
 	write(t, "damaged.hgm", string(damaged))
 	for _, c := range []struct {
-		args string
-		code int
-		want string
+		args, want string // see unlike
+		is         error
 	}{
-		{"paint", 2, `no verb "paint"`},
-		{"train", 2, "needs data"},
-		{"train items.csv", 2, "-o MODEL"},
-		{"train items.csv --bits many -o x.hgm", 2, "bits"},
-		{"train items.csv --label category --bits 5000 -o x.hgm", 2, "4096"},
-		{"train items.csv --label category --depth 9 -o x.hgm", 2, "depth"},
-		{"train items.csv --label category --loss soft -o x.hgm", 2, "soft"},
-		{"train nowhere.csv -o x.hgm", 1, "nowhere.csv"},
-		{"train nan.csv --label c -o x.hgm", 1, "nan.csv: row 2, column b"},
-		{"train one.csv --label 3 -o x.hgm", 1, "at least two classes are needed"},
-		{"train vectors.npy -o x.hgm", 1, "labels"},
-		{"encode -m m.hgm one.csv --label 3 -o x.hgc", 1, "dimensions"},
-		{"encode -m m.hgm vectors.npy -o x.unknown", 2, "x.unknown"},
-		{"encode -m m.hgm vectors.npy --prefix 9 -o x.hgc", 2, "4 bits"},
-		{"eval -m m.hgm --base vectors.npy", 2, "--queries"},
-		{"eval -m m.hgm --base vectors.npy --queries vectors.npy --neighbours none", 2, "nothing says which answers are right"},
-		{"verify damaged.hgm", 1, "damaged"},
-		{"info nowhere.hgm", 1, "nowhere.hgm"},
-		{"verify items.csv", 1, "items.csv"},
+		{"paint", `2 no-such-verb "paint"`, nil},
+		{"train", "2 wrong-arguments train", nil},
+		{"train items.csv", "2 missing-flag -o MODEL", nil},
+		{"train items.csv --bits many -o x.hgm", `2 - --bits "many"`, nil},
+		{"train items.csv --label category --bits 5000 -o x.hgm", "2 - 5000 4096", nil},
+		{"train items.csv --label category --depth 9 -o x.hgm", "2 - depth 9 8", nil},
+		{"train items.csv --label category --loss soft -o x.hgm", "2 - soft ksh bre hinge", nil},
+		{"train nowhere.csv -o x.hgm", "1 - nowhere.csv", nil},
+		{"train one.csv --label 3 -o x.hgm", `1 - "x"`, nil},
+		{"train vectors.npy -o x.hgm", "1 - --label --labels --tags --pairs", supervision.ErrNone},
+		{"encode -m m.hgm one.csv --label 3 -o x.hgc", "1 wrong-dimensions one.csv 2 12", nil},
+		{"encode -m m.hgm vectors.npy -o x.unknown", "2 - x.unknown .hgc .jsonl", nil},
+		{"encode -m m.hgm vectors.npy --prefix 9 -o x.hgc", "2 too-many-bits --prefix 9 4", nil},
+		{"eval -m m.hgm --base vectors.npy", "2 missing-flag --queries", nil},
+		{"eval -m m.hgm --base vectors.npy --queries vectors.npy --neighbours none", "2 no-truth --pairs", nil},
+		{"verify damaged.hgm", "1 - damaged.hgm", hamming.ErrDamaged},
+		{"info nowhere.hgm", "1 - nowhere.hgm", fs.ErrNotExist},
+		{"verify items.csv", "1 - items.csv", nil},
 	} {
 		o := try(t, strings.Fields(c.args)...)
-		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") {
-			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		if d := o.unlike(c.want, c.is); d != "" || strings.Contains(o.err, "goroutine") {
+			t.Errorf("hashgrove %s: %s\n%s", c.args, d, o.err)
 		}
 		if _, err := os.Stat("x.hgm"); err == nil {
 			t.Errorf("hashgrove %s left a model", c.args)
 		}
 	}
-	if left, _ := filepath.Glob("*.tmp*"); len(left) > 0 {
-		t.Errorf("temporary files are left: %v", left)
+	if o := try(t, strings.Fields("train nan.csv --label c -o x.hgm")...); !o.badRow("nan.csv", 1, "b") {
+		t.Errorf("a value that is none: exit %d, %s", o.code, o.err)
+	}
+	for _, pattern := range []string{"*.tmp*", "x.hgm"} {
+		if left, _ := filepath.Glob(pattern); len(left) > 0 {
+			t.Errorf("files are left: %v", left)
+		}
 	}
 }
 
@@ -432,7 +508,7 @@ func TestEnvironmentSetsFlags(t *testing.T) {
 		t.Errorf("train says %s", out)
 	}
 	t.Setenv("HASHGROVE_BITS", "six")
-	if o := try(t, "train", "items.csv", "-o", "m.hgm"); o.code != 2 || !strings.Contains(o.err, "HASHGROVE_BITS") {
+	if o := try(t, "train", "items.csv", "-o", "m.hgm"); o.unlike(`2 - HASHGROVE_BITS "six"`) != "" {
 		t.Errorf("exit %d, %s", o.code, o.err)
 	}
 }

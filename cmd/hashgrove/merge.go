@@ -58,7 +58,7 @@ type mergeReport struct {
 
 func (c *mergeCommand) run(ctx context.Context, args []string) error {
 	if c.output == "" {
-		return cli.Usagef("merge needs -o FILE, the file to write")
+		return cli.Usage("missing-flag", "merge needs -o FILE, the file to write")
 	}
 	c.file.FileOnly = true
 	if err := c.file.Check([]string{c.output}, args); err != nil {

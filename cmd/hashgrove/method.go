@@ -21,7 +21,7 @@ const (
 // checkMethod reports flags that do not apply to the method.
 func (c *trainCommand) checkMethod(flags *pflag.FlagSet) error {
 	if _, ok := method.Describe(c.method); !ok {
-		return cli.Usagef("there is no method %q; the methods are %s", c.method,
+		return cli.Usage("no-such-method", "there is no method %q; the methods are %s", c.method,
 			strings.Join(method.Names(), ", "))
 	}
 	foreign := []string{groupFastHash, groupStep1, groupStep2}
@@ -35,7 +35,8 @@ func (c *trainCommand) checkMethod(flags *pflag.FlagSet) error {
 		}
 	})
 	if c.options.PCA < 0 || c.options.Anchors < 0 {
-		return cli.Usagef("--pca %d and --anchors %d: give positive numbers", c.options.PCA, c.options.Anchors)
+		return cli.Usage("bad-flag-value",
+			"--pca %d and --anchors %d: give positive numbers", c.options.PCA, c.options.Anchors)
 	}
 	if _, unknown := method.New(c.method, c.options); err == nil && unknown != nil {
 		return cli.UsageError(unknown)

@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
+
+	"hashgrove/dataset"
 )
 
 // TestMissingValues: a model that was trained with --missing takes them everywhere, and uses that they are missing.
@@ -61,19 +64,28 @@ func TestMissingValues(t *testing.T) {
 	write(t, "row.jsonl", `{"id":"q","size":1.0,"weight":null,"noise":0.5}`+"\n")
 	succeed(t, strings.Fields("encode -m m.hgm row.jsonl --id-column id -o - --to hex")...)
 	write(t, "inf.csv", "id,size,weight,noise,kind\na,1,inf,2,k0\n")
-	for _, c := range []struct{ args, want string }{
-		{"train items.csv --bits 8 --rounds 5 -o x.hgm" + flags, "takes missing values (--skip-bad, or train --missing)"},
-		{"encode -m whole.hgm items.csv -o x.hgc" + flags, "takes missing values (--skip-bad, or train --missing)"},
-		{"encode -m m.hgm inf.csv -o x.hgc" + flags, "an infinite value"},
-		{"train items.csv --missing --method lsh --bits 8 -o x.hgm" + flags, "only FastHash"},
-		{"train items.csv --missing --learner linear --bits 8 -o x.hgm" + flags, "need a value in every column"},
-		{"train items.csv --missing --bits 20 --grow whole.hgm -o x.hgm" + flags, "does not take missing values"},
-		{"eval -m m.hgm --base items.csv --queries new.csv --neighbours cosine" + flags, "distances need every value"},
-		{"search items.hgi new.csv --rerank items.csv --rerank-id-column id" + flags, "need"},
+	absent := &dataset.RowError{File: "items.csv", Row: 2, Column: "weight", Missing: true}
+	for _, c := range []struct {
+		args, want string
+		bad        *dataset.RowError // the row to blame, or nil
+	}{
+		{"train items.csv --bits 8 --rounds 5 -o x.hgm", "1 - --skip-bad --missing", absent},
+		{"encode -m whole.hgm items.csv -o x.hgc", "1 - --skip-bad --missing", absent},
+		{"encode -m m.hgm inf.csv -o x.hgc", "1 - --skip-bad", &dataset.RowError{File: "inf.csv", Column: "weight"}},
+		{"train items.csv --missing --method lsh --bits 8 -o x.hgm", "1 - FastHash PCA", nil},
+		{"train items.csv --missing --learner linear --bits 8 -o x.hgm", "1 - hyperplanes trees", nil},
+		{"train items.csv --missing --bits 20 --grow whole.hgm -o x.hgm", "2 missing-values --missing", nil},
+		{"eval -m m.hgm --base items.csv --queries new.csv --neighbours cosine",
+			"2 missing-values --neighbours cosine none", nil},
+		{"search items.hgi new.csv --rerank items.csv --rerank-id-column id", "1 - --rerank", nil},
 	} {
-		o := try(t, strings.Fields(c.args)...)
-		if o.code == 0 || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") {
-			t.Errorf("hashgrove %s: exit %d, want %q:\n%s", c.args, o.code, c.want, o.err)
+		o := try(t, strings.Fields(c.args+flags)...)
+		if d := o.unlike(c.want); d != "" || strings.Contains(o.err, "goroutine") {
+			t.Errorf("hashgrove %s: %s\n%s", c.args, d, o.err)
+		}
+		bad, ok := errors.AsType[*dataset.RowError](o.cause)
+		if ok != (c.bad != nil) || ok && (!o.badRow(c.bad.File, c.bad.Row, c.bad.Column) || bad.Missing != c.bad.Missing) {
+			t.Errorf("hashgrove %s blames %+v: %s", c.args, bad, o.err)
 		}
 		if _, err := os.Stat("x.hgm"); err == nil {
 			t.Errorf("hashgrove %s left a model", c.args)

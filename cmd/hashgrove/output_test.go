@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"hashgrove/internal/cli"
 	"hashgrove/internal/needs"
 )
 
@@ -54,8 +57,8 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 	} {
 		write(t, "pairs.csv", "0,1,similar\n")
 		for _, force := range []string{"", " --force"} {
-			if o := try(t, shellWords(args+force)...); o.code != 2 || !strings.Contains(o.err, "name another output") {
-				t.Errorf("%s%s: exit %d, %s", args, force, o.code, o.err)
+			if d := try(t, shellWords(args+force)...).unlike("2 output-is-input"); d != "" {
+				t.Errorf("%s%s: %s", args, force, d)
 			}
 		}
 	}
@@ -81,21 +84,20 @@ func TestFilesThatExist(t *testing.T) {
 		"experiment cifar10-features --short --cache lab --methods none -o table.md",
 	}
 	for _, args := range commands {
-		if o := try(t, shellWords(args)...); strings.Contains(o.err, "exists") {
+		if o := try(t, shellWords(args)...); errors.Is(o.cause, fs.ErrExist) {
 			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
 		}
 	}
 	write(t, "table.md", "old")
 	before := contentsOf(t)
 	for _, args := range commands {
-		o := try(t, shellWords(args)...)
-		if o.code != 1 || !strings.Contains(o.err, "already exists") || !strings.Contains(o.err, "--force") {
-			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		if d := try(t, shellWords(args)...).unlike("1 - --force", fs.ErrExist); d != "" {
+			t.Errorf("%s: %s", args, d)
 		}
 	}
 	sameContents(t, before)
 	for _, args := range commands {
-		if o := try(t, shellWords(args+" --force")...); strings.Contains(o.err, "exists") {
+		if o := try(t, shellWords(args+" --force")...); errors.Is(o.cause, fs.ErrExist) {
 			t.Errorf("%s --force: exit %d, %s", args, o.code, o.err)
 		}
 	}
@@ -107,15 +109,15 @@ func TestFilesThatExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := try(t, shellWords("features photos --kind pixels --size 4 -o p.npy")...)
-	if o.code != 1 || !strings.Contains(o.err, "p.labels.txt: file already exists") {
-		t.Errorf("labels beside the vectors: exit %d, %s", o.code, o.err)
+	if d := o.unlike("1 - p.labels.txt", cli.ErrExists); d != "" {
+		t.Errorf("labels beside the vectors: %s", d)
 	}
 	// A model that grows is one that exists.
 	const grow = "train " + data + "--bits 6 --rounds 3 --grow m.hgm -o m.hgm"
-	if o := try(t, shellWords(grow)...); o.code != 1 || !strings.Contains(o.err, "--force") {
-		t.Errorf("%s: exit %d, %s", grow, o.code, o.err)
+	if d := try(t, shellWords(grow)...).unlike("1 - m.hgm --force", cli.ErrExists); d != "" {
+		t.Errorf("%s: %s", grow, d)
 	}
-	if succeed(t, shellWords(grow+" --force")...); !strings.Contains(succeed(t, "info", "m.hgm"), "of 6 bits") {
+	if succeed(t, shellWords(grow+" --force")...); informed(t, "m.hgm").Bits != 6 {
 		t.Error("the model did not grow")
 	}
 	succeed(t, shellWords("encode items.csv -m m.hgm --to hex -o -")...)
@@ -131,8 +133,9 @@ func TestFilesOnly(t *testing.T) {
 		"train items.csv --label category --bits 4 --rounds 3 -o -", "index build items.csv -m m.hgm -o -",
 		"compare items.csv --label category --methods lsh --bits 4 --report -", "search m.hgi new.csv --report -",
 	} {
-		if o := try(t, shellWords(line)...); o.code != 2 || !strings.Contains(o.err, "name a file") || o.out != "" {
-			t.Errorf("%s: exit %d, %s%s", line, o.code, o.err, o.out)
+		o := try(t, shellWords(line)...)
+		if d := o.unlike("2 no-standard-output"); d != "" || o.out != "" {
+			t.Errorf("%s: %s\n%s", line, d, o.out)
 		}
 	}
 }
@@ -152,22 +155,26 @@ func TestOutputsAreTriedFirst(t *testing.T) {
 		"experiment cifar10-features --short --cache lab -o ",
 	} {
 		for path, want := range map[string]string{
-			"folder": "folder: is a folder", "nowhere/x": "nowhere/x: there is no folder nowhere", "plain/x": "plain/x",
+			"folder": "1 is-a-folder folder", "nowhere/x": "1 no-such-folder nowhere/x", "plain/x": "1 - plain/x",
 		} {
-			if o := try(t, shellWords(args+path)...); o.code != 1 || !strings.Contains(o.err, want) || strings.Contains(o.err, "missing.csv") {
-				t.Errorf("%s: exit %d, %s", args+path, o.code, o.err)
+			o := try(t, shellWords(args+path)...)
+			if d := o.unlike(want); d != "" || strings.Contains(o.err, "missing.csv") {
+				t.Errorf("%s: %s\n%s", args+path, d, o.err)
 			}
 		}
 	}
-	if o := try(t, "demo", "-o", "plain/shop"); o.code != 1 || strings.Contains(o.err, "pictures of clothes") {
-		t.Errorf("demo: exit %d, %s", o.code, o.err)
+	o := try(t, "demo", "-o", "plain/shop")
+	if d := o.unlike("1 - plain"); d != "" || strings.Count(o.err, "\n") != 1 || o.out != "" { // it has not begun
+		t.Errorf("demo: %s\n%s%s", d, o.err, o.out)
 	}
 	if err := os.Mkdir("shop", 0o777); err != nil {
 		t.Fatal(err)
 	}
 	write(t, "shop/demo.hgm", "old")
-	if o := try(t, "demo", "-o", "shop"); o.code != 1 || !strings.Contains(o.err, "--force") || strings.Contains(o.err, "pictures of clothes") {
-		t.Errorf("demo into a folder with a model: exit %d, %s", o.code, o.err)
+	o = try(t, "demo", "-o", "shop")
+	if d := o.unlike("1 - shop/demo.hgm --force", cli.ErrExists); d != "" || strings.Count(o.err, "\n") != 1 ||
+		o.out != "" {
+		t.Errorf("demo into a folder with a model: %s\n%s%s", d, o.err, o.out)
 	}
 }
 
@@ -321,7 +328,8 @@ func TestNothingCommandsTheTerminal(t *testing.T) {
 		"verify h.hgm", "index build h.hgi hostile.csv --label category --id-column sku -m h.hgm", "index list h.hgi",
 		"info h.hgi", "search h.hgi hostile.csv --row 0", "search h.hgi hostile.csv --row 0 --json --explain",
 		"index list h.hgi --json", "eval -m h.hgm --base hostile.csv --queries hostile.csv --label category",
-		"search h.hgi --where 'x" + hostile + "'", "index get h.hgi --id '" + hostile + "'", "verify '" + hostile + "'",
+		"search h.hgi --id items-0 --where 'x" + hostile + "'", "index get h.hgi --id '" + hostile + "'",
+		"verify '" + hostile + "'",
 		"inspect hostile.csv --label 'x" + hostile + "'",
 	} {
 		o := try(t, shellWords(line)...)

@@ -54,7 +54,7 @@ func TestPictures(t *testing.T) {
 	photoFolder(t, "photos", 1)
 	photoFolder(t, "new", 2)
 	out := succeed(t, "inspect", "photos", "--size", "6", "--grey")
-	for _, want := range []string{"rows         40", "dimensions   36, all values are bytes", "pictures     6 x 6", "20   bright"} {
+	for _, want := range []string{"rows         40", "dimensions   36,", "pictures     6 x 6", "20   bright"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("inspect does not say %q:\n%s", want, out)
 		}
@@ -70,15 +70,22 @@ func TestPictures(t *testing.T) {
 		t.Errorf("eval says\n%s", out)
 	}
 	write(t, "new/dark/7.jpg", "no picture")
+	const encode = "encode -m m.hgm new --force -o x.csv --size 4"
+	if o := try(t, strings.Fields(encode)...); !o.badRow("new/dark/7.jpg", -1, "") ||
+		!strings.Contains(o.err, "--skip-bad") {
+		t.Errorf("a file that is no picture: exit %d, %s", o.code, o.err)
+	}
+	o := try(t, strings.Fields(encode+" --skip-bad")...)
+	if o.code != 0 || !strings.Contains(o.err, "1 bad row") || !strings.Contains(o.err, "new/dark/7.jpg") {
+		t.Errorf("a file that is no picture is skipped: exit %d, %s", o.code, o.err)
+	}
 	for args, want := range map[string]string{
-		"encode -m m.hgm new --force -o x.csv --size 4":            "new/dark/7.jpg: is not a picture",
-		"encode -m m.hgm new --force -o x.csv --size 4 --skip-bad": "dropped 1 bad row, the first: new/dark/7.jpg: is not a picture",
-		"inspect new.csv --size 4":                                 "holds vectors, not pictures",
-		"inspect photos --size 5000":                               "--size 5000: give the side of the pictures in pixels, 1 to 1024",
-		"inspect photos --fit stretch":                             `--fit "stretch": give crop or squash`,
+		"inspect new.csv --size 4":     "1 - new.csv",
+		"inspect photos --size 5000":   "2 bad-flag-value --size 5000 1024",
+		"inspect photos --fit stretch": `2 bad-flag-value --fit "stretch" crop squash`,
 	} {
-		if o := try(t, strings.Fields(args)...); !strings.Contains(o.err, want) {
-			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		if d := try(t, strings.Fields(args)...).unlike(want); d != "" {
+			t.Errorf("%s: %s", args, d)
 		}
 	}
 }
@@ -146,18 +153,18 @@ func TestPicturesArePreparedAsLearned(t *testing.T) {
 	// What contradicts the model is refused.
 	write(t, "v.csv", "1,2,3\n")
 	for args, want := range map[string]string{
-		"encode -m m.hgm new --size 9 -o x.csv":                        "--size 9: the model was learned from pictures of 8 x 8 pixels; the model knows",
-		"encode -m m.hgm new --fit crop -o x.csv":                      "--fit crop: the model was learned with --fit squash",
-		"encode -m m.hgm new --grey -o x.csv":                          "--grey=true: the model was learned from pictures of 3 channels",
-		"eval -m m.hgm --base photos --queries new --fit crop":         "--fit crop: the model",
-		"search p.hgi new/dark/0.png --size 32":                        "--size 32: the model",
-		"index add p.hgi new --grey":                                   "--grey=true: the model",
-		"migrate p.hgi --model m.hgm --vectors photos --size 3":        "--size 3: the model",
-		"train photos --grow m.hgm --bits 14 --fit crop -o longer.hgm": "--fit crop: the model",
-		"encode -m m.hgm v.csv --size 8 -o x.csv":                      "v.csv: holds vectors, not pictures",
+		"encode -m m.hgm new --size 9 -o x.csv":                        "other-preparation --size 9 8 x 8",
+		"encode -m m.hgm new --fit crop -o x.csv":                      "other-preparation --fit crop squash",
+		"encode -m m.hgm new --grey -o x.csv":                          "other-preparation --grey 3",
+		"eval -m m.hgm --base photos --queries new --fit crop":         "other-preparation --fit crop squash",
+		"search p.hgi new/dark/0.png --size 32":                        "other-preparation --size 32 8 x 8",
+		"index add p.hgi new --grey":                                   "other-preparation --grey 3",
+		"migrate p.hgi --model m.hgm --vectors photos --size 3":        "other-preparation --size 3 8 x 8",
+		"train photos --grow m.hgm --bits 14 --fit crop -o longer.hgm": "other-preparation --fit crop squash",
+		"encode -m m.hgm v.csv --size 8 -o x.csv":                      "not-pictures v.csv --size --fit --grey",
 	} {
-		if o := try(t, shellWords(args)...); o.code != 1 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		if d := try(t, shellWords(args)...).unlike("1 " + want); d != "" {
+			t.Errorf("%s: %s", args, d)
 		}
 	}
 	// A grown model prepares as the one it began with, so that its first bits stay what they are.
@@ -186,8 +193,8 @@ func TestModelsOfOlderVersions(t *testing.T) {
 	if codes, old := hexCodes(t, "-m m.hgm new"), hexCodes(t, "-m old.hgm new --size 6 --fit squash"); !slices.Equal(codes, old) {
 		t.Errorf("codes\n%v\n%v", codes, old)
 	}
-	if o := try(t, shellWords("encode -m old.hgm new -o x.csv")...); o.code != 1 || !strings.Contains(o.err, "vectors of 3072 dimensions, but the model takes 108") {
-		t.Errorf("exit %d, %s", o.code, o.err)
+	if d := try(t, shellWords("encode -m old.hgm new -o x.csv")...).unlike("1 wrong-dimensions new 3072 108"); d != "" {
+		t.Error(d)
 	}
 	hexCodes(t, "-m old.hgm new --size 6") // cropped: other codes, and nothing to tell by
 	succeed(t, shellWords("train photos --grow old.hgm --size 6 --fit squash --bits 10 --rounds 5 -o longer.hgm")...)
@@ -207,7 +214,8 @@ func TestSameIDsOfPictures(t *testing.T) {
 	write(t, "ids.txt", ids)
 	for i, how := range []string{"--features pixels", "--features pixels --patience 3 --validation 0.3", "--features pixels --method ksh --anchors 8 --pca 6"} {
 		line := "train photos --size 6 --bits 4 --force --ids ids.txt " + how
-		if o := try(t, shellWords(line+" -o m.hgm")...); o.code != 1 || !strings.Contains(o.err, `the id "p0", which row 1 already has`) {
+		if o := try(t, shellWords(line+" -o m.hgm")...); !o.badRow("photos", 39, "") ||
+			o.unlike(`1 - "p0" --skip-bad`) != "" {
 			t.Errorf("%s: exit %d, %s", how, o.code, o.err)
 		}
 		succeed(t, shellWords(line+" --skip-bad -o m.hgm")...)
@@ -285,8 +293,14 @@ func TestAveragedCodes(t *testing.T) {
 	const few = "train photos --features gist320 --size 16 --bits 24 --rounds 5 --validation 0.3 --force "
 	succeed(t, shellWords(few+"--mirror -o plain.hgm")...)
 	out := try(t, shellWords(few+"--mirror --mirror-average -o m.hgm")...)
-	if out.code != 0 || !strings.Contains(out.err, "from 40 pictures and 40 mirror images of 320 dimensions") || !strings.Contains(out.out, "new items:") {
-		t.Fatalf("exit %d\n%s\n%s", out.code, out.err, out.out)
+	m, err := model.ReadFile("m.hgm")
+	if out.code != 0 || err != nil || m.Info.NewItems == nil || !strings.Contains(out.out, figuresText(&m.Info)) {
+		t.Fatalf("exit %d, %v\n%s\n%s", out.code, err, out.err, out.out)
+	}
+	for _, fact := range []string{"40 pictures", "40 mirror images", "320"} {
+		if !strings.Contains(out.err, fact) {
+			t.Errorf("it does not say %q: %s", fact, out.err)
+		}
 	}
 	codes := hexCodes(t, "-m m.hgm new")
 	if mirrored := hexCodes(t, "-m m.hgm mirrored"); !slices.Equal(codes, mirrored) {
@@ -307,8 +321,8 @@ func TestAveragedCodes(t *testing.T) {
 	if !strings.Contains(report, `"learned_share": 0.7`) {
 		t.Errorf("eval does not see which pictures were learned from:\n%s", report)
 	}
-	if info := succeed(t, "info", "m.hgm"); !strings.Contains(info, "a code adds the scores of a picture and of its mirror image") {
-		t.Errorf("info says\n%s", info)
+	if !informed(t, "m.hgm").Averaged || informed(t, "plain.hgm").Averaged {
+		t.Error("info does not tell which model adds the scores of mirror images")
 	}
 	succeed(t, shellWords(few+"--mirror --mirror-average --grow m.hgm --bits 26 -o longer.hgm")...)
 	for i, code := range hexCodes(t, "-m longer.hgm new --prefix 24") {
@@ -326,14 +340,16 @@ func TestAveragedCodes(t *testing.T) {
 	}
 	succeed(t, shellWords("features new --kind gist --size 16 -o new.npy")...)
 	for args, want := range map[string]string{
-		"encode -m m.hgm new.npy -o x.csv":                                    "a vector has no mirror image: give the pictures",
-		few + "--mirror-average -o x.hgm":                                     "--mirror-average needs --mirror",
-		few + "--mirror --grow m.hgm --bits 26 -o x.hgm":                      "repeat --mirror-average",
-		few + "--mirror --mirror-average --grow plain.hgm --bits 26 -o x.hgm": "leave out --mirror-average",
+		few + "--mirror-average -o x.hgm":                                     "2 missing-flag --mirror-average --mirror --augment",
+		few + "--mirror --grow m.hgm --bits 26 -o x.hgm":                      "2 model-averages --mirror-average",
+		few + "--mirror --mirror-average --grow plain.hgm --bits 26 -o x.hgm": "2 model-does-not-average --mirror-average",
 	} {
-		if o := try(t, shellWords(args)...); o.code == 0 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		if d := try(t, shellWords(args)...).unlike(want); d != "" {
+			t.Errorf("%s: %s", args, d)
 		}
+	}
+	if d := try(t, shellWords("encode -m m.hgm new.npy -o x.csv")...).unlike("1 - new.npy", model.ErrMirror); d != "" {
+		t.Errorf("vectors instead of pictures: %s", d)
 	}
 }
 
@@ -376,20 +392,22 @@ func TestAugmentedTraining(t *testing.T) {
 	photoFolder(t, "photos", 1)
 	const few = "train photos --features gist320 --size 16 --bits 6 --rounds 4 --force --validation "
 	for _, c := range []struct {
-		how, says string
-		rows      int
+		how, copies string
+		rows        int
 	}{
-		{"0 --augment mirror", "40 pictures and 40 mirror images", 80},
-		{"0 --augment shift", "40 pictures and 40 changed copies of them", 80},
-		{"0 --augment mirror,shift", "40 pictures and 120 changed copies of them", 160},
-		{"0 --mirror --augment crop,shift,shift", "40 pictures and 280 changed copies of them", 320},
-		{"0.25 --augment mirror,shift", "40 pictures and 120 changed copies of them", 120},
-		{"0.25 --augment mirror,crop --mirror-average", "40 pictures and 120 changed copies of them", 120},
-		{"0.25 --augment crop --patience 3", "40 pictures and 40 changed copies of them", 60},
+		{"0 --augment mirror", "40 mirror images", 80},
+		{"0 --augment shift", "40 changed copies", 80},
+		{"0 --augment mirror,shift", "120 changed copies", 160},
+		{"0 --mirror --augment crop,shift,shift", "280 changed copies", 320},
+		{"0.25 --augment mirror,shift", "120 changed copies", 120},
+		{"0.25 --augment mirror,crop --mirror-average", "120 changed copies", 120},
+		{"0.25 --augment crop --patience 3", "40 changed copies", 60},
 	} {
 		out := try(t, shellWords(few+c.how+" -o m.hgm")...)
-		if out.code != 0 || !strings.Contains(out.err, "from "+c.says+" of 320 dimensions") {
-			t.Fatalf("%s: exit %d, %s", c.how, out.code, out.err)
+		for _, fact := range []string{"40 pictures", c.copies, "320"} {
+			if out.code != 0 || !strings.Contains(out.err, fact) {
+				t.Fatalf("%s: exit %d, no %q: %s", c.how, out.code, fact, out.err)
+			}
 		}
 		m, err := model.ReadFile("m.hgm")
 		if err != nil || m.Info.Runs[0].Rows != c.rows || m.Pictures.Mirrored != strings.Contains(c.how, "mirror") {
@@ -410,14 +428,15 @@ func TestAugmentedTraining(t *testing.T) {
 		t.Error("the number of threads changes the copies")
 	}
 	for how, want := range map[string]string{
-		"0 --augment turn":                "--augment: pictures cannot be changed by \"turn\"",
-		"0 --augment shift --pairs p.csv": "--augment and --pairs cannot be combined",
+		"0 --augment turn":                "2 bad-flag-value --augment \"turn\" mirror shift crop",
+		"0 --augment shift --pairs p.csv": "2 conflicting-flags --augment --pairs",
 	} {
-		if o := try(t, shellWords(few+how+" -o x.hgm")...); o.code == 0 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: exit %d, %s", how, o.code, o.err)
+		if d := try(t, shellWords(few+how+" -o x.hgm")...).unlike(want); d != "" {
+			t.Errorf("%s: %s", how, d)
 		}
 	}
-	if o := try(t, shellWords("train photos --augment shift -o x.hgm")...); o.code != 2 || !strings.Contains(o.err, "--augment needs --features") {
-		t.Errorf("exit %d, %s", o.code, o.err)
+	o := try(t, shellWords("train photos --augment shift -o x.hgm")...)
+	if d := o.unlike("2 missing-flag --augment --features"); d != "" {
+		t.Error(d)
 	}
 }

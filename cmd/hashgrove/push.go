@@ -179,7 +179,8 @@ func (c *pushCommand) nameJournal(args []string) (err error) {
 	}
 	c.o.Journal, err = c.shard.parse(c.o.Journal, args)
 	if err == nil && c.shard.text != "" && !strings.Contains(c.o.Journal, c.shard.Name()) {
-		err = cli.Usagef("--journal %s: shards need journals of their own: write {shard} in the name", c.journal)
+		err = cli.Usage("no-shard-mark",
+			"--journal %s: shards need journals of their own: write {shard} in the name", c.journal)
 	}
 	return err
 }

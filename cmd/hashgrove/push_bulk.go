@@ -35,10 +35,10 @@ func (b *bulkFlags) bind(f *pflag.FlagSet) {
 // check reports flags that contradict each other, and a file that cannot be written.
 func (b *bulkFlags) check(inputs []string) error {
 	if b.path == "" && (b.form != "" || b.file.Force) {
-		return cli.Usagef("--bulk-form and --force are about a file that --bulk names")
+		return cli.Usage("missing-flag", "--bulk-form and --force are about a file that --bulk names")
 	}
 	if b.path == "-" && b.form == "" {
-		return cli.Usagef("a bulk file on standard output needs --bulk-form")
+		return cli.Usage("missing-flag", "a bulk file on standard output needs --bulk-form")
 	}
 	return b.file.Check([]string{b.path}, inputs)
 }
@@ -60,7 +60,7 @@ func (b *bulkFlags) layout(e engine.Engine, s engine.Space) (engine.Layout, erro
 		for _, l := range layouts {
 			names = append(names, l.Name)
 		}
-		return engine.Layout{}, cli.Usagef("--bulk %s: name the file by its form or give --bulk-form: %s",
+		return engine.Layout{}, cli.Usage("unknown-form", "--bulk %s: name the file by its form or give --bulk-form: %s",
 			b.path, plain.List(names))
 	}
 	return layouts[i], nil

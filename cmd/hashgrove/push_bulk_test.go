@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"os/exec"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"hashgrove/dataset"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/needs"
 	"hashgrove/internal/pgtest"
 	"hashgrove/internal/redistest"
@@ -22,13 +24,15 @@ func TestBulkFiles(t *testing.T) {
 	indexed(t)
 	t.Setenv("PGPASSWORD", pgtest.Password)
 	out := succeed(t, shellWords("push items.hgi --engine postgres: --table loaded --bulk items.sql")...)
-	if !strings.Contains(out, "400 items of 16 bits") || !strings.Contains(out, "psql -v ON_ERROR_STOP=1 -f items.sql") {
-		t.Errorf("it says %s", out)
+	for _, fact := range []string{"400 items", "16 bits", "psql -v ON_ERROR_STOP=1 -f items.sql"} {
+		if !strings.Contains(out, fact) {
+			t.Errorf("it does not say %q: %s", fact, out)
+		}
 	}
 	if out, err := exec.Command(psql, "-q", "-X", "-v", "ON_ERROR_STOP=1", "-d", s.URL, "-f", "items.sql").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out := succeed(t, "check-engine", "items.hgi", "--engine", s.URL, "--table", "loaded"); !strings.Contains(out, "no differences") {
+	if equal, out := checked(t, s.URL); equal != 400 {
 		t.Errorf("the table that psql made: %s", out)
 	}
 
@@ -60,14 +64,39 @@ func TestBulkFiles(t *testing.T) {
 	if parts := string(read(t, "rows-00001-of-00002.csv")) + string(read(t, "rows-00002-of-00002.csv")); parts != whole {
 		t.Error("shards give other files")
 	}
-	for line, want := range map[string]string{
-		"--bulk x.npy": "sql, copy, csv, jsonl", "--bulk -": "--bulk-form", "--bulk-form csv": "--bulk", "--bulk items.hgi --bulk-form csv": "items.hgi",
-		"--bulk items.sql": "exists",
+	for _, c := range []struct {
+		line, want string
+		is         error
+	}{
+		{"--bulk x.npy", "2 unknown-form --bulk x.npy sql copy csv jsonl parquet", nil},
+		{"--bulk -", "2 missing-flag --bulk-form", nil},
+		{"--bulk-form csv", "2 missing-flag --bulk-form --bulk", nil},
+		{"--bulk items.hgi --bulk-form csv", "2 output-is-input items.hgi", nil},
+		{"--bulk items.sql", "1 - items.sql --force", cli.ErrExists},
 	} {
-		if o := try(t, shellWords("push items.hgi --engine postgres: "+line)...); o.code == 0 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
+		if d := try(t, shellWords("push items.hgi --engine postgres: "+c.line)...).unlike(c.want, c.is); d != "" {
+			t.Errorf("%s: %s", c.line, d)
 		}
 	}
+}
+
+// checked compares the table loaded of an engine with items.hgi: the number of equal items, or -1 where anything differs,
+// and the report.
+func checked(t *testing.T, url string, more ...string) (equal int, out string) {
+	t.Helper()
+	var r struct {
+		Equal  int            `json:"equal_items"`
+		Causes map[string]int `json:"causes"`
+	}
+	args := []string{"check-engine", "items.hgi", "--engine", url, "--table", "loaded", "--json"}
+	out = succeed(t, append(args, more...)...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Causes) > 0 {
+		return -1, out
+	}
+	return r.Equal, out
 }
 
 // rowStream is rows of bare float32 values without end until so many bytes; it looks at the heap now and then.
@@ -130,8 +159,7 @@ func TestBulkFilesOfOtherEngines(t *testing.T) {
 				t.Fatalf("redis-cli says %s", out)
 			}
 		}
-		out := succeed(t, "check-engine", "items.hgi", "--engine", s.URL, "--table", "loaded", "--where", `label = "scarves"`)
-		if !strings.Contains(out, "400 of them equal") || !strings.Contains(out, "no differences") {
+		if equal, out := checked(t, s.URL, "--where", `label = "scarves"`); equal != 400 {
 			t.Errorf("the table that redis-cli made: %s", out)
 		}
 	})
@@ -146,7 +174,7 @@ func TestBulkFilesOfOtherEngines(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if out := succeed(t, "check-engine", "items.hgi", "--engine", "sqlite://shop.db", "--table", "loaded"); !strings.Contains(out, "no differences") {
+		if equal, out := checked(t, "sqlite://shop.db"); equal != 400 {
 			t.Errorf("the table that sqlite3 made: %s", out)
 		}
 	})
@@ -157,10 +185,11 @@ func TestBulkFilesOfOtherEngines(t *testing.T) {
 	} {
 		for _, form := range strings.Fields(forms + " parquet") {
 			file := scheme + "." + form
-			out := succeed(t, "push", "items.hgi", "--engine", scheme+":", "--bulk", file)
-			if !strings.Contains(out, "400 items of 16 bits") || !strings.Contains(out, "to load it: ") || strings.Contains(out, "hunter2") ||
-				form != "parquet" && !strings.Contains(out[strings.Index(out, "to load it"):], file) {
-				t.Errorf("%s: %s", file, out)
+			out := succeed(t, "push", "items.hgi", "--engine", scheme+":", "--bulk", file, "--json")
+			var r bulkReport
+			if err := json.Unmarshal([]byte(out), &r); err != nil || r.Items != 400 || r.Bits != 16 || r.Load == "" ||
+				strings.Contains(out, "hunter2") || form != "parquet" && !strings.Contains(r.Load, file) {
+				t.Errorf("%s: %s, %v", file, out, err)
 			}
 			if form != "parquet" {
 				continue

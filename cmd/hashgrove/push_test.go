@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/engine"
 	"hashgrove/internal/pgtest"
 )
 
@@ -74,8 +75,8 @@ func checkShardJournals(t *testing.T, s *pgtest.Server, to func(string) string) 
 	succeed(t, shellWords("push vectors.npy -m m.hgm --shard 1/4"+to("held"))...)
 	exec("ALTER TABLE held ADD CHECK (id <> '300')")
 	line := "push vectors.npy -m m.hgm --shard 4/4 --batch 5" + to("held")
-	if o := try(t, shellWords(line)...); o.code != 1 || !strings.Contains(o.err, `"300"`) || !strings.Contains(o.err, "vectors.npy.00004-of-00004.push") {
-		t.Fatalf("an item that is refused: exit %d, %s", o.code, o.err)
+	if d := try(t, shellWords(line)...).unlike(`1 - "300" vectors.npy.00004-of-00004.push`, engine.ErrRefused); d != "" {
+		t.Fatalf("an item that is refused: %s", d)
 	}
 	exec("ALTER TABLE held DROP CONSTRAINT held_id_check")
 	var r pushReport
@@ -88,22 +89,22 @@ func checkShardJournals(t *testing.T, s *pgtest.Server, to func(string) string) 
 	content := bytes.Repeat(read(t, "rows.f32"), 30)
 	piped := "push - --format raw -m m.hgm --batch 100 --journal j.push" + to("piped")
 	broken := io.MultiReader(bytes.NewReader(content[:len(content)*3/4]), failing{})
-	if o := feed(t, broken, shellWords(piped)...); o.code != 1 || !strings.Contains(o.err, "j.push") {
-		t.Errorf("a pipe that breaks: exit %d, %s", o.code, o.err)
+	if d := feed(t, broken, shellWords(piped)...).unlike("1 - j.push", errBroken); d != "" {
+		t.Errorf("a pipe that breaks: %s", d)
 	}
 	o := feed(t, bytes.NewReader(content), shellWords(piped)...)
 	if json.Unmarshal([]byte(o.out), &r) != nil || o.code != 0 || r.Before == 0 {
 		t.Errorf("what comes again continues: exit %d, %s%s", o.code, o.out, o.err)
 	}
 	for args, want := range map[string]string{
-		"push - --shard 1/2 -m m.hgm":                         "can be read only once",
-		"push vectors.npy --shard 5/4 -m m.hgm":               "--shard 5/4",
-		"push vectors.npy --shard 1/4 --journal j -m m.hgm":   "{shard}",
-		"push vectors.npy --journal {shard}.push -m m.hgm":    "no shard to name it by",
-		"push - --attribute-columns f0 --format csv -m m.hgm": "standard input",
+		"push - --shard 1/2 -m m.hgm":                         "2 read-once -: --shard",
+		"push vectors.npy --shard 5/4 -m m.hgm":               "2 bad-flag-value --shard 5/4",
+		"push vectors.npy --shard 1/4 --journal j -m m.hgm":   "2 no-shard-mark --journal j {shard}",
+		"push vectors.npy --journal {shard}.push -m m.hgm":    "2 no-shard {shard}.push --shard",
+		"push - --attribute-columns f0 --format csv -m m.hgm": "2 read-once --attribute-columns --attributes",
 	} {
-		if o := feed(t, bytes.NewReader(read(t, "new.csv")), shellWords(args+to("x"))...); o.code != 2 || !strings.Contains(o.err, want) {
-			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		if d := feed(t, bytes.NewReader(read(t, "new.csv")), shellWords(args+to("x"))...).unlike(want); d != "" {
+			t.Errorf("%s: %s", args, d)
 		}
 	}
 }
@@ -111,4 +112,6 @@ func checkShardJournals(t *testing.T, s *pgtest.Server, to func(string) string) 
 // failing is a pipe that breaks.
 type failing struct{}
 
-func (failing) Read([]byte) (int, error) { return 0, errors.New("the pipe broke") }
+var errBroken = errors.New("the pipe broke")
+
+func (failing) Read([]byte) (int, error) { return 0, errBroken }

@@ -48,7 +48,7 @@ func (c *searchCommand) readHex(q *items.Queries) error {
 	for _, text := range c.codes {
 		b, err := hex.DecodeString(text)
 		if err != nil || !code.SetBytes(0, b) {
-			return cli.Usagef("--code %s: a code of %d bits is %d hexadecimal digits, unused bits 0",
+			return cli.Usage("bad-flag-value", "--code %s: a code of %d bits is %d hexadecimal digits, unused bits 0",
 				text, code.Bits, 2*code.Bytes())
 		}
 		q.Add(text, "", code.Row(0), nil)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/fasthash"
 	"hashgrove/hamming"
 )
 
@@ -181,8 +183,9 @@ func TestTwoTrainingsWithOneOutput(t *testing.T) {
 	if code := run(t.Context(), strings.NewReader(""), io.Discard, errOut, append(args, "m.hgm")); code != 0 {
 		t.Fatalf("the first training: exit %d\n%s", code, errOut.String())
 	}
-	if second.code != 1 || !strings.Contains(second.err, "another training") {
-		t.Errorf("the second training: exit %d, %s", second.code, second.err)
+	d := second.unlike("1 - m.hgm.ckpt")
+	if d != "" || errors.Is(second.cause, fasthash.ErrCheckpoint) { // that would be one that has ended
+		t.Errorf("the second training: %s\n%s", d, second.err)
 	}
 	if !bytes.Equal(read(t, "m.hgm"), read(t, "alone.hgm")) {
 		t.Error("the second training has changed the first")
@@ -205,15 +208,15 @@ func TestInterruptLeavesACheckpoint(t *testing.T) {
 	if !strings.Contains(errOut.String(), "--resume") {
 		t.Errorf("nothing says how to go on:\n%s", errOut.String())
 	}
-	if o := try(t, args...); o.code != 1 || !strings.Contains(o.err, "--resume") || !strings.Contains(o.err, "--restart") {
-		t.Errorf("a second training over the checkpoint: exit %d\n%s", o.code, o.err)
+	if d := try(t, args...).unlike("1 - m.hgm.ckpt --resume --restart", fasthash.ErrCheckpoint); d != "" {
+		t.Errorf("a second training over the checkpoint: %s", d)
 	}
-	if o := try(t, append(args, "--resume", "--bits", "900")...); o.code != 1 || !strings.Contains(o.err, "other bits") ||
-		!strings.Contains(o.err, "--grow MODEL") {
-		t.Errorf("more bits: exit %d, %s", o.code, o.err)
+	more := try(t, append(args, "--resume", "--bits", "900")...)
+	if d := more.unlike("1 - m.hgm.ckpt --grow --restart", fasthash.ErrOtherBits); d != "" {
+		t.Errorf("more bits: %s", d)
 	}
-	if o := try(t, append(args, "--resume", "--depth", "3")...); o.code != 1 || !strings.Contains(o.err, "trees.depth") {
-		t.Errorf("resuming with another depth: exit %d\n%s", o.code, o.err)
+	if d := try(t, append(args, "--resume", "--depth", "3")...).unlike("1 - m.hgm.ckpt trees.depth"); d != "" {
+		t.Errorf("resuming with another depth: %s", d)
 	}
 	args[7] = "4"
 	if o := try(t, append(args, "--restart")...); o.code != 0 {
@@ -238,11 +241,16 @@ func (w *watcher) Write(b []byte) (int, error) {
 
 func TestTimeLimitEndsInTime(t *testing.T) {
 	shop(t)
-	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4000", "--rounds", "20", "-o", "m.hgm", "--time-limit", "500ms"}
+	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4000", "--rounds", "20",
+		"-o", "m.hgm", "--time-limit", "500ms", "--json"}
 	began := time.Now()
 	o := try(t, args...)
-	if o.code != 0 || !strings.Contains(o.err, "time limit") || time.Since(began) > 10*time.Second {
-		t.Errorf("exit %d after %v\n%s", o.code, time.Since(began), o.err)
+	took := time.Since(began)
+	var r trainReport
+	err := json.Unmarshal([]byte(o.out), &r)
+	if o.code != 0 || err != nil || !strings.Contains(r.Stopped, "500ms") || !strings.Contains(o.err, r.Stopped) ||
+		took > 10*time.Second {
+		t.Errorf("exit %d after %v, %v\n%s", o.code, took, err, o.err)
 	}
 	succeed(t, "verify", "m.hgm")
 }

@@ -157,39 +157,39 @@ func (c *searchCommand) check(args []string) error {
 	vectors := len(args) > 0
 	switch {
 	case kinds == 0:
-		return cli.Usagef("search needs something to search for: files, --id or --code")
+		return cli.Usage("missing-query", "search needs something to search for: files, --id or --code")
 	case kinds > 1:
-		return cli.Usagef("search takes files, --id or --code, one of them at a time")
+		return cli.Usage("conflicting-flags", "search takes files, --id or --code, one of them at a time")
 	case c.k < 1:
-		return cli.Usagef("-k %d: ask for 1 item or more", c.k)
+		return cli.Usage("bad-flag-value", "-k %d: ask for 1 item or more", c.k)
 	case c.within && c.radius < 0:
-		return cli.Usagef("--radius %d: a distance is 0 or more", c.radius)
+		return cli.Usage("bad-flag-value", "--radius %d: a distance is 0 or more", c.radius)
 	case c.prefix < 0:
 		return cli.Usagef("--prefix %d: give the number of bits to search by", c.prefix)
 	case c.shortlist < 0:
 		return cli.Usagef("--shortlist %d: give a number of items, or 0 for the default", c.shortlist)
 	case len(c.rows) > 0 && (!vectors || slices.Min(c.rows) < 0):
-		return cli.Usagef("--row is the number of a row in the files to search for, counted from 0")
+		return cli.Usage("bad-flag-value", "--row is the number of a row in the files to search for, counted from 0")
 	case !slices.Contains([]string{"auto", "scan", "tables", "list"}, c.strategy):
 		return cli.Usage("bad-flag-value", "--strategy %s: choose auto, scan, tables or list", c.strategy)
 	case !slices.Contains([]string{"euclidean", "cosine", "none"}, c.rerankBy):
-		return cli.Usagef("--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
+		return cli.Usage("bad-flag-value", "--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
 	case !slices.Contains([]string{"hamming", "margins"}, c.rank):
-		return cli.Usagef("--rank %s: choose hamming or margins", c.rank)
+		return cli.Usage("bad-flag-value", "--rank %s: choose hamming or margins", c.rank)
 	case !slices.Contains([]string{"table", "csv", "json", "jsonl"}, c.to):
-		return cli.Usagef("--to %s: choose table, csv, json or jsonl", c.to)
+		return cli.Usage("bad-flag-value", "--to %s: choose table, csv, json or jsonl", c.to)
 	case c.explain && c.to == "csv" && !c.json:
-		return cli.Usagef("--explain works with a table or --json, not with --to csv")
+		return cli.Usage("conflicting-flags", "--explain works with a table or --json, not with --to csv")
 	case slices.Contains(args, dataset.Standard) && slices.Contains(c.rerank, dataset.Standard):
-		return cli.Usagef("--rerank -: standard input has the queries already; give the vectors as a file")
+		return cli.Usage("input-taken", "--rerank -: standard input has the queries already; give the vectors as a file")
 	case len(c.pictures) > 0 && c.report == "":
-		return cli.Usagef("--pictures is for --report FILE, the page that shows them")
+		return cli.Usage("missing-flag", "--pictures is for --report FILE, the page that shows them")
 	case c.margins && !vectors:
-		return cli.Usagef("--margins needs vectors to search for: codes do not say how certain they are")
+		return cli.Usage("needs-vectors", "--margins needs vectors to search for: codes do not say how certain they are")
 	case c.byMargins() && !vectors:
 		return errNoMargins
 	case len(c.rerank) > 0 && len(c.codes) > 0:
-		return cli.Usagef("--rerank needs a vector to search for, and --code has none")
+		return cli.Usage("needs-vectors", "--rerank needs a vector to search for, and --code has none")
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
-		return cli.Usagef("--where: %w", err)
+		return cli.Usage("bad-filter", "--where: %w", err)
 	}
 	inputs := slices.Concat([]string{path}, c.data.inputs(args), c.items.inputs(c.rerank), c.pictures)
 	c.file.FileOnly = true
@@ -260,7 +260,7 @@ func (c *searchCommand) runLive(ctx context.Context, path string, args []string,
 		return err
 	}
 	if c.prefix > st.Info().Bits {
-		return cli.Usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, st.Info().Bits)
+		return cli.Usage("too-many-bits", "--prefix %d: the codes of %s have %d bits", c.prefix, path, st.Info().Bits)
 	}
 	m, err := c.queryModel(st, args)
 	if err != nil {
@@ -333,7 +333,7 @@ func (c *searchCommand) answer(ctx context.Context, filter index.Filter, a *answ
 		case c.byMargins():
 			return errNoMargins
 		default:
-			return cli.Usagef("--margins needs vectors to search for: codes do not say how certain they are")
+			return cli.Usage("needs-vectors", "--margins needs vectors to search for: codes do not say how certain they are")
 		}
 	}
 	began := time.Now()
@@ -343,8 +343,9 @@ func (c *searchCommand) answer(ctx context.Context, filter index.Filter, a *answ
 }
 
 // errNoMargins refuses a ranking that codes alone cannot give.
-var errNoMargins = cli.Usagef("--rank margins needs vectors or pictures to search for: codes, those of --id, --code " +
-	"and code files, do not say how certain they are")
+var errNoMargins = cli.Usage("needs-vectors",
+	"--rank margins needs vectors or pictures to search for: codes, those of --id, --code "+
+		"and code files, do not say how certain they are")
 
 // byMargins tells whether margins are the distance.
 func (c *searchCommand) byMargins() bool { return c.rank == string(index.ByMargins) }
@@ -364,7 +365,8 @@ func (c *searchCommand) open(ctx context.Context, path string, args []string) (*
 	}
 	info := st.Info()
 	if c.prefix > info.Bits {
-		return nil, nil, closeStore(st, cli.Usagef("--prefix %d: the codes of %s have %d bits", c.prefix, path, info.Bits))
+		return nil, nil, closeStore(st, cli.Usage("too-many-bits",
+			"--prefix %d: the codes of %s have %d bits", c.prefix, path, info.Bits))
 	}
 	q, err := c.queries(ctx, st, args)
 	if err != nil {
@@ -383,7 +385,7 @@ func (c *searchCommand) open(ctx context.Context, path string, args []string) (*
 // find searches, orders what is found by float vectors when it should, and gets the items that are left.
 func (c *searchCommand) find(ctx context.Context, o index.Options, a *answer) (err error) {
 	if len(c.rerank) > 0 && a.queries.Vectors.Rows == 0 && len(c.ids) == 0 {
-		return cli.Usagef("--rerank needs vectors to search for, and a code file has none")
+		return cli.Usage("needs-vectors", "--rerank needs vectors to search for, and a code file has none")
 	}
 	switch {
 	case c.isReranked():

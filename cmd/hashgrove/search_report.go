@@ -12,6 +12,7 @@ import (
 	"hashgrove"
 	"hashgrove/dataset"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/gallery"
 	"hashgrove/internal/items"
 	"hashgrove/picture"
@@ -93,7 +94,7 @@ func (c *searchCommand) itemPictures(ctx context.Context, results []queryReport)
 	}
 	if src == nil {
 		if len(c.pictures) > 0 {
-			return nil, fmt.Errorf("--pictures: %s holds vectors, not pictures", paths[0])
+			return nil, fault.New("not-pictures", "--pictures: %s holds vectors, not pictures", paths[0])
 		}
 		return nil, nil
 	}

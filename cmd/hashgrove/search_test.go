@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/bits"
 	"reflect"
@@ -12,6 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"hashgrove/hamming"
+	"hashgrove/internal/cli"
+	"hashgrove/internal/items"
+	"hashgrove/store"
 )
 
 // indexed makes the shop, a model m.hgm of 16 bits, and the index items.hgi of items.csv with the attribute f0. The
@@ -352,8 +358,11 @@ func TestExplain(t *testing.T) {
 	if reasons == 0 {
 		t.Error("no reasons")
 	}
-	out := succeed(t, shellWords("search items.hgi new.csv --row 2 --explain --rerank items.csv --rerank-id sku")...)
-	for _, want := range []string{"items.hgi: 400 items in ", "segment 0, 400 items with ", "agree in the bits", "│ agrees", "threshold"} {
+	const line = "items.hgi new.csv --row 2 --explain --rerank items.csv --rerank-id sku"
+	w = searched(t, line).Results[0].Why
+	out := succeed(t, shellWords("search "+line)...)
+	for _, want := range []string{"items.hgi: 400 items", "segment 0, 400 items", cli.Ranges(w.Agree),
+		cli.Ranges(w.Differ), "│ agrees", "threshold"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("search --explain does not say %q:\n%s", want, out)
 		}
@@ -401,15 +410,16 @@ func TestSearchPictures(t *testing.T) {
 	if len(f.Results) != 1 || !strings.Contains(f.Results[0].Query, "0.png") || !strings.HasPrefix(f.Results[0].Hits[0].ID, "photos/") || f.Results[0].Hits[0].Label == "" {
 		t.Errorf("a picture finds %+v", f.Results)
 	}
-	if out := succeed(t, "info", "photos.hgi"); !strings.Contains(out, "its model takes pictures and makes its own gist features") {
-		t.Errorf("info says %s", out)
+	if r := informed(t, "photos.hgi"); r.Features != "gist" {
+		t.Errorf("info says %+v", r)
 	}
-	if o := try(t, shellWords("search photos.hgi new/dark/0.png --size 8")...); o.code != 1 || !strings.Contains(o.err, "pixels") {
-		t.Errorf("exit %d, %s", o.code, o.err)
+	o := try(t, shellWords("search photos.hgi new/dark/0.png --size 8")...)
+	if d := o.unlike("1 other-preparation --size 8 16"); d != "" {
+		t.Error(d)
 	}
 }
 
-// TestSearchMistakes checks status and sentence of what goes wrong.
+// TestSearchMistakes checks how what goes wrong is told.
 func TestSearchMistakes(t *testing.T) {
 	indexed(t)
 	succeed(t, shellWords("train items.csv --label category --id sku --bits 16 --rounds 3 -o other.hgm")...)
@@ -423,79 +433,75 @@ func TestSearchMistakes(t *testing.T) {
 	write(t, "damaged.hgi", string(damage(read(t, "items.hgi"))))
 	write(t, "cut.hgi", string(read(t, "items.hgi")[:5000]))
 	write(t, "empty.hgi", "")
+	models := fingerprint(t, "m.hgm") + " " + fingerprint(t, "other.hgm")
 	for _, c := range []struct {
-		args string
-		code int
-		want string
+		args, want string // what follows search, and what unlike takes
+		is         error
 	}{
-		{"search", 2, "search needs an index and a query"},
-		{"search items.hgi", 2, "something to search for"},
-		{"search items.hgi new.csv --id items-3", 2, "one of them at a time"},
-		{"search nowhere.hgi --id x", 1, "nowhere.hgi"},
-		{"search items.hgi nowhere.csv", 1, "nowhere.csv"},
-		{"search items.csv --id x", 1, "items.csv"},
-		{"search empty.hgi --id x", 1, "empty.hgi"},
-		{"search m.hgm --id x", 1, "m.hgm"},
-		{"search items.hgi new.csv -k 0", 2, "-k 0: ask for 1 item or more"},
-		{"search items.hgi new.csv -k -1", 2, "ask for 1 item or more"},
-		{"search items.hgi new.csv --radius -1", 2, "--radius -1: a distance is 0 or more"},
-		{"search items.hgi new.csv --prefix 17", 2, "--prefix 17: the codes of items.hgi have 16 bits"},
-		{"search items.hgi new.csv --row 80", 1, ": there is no row 80: the rows are 0 to 79"},
-		{"search items.hgi new.hgc --row 80", 1, ": there is no row 80: the rows are 0 to 79"},
-		{"search items.hgi new.csv --row -1", 2, "counted from 0"},
-		{"search items.hgi --id items-3 --row 1", 2, "counted from 0"},
-		{"search items.hgi --id items-400", 1, `items.hgi: no item has the id "items-400"`},
-		{"search items.hgi --code 12", 2, "a code of 16 bits is 4 hexadecimal digits"},
-		{"search items.hgi --code wxyz", 2, "a code of 16 bits is 4 hexadecimal digits"},
-		{"search items.hgi --id items-3 --where 'label == '", 2, "--where: filter, column 10: found the end"},
-		{"search items.hgi --id items-3 --where 'label boots'", 2, `--where: filter, column 7: found "boots"`},
-		{"search items.hgi --id items-3 --strategy magic", 2, "--strategy magic: choose auto, scan, tables or list"},
-		{"search items.hgi --id items-3 --to xml", 2, "--to xml: choose table, csv, json or jsonl"},
-		{"search items.hgi --id items-3 --to csv --explain", 2, "--explain works with a table or --json"},
-		{"search items.hgi narrow.csv", 1, "narrow.csv: vectors of 3 dimensions, but the model takes 12"},
-		{"search items.hgi named.csv", 1, "named.csv: the model was learned from columns that the data lack: f0..f11"},
-		{"search items.hgi nan.csv", 1, "nan.csv: row 2, column f1"},
-		{"search items.hgi other.hgc", 1, "other.hgc: codes of model "},
-		{"search items.hgi short.hgc", 1, "short.hgc: codes of 8 bits for an index of 16"},
-		{"search items.hgi new.hgc new.csv", 2, "cannot be mixed"},
-		{"search items.hgi new.hgc other.hgc", 1, "search for one after the other"},
-		{"search items.hgi new.hgc --margins", 2, "--margins needs vectors"},
-		{"search items.hgi --id items-3 --margins", 2, "--margins needs vectors"},
-		{"search items.hgi new.hgc --rank margins", 2, "--rank margins needs vectors or pictures"},
-		{"search items.hgi --id items-3 --rank margins", 2, "--rank margins needs vectors or pictures"},
-		{"search items.hgi --code ffff --rank margins", 2, "--rank margins needs vectors or pictures"},
-		{"search items.hgi new.csv --rank certainty", 2, "--rank certainty: choose hamming or margins"},
-		{"search items.hgi --code ffff --rerank items.csv", 2, "--rerank needs a vector"},
-		{"search items.hgi new.hgc --rerank items.csv --rerank-id sku", 2, "--rerank needs vectors"},
-		{"search items.hgi new.csv --rerank items.csv", 1, `there is no vector of the item "items-0": its rows were matched by number, because they have no ids: name their column with --rerank-id-column`},
-		{"search items.hgi new.csv --rerank new.csv --rerank-id sku", 1, `--rerank: query 0: there is no vector of the item "items-`},
-		{"search items.hgi new.csv --rerank narrow.csv", 1, "--rerank: the items have vectors of 3 dimensions, the query has 12"},
-		{"search items.hgi new.csv --rerank items.csv --rerank-by taste", 2, "--rerank-by taste"},
-		{"search codes.hgi new.csv", 1, "codes.hgi holds no model to encode new.csv with"},
-		{"search damaged.hgi --id items-3", 1, "damaged.hgi"},
-		{"search cut.hgi --id items-3", 1, "cut.hgi"},
+		{"", "2 wrong-arguments search", nil},
+		{"items.hgi", "2 missing-query --id --code", nil},
+		{"items.hgi new.csv --id items-3", "2 conflicting-flags --id --code", nil},
+		{"nowhere.hgi --id x", "1 - nowhere.hgi", fs.ErrNotExist},
+		{"items.hgi nowhere.csv", "1 - nowhere.csv", nil},
+		{"items.csv --id x", "1 - items.csv", hamming.ErrKind},
+		{"empty.hgi --id x", "1 - empty.hgi", hamming.ErrKind},
+		{"m.hgm --id x", "1 - m.hgm", hamming.ErrKind},
+		{"items.hgi new.csv -k 0", "2 bad-flag-value -k 0", nil},
+		{"items.hgi new.csv -k -1", "2 bad-flag-value -k -1", nil},
+		{"items.hgi new.csv --radius -1", "2 bad-flag-value --radius -1", nil},
+		{"items.hgi new.csv --prefix 17", "2 too-many-bits --prefix 17 items.hgi 16", nil},
+		{"items.hgi new.csv --row 80", "1 - new.csv 80 79", nil},
+		{"items.hgi new.hgc --row 80", "1 - new.hgc 80 79", nil},
+		{"items.hgi new.csv --row -1", "2 bad-flag-value --row", nil},
+		{"items.hgi --id items-3 --row 1", "2 bad-flag-value --row", nil},
+		{"items.hgi --id items-400", `1 - items.hgi "items-400"`, nil},
+		{"items.hgi --code 12", "2 bad-flag-value --code 12 16 4", nil},
+		{"items.hgi --code wxyz", "2 bad-flag-value --code wxyz 16 4", nil},
+		{"items.hgi --id items-3 --where 'label == '", "2 bad-filter --where 10", nil},
+		{"items.hgi --id items-3 --where 'label boots'", `2 bad-filter --where 7 "boots"`, nil},
+		{"items.hgi --id items-3 --strategy magic", "2 bad-flag-value --strategy magic auto scan tables list", nil},
+		{"items.hgi --id items-3 --to xml", "2 bad-flag-value --to xml table csv json jsonl", nil},
+		{"items.hgi --id items-3 --to csv --explain", "2 conflicting-flags --explain --json csv", nil},
+		{"items.hgi narrow.csv", "1 wrong-dimensions narrow.csv 3 12", nil},
+		{"items.hgi named.csv", "1 - named.csv f0..f11", nil},
+		{"items.hgi other.hgc", "1 - other.hgc " + models, nil},
+		{"items.hgi short.hgc", "1 - short.hgc 8 16", nil},
+		{"items.hgi new.hgc new.csv", "2 -", items.ErrMixed},
+		{"items.hgi new.hgc other.hgc", "1 - other.hgc new.hgc " + models, nil},
+		{"items.hgi new.hgc --margins", "2 needs-vectors --margins", nil},
+		{"items.hgi --id items-3 --margins", "2 needs-vectors --margins", nil},
+		{"items.hgi new.hgc --rank margins", "2 needs-vectors --rank margins", nil},
+		{"items.hgi --id items-3 --rank margins", "2 needs-vectors --rank margins", nil},
+		{"items.hgi --code ffff --rank margins", "2 needs-vectors --rank margins", nil},
+		{"items.hgi new.csv --rank certainty", "2 bad-flag-value --rank certainty hamming margins", nil},
+		{"items.hgi --code ffff --rerank items.csv", "2 needs-vectors --rerank --code", nil},
+		{"items.hgi new.hgc --rerank items.csv --rerank-id sku", "2 needs-vectors --rerank", nil},
+		{"items.hgi new.csv --rerank items.csv", `1 - --rerank: "items-0" --rerank-id-column --rerank-ids`,
+			items.ErrNoVector},
+		{"items.hgi new.csv --rerank new.csv --rerank-id sku", `1 - --rerank: "items-`, items.ErrNoVector},
+		{"items.hgi new.csv --rerank narrow.csv", "1 - --rerank: 3 12", nil},
+		{"items.hgi new.csv --rerank items.csv --rerank-by taste",
+			"2 bad-flag-value --rerank-by taste euclidean cosine none", nil},
+		{"codes.hgi new.csv", "1 needs-model codes.hgi new.csv --id --code --model", nil},
+		{"damaged.hgi --id items-3", "1 - damaged.hgi", store.ErrDamaged},
+		{"cut.hgi --id items-3", "1 - cut.hgi", store.ErrDamaged},
 	} {
-		o := try(t, shellWords(c.args)...)
-		if o.code != c.code || !strings.Contains(o.err, c.want) || strings.Contains(o.err, "goroutine") || strings.Count(o.err, "\n") != 1 || o.out != "" {
-			t.Errorf("hashgrove %s: exit %d, want %d, with %q:\n%s", c.args, o.code, c.code, c.want, o.err)
+		o := try(t, append([]string{"search"}, shellWords(c.args)...)...)
+		if d := o.unlike(c.want, c.is); d != "" || strings.Contains(o.err, "goroutine") ||
+			strings.Count(o.err, "\n") != 1 || o.out != "" {
+			t.Errorf("hashgrove search %s: %s\n%s%s", c.args, d, o.err, o.out)
 		}
 	}
-	both := try(t, "search", "items.hgi", "other.hgc").err
-	for _, m := range []string{"m.hgm", "other.hgm"} {
-		if f := fingerprint(t, m); !strings.Contains(both, f) {
-			t.Errorf("the refusal does not name %s: %s", f, both)
-		}
+	if o := try(t, "search", "items.hgi", "nan.csv"); !o.badRow("nan.csv", 1, "f1") || strings.Count(o.err, "\n") != 1 ||
+		o.out != "" {
+		t.Errorf("a value that is none: exit %d, %s%s", o.code, o.err, o.out)
 	}
 }
 
 // fingerprint is what info says of a file.
 func fingerprint(t *testing.T, path string) string {
 	t.Helper()
-	var r struct{ Fingerprint string }
-	if err := json.Unmarshal([]byte(succeed(t, "info", path, "--json")), &r); err != nil {
-		t.Fatal(err)
-	}
-	return r.Fingerprint
+	return informed(t, path).Fingerprint
 }
 
 // damage changes one bit of every kilobyte.

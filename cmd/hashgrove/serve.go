@@ -149,15 +149,15 @@ func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
 func (c *serveCommand) check() error {
 	switch {
 	case (c.certificate == "") != (c.key == ""):
-		return cli.Usagef("--tls-cert and --tls-key belong together")
+		return cli.Usage("missing-flag", "--tls-cert and --tls-key belong together")
 	case !slices.Contains([]string{"all", "changes", "errors", "off"}, c.logs):
-		return cli.Usagef("--log %s: choose all, changes, errors or off", c.logs)
+		return cli.Usage("bad-flag-value", "--log %s: choose all, changes, errors or off", c.logs)
 	case c.limits.K < 1 || c.limits.Batch < 1 || c.limits.Body < 1 || c.limits.Searches < 0:
 		return cli.Usagef("--max-k, --max-batch, --max-body: give 1 or more")
 	}
 	for _, site := range c.origins {
 		if !regexp.MustCompile(`^https?://[^/?#]+$`).MatchString(site) {
-			return cli.Usagef("--cors %s: give a site such as https://shop.example, without a path", site)
+			return cli.Usage("bad-flag-value", "--cors %s: give a site such as https://shop.example, without a path", site)
 		}
 	}
 	return nil
@@ -166,7 +166,8 @@ func (c *serveCommand) check() error {
 // readTokens reads the tokens, or makes one for an address that others can reach. It returns the host to listen on.
 func (c *serveCommand) readTokens() (host string, err error) {
 	if host, _, err = net.SplitHostPort(c.listen); err != nil {
-		return "", cli.Usagef("--listen %s: give an address and a port, such as 127.0.0.1:8080 or :8080", c.listen)
+		return "", cli.Usage("bad-flag-value",
+			"--listen %s: give an address and a port, such as 127.0.0.1:8080 or :8080", c.listen)
 	}
 	for _, t := range []struct {
 		flag, path string
@@ -180,12 +181,12 @@ func (c *serveCommand) readTokens() (host string, err error) {
 			return "", fmt.Errorf("%s: %w", t.flag, err)
 		}
 		if *t.to = strings.TrimSpace(string(b)); len(*t.to) < 16 || strings.ContainsAny(*t.to, " \t\r\n") {
-			return "", cli.Usagef("%s %s: a token is one word of 16 characters or more", t.flag, t.path)
+			return "", cli.Usage("bad-token", "%s %s: a token is one word of 16 characters or more", t.flag, t.path)
 		}
 	}
 	switch {
 	case c.writeToken != "" && c.writeToken == c.readToken:
-		return "", cli.Usagef("--token-file and --read-token-file hold the same token")
+		return "", cli.Usage("same-token", "--token-file and --read-token-file hold the same token")
 	case c.writeToken == "" && (c.readToken != "" || !isLoopback(host)):
 		b := make([]byte, 24)
 		_, _ = rand.Read(b) // never fails
@@ -216,7 +217,7 @@ func (c *serveCommand) tlsConfig() (*tls.Config, error) {
 func (c *serveCommand) collections(ctx context.Context, args []string) ([]server.CollectionOptions, error) {
 	if len(args) == 0 {
 		if len(c.pictures)+len(c.vectors)+len(c.reports) > 0 || c.model != "" {
-			return nil, cli.Usagef("serve needs an index for these flags; without any flag it serves the demo")
+			return nil, cli.Usage("no-index", "serve needs an index for these flags; without any flag it serves the demo")
 		}
 		demo, err := c.demoCollection(ctx)
 		return []server.CollectionOptions{demo}, err
@@ -260,7 +261,7 @@ func assign(
 		at := slices.IndexFunc(list, func(o server.CollectionOptions) bool { return o.Name == name })
 		if !ok || at < 0 {
 			if len(list) > 1 {
-				return cli.Usagef("%s %s: there are several collections: say NAME=DATA", flag, v)
+				return cli.Usage("which-collection", "%s %s: there are several collections: say NAME=DATA", flag, v)
 			}
 			at, path = 0, v
 		}

@@ -14,6 +14,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 )
 
 // shardFlags say which shard of the rows a command is about, for schedulers that run it once for every shard.
@@ -38,7 +39,7 @@ func (s *shardFlags) bind(f *pflag.FlagSet) {
 func (s *shardFlags) parse(output string, data []string) (string, error) {
 	if s.text == "" {
 		if strings.Contains(output, shardMark) {
-			return "", cli.Usagef("%s: there is no shard to name it by: give --shard", output)
+			return "", cli.Usage("no-shard", "%s: there is no shard to name it by: give --shard", output)
 		}
 		return output, nil
 	}
@@ -46,12 +47,12 @@ func (s *shardFlags) parse(output string, data []string) (string, error) {
 	i, err1 := strconv.Atoi(number)
 	n, err2 := strconv.Atoi(of)
 	if !ok || err1 != nil || err2 != nil || n < 1 || n > hamming.MaxShards || i < 1 || i > n {
-		return "", cli.Usagef("--shard %s: give I/N, such as 3/8, with I from 1 to N and N up to %d",
+		return "", cli.Usage("bad-flag-value", "--shard %s: give I/N, such as 3/8, with I from 1 to N and N up to %d",
 			s.text, hamming.MaxShards)
 	}
 	for _, path := range data {
 		if dataset.IsStream(path) {
-			return "", cli.Usagef("%s: can be read only once, so its rows cannot be counted and divided: "+
+			return "", cli.Usage("read-once", "%s: can be read only once, so its rows cannot be counted and divided: "+
 				"leave out --shard, and send every process its own rows", path)
 		}
 	}
@@ -111,16 +112,17 @@ func checkCodes(ctx context.Context, path string, want hamming.Header, rows int)
 	defer f.Close()
 	r, err := hamming.NewReader(f)
 	if errors.Is(err, hamming.ErrKind) {
-		return 0, fmt.Errorf("%s: is no code file: %w", path, errOther)
+		return 0, fault.New("not-codes", "%s: is no code file: %w", path, errOther)
 	}
 	if err != nil {
 		return 0, err
 	}
 	switch {
 	case r.Fingerprint != want.Fingerprint || r.Bits != want.Bits:
-		return 0, fmt.Errorf("%s: has codes of model %v, not of %v: %w", path, r.Fingerprint, want.Fingerprint, errOther)
+		return 0, fault.New("model-mismatch",
+			"%s: has codes of model %v, not of %v: %w", path, r.Fingerprint, want.Fingerprint, errOther)
 	case r.Shard != want.Shard:
-		return 0, fmt.Errorf("%s: has %v, not %v: %w", path, r.Shard, want.Shard, errOther)
+		return 0, fault.New("shard-mismatch", "%s: has %v, not %v: %w", path, r.Shard, want.Shard, errOther)
 	}
 	for {
 		c, _, err := r.Next()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"testing"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/cli"
 	"hashgrove/internal/fashion"
 )
 
@@ -70,39 +72,57 @@ func TestShardIsLeftAlone(t *testing.T) {
 	if after, _ := os.Stat(path); !os.SameFile(before, after) {
 		t.Error("it was written again")
 	}
-	if out := succeed(t, "info", path); !strings.Contains(out, "shard 2 of 3, which is 133 of 400 rows from row 134 on") {
+	if s := informed(t, path).Shard; s == nil || *s != *r.Shard {
+		t.Errorf("info says %+v", s)
+	}
+	if out := succeed(t, "info", path); !strings.Contains(out, "2 of 3") || !strings.Contains(out, "133 of 400") ||
+		!strings.Contains(out, "134") {
 		t.Errorf("info says %s", out)
 	}
 	// What is damaged is made again.
 	for _, content := range [][]byte{want[:len(want)-9], append(bytes.Clone(want[:200]), append([]byte{want[200] ^ 1}, want[201:]...)...)} {
 		write(t, path, string(content))
-		if o := try(t, shellWords(line)...); o.code != 0 || !strings.Contains(o.err, "is damaged and written again") || !bytes.Equal(read(t, path), want) {
+		if o := try(t, shellWords(line)...); o.code != 0 || !strings.Contains(o.err, path) ||
+			!bytes.Equal(read(t, path), want) {
 			t.Errorf("after damage: %+v", o)
 		}
 	}
 	// What is something else is not.
-	for _, c := range []struct{ line, want string }{
-		{"encode vectors.npy -m other.hgm --shard 2/3 -o c-{shard}.hgc --if-missing", "has codes of model"},
-		{"encode vectors.npy -m m.hgm --shard 1/3 -o " + path + " --if-missing", "has shard 2 of 3"},
-		{"encode vectors.npy -m m.hgm -o " + path + " --if-missing", "not all rows"},
-		{"encode new.csv -m m.hgm --label category --id-column sku --shard 2/3 -o c-{shard}.hgc --if-missing", "from row 27 on"},
-		{"encode vectors.npy -m m.hgm --shard 2/3 -o c-{shard}.hgc", "c-00002-of-00003.hgc"},
-	} {
-		if o := try(t, shellWords(c.line)...); o.code != 1 || !strings.Contains(o.err, c.want) || !bytes.Equal(read(t, path), want) {
-			t.Errorf("%s: %+v", c.line, o)
-		}
-	}
+	models := fingerprint(t, "m.hgm") + " " + fingerprint(t, "other.hgm")
 	write(t, "text.hgc", "hello")
-	if o := try(t, shellWords("encode vectors.npy -m m.hgm -o text.hgc --if-missing")...); o.code != 1 || !strings.Contains(o.err, "is no code file") {
-		t.Errorf("%+v", o)
+	for _, c := range []struct {
+		line, want string
+		is         error
+	}{
+		{"vectors.npy -m other.hgm --shard 2/3 -o c-{shard}.hgc --if-missing", "model-mismatch " + path + " " + models,
+			errOther},
+		{"vectors.npy -m m.hgm --shard 1/3 -o " + path + " --if-missing", "shard-mismatch " + path + " 133 134 400",
+			errOther},
+		{"vectors.npy -m m.hgm -o " + path + " --if-missing", "shard-mismatch " + path + " 133 134 400", errOther},
+		{"new.csv -m m.hgm --label category --id-column sku --shard 2/3 -o c-{shard}.hgc --if-missing",
+			"shard-mismatch " + path + " 27 80", errOther},
+		{"vectors.npy -m m.hgm --shard 2/3 -o c-{shard}.hgc", "- " + path, cli.ErrExists},
+		{"vectors.npy -m m.hgm -o text.hgc --if-missing", "not-codes text.hgc", errOther},
+	} {
+		d := try(t, shellWords("encode "+c.line)...).unlike("1 "+c.want+" --force", c.is)
+		if d != "" || !bytes.Equal(read(t, path), want) {
+			t.Errorf("encode %s: %s", c.line, d)
+		}
 	}
 	succeed(t, shellWords("encode vectors.npy -m other.hgm --shard 2/3 -o c-{shard}.hgc --if-missing --force")...)
 	if bytes.Equal(read(t, path), want) {
 		t.Error("--force did not replace the codes")
 	}
 	// Without shards, too: the number of rows is compared.
-	succeed(t, shellWords("encode vectors.npy -m m.hgm -o all.hgc --if-missing")...)
-	if out := succeed(t, shellWords("encode vectors.npy -m m.hgm -o all.hgc --if-missing")...); !strings.Contains(out, "is there already, 400 codes") {
+	for _, there := range []bool{false, true} {
+		var r encodeReport
+		out := succeed(t, shellWords("encode vectors.npy -m m.hgm -o all.hgc --if-missing --json")...)
+		if err := json.Unmarshal([]byte(out), &r); err != nil || r.There != there || r.Rows != 400 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	out := succeed(t, shellWords("encode vectors.npy -m m.hgm -o all.hgc --if-missing")...)
+	if !strings.Contains(out, "all.hgc") || !strings.Contains(out, "400") {
 		t.Error(out)
 	}
 }
@@ -134,32 +154,31 @@ func TestShardMistakes(t *testing.T) {
 	indexed(t)
 	write(t, "a.hgc", "")
 	for _, c := range []struct {
-		line string
-		code int
-		want string
+		line, want string // see unlike
+		is         error
 	}{
-		{"encode vectors.npy -m m.hgm --shard 0/3 -o x.hgc", 2, "--shard 0/3: give I/N"},
-		{"encode vectors.npy -m m.hgm --shard 4/3 -o x.hgc", 2, "--shard 4/3: give I/N"},
-		{"encode vectors.npy -m m.hgm --shard 3 -o x.hgc", 2, "--shard 3: give I/N"},
-		{"encode vectors.npy -m m.hgm --shard 1/9999999 -o x.hgc", 2, "up to 1048576"},
-		{"encode vectors.npy -m m.hgm -o x-{shard}.hgc", 2, "there is no shard to name it by"},
-		{"encode - -m m.hgm --shard 1/3 -o x.hgc", 2, "can be read only once"},
-		{"encode vectors.npy -m m.hgm --if-missing -o x.npy", 2, "--if-missing needs a code file"},
-		{"encode vectors.npy -m m.hgm --if-missing --to hgc -o -", 2, "--if-missing needs a code file"},
-		{"encode vectors.npy --format raw --dim 5 -m m.hgm -o x.hgc", 2, "the model takes vectors of 12 dimensions"},
-		{"merge a.hgc", 2, "merge needs -o FILE"},
-		{"merge", 2, "the shards"},
-		{"merge m.hgm -o x.hgc", 1, "m.hgm: not the expected kind of file"},
-		{"merge a.hgc -o a.hgc", 2, "is read by this command"},
-		{"merge items.hgi -o -", 2, "-: this is not written to standard output"},
-		{"features pictures -o x.npy --kind codebook --shard 1/2", 2, "every shard would learn other words"},
-		{"features pictures -o x.npy --kind gist --type uint8 --shard 1/2", 2, "other ranges"},
-		{"features pictures -o x.npy --kind gist --mirror --shard 1/2", 2, "goes without --shard"},
-		{"features pictures --save x.hgf --kind gist --shard 1/2", 2, "--shard is for vectors"},
-		{"features pictures --save x.hgf --kind gist --if-missing", 2, "--if-missing is for vectors"},
+		{"encode vectors.npy -m m.hgm --shard 0/3 -o x.hgc", "2 bad-flag-value --shard 0/3 I/N", nil},
+		{"encode vectors.npy -m m.hgm --shard 4/3 -o x.hgc", "2 bad-flag-value --shard 4/3 I/N", nil},
+		{"encode vectors.npy -m m.hgm --shard 3 -o x.hgc", "2 bad-flag-value --shard 3 I/N", nil},
+		{"encode vectors.npy -m m.hgm --shard 1/9999999 -o x.hgc", "2 bad-flag-value --shard 1/9999999 1048576", nil},
+		{"encode vectors.npy -m m.hgm -o x-{shard}.hgc", "2 no-shard x-{shard}.hgc --shard", nil},
+		{"encode - -m m.hgm --shard 1/3 -o x.hgc", "2 read-once -: --shard", nil},
+		{"encode vectors.npy -m m.hgm --if-missing -o x.npy", "2 needs-code-file --if-missing .hgc", nil},
+		{"encode vectors.npy -m m.hgm --if-missing --to hgc -o -", "2 needs-code-file --if-missing .hgc", nil},
+		{"encode vectors.npy --format raw --dim 5 -m m.hgm -o x.hgc", "2 wrong-dimensions --dim 5 12", nil},
+		{"merge a.hgc", "2 missing-flag merge -o", nil},
+		{"merge", "2 wrong-arguments merge", nil},
+		{"merge m.hgm -o x.hgc", "1 - m.hgm", hamming.ErrKind},
+		{"merge a.hgc -o a.hgc", "2 output-is-input a.hgc", nil},
+		{"merge items.hgi -o -", "2 no-standard-output -:", nil},
+		{"features pictures -o x.npy --kind codebook --shard 1/2", "2 words-per-shard --shard --save --use", nil},
+		{"features pictures -o x.npy --kind gist --type uint8 --shard 1/2", "2 ranges-per-shard --shard --save --use", nil},
+		{"features pictures -o x.npy --kind gist --mirror --shard 1/2", "2 conflicting-flags --mirror --shard", nil},
+		{"features pictures --save x.hgf --kind gist --shard 1/2", "2 missing-flag --shard -o --save", nil},
+		{"features pictures --save x.hgf --kind gist --if-missing", "2 missing-flag --if-missing -o --save", nil},
 	} {
-		if o := try(t, shellWords(c.line)...); o.code != c.code || !strings.Contains(o.err, c.want) {
-			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", c.line, o.code, c.code, c.want, o.err, o.out)
+		if d := try(t, shellWords(c.line)...).unlike(c.want, c.is); d != "" {
+			t.Errorf("%s: %s", c.line, d)
 		}
 	}
 	if left, _ := filepath.Glob("x*"); len(left) > 0 {
@@ -195,10 +214,12 @@ func TestFeaturesOfShards(t *testing.T) {
 	succeed(t, shellWords(line+" -o all.npy")...)
 	var values, labels []byte
 	for i := 1; i <= 3; i++ {
-		shard := fmt.Sprintf("%s --shard %d/3 -o p-{shard}.npy --if-missing", line, i)
-		succeed(t, shellWords(shard)...)
-		if out := succeed(t, shellWords(shard)...); !strings.Contains(out, "is there already") {
-			t.Error(out)
+		shard := fmt.Sprintf("%s --shard %d/3 -o p-{shard}.npy --if-missing --json", line, i)
+		for _, there := range []bool{false, true} {
+			var r featuresReport
+			if err := json.Unmarshal([]byte(succeed(t, shellWords(shard)...)), &r); err != nil || r.There != there {
+				t.Errorf("%s: %+v, %v", shard, r, err)
+			}
 		}
 		stem := fmt.Sprintf("p-%05d-of-00003", i)
 		values = append(values, read(t, stem+".npy")[128:]...)
@@ -220,14 +241,15 @@ func TestFeaturesOfShards(t *testing.T) {
 	cut := read(t, "p-00001-of-00003.npy")
 	write(t, "p-00001-of-00003.npy", string(cut[:len(cut)-3]))
 	again := line + " --shard 1/3 -o p-{shard}.npy --if-missing"
-	if o := try(t, shellWords(again)...); o.code != 1 || !strings.Contains(o.err, "not what would be written") {
-		t.Errorf("%+v", o)
+	if d := try(t, shellWords(again)...).unlike("1 - p-00001-of-00003.npy 333 334 --force", errOther); d != "" {
+		t.Error(d)
 	}
 	if succeed(t, shellWords(again+" --force")...); !bytes.Equal(read(t, "p-00001-of-00003.npy"), cut) {
 		t.Error("it was not written again")
 	}
-	if o := try(t, shellWords("features shop/query-images-idx3-ubyte.gz --kind gist --size 32 --shard 1/3 -o p-{shard}.npy --if-missing")...); o.code != 1 {
-		t.Errorf("other features were taken for these: %+v", o)
+	other := try(t, shellWords(strings.Replace(again, "--kind pixels", "--kind gist --size 32", 1))...)
+	if d := other.unlike("1 - p-00001-of-00003.npy 334 784 --force", errOther); d != "" {
+		t.Errorf("other features were taken for these: %s", d)
 	}
 }
 
@@ -252,8 +274,8 @@ func TestFilters(t *testing.T) {
 		}{{npy, ""}, {npy, "--format npy"}, {npy[128:], "--format raw"}, {npy[128:], "--format raw --dim 12"}, {lines.Bytes(), ""}, {lines.Bytes(), "--format jsonl"}} {
 			o := feed(t, bytes.NewReader(c.in), shellWords("encode - -m m.hgm -o - --to "+to+" "+c.flags)...)
 			if to == "npy" && !bytes.HasPrefix(c.in, npy[:8]) { // the number of rows comes first there
-				if o.code != 1 || !strings.Contains(o.err, "needs the number of rows first") {
-					t.Errorf("%s to npy: %+v", c.flags, o)
+				if d := o.unlike("1 - NumPy rows"); d != "" || o.out != "" {
+					t.Errorf("%s to npy: %s", c.flags, d)
 				}
 				continue
 			}
@@ -271,8 +293,9 @@ func TestFilters(t *testing.T) {
 			t.Errorf("no rows: %+v", o)
 		}
 	}
-	if o := feed(t, bytes.NewReader(npy[128:1000]), shellWords("encode - -m m.hgm --to hex -o - --format raw")...); o.code != 1 || !strings.Contains(o.err, "-: is cut off after row 18") {
-		t.Errorf("half a row: %+v", o)
+	half := feed(t, bytes.NewReader(npy[128:1000]), shellWords("encode - -m m.hgm --to hex -o - --format raw")...)
+	if d := half.unlike("1 - -: 18"); d != "" {
+		t.Errorf("half a row: %s", d)
 	}
 }
 
@@ -343,8 +366,8 @@ func TestMergeNamesTheMistake(t *testing.T) {
 		succeed(t, shellWords(fmt.Sprintf("encode items.csv -m m.hgm --label category --id-column sku --shard %d/3 -o c-{shard}.hgc", i))...)
 	}
 	parts, _ := filepath.Glob("c-*.hgc")
-	if o := try(t, "merge", parts[0], parts[2], "-o", "x.hgc"); o.code != 1 || !strings.Contains(o.err, "shard 2 of 3 is missing") {
-		t.Errorf("%+v", o)
+	if d := try(t, "merge", parts[0], parts[2], "-o", "x.hgc").differs(1, "", "2 of 3"); d != "" {
+		t.Error(d)
 	}
 	out := succeed(t, append([]string{"merge", "-o", "all.hgc", "--json"}, parts...)...)
 	var r mergeReport
@@ -355,8 +378,9 @@ func TestMergeNamesTheMistake(t *testing.T) {
 	if err != nil || !table.Shard.IsWhole() || table.IDs[399] != "items-399" {
 		t.Errorf("%v", err)
 	}
-	if o := try(t, append([]string{"merge", "-o", "all.hgc"}, parts...)...); o.code != 1 || !strings.Contains(o.err, "--force") {
-		t.Errorf("%+v", o)
+	again := try(t, append([]string{"merge", "-o", "all.hgc"}, parts...)...)
+	if d := again.unlike("1 - all.hgc --force", cli.ErrExists); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -377,25 +401,24 @@ func TestMergeIndexes(t *testing.T) {
 		t.Errorf("%.300s\nwant\n%.300s", got, want)
 	}
 	for _, c := range []struct {
-		line string
-		code int
-		want string
+		line, want string // see unlike
+		is         error
 	}{
-		{"merge 1.hgi all.hgi -o x.hgi", 1, `both have the id "0"`},
-		{"merge 1.hgi 2.hgi -o all.hgi", 1, "--force"},
-		{"merge 1.hgi 2.hgi -o 1.hgi --force", 2, "is read by this command"},
-		{"merge 1.hgi 00002-of-00002.hgc -o x.hgi", 1, "00002-of-00002.hgc"},
-		{"merge 00002-of-00002.hgc 1.hgi -o x.hgi", 1, "1.hgi: not the expected kind of file"},
-		{"merge none.hgi -o x.hgi", 1, "none.hgi"},
-		{"merge items.csv -o x.hgi", 1, "items.csv: not the expected kind of file"},
+		{"merge 1.hgi all.hgi -o x.hgi", `1 - 1.hgi all.hgi "0"`, nil},
+		{"merge 1.hgi 2.hgi -o all.hgi", "1 - all.hgi --force", cli.ErrExists},
+		{"merge 1.hgi 2.hgi -o 1.hgi --force", "2 output-is-input 1.hgi", nil},
+		{"merge 1.hgi 00002-of-00002.hgc -o x.hgi", "1 - 00002-of-00002.hgc", hamming.ErrKind},
+		{"merge 00002-of-00002.hgc 1.hgi -o x.hgi", "1 - 1.hgi", hamming.ErrKind},
+		{"merge none.hgi -o x.hgi", "1 - none.hgi", fs.ErrNotExist},
+		{"merge items.csv -o x.hgi", "1 - items.csv", hamming.ErrKind},
 	} {
-		if o := try(t, shellWords(c.line)...); o.code != c.code || !strings.Contains(o.err, c.want) {
-			t.Errorf("%s: %+v", c.line, o)
+		if d := try(t, shellWords(c.line)...).unlike(c.want, c.is); d != "" {
+			t.Errorf("%s: %s", c.line, d)
 		}
 	}
 	succeed(t, shellWords("merge 1.hgi -o all.hgi --force")...)
-	if out := succeed(t, "info", "all.hgi"); !strings.Contains(out, "200 items") {
-		t.Error(out)
+	if r := informed(t, "all.hgi"); r.Items != 200 {
+		t.Errorf("%+v", r)
 	}
 	if left, _ := filepath.Glob("*.new"); len(left) > 0 {
 		t.Errorf("%v is left", left)

@@ -2,11 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
+
+	"hashgrove/method"
+	"hashgrove/model"
 )
 
 // TestColumnsOfOtherUnits: kinds are told apart in grams, and a column of metres says nothing. Train says what it does
@@ -25,12 +29,10 @@ func TestColumnsOfOtherUnits(t *testing.T) {
 		}
 	}
 	found := map[string]float64{}
-	for _, c := range []struct{ flag, says string }{
-		{"", "columns standardised: their spreads differ by a factor of "},
-		{"auto", "columns standardised: their spreads differ by a factor of "},
-		{"on", "columns standardised as asked"},
-		{"off", ""},
-	} {
+	for _, c := range []struct {
+		flag        string
+		said, asked bool // that columns are standardised, and because that was asked for, not for a factor
+	}{{"", true, false}, {"auto", true, false}, {"on", true, true}, {"off", false, false}} {
 		args := strings.Fields("train items.csv --label kind --method pca-itq --bits 3 -o m.hgm")
 		if c.flag != "" {
 			args = append(args, "--standardize", c.flag)
@@ -45,12 +47,15 @@ func TestColumnsOfOtherUnits(t *testing.T) {
 		if err := json.Unmarshal([]byte(succeed(t, append(args, "--json")...)), &r); err != nil {
 			t.Fatal(err)
 		}
-		info := succeed(t, "info", "m.hgm")
-		if !strings.HasPrefix(r.Scale, c.says) || (c.says == "") != (r.Scale == "") {
-			t.Errorf("%q: the report says %q", c.flag, r.Scale)
+		m, err := model.ReadFile("m.hgm")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(out, r.Scale) || !strings.Contains(info, r.Scale) ||
-			c.says == "" && (strings.Contains(out, "columns") || strings.Contains(info, "columns")) {
+		info := succeed(t, "info", "m.hgm")
+		if m.Info.Scale != r.Scale || c.said != (r.Scale != "") || c.said && c.asked != (numbers(r.Scale) == nil) {
+			t.Errorf("%q: the report says %q, the model %q", c.flag, r.Scale, m.Info.Scale)
+		}
+		if !strings.Contains(out, r.Scale) || !strings.Contains(info, r.Scale) {
 			t.Errorf("%q: train says\n%sand info\n%s", c.flag, out, info)
 		}
 		var judged struct {
@@ -68,14 +73,17 @@ func TestColumnsOfOtherUnits(t *testing.T) {
 	if found[""] != found["auto"] || found["on"] != found["auto"] || found["auto"] < found["off"]+0.2 {
 		t.Errorf("MAP %v", found)
 	}
-	for _, flags := range []string{"--method pca-itq --standardize sometimes", "--standardize on"} {
-		o := try(t, strings.Fields("train items.csv --label kind --bits 3 -o other.hgm "+flags)...)
-		if o.code != 2 || !strings.Contains(o.err, "standard") {
-			t.Errorf("%s: exit %d, %s", flags, o.code, o.err)
+	for flags, want := range map[string]string{
+		"--method pca-itq --standardize sometimes": `2 - standard "sometimes" auto on off`,
+		"--standardize on":                         "2 wrong-method --standardize fasthash",
+	} {
+		if d := try(t, strings.Fields("train items.csv --label kind --bits 3 -o other.hgm "+flags)...).unlike(want); d != "" {
+			t.Errorf("%s: %s", flags, d)
 		}
 	}
 	o := try(t, strings.Fields("train items.csv --label kind --bits 64 --method pca-itq -o other.hgm")...)
-	if o.code == 0 || !strings.Contains(o.err, "at most 3 are possible") {
-		t.Errorf("64 bits of 3 columns: exit %d, %s", o.code, o.err)
+	e, ok := errors.AsType[*method.BitsError](o.cause)
+	if d := o.unlike("1 - 64 3"); d != "" || !ok || e.Asked != 64 || e.Most != 3 {
+		t.Errorf("64 bits of 3 columns: %+v, %s", e, d)
 	}
 }

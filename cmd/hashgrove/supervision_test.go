@@ -88,12 +88,12 @@ func TestTagsAndPairs(t *testing.T) {
 		succeed(t, sampled...)
 	}
 	both := try(t, append([]string{"train", "docs.jsonl", "--pairs", "pairs.csv", "--tags", "tags", "--bits", "4", "--rounds", "3", "-o", "b.hgm"}, data...)...)
-	if both.code != 0 || !strings.Contains(both.err, "similarity comes from pairs.csv alone: labels and tags are not learned from") {
+	if both.code != 0 || !strings.Contains(both.err, "pairs.csv") || !strings.Contains(both.err, "tags") {
 		t.Errorf("pairs and tags: exit %d, %s", both.code, both.err)
 	}
 	o := try(t, append([]string{"train", "docs.jsonl", "--pairs", "contradiction.csv", "-o", "x.hgm"}, data...)...)
-	if o.code != 1 || !strings.Contains(o.err, "line 3 calls a pair dissimilar that line 1 calls similar") {
-		t.Errorf("exit %d, %s", o.code, o.err)
+	if d := o.differs(1, "", "contradiction.csv", "line 3", "line 1"); d != "" {
+		t.Error(d)
 	}
 	if out := succeed(t, "inspect", "docs.jsonl", "--vector", "v", "--id", "sku", "--tags", "tags"); !strings.Contains(out, "tags         7") {
 		t.Errorf("inspect says\n%s", out)

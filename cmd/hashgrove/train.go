@@ -177,7 +177,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	var as *picture.Preparation
 	if m := c.options.Run.Grow; m != nil {
 		if c.data.Missing && !m.TakesMissing() {
-			return cli.Usagef("--missing: the model to grow does not take missing values; train a new one")
+			return cli.Usage("missing-values", "--missing: the model to grow does not take missing values; train a new one")
 		}
 		c.data.asModel(m)
 		as = m.Pictures
@@ -283,7 +283,7 @@ func (c *trainCommand) readPairs(d *supervision.Data) error {
 func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	o := &c.options
 	if c.output == "" {
-		return cli.Usagef("train needs -o MODEL, the file to write")
+		return cli.Usage("missing-flag", "train needs -o MODEL, the file to write")
 	}
 	var err error
 	if c.data, err = c.data.forSimilarity(); err != nil {
@@ -306,9 +306,9 @@ func (c *trainCommand) check(flags *pflag.FlagSet) error {
 	case c.similar.pairs != "" && len(o.HoldOut) > 0:
 		return cli.Usagef("--hold-out needs classes, not --pairs")
 	case !(c.validation >= 0 && c.validation < 1):
-		return cli.Usagef("--validation %v is not a share between 0 and 1", c.validation)
+		return cli.Usage("bad-flag-value", "--validation %v is not a share between 0 and 1", c.validation)
 	case o.Run.Patience > 0 && c.validation == 0 && flags.Changed("validation"):
-		return cli.Usagef("--patience watches rows that are held out: --validation must be above 0")
+		return cli.Usage("conflicting-flags", "--patience watches rows that are held out: --validation must be above 0")
 	}
 	o.Seed, o.Threads = c.seed, c.threads
 	if flags.Changed("candidate-bits") && o.FastHash.Candidates == 0 {

@@ -15,6 +15,7 @@ import (
 
 	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fault"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -51,13 +52,14 @@ func (m *memoryFlag) parse(features string) (err error) {
 		return nil
 	}
 	if m.budget, err = parseBytes(m.text); err != nil {
-		return cli.Usagef("--memory %s: %v", m.text, err)
+		return cli.Usage("bad-flag-value", "--memory %s: %v", m.text, err)
 	}
 	if m.budget < leastBudget {
-		return cli.Usagef("--memory %s: nothing can be learned in less than %s", m.text, cli.Size(leastBudget))
+		return cli.Usage("too-small", "--memory %s: nothing can be learned in less than %s", m.text, cli.Size(leastBudget))
 	}
 	if features != "" {
-		return cli.Usagef("--memory and --features cannot be combined: write the vectors first, with \"hashgrove features\"")
+		return cli.Usage("conflicting-flags",
+			"--memory and --features cannot be combined: write the vectors first, with \"hashgrove features\"")
 	}
 	return nil
 }
@@ -120,8 +122,9 @@ func (c *trainCommand) planMemory(d *supervision.Data) error {
 		c.note("all rows fit in memory: about %s of %s", size(need.Memory()), size(m.budget))
 		return nil
 	case need.Least() > m.budget:
-		return fmt.Errorf("%d rows of %d columns take about %s of memory, and with files for all that can be in files at "+
-			"least %s: --memory %s is not enough", need.Rows, need.Columns, size(need.Memory()), need, m.text)
+		return fault.New("not-enough-memory",
+			"%d rows of %d columns take about %s of memory, and with files for all that can be in files at "+
+				"least %s: --memory %s is not enough", need.Rows, need.Columns, size(need.Memory()), need, m.text)
 	}
 	c.note("%d rows of %d columns would take about %s of memory: mapped files of up to %s keep it below %s",
 		need.Rows, need.Columns, size(need.Memory()), size(need.Files()), size(m.budget))

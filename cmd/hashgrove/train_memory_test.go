@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hashgrove/fasthash"
+	"hashgrove/internal/cli"
 )
 
 // manyRows writes as many rows of 8 bytes as --memory 178MB cannot hold, and their labels.
@@ -88,15 +92,21 @@ func TestTrainWithLittleMemory(t *testing.T) {
 		m.Least > m.Budget {
 		t.Errorf("%+v", m)
 	}
-	if !strings.Contains(out.err, "mapped files of up to") {
-		t.Errorf("it does not say that it maps files: %s", out.err)
+	for _, fact := range []string{fmt.Sprint(rows), "8 columns", cli.Size(r.Memory.Estimate), "178 MB"} {
+		if !strings.Contains(out.err, fact) {
+			t.Errorf("it does not say that it maps files because of %s: %s", fact, out.err)
+		}
 	}
-	if text := r.Memory.String(); !strings.Contains(text, "mapped files: ") {
-		t.Errorf("the report does not say that files were mapped: %s", text)
+	if text := r.Memory.String(); !strings.Contains(text, cli.Size(r.Memory.Files)) ||
+		!strings.Contains(text, cli.Size(r.Memory.InMemory)) {
+		t.Errorf("the report does not say how much was mapped: %s", text)
 	}
 	out = try(t, append(manyRowsArgs, "--memory", "1GB", "--json", "-o", "enough.hgm")...)
-	if out.code != 0 || !strings.Contains(out.err, "all rows fit in memory") {
-		t.Errorf("with enough memory: %s", out.err)
+	r = trainReport{}
+	err := json.Unmarshal([]byte(out.out), &r)
+	if m := r.Memory; out.code != 0 || err != nil || m == nil || m.Mapped || m.String() != "" || m.Budget != 1e9 ||
+		!strings.Contains(out.err, cli.Size(m.Estimate)) || !strings.Contains(out.err, "1 GB") {
+		t.Errorf("with enough memory: %+v, %v, %s", m, err, out.err)
 	}
 	if !bytes.Equal(read(t, "memory.hgm"), read(t, "enough.hgm")) {
 		t.Error("the models differ with enough memory")
@@ -122,41 +132,42 @@ func noneLeft(t *testing.T, folder string, but ...string) {
 func TestTrainWithTooLittleMemory(t *testing.T) {
 	manyRows(t)
 	for _, c := range []struct {
-		args []string
-		code int
-		want string
+		args, want string // see unlike
+		is         error
 	}{
-		{[]string{"--memory", "100MB"}, 1, "fixed 101 MB + cache 67 MB"},
-		{[]string{"--memory", "178MB", "--linear-columns", "linear"}, 1, "--linear-columns off"},
-		{[]string{"--memory", "178MB", "--early-stop", "5"}, 1, "early stopping: it needs all rows in memory"},
-		{[]string{"--memory", "178MB", "--cross-fit", "2"}, 1, "cross-fitting: it needs all rows in memory"},
-		{[]string{"--memory", "5MB"}, 2, "nothing can be learned in less than"},
-		{[]string{"--memory", "much"}, 2, "give a size such as"},
-		{[]string{"--memory", "-1GB"}, 2, "give a size such as"},
-		{[]string{"--memory", "nanGB"}, 2, "give a size such as"},
-		{[]string{"--memory", "178MB", "--features", "gist"}, 2, "cannot be combined"},
+		{"--memory 100MB", "1 not-enough-memory --memory 100MB 160000 8 101 67", nil},
+		{"--memory 178MB --linear-columns linear", "1 - --memory --linear-columns", fasthash.ErrNeedsMemory},
+		{"--memory 178MB --early-stop 5", "1 - --memory early stopping", fasthash.ErrNeedsMemory},
+		{"--memory 178MB --cross-fit 2", "1 - --memory cross-fitting", fasthash.ErrNeedsMemory},
+		{"--memory 5MB", "2 too-small --memory 5MB 67.1", nil},
+		{"--memory much", "2 bad-flag-value --memory much", nil},
+		{"--memory -1GB", "2 bad-flag-value --memory -1GB", nil},
+		{"--memory nanGB", "2 bad-flag-value --memory nanGB", nil},
+		{"--memory 178MB --features gist", "2 conflicting-flags --memory --features", nil},
 	} {
-		out := try(t, append(append(manyRowsArgs, "-o", "none.hgm"), c.args...)...)
-		if out.code != c.code || !strings.Contains(out.err, c.want) {
-			t.Errorf("%v: %d, %s", c.args, out.code, out.err)
+		out := try(t, append(append(manyRowsArgs, "-o", "none.hgm"), strings.Fields(c.args)...)...)
+		if d := out.unlike(c.want, c.is); d != "" {
+			t.Errorf("%v: %s", c.args, d)
 		}
 	}
 	out := try(t, "train", "rows.npy", "--labels", "labels.txt", "--method", "ksh", "--memory", "178MB", "-o", "none.hgm")
-	if out.code != 2 || !strings.Contains(out.err, "--memory does not apply to the method ksh") {
-		t.Errorf("another method: %d, %s", out.code, out.err)
+	if d := out.unlike("2 wrong-method --memory ksh"); d != "" {
+		t.Errorf("another method: %s", d)
 	}
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 	out = try(t, append(manyRowsArgs, "--memory", "178MB", "-o", "none.hgm")...)
-	if out.code != 1 || !strings.Contains(out.err, "missing") {
-		t.Errorf("a folder that is not there: %d, %s", out.code, out.err)
+	if d := out.unlike("1 - missing", fs.ErrNotExist); d != "" {
+		t.Errorf("a folder that is not there: %s", d)
 	}
 	t.Setenv("TMPDIR", "")
-	if err := os.Truncate("rows.npy", 5_000_000); err != nil {
-		t.Fatal(err)
-	}
-	out = try(t, append(manyRowsArgs, "--memory", "178MB", "-o", "none.hgm")...)
-	if out.code != 1 || !strings.Contains(out.err, "rows.npy") {
-		t.Errorf("a file that is cut off: %d, %s", out.code, out.err)
+	for _, size := range []int64{5_000_000, 1_000_000} { // and 160000 rows of 8 bytes should be there
+		if err := os.Truncate("rows.npy", size); err != nil {
+			t.Fatal(err)
+		}
+		out = try(t, append(manyRowsArgs, "--memory", "178MB", "-o", "none.hgm")...)
+		if d := out.unlike("1 - rows.npy 160000"); d != "" {
+			t.Errorf("a file of %d bytes: %s", size, d)
+		}
 	}
 	noneLeft(t, ".", "rows.npy", "labels.txt")
 }
@@ -176,7 +187,7 @@ func TestKilledTrainingLeavesNoFiles(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for !bytes.Contains(read(t, "said.txt"), []byte("learning 2 bits")) {
+	for !bytes.Contains(read(t, "said.txt"), []byte("2 bits")) {
 		time.Sleep(10 * time.Millisecond)
 		if cmd.ProcessState != nil {
 			t.Fatal("it has ended")

@@ -39,11 +39,11 @@ func (p *pictureTraining) bind(f *pflag.FlagSet) {
 func (p *pictureTraining) check(o *method.Options) error {
 	var err error
 	if p.augmentation, err = picture.ParseAugmentation(p.list); err != nil {
-		return cli.Usagef("--augment: %v", err)
+		return cli.Usage("bad-flag-value", "--augment: %v", err)
 	}
 	p.augmentation.Mirror = p.augmentation.Mirror || p.mirror
 	if p.average && !p.augmentation.Mirror {
-		return cli.Usagef("--mirror-average needs --mirror or --augment mirror: " +
+		return cli.Usage("missing-flag", "--mirror-average needs --mirror or --augment mirror: "+
 			"a model that adds mirror images should learn from some")
 	}
 	o.FastHash.Similar.SetCopies(p.augmentation, p.average)
@@ -57,9 +57,10 @@ func (p *pictureTraining) checkGrown(m *model.Model) error {
 	}
 	switch was := m.Pictures != nil && m.Pictures.Averaged; {
 	case was && !p.average:
-		return cli.Usagef("the model to grow adds the scores of mirror images: repeat --mirror-average")
+		return cli.Usage("model-averages", "the model to grow adds the scores of mirror images: repeat --mirror-average")
 	case !was && p.average:
-		return cli.Usagef("the model to grow does not add the scores of mirror images: leave out --mirror-average")
+		return cli.Usage("model-does-not-average",
+			"the model to grow does not add the scores of mirror images: leave out --mirror-average")
 	}
 	return nil
 }
@@ -107,12 +108,13 @@ func (c *trainCommand) vectors(set *dataset.Set) (vectors.Source, feature.Extrac
 		src, err := c.options.Run.Grow.Source(set, c.threads) // in the order of its columns
 		return src, nil, err
 	case p.features == "" && p.copies():
-		return nil, nil, cli.Usagef("%s needs --features, to make vectors of the copies; "+
+		return nil, nil, cli.Usage("missing-flag", "%s needs --features, to make vectors of the copies; "+
 			"\"hashgrove features --mirror\" writes vectors of mirror images", p.flag())
 	case p.features == "":
 		return set, nil, nil
 	case p.copies() && c.similar.pairs != "":
-		return nil, nil, cli.Usagef("%s and --pairs cannot be combined: pairs say nothing about copies of pictures", p.flag())
+		return nil, nil, cli.Usage("conflicting-flags",
+			"%s and --pairs cannot be combined: pairs say nothing about copies of pictures", p.flag())
 	}
 	if ok && p.copies() {
 		return learnablePictures(picture.Augmented(pictures, p.augmentation, c.seed), p.features, c.threads)

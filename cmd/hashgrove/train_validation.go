@@ -27,7 +27,7 @@ func (c *trainCommand) chooseValidation(flags *pflag.FlagSet, d *supervision.Dat
 	kind, rows := d.Kind(), d.Rows/o.FastHash.Similar.PerPicture()
 	switch before, known := earlierValidation(o.Run.Grow, d.HexDigest()); {
 	case given && c.validation > 0 && !patient && (kind == "" || kind == supervision.ByPairs):
-		return cli.Usagef("--validation needs classes or tags, to judge the rows held out")
+		return cli.Usage("needs-classes", "--validation needs classes or tags, to judge the rows held out")
 	case given:
 		o.Validation = c.validation
 	case patient: // the method has its own default

@@ -34,7 +34,7 @@ func (o *Output) Bind(f *pflag.FlagSet) {
 // and "-", which means standard output, are no files, and devices and pipes are written as they are.
 func (o *Output) Check(outputs, inputs []string) error {
 	if o.FileOnly && slices.Contains(outputs, "-") {
-		return Usagef("-: this is not written to standard output: name a file")
+		return Usage("no-standard-output", "-: this is not written to standard output: name a file")
 	}
 	outputs = slices.DeleteFunc(slices.Clone(outputs), func(path string) bool { return path == "" || path == "-" })
 	read := existing(inputs)
@@ -100,7 +100,8 @@ func checkInputs(path string, read []input) error {
 		if filepath.Clean(in.path) != filepath.Clean(path) {
 			same = fmt.Sprintf("is the same file as %s, which is", in.path)
 		}
-		return Usagef("%s: %s read by this command, so it is not overwritten: name another output", path, same)
+		return Usage("output-is-input",
+			"%s: %s read by this command, so it is not overwritten: name another output", path, same)
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func checkInputs(path string, read []input) error {
 func (o *Output) try(path string) error {
 	switch old, err := os.Stat(path); {
 	case err == nil && old.IsDir():
-		return fmt.Errorf("%s: is a folder: name a file in it", path)
+		return fault.New("is-a-folder", "%s: is a folder: name a file in it", path)
 	case err == nil && !old.Mode().IsRegular():
 		return nil
 	case err == nil && !o.Force:
