@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,33 +34,65 @@ func (r refusal) try(t *testing.T, more ...string) outcome {
 
 // differs says what is wrong with the end of the command line, or returns "".
 func (r refusal) differs(o outcome) string {
+	return o.differs(r.status, r.cause, strings.Fields(r.facts)...)
+}
+
+// differs says what is wrong with the end of a command line that must fail with a status, for a cause as a refusal has it
+// and with a message that names facts, or returns "".
+func (o outcome) differs(status int, cause any, facts ...string) string {
 	caused := true
-	switch want := r.cause.(type) {
+	switch want := cause.(type) {
 	case string:
-		caused = fault.Is(o.cause, fault.Code(want))
+		caused = want == "" || fault.Is(o.cause, fault.Code(want))
 	case error:
 		caused = errors.Is(o.cause, want)
 	case setting:
 		e, ok := errors.AsType[*dataset.SpecError](o.cause)
 		caused = ok && e.Field == string(want)
+	case nil:
+	default:
+		panic(fmt.Sprintf("a cause of type %T", cause))
 	}
 	switch {
-	case o.code != r.status:
-		return fmt.Sprintf("exit %d instead of %d: %s", o.code, r.status, o.err)
+	case o.code != status:
+		return fmt.Sprintf("exit %d instead of %d: %s", o.code, status, o.err)
 	case !caused:
-		return fmt.Sprintf("codes %q, and not %v: %s", fault.Codes(o.cause), r.cause, o.err)
+		return fmt.Sprintf("codes %q, and not %v: %s", fault.Codes(o.cause), cause, o.err)
 	case strings.Contains(o.err, "goroutine"):
 		return "a stack trace: " + o.err
 	}
-	return lacks(o.err, r.facts)
+	return lacks(o.err, facts...)
 }
 
-// lacks says which of the facts, separated by spaces, a text does not name, or returns "".
-func lacks(text, facts string) string {
-	for fact := range strings.FieldsSeq(facts) {
-		if !strings.Contains(text, fact) {
+// lacks says which of the facts a text does not name, or returns "". A fact may be several, separated by spaces.
+func lacks(text string, facts ...string) string {
+	for fact := range strings.FieldsSeq(strings.Join(facts, " ")) {
+		if !fault.Names(text, fact) {
 			return fmt.Sprintf("%q is not in: %s", fact, text)
 		}
 	}
 	return ""
+}
+
+// unlike is differs with all that must be told in one text, between spaces: the exit status, the code, which is - for
+// none, and the facts. Errors that are not nil must be among the causes.
+func (o outcome) unlike(want string, is ...error) string {
+	words := strings.Fields(want)
+	status, err := strconv.Atoi(words[0])
+	if err != nil {
+		return err.Error()
+	}
+	for _, e := range is {
+		if e != nil && !errors.Is(o.cause, e) {
+			return fmt.Sprintf("it is not %q: %v", e, o.cause)
+		}
+	}
+	return o.differs(status, strings.TrimPrefix(words[1], "-"), words[2:]...)
+}
+
+// badRow tells whether a command line failed because of a row, and says so. It is counted from 0; -1 is for a picture.
+func (o outcome) badRow(file string, row int, column string) bool {
+	e, ok := errors.AsType[*dataset.RowError](o.cause)
+	return ok && o.differs(1, "", file, column) == "" && e.File == file && e.Row == row && e.Column == column &&
+		(row < 0 || strings.Contains(o.err, fmt.Sprint(row+1)))
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -15,16 +14,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/needs"
 	"hashgrove/internal/pgtest"
 	"hashgrove/internal/redistest"
@@ -36,46 +32,6 @@ type outcome struct {
 	code     int
 	out, err string
 	cause    error // why it failed
-}
-
-// differs says what is wrong with the end of a command line that must fail with a status, a code and a message that names
-// facts (fault.Differs), or returns "". An empty code is for an error of a package that gives it none.
-func (o outcome) differs(status int, code fault.Code, facts ...string) string {
-	if o.code != status {
-		return fmt.Sprintf("exit %d instead of %d: %s", o.code, status, o.err)
-	}
-	if d := fault.Differs(o.cause, code); code != "" && d != "" {
-		return d
-	}
-	for _, fact := range facts {
-		if !fault.Names(o.err, fact) {
-			return fmt.Sprintf("the message does not name %q: %s", fact, o.err)
-		}
-	}
-	return ""
-}
-
-// unlike is differs with all that must be told in one text, between spaces: the exit status, the code, which is - for
-// none, and the facts. Errors that are not nil must be among the causes.
-func (o outcome) unlike(want string, is ...error) string {
-	words := strings.Fields(want)
-	status, err := strconv.Atoi(words[0])
-	if err != nil {
-		return err.Error()
-	}
-	for _, e := range is {
-		if e != nil && !errors.Is(o.cause, e) {
-			return fmt.Sprintf("it is not %q: %v", e, o.cause)
-		}
-	}
-	return o.differs(status, fault.Code(strings.TrimPrefix(words[1], "-")), words[2:]...)
-}
-
-// badRow tells whether a command line failed because of a row, and says so. It is counted from 0; -1 is for a picture.
-func (o outcome) badRow(file string, row int, column string) bool {
-	e, ok := errors.AsType[*dataset.RowError](o.cause)
-	return ok && o.differs(1, "", file, column) == "" && e.File == file && e.Row == row && e.Column == column &&
-		(row < 0 || strings.Contains(o.err, fmt.Sprint(row+1)))
 }
 
 // try runs a command line in the present folder.
