@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -20,6 +21,7 @@ import (
 	"hashgrove/index"
 	"hashgrove/internal/picturetest"
 	"hashgrove/method"
+	"hashgrove/supervision"
 )
 
 // clouds draws vectors around a centre for each of four classes.
@@ -146,11 +148,12 @@ func TestEffortAndLinearColumns(t *testing.T) {
 		added  int
 		linear string
 	}{
-		{Options{}, fasthash.Normal, 0, "quick trees"},
+		{Options{}, fasthash.Normal, 0, "%"},
 		{Options{Effort: fasthash.Paper}, fasthash.Paper, 0, ""},
-		{Options{Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores}, fasthash.Paper, 4, "as asked"},
-		{Options{Expert: expert}, fasthash.Quick, 8, "as asked"},
-		{Options{Expert: expert, Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores}, fasthash.Paper, 4, "as asked"},
+		{Options{Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores}, fasthash.Paper, 4, fasthash.LinearScores},
+		{Options{Expert: expert}, fasthash.Quick, 8, fasthash.KernelScores},
+		{Options{Expert: expert, Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores}, fasthash.Paper, 4,
+			fasthash.LinearScores},
 	} {
 		c.o.Bits, c.o.Rounds = 4, 10
 		m := must[*Model](t)(Train(ctx, Rows(x, labels), c.o)).Expert()
@@ -194,14 +197,14 @@ func TestBadInput(t *testing.T) {
 		"few labels":   {Rows(x, labels[:29]), []string{"29 labels", "30 rows"}},
 		"many labels":  {Rows(x[:29], labels), []string{"30 labels", "29 rows"}},
 		"empty label":  {Rows(x[:2], []string{"a", ""}), []string{"row 1", "label"}},
-		"few tags":     {Tagged(x, make([][]string, 3)), []string{"3 sets of tags", "30 rows"}},
+		"few tags":     {Tagged(x, make([][]string, 3)), []string{"3", "tags", "30 rows"}},
 		"few ids":      {Rows(x, labels).WithIDs([]string{"1"}), []string{"1 ids", "30 rows"}},
 		"same ids":     {Rows(x[:2], labels[:2]).WithIDs([]string{"p", "p"}), []string{"rows 1 and 2", `"p"`}},
 		"one class":    {Rows(x, make([]int, 30)), []string{`label "0"`, "two classes"}},
 		"own classes":  {Rows(x[:3], []int{1, 2, 3}), []string{"own"}},
 		"no rows":      {Rows(nil, []string{}), []string{"no rows"}},
 		"no values":    {Rows([][]float32{{}, {}}, []int{1, 2}), []string{"no values"}},
-		"no labels":    {Vectors(x), []string{"labels, tags or pairs"}},
+		"no labels":    {Vectors(x), []string{"labels", "tags", "pairs"}},
 		"pair outside": {Paired(x, []Pair{{A: 1, B: 30, Y: 1}}), []string{"pair 0", "30"}},
 		"no far pair":  {Paired(x, []Pair{{A: 1, B: 2, Y: 1}}), []string{"dissimilar"}},
 	} {
@@ -209,6 +212,9 @@ func TestBadInput(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s was accepted", name)
 			continue
+		}
+		if errors.Is(err, supervision.ErrNone) != (name == "no labels") {
+			t.Errorf("%s: %v", name, err)
 		}
 		for _, want := range c.want {
 			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "--") {
@@ -344,7 +350,8 @@ func TestOpenFile(t *testing.T) {
 	if _, err := Train(ctx, d, quick); err == nil {
 		t.Error("a file of pairs that is not there was accepted")
 	}
-	if _, err := Open(filepath.Join(dir, "nowhere.csv"), Columns{}); err == nil || !strings.Contains(err.Error(), "no such file") {
+	nowhere := filepath.Join(dir, "nowhere.csv")
+	if _, err := Open(nowhere, Columns{}); err == nil || !strings.HasPrefix(err.Error(), nowhere+": ") {
 		t.Error(err)
 	}
 }

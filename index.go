@@ -12,6 +12,7 @@ import (
 	"hashgrove/dataset"
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/items"
 	"hashgrove/model"
 	"hashgrove/store"
@@ -255,7 +256,8 @@ func (ix *Index) read(ctx context.Context, s *index.Snapshot, q Query) (code []u
 		return code, o, err
 	}
 	if q.Vector == nil {
-		return nil, o, errors.New("a ranking by margins needs a vector or an image: codes do not say how certain they are")
+		return nil, o, fault.New("no-margins", "a ranking by margins needs a vector or an image: codes do not say how "+
+			"certain they are")
 	}
 	x := vectors.Matrix{Rows: 1, Cols: len(q.Vector), Data: q.Vector}
 	margins, err := ix.model.Margins(ctx, x, 1)

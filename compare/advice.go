@@ -44,6 +44,8 @@ const (
 type Advice struct {
 	Rule string `json:"rule"`
 	Text string `json:"text"`
+
+	way string // which of its sentences a rule said, where it has several
 }
 
 // facts is what the rules look at, and what they have said so far. Rows that do not exist are nil.
@@ -60,9 +62,10 @@ type facts struct {
 	advice []Advice
 }
 
-// say adds the sentence of a rule that fires.
-func (f *facts) say(rule, format string, args ...any) {
-	f.advice = append(f.advice, Advice{rule, fmt.Sprintf(format, args...)})
+// say adds the sentence of a rule that fires, and lends it until the next one.
+func (f *facts) say(rule, format string, args ...any) *Advice {
+	f.advice = append(f.advice, Advice{Rule: rule, Text: fmt.Sprintf(format, args...)})
+	return &f.advice[len(f.advice)-1]
 }
 
 // advise says what follows from the numbers, the verdict first, and marks the recommended row.
@@ -228,8 +231,9 @@ func (f *facts) verdict() *eval.Row {
 	if choice != best {
 		others = fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(best), best.MAP)
 	}
+	way, precision := precisionOf(choice)
 	f.say("use", "Use %s: MAP %.3f%s, and %s are right.%s",
-		rowName(choice), choice.MAP, f.forNew(), precisionOf(choice), others)
+		rowName(choice), choice.MAP, f.forNew(), precision, others).way = way
 	return choice
 }
 
@@ -246,15 +250,15 @@ func (f *facts) classifierSuffices() bool {
 
 // sayClassifier is the verdict that a classifier is as good as the best codes, or better.
 func (f *facts) sayClassifier() {
-	class, how := f.class, "as well"
+	class, way, how := f.class, "as-well", "as well"
 	most, ap := reach(f.best)
 	switch tolerance := max(near, chanceOf(ap, class.AP)); {
 	case class.MAP > most+tolerance:
-		how = "better"
+		way, how = "better", "better"
 	case class.MAP > most+near:
-		how = "at least as well"
+		way, how = "at-least-as-well", "at least as well"
 	case class.MAP < most-near:
-		how = fmt.Sprintf("as well, as far as %d queries can tell", f.r.Data.Queries)
+		way, how = "too-few-queries", fmt.Sprintf("as well, as far as %d queries can tell", f.r.Data.Queries)
 	}
 	what := fmt.Sprintf("ranking by its probabilities has MAP %.3f", class.MAP)
 	switch class.Method {
@@ -269,7 +273,7 @@ func (f *facts) sayClassifier() {
 	}
 	f.say("classifier-as-good", "A classifier does %s: %s%s, with %s an item, and the best codes, %s, have %s with %s. "+
 		"Where all that matters is %s, classify and do not hash.", how, what, f.forNew(), byteCount(class.Bytes),
-		rowName(f.choice), reached(f.choice), byteCount(f.choice.Bytes), matters)
+		rowName(f.choice), reached(f.choice), byteCount(f.choice.Bytes), matters).way = way
 }
 
 // forNew says what the numbers are about.
@@ -280,13 +284,13 @@ func (f *facts) forNew() string {
 	return ""
 }
 
-// precisionOf says how many of the nearest items are right.
-func precisionOf(row *eval.Row) string {
+// precisionOf says how many of the nearest items are right: of 100, or of as many as there are.
+func precisionOf(row *eval.Row) (way, text string) {
 	if math.Abs(row.ReachablePrecision-row.Precision100) < 0.0005 {
-		return fmt.Sprintf("of the 100 nearest items %.0f %%", 100*row.ReachablePrecision)
+		return "of-100", fmt.Sprintf("of the 100 nearest items %.0f %%", 100*row.ReachablePrecision)
 	}
-	return fmt.Sprintf("of the nearest items, as many as there are right ones and 100 at most, %.0f %%",
-		100*row.ReachablePrecision)
+	return "of-those-there-are", fmt.Sprintf("of the nearest items, as many as there are right ones and 100 at most, "+
+		"%.0f %%", 100*row.ReachablePrecision)
 }
 
 // countClasses begins a sentence about classes.

@@ -62,6 +62,7 @@ type Result struct {
 	Kept       int         `json:"kept_rows"` // rows of an earlier run
 	Seconds    float64     `json:"seconds"`
 
+	notes []error       // the warnings that the comparison itself adds, with their codes
 	asked float64       // Options.NewShare
 	scale *model.Affine // of the vectors that float search compared; nil where they stayed as they are
 }
@@ -103,7 +104,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 		return nil, err
 	}
 	result.sortMethods()
-	result.Warnings = s.warnings(result.Rows)
+	result.Warnings, result.notes = s.warnings(result.Rows), s.notes
 	if data.labelled() {
 		result.Advice = advise(result)
 	} else {
@@ -213,7 +214,10 @@ func (s *stage) finishStep() {
 
 // warnings collects the doubts about the data: those that came with them, and those that most rows share.
 func (s *stage) warnings(rows []eval.Row) []string {
-	list := slices.Concat([]string{}, s.data.Base.Warnings, s.notes)
+	list := append([]string{}, s.data.Base.Warnings...)
+	for _, note := range s.notes {
+		list = append(list, note.Error())
+	}
 	add := func(name string, p *Part) {
 		for _, w := range p.Warnings {
 			learning := slices.Contains(p.TrainingWarnings, w) // nothing is learned from these rows

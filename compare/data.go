@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hashgrove/affinity"
+	"hashgrove/internal/fault"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -232,7 +233,7 @@ func (d *Data) check() error {
 		}
 	}
 	if classes := d.classes(); b.Labels != nil && len(classes) < 2 {
-		return fmt.Errorf("all rows are of one class: at least two are needed to learn from")
+		return fault.New("one-class", "all rows are of one class: at least two are needed to learn from")
 	}
 	return nil
 }
@@ -241,7 +242,8 @@ func (d *Data) check() error {
 func (p *Part) follow(base *Part, name string) error {
 	switch {
 	case base.X.Cols != p.X.Cols:
-		return fmt.Errorf("the %s have %d dimensions and the base has %d: they must be alike", name, p.X.Cols, base.X.Cols)
+		return fault.New("wrong-dimension", "the %s have %d dimensions and the base has %d: they must be alike", name,
+			p.X.Cols, base.X.Cols)
 	case base.Labels != nil && p.Labels != nil:
 		if err := shareNames("class", p.Labels.Names, base.Labels.Names, name); err != nil {
 			return err
@@ -254,8 +256,8 @@ func (p *Part) follow(base *Part, name string) error {
 		p.Tags, p.MinShared = p.Tags.In(base.Tags), base.MinShared
 	case base.Labels == nil && base.Tags == nil && p.Labels == nil && p.Tags == nil:
 	case p.Labels == nil && p.Tags == nil:
-		return fmt.Errorf("%s: %w; the base has classes or tags, and both need classes, or both need tags", name,
-			supervision.ErrNone)
+		return fault.New("labels-missing", "%s: %w; the base has classes or tags, and both need classes, or both need tags",
+			name, supervision.ErrNone)
 	default:
 		return fmt.Errorf("base and %s are labelled differently: both need classes, or both need tags", name)
 	}
@@ -271,8 +273,8 @@ func shareNames(kind string, own, base []string, part string) error {
 		}
 	}
 	few := func(names []string) string { return strings.Join(names[:min(naming, len(names))], ", ") }
-	return fmt.Errorf("no %s of the %s is one of the base: there are %s there and %s in the base; give both the same "+
-		"names", kind, part, few(own), few(base))
+	return fault.New("no-shared-names", "no %s of the %s is one of the base: there are %s there and %s in the base; give "+
+		"both the same names", kind, part, few(own), few(base))
 }
 
 // classes lists the classes of the base rows, ascending; nil without classes.
@@ -303,8 +305,8 @@ func (d *Data) similarity() string {
 func (d *Data) chooseUnseen(want int, seed uint64) ([]int32, error) {
 	classes := d.classes()
 	if want > 0 && (classes == nil || want < 2 || want > len(classes)-2) {
-		return nil, fmt.Errorf("%d classes cannot be kept out of training: the data have %d, and two must stay on "+
-			"either side", want, len(classes))
+		return nil, fault.New("wrong-count", "%d classes cannot be kept out of training: the data have %d, and two must "+
+			"stay on either side", want, len(classes))
 	}
 	if want < 0 || len(classes) < 4 {
 		return nil, nil

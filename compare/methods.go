@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"hashgrove/eval"
@@ -106,7 +107,7 @@ func (s *stage) train(ctx context.Context, t *task, p *Part, part string) (*tria
 		Checkpoint: s.checkpoint(t, part), Restart: s.o.Restart,
 		Progress: func(fasthash.Bit) { s.finishStep() },
 	}
-	o.Doubt = func(text string) { s.notes = append(s.notes, t.method+": "+text) }
+	o.Doubt = func(text string) { s.notes = append(s.notes, fmt.Errorf("%s: %s", t.method, text)) }
 	made, err := trial.Train(ctx, t.method, p.Data, o)
 	if e, ok := errors.AsType[*method.BitsError](err); ok && e.Most > 0 {
 		if part == allRows && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"hashgrove/eval"
 	"hashgrove/fasthash"
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/supervision"
@@ -62,7 +62,8 @@ func (o Options) suit(d *Data) (Options, error) {
 		return o, nil
 	}
 	if o.Neighbours == NoNeighbours {
-		return o, errors.New("the rows have no labels, and without float neighbours nothing says which answers are right")
+		return o, fault.New("nothing-to-judge-by", "the rows have no labels, and without float neighbours nothing says "+
+			"which answers are right")
 	}
 	learnsFromLabels := func(name string) bool { about, _ := method.Describe(name); return about.Supervised }
 	named, err := o.withDefaults()
@@ -103,15 +104,16 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Neighbours = cmp.Or(o.Neighbours, eval.Euclidean)
 	if !slices.Contains([]eval.Metric{eval.Euclidean, eval.Cosine, NoNeighbours}, o.Neighbours) {
-		return o, fmt.Errorf("neighbours by %q are not known: choose %s, %s or %s", o.Neighbours, eval.Euclidean,
-			eval.Cosine, NoNeighbours)
+		return o, fault.New("no-such-metric", "neighbours by %q are not known: choose %s, %s or %s", o.Neighbours,
+			eval.Euclidean, eval.Cosine, NoNeighbours)
 	}
 	for i, name := range o.Methods {
 		if !slices.Contains(Names(), name) {
-			return o, fmt.Errorf("there is no method %q; the methods are %s, or all", name, strings.Join(Names(), ", "))
+			return o, fault.New("no-such-method", "there is no method %q; the methods are %s, or all", name,
+				strings.Join(Names(), ", "))
 		}
 		if slices.Contains(o.Methods[:i], name) {
-			return o, fmt.Errorf("the method %s is named twice", name)
+			return o, fault.New("named-twice", "the method %s is named twice", name)
 		}
 	}
 	if len(o.Bits) == 0 {
@@ -121,14 +123,14 @@ func (o Options) withDefaults() (Options, error) {
 	slices.Sort(o.Bits)
 	o.Bits = slices.Compact(o.Bits)
 	if o.Bits[0] < 1 || o.Bits[len(o.Bits)-1] > hamming.MaxBits {
-		return o, fmt.Errorf("codes of %d to %d bits were requested; a code has 1 to %d",
+		return o, fault.New("bits-out-of-range", "codes of %d to %d bits were requested; a code has 1 to %d",
 			o.Bits[0], o.Bits[len(o.Bits)-1], hamming.MaxBits)
 	}
 	if o.NewShare >= 1 {
 		return o, fmt.Errorf("a share of %v cannot become new items: give a number between 0 and 1", o.NewShare)
 	}
 	if o.PCA < 0 {
-		return o, fmt.Errorf("%d principal components: give a positive number, or 0 for none", o.PCA)
+		return o, fault.New("negative-number", "%d principal components: give a positive number, or 0 for none", o.PCA)
 	}
 	if _, err := method.New("lsh", method.Options{Bits: o.Bits[0], Standardize: o.Standardize}); err != nil {
 		return o, err

@@ -93,14 +93,15 @@ func (f *facts) remarkOnRecall() {
 	switch {
 	case before == nil:
 	case last.Bits != c.Bits:
-		f.say("recall-enough-bits", "%d bits are enough: %s.", c.Bits,
-			longer(title(c.Method), last.Bits, fmt.Sprint("recall@", rank), recall(last), recall(c)))
+		way, text := longer(title(c.Method), last.Bits, fmt.Sprint("recall@", rank), recall(last), recall(c))
+		f.say("recall-enough-bits", "%d bits are enough: %s.", c.Bits, text).way = way
 	case recall(last) > recall(before)+near && last.CappedFrom == 0:
 		f.say("recall-more-bits", "More bits still help: from %d to %d bits recall@%d rose from %.3f to %.3f. Try %d.",
 			before.Bits, last.Bits, rank, recall(before), recall(last), 2*last.Bits)
 	}
 	if f.sign != nil && recall(f.sign) >= recall(c)-near {
+		way, how := asWell(recall(f.sign), recall(c))
 		f.say("recall-sign", "The sign of every centred value does %s, without learning: recall@%d %.3f with %s an item.",
-			asWell(recall(f.sign), recall(c)), rank, recall(f.sign), byteCount(f.sign.Bytes))
+			how, rank, recall(f.sign), byteCount(f.sign.Bytes)).way = way
 	}
 }

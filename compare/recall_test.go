@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hashgrove/eval"
+	"hashgrove/internal/fault"
 	"hashgrove/method"
 	"hashgrove/model"
 	"hashgrove/report"
@@ -125,25 +126,30 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func TestMethodsThatNeedLabels(t *testing.T) {
 	o := Options{Methods: []string{"lsh", "fasthash", "sdh"}, Bits: []int{8}}
 	_, err := Run(context.Background(), bare(), o)
-	if err == nil || !errors.Is(err, supervision.ErrNone) ||
-		!strings.Contains(err.Error(), "fasthash, sdh learn from labels, and the rows have none; without them choose among ") {
+	refused, ok := errors.AsType[*LabelsError](err)
+	if !ok || !errors.Is(err, supervision.ErrNone) || !slices.Equal(refused.Methods, []string{"fasthash", "sdh"}) ||
+		!names(err.Error(), "fasthash; sdh; lsh; pca-itq") {
 		t.Errorf("%v", err)
 	}
 	o.Methods = []string{"fasthash"}
-	if _, err = Run(context.Background(), bare(), o); err == nil || !strings.Contains(err.Error(), "fasthash learns") {
+	_, err = Run(context.Background(), bare(), o)
+	if !errors.As(err, &refused) || !slices.Equal(refused.Methods, o.Methods) {
 		t.Errorf("%v", err)
 	}
 	o = Options{Neighbours: NoNeighbours}
-	if _, err = Run(context.Background(), bare(), o); err == nil || !strings.Contains(err.Error(), "no labels") {
-		t.Errorf("%v", err)
+	_, err = Run(context.Background(), bare(), o)
+	if d := fault.Differs(err, "nothing-to-judge-by"); d != "" {
+		t.Error(d)
 	}
 	d := clusterData()
 	d.Queries.Labels = nil
-	if _, err = Run(context.Background(), d, small()); err == nil || !strings.Contains(err.Error(), "queries: no labels") {
+	if _, err = Run(context.Background(), d, small()); !errors.Is(err, supervision.ErrNone) || errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), "queries") {
 		t.Errorf("%v", err)
 	}
-	if err := (Options{Neighbours: "taxi"}).Check(); err == nil || !strings.Contains(err.Error(), "euclidean, cosine or none") {
-		t.Errorf("%v", err)
+	err = Options{Neighbours: "taxi"}.Check()
+	if d := fault.Differs(err, "no-such-metric", "taxi", "euclidean", "cosine", "none"); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -186,38 +192,40 @@ func TestAdviceByRecall(t *testing.T) {
 	for _, c := range []struct {
 		rule        string
 		fires, does func(r *Result)
-		want        string
+		way, facts  string
 	}{
 		{"recall-use", func(*Result) {}, func(r *Result) { r.Rows = nil },
-			"Use PCA-ITQ with 128 bits: of the 10 nearest vectors of a query, 80 % are among the first 100 items"},
+			"", "PCA-ITQ; 128 bits; 10; 80 %; 100; 40 %; 10"},
 		{"recall-use", func(r *Result) { r.Rows[0].NeighbourRecall100 = 0.795 }, func(r *Result) { r.Rows = nil },
-			"Use PCA-ITQ with 64 bits"},
+			"", "PCA-ITQ; 64 bits; 80 %"},
 		{"recall-cheap", func(r *Result) {
 			r.Data.Base = 20_000
 			r.Rows[0].NeighbourRecall100, r.Rows[1].NeighbourRecall100, r.Rows[2].NeighbourRecall100 = 0.3, 0.4, 0.2
 		}, func(r *Result) { // too many vectors
 			r.Rows[0].NeighbourRecall100, r.Rows[1].NeighbourRecall100, r.Rows[2].NeighbourRecall100 = 0.3, 0.4, 0.2
-		}, "Do not hash: with the best codes, PCA-ITQ with 128 bits, of the 10 nearest vectors of a query, 40 %"},
-		{"recall-cost", func(*Result) {}, func(r *Result) { r.Rows = r.Rows[:4] }, "16 bytes an item instead of 2048 bytes"},
-		{"recall-more-bits", func(*Result) {}, func(r *Result) { r.Rows[0].NeighbourRecall100 = 0.795 }, "Try 256"},
+		}, "", "PCA-ITQ; 128 bits; 10; 40 %; 100"},
+		{"recall-cost", func(*Result) {}, func(r *Result) { r.Rows = r.Rows[:4] }, "", "16 bytes; 2048 bytes"},
+		{"recall-more-bits", func(*Result) {}, func(r *Result) { r.Rows[0].NeighbourRecall100 = 0.795 },
+			"", "64; 128 bits; recall@100; 0.700; 0.800; 256"},
 		{"recall-enough-bits", func(r *Result) { r.Rows[0].NeighbourRecall100 = 0.795 }, func(*Result) {},
-			"64 bits are enough: with 128 bits PCA-ITQ has recall@100 0.800, only 0.005 more."},
+			"little-better", "64 bits; 128 bits; PCA-ITQ; recall@100 0.800; 0.005"},
 		{"recall-sign", func(r *Result) { r.Rows[3].NeighbourRecall100 = 0.79 }, func(*Result) {},
-			"does as well, without learning: recall@100 0.790 with 64 bytes"},
-		{"recall-sign", func(r *Result) { r.Rows[3].NeighbourRecall100 = 0.9 }, func(*Result) {}, "does better, without learning"},
-		{"no-method", func(r *Result) { r.Rows = r.Rows[3:] }, func(*Result) {}, "Nothing can be advised"},
-		{"failed", func(r *Result) { r.Rows[2].Error = "no" }, func(*Result) {}, "LSH with 128 bits"},
+			"as-well", "recall@100 0.790; 64 bytes"},
+		{"recall-sign", func(r *Result) { r.Rows[3].NeighbourRecall100 = 0.9 }, func(*Result) {},
+			"better", "recall@100 0.900"},
+		{"no-method", func(r *Result) { r.Rows = r.Rows[3:] }, func(*Result) {}, "", ""},
+		{"failed", func(r *Result) { r.Rows[2].Error = "no" }, func(*Result) {}, "", "LSH; 128 bits"},
 	} {
 		tested[c.rule] = true
 		r := vault()
 		c.fires(r)
-		if text := said(adviseByRecall(r), c.rule); !strings.Contains(text, c.want) {
-			t.Errorf("%s says %q, want %q in it", c.rule, text, c.want)
+		if a := said(adviseByRecall(r), c.rule); a.Rule == "" || a.way != c.way || !names(a.Text, c.facts) {
+			t.Errorf("%s says %+v, want %q and %q in it", c.rule, a, c.way, c.facts)
 		}
 		r = vault()
 		c.does(r)
-		if text := said(adviseByRecall(r), c.rule); text != "" {
-			t.Errorf("%s fires where it should not: %s", c.rule, text)
+		if a := said(adviseByRecall(r), c.rule); a.Rule != "" {
+			t.Errorf("%s fires where it should not: %+v", c.rule, a)
 		}
 	}
 	source, err := os.ReadFile("recall.go")

@@ -67,7 +67,7 @@ func (f *facts) remarkOnCost() {
 		times += fmt.Sprintf("; a new vector takes %s to encode", microseconds(c.EncodeMicroseconds))
 	}
 	f.say("cost", "Against %s, codes of %s take %s an item instead of %s, for a %s of %.3f MAP%s.",
-		rowName(float), rowName(c), byteCount(c.Bytes), byteCount(float.Bytes), gain, difference, times)
+		rowName(float), rowName(c), byteCount(c.Bytes), byteCount(float.Bytes), gain, difference, times).way = gain
 }
 
 // remarkOnLengths compares the rows of the choice's method, which are by rising length.
@@ -81,8 +81,8 @@ func (f *facts) remarkOnLengths() {
 	switch {
 	case before == nil:
 	case last.Bits != f.choice.Bits:
-		f.say("enough-bits", "%d bits are enough: %s.", f.choice.Bits, longer(title(last.Method), last.Bits, "MAP",
-			last.MAP, f.choice.MAP))
+		way, text := longer(title(last.Method), last.Bits, "MAP", last.MAP, f.choice.MAP)
+		f.say("enough-bits", "%d bits are enough: %s.", f.choice.Bits, text).way = way
 	case last.MAP > before.MAP+max(near, chance(last, before)) && last.CappedFrom == 0:
 		f.say("more-bits", "More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
 			before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
@@ -98,19 +98,20 @@ func (f *facts) remarkOnTrees() {
 }
 
 // asWell compares what is as good at least.
-func asWell(own, other float64) string {
+func asWell(own, other float64) (way, text string) {
 	if own > other+near {
-		return "better"
+		return "better", "better"
 	}
-	return "as well"
+	return "as-well", "as well"
 }
 
 // longer says how little a longer code is better than a shorter one.
-func longer(method string, bits int, measure string, long, short float64) string {
+func longer(method string, bits int, measure string, long, short float64) (way, text string) {
 	if long < short+0.0005 {
-		return fmt.Sprintf("with more bits %s is no better", method)
+		return "no-better", fmt.Sprintf("with more bits %s is no better", method)
 	}
-	return fmt.Sprintf("with %d bits %s has %s %.3f, only %.3f more", bits, method, measure, long, long-short)
+	return "little-better", fmt.Sprintf("with %d bits %s has %s %.3f, only %.3f more", bits, method, measure, long,
+		long-short)
 }
 
 // remarkOnOthers names what is as good as the choice and differs in room or learning.
@@ -121,8 +122,9 @@ func (f *facts) remarkOnOthers() {
 			c.MAP, byteCount(c.Bytes))
 	}
 	if f.sign != nil && f.sign.MAP >= f.best.MAP-near {
+		way, how := asWell(f.sign.MAP, f.best.MAP)
 		f.say("sign-as-good", "The sign of every centred value does %s, without learning: MAP %.3f with %s an item.",
-			asWell(f.sign.MAP, f.best.MAP), f.sign.MAP, byteCount(f.sign.Bytes))
+			how, f.sign.MAP, byteCount(f.sign.Bytes)).way = way
 	}
 	var found *eval.Row
 	for i := range f.r.Rows {
@@ -212,20 +214,21 @@ func (f *facts) remarkOnCodes() {
 		f.say("few-codes", "%s: good for finding the class, useless for finding the nearest item within it.", which)
 	}
 	if c.MAPHigh-c.MAPLow > much {
+		way, remedy := f.remedy()
 		f.say("ties", "Many items tie: depending on their order, MAP of %s is anything from %.3f to %.3f. %s "+
-			"would settle it.", rowName(c), c.MAPLow, c.MAPHigh, f.remedy())
+			"would settle it.", rowName(c), c.MAPLow, c.MAPHigh, remedy).way = way
 	}
 }
 
 // remedy is what helps against ties: longer codes only where they do.
-func (f *facts) remedy() string {
+func (f *facts) remedy() (way, text string) {
 	for i := range f.r.Rows {
 		row := &f.r.Rows[i]
 		if row.Method == f.choice.Method && row.Bits > f.choice.Bits && row.MAPHigh-row.MAPLow > much {
-			return "Ranking the ties by the vectors"
+			return "by-vectors", "Ranking the ties by the vectors"
 		}
 	}
-	return "Longer codes, or ranking the ties by the vectors,"
+	return "longer-codes", "Longer codes, or ranking the ties by the vectors,"
 }
 
 // fewCodes reports whether codes say little more than the class.
@@ -277,19 +280,20 @@ func (f *facts) remarkOnQueries() {
 			names = append(names, name)
 		}
 	}
-	text, count := "differences of a few hundredths are chance", fmt.Sprintf("are only %d queries", f.r.Data.Queries)
+	way, text := "small-differences", "differences of a few hundredths are chance"
+	count := fmt.Sprintf("are only %d queries", f.r.Data.Queries)
 	switch {
 	case len(names) > 0:
 		others := firstNames(names)
 		if n := len(names); n <= naming && n > 1 {
 			others = strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 		}
-		text = fmt.Sprintf("that %s is ahead of %s may be chance", title(f.best.Method), others)
+		way, text = "methods", fmt.Sprintf("that %s is ahead of %s may be chance", title(f.best.Method), others)
 	case f.r.Data.Queries < scarce:
-		text = "even great differences may be chance"
+		way, text = "great-differences", "even great differences may be chance"
 	}
 	if f.r.Data.Queries == 1 {
 		count = "is only one query"
 	}
-	f.say("few-queries", "There %s: %s.", count, text)
+	f.say("few-queries", "There %s: %s.", count, text).way = way
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"hashgrove/eval"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/trial"
 	"hashgrove/method"
 	"hashgrove/model"
@@ -34,7 +35,7 @@ type stage struct {
 	most    map[string]int // by method: bits that it can make, where that is known to be fewer than asked for
 	unseen  *unseen        // nil where no class is kept out
 
-	notes    []string // doubts about the data and about trainings
+	notes    []error // doubts about the data and about trainings
 	progress Progress
 }
 
@@ -107,26 +108,31 @@ func (s *stage) setBenches(ctx context.Context) error {
 
 // note collects doubts about the data.
 func (s *stage) note(noneHeld bool) {
-	say := func(format string, args ...any) { s.notes = append(s.notes, fmt.Sprintf(format, args...)) }
+	say := func(code fault.Code, format string, args ...any) {
+		s.notes = append(s.notes, fault.New(code, format, args...))
+	}
 	d := s.data
 	if n := d.searched().X.Rows; n < 100 {
-		say("there are only %d items to search in: the figures are rough, and precision_100 is precision at %d", n, n)
+		say("few-items", "there are only %d items to search in: the figures are rough, and precision_100 is precision "+
+			"at %d", n, n)
 	}
 	if d.New == nil && d.labelled() {
-		say("only items that were learned from are judged: methods that learn by heart look better than they are " +
-			"for items that come later")
+		say("no-new-items", "only items that were learned from are judged: methods that learn by heart look better "+
+			"than they are for items that come later")
 	}
 	if d.New != nil {
 		if n := d.New.copies(d.Base); n > 0 {
-			say("%d of the %d new items are also among the items learned from: the figures for new items flatter",
-				n, d.New.X.Rows)
+			say("new-items-learned", "%d of the %d new items are also among the items learned from: the figures for new "+
+				"items flatter", n, d.New.X.Rows)
 		}
 	}
 	if n := d.Queries.copies(d.Base, d.New); n > 0 {
-		say("%d of the %d queries are also among the items to search in: they find themselves", n, d.Queries.X.Rows)
+		say("queries-are-items", "%d of the %d queries are also among the items to search in: they find themselves",
+			n, d.Queries.X.Rows)
 	}
 	if noneHeld && s.o.Unseen == 0 && d.Base.Labels != nil {
-		say("there are too few classes to keep some out of training: nothing is said about classes that come later")
+		say("few-classes", "there are too few classes to keep some out of training: nothing is said about classes that "+
+			"come later")
 	}
 }
 
@@ -160,7 +166,7 @@ func (s *stage) standardize() string {
 func (s *stage) applyPCA(ctx context.Context) error {
 	if d := s.data.Base.X.Cols; s.o.PCA >= d {
 		s.notes = append(s.notes,
-			fmt.Sprintf("the vectors have only %d dimensions: PCA to %d turns them and leaves out nothing", d, s.o.PCA))
+			fmt.Errorf("the vectors have only %d dimensions: PCA to %d turns them and leaves out nothing", d, s.o.PCA))
 	}
 	var pca *model.Affine
 	var err error

@@ -22,13 +22,13 @@ package eval
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/par"
 )
 
@@ -50,22 +50,27 @@ type Options struct {
 	Progress func(done, total int) // called now and then, by one goroutine at a time; may be nil
 }
 
+// What callers must see to, and what is said to those who did not.
+const (
+	truthMisfits  = "eval: sizes of truth and items differ"
+	marginsMisfit = "eval: margins are not one for each bit of each query"
+)
+
 // defaultCut is the length of the paper's lists, and maxCut the greatest length of those of a base in parts.
 const (
 	defaultCut = 10_000
 	maxCut     = 1 << 24
 )
 
-func (o Options) withDefaults(base int) (Options, []string, error) {
-	var warnings []string
+func (o Options) withDefaults(base int) (_ Options, doubts []error, _ error) {
 	wanted := o.K
 	o.K = nil
 	for _, k := range wanted {
 		if k <= 0 {
-			return o, nil, fmt.Errorf("precision at %d is not defined: give ranks of 1 or more", k)
+			return o, nil, fault.New("rank-out-of-range", "precision at %d is not defined: give ranks of 1 or more", k)
 		}
 		if k > base {
-			warnings = append(warnings, fmt.Sprintf("precision at %d left out: the base has only %d items", k, base))
+			doubts = append(doubts, fault.New("rank-left-out", "precision at %d left out: the base has only %d items", k, base))
 			continue
 		}
 		o.K = append(o.K, k)
@@ -79,18 +84,19 @@ func (o Options) withDefaults(base int) (Options, []string, error) {
 	o.K = slices.Compact(o.K)
 	for _, r := range o.Radii {
 		if r < 0 {
-			return o, nil, fmt.Errorf("lookup within radius %d is not defined: give radii of 0 or more", r)
+			return o, nil, fault.New("radius-out-of-range", "lookup within radius %d is not defined: give radii of 0 or more", r)
 		}
 	}
 	if o.Radii == nil {
 		o.Radii = []int{0, 1, 2}
 	}
 	if o.Cut < 0 || o.CurveTo < 0 {
-		return o, nil, fmt.Errorf("lists cut at %d and a curve to rank %d: give positive ranks", o.Cut, o.CurveTo)
+		return o, nil, fault.New("cut-out-of-range", "lists cut at %d and a curve to rank %d: give positive ranks", o.Cut,
+			o.CurveTo)
 	}
 	o.Cut = cmp.Or(o.Cut, defaultCut)
 	o.CurveTo = min(cmp.Or(o.CurveTo, 2000), base)
-	return o, warnings, nil
+	return o, doubts, nil
 }
 
 // Retrieval ranks the base by Hamming distance to every query and judges the rankings.
@@ -109,11 +115,11 @@ func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o 
 // codeJudgement is the judgement of codes; the caller adds the ranker.
 func codeJudgement(queries, base hamming.Codes, truth Truth) (judgement, error) {
 	if queries.Bits != base.Bits {
-		return judgement{}, fmt.Errorf("the queries have codes of %d bits and the base has codes of %d: encode both "+
-			"with one model", queries.Bits, base.Bits)
+		return judgement{}, fault.New("bits-mismatch", "the queries have codes of %d bits and the base has codes of %d: "+
+			"encode both with one model", queries.Bits, base.Bits)
 	}
 	if base.Bits >= math.MaxUint16 {
-		return judgement{}, fmt.Errorf("codes of %d bits are longer than the %d that can be judged",
+		return judgement{}, fault.New("too-many-bits", "codes of %d bits are longer than the %d that can be judged",
 			base.Bits, math.MaxUint16-1)
 	}
 	return judgement{
@@ -162,10 +168,10 @@ const blocks = 64
 // check looks at what can be refused before anything is ranked. Sizes that differ are a mistake of the program.
 func (j judgement) check(o Options) error {
 	if j.queries == 0 {
-		return errors.New("there are no queries to judge")
+		return fault.New("no-queries", "there are no queries to judge")
 	}
 	if j.base == 0 {
-		return errors.New("the base is empty: nothing can be found in it")
+		return fault.New("empty-base", "the base is empty: nothing can be found in it")
 	}
 	if j.base > math.MaxInt32 && j.parts == nil {
 		return fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample",
@@ -175,7 +181,7 @@ func (j judgement) check(o Options) error {
 		panic("eval: sizes of neighbours and items differ")
 	}
 	if !j.unjudged && j.parts == nil && (j.truth.Queries != j.queries || j.truth.Base != j.base) {
-		panic("eval: sizes of truth and items differ")
+		panic(truthMisfits)
 	}
 	if o.Classes != nil && len(o.Classes) != j.queries {
 		panic("eval: classes are not one per query")
@@ -188,7 +194,7 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	if err := j.check(o); err != nil {
 		return nil, err
 	}
-	o, warnings, err := o.withDefaults(j.base)
+	o, doubts, err := o.withDefaults(j.base)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +264,7 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	for _, c := range WeakClasses(report.PerClass) {
 		report.WeakClasses = append(report.WeakClasses, c.Name)
 	}
-	report.Warnings = append(report.Warnings, warnings...)
+	report.doubt(doubts...)
 	report.addWarnings(j, sum)
 	return report, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // randomTruth draws one of the three kinds.
@@ -119,9 +120,9 @@ func TestPerfectCodesAreOne(t *testing.T) {
 	if len(r.PerClass) != 5 || r.PerClass[4].Name != "4" || r.PerClass[3].Name != "d" || r.PerClass[0].Base != r.PerClass[0].Queries || r.PerClass[0].MAP != 1 {
 		t.Errorf("per class %+v", r.PerClass)
 	}
-	wantWarning(t, r, "the queries are the base itself", true)
-	wantWarning(t, r, "only 5 distinct codes for 500", true)
-	wantWarning(t, r, "ordered by class", false)
+	wantWarning(t, r, "queries-are-base")
+	wantWarning(t, r, "few-codes", "5", "500")
+	wantNoWarning(t, r, "ordered-base")
 }
 
 func TestRandomCodesAreAtThePrior(t *testing.T) {
@@ -232,10 +233,21 @@ func TestReportJSON(t *testing.T) {
 	}
 }
 
-func wantWarning(t *testing.T, r *Report, text string, want bool) {
+// wantWarning looks for a warning with a code that names some facts.
+func wantWarning(t *testing.T, r *Report, code fault.Code, facts ...string) {
 	t.Helper()
-	if got := strings.Contains(strings.Join(r.Warnings, "\n"), text); got != want {
-		t.Errorf("warning %q given: %v, wanted: %v; all: %q", text, got, want, r.Warnings)
+	for _, doubt := range r.doubts {
+		if fault.Differs(doubt, code, facts...) == "" && slices.Contains(r.Warnings, doubt.Error()) {
+			return
+		}
+	}
+	t.Errorf("no warning %s that names %q; all: %q", code, facts, r.Warnings)
+}
+
+func wantNoWarning(t *testing.T, r *Report, code fault.Code) {
+	t.Helper()
+	if slices.ContainsFunc(r.doubts, func(doubt error) bool { return fault.Is(doubt, code) }) {
+		t.Errorf("the warning %s is given: %q", code, r.Warnings)
 	}
 }
 
@@ -256,30 +268,30 @@ func TestWarnings(t *testing.T) {
 		return r
 	}
 	r := judge(queries, base, ByClass(q, classes), Options{K: []int{5000, 10}})
-	wantWarning(t, r, "2 of 40 queries have no relevant item", true)
-	wantWarning(t, r, "precision at 5000 left out", true)
-	wantWarning(t, r, "ordered by class", false)
+	wantWarning(t, r, "queries-without-relevant", "2 of 40")
+	wantWarning(t, r, "rank-left-out", "5000", "600")
+	wantNoWarning(t, r, "ordered-base")
 	if r.Judged != 38 || len(r.Precision) != 1 {
 		t.Errorf("%d judged, precision %v", r.Judged, r.Precision)
 	}
 
 	slices.Sort(classes)
 	r = judge(queries, base, ByClass(q, classes), Options{})
-	wantWarning(t, r, "ordered by class", true)
+	wantWarning(t, r, "ordered-base", "map_10000")
 
 	r = judge(queries, hamming.NewCodes(600, 16), ByClass(q, classes), Options{})
-	wantWarning(t, r, "the order of ties moves MAP", true)
-	wantWarning(t, r, "only 1 distinct codes", true)
+	wantWarning(t, r, "ties", fmt.Sprintf("%.3f", r.MAPLow), fmt.Sprintf("%.3f", r.MAPHigh))
+	wantWarning(t, r, "few-codes", "1", "600")
 
 	r = judge(queries, base, ByClass(make([]int32, 40), make([]int32, 600)), Options{})
-	wantWarning(t, r, "any codes would be perfect", true)
+	wantWarning(t, r, "all-relevant")
 
 	r = judge(queries, base, byPairs(40, 600, []affinity.Pair{{A: 0, B: 0, Y: 1}, {A: 0, B: 1, Y: -1}}), Options{K: []int{2, 3}})
-	wantWarning(t, r, "39 of 40 queries have no relevant item", true)
-	wantWarning(t, r, "40 queries have fewer ranked items", true)
+	wantWarning(t, r, "queries-without-relevant", "39 of 40")
+	wantWarning(t, r, "few-ranked", "40")
 
 	r = judge(queries, base, byPairs(40, 600, nil), Options{})
-	wantWarning(t, r, "no query has a relevant item", true)
+	wantWarning(t, r, "nothing-relevant")
 }
 
 func TestRefusals(t *testing.T) {
@@ -290,18 +302,20 @@ func TestRefusals(t *testing.T) {
 		queries, base hamming.Codes
 		truth         Truth
 		o             Options
-		want          string
+		code          fault.Code
+		fact          string
 	}{
-		"bits":     {a, hamming.NewCodes(4, 16), truth, Options{}, "8 bits"},
-		"queries":  {hamming.NewCodes(0, 8), b, ByClass(nil, make([]int32, 4)), Options{}, "no queries"},
-		"base":     {a, hamming.NewCodes(0, 8), ByClass(make([]int32, 3), nil), Options{}, "base is empty"},
-		"rank":     {a, b, truth, Options{K: []int{0}}, "precision at 0"},
-		"radius":   {a, b, truth, Options{Radii: []int{-1}}, "radius -1"},
-		"cut":      {a, b, truth, Options{Cut: -1}, "positive"},
-		"too long": {hamming.NewCodes(3, 70_000), hamming.NewCodes(4, 70_000), truth, Options{}, "70000 bits"},
+		"bits":     {a, hamming.NewCodes(4, 16), truth, Options{}, "bits-mismatch", "16"},
+		"queries":  {hamming.NewCodes(0, 8), b, ByClass(nil, make([]int32, 4)), Options{}, "no-queries", ""},
+		"base":     {a, hamming.NewCodes(0, 8), ByClass(make([]int32, 3), nil), Options{}, "empty-base", ""},
+		"rank":     {a, b, truth, Options{K: []int{0}}, "rank-out-of-range", "0"},
+		"radius":   {a, b, truth, Options{Radii: []int{-1}}, "radius-out-of-range", "-1"},
+		"cut":      {a, b, truth, Options{Cut: -1}, "cut-out-of-range", "-1"},
+		"too long": {hamming.NewCodes(3, 70_000), hamming.NewCodes(4, 70_000), truth, Options{}, "too-many-bits", "70000"},
 	} {
-		if _, err := Retrieval(ctx, c.queries, c.base, c.truth, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v", name, err)
+		_, err := Retrieval(ctx, c.queries, c.base, c.truth, c.o)
+		if d := fault.Differs(err, c.code, c.fact); d != "" {
+			t.Errorf("%s: %s", name, d)
 		}
 	}
 	stop := errors.New("enough")
@@ -311,7 +325,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("cancelled: error %v", err)
 	}
 	defer func() {
-		if p := recover(); p != "eval: sizes of truth and items differ" {
+		if p := recover(); p != truthMisfits {
 			t.Errorf("recovered %v", p)
 		}
 	}()
@@ -381,7 +395,7 @@ func TestUnseen(t *testing.T) {
 	if !slices.Equal(r.HeldOut, []string{"bee", "eel", "9"}) || len(r.PerClass) != 2 {
 		t.Errorf("held out %q, per class %+v", r.HeldOut, r.PerClass)
 	}
-	wantWarning(t, r, "class 9 has no query", true)
+	wantWarning(t, r, "class-without-query", "9")
 	if _, err := Unseen(context.Background(), queries, base, bc, []int32{9}, Options{Classes: qc}); err == nil {
 		t.Error("a class without items was judged")
 	}

@@ -2,10 +2,10 @@ package eval
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -28,14 +28,14 @@ func RetrievalMargins(
 	ctx context.Context, queries, base hamming.Codes, margins vectors.Matrix, truth Truth, o Options,
 ) (*Report, error) {
 	if margins.Rows != queries.Len() || margins.Cols != queries.Bits {
-		panic("eval: margins are not one for each bit of each query")
+		panic(marginsMisfit)
 	}
 	j, err := codeJudgement(queries, base, truth)
 	if err != nil {
 		return nil, err
 	}
 	if base.Bits > hamming.MaxWeightedBits {
-		return nil, fmt.Errorf("codes of %d bits are longer than the %d that can be ranked by margins",
+		return nil, fault.New("too-many-bits", "codes of %d bits are longer than the %d that can be ranked by margins",
 			base.Bits, hamming.MaxWeightedBits)
 	}
 	distinct := distinctOf(base)

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -76,11 +76,11 @@ func TestMarginRefusals(t *testing.T) {
 	margins := vectors.Matrix{Rows: 2, Cols: 2048, Data: make([]float32, 2*2048)}
 	truth := ByClass(make([]int32, 2), make([]int32, 3))
 	_, err := RetrievalMargins(context.Background(), a, b, margins, truth, Options{})
-	if err == nil || !strings.Contains(err.Error(), "codes of 2048 bits") {
-		t.Errorf("error %v", err)
+	if d := fault.Differs(err, "too-many-bits", "2048"); d != "" {
+		t.Error(d)
 	}
 	defer func() {
-		if p := recover(); p != "eval: margins are not one for each bit of each query" {
+		if p := recover(); p != marginsMisfit {
 			t.Errorf("recovered %v", p)
 		}
 	}()

@@ -53,7 +53,7 @@ func RankPart(queries, base hamming.Codes, truth Truth, first int64, cut int) (*
 		return nil, err
 	}
 	if truth.Queries != queries.Len() || truth.Base != base.Len() {
-		panic("eval: sizes of truth and items differ")
+		panic(truthMisfits)
 	}
 	if cut < 0 || cut > maxCut || first < 0 || first+int64(base.Len()) > MaxRow {
 		return nil, fmt.Errorf("rows from %d on with lists cut at %d cannot be ranked", first, cut)

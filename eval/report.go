@@ -2,9 +2,10 @@ package eval
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
+
+	"hashgrove/internal/fault"
 )
 
 // Ranking is a way to order the base for a query.
@@ -96,6 +97,15 @@ type Report struct {
 	LearnedQueriesShare *float64 `json:"learned_queries_share,omitempty"`
 
 	Warnings []string `json:"warnings"`
+
+	doubts []error // those of the warnings that this package gave, with their codes
+}
+
+// doubt adds warnings.
+func (r *Report) doubt(doubts ...error) {
+	for _, err := range doubts {
+		r.doubts, r.Warnings = append(r.doubts, err), append(r.Warnings, err.Error())
+	}
 }
 
 // PRPoint is precision and recall of all items within a radius.
@@ -336,35 +346,36 @@ func WeakClasses(table []Class) []Class {
 
 // addWarnings adds the doubts that the numbers themselves raise.
 func (r *Report) addWarnings(j judgement, t *tally) {
-	say := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	say := func(code fault.Code, format string, args ...any) { r.doubt(fault.New(code, format, args...)) }
 	switch {
 	case j.unjudged:
 	case r.Judged == 0:
-		say("no query has a relevant item: every number is 0 and says nothing")
+		say("nothing-relevant", "no query has a relevant item: every number is 0 and says nothing")
 	case r.Judged < r.Queries:
-		say("%d of %d queries have no relevant item: they are left out of MAP and recall, and count 0 in precision "+
-			"and map_10000", r.Queries-r.Judged, r.Queries)
+		say("queries-without-relevant", "%d of %d queries have no relevant item: they are left out of MAP and recall, and "+
+			"count 0 in precision and map_10000", r.Queries-r.Judged, r.Queries)
 	}
 	if r.Judged > 0 && t.allRelevant == r.Judged {
-		say("every ranked item is relevant: any codes would be perfect")
+		say("all-relevant", "every ranked item is relevant: any codes would be perfect")
 	}
 	if t.short > 0 {
-		say("%d queries have fewer ranked items than the largest K: the missing ones count as misses", t.short)
+		say("few-ranked", "%d queries have fewer ranked items than the largest K: the missing ones count as misses",
+			t.short)
 	}
 	if j.same {
-		say("the queries are the base itself: every query finds itself first")
+		say("queries-are-base", "the queries are the base itself: every query finds itself first")
 	}
 	if j.truth.Mark != nil && baseIsOrdered(j.truth) {
-		say("relevant items stand side by side in the base, as if it was ordered by class: map_10000 and " +
+		say("ordered-base", "relevant items stand side by side in the base, as if it was ordered by class: map_10000 and "+
 			"pr_area_10000 take ties in base order and are biased; shuffle the base or read map")
 	}
 	if gap := r.MAPHigh - r.MAPLow; gap > 0.1 {
-		say("the order of ties moves MAP by %.2f, from %.3f to %.3f: compare with others only by expected values",
-			gap, r.MAPLow, r.MAPHigh)
+		say("ties", "the order of ties moves MAP by %.2f, from %.3f to %.3f: compare with others only by expected "+
+			"values", gap, r.MAPLow, r.MAPHigh)
 	}
 	if j.radii > 0 && r.DistinctCodes > 0 && r.DistinctCodes <= r.Base/100 {
-		say("the base has only %d distinct codes for %d items, the largest bucket holds %d: items of one bucket "+
-			"cannot be told apart", r.DistinctCodes, r.Base, r.LargestBucket)
+		say("few-codes", "the base has only %d distinct codes for %d items, the largest bucket holds %d: items of one "+
+			"bucket cannot be told apart", r.DistinctCodes, r.Base, r.LargestBucket)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // Unseen judges codes by classes that were held out of training (Sablayrolles et al., ICASSP 2017): supervised codes
@@ -46,7 +47,7 @@ func Unseen(
 	for _, c := range heldOut {
 		r.HeldOut = append(r.HeldOut, o.className(c))
 		if !slices.Contains(qc, c) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("held-out class %s has no query", o.className(c)))
+			r.doubt(fault.New("class-without-query", "held-out class %s has no query", o.className(c)))
 		}
 	}
 	return r, nil

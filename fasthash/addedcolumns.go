@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -46,16 +47,18 @@ func (t Options) wantsColumns() bool { return t.LinearColumns != "" && t.LinearC
 
 // extendNew decides on the columns and fits them.
 func (t *training) extendNew(ctx context.Context, train *supervision.Data) error {
-	if why := t.noScores(train); why != "" {
-		t.report.Linear = "no linear columns: " + why
+	if code, why := t.noScores(train); code != "" {
+		t.report.linear, t.report.Linear = code, "no linear columns: "+why
 		return nil
 	}
 	kind, why := t.LinearColumns, "as asked"
+	t.report.linear = "asked"
 	if kind == LinearAuto || kind == KernelAuto {
 		var err error
 		if kind, why, err = t.tryScores(ctx, train); err != nil {
 			return fmt.Errorf("trying linear columns: %w", err)
 		}
+		t.report.linear = "tried"
 	}
 	if kind == LinearOff {
 		t.report.Linear = "no linear columns: " + why
@@ -73,21 +76,21 @@ func (t *training) extendNew(ctx context.Context, train *supervision.Data) error
 	return nil
 }
 
-// noScores says why rows have no scores, or "".
-func (t Options) noScores(d *supervision.Data) string {
+// noScores says why rows have no scores, as a code and in words, or "".
+func (t Options) noScores(d *supervision.Data) (code fault.Code, why string) {
 	switch {
 	case t.Learner != Trees:
-		return "hyperplanes are linear already"
+		return "hyperplanes", "hyperplanes are linear already"
 	case d.Kind() == supervision.ByPairs:
-		return "pairs of rows name no classes or tags"
+		return "only-pairs", "pairs of rows name no classes or tags"
 	case d.Labels == nil && d.Tags == nil:
-		return "there are no classes or tags"
+		return "no-classes", "there are no classes or tags"
 	case d.Rows < scoreRows:
-		return fmt.Sprintf("%d rows are too few for scores", d.Rows)
+		return "few-rows", fmt.Sprintf("%d rows are too few for scores", d.Rows)
 	case d.Labels != nil && len(d.Labels.Names) < 2 || d.Labels == nil && len(d.Tags.Names) < 2:
-		return "there is a single class or tag"
+		return "one-class", "there is a single class or tag"
 	}
-	return ""
+	return "", ""
 }
 
 // fitKind fits linear scores, and those of a kernel after them if that is asked for.
@@ -125,19 +128,19 @@ func (t *training) extendGrown(ctx context.Context, train *supervision.Data) err
 	e, ok := t.Grow.Encoder.(*model.Mapped)
 	if !ok {
 		if t.wantsColumns() {
-			t.report.Linear = "no linear columns: the model to grow has none"
+			t.report.linear, t.report.Linear = "grown-without", "no linear columns: the model to grow has none"
 		}
 		return nil
 	}
 	if _, _, ok := model.Behind(e); !ok || e.Dim() != train.Dim() {
 		return nil // refused later
 	}
-	t.report.Linear = "the linear columns of the model to grow"
+	t.report.linear, t.report.Linear = "grown", "the linear columns of the model to grow"
 	kind := LinearScores
 	if len(e.Maps) > 1 {
 		kind = KernelScores
 	}
-	if t.noScores(train) == "" {
+	if code, _ := t.noScores(train); code == "" {
 		fold, err := t.scoreFolds(ctx, train, scoreFolds)
 		if err != nil {
 			return err

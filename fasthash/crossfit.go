@@ -2,11 +2,11 @@ package fasthash
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -51,10 +51,11 @@ type crossFitter struct {
 // copies.
 func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*crossFitter, error) {
 	if t.CrossFit < minFolds || t.CrossFit > maxFolds {
-		return nil, fmt.Errorf("cross-fitting with %d folds: give %d to %d", t.CrossFit, minFolds, maxFolds)
+		return nil, fault.New("wrong-count", "cross-fitting with %d folds: give %d to %d", t.CrossFit, minFolds, maxFolds)
 	}
 	if t.Grow != nil {
-		return nil, errors.New("a model that is grown cannot be cross-fitted: the targets of its first bits are not known")
+		return nil, fault.New("grown-model", "a model that is grown cannot be cross-fitted: the targets of its first bits "+
+			"are not known")
 	}
 	c := &crossFitter{training: t}
 	for chunk, err := range d.Chunks(ctx) {
@@ -72,7 +73,7 @@ func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*cro
 	}
 	var different int
 	if c.fold, different = rowFolds(short, nil, t.CrossFit, t.Seed, t.Similar.PerPicture()); different < 2*t.CrossFit {
-		return nil, fmt.Errorf("cross-fitting with %d folds needs %d different rows, and there are %d",
+		return nil, fault.New("few-rows", "cross-fitting with %d folds needs %d different rows, and there are %d",
 			t.CrossFit, 2*t.CrossFit, different)
 	}
 	if len(t.added) > 0 {

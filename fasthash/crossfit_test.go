@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"hashgrove/hamming"
 	"hashgrove/inference"
 	"hashgrove/internal/fashion"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -187,16 +189,18 @@ func TestFolds(t *testing.T) {
 	if other, err := newCrossFitter(context.Background(), tr, d); err != nil || slices.Equal(other.fold, c.fold) {
 		t.Errorf("another seed gives the same folds, %v", err)
 	}
-	for folds, want := range map[int]string{1: "give 2 to 20", 21: "give 2 to 20"} {
+	for _, folds := range []int{1, 21} {
 		tr.CrossFit = folds
-		if _, err := newCrossFitter(context.Background(), tr, d); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%d folds: %v", folds, err)
+		_, err := newCrossFitter(context.Background(), tr, d)
+		if d := fault.Differs(err, "wrong-count", strconv.Itoa(folds), "2", "20"); d != "" {
+			t.Errorf("%d folds: %s", folds, d)
 		}
 	}
 	tr.CrossFit, tr.Similar.Mirrored = 4, false
 	few := scanned(t, vectors.WithLabels(vectors.Matrix{Rows: 7, Cols: 1, Data: x.Data[20:27]}, labels[:7]))
-	if _, err := newCrossFitter(context.Background(), tr, few); err == nil || !strings.Contains(err.Error(), "8 different rows") {
-		t.Errorf("7 rows: %v", err)
+	_, err = newCrossFitter(context.Background(), tr, few)
+	if d := fault.Differs(err, "few-rows", "8", "7"); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -237,7 +241,8 @@ func TestCrossFitResumes(t *testing.T) {
 	}
 	grown := quick(8)
 	grown.CrossFit, grown.Grow = 2, mustTrain(t, quick(4), d)
-	if _, err := grown.Train(context.Background(), d); err == nil || !strings.Contains(err.Error(), "grown") {
-		t.Errorf("a grown model: %v", err)
+	_, err := grown.Train(context.Background(), d)
+	if d := fault.Differs(err, "grown-model"); d != "" {
+		t.Error(d)
 	}
 }

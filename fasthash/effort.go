@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hashgrove/boost"
+	"hashgrove/internal/fault"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -141,7 +142,7 @@ func (t Options) withEffort(rows, unequal int) (Options, error) {
 		}
 		return t, nil
 	}
-	return t, fmt.Errorf("there is no effort %q; the efforts are %s", t.Effort, effortNames())
+	return t, fault.New("no-such-effort", "there is no effort %q; the efforts are %s", t.Effort, effortNames())
 }
 
 // filledIn is trees with what is not set taken from another.

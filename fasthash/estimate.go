@@ -88,7 +88,7 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 // estimateColumns estimates the time that further columns take, from that of a tree for each row: the trial, if there
 // is one, and the fits of the trial and of all rows.
 func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree float64) (float64, error) {
-	if !t.wantsColumns() || t.noScores(d) != "" {
+	if none, _ := t.noScores(d); none != "" || !t.wantsColumns() {
 		return 0, nil
 	}
 	rows, most, tried := []int{d.Rows}, t.LinearColumns, 0.0

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/boost"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -299,7 +300,7 @@ func TestAutoTakesWhatHelps(t *testing.T) {
 	rng.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
 	made = mustTrain(t, m, scanned(t, vectors.WithLabels(x, labels)))
 	if _, ok := made.Encoder.(*model.Binned); !ok || made.Info.Added != nil ||
-		!strings.HasPrefix(made.Info.Linear, "no linear columns: quick trees") {
+		m.Report.linear != "tried" || made.Info.Linear != m.Report.Linear {
 		t.Errorf("%T with %q: %s", made.Encoder, made.Info.Added, made.Info.Linear)
 	}
 }
@@ -335,17 +336,19 @@ func TestLinearColumnsAreLeftOut(t *testing.T) {
 	}
 	hyperplanes := withColumns(2, LinearScores)
 	hyperplanes.Learner = Linear
-	for why, c := range map[string]struct {
-		m Method
-		d *supervision.Data
+	for code, c := range map[fault.Code]struct {
+		m    Method
+		d    *supervision.Data
+		fact string
 	}{
-		"hyperplanes are linear already": {hyperplanes, d},
-		"pairs of rows name no classes":  {withColumns(2, LinearAuto), pairs},
-		"too few for scores":             {withColumns(2, KernelScores), slantedData(t, 40, 5)},
+		"hyperplanes": {hyperplanes, d, ""},
+		"only-pairs":  {withColumns(2, LinearAuto), pairs, ""},
+		"few-rows":    {withColumns(2, KernelScores), slantedData(t, 40, 5), "40"},
 	} {
 		made := mustTrain(t, c.m, c.d)
-		if _, ok := made.Encoder.(*model.Binned); !ok || !strings.Contains(made.Info.Linear, why) {
-			t.Errorf("%T: %q, want %q", made.Encoder, made.Info.Linear, why)
+		if _, ok := made.Encoder.(*model.Binned); !ok || c.m.Report.linear != code ||
+			made.Info.Linear != c.m.Report.Linear || !strings.Contains(made.Info.Linear, c.fact) {
+			t.Errorf("%T: %s, %q, want %s", made.Encoder, c.m.Report.linear, made.Info.Linear, code)
 		}
 	}
 	m := quick(2)
@@ -399,14 +402,14 @@ func TestLinearColumnsResumeAndGrow(t *testing.T) {
 			t.Errorf("%s: grown on other rows it has other first bits or columns", kind)
 		}
 		x, labels := slanted(60, 15, 1)
-		if _, err := m.Train(context.Background(), scanned(t, vectors.WithLabels(x, labels))); err == nil ||
-			!strings.Contains(err.Error(), "12 dimensions, the data have 15") {
-			t.Errorf("%s: grown on wider rows: %v", kind, err)
+		_, err := m.Train(context.Background(), scanned(t, vectors.WithLabels(x, labels)))
+		if d := fault.Differs(err, "wrong-dimension", "12", "15"); d != "" {
+			t.Errorf("%s: grown on wider rows: %s", kind, d)
 		}
 	}
 	m := withColumns(4, LinearScores)
 	m.Grow = mustTrain(t, withColumns(2, LinearOff), d)
-	if made := mustTrain(t, m, d); made.Info.Added != nil || !strings.Contains(made.Info.Linear, "has none") {
+	if made := mustTrain(t, m, d); made.Info.Added != nil || m.Report.linear != "grown-without" {
 		t.Errorf("a model without added columns grew some: %q", made.Info.Linear)
 	}
 }

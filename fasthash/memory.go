@@ -8,6 +8,7 @@ import (
 
 	"hashgrove/boost"
 	"hashgrove/inference"
+	"hashgrove/internal/fault"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
 )
@@ -139,30 +140,30 @@ func (t *training) checkMemory(kind string) error {
 	if t.Memory == nil {
 		return nil
 	}
-	refuse := func(what string) error { return fmt.Errorf("%s: %w", what, ErrNeedsMemory) }
+	refuse := func(code fault.Code, what string) error { return fault.New(code, "%s: %w", what, ErrNeedsMemory) }
 	switch {
 	case kind != supervision.ByClasses:
-		return refuse("learning from " + kind)
+		return refuse("supervision", "learning from "+kind)
 	case t.Similar.SampleSimilar > 0 || t.Similar.SampleDissimilar > 0:
-		return refuse("a sample of pairs")
+		return refuse("sample", "a sample of pairs")
 	case t.Learner != Trees:
-		return refuse("the learner " + string(t.Learner))
+		return refuse("learner", "the learner "+string(t.Learner))
 	case t.Order == TSH:
-		return refuse("the order " + string(t.Order))
+		return refuse("order", "the order "+string(t.Order))
 	case t.Inference.Method == inference.ICM:
-		return refuse("inference by " + string(inference.ICM))
+		return refuse("inference", "inference by "+string(inference.ICM))
 	case t.wantsColumns():
-		return refuse("linear columns")
+		return refuse("linear-columns", "linear columns")
 	case t.Grow != nil && t.Grow.Encoder.Kind() != string(t.Learner):
-		return refuse("growing a model with linear columns")
+		return refuse("growing", "growing a model with linear columns")
 	case t.CrossFit != 0:
-		return refuse("cross-fitting")
+		return refuse("cross-fit", "cross-fitting")
 	case t.Patience > 0:
-		return refuse("patience")
+		return refuse("patience", "patience")
 	case t.Trees.NodeRows > 0:
-		return refuse("drawing rows for each node")
+		return refuse("node-rows", "drawing rows for each node")
 	case t.Trees.EarlyStop > 0:
-		return refuse("early stopping")
+		return refuse("early-stop", "early stopping")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"hashgrove/affinity"
 	"hashgrove/eval"
 	"hashgrove/feature"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -61,6 +62,8 @@ type Report struct {
 	Dropped int     // bits of the checkpoint that were damaged and learned again
 	Stopped string  // why there are fewer bits than asked for; "" when there are not
 	Linear  string  // which columns were added and why, or why not; "" where it was no question
+
+	linear fault.Code // what decided that
 
 	CrossFitted *CrossFitted // codes of the training rows; nil when Run.CrossFit is 0
 }
@@ -253,8 +256,8 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 		return vectors.Quantizer{}, fmt.Errorf("a model of kind %s cannot be grown", t.Grow.Encoder.Kind())
 	}
 	if have := d.Dim() - t.addedColumns(); t.Grow.Encoder.Dim() != have {
-		return vectors.Quantizer{}, fmt.Errorf("the model to grow takes vectors of %d dimensions, the data have %d",
-			t.Grow.Encoder.Dim(), have)
+		return vectors.Quantizer{}, fault.New("wrong-dimension", "the model to grow takes vectors of %d dimensions, the "+
+			"data have %d", t.Grow.Encoder.Dim(), have)
 	}
 	if old.Quantizer.Missing != d.Missing {
 		return vectors.Quantizer{}, errors.New("either both the model to grow and the data may lack values or neither")

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"hashgrove/internal/fault"
 )
 
 // MaxBits is the greatest length of a code in a file.
@@ -192,6 +194,6 @@ func (f Fingerprint) Accept(codes Fingerprint) error {
 	if unknown := (Fingerprint{}); codes == unknown || f == unknown || codes == f {
 		return nil
 	}
-	return fmt.Errorf("codes of model %v do not belong into the index of model %v: "+
+	return fault.New("other-model", "codes of model %v do not belong into the index of model %v: "+
 		"encode with that model, or build another index", codes, f)
 }

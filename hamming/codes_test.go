@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+
+	"hashgrove/internal/fault"
 )
 
 func random(n, bits int, seed uint64) Codes {
@@ -76,6 +78,33 @@ func TestPrefixKeepsTheFirstBits(t *testing.T) {
 			if d := NewCodes(1, bits); !d.SetBytes(0, p.AppendBytes(nil, i)) {
 				t.Errorf("prefix of %d bits has bits beyond its length", bits)
 			}
+		}
+	}
+}
+
+// TestCodesOfAnotherModelAreRefused: an index takes codes of its own model and of one that is not known, and names both
+// models where they differ.
+func TestCodesOfAnotherModelAreRefused(t *testing.T) {
+	unknown, one, other := Fingerprint{}, Fingerprint{1}, Fingerprint{31: 1}
+	third := Fingerprint{2}
+	for _, c := range []struct {
+		index, codes Fingerprint
+		refused      bool
+	}{
+		{unknown, unknown, false}, {unknown, one, false}, {one, unknown, false}, {one, one, false}, {other, other, false},
+		{one, third, true}, {third, one, true}, {one, other, true}, {other, one, true},
+	} {
+		err := c.index.Accept(c.codes)
+		if !c.refused && err != nil {
+			t.Errorf("an index of %v and codes of %v: %v", c.index, c.codes, err)
+		}
+		if !c.refused {
+			continue
+		}
+		if d := fault.Differs(err, "other-model"); d != "" {
+			t.Errorf("an index of %v and codes of %v: %s", c.index, c.codes, d)
+		} else if !inOrder(err.Error(), []string{c.codes.String(), c.index.String()}) {
+			t.Errorf("codes of %v for an index of %v: %v", c.codes, c.index, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package hamming
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -73,6 +74,31 @@ func TestHostileFilesOfFAISS(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrFAISS) || n > 16<<20 {
 			t.Errorf("%s that claims two billion codes: %v, after taking %d bytes", name, err, n)
+		}
+	}
+}
+
+// TestLongestCodesOfFAISS: codes of MaxBits are read, and a file of longer ones, which is whole otherwise, is refused.
+func TestLongestCodesOfFAISS(t *testing.T) {
+	for _, bits := range []int{MaxBits, MaxBits + 8} {
+		var b bytes.Buffer
+		b.WriteString(faissFlat)
+		head := faissHead{D: int32(bits), CodeSize: int32(bits / 8), Total: 2, Trained: 1}
+		for _, part := range []any{head, uint64(2 * bits / 8), make([]byte, 2*bits/8)} {
+			if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var all *Table
+		r, err := NewReader(&b)
+		if err == nil {
+			all, err = r.All()
+		}
+		switch {
+		case bits == MaxBits && (err != nil || all.Codes.Len() != 2):
+			t.Errorf("codes of %d bits: %v", bits, err)
+		case bits > MaxBits && (!errors.Is(err, ErrFAISS) || !strings.Contains(err.Error(), fmt.Sprint(bits))):
+			t.Errorf("codes of %d bits: %v", bits, err)
 		}
 	}
 }

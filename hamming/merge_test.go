@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/fault"
 )
 
 // saveShards writes codes as shards and returns the files.
@@ -62,6 +65,17 @@ func TestMergeGivesTheWholeFile(t *testing.T) {
 	}
 }
 
+// inOrder reports whether a text names facts, one after the other.
+func inOrder(text string, facts []string) bool {
+	found := true
+	for _, fact := range facts {
+		if _, text, found = strings.Cut(text, fact); !found {
+			return false
+		}
+	}
+	return true
+}
+
 func TestMergeRefuses(t *testing.T) {
 	c, ids := random(20, 16, 1), someIDs(20)
 	h := Header{Bits: 16, Fingerprint: [32]byte{1}}
@@ -91,37 +105,45 @@ func TestMergeRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		paths []string
-		want  string
+		code  fault.Code // "" where it wraps an error that is there for all
+		facts []string   // in this order
 	}{
-		{"nothing", nil, "no shards"},
-		{"gap", []string{four[0], four[1], four[3]}, "shard 3 of 4 is missing"},
-		{"gaps", []string{four[1]}, "shards 1, 3, 4 of 4 are missing"},
-		{"overlap", append(slices.Clone(four), five[1]), "one of 5 shards"},
-		{"twice", append(slices.Clone(four), four[2]), "are both shard 3 of 4"},
-		{"model", []string{four[0], other[1], four[2], four[3]}, "00002-of-00004.hgc: codes of model"},
-		{"bits", []string{four[0], longer[1], four[2], four[3]}, "codes of 24 bits, but those of"},
-		{"data", []string{four[0], grown[1], four[2], four[3]}, "did the data change"},
-		{"some ids", []string{four[0], unnamed[1], four[2], four[3]}, "00002-of-00004.hgc: row 5: some codes have ids"},
-		{"same id", twice, `the id "item,3\n\"é\"" is there twice: code 4 of ` + twice[0] + ` and code 3 of ` + twice[3]},
-		{"no shard", []string{four[0], save(whole, 5), four[2], four[3]}, "is not a shard"},
-		{"early", []string{four[0], save(early, 5), four[2], four[3]}, "both have row 4"},
-		{"late", []string{four[0], save(late, 4), four[2], four[3]}, "begins with row 6, so that rows from 5 on"},
-		{"end", []string{four[0], four[1], four[2], save(short, 4)}, "ends at row 19 of 20"},
-		{"damaged", []string{four[0], broken, four[2], four[3]}, "broken.hgc: the file is damaged"},
-		{"missing", []string{four[0], four[1], four[2], "none.hgc"}, "none.hgc"},
+		{"nothing", nil, "no-files", nil},
+		{"gap", []string{four[0], four[1], four[3]}, "shards-missing", []string{"3", "4"}},
+		{"gaps", []string{four[1]}, "shards-missing", []string{"1, 3, 4", "4"}},
+		{"overlap", append(slices.Clone(four), five[1]), "other-division", []string{five[1], "5", four[0], "4"}},
+		{"twice", append(slices.Clone(four), four[2]), "shard-twice", []string{four[2], four[2], "3", "4"}},
+		{"model", []string{four[0], other[1], four[2], four[3]}, "other-model", []string{other[1], "0200", four[0], "0100"}},
+		{"bits", []string{four[0], longer[1], four[2], four[3]}, "bits-mismatch", []string{longer[1], "24", four[0], "16"}},
+		{"data", []string{four[0], grown[1], four[2], four[3]}, "other-data", []string{grown[1], "21", four[0], "20"}},
+		{"some ids", []string{four[0], unnamed[1], four[2], four[3]}, "ids-missing", []string{unnamed[1], "5"}},
+		{"same id", twice, "duplicate-id", []string{`"item,3\n\"é\""`, "4", twice[0], "3", twice[3]}},
+		{"no shard", []string{four[0], save(whole, 5), four[2], four[3]}, "no-shard", []string{"shard.hgc"}},
+		{"early", []string{four[0], save(early, 5), four[2], four[3]}, "rows-twice", []string{four[0], "shard.hgc", "4"}},
+		{"late", []string{four[0], save(late, 4), four[2], four[3]}, "rows-missing", []string{"shard.hgc", "6", "5"}},
+		{"end", []string{four[0], four[1], four[2], save(short, 4)}, "rows-missing", []string{"shard.hgc", "19", "20"}},
+		{"damaged", []string{four[0], broken, four[2], four[3]}, "", []string{broken}},
+		{"missing", []string{four[0], four[1], four[2], "none.hgc"}, "", []string{"none.hgc"}},
 	} {
 		dir := t.TempDir()
 		_, err := Merge(context.Background(), c.paths, filepath.Join(dir, "all.hgc"), nil)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		if d := fault.Differs(err, c.code, c.facts...); c.code != "" && d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+		if errors.Is(err, ErrDamaged) != (c.name == "damaged") || errors.Is(err, fs.ErrNotExist) != (c.name == "missing") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err != nil && !inOrder(err.Error(), c.facts) {
+			t.Errorf("%s: %v does not name %q in this order", c.name, err, c.facts)
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%s: %v is left", c.name, left)
 		}
 	}
 	stopped, cancel := context.WithCancelCause(context.Background())
-	cancel(errors.New("enough"))
-	if _, err := Merge(stopped, four, filepath.Join(t.TempDir(), "all.hgc"), nil); err == nil || err.Error() != "enough" {
+	enough := errors.New("enough")
+	cancel(enough)
+	if _, err := Merge(stopped, four, filepath.Join(t.TempDir(), "all.hgc"), nil); err != enough {
 		t.Errorf("stopped: %v", err)
 	}
 }

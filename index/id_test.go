@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 func TestIntegersAreTheSameAsTexts(t *testing.T) {
@@ -115,22 +116,25 @@ func TestBadBatchesAreRefused(t *testing.T) {
 		b.Append(it)
 		return b
 	}
+	with := func(name string, v float64) *Batch {
+		return item(func(it *Item) { it.Attributes = map[string]Value{name: Number(v)} })
+	}
 	foreign := item(func(*Item) {})
 	foreign.Fingerprint = other
-	for want, b := range map[string]*Batch{
-		"has bits beyond 12":                         item(func(it *Item) { it.Code[0] = 1 }),
-		"a label of 65537 bytes":                     item(func(it *Item) { it.Label = long }),
-		"a tag of 0 bytes":                           item(func(it *Item) { it.Tags = []string{""} }),
-		`an attribute cannot be named "label"`:       item(func(it *Item) { it.Attributes = map[string]Value{"label": Number(1)} }),
-		`attribute "x" is NaN`:                       item(func(it *Item) { it.Attributes = map[string]Value{"x": Number(math.NaN())} }),
-		"an id of 65537 bytes":                       item(func(it *Item) { it.ID = ID{text: long} }),
-		`item 1: the id "2" is in the batch twice`:   item(func(it *Item) { it.ID = Int(2) }),
-		"codes of 64 bits for an index of 12":        NewBatch(64),
-		"of model 0200000000000000 do not belong":    foreign,
-		"into the index of model 0100000000000000: ": foreign,
+	for want, b := range map[string]*Batch{ // code and what the message has to name
+		"stray-bits 1 12":                               item(func(it *Item) { it.Code[0] = 1 }),
+		"long-label 1 65537 65536":                      item(func(it *Item) { it.Label = long }),
+		"tag-length 1 0 65536":                          item(func(it *Item) { it.Tags = []string{""} }),
+		`reserved-name 1 "label"`:                       with("label", 1),
+		`not-a-number 1 "x" NaN`:                        with("x", math.NaN()),
+		"long-id 1 65537":                               item(func(it *Item) { it.ID = ID{text: long} }),
+		`duplicate-id 1 "2"`:                            item(func(it *Item) { it.ID = Int(2) }),
+		"bits-mismatch 64 12":                           NewBatch(64),
+		"other-model 0200000000000000 0100000000000000": foreign,
 	} {
-		if err := x.Add(ctx, b); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
+		facts := strings.Fields(want)
+		if d := fault.Differs(x.Add(ctx, b), fault.Code(facts[0]), facts[1:]...); d != "" {
+			t.Error(d)
 		}
 	}
 	if x.Snapshot().Len() != 0 {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // What one item may carry.
@@ -198,7 +199,7 @@ func (b *Batch) Order(replace bool) ([]int, error) {
 			continue
 		}
 		if !replace {
-			return nil, fmt.Errorf("item %d: the id %q is in the batch twice", r, shortened(b.IDs[r].String()))
+			return nil, fault.New("duplicate-id", "item %d: the id %q is in the batch twice", r, shortened(b.IDs[r].String()))
 		}
 		kept[len(kept)-1] = r
 	}
@@ -216,7 +217,8 @@ func padTo[T any](s []T, n, room int) []T {
 // Check reports an item that an index of codes of the given length cannot hold.
 func (b *Batch) Check(bits int) error {
 	if b.Codes.Bits != bits {
-		return fmt.Errorf("codes of %d bits for an index of %d: encode with the model of the index", b.Codes.Bits, bits)
+		return fault.New("bits-mismatch", "codes of %d bits for an index of %d: encode with the model of the index",
+			b.Codes.Bits, bits)
 	}
 	if b.Codes.Len() != len(b.IDs) {
 		panic("index: columns of a batch differ in length")
@@ -224,15 +226,15 @@ func (b *Batch) Check(bits int) error {
 	if over := bits & 63; over != 0 {
 		for i := range b.IDs {
 			if b.Codes.Data[(i+1)*b.Codes.Words-1]<<over != 0 {
-				return b.refusal(i, "its code has bits beyond %d", bits)
+				return b.refusal(i, "stray-bits", "its code has bits beyond %d", bits)
 			}
 		}
 	}
 	return b.CheckDetails()
 }
 
-func (b *Batch) refusal(i int, format string, args ...any) error {
-	return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), fmt.Errorf(format, args...))
+func (b *Batch) refusal(i int, code fault.Code, format string, args ...any) error {
+	return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), fault.New(code, format, args...))
 }
 
 // CheckDetails reports ids, labels, tags and attributes that no index can hold.
@@ -244,27 +246,27 @@ func (b *Batch) CheckDetails() error {
 	refusal := b.refusal
 	for i, id := range b.IDs {
 		if n := len(id.text); n > hamming.MaxID {
-			return refusal(i, "an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
+			return refusal(i, "long-id", "an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
 		}
 	}
 	for i, label := range b.Labels {
 		if len(label) > MaxText {
-			return refusal(i, "a label of %d bytes, and at most %d are allowed", len(label), MaxText)
+			return refusal(i, "long-label", "a label of %d bytes, and at most %d are allowed", len(label), MaxText)
 		}
 	}
 	for i, tags := range b.Tags {
 		if len(tags) > MaxTags {
-			return refusal(i, "%d tags, and at most %d are allowed", len(tags), MaxTags)
+			return refusal(i, "too-many-tags", "%d tags, and at most %d are allowed", len(tags), MaxTags)
 		}
 		for _, tag := range tags {
 			if tag == "" || len(tag) > MaxText {
-				return refusal(i, "a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
+				return refusal(i, "tag-length", "a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
 			}
 		}
 	}
 	for i, attributes := range b.Attributes {
 		if err := checkAttributes(attributes); err != nil {
-			return refusal(i, "%w", err)
+			return refusal(i, "bad-attribute", "%w", err)
 		}
 	}
 	return nil
@@ -276,14 +278,15 @@ func checkAttributes(attributes map[string]Value) error {
 	}
 	for name, v := range attributes {
 		if slices.Contains(reserved, name) || name == "" || len(name) > MaxText {
-			return fmt.Errorf("an attribute cannot be named %q", shortened(name))
+			return fault.New("reserved-name", "an attribute cannot be named %q", shortened(name))
 		}
 		if len(v.text) > MaxText {
 			return fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed",
 				shortened(name), len(v.text), MaxText)
 		}
 		if v.isNumber && (math.IsNaN(v.number) || math.IsInf(v.number, 0)) {
-			return fmt.Errorf("attribute %q is %v: leave it out or give a finite number", shortened(name), v.number)
+			return fault.New("not-a-number", "attribute %q is %v: leave it out or give a finite number", shortened(name),
+				v.number)
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"hashgrove/internal/fault"
 )
 
 // Kind is what the values of an attribute are, over all items that have it.
@@ -116,8 +118,11 @@ type FilterError struct {
 	Name  string      // that the filter looks at
 	Known []Attribute // that there are
 
-	reason string // when items have the name
+	reason error // when items have the name
 }
+
+// Unwrap returns the reason why values cannot be compared; nil where no item has the name.
+func (e *FilterError) Unwrap() error { return e.reason }
 
 func (e *FilterError) Error() string {
 	const most = 30
@@ -134,17 +139,17 @@ func (e *FilterError) Error() string {
 	}
 	switch {
 	case e.Name == idName:
-		return e.reason
+		return e.reason.Error()
 	case slices.Contains(reserved, e.Name) && len(e.Known) == 0:
 		return fmt.Sprintf("no item has a %s, nor an attribute", e.Name)
 	case slices.Contains(reserved, e.Name):
 		return fmt.Sprintf("no item has a %s; %s", e.Name, list)
 	case len(e.Known) == 0:
 		return fmt.Sprintf("no item has an attribute %s: there are only id, label and tag", field(shortened(e.Name)))
-	case e.reason == "":
+	case e.reason == nil:
 		return fmt.Sprintf("no item has an attribute %s; %s", field(shortened(e.Name)), list)
 	}
-	return fmt.Sprintf("%s; %s", e.reason, list)
+	return fmt.Sprintf("%v; %s", e.reason, list)
 }
 
 // CheckFilter returns a *FilterError when the filter cannot mean what it says: see there. Searches check it too.
@@ -179,15 +184,15 @@ func (s *Snapshot) checkNode(n *node) error {
 		return nil // any text may be asked for
 	}
 	for _, v := range n.values {
-		if reason := mismatch(n, kind, v); reason != "" {
+		if reason := mismatch(n, kind, v); reason != nil {
 			return &FilterError{Name: n.name, Known: s.Attributes(), reason: reason}
 		}
 	}
 	return nil
 }
 
-// mismatch says why a value cannot be compared with an attribute of a kind, or "".
-func mismatch(n *node, kind Kind, v Value) string {
+// mismatch says why a value cannot be compared with an attribute of a kind, or nil.
+func mismatch(n *node, kind Kind, v Value) error {
 	name := field(shortened(n.name))
 	what, texts := "text", kind&textKinds
 	if v.isNumber {
@@ -195,25 +200,27 @@ func mismatch(n *node, kind Kind, v Value) string {
 	}
 	switch {
 	case n.op == prefixOp && texts == 0:
-		return fmt.Sprintf("%s is a number in every item, and only texts start with a text", name)
+		return fault.New("prefix-of-number", "%s is a number in every item, and only texts start with a text", name)
 	case n.op == prefixOp, kind&NumberKind != 0 && (v.isNumber || texts != 0), texts&TextKind != 0 && !v.isNumber:
-		return ""
+		return nil
 	case texts == 0:
-		return fmt.Sprintf("%s is a number in every item, and %v is a %s: numbers have no quotes", name, v, what)
+		return fault.New("text-for-number", "%s is a number in every item, and %v is a %s: numbers have no quotes", name,
+			v, what)
 	case texts == DateKind:
 		if parseDate(v.text) != noMoment || isPartOfDate(v.text) {
-			return ""
+			return nil
 		}
-		return fmt.Sprintf("%s is a date in every item, and %v is a %s: write a date such as \"2024-01-31\"", name, v, what)
+		return fault.New("not-a-date", "%s is a date in every item, and %v is a %s: write a date such as \"2024-01-31\"",
+			name, v, what)
 	case texts == BooleanKind:
 		if v.text == "true" || v.text == "false" {
-			return ""
+			return nil
 		}
-		return fmt.Sprintf("%s is true or false in every item, and %v is a %s", name, v, what)
+		return fault.New("not-a-boolean", "%s is true or false in every item, and %v is a %s", name, v, what)
 	case v.isNumber:
-		return fmt.Sprintf("%s is a text in every item, and %v is a number: texts are in quotes", name, v)
+		return fault.New("number-for-text", "%s is a text in every item, and %v is a number: texts are in quotes", name, v)
 	}
-	return "" // dates and truth values
+	return nil // dates and truth values
 }
 
 // checkID refuses an order between integers and texts, which are never compared, where all ids are of one kind.
@@ -237,11 +244,12 @@ func (s *Snapshot) checkID(n *node) error {
 		isInteger := v.isNumber || v.text != "" && Text(v.text).text == ""
 		switch {
 		case isInteger && integers == 0:
-			return &FilterError{Name: idName, reason: fmt.Sprintf("the ids of the items are texts, such as %q, "+
-				"and have no order with the number %s: compare them with a text", first.String(), strings.Trim(v.String(), `"`))}
+			return &FilterError{Name: idName, reason: fault.New("number-for-text", "the ids of the items are texts, such as "+
+				"%q, and have no order with the number %s: compare them with a text", first.String(),
+				strings.Trim(v.String(), `"`))}
 		case !isInteger && texts == 0:
-			return &FilterError{Name: idName, reason: fmt.Sprintf("the ids of the items are integers, such as %v, "+
-				"and have no order with the text %v", first, v)}
+			return &FilterError{Name: idName, reason: fault.New("text-for-number", "the ids of the items are integers, such as "+
+				"%v, and have no order with the text %v", first, v)}
 		}
 	}
 	return nil

@@ -2,11 +2,13 @@ package index
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // shelf is an index of a few items with attributes of every kind.
@@ -25,23 +27,37 @@ func shelf(t *testing.T, ids ...string) *Index {
 	return x
 }
 
+// lacks returns the first fact that an error does not name, or "".
+func lacks(err error, facts []string) string {
+	for _, fact := range facts {
+		if !strings.Contains(err.Error(), fact) {
+			return fact
+		}
+	}
+	return ""
+}
+
 func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
-	there := "; there are added (date), in_stock (true or false), name (text), price (number)"
-	for filter, want := range map[string]string{
-		`prce > 100`:                      `no item has an attribute prce` + there,
-		`not has prce`:                    `no item has an attribute prce` + there,
-		`price < "10"`:                    `price is a number in every item, and "10" is a text: numbers have no quotes` + there,
-		`added >= 2024`:                   `added is a date in every item, and 2024 is a number: write a date such as "2024-01-31"` + there,
-		`added >= "31.1.2024"`:            `added is a date in every item, and "31.1.2024" is a text: write a date such as "2024-01-31"` + there,
-		`in_stock = 1`:                    `in_stock is true or false in every item, and 1 is a number` + there,
-		`in_stock = "yes"`:                `in_stock is true or false in every item, and "yes" is a text` + there,
-		`name = 7`:                        `name is a text in every item, and 7 is a number: texts are in quotes` + there,
-		`price starts with "1"`:           `price is a number in every item, and only texts start with a text` + there,
-		`label = "a"`:                     `no item has a label` + there,
-		`not tag in ("sale", "old")`:      `no item has a tag` + there,
-		`has name or price in (1, "two")`: `price is a number in every item, and "two" is a text: numbers have no quotes` + there,
-		`price between "1" and "2"`:       `price is a number in every item, and "1" is a text: numbers have no quotes` + there,
-		`id > "k"`:                        `the ids of the items are integers, such as 1, and have no order with the text "k"`,
+	known := []Attribute{{"added", DateKind}, {"in_stock", BooleanKind}, {"name", TextKind}, {"price", NumberKind}}
+	for filter, c := range map[string]struct {
+		name  string
+		code  fault.Code // "" where no item has the name
+		facts string
+	}{
+		`prce > 100`:                      {"prce", "", ""},
+		`not has prce`:                    {"prce", "", ""},
+		`price < "10"`:                    {"price", "text-for-number", `number "10" text`},
+		`added >= 2024`:                   {"added", "not-a-date", `date 2024 number "2024-01-31"`},
+		`added >= "31.1.2024"`:            {"added", "not-a-date", `date "31.1.2024" text "2024-01-31"`},
+		`in_stock = 1`:                    {"in_stock", "not-a-boolean", "true false 1 number"},
+		`in_stock = "yes"`:                {"in_stock", "not-a-boolean", `true false "yes" text`},
+		`name = 7`:                        {"name", "number-for-text", "text 7 number"},
+		`price starts with "1"`:           {"price", "prefix-of-number", "number text"},
+		`label = "a"`:                     {"label", "", ""},
+		`not tag in ("sale", "old")`:      {"tag", "", ""},
+		`has name or price in (1, "two")`: {"price", "text-for-number", `number "two" text`},
+		`price between "1" and "2"`:       {"price", "text-for-number", `number "1" text`},
+		`id > "k"`:                        {"id", "text-for-number", `integers 1 "k"`},
 	} {
 		x := shelf(t, "1", "2", "3")
 		f, err := Parse(filter)
@@ -53,8 +69,18 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 		n, deleted := x.DeleteWhere(ctx, f)
 		for _, err := range []error{searched, matched, deleted} {
 			refusal, ok := errors.AsType[*FilterError](err)
-			if !ok || err.Error() != want || !strings.Contains(filter, refusal.Name) {
-				t.Errorf("%s: %v, want %s", filter, err, want)
+			if !ok || refusal.Name != c.name || c.name != "id" && !slices.Equal(refusal.Known, known) {
+				t.Fatalf("%s: %v, want %+v", filter, err, c)
+			}
+			facts := append(strings.Fields(c.facts), c.name)
+			for _, a := range refusal.Known {
+				facts = append(facts, a.String())
+			}
+			if d := lacks(err, facts); d != "" || (refusal.reason != nil) != (c.code != "") {
+				t.Errorf("%s: %v lacks %q, want %+v", filter, err, d, c)
+			}
+			if d := fault.Differs(err, c.code); c.code != "" && d != "" {
+				t.Errorf("%s: %s", filter, d)
 			}
 		}
 		if n != 0 || x.Snapshot().Len() != 3 {
@@ -78,13 +104,17 @@ func TestFiltersOfLabels(t *testing.T) {
 	if hits, err := x.Snapshot().Matches(Label("boots")); err != nil || len(hits) != 0 {
 		t.Error(hits, err)
 	}
-	if _, err := x.Snapshot().Matches(Tag("sale")); err == nil || err.Error() != "no item has a tag, nor an attribute" {
+	_, err := x.Snapshot().Matches(Tag("sale"))
+	if refusal, ok := errors.AsType[*FilterError](err); !ok || refusal.Name != "tag" || refusal.Known != nil ||
+		lacks(err, []string{"tag"}) != "" {
 		t.Error(err)
 	}
 	if _, err := x.Delete(ctx, Int(1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Snapshot().Matches(Label("hats")); err == nil || err.Error() != "no item has a label, nor an attribute" {
+	_, err = x.Snapshot().Matches(Label("hats"))
+	if refusal, ok := errors.AsType[*FilterError](err); !ok || refusal.Name != "label" || refusal.Known != nil ||
+		lacks(err, []string{"label"}) != "" {
 		t.Error(err)
 	}
 }

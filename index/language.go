@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hashgrove/internal/fault"
 )
 
 // The filter language.
@@ -51,7 +53,7 @@ var comparisons = map[string]string{
 // Parse reads a filter. An empty text lets everything through.
 func Parse(text string) (Filter, error) {
 	if len(text) > maxFilter {
-		return Filter{}, fmt.Errorf("a filter of %d bytes, and at most %d are allowed", len(text), maxFilter)
+		return Filter{}, fault.New("too-long", "a filter of %d bytes, and at most %d are allowed", len(text), maxFilter)
 	}
 	p := &parser{text: text}
 	p.advance()
@@ -60,7 +62,7 @@ func Parse(text string) (Filter, error) {
 	}
 	n := p.alternatives()
 	if p.err == nil && p.kind != end {
-		p.fail("and, or, or the end of the filter")
+		p.fail("want-end", "and, or, or the end of the filter")
 	}
 	if p.err != nil {
 		return Filter{}, p.err
@@ -85,7 +87,7 @@ func (p *parser) chain(op string, part func() *node) *node {
 
 func (p *parser) descend() {
 	if p.depth++; p.depth > maxNesting {
-		p.fail(fmt.Sprintf("a simpler filter: at most %d levels, and in (...) for long lists", maxNesting))
+		p.fail("too-deep", fmt.Sprintf("a simpler filter: at most %d levels, and in (...) for long lists", maxNesting))
 	}
 }
 
@@ -107,7 +109,7 @@ func (p *parser) condition() *node {
 		p.descend()
 		n := p.rangeOrList(field)
 		if n == nil {
-			p.fail("in, between or starts with")
+			p.fail("want-range", "in, between or starts with")
 		}
 		return &node{op: "not", a: n}
 	}
@@ -116,7 +118,7 @@ func (p *parser) condition() *node {
 	}
 	op, ok := comparisons[p.token]
 	if !ok || p.kind != symbol {
-		p.fail("=, !=, <, <=, >, >=, in, between or starts with")
+		p.fail("want-operator", "=, !=, <, <=, >, >=, in, between or starts with")
 		return nil
 	}
 	p.advance()
@@ -131,21 +133,21 @@ func (p *parser) rangeOrList(field string) *node {
 	case p.acceptPlain("between"):
 		n := &node{op: "between", name: field, values: []Value{p.literal(field, "between")}}
 		if !p.accept(word, "and") {
-			p.fail("and")
+			p.fail("want-and", "and")
 		}
 		at := p.at
 		n.values = append(n.values, p.literal(field, "between"))
-		if reason := n.backwards(); reason != "" {
+		if reason := n.backwards(); reason != nil {
 			p.at = at
-			p.refuse("%s", reason)
+			p.refuse(reason)
 		}
 		return n
 	case p.acceptPlain("starts"):
 		if !p.acceptPlain("with") {
-			p.fail("with")
+			p.fail("want-with", "with")
 		}
 		if p.kind != text {
-			p.fail("a text in quotes")
+			p.fail("want-text", "a text in quotes")
 		}
 		n := &node{op: prefixOp, name: field, values: []Value{String(p.token)}}
 		p.advance()
@@ -163,35 +165,35 @@ func (p *parser) acceptPlain(w string) bool {
 	return true
 }
 
-// backwards says why nothing can lie between the values, or "".
-func (n *node) backwards() string {
+// backwards says why nothing can lie between the values, or nil.
+func (n *node) backwards() error {
 	a, b := n.values[0], n.values[1]
 	greater := false
 	switch {
 	case n.name == idName && !a.isNumber && !b.isNumber && a.text != "" && b.text != "":
 		x, y := Text(a.text), Text(b.text)
 		if greater = x.Compare(y) > 0; (x.text == "") != (y.text == "") {
-			return fmt.Sprintf("between %v and %v: one is an integer and the other a text", a, b)
+			return fault.New("mixed-values", "between %v and %v: one is an integer and the other a text", a, b)
 		}
 	case n.name == idName:
 		greater = a.isNumber && b.isNumber && a.number > b.number
 	case a.isNumber != b.isNumber:
-		return fmt.Sprintf("between %v and %v: one is a number and the other a text", a, b)
+		return fault.New("mixed-values", "between %v and %v: one is a number and the other a text", a, b)
 	case a.isNumber:
 		greater = a.number > b.number
 	default:
 		greater = compareTexts([]byte(a.text), parseDate(a.text), b.text, parseDate(b.text)) > 0
 	}
 	if greater {
-		return fmt.Sprintf("between %v and %v: the smaller value comes first", a, b)
+		return fault.New("wrong-order", "between %v and %v: the smaller value comes first", a, b)
 	}
-	return ""
+	return nil
 }
 
 func (p *parser) name() string {
 	s := p.token
 	if p.kind != name || p.err != nil || s == "" {
-		p.fail("the name of an attribute, label, tag or id")
+		p.fail("want-name", "the name of an attribute, label, tag or id")
 		return ""
 	}
 	p.advance()
@@ -206,9 +208,11 @@ func (p *parser) literal(field, op string) Value {
 	case p.err != nil:
 	case p.kind == number && field == idName && isWritten(p.token):
 		if p.token[0] == '0' {
-			p.refuse("ids with leading zeros, such as %s, are texts: write it in quotes, or without zeros", shortened(p.token))
+			p.refuse(fault.New("leading-zeros", "ids with leading zeros, such as %s, are texts: write it in quotes, or without "+
+				"zeros", shortened(p.token)))
 		} else if op != "=" && op != "!=" && op != "in" {
-			p.refuse("ids beyond 2^63 - 1, such as %s, are texts and have no order by value", shortened(p.token))
+			p.refuse(fault.New("no-order", "ids beyond 2^63 - 1, such as %s, are texts and have no order by value",
+				shortened(p.token)))
 		}
 	case p.kind == number:
 		n, err := strconv.ParseInt(p.token, 10, 64)
@@ -224,7 +228,7 @@ func (p *parser) literal(field, op string) Value {
 		}
 	case p.kind == name && (p.token == "true" || p.token == "false") && p.text[p.at] != '`':
 	case p.kind != text:
-		p.fail("a number or a text in quotes")
+		p.fail("want-value", "a number or a text in quotes")
 	}
 	p.advance()
 	return v

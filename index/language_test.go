@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 func TestFiltersAreWrittenAsTheyAreRead(t *testing.T) {
@@ -59,42 +60,44 @@ func TestFiltersAreWrittenAsTheyAreRead(t *testing.T) {
 }
 
 func TestBadFiltersAreExplained(t *testing.T) {
-	for in, want := range map[string]string{
-		`label`:                     `column 6: found the end, want =, !=`,
-		`label = `:                  `column 9: found the end, want a number or a text`,
-		`label = boots`:             `column 9: found "boots", want a number or a text`,
-		`label = "boots`:            `column 9: found "\"boots", want a closing quote`,
-		`(a = 1`:                    `column 7: found the end, want ")"`,
-		`a = 1 b = 2`:               `column 7: found "b", want and, or, or the end`,
-		`a in ()`:                   `column 7: found ")", want a number or a text`,
-		`a = 1e999`:                 `want a number`,
-		`a = 0x10`:                  `want a number`,
-		`a ! 3`:                     `found "!"`,
-		`and = 3`:                   `found "and", want the name`,
-		`a = "\q"`:                  `found "\\q", want one of`,
-		`= 3`:                       `want the name`,
-		`a between 1`:               `column 12: found the end, want and`,
-		`a between 1 or 2`:          `found "or", want and`,
-		`a between 1 and "b"`:       `column 17: between 1 and "b": one is a number and the other a text`,
-		`a between 2 and 1`:         `between 2 and 1: the smaller value comes first`,
-		`a between "b" and "a"`:     `the smaller value comes first`,
-		`id between 5 and "k"`:      `one is an integer and the other a text`,
-		`id between 10 and 9`:       `the smaller value comes first`,
-		`a starts "x"`:              `found "x", want with`,
-		`a starts with 3`:           `found "3", want a text in quotes`,
-		`a not = 3`:                 `found "=", want in, between or starts with`,
-		"a = `true`":                `want a number or a text`,
-		`a = 2024-02-30`:            `found "2024-02-30", want a date such as`,
-		`a = 2024-01-31T99`:         `want a date such as`,
-		`id > 18446744073709551600`: `column 6: ids beyond 2^63 - 1, such as 18446744073709551600, are texts and have no order by value`,
-		`id = 007`:                  `ids with leading zeros, such as 007, are texts: write it in quotes, or without zeros`,
-		`id < 010`:                  `ids with leading zeros`,
-		strings.Repeat("(", 1000) + "a = 1" + strings.Repeat(")", 1000): `want a simpler filter`,
-		strings.Repeat("a = 1 and ", 1000) + "a = 1":                    `want a simpler filter`,
-		strings.Repeat("x", 1<<20+1):                                    `at most 1048576 are allowed`,
+	for in, want := range map[string]string{ // code, column and what the message has to name
+		`label`:                     `want-operator 6 = != < <= > >= in between starts`,
+		`label = `:                  `want-value 9`,
+		`label = boots`:             `want-value 9 "boots"`,
+		`label = "boots`:            `want-quote 9 "\"boots"`,
+		`(a = 1`:                    `want-bracket 7 ")"`,
+		`a = 1 b = 2`:               `want-end 7 "b" and or`,
+		`a in ()`:                   `want-value 7 ")"`,
+		`a = 1e999`:                 `want-number 5 "1e999"`,
+		`a = 0x10`:                  `want-number 5 "0x10"`,
+		`a ! 3`:                     `want-operator 3 "!"`,
+		`and = 3`:                   `want-name 1 "and"`,
+		`a = "\q"`:                  `want-escape 5 "\\q" \\ \" \' \n \t \r`,
+		`= 3`:                       `want-name 1 "="`,
+		`a between 1`:               `want-and 12 and`,
+		`a between 1 or 2`:          `want-and 13 "or"`,
+		`a between 1 and "b"`:       `mixed-values 17 1 "b" number text`,
+		`a between 2 and 1`:         `wrong-order 17 2 1`,
+		`a between "b" and "a"`:     `wrong-order 19 "b" "a"`,
+		`id between 5 and "k"`:      `mixed-values 18 5 "k" integer text`,
+		`id between 10 and 9`:       `wrong-order 19 10 9`,
+		`a starts "x"`:              `want-with 10 "x" with`,
+		`a starts with 3`:           `want-text 15 "3"`,
+		`a not = 3`:                 `want-range 7 "=" in between starts`,
+		"a = `true`":                `want-value 5 "true"`,
+		`a = 2024-02-30`:            `want-date 5 "2024-02-30" 2024-01-31`,
+		`a = 2024-01-31T99`:         `want-date 5 "2024-01-31T99"`,
+		`id > 18446744073709551600`: `no-order 6 2^63 18446744073709551600`,
+		`id = 007`:                  `leading-zeros 6 007`,
+		`id < 010`:                  `leading-zeros 6 010`,
+		strings.Repeat("(", 1000) + "a = 1" + strings.Repeat(")", 1000): `too-deep 501 500`,
+		strings.Repeat("a = 1 and ", 1000) + "a = 1":                    `too-deep 500`,
+		strings.Repeat("x", 1<<20+1):                                    `too-long 1048577 1048576`,
 	} {
-		if _, err := Parse(in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", shortened(in), err, want)
+		_, err := Parse(in)
+		facts := strings.Fields(want)
+		if d := fault.Differs(err, fault.Code(facts[0]), facts[1:]...); d != "" {
+			t.Errorf("%s: %s", shortened(in), d)
 		}
 	}
 }

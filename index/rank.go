@@ -1,11 +1,10 @@
 package index
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // Rank is what the distance of a code from a query is.
@@ -33,11 +32,11 @@ func (r Rank) check(bits int, o Options) error {
 	case r == "" || r == ByHamming:
 		return nil
 	case r != ByMargins:
-		return fmt.Errorf("no ranking is called %q: there are %s and %s", string(r), ByHamming, ByMargins)
+		return fault.New("no-such-ranking", "no ranking is called %q: there are %s and %s", string(r), ByHamming, ByMargins)
 	case o.Margins == nil:
-		return errors.New("a ranking by margins needs the margins of the query: search for a vector")
+		return fault.New("no-margins", "a ranking by margins needs the margins of the query: search for a vector")
 	case bits > hamming.MaxWeightedBits:
-		return fmt.Errorf("codes of %d bits cannot be ranked by margins, only those of up to %d",
+		return fault.New("too-many-bits", "codes of %d bits cannot be ranked by margins, only those of up to %d",
 			bits, hamming.MaxWeightedBits)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 )
 
 // rankedBySorting is the definition of a ranking by margins: all distances, sorted by (distance, position), cut. The
@@ -268,19 +269,20 @@ func TestRerankByMargins(t *testing.T) {
 func TestRankRefusals(t *testing.T) {
 	short, long := FromCodes(randomCodes(3, 64, 1)), FromCodes(randomCodes(3, 1088, 1))
 	for _, c := range []struct {
-		s    *Snapshot
-		o    Options
-		want string
+		s     *Snapshot
+		o     Options
+		code  fault.Code
+		facts string
 	}{
-		{short, Options{Rank: ByMargins}, "needs the margins"},
-		{short, Options{Rank: "cosine"}, `no ranking is called "cosine"`},
-		{short, Options{Rank: ByMargins, Margins: make([]float32, 63)}, "63 margins"},
-		{short, Options{Rank: ByMargins, Margins: slices.Repeat([]float32{float32(math.NaN())}, 64)}, "not a number"},
-		{long, Options{Rank: ByMargins, Margins: make([]float32, 1088)}, "up to 1024"},
+		{short, Options{Rank: ByMargins}, "no-margins", ""},
+		{short, Options{Rank: "cosine"}, "no-such-ranking", `"cosine" hamming margins`},
+		{short, Options{Rank: ByMargins, Margins: make([]float32, 63)}, "wrong-count", "63 64"},
+		{short, Options{Rank: ByMargins, Margins: slices.Repeat([]float32{float32(math.NaN())}, 64)}, "not-a-number", ""},
+		{long, Options{Rank: ByMargins, Margins: make([]float32, 1088)}, "too-many-bits", "1088 1024"},
 	} {
 		_, err := c.s.Search(ctx, make([]uint64, (c.s.Bits()+63)/64), 1, c.o)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
+		if d := fault.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
+			t.Error(d)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"hashgrove/internal/fault"
 )
 
 // The tokens of the filter language, which language.go describes.
@@ -34,21 +36,22 @@ type parser struct {
 	err   error
 }
 
-func (p *parser) fail(want string) {
+// fail ends the parsing where something else was wanted; the code says what.
+func (p *parser) fail(code fault.Code, want string) {
 	if p.err == nil {
 		have := "the end"
 		if p.kind != end {
 			have = strconv.Quote(shortened(p.token))
 		}
-		p.err = fmt.Errorf("filter, column %d: found %s, want %s", utf8.RuneCountInString(p.text[:p.at])+1, have, want)
+		p.err = fault.New(code, "filter, column %d: found %s, want %s", utf8.RuneCountInString(p.text[:p.at])+1, have, want)
 	}
 	p.kind = end
 }
 
 // refuse ends the parsing with a reason about the present token.
-func (p *parser) refuse(format string, args ...any) {
+func (p *parser) refuse(reason error) {
 	if p.err == nil {
-		p.err = fmt.Errorf("filter, column %d: %w", utf8.RuneCountInString(p.text[:p.at])+1, fmt.Errorf(format, args...))
+		p.err = fmt.Errorf("filter, column %d: %w", utf8.RuneCountInString(p.text[:p.at])+1, reason)
 	}
 	p.kind = end
 }
@@ -87,7 +90,7 @@ func (p *parser) advance() {
 			i++
 		}
 		if p.kind, p.token = text, s[p.at:i]; parseDate(p.token) == noMoment {
-			p.fail("a date such as 2024-01-31 or 2024-01-31T09:30:00Z")
+			p.fail("want-date", "a date such as 2024-01-31 or 2024-01-31T09:30:00Z")
 		}
 	case isDigit(c) || (c == '-' || c == '+' || c == '.') && i+1 < len(s) && (isDigit(s[i+1]) || s[i+1] == '.'):
 		for i++; i < len(s); i++ {
@@ -99,7 +102,7 @@ func (p *parser) advance() {
 		p.kind, p.token = number, s[p.at:i]
 		x, err := strconv.ParseFloat(p.token, 64)
 		if err != nil || math.IsInf(x, 0) || strings.ContainsAny(p.token, "xX_pPnN") {
-			p.fail("a number")
+			p.fail("want-number", "a number")
 		}
 		p.value = x + 0 // -0 is 0
 	case c == '"' || c == '\'' || c == '`':
@@ -154,7 +157,7 @@ func (p *parser) quoted(quote byte) {
 			default:
 				p.token = p.text[i-1 : i+1]
 				p.kind = symbol
-				p.fail(`one of \\ \" \' \n \t \r in quotes`)
+				p.fail("want-escape", `one of \\ \" \' \n \t \r in quotes`)
 				return
 			}
 			b.WriteByte(c)
@@ -163,7 +166,7 @@ func (p *parser) quoted(quote byte) {
 		}
 	}
 	p.kind, p.token = symbol, p.text[p.at:]
-	p.fail("a closing quote")
+	p.fail("want-quote", "a closing quote")
 }
 
 func (p *parser) nextIs(k kind, token string) bool {
@@ -180,6 +183,6 @@ func (p *parser) accept(k kind, token string) bool {
 
 func (p *parser) expect(token string) {
 	if !p.accept(symbol, token) {
-		p.fail(strconv.Quote(token))
+		p.fail("want-bracket", strconv.Quote(token))
 	}
 }

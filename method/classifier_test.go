@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/vectors"
@@ -130,22 +130,24 @@ func TestSupervisedRefusals(t *testing.T) {
 		many.Labels[i] = strconv.Itoa(i / 2)
 	}
 	for _, c := range []struct {
-		want string
+		code fault.Code
+		fact string
 		m    any
 		x    vectors.Source
 	}{
-		{"only pairs", classifier{}, pairs},
-		{"only pairs", sdh{}, pairs},
-		{"only pairs", sdh{Fast: true}, pairs},
-		{"4097 bits", classifier{OneHot: true}, many},
-		{"-1 bits", classifier{Options: Options{Bits: -1}}, classes},
-		{"-1 bits", ksh{Options{Bits: -1}}, classes},
-		{"weights", ksh{Options{Bits: 4096, Anchors: 1 << 20}}, classes},
-		{"-7 anchors", sdh{Options: Options{Anchors: -7}}, classes},
-		{"-7 anchors", ksh{Options{Anchors: -7}}, classes},
+		{"only-pairs", "", classifier{}, pairs},
+		{"only-pairs", "", sdh{}, pairs},
+		{"only-pairs", "", sdh{Fast: true}, pairs},
+		{"bits-out-of-range", "4097", classifier{OneHot: true}, many},
+		{"bits-out-of-range", "-1", classifier{Options: Options{Bits: -1}}, classes},
+		{"bits-out-of-range", "-1", ksh{Options{Bits: -1}}, classes},
+		{"weights-out-of-range", "1048576", ksh{Options{Bits: 4096, Anchors: 1 << 20}}, classes},
+		{"wrong-count", "-7", sdh{Options: Options{Anchors: -7}}, classes},
+		{"wrong-count", "-7", ksh{Options{Anchors: -7}}, classes},
 	} {
-		if _, err := learnFrom(context.Background(), c.m, c.x); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%T: error %v, want one with %q", c.m, err, c.want)
+		_, err := learnFrom(context.Background(), c.m, c.x)
+		if d := fault.Differs(err, c.code, c.fact); d != "" {
+			t.Errorf("%T: %s", c.m, d)
 		}
 	}
 	if _, err := learnFrom(context.Background(), ksh{Options{Bits: 8, Anchors: 10}}, pairs); err != nil {

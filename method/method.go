@@ -20,6 +20,7 @@ import (
 
 	"hashgrove/affinity"
 	"hashgrove/fasthash"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
 	"hashgrove/supervision"
@@ -73,7 +74,8 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 		return nil, errors.New("only FastHash, and without PCA before it, can be cross-fitted")
 	}
 	if o.Run.Memory != nil && (name != FastHash || o.PCA != 0) {
-		return nil, errors.New("only FastHash, and without PCA before it, can learn from more rows than memory holds")
+		return nil, fault.New("needs-memory", "only FastHash, and without PCA before it, can learn from more rows than "+
+			"memory holds")
 	}
 	if d.Missing && (name != FastHash || o.PCA != 0) {
 		return nil, errors.New("values may be missing, which only FastHash can learn from, and without PCA before it: " +

@@ -20,6 +20,7 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/eval"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/solve"
 	"hashgrove/model"
 	"hashgrove/supervision"
@@ -37,6 +38,8 @@ const (
 type Scale struct {
 	Map    *model.Affine // to standardised columns; nil where they stay as they are
 	Reason string        // in words; "" where there was nothing to decide
+
+	why fault.Code // what decided; "" where there was nothing to decide
 }
 
 const (
@@ -64,7 +67,7 @@ func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error)
 		return Scale{}, err
 	}
 	if o.Standardize == StandardizeOn {
-		return Scale{m, "columns standardised as asked"}, nil
+		return Scale{m, "columns standardised as asked", "asked"}, nil
 	}
 	if factor <= scaleFactor {
 		return Scale{}, nil
@@ -75,13 +78,13 @@ func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error)
 	case err != nil:
 		return Scale{}, err
 	case before == 0 && after == 0:
-		return Scale{nil, "columns as they are: " + why + ", but the rows are too few to judge by"}, nil
+		return Scale{nil, "columns as they are: " + why + ", but the rows are too few to judge by", "few-rows"}, nil
 	case after < before+scaleGain:
 		return Scale{nil, fmt.Sprintf("columns as they are: %s, but search by vectors in a sample of the rows has MAP %.3f, "+
-			"and %.3f when they are standardised", why, before, after)}, nil
+			"and %.3f when they are standardised", why, before, after), "no-gain"}, nil
 	}
 	return Scale{m, fmt.Sprintf("columns standardised: %s, and search by vectors in a sample of the rows has MAP %.3f "+
-		"instead of %.3f", why, after, before)}, nil
+		"instead of %.3f", why, after, before), "gain"}, nil
 }
 
 // checkStandardize reports a word that is none of those above.
@@ -90,8 +93,8 @@ func (o Options) checkStandardize() error {
 	case "", StandardizeAuto, StandardizeOn, StandardizeOff:
 		return nil
 	}
-	return fmt.Errorf("standardising columns is %s, %s or %s, not %q", StandardizeAuto, StandardizeOn, StandardizeOff,
-		o.Standardize)
+	return fault.New("no-such-mode", "standardising columns is %s, %s or %s, not %q", StandardizeAuto, StandardizeOn,
+		StandardizeOff, o.Standardize)
 }
 
 // tryScale returns the MAP of search in a sample of the rows, by distance or by angle, whichever is better, as they are

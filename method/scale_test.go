@@ -3,11 +3,13 @@ package method
 import (
 	"context"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"hashgrove/eval"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/supervision"
@@ -59,19 +61,19 @@ func TestScaleIsDecidedByTheRows(t *testing.T) {
 		src    vectors.Source
 		mode   string
 		scaled bool
-		reason string // its beginning
+		why    fault.Code
 	}{
-		"loud":          {vectors.WithLabels(loud, names), "", true, "columns standardised: their spreads differ by a factor of "},
-		"loud, auto":    {vectors.WithLabels(loud, names), StandardizeAuto, true, "columns standardised: "},
+		"loud":          {vectors.WithLabels(loud, names), "", true, "gain"},
+		"loud, auto":    {vectors.WithLabels(loud, names), StandardizeAuto, true, "gain"},
 		"loud, off":     {vectors.WithLabels(loud, names), StandardizeOff, false, ""},
-		"loud, tags":    {vectors.Table{X: loud, Tags: tags}, "", true, "columns standardised: "},
-		"loud, pairs":   {methodtest.WithPairs(loud, pairs), "", true, "columns standardised: "},
+		"loud, tags":    {vectors.Table{X: loud, Tags: tags}, "", true, "gain"},
+		"loud, pairs":   {methodtest.WithPairs(loud, pairs), "", true, "gain"},
 		"loud, unknown": {loud, "", false, ""},
-		"unknown, on":   {loud, StandardizeOn, true, "columns standardised as asked"},
-		"quiet":         {vectors.WithLabels(quiet, names), "", false, "columns as they are: "},
-		"quiet, on":     {vectors.WithLabels(quiet, names), StandardizeOn, true, "columns standardised as asked"},
+		"unknown, on":   {loud, StandardizeOn, true, "asked"},
+		"quiet":         {vectors.WithLabels(quiet, names), "", false, "no-gain"},
+		"quiet, on":     {vectors.WithLabels(quiet, names), StandardizeOn, true, "asked"},
 		"alike":         {vectors.WithLabels(alike, names), "", false, ""},
-		"few":           {vectors.WithLabels(loud.Slice(0, 30), names[:30]), "", false, "columns as they are: their spreads differ by a factor of "},
+		"few":           {vectors.WithLabels(loud.Slice(0, 30), names[:30]), "", false, "few-rows"},
 	} {
 		d := dataOf(t, c.src)
 		var first Scale
@@ -80,11 +82,13 @@ func TestScaleIsDecidedByTheRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			if (s.Map != nil) != c.scaled || !strings.HasPrefix(s.Reason, c.reason) || (s.Reason == "") != (c.reason == "") {
+			if (s.Map != nil) != c.scaled || s.why != c.why || (s.Reason == "") != (c.why == "") {
 				t.Errorf("%s: standardised %v, %q", name, s.Map != nil, s.Reason)
 			}
-			if few := strings.HasSuffix(s.Reason, "too few to judge by"); few != (name == "few") {
-				t.Errorf("%s: %q", name, s.Reason)
+			// Whoever decided by trying says how far spreads differ, and what was found as the rows are and standardised.
+			numbers := map[fault.Code]int{"gain": 3, "no-gain": 3, "few-rows": 1}[c.why]
+			if n := len(regexp.MustCompile(`[0-9]+(\.[0-9]+)?`).FindAllString(s.Reason, -1)); n != numbers {
+				t.Errorf("%s: %q has %d numbers, want %d", name, s.Reason, n, numbers)
 			}
 			if threads > 1 && s.Reason != first.Reason {
 				t.Errorf("%s: on two threads %q, on one %q", name, s.Reason, first.Reason)
@@ -93,8 +97,9 @@ func TestScaleIsDecidedByTheRows(t *testing.T) {
 		}
 	}
 	for _, name := range Names() {
-		if _, err := New(name, Options{Standardize: "sometimes"}); err == nil || !strings.Contains(err.Error(), "auto, on or off") {
-			t.Errorf("%s: standardised sometimes: %v", name, err)
+		_, err := New(name, Options{Standardize: "sometimes"})
+		if d := fault.Differs(err, "no-such-mode", "auto", "on", "off", `"sometimes"`); d != "" {
+			t.Errorf("%s: %s", name, d)
 		}
 	}
 }
@@ -144,7 +149,8 @@ func TestStandardisedModelEqualsTheMethodOnStandardisedRows(t *testing.T) {
 			if slices.Equal(codes, encode(raw.Encoder, q).Data) {
 				t.Errorf("%s %q: the same codes as of rows as they are", about.Name, o.Standardize)
 			}
-			if !strings.HasPrefix(got.Info.Scale, "columns standardised") || raw.Info.Scale != "" {
+			decided, err := ScaleOf(ctx, d, o)
+			if err != nil || got.Info.Scale != decided.Reason || decided.Reason == "" || raw.Info.Scale != "" {
 				t.Errorf("%s: the models say %q and %q", about.Name, got.Info.Scale, raw.Info.Scale)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"hashgrove/boost"
 	"hashgrove/fasthash"
 	"hashgrove/inference"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/methodtest"
 	"hashgrove/model"
 	"hashgrove/svm"
@@ -91,14 +92,15 @@ func testTSHByDefinition(t *testing.T, effort fasthash.Effort) {
 }
 
 func TestTSHRefusals(t *testing.T) {
-	for want, m := range map[string]tsh{
-		"-3 anchors":       {Learner: tshKernel, Options: Options{Anchors: -3}},
-		"codes of -6 bits": {Learner: tshBudgeted, Options: Options{Bits: -6}},
-		"codes of -5 bits": {Options: Options{Bits: -5}},
+	for want, m := range map[string]tsh{ // code and number
+		"wrong-count -3":       {Learner: tshKernel, Options: Options{Anchors: -3}},
+		"bits-out-of-range -6": {Learner: tshBudgeted, Options: Options{Bits: -6}},
+		"bits-out-of-range -5": {Options: Options{Bits: -5}},
 	} {
-		if _, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3)); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
+		_, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3))
+		code, number, _ := strings.Cut(want, " ")
+		if d := fault.Differs(err, fault.Code(code), number); d != "" {
+			t.Error(d)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -86,10 +87,10 @@ func (e *Boosted) Check() error {
 
 func (e *Boosted) checkBooster(b *Booster) error {
 	if len(b.Trees) < 1 || len(b.Trees) > maxTrees {
-		return fmt.Errorf("%d trees, outside of 1 to %d", len(b.Trees), maxTrees)
+		return fault.New("tree-count", "%d trees, outside of 1 to %d", len(b.Trees), maxTrees)
 	}
 	if !e.isValue(b.Base) {
-		return fmt.Errorf("a sum that starts with %v", b.Base)
+		return fault.New("base-value", "a sum that starts with %v", b.Base)
 	}
 	reach := math.Abs(b.Base)
 	for q, t := range b.Trees {
@@ -112,39 +113,39 @@ func (e *Boosted) isValue(v float64) bool {
 // checkTree checks a tree and returns the greatest absolute value of its leaves.
 func (e *Boosted) checkTree(t []Node) (most float64, err error) {
 	if len(t) < 1 || len(t) > maxNodes {
-		return 0, fmt.Errorf("%d nodes, outside of 1 to %d", len(t), maxNodes)
+		return 0, fault.New("node-count", "%d nodes, outside of 1 to %d", len(t), maxNodes)
 	}
 	open := make([]int32, 0, 64) // the splits whose right subtrees are still to come
 	for i, n := range t {
 		if i > 0 && len(open) == 0 {
-			return 0, fmt.Errorf("it ends before node %d of %d", i, len(t))
+			return 0, fault.New("node-unreached", "it ends before node %d of %d", i, len(t))
 		}
 		if i > 0 && t[i-1].Column < 0 { // a leaf was the end of a left subtree
 			last := open[len(open)-1]
 			open = open[:len(open)-1]
 			if int(t[last].Right) != i {
-				return 0, fmt.Errorf("split %d has its right child at %d instead of %d", last, t[last].Right, i)
+				return 0, fault.New("right-child", "split %d has its right child at %d instead of %d", last, t[last].Right, i)
 			}
 		}
 		if n.Column < 0 {
 			if n.Column != -1 || n.Right != 0 || !e.isValue(n.Value) {
-				return 0, fmt.Errorf("leaf %d has the value %v", i, n.Value)
+				return 0, fault.New("leaf-value", "leaf %d has the value %v", i, n.Value)
 			}
 			most = max(most, math.Abs(n.Value))
 			continue
 		}
 		if int(n.Column) >= e.Columns {
-			return 0, fmt.Errorf("split %d compares column %d of vectors with %d", i, n.Column, e.Columns)
+			return 0, fault.New("no-such-column", "split %d compares column %d of vectors with %d", i, n.Column, e.Columns)
 		}
 		if v := n.Value; v != float64(float32(v)) || math.IsInf(v, -1) || v == 0 && math.Signbit(v) {
-			return 0, fmt.Errorf("split %d compares with %v", i, v)
+			return 0, fault.New("split-value", "split %d compares with %v", i, v)
 		}
 		if open = append(open, int32(i)); len(open) > maxPath {
 			return 0, fmt.Errorf("it is deeper than %d splits", maxPath)
 		}
 	}
 	if len(open) > 0 || t[len(t)-1].Column >= 0 {
-		return 0, errors.New("it lacks nodes")
+		return 0, fault.New("nodes-missing", "it lacks nodes")
 	}
 	return most, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -32,23 +33,25 @@ func TestBoostersThatAreNotWhole(t *testing.T) {
 	if err := good().Check(); err != nil {
 		t.Fatal(err)
 	}
-	for says, spoil := range map[string]func(e *Boosted){
-		"right child":  func(e *Boosted) { e.Outputs[0].Trees[0][0].Right = 1 },
-		"column 2":     func(e *Boosted) { e.Outputs[0].Trees[0][0].Column = 2 },
-		"compares":     func(e *Boosted) { e.Outputs[0].Trees[0][0].Value = 0.1 },
-		"leaf 1":       func(e *Boosted) { e.Outputs[0].Trees[0][1].Value = 0.1 },
-		"starts with":  func(e *Boosted) { e.Outputs[0].Base = 0.1 },
-		"lacks":        func(e *Boosted) { e.Outputs[0].Trees[0] = e.Outputs[0].Trees[0][:2] },
-		"ends before":  func(e *Boosted) { e.Outputs[0].Trees[0] = append(e.Outputs[0].Trees[0], Node{-1, 0, 1}) },
-		"0 nodes":      func(e *Boosted) { e.Outputs[0].Trees[0] = nil },
-		"0 trees":      func(e *Boosted) { e.Outputs[0].Trees = nil },
-		"0 bits":       func(e *Boosted) { e.Outputs = nil },
-		"0 dimensions": func(e *Boosted) { e.Columns = 0 },
+	leaf := Node{-1, 0, 1}
+	for want, spoil := range map[string]func(e *Boosted){ // code and what the message has to name
+		"right-child 0 1 2":         func(e *Boosted) { e.Outputs[0].Trees[0][0].Right = 1 },
+		"no-such-column 0 2":        func(e *Boosted) { e.Outputs[0].Trees[0][0].Column = 2 },
+		"split-value 0 0.1":         func(e *Boosted) { e.Outputs[0].Trees[0][0].Value = 0.1 },
+		"leaf-value 1 0.1":          func(e *Boosted) { e.Outputs[0].Trees[0][1].Value = 0.1 },
+		"base-value 0.1":            func(e *Boosted) { e.Outputs[0].Base = 0.1 },
+		"nodes-missing":             func(e *Boosted) { e.Outputs[0].Trees[0] = e.Outputs[0].Trees[0][:2] },
+		"node-unreached 3 4":        func(e *Boosted) { e.Outputs[0].Trees[0] = append(e.Outputs[0].Trees[0], leaf) },
+		"node-count 0":              func(e *Boosted) { e.Outputs[0].Trees[0] = nil },
+		"tree-count 0":              func(e *Boosted) { e.Outputs[0].Trees = nil },
+		"bits-out-of-range 0":       func(e *Boosted) { e.Outputs = nil },
+		"dimensions-out-of-range 0": func(e *Boosted) { e.Columns = 0 },
 	} {
 		e := good()
 		spoil(e)
-		if err := e.Check(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
+		facts := strings.Fields(want)
+		if d := fault.Differs(e.Check(), fault.Code(facts[0]), facts[1:]...); d != "" {
+			t.Error(d)
 		}
 	}
 	m := &Model{Encoder: good()}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -86,7 +87,7 @@ func ParseFunction(b []byte) (Function, error) {
 		}
 		return l, l.Check(int(dim))
 	default:
-		return nil, fmt.Errorf("a hash function of unknown type %d", tag)
+		return nil, fault.New("unknown-type", "a hash function of unknown type %d", tag)
 	}
 }
 

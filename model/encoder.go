@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/feature"
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/par"
 	"hashgrove/picture"
 	"hashgrove/vectors"
@@ -53,10 +54,10 @@ const (
 // checkSize reports an encoder outside of the limits.
 func checkSize(e Encoder) error {
 	if e.Dim() < 1 || e.Dim() > maxDim {
-		return fmt.Errorf("vectors of %d dimensions, outside of 1 to %d", e.Dim(), maxDim)
+		return fault.New("dimensions-out-of-range", "vectors of %d dimensions, outside of 1 to %d", e.Dim(), maxDim)
 	}
 	if e.Bits() < 1 || e.Bits() > hamming.MaxBits {
-		return fmt.Errorf("codes of %d bits, outside of 1 to %d", e.Bits(), hamming.MaxBits)
+		return fault.New("bits-out-of-range", "codes of %d bits, outside of 1 to %d", e.Bits(), hamming.MaxBits)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/budgettest"
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -116,12 +117,12 @@ func TestEveryKindHasABudget(t *testing.T) {
 		}
 	}
 	for tag := byte(1); tag < 255; tag++ {
-		if _, err := ParseFunction([]byte{tag}); err == nil || !strings.Contains(err.Error(), "unknown type") {
+		if _, err := ParseFunction([]byte{tag}); !fault.Is(err, "unknown-type") {
 			if !functions[tag] {
 				t.Errorf("functions of type %d: none is hostile", tag)
 			}
 		}
-		if _, err := parseMap([]byte{tag}); err == nil || !strings.Contains(err.Error(), "unknown type") {
+		if _, err := parseMap([]byte{tag}); !fault.Is(err, "unknown-type") {
 			if !maps[tag] || !largeMaps[tag] {
 				t.Errorf("maps of type %d: a hostile one %t, a large one %t", tag, maps[tag], largeMaps[tag])
 			}

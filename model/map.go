@@ -9,6 +9,7 @@ import (
 	"math"
 	"sync"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/par"
 	"hashgrove/vectors"
 )
@@ -202,7 +203,7 @@ func parseMap(b []byte) (m Map, err error) {
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("a map of unknown type %d", b[0])
+		return nil, fault.New("unknown-type", "a map of unknown type %d", b[0])
 	}
 	if in.bad || len(in.b) > 0 {
 		return nil, fmt.Errorf("a map of type %d in %d bytes, which it does not fit", b[0], len(b))

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/plot"
 	"hashgrove/internal/section"
@@ -55,7 +56,7 @@ func Find(name string) (Experiment, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return Experiment{}, fmt.Errorf("there is no experiment %q; the experiments are %s", name,
+	return Experiment{}, fault.New("no-such-experiment", "there is no experiment %q; the experiments are %s", name,
 		strings.Join(names, ", "))
 }
 
@@ -100,10 +101,13 @@ func value[T any](lab *Lab, name, key string, make func() (T, error)) (T, error)
 	return v, err
 }
 
+// inCache is what is said of a stage that need not be made.
+const inCache = "%s: in the cache"
+
 // stage makes what is not in the cache, and reports it.
 func (lab *Lab) stage(name string, cached bool, make func() error) error {
 	if cached {
-		lab.Say("%s: in the cache", name)
+		lab.Say(inCache, name)
 		return nil
 	}
 	if lab.idle {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/needs"
 	"hashgrove/method"
 )
@@ -26,7 +27,7 @@ func TestShortRuns(t *testing.T) {
 		for i := range tables {
 			made := 0
 			lab := &Lab{Cache: cache, Short: true, Seed: 1, Say: func(format string, _ ...any) {
-				if !strings.Contains(format, "in the cache") {
+				if format != inCache {
 					made++
 				}
 			}}
@@ -76,19 +77,21 @@ func quiet(string, ...any) {}
 func TestMissingDataIsSaid(t *testing.T) {
 	lab := &Lab{Data: filepath.Join(t.TempDir(), "nothing"), Cache: t.TempDir(), Say: quiet}
 	for name, want := range map[string]string{
-		"cifar10-features": "data_batch_1.bin is not there", "iaprtc12-ksh": "iaprtc12_train_list.txt is not there", "espgame-curves": "espgame_train_list.txt is not there",
-		"mirflickr-step1": "mirflickr_train_list.txt is not there", "sun397-methods": "sun397 is not there", "sun397-step1": "sun397 is not there",
+		"cifar10-features": "data_batch_1.bin", "iaprtc12-ksh": "iaprtc12_train_list.txt",
+		"espgame-curves": "espgame_train_list.txt", "mirflickr-step1": "mirflickr_train_list.txt",
+		"sun397-methods": "sun397", "sun397-step1": "sun397",
 	} {
 		e, err := Find(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Run(context.Background(), lab); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := e.Run(context.Background(), lab); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Find("table99"); err == nil || !strings.Contains(err.Error(), "cifar10-features") {
-		t.Errorf("%v", err)
+	_, err := Find("table99")
+	if d := fault.Differs(err, "no-such-experiment", "table99", "cifar10-features"); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -116,8 +119,7 @@ func TestAFailedRowLeavesTheOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(table.Failures) != 1 || len(table.NotRun) != 0 || !strings.Contains(table.Failures[0],
-		`there is no method "nothing"`) {
+	if len(table.Failures) != 1 || len(table.NotRun) != 0 || !strings.Contains(table.Failures[0], `"nothing"`) {
 		t.Errorf("failed: %q", table.Failures)
 	}
 	for i, want := range []bool{true, false, true} {
@@ -125,9 +127,9 @@ func TestAFailedRowLeavesTheOthers(t *testing.T) {
 			t.Errorf("row %d: %v", i, table.Rows[i])
 		}
 	}
-	fault := lab.attempt(context.Background(), "lsh", func(*Lab) error { panic("slip\nstack") })
-	if fault == nil || fault.Error() != "internal error in method lsh: slip" {
-		t.Errorf("a panic became %v", fault)
+	err = lab.attempt(context.Background(), "lsh", func(*Lab) error { panic("slip\nstack") })
+	if d := fault.Differs(err, "internal-error", "lsh", "slip"); d != "" || strings.Contains(err.Error(), "stack") {
+		t.Errorf("a panic became %v: %s", err, d)
 	}
 }
 

@@ -3,6 +3,7 @@ package paper
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -15,6 +16,7 @@ import (
 
 	"hashgrove/dataset"
 	"hashgrove/feature"
+	"hashgrove/internal/fault"
 	"hashgrove/supervision"
 )
 
@@ -191,27 +193,33 @@ func TestGalleryDigest(t *testing.T) {
 }
 
 func TestTagErrors(t *testing.T) {
+	differs := func(err error, want string) { // code and what the message has to name
+		t.Helper()
+		facts := strings.Fields(want)
+		if d := fault.Differs(err, fault.Code(facts[0]), facts[1:]...); d != "" {
+			t.Error(d)
+		}
+	}
 	for want, change := range map[string]map[string]string{
-		"3 lines for the 4 pictures":                      {"labels.txt": "1\n1\n1\n"},
-		`line 2: "valid" is neither train`:                {"split.txt": "train\nvalid\ntest\ntrain\n"},
-		`line 3: "3" is not the number of one of the 3 t`: {"labels.txt": "1\n1\n3\n1\n"},
-		"there is no picture 12":                          {"ids.txt": "11\n7\n9\n12\n"},
-		"name 7 twice":                                    {"ids.txt": "11\n7\n9\n7\n"},
-		"several pictures are called 8":                   {"more/8.png": "x"},
+		"wrong-count labels.txt 3 4":               {"labels.txt": "1\n1\n1\n"},
+		`bad-value split.txt 2 "valid" train test`: {"split.txt": "train\nvalid\ntest\ntrain\n"},
+		`no-such-tag labels.txt 3 "3"`:             {"labels.txt": "1\n1\n3\n1\n"},
+		"no-such-picture iaprtc12 12":              {"ids.txt": "11\n7\n9\n12\n"},
+		"listed-twice iaprtc12 7":                  {"ids.txt": "11\n7\n9\n7\n"},
+		"same-name iaprtc12 8":                     {"more/8.png": "x"},
 	} {
 		data := layouts(t)["iaprtc12 a"]
 		write(t, filepath.Join(data, "iaprtc12"), change)
 		lab := &Lab{Data: data}
-		if _, _, err := lab.open(iaprTC12); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		_, _, err := lab.open(iaprTC12)
+		differs(err, want)
 	}
 	for want, change := range map[string]map[string]string{
-		"no whole rows of 3 tags":  {"iaprtc12_test_annot.hvecs": "odd"},
-		"tags of 2 pictures":       {"iaprtc12_test_annot.hvecs": hvecs([]uint16{0, 1, 1}, []uint16{0, 1, 1})},
-		"row 0 has 4 tags":         {"iaprtc12_test_annot.hvecs": string([]byte{4, 0, 0, 0, 0, 0, 0, 0})},
-		"2 is neither 0 nor 1":     {"iaprtc12_test_annot.hvecs": hvecs([]uint16{0, 2, 1})},
-		"dictionary.txt is not th": nil,
+		"odd-size annot.hvecs 3":        {"iaprtc12_test_annot.hvecs": "odd"},
+		"wrong-count annot.hvecs 2 1":   {"iaprtc12_test_annot.hvecs": hvecs([]uint16{0, 1, 1}, []uint16{0, 1, 1})},
+		"wrong-width annot.hvecs 0 4 3": {"iaprtc12_test_annot.hvecs": string([]byte{4, 0, 0, 0, 0, 0, 0, 0})},
+		"bad-value annot.hvecs 0 1 2":   {"iaprtc12_test_annot.hvecs": hvecs([]uint16{0, 2, 1})},
+		"dictionary.txt":                nil,
 	} {
 		data := layouts(t)["iaprtc12 b"]
 		dir := filepath.Join(data, "iaprtc12")
@@ -222,17 +230,21 @@ func TestTagErrors(t *testing.T) {
 			}
 		}
 		lab := &Lab{Data: data}
-		if _, _, err := lab.open(iaprTC12); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
+		_, _, err := lab.open(iaprTC12)
+		if change != nil {
+			differs(err, want)
+		} else if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), want) {
+			t.Errorf("without %s: %v", want, err)
 		}
 	}
-	for want, text := range map[string]string{`line 1: "x" is not the number`: "x", "there is no picture im9.jpg": "1\n9"} {
+	for want, text := range map[string]string{
+		`not-a-number sea.txt 1 "x"`: "x", "no-such-picture sea.txt 2 im9.jpg": "1\n9",
+	} {
 		data := layouts(t)["mirflickr"]
 		write(t, filepath.Join(data, "mirflickr"), map[string]string{"annotations/sea.txt": text})
 		lab := &Lab{Data: data}
-		if _, _, err := lab.open(mirFlickr); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		_, _, err := lab.open(mirFlickr)
+		differs(err, want)
 	}
 }
 
@@ -240,8 +252,9 @@ func TestScenes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sun397")
 	draw(t, dir, "SUN397/a/abbey/sun_1.png", "SUN397/a/abbey/sun_2.png", "SUN397/a/apse/indoor/sun_3.png",
 		"SUN397/b/beach/sun_4.png", "elsewhere/a/b/5.png")
-	if _, err := findScenes(dir, 4, 1); err == nil || !strings.Contains(err.Error(), "holds 4 pictures") {
-		t.Errorf("%v", err)
+	_, err := findScenes(dir, 4, 1)
+	if d := fault.Differs(err, "too-few-pictures", dir, "4"); d != "" {
+		t.Error(d)
 	}
 	g, err := findScenes(dir, 1, 1)
 	if err != nil {

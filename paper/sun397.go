@@ -13,6 +13,7 @@ import (
 
 	"hashgrove/boost"
 	"hashgrove/dataset"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/trial"
 	"hashgrove/method"
 	"hashgrove/vectors"
@@ -53,8 +54,8 @@ func findScenes(dir string, queries int, seed uint64) (gallery, error) {
 		names = append(names, name)
 	}
 	if len(names) <= queries {
-		return g, fmt.Errorf("%s holds %d pictures of classes as SUN397/a/abbey, and %d queries must leave a "+
-			"database: unpack SUN397.tar.gz there", dir, len(names), queries)
+		return g, fault.New("too-few-pictures", "%s holds %d pictures of classes as SUN397/a/abbey, and %d queries must "+
+			"leave a database: unpack SUN397.tar.gz there", dir, len(names), queries)
 	}
 	slices.Sort(names)
 	for _, i := range rand.New(rand.NewPCG(seed, 8000)).Perm(len(names))[:queries] {

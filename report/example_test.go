@@ -27,7 +27,7 @@ func ExampleWrite() {
 		return
 	}
 	fmt.Println(strings.HasPrefix(page.String(), "<!DOCTYPE html>"))
-	fmt.Println(strings.Contains(page.String(), "MAP of FastHash, 32 bits"))
+	fmt.Println(strings.Contains(page.String(), "FastHash, 32 bits"))
 	// Output:
 	// true
 	// true

@@ -12,6 +12,7 @@ import (
 
 // figure is a plot with its caption.
 type figure struct {
+	name    string // of its place in the page
 	caption string // how to read it
 	plot    plot.Figure
 }
@@ -168,6 +169,11 @@ func (d Data) figures() []figure {
 			return numbered(r.Usage.Ones), slices.Sorted(slices.Values(r.Usage.Ones))
 		}),
 	}
+	for i, name := range []string{
+		"overview", "precision-recall", "first-results", "lengths", "training", "objective", "usage", "balance",
+	} {
+		all[i].name = name
+	}
 	return slices.DeleteFunc(all, func(f figure) bool { return f.plot == nil })
 }
 
@@ -200,7 +206,7 @@ func newCurves(shown []curve, caption string, l plot.Lines, points func(eval.Row
 	if l.Series == nil {
 		return figure{}
 	}
-	return figure{caption, l}
+	return figure{caption: caption, plot: l}
 }
 
 // largest returns the end of an axis: the largest number of any method.
@@ -261,11 +267,11 @@ func (d Data) overview(suffix string) figure {
 		return figure{}
 	}
 	if d.unjudged() {
-		return figure{fmt.Sprintf("Longer is better: the share of the nearest vectors that is among the first %d items.",
-			d.RecallRank), b}
+		return figure{plot: b, caption: fmt.Sprintf("Longer is better: the share of the nearest vectors that is among the "+
+			"first %d items.", d.RecallRank)}
 	}
-	return figure{"Longer is better. " +
-		"The thin line across the end of a bar runs from the worst to the best order of ties.", b}
+	return figure{plot: b, caption: "Longer is better. " +
+		"The thin line across the end of a bar runs from the worst to the best order of ties."}
 }
 
 // ofNew says in a title that the numbers are about new items.
@@ -347,7 +353,7 @@ func (d Data) trainTime(suffix string) figure {
 	if len(l.Series) < 2 {
 		return figure{}
 	}
-	return figure{"Up and to the left is better. Each step along the axis multiplies the time.", l}
+	return figure{plot: l, caption: "Up and to the left is better. Each step along the axis multiplies the time."}
 }
 
 // codeUsage is the cumulative form of a histogram of items per code: it needs no bins, and the curves of several

@@ -14,7 +14,6 @@ import (
 	"cmp"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"html/template"
 	"image/png"
@@ -24,6 +23,7 @@ import (
 	"time"
 
 	"hashgrove/eval"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/plot"
 	"hashgrove/internal/section"
 )
@@ -201,8 +201,8 @@ func Write(w io.Writer, d Data) error {
 	if len(d.Advice) > 0 {
 		v.Headline, v.Advice = d.Advice[0], d.Advice[1:]
 	}
-	for i, f := range d.figures() {
-		g := newDrawing(f, fmt.Sprintf("plot%d", i))
+	for _, f := range d.figures() {
+		g := newDrawing(f, "plot-"+f.name)
 		if _, ok := f.plot.(plot.Bars); ok {
 			v.Overview = &g
 			continue
@@ -244,10 +244,10 @@ type measure struct {
 // validate rejects data that would make a misleading page.
 func (d Data) validate() error {
 	if d.Title == "" {
-		return errors.New("the report has no title: say what was compared")
+		return fault.New("no-title", "the report has no title: say what was compared")
 	}
 	if len(d.Rows) == 0 {
-		return errors.New("the report has no results: judge at least one method")
+		return fault.New("no-results", "the report has no results: judge at least one method")
 	}
 	if d.RecallRank != 0 && d.RecallRank != 10 && d.RecallRank != 100 {
 		return fmt.Errorf("recall of neighbours among the first %d codes is not measured: choose 10 or 100", d.RecallRank)
@@ -263,7 +263,7 @@ func (d Data) validate() error {
 			{"recall of neighbours", r.NeighbourRecall100}, {"recall of neighbours", r.NeighbourRecall10},
 		} {
 			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
-				return fmt.Errorf("%s: %s is %v: it should be from 0 to 1", where, m.name, m.value)
+				return fault.New("number-out-of-range", "%s: %s is %v: it should be from 0 to 1", where, m.name, m.value)
 			}
 		}
 		for _, m := range []measure{
@@ -271,19 +271,20 @@ func (d Data) validate() error {
 			{"size of an item", float64(r.Bytes)},
 		} {
 			if !finite(m.value) || m.value < 0 {
-				return fmt.Errorf("%s: %s is %v: it should be 0 (not measured) or more", where, m.name, m.value)
+				return fault.New("negative-number", "%s: %s is %v: it should be 0 (not measured) or more", where, m.name,
+					m.value)
 			}
 		}
 		kinds := []eval.Kind{eval.KindMethod, eval.KindFloor, eval.KindReference}
 		if r.Bits < 0 || !slices.Contains(kinds, r.Kind) {
-			return fmt.Errorf("%s: there is no such code length or kind %q", where, r.Kind)
+			return fault.New("no-such-kind", "%s: there is no such code length or kind %q", where, r.Kind)
 		}
 		if r.Recommended {
 			recommended++
 		}
 	}
 	if recommended > 1 {
-		return fmt.Errorf("%d results are recommended: choose one", recommended)
+		return fault.New("several-recommended", "%d results are recommended: choose one", recommended)
 	}
 	for i, s := range d.Searches {
 		if err := s.Query.validate(); err != nil {
@@ -314,10 +315,11 @@ func (p Picture) validate() error {
 		return nil
 	}
 	if len(p.PNG) > largestPNG {
-		return fmt.Errorf("the picture %s has %d bytes: make it smaller than %d", p.Name, len(p.PNG), largestPNG)
+		return fault.New("picture-too-large", "the picture %s has %d bytes: make it smaller than %d", p.Name, len(p.PNG),
+			largestPNG)
 	}
 	if _, err := png.DecodeConfig(bytes.NewReader(p.PNG)); err != nil {
-		return fmt.Errorf("the picture %s is not a PNG: %w", p.Name, err)
+		return fault.New("not-a-png", "the picture %s is not a PNG: %w", p.Name, err)
 	}
 	return nil
 }

@@ -37,7 +37,8 @@ func TestSearchPage(t *testing.T) {
 	}
 	text := searchPage(t, page)
 	for _, want := range []string{
-		`data:image/png;base64,`, `<li class="right">`, `<li class="wrong">`, "price 12", "9 items are at distance 3", "Nothing was found", `<div class="nopicture">b</div>`,
+		`data:image/png;base64,`, `<li class="right">`, `<li class="wrong">`, "price 12", page.Searches[0].Note,
+		`class="nothing"`, `<div class="nopicture">b</div>`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q", want)

@@ -3,6 +3,7 @@ package items
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -60,12 +62,12 @@ func TestCodes(t *testing.T) {
 	if err := q.ReadCodes([]string{a, b}, []int{1, 2}); err != nil || strings.Join(q.Names, " ") != "y 2" || q.Codes.AppendBytes(nil, 1)[0] != 3 {
 		t.Errorf("%+v, %v", q, err)
 	}
-	if err := q.ReadCodes([]string{a}, []int{2}); err == nil || err.Error() != a+": there is no row 2: the rows are 0 to 1" {
-		t.Errorf("a row that is not there: %v", err)
+	if d := fault.Differs(q.ReadCodes([]string{a}, []int{2}), "no-such-row", a, "2", "0 to 1"); d != "" {
+		t.Errorf("a row that is not there: %s", d)
 	}
 	q = Queries{Codes: hamming.NewCodes(0, 16)}
-	if err := q.ReadCodes([]string{a}, nil); err == nil || !strings.Contains(err.Error(), "codes of 8 bits for an index of 16") {
-		t.Errorf("another length: %v", err)
+	if d := fault.Differs(q.ReadCodes([]string{a}, nil), "bits-mismatch", a, "8", "16"); d != "" {
+		t.Errorf("another length: %s", d)
 	}
 }
 
@@ -104,7 +106,8 @@ func TestReadIDs(t *testing.T) {
 	if err != nil || len(ids) != 3 || ids[0] != index.Text("a") || ids[1] != index.Int(7) || ids[2] != index.Text("b") {
 		t.Errorf("%v, %v", ids, err)
 	}
-	if _, err := ReadIDs(nil, []string{path + "x"}); err == nil || !strings.HasSuffix(err.Error(), "no such file") {
+	_, err = ReadIDs(nil, []string{path + "x"})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path+"x") {
 		t.Errorf("a missing file: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/vectors"
 )
@@ -57,7 +58,7 @@ func (q *Queries) ReadCodes(paths []string, rows []int) error {
 		}
 		q.Fingerprint = t.Fingerprint
 		if t.Codes.Bits != q.Codes.Bits {
-			return fmt.Errorf("%s: codes of %d bits for an index of %d: encode with the model of the index",
+			return fault.New("bits-mismatch", "%s: codes of %d bits for an index of %d: encode with the model of the index",
 				path, t.Codes.Bits, q.Codes.Bits)
 		}
 		for r := range t.Codes.Len() {
@@ -195,7 +196,7 @@ func (o Reading) enough(read int) error {
 // check reports a row that was asked for and is not there, and data without rows.
 func (q *Queries) check(name string, rows []int, read int) error {
 	if len(rows) > 0 && slices.Max(rows) >= read {
-		return fmt.Errorf("%s: there is no row %d: the rows are 0 to %d", name, slices.Max(rows), read-1)
+		return fault.New("no-such-row", "%s: there is no row %d: the rows are 0 to %d", name, slices.Max(rows), read-1)
 	}
 	if len(q.Names) == 0 {
 		return fmt.Errorf("%s: there are no rows to search for", name)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/par"
 	"hashgrove/vectors"
 )
@@ -46,7 +47,8 @@ func Rerank(
 			"alone, or fill the values in")
 	}
 	if src.Dim() != q.Vectors.Cols {
-		return nil, nil, fmt.Errorf("the items have vectors of %d dimensions, the query has %d", src.Dim(), q.Vectors.Cols)
+		return nil, nil, fault.New("wrong-dimension", "the items have vectors of %d dimensions, the query has %d", src.Dim(),
+			q.Vectors.Cols)
 	}
 	all := make([]ranking, q.Vectors.Rows)
 	for i := range all {

@@ -3,6 +3,7 @@ package items
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"hashgrove/hamming"
 	"hashgrove/index"
+	"hashgrove/internal/fault"
 	"hashgrove/vectors"
 )
 
@@ -97,21 +99,31 @@ func TestRerankErrors(t *testing.T) {
 	s, m := few(t, 50)
 	q := &Queries{Codes: hamming.NewCodes(0, 8)}
 	q.Add("q", "", []uint64{0}, m.Row(0))
-	for want, of := range map[string]vectors.Matrix{
-		`query 0: there is no vector of the item "2"`:               {Rows: 2, Cols: 40, Data: m.Data[:80]},
-		"the items have vectors of 20 dimensions, the query has 40": {Rows: 100, Cols: 20, Data: m.Data},
-		"the distances are euclidean and cosine":                    m,
+	for _, c := range []struct {
+		of       vectors.Matrix
+		distance string
+		is       func(error) bool
+		facts    string
+	}{
+		{vectors.Matrix{Rows: 2, Cols: 40, Data: m.Data[:80]}, "euclidean",
+			func(err error) bool { return errors.Is(err, ErrNoVector) }, `0 "2"`},
+		{vectors.Matrix{Rows: 100, Cols: 20, Data: m.Data}, "euclidean",
+			func(err error) bool { return fault.Is(err, "wrong-dimension") }, "20 40"},
+		{m, "taste", func(err error) bool { return errors.Is(err, errDistance) }, "euclidean cosine"},
 	} {
 		l, err := s.Shortlist(ctx, q.Codes, math.MaxInt, index.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Reranking{K: 3, Distance: "euclidean", Progress: func(int) {}}
-		if strings.HasPrefix(want, "the distances") {
-			o.Distance = "taste"
+		o := Reranking{K: 3, Distance: c.distance, Progress: func(int) {}}
+		if _, _, err = Rerank(ctx, c.of, l, q, o); !c.is(err) {
+			t.Errorf("by %s, vectors of %d dimensions: %v", c.distance, c.of.Cols, err)
+			continue
 		}
-		if _, _, err := Rerank(ctx, of, l, q, o); err == nil || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
+		for fact := range strings.FieldsSeq(c.facts) {
+			if !strings.Contains(err.Error(), fact) {
+				t.Errorf("%v does not name %s", err, fact)
+			}
 		}
 	}
 }

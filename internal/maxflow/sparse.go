@@ -12,8 +12,9 @@ package maxflow
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
+
+	"hashgrove/internal/fault"
 )
 
 // Sparse finds minimum cuts of graphs with explicit edges. The zero value is ready; it keeps its memory for the next
@@ -58,8 +59,8 @@ func (c *Sparse) Cut(ctx context.Context, excess []int64, sink []bool) error {
 		panic("maxflow: sizes of graph and excesses differ")
 	}
 	if most := cmp.Or(c.most, maxArcs); len(c.to) > most {
-		return fmt.Errorf("%d rows that are undecided together have %d similar pairs among them, each counted twice, and "+
-			"a cut takes at most %d; learn from fewer pairs", n, len(c.to), most)
+		return fault.New("too-many-pairs", "%d rows that are undecided together have %d similar pairs among them, each "+
+			"counted twice, and a cut takes at most %d; learn from fewer pairs", n, len(c.to), most)
 	}
 	c.excess = excess
 	c.label = append(c.label[:0], make([]int32, n)...)

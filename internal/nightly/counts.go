@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -15,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hashgrove/internal/fault"
 )
 
 // report is what a night leaves behind.
@@ -148,7 +149,7 @@ func (r *report) fill(promises string) (string, error) {
 		return m[1] + strings.Join(names, ", ") + m[3]
 	})
 	if missing != nil {
-		return "", fmt.Errorf("the night did not count what a promise names: %s", strings.Join(missing, ", "))
+		return "", fault.New("not-counted", "the night did not count what a promise names: %s", strings.Join(missing, ", "))
 	}
 	return filled, nil
 }
@@ -160,10 +161,11 @@ func record(folder, page, promises string) error {
 		return err
 	}
 	if failed := r.failed(); failed != nil {
-		return fmt.Errorf("the counts stay as they were, because these stages failed: %s", strings.Join(failed, ", "))
+		return fault.New("failed", "the counts stay as they were, because these stages failed: %s",
+			strings.Join(failed, ", "))
 	}
 	if !r.Whole {
-		return errors.New("the counts stay as they were, because the last night was not a whole one: " +
+		return fault.New("not-whole", "the counts stay as they were, because the last night was not a whole one: "+
 			"run it without -only and -scale")
 	}
 	for _, s := range r.Stages {

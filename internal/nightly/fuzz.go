@@ -21,6 +21,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hashgrove/internal/fault"
 )
 
 // fuzzing tries inputs on every fuzz target. Without a floor a target may try next to nothing and nobody would notice:
@@ -77,7 +79,7 @@ func targets(only string) (all []target, err error) {
 	})
 	slices.SortStableFunc(all, func(a, b target) int { return strings.Compare(a.dir, b.dir) })
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("there is no fuzz target with %q in its name", only)
+		err = fault.New("no-such-target", "there is no fuzz target with %q in its name", only)
 	}
 	return all, err
 }
@@ -137,7 +139,7 @@ func (f *fuzzing) run(ctx context.Context, share time.Duration) error {
 	}
 	fmt.Fprintf(f.out, "count: fuzz targets %d\ncount: inputs fuzzed %d\n", len(all), sum)
 	if len(failed) > 0 {
-		return fmt.Errorf("%d of %d fuzz targets failed: %s", len(failed), len(all), strings.Join(failed, ", "))
+		return fault.New("failed", "%d of %d fuzz targets failed: %s", len(failed), len(all), strings.Join(failed, ", "))
 	}
 	return nil
 }

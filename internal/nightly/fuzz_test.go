@@ -5,9 +5,10 @@ package main
 import (
 	"io"
 	"os"
-	"strings"
 	"testing"
 	"time"
+
+	"hashgrove/internal/fault"
 )
 
 // TestFuzzHasAFloor: a target that fails, one that is too slow and one that never ends are found, and the others run on.
@@ -48,15 +49,20 @@ func FuzzEndless(f *testing.F) {
 
 func FuzzSlow(f *testing.F) { f.Fuzz(func(t *testing.T, b []byte) { time.Sleep(10 * time.Millisecond) }) }
 `)
-	for name, want := range map[string]string{"FuzzBad": "1 of 1 fuzz targets failed: hashgrove FuzzBad", "FuzzSlow": "",
-		"FuzzEndless": "1 of 1 fuzz targets failed: hashgrove FuzzEndless", "FuzzNone": "no fuzz target"} {
+	for name, code := range map[string]fault.Code{
+		"FuzzBad": "failed", "FuzzSlow": "", "FuzzEndless": "failed", "FuzzNone": "no-such-target",
+	} {
 		f := fuzzing{each: 200 * time.Millisecond, limit: 3 * time.Second, floor: 100, only: name, out: io.Discard}
 		if name == "FuzzSlow" { // it tries 20 to 40 in its time, and goes on until there are 100
 			f.limit = time.Minute
 		}
 		err := f.run(t.Context(), 0)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
+		facts := []string{name}
+		if code == "failed" {
+			facts = []string{"1 of 1", "hashgrove " + name}
+		}
+		if d := fault.Differs(err, code, facts...); code != "" && d != "" || code == "" && err != nil {
+			t.Errorf("%s: %v: %s", name, err, d)
 		}
 	}
 	slow := fuzzing{each: 200 * time.Millisecond, limit: 3 * time.Second, floor: 1_000_000, only: "FuzzSlow", out: io.Discard}

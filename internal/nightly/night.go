@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/needs"
 )
 
@@ -70,7 +71,7 @@ func (n *night) run(ctx context.Context) error {
 	}
 	fmt.Print("\n", r.text())
 	if failed := r.failed(); failed != nil {
-		return fmt.Errorf("%d of %d stages failed: %s; their logs are in %s",
+		return fault.New("failed", "%d of %d stages failed: %s; their logs are in %s",
 			len(failed), len(r.Stages), strings.Join(failed, ", "), n.folder)
 	}
 	return nil

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 
 	"hashgrove/internal/needs"
 	"time"
+
+	"hashgrove/internal/fault"
 )
 
 func TestCounted(t *testing.T) {
@@ -51,15 +55,16 @@ func TestNightGoesOn(t *testing.T) {
 	}
 	n := night{scale: 1, folder: filepath.Join(t.TempDir(), "nightly")}
 	page := filepath.Join(t.TempDir(), "page.md")
-	if err := record(n.folder, page, page); err == nil || !strings.Contains(err.Error(), "make nightly") {
+	err := record(n.folder, page, page)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make nightly") {
 		t.Errorf("recorded without a night: %v", err)
 	}
-	err := n.run(t.Context())
-	if err == nil || !strings.HasPrefix(err.Error(), "1 of 2 stages failed: bad;") {
-		t.Errorf("the night ended with %v", err)
+	err = n.run(t.Context())
+	if d := fault.Differs(err, "failed", "1 of 2", "bad", n.folder); d != "" || strings.Contains(err.Error(), "good") {
+		t.Errorf("the night ended with %v: %s", err, d)
 	}
-	if err := record(n.folder, page, page); err == nil || !strings.Contains(err.Error(), "failed: bad") {
-		t.Errorf("a night that failed was recorded: %v", err)
+	if d := fault.Differs(record(n.folder, page, page), "failed", "bad"); d != "" {
+		t.Errorf("a night that failed was recorded: %s", d)
 	}
 	stages[0].commands[0] = "true"
 	stages[1].commands[0] = "exit 3" // must not run again
@@ -79,8 +84,8 @@ func TestNightGoesOn(t *testing.T) {
 	if err != nil || !strings.Contains(string(b), `"inputs fuzzed": 7,`) || !strings.Contains(string(b), `"kills": 7`) {
 		t.Errorf("the report is %s, %v", b, err)
 	}
-	if err := record(n.folder, page, page); err == nil || !strings.Contains(err.Error(), "not a whole one") {
-		t.Errorf("half a night was recorded: %v", err)
+	if d := fault.Differs(record(n.folder, page, page), "not-whole"); d != "" {
+		t.Errorf("half a night was recorded: %s", d)
 	}
 	n.only = []string{"nothing"}
 	if err := n.run(t.Context()); err == nil {
@@ -108,8 +113,9 @@ func TestReport(t *testing.T) {
 	if err != nil || string(b) != strings.ReplaceAll(rows, "kills 3, kills", "kills 1,234, kills 1,234") {
 		t.Errorf("the promises are now %s, %v", b, err)
 	}
-	if _, err := r.fill("| [safe](#safe) | It is safe. | falls 3 |"); err == nil || !strings.Contains(err.Error(), "falls") {
-		t.Errorf("a promise that nobody counted for: %v", err)
+	_, err = r.fill("| [safe](#safe) | It is safe. | falls 3 |")
+	if d := fault.Differs(err, "not-counted", "falls"); d != "" {
+		t.Errorf("a promise that nobody counted for: %s", d)
 	}
 	b, err = os.ReadFile(page)
 	for _, want := range []string{"2026-01-02 03:04 UTC", "commit abc", "2 cores, 60 minutes", "| kills | 1,234 |", "| kills | kills | abc | 1.5 | passed |"} {

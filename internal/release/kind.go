@@ -1,10 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"hashgrove/internal/fault"
 )
 
 // A licence is recognised by sentences from its beginning, middle and end that no other has, after everything but
@@ -73,7 +74,7 @@ func recogniseKinds(text string) ([]string, error) {
 	for _, phrase := range refused {
 		// The Mozilla licence names those of GNU as others that its files may be given under.
 		if has(" "+phrase+" ") && !(slices.Contains(found, "MPL-2.0") && strings.HasPrefix(phrase, "gnu ")) {
-			return nil, fmt.Errorf("its licence says %q, which the binary must not contain", phrase)
+			return nil, fault.New("refused-licence", "its licence says %q, which the binary must not contain", phrase)
 		}
 	}
 	return found, nil

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"hashgrove/internal/fault"
 )
 
 // part is a module inside the binary, the standard library, or data of others in a package of ours.
@@ -182,8 +184,8 @@ func (p *part) judge(files map[string]string) error {
 			return fmt.Errorf("%s %s, file %s: %w", p.name, p.version, name, err)
 		}
 		if len(kinds) == 0 && licenceName.MatchString(path.Base(name)) {
-			return fmt.Errorf("%s %s: the licence in %s is not known; read it, and add it to the kinds that are allowed or "+
-				"do without the module", p.name, p.version, name)
+			return fault.New("unknown-licence", "%s %s: the licence in %s is not known; read it, and add it to the kinds that "+
+				"are allowed or do without the module", p.name, p.version, name)
 		}
 		if seen[text] {
 			continue
@@ -194,7 +196,7 @@ func (p *part) judge(files map[string]string) error {
 		p.texts = append(p.texts, licenceText{name, text})
 	}
 	if len(p.kinds) == 0 {
-		return fmt.Errorf("%s %s has no licence, so nobody may pass it on; do without it", p.name, p.version)
+		return fault.New("no-licence", "%s %s has no licence, so nobody may pass it on; do without it", p.name, p.version)
 	}
 	slices.Sort(p.kinds)
 	p.kinds = slices.Compact(p.kinds)

@@ -141,7 +141,8 @@ func TestKindAndVersion(t *testing.T) {
 	if _, err := NewReader(bytes.NewReader(b), Model, 3); !errors.Is(err, ErrVersion) {
 		t.Errorf("newer version: %v", err)
 	}
-	if _, err := NewReader(bytes.NewReader(b), Codes, 4); !errors.Is(err, ErrKind) || !strings.Contains(err.Error(), "is a hashgrove model, not a code file") {
+	if _, err := NewReader(bytes.NewReader(b), Codes, 4); !errors.Is(err, ErrKind) ||
+		!strings.Contains(err.Error(), Model.String()) || !strings.Contains(err.Error(), Codes.String()) {
 		t.Errorf("other kind: %v", err)
 	}
 	for _, s := range []string{"", "PK\x03\x04", "{\"a\": 1}", "\x93NUMPY\x01\x00"} {

@@ -20,6 +20,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/linalg"
 	"hashgrove/internal/par"
 	"hashgrove/model"
@@ -30,7 +31,7 @@ import (
 // CheckAnchors reports a projection of similarities with anchors that cannot be made.
 func CheckAnchors(bits, anchors int) error {
 	if anchors < 1 || anchors > MaxWeights {
-		return fmt.Errorf("%d anchors: give a positive number up to %d", anchors, MaxWeights)
+		return fault.New("wrong-count", "%d anchors: give a positive number up to %d", anchors, MaxWeights)
 	}
 	return CheckSize(bits, anchors)
 }

@@ -3,10 +3,10 @@
 package solve
 
 import (
-	"errors"
 	"math/rand/v2"
 
 	"hashgrove/affinity"
+	"hashgrove/internal/fault"
 	"hashgrove/supervision"
 )
 
@@ -84,5 +84,5 @@ func (l *Labelled) Targets() (Targets, error) {
 	case l.Tags != nil:
 		return Targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, nil
 	}
-	return Targets{}, errors.New("there are only pairs of rows, and this method learns from classes or tags")
+	return Targets{}, fault.New("only-pairs", "there are only pairs of rows, and this method learns from classes or tags")
 }

@@ -4,10 +4,10 @@ package solve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
 	"hashgrove/supervision"
@@ -58,7 +58,7 @@ func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (v
 		return vectors.Matrix{}, err
 	}
 	if n == 0 {
-		return vectors.Matrix{}, errors.New("there are no rows to learn from")
+		return vectors.Matrix{}, fault.New("no-rows", "there are no rows to learn from")
 	}
 	return DrawRows(ctx, x, n, want, rand.New(rand.NewPCG(seed, 'S')))
 }

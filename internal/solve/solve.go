@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 )
 
@@ -24,10 +25,11 @@ const MaxWeights = 1 << 28
 // CheckSize reports a projection that is too large to make.
 func CheckSize(bits, dim int) error {
 	if bits < 1 || bits > hamming.MaxBits {
-		return fmt.Errorf("codes of %d bits are outside of 1 to %d", bits, hamming.MaxBits)
+		return fault.New("bits-out-of-range", "codes of %d bits are outside of 1 to %d", bits, hamming.MaxBits)
 	}
 	if dim < 1 || dim > MaxWeights/bits {
-		return fmt.Errorf("%d bits of vectors with %d dimensions: a projection has 1 to %d weights", bits, dim, MaxWeights)
+		return fault.New("weights-out-of-range", "%d bits of vectors with %d dimensions: a projection has 1 to %d weights",
+			bits, dim, MaxWeights)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/linalg"
 	"hashgrove/model"
 	"hashgrove/vectors"
@@ -28,7 +29,7 @@ func Mean(ctx context.Context, x vectors.Source) ([]float32, error) {
 		rows += c.X.Rows
 	}
 	if rows == 0 {
-		return nil, errors.New("there are no rows to learn from")
+		return nil, fault.New("no-rows", "there are no rows to learn from")
 	}
 	m := make([]float32, len(sum))
 	for j, s := range sum {

@@ -23,6 +23,7 @@ import (
 	"hashgrove/eval"
 	"hashgrove/fasthash"
 	"hashgrove/hamming"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/section"
 	"hashgrove/method"
 	"hashgrove/model"
@@ -287,7 +288,7 @@ func Protect(method string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			text, _, _ := strings.Cut(fmt.Sprint(p), "\n") // the rest is a stack
-			err = fmt.Errorf("internal error in method %s: %s", method, text)
+			err = fault.New("internal-error", "internal error in method %s: %s", method, text)
 		}
 	}()
 	return f()
