@@ -113,7 +113,7 @@ func TestMergeRefuses(t *testing.T) {
 		{"gaps", []string{four[1]}, "shards-missing", []string{"1, 3, 4", "4"}},
 		{"overlap", append(slices.Clone(four), five[1]), "other-division", []string{five[1], "5", four[0], "4"}},
 		{"twice", append(slices.Clone(four), four[2]), "shard-twice", []string{four[2], four[2], "3", "4"}},
-		{"model", []string{four[0], other[1], four[2], four[3]}, "other-model", []string{other[1], "0200", four[0], "0100"}},
+		{"model", []string{four[0], other[1], four[2], four[3]}, "other-model", []string{other[1], "0200000000000000", four[0], "0100000000000000"}},
 		{"bits", []string{four[0], longer[1], four[2], four[3]}, "bits-mismatch", []string{longer[1], "24", four[0], "16"}},
 		{"data", []string{four[0], grown[1], four[2], four[3]}, "other-data", []string{grown[1], "21", four[0], "20"}},
 		{"some ids", []string{four[0], unnamed[1], four[2], four[3]}, "ids-missing", []string{unnamed[1], "5"}},
