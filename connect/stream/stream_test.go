@@ -77,7 +77,7 @@ func tiny(t testing.TB, missing bool) *model.Model {
 // finish runs the processor over all messages of the broker.
 func finish(t *testing.T, b *memory, m *model.Model, o Options) error {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	n, seen := len(b.in), 0
 	o.Observe = func(e Event) {

@@ -97,10 +97,10 @@ func (l *local) run(t *testing.T, more ...kfake.Opt) {
 
 func (l *local) Address() string { return l.cluster.ListenAddrs()[0] }
 
-func (l *local) Restart(t *testing.T, after time.Duration) {
+func (l *local) Restart(t *testing.T, away func()) {
 	t.Helper()
 	l.cluster.Close()
-	time.Sleep(after)
+	away()
 	l.run(t)
 }
 
@@ -158,7 +158,7 @@ func (l *local) Read(t *testing.T, topic string) []stream.Message {
 	defer c.Close()
 	var messages []stream.Message
 	for left > 0 {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), conformance.Patience)
 		fetches := c.PollFetches(ctx)
 		cancel()
 		if err := fetches.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() == context.DeadlineExceeded {

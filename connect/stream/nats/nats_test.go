@@ -59,14 +59,14 @@ func start(t *testing.T) conformance.Server {
 		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
 	}}
 	l.run(t)
-	t.Cleanup(func() { l.stop() })
+	t.Cleanup(func() { l.stop(t) })
 	l.o.Port = l.server.Addr().(*net.TCPAddr).Port
 	var err error
 	if l.conn, err = connect(l.Address()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.conn.Close)
-	if l.js, err = jetstream.New(l.conn); err != nil {
+	if l.js, err = jetstream.New(l.conn, jetstream.WithDefaultTimeout(conformance.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []jetstream.StreamConfig{
@@ -88,14 +88,24 @@ func (l *local) run(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.server.Start()
-	if !l.server.ReadyForConnections(10 * time.Second) {
+	if !l.server.ReadyForConnections(conformance.Patience) {
 		t.Fatal("the server does not start")
 	}
 }
 
-func (l *local) stop() {
-	l.server.Shutdown()
-	l.server.WaitForShutdown()
+func (l *local) stop(t *testing.T) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.server.Shutdown()
+		l.server.WaitForShutdown()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(conformance.Patience):
+		t.Fatal("the server does not stop")
+	}
 }
 
 // DropsRepeats says that no code is stored twice within the duplicate window.
@@ -103,13 +113,13 @@ func (l *local) DropsRepeats() {}
 
 func (l *local) Address() string { return l.server.ClientURL() }
 
-func (l *local) Restart(t *testing.T, after time.Duration) {
+func (l *local) Restart(t *testing.T, away func()) {
 	t.Helper()
-	l.stop()
-	time.Sleep(after)
+	l.stop(t)
+	away()
 	l.run(t)
 	for begun := time.Now(); !l.conn.IsConnected(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > 10*time.Second {
+		if time.Since(begun) > conformance.Patience {
 			t.Fatal("no connection after the restart")
 		}
 	}
@@ -117,6 +127,7 @@ func (l *local) Restart(t *testing.T, after time.Duration) {
 
 func (l *local) Send(t *testing.T, messages []stream.Message) {
 	t.Helper()
+	var stored []jetstream.PubAckFuture
 	for _, m := range messages {
 		out := &natsgo.Msg{Subject: conformance.Vectors, Data: m.Value, Header: natsgo.Header{}}
 		for _, h := range m.Headers {
@@ -125,18 +136,21 @@ func (l *local) Send(t *testing.T, messages []stream.Message) {
 		if m.Key != "" {
 			out.Header.Set(nats.HeaderID, url.PathEscape(m.Key))
 		}
-		if _, err := l.js.PublishMsgAsync(out); err != nil {
+		future, err := l.js.PublishMsgAsync(out)
+		if err != nil {
 			t.Fatal(err)
 		}
+		stored = append(stored, future)
 	}
-	select {
-	case <-l.js.PublishAsyncComplete():
-	case <-time.After(10 * time.Second):
-		t.Fatal("the messages are not stored")
-	}
-	info, err := l.stream(t, "VECTORS").Info(t.Context())
-	if err != nil || info.State.Msgs < uint64(len(messages)) {
-		t.Fatalf("%d messages sent, and %v, %v", len(messages), info, err)
+	late := time.After(conformance.Patience)
+	for i, future := range stored {
+		select {
+		case <-future.Ok():
+		case err := <-future.Err():
+			t.Fatalf("message %d of %d: %v", i, len(stored), err)
+		case <-late:
+			t.Fatalf("message %d of %d is not stored", i, len(stored))
+		}
 	}
 }
 

@@ -101,7 +101,7 @@ func TestNATS(t *testing.T) {
 // check runs the command until an id was received.
 func check(t *testing.T, received <-chan string, args ...string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	var out bytes.Buffer
 	status := make(chan int, 1)

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 func testRestarted(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 600)
 	s.Send(t, messages[:300])
-	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), Patience)
 	defer stop()
 	b, end, err := s.dial(ctx, s.Address())
 	if err != nil {
@@ -31,20 +32,12 @@ func testRestarted(t *testing.T, s *suite) {
 	}
 	finished := make(chan error, 1)
 	go func() { finished <- stream.Run(ctx, w, s.model, o) }()
-	<-halfway
-	s.Restart(t, 300*time.Millisecond)
+	await(t, "a hundred codes", halfway)
+	s.Restart(t, func() { time.Sleep(300 * time.Millisecond) })
 	s.Send(t, messages[300:])
-	for ctx.Err() == nil {
-		ids := map[string]bool{}
-		for _, m := range s.Read(t, Codes) {
-			ids[m.Key] = true
-		}
-		if len(ids) >= len(codes) {
-			stop()
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if err := <-finished; err != nil {
+	s.until(t, ctx, finished, codes)
+	stop()
+	if err := await(t, "an end of the processor", finished); err != nil {
 		t.Fatal(err)
 	}
 	w.verify(t, o)
@@ -61,14 +54,16 @@ func testGivesUp(t *testing.T, s *suite) {
 	}
 	w, o, trouble := watch(b), options(), 0
 	w.flaky = func(int) bool { return true }
-	o.Patience, o.Observe = 200*time.Millisecond, func(e stream.Event) {
+	o.Patience, o.Observe = 2*time.Second, func(e stream.Event) {
 		if e.Err != nil {
 			trouble++
 		}
 	}
-	err = stream.Run(t.Context(), w, s.model, o)
+	ctx, stop := context.WithTimeout(t.Context(), Patience)
+	defer stop()
+	err = stream.Run(ctx, w, s.model, o)
 	end()
-	if err == nil || trouble < 2 || w.done > 0 {
+	if err == nil || trouble < 1 || w.done > 0 {
 		t.Fatalf("%v after %d tries, %d messages done", err, trouble, w.done)
 	}
 	s.drain(t, codes)
@@ -78,34 +73,31 @@ func testGivesUp(t *testing.T, s *suite) {
 func testShared(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 600)
 	s.Send(t, messages[:300])
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithTimeout(t.Context(), Patience)
+	defer stop()
 	b, end, err := s.dial(ctx, s.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, w, begun := options(), watch(b), make(chan struct{}, 300)
-	o.Observe = func(stream.Event) { begun <- struct{}{} }
-	finished, leaving := make(chan error, 1), make(chan struct{})
-	go func() { finished <- stream.Run(ctx, w, s.model, o) }()
-	<-begun
+	var once sync.Once
+	o, w, begun, left := options(), watch(b), make(chan struct{}), make(chan error, 1)
+	o.Observe = func(stream.Event) { once.Do(func() { close(begun) }) }
 	go func() {
-		defer close(leaving)
-		time.Sleep(400 * time.Millisecond)
-		stop()
-		err := <-finished
+		err := stream.Run(ctx, w, s.model, o)
 		end()
-		finished <- err
+		left <- err
 	}()
+	await(t, "a first batch", begun)
+	time.AfterFunc(400*time.Millisecond, stop) // any moment will do
 	s.Send(t, messages[300:])
 	s.drain(t, codes)
-	<-leaving
-	if err := <-finished; err != nil {
+	if err := await(t, "an end of the first processor", left); err != nil {
 		t.Error(err)
 	}
 	w.verify(t, o)
 }
 
-// testAway has a server that stays away for longer than the patience, with messages on their way to it.
+// testAway has a server that stays away until the processor has given up, most often with messages on their way to it.
 func testAway(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 600)
 	s.Send(t, messages)
@@ -113,27 +105,20 @@ func testAway(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back := make(chan struct{})
+	ctx, stop := context.WithTimeout(t.Context(), Patience)
+	defer stop()
 	var once sync.Once
-	o := options()
-	o.Patience, o.Observe = 500*time.Millisecond, func(e stream.Event) {
-		once.Do(func() {
-			go func() {
-				defer close(back)
-				s.Restart(t, 2500*time.Millisecond)
-			}()
-		})
-	}
-	err = stream.Run(t.Context(), slow{b}, s.model, o)
-	select {
-	case <-back:
-		t.Errorf("the error came after the server was back: %v", err)
-	default:
-	}
-	end()
-	<-back
-	if d := fault.Differs(err, "gave-up", "500ms"); d != "" {
-		t.Error(d)
-	}
+	o, begun, finished := options(), make(chan struct{}), make(chan error, 1)
+	o.Patience, o.Observe = 500*time.Millisecond, func(stream.Event) { once.Do(func() { close(begun) }) }
+	go func() { finished <- stream.Run(ctx, &slow{Broker: b, left: math.MaxInt}, s.model, o) }()
+	await(t, "a first batch", begun)
+	s.Restart(t, func() {
+		if err := await(t, "an end of the processor", finished); ctx.Err() != nil {
+			t.Errorf("the processor did not give up while the server was away: %v", err)
+		} else if d := fault.Differs(err, "gave-up", "500ms"); d != "" {
+			t.Error(d)
+		}
+		end()
+	})
 	s.drain(t, codes)
 }
