@@ -179,7 +179,7 @@ func TestBrowserSeesTrouble(t *testing.T) {
 	b := chrome.Start(t)
 	load(b, []byte(`<!DOCTYPE html><title>x</title>
 		<img src="http://127.0.0.1:1/x.png" alt=""><script>console.error("no")</script>`))
-	for range 50 {
+	for range 1200 {
 		seen := strings.Join(b.Troubles(), "\n")
 		if strings.Contains(seen, "request: http://127.0.0.1:1/x.png") && strings.Contains(seen, "console: error") {
 			return

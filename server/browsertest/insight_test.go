@@ -75,7 +75,7 @@ func withCrowd(t *testing.T, n int) string {
 			t.Logf("the map of %d codes took %.1f s", n, time.Since(began).Seconds())
 			return address
 		}
-		if time.Since(began) > 2*time.Minute {
+		if time.Since(began) > 10*time.Minute {
 			t.Fatal("the map is never made")
 		}
 		time.Sleep(200 * time.Millisecond)
@@ -214,29 +214,33 @@ func TestInsightLooks(t *testing.T) {
 }
 
 // TestMapStaysSmooth zooms and moves the map of many codes, of a hundred thousand with HASHGROVE_LONG=1, and measures the
-// time between frames.
+// time between frames. Half of them come within twice the 16.7 ms of a screen, or within some times what a map of a few
+// codes takes on the same machine, which others may use.
 func TestMapStaysSmooth(t *testing.T) {
-	codes, most := 10_000, 200. // milliseconds: the tests may share the machine with others
+	codes := 10_000
 	if os.Getenv("HASHGROVE_LONG") == "1" {
-		codes, most = 100_000, 34 // 16.7 ms where the machine has nothing else to do
+		codes = 100_000
 	}
 	address := withCrowd(t, codes)
-	v := visit(t, address, "#/map?c=crowd")
+	v := visit(t, address, "#/map?c=shapes")
+	v.see(`document.querySelector('.map-canvas')`)
+	v.see(painted + ` > 300`)
+	few := v.frames()
+	v = visit(t, address, "#/map?c=crowd")
 	v.see(`document.querySelector('.map-canvas')`)
 	v.see(painted + ` > 5000`)
 	v.Shot("map-crowd")
 	for _, ratio := range []float64{1, 2} {
 		v.Do(emulation.SetDeviceMetricsOverride(1280, 900, ratio, false))
-		v.Do(chromedp.Sleep(500 * time.Millisecond))
+		v.see(fmt.Sprintf(`devicePixelRatio === %v`, ratio))
 		v.click(`.map-buttons [title="Show everything"]`)
 		times := v.frames()
 		v.see(painted + ` > 5000`) // there was something to draw
-		sort.Float64s(times)
-		at := func(share float64) float64 { return times[int(share*float64(len(times)-1))] }
 		t.Logf("%v device pixels per pixel: %d frames, median %.1f ms, 95 in 100 within %.1f ms, longest %.1f ms",
-			ratio, len(times), at(0.5), at(0.95), at(1))
-		if at(0.5) > most {
-			t.Errorf("half of the frames take longer than %.1f ms", at(0.5))
+			ratio, len(times), at(times, 0.5), at(times, 0.95), at(times, 1))
+		if most := max(2*16.7, 12*at(few, 0.5)); at(times, 0.5) > most {
+			t.Errorf("half of the frames take longer than %.1f ms, and %.1f ms with a few codes",
+				at(times, 0.5), at(few, 0.5))
 		}
 	}
 	v.Shot("map-crowd-zoomed")
@@ -246,7 +250,11 @@ func TestMapStaysSmooth(t *testing.T) {
 	v.end()
 }
 
-// frames zooms in and out by the wheel and pans by the keys, one step in each frame, and returns the times between frames.
+// at is the time within which a share of the frames came.
+func at(times []float64, share float64) float64 { return times[int(share*float64(len(times)-1))] }
+
+// frames zooms in and out by the wheel and pans by the keys, one step in each frame, and returns the times between frames,
+// the shortest first.
 func (v *visitor) frames() []float64 {
 	v.Helper()
 	answer := v.evaluate(`new Promise((done) => {
@@ -268,6 +276,7 @@ func (v *visitor) frames() []float64 {
 	if err := json.Unmarshal([]byte(strings.TrimSpace(answer)), &times); err != nil {
 		v.Fatal(err)
 	}
+	sort.Float64s(times)
 	return times
 }
 
@@ -277,7 +286,7 @@ func TestMapByTouch(t *testing.T) {
 	v.Do(emulation.SetDeviceMetricsOverride(390, 800, 2, true), emulation.SetTouchEmulationEnabled(true))
 	v.see(`document.querySelector('.map-canvas')`)
 	v.see(painted + ` > 300`)
-	v.Do(chromedp.Evaluate(`document.querySelector('.map-canvas').scrollIntoView()`, nil), chromedp.Sleep(300*time.Millisecond))
+	v.Do(chromedp.Evaluate(`document.querySelector('.map-canvas').scrollIntoView()`, nil))
 	touch := func(kind input.TouchType, places ...float64) {
 		t.Helper()
 		points := []*input.TouchPoint{}
@@ -287,23 +296,36 @@ func TestMapByTouch(t *testing.T) {
 		v.Do(input.DispatchTouchEvent(kind, points))
 	}
 	where := func() string { return v.String(`document.querySelector('.map-canvas').toDataURL()`) }
-	settle := func() { v.Do(chromedp.Sleep(400 * time.Millisecond)) } // the sharp picture comes when the movement rests
+	settle := func() string { // the sharp picture comes when the movement rests
+		last := ""
+		for now := where(); now != last; now = where() {
+			last = now
+			v.Do(chromedp.Sleep(400 * time.Millisecond))
+		}
+		return last
+	}
+	// changed waits until the picture is another one.
+	changed := func(what, from string) string {
+		for began := time.Now(); time.Since(began) < 2*time.Minute; v.Do(chromedp.Sleep(20 * time.Millisecond)) {
+			if where() != from {
+				return settle()
+			}
+		}
+		t.Errorf("the map is the same after %s", what)
+		return from
+	}
+	before := settle()
 	x, y := v.middleOf(".map-canvas")
-	before := where()
 	touch(input.TouchStart, x-20, y, x+20, y)
 	touch(input.TouchMove, x-60, y, x+60, y)
 	touch(input.TouchEnd)
-	settle()
-	zoomed := where()
+	zoomed := changed("two fingers zoomed", before)
 	touch(input.TouchStart, x, y)
 	touch(input.TouchMove, x+30, y+10)
 	touch(input.TouchEnd)
-	settle()
-	if moved := where(); before == zoomed || zoomed == moved {
-		t.Errorf("two fingers zoomed: %v, one finger moved: %v", before != zoomed, zoomed != moved)
-	}
+	moved := changed("one finger moved it", zoomed)
 	v.click(`.map-buttons [title="Show everything"]`)
-	settle()
+	changed("all of it was asked for", moved)
 	for step := range 300 {
 		if step == 299 {
 			t.Fatal("no tap meets a point")

@@ -70,7 +70,7 @@ func (v *visitor) upload(selector, name string, content []byte) {
 func (v *visitor) patiently(selector, text string) {
 	v.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.innerText.includes(%s))`, selector, quoted(text))
-	for range 600 {
+	for range 3000 {
 		var yes bool
 		if err := chromedp.Run(v.Context, chromedp.Evaluate(find, &yes)); err != nil {
 			v.Fatal(err)

@@ -46,7 +46,7 @@ func (v *visitor) end() {
 // see waits until a script is true.
 func (v *visitor) see(script string) {
 	v.Helper()
-	deadline := time.Now().Add(40 * time.Second)
+	deadline := time.Now().Add(3 * time.Minute)
 	for {
 		var yes bool
 		err := chromedp.Run(v.Context, chromedp.Evaluate("Boolean("+script+")", &yes))

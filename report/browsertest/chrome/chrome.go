@@ -5,6 +5,7 @@ package chrome
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,37 +39,49 @@ type Page struct {
 type Browser struct {
 	context context.Context
 	cancel  context.CancelFunc
-	profile string
+	folder  string // of the profile and all that the browser leaves behind
 }
 
 // errNone is what a machine without a browser answers.
-var errNone = errors.New("no chromium on this machine (make setup installs it on Debian)")
+var errNone = errors.New("no chromium on this machine (make setup installs it on Debian; CHROME names another)")
+
+// program is the browser: the one that the environment names in CHROME, or one with a usual name.
+func program() (string, error) {
+	if name := os.Getenv("CHROME"); name != "" {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("the browser that CHROME names: %w", err)
+		}
+		return path, nil
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errNone
+}
 
 // Launch starts a browser.
 func Launch() (*Browser, error) {
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
+	path, err := program()
+	if err != nil {
+		return nil, err
 	}
-	if path == "" {
-		return nil, errNone
-	}
-	profile, err := os.MkdirTemp("", "hashgrove-browser-")
+	folder, err := os.MkdirTemp("", "hashgrove-browser-")
 	if err != nil {
 		return nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.UserDataDir(profile))
+		chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(folder, "profile")),
+		chromedp.Env("TMPDIR="+folder), chromedp.WSURLReadTimeout(2*time.Minute)) // a busy machine may start it slowly
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // the sandbox refuses to run as root
 	}
 	allocated, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	quiet := chromedp.WithErrorf(func(string, ...any) {}) // events that are newer than the package
 	ctx, cancelBrowser := chromedp.NewContext(allocated, quiet)
-	b := &Browser{context: ctx, profile: profile, cancel: func() { cancelBrowser(); cancelAllocator() }}
+	b := &Browser{context: ctx, folder: folder, cancel: func() { cancelBrowser(); cancelAllocator() }}
 	if err := chromedp.Run(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -88,8 +101,8 @@ func (b *Browser) window() (target.ID, error) {
 // Close ends the browser.
 func (b *Browser) Close() (err error) {
 	b.cancel()
-	for range 50 { // children of the browser may write for a moment after it has ended
-		if err = os.RemoveAll(b.profile); err == nil {
+	for range 600 { // children of the browser may write for a moment after it has ended
+		if err = os.RemoveAll(b.folder); err == nil {
 			return nil
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -132,7 +145,7 @@ func Open(t *testing.T, launch func() (*Browser, error), allowed ...string) *Pag
 	}
 	ctx, cancel := chromedp.NewContext(b.context, chromedp.WithTargetID(window))
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 20*time.Minute) // only so that a test that hangs ends
 	t.Cleanup(cancel)
 	p := &Page{T: t, Context: ctx, allowed: append(allowed, "data:", "file:", "blob:")}
 	chromedp.ListenTarget(ctx, p.hear)
