@@ -253,17 +253,21 @@ func pushAfterKills(t *testing.T, url string, least, items, batch int, empty, ch
 	}
 	writeCodeFile(t, "many.hgc", packed, 64)
 	push := []string{"push", "many.hgc", "--engine", url, "--batch", strconv.Itoa(batch), "--in-flight", "3", "--quiet", "--json"}
+	t.Setenv("TMPDIR", t.TempDir())
 	kills, resumed := 0, 0
 	for round := 0; kills < least || round == 0; round++ {
 		empty()
-		for complete := false; !complete; {
+		tries := 0
+		for complete := false; !complete; tries++ {
 			cmd := command(push...)
 			var out, errOut bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errOut
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			timer := time.AfterFunc(time.Duration(50+rng.IntN(500))*time.Millisecond, func() { cmd.Process.Kill() })
+			// A busy machine needs longer to get anywhere, so that the time doubles after some tries.
+			pause := time.Duration(50+rng.IntN(500)) * time.Millisecond << min(tries/16, 10)
+			timer := time.AfterFunc(pause, func() { cmd.Process.Kill() })
 			err := cmd.Wait()
 			timer.Stop()
 			if err != nil && errOut.Len() > 0 {

@@ -227,7 +227,7 @@ func TestSignals(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for range 500 { // until the first bits are safe
+		for range 6000 { // until the first bits are safe
 			if bits, _ := filepath.Glob(name + ".ckpt/*.bit"); len(bits) > 0 {
 				break
 			}

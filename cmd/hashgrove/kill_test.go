@@ -49,6 +49,7 @@ func TestCommandsAfterKill(t *testing.T) {
 		}
 		each = n
 	}
+	t.Setenv("TMPDIR", t.TempDir())
 	inputs := killedInputs(t)
 	seed := uint64(time.Now().UnixNano())
 	if n, err := strconv.ParseUint(os.Getenv("HASHGROVE_SEED"), 10, 64); err == nil {
