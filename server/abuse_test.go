@@ -9,8 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
-	"runtime/metrics"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,129 +19,6 @@ import (
 
 	"hashgrove/server"
 )
-
-// watch samples the memory of the process, which holds both the service and those who abuse it.
-type watch struct {
-	stop       chan bool
-	ended      sync.WaitGroup
-	heap       uint64 // in use at the start
-	goroutines int
-	peak       uint64
-	most       int
-}
-
-func liveHeap() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
-}
-
-// startWatch begins to watch after everything has calmed down.
-func startWatch(s *service) *watch {
-	s.client.CloseIdleConnections()
-	time.Sleep(50 * time.Millisecond)
-	runtime.GC()
-	w := &watch{stop: make(chan bool), heap: liveHeap(), goroutines: runtime.NumGoroutine()}
-	w.ended.Go(func() {
-		for {
-			w.peak, w.most = max(w.peak, liveHeap()), max(w.most, runtime.NumGoroutine())
-			select {
-			case <-w.stop:
-				return
-			case <-time.After(2 * time.Millisecond):
-			}
-		}
-	})
-	return w
-}
-
-// end checks that no more than so many bytes were in use beyond those at the start, and that memory and goroutines are as
-// before after a while.
-func (w *watch) end(t *testing.T, s *service, bytes uint64) {
-	t.Helper()
-	close(w.stop)
-	w.ended.Wait()
-	more := w.peak - min(w.peak, w.heap)
-	t.Logf("at most %.1f MB and %d goroutines more than before", float64(more)/1e6, w.most-w.goroutines)
-	if more > bytes {
-		t.Errorf("%d bytes of memory more than before, want at most %d", more, bytes)
-	}
-	left := 0
-	for range 100 {
-		s.client.CloseIdleConnections()
-		if left = runtime.NumGoroutine() - w.goroutines; left <= 2 {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	if left > 2 {
-		stacks := make([]byte, 1<<16)
-		t.Errorf("%d goroutines are left:\n%s", left, stacks[:runtime.Stack(stacks, true)])
-	}
-	after := uint64(0)
-	for range 50 { // pools give back what they hold after the second collection, and the last answers are being made
-		runtime.GC()
-		if after = liveHeap(); after <= w.heap+20<<20 {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Errorf("%d bytes in use afterwards, and %d before", after, w.heap)
-}
-
-// healthy is a client that behaves, and searches while others do not.
-type healthy struct {
-	stop  chan bool
-	ended sync.WaitGroup
-	n     atomic.Int64
-	busy  atomic.Int64 // answers that told it to come again
-	worst time.Duration
-	errs  []error
-}
-
-func startHealthy(s *service) *healthy {
-	h := &healthy{stop: make(chan bool)}
-	h.ended.Go(func() {
-		for i := 1; ; i = i%shopItems + 1 {
-			select {
-			case <-h.stop:
-				return
-			case <-time.After(5 * time.Millisecond):
-			}
-			began := time.Now()
-			a, err := s.call("POST", shop+"/search", fmt.Sprintf(`{"id":%d,"k":3}`, i))
-			for err == nil && a.StatusCode == http.StatusTooManyRequests && time.Since(began) < 10*time.Second {
-				h.busy.Add(1) // it comes again, and the waiting counts
-				time.Sleep(20 * time.Millisecond)
-				a, err = s.call("POST", shop+"/search", fmt.Sprintf(`{"id":%d,"k":3}`, i))
-			}
-			if err == nil && a.StatusCode != http.StatusOK {
-				err = fmt.Errorf("status %d: %s", a.StatusCode, a.body)
-			}
-			if err != nil {
-				h.errs = append(h.errs, err)
-				return
-			}
-			h.worst = max(h.worst, time.Since(began))
-			h.n.Add(1)
-		}
-	})
-	return h
-}
-
-// end checks that the client was served all the time.
-func (h *healthy) end(t *testing.T, worst time.Duration) {
-	t.Helper()
-	for began := time.Now(); h.n.Load() < 3 && time.Since(began) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
-	}
-	close(h.stop)
-	h.ended.Wait()
-	t.Logf("a healthy client had %d searches, the slowest in %v, and was told to come again %d times",
-		h.n.Load(), h.worst.Round(time.Millisecond/10), h.busy.Load())
-	if err := errors.Join(h.errs...); err != nil || h.n.Load() < 3 || h.worst > worst {
-		t.Errorf("a healthy client had %d searches, the slowest in %v: %v", h.n.Load(), h.worst, err)
-	}
-}
 
 // hasty makes timeouts short.
 func hasty(o *server.Options) {
@@ -182,7 +59,7 @@ func dribble(address, begin, rest string) (string, error) {
 		}
 	}()
 	defer close(done)
-	if err := c.SetReadDeadline(time.Now().Add(8 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return "", err
 	}
 	answer, err := io.ReadAll(c)
@@ -197,9 +74,10 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
+// TestSlowHeaders lets clients send their headers byte by byte: the service closes them all.
 func TestSlowHeaders(t *testing.T) {
 	s := serve(t, hasty)
-	w, h := startWatch(s), startHealthy(s)
+	w, h := startWatch(s), startClient(s, true)
 	many(300, func(i int) {
 		begin := []string{"", "GET /v1/server HTTP/1.1\r\n", "POST " + shop + "/search HTTP/1.1\r\nHost: localhost\r\nX-A: "}[i%3]
 		answer, err := dribble(s.address, begin, "x")
@@ -207,14 +85,16 @@ func TestSlowHeaders(t *testing.T) {
 			t.Errorf("%q: %v, %q", begin, err, answer)
 		}
 	})
-	h.end(t, 2*time.Second)
+	h.end(t)
 	w.end(t, s, 30<<20)
 }
 
+// TestSlowBodies lets clients send their bodies byte by byte: the service closes them all, and says why to those who
+// look.
 func TestSlowBodies(t *testing.T) {
 	s := serve(t, hasty)
-	w, h := startWatch(s), startHealthy(s)
-	var told atomic.Int32
+	w, h := startWatch(s), startClient(s, true)
+	var told [3]atomic.Int32
 	many(300, func(i int) {
 		length := []string{"Content-Length: 60000", "Content-Length: 30000000", "Transfer-Encoding: chunked"}[i%3]
 		rest := []string{"1", "1", "1\r\n1\r\n"}[i%3]
@@ -224,13 +104,15 @@ func TestSlowBodies(t *testing.T) {
 			t.Errorf("%s: %v, %q", length, err, answer)
 		}
 		if strings.HasPrefix(answer, "HTTP/1.1 408 ") && strings.Contains(answer, `"status":408`) {
-			told.Add(1)
+			told[i%3].Add(1)
 		}
 	})
-	if told.Load() < 200 { // a connection may be reset before the answer is read
-		t.Errorf("408 was answered %d times only", told.Load())
+	for i := range told { // a connection may be reset before the answer is read
+		if told[i].Load() == 0 {
+			t.Errorf("none of the slow bodies of kind %d was told 408", i)
+		}
 	}
-	h.end(t, 2*time.Second)
+	h.end(t)
 	w.end(t, s, 60<<20)
 }
 
@@ -245,75 +127,101 @@ func largeSearch() string {
 	return b.String()
 }
 
-// TestSlowReaders lets clients ask for large answers and not read them: they must hold neither searches nor memory.
+// readers opens connections that ask for something and do not read the answer.
+func (s *service) readers(t *testing.T, n int, request string) []net.Conn {
+	t.Helper()
+	var conns []net.Conn
+	for range n {
+		c, err := net.Dial("tcp", s.address)
+		ok(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		ok(t, c.(*net.TCPConn).SetReadBuffer(4096))
+		_, err = io.WriteString(c, request)
+		ok(t, err)
+		conns = append(conns, c)
+	}
+	return conns
+}
+
+// post is a search on the wire.
+func post(body string) string {
+	return fmt.Sprintf("POST %s/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\n\r\n%s", shop, len(body), body)
+}
+
+// TestSlowReaders lets twice as many clients as may search ask for large answers and not read them, for as long as they
+// like: they hold none of the searches, so that others are served meanwhile, and little memory.
 func TestSlowReaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large answers take long to make under the race detector")
 	}
 	s := serve(t, func(o *server.Options) {
-		hasty(o)
-		o.Limits.ReadTime, o.Limits.WriteTime = 3*time.Second, 3*time.Second
-		o.Limits.Searches, o.Limits.Waiting = 2, 100
+		o.Limits.ReadTime, o.Limits.WriteTime = 10*patience, 10*patience
+		o.Limits.Searches, o.Limits.Waiting, o.Limits.Wait = 2, 100, 10*patience
 	})
 	body := largeSearch()
 	if size := len(s.must(t, 200, "POST", shop+"/search", body)); size < 8<<20 {
 		t.Fatalf("an answer of %d bytes is not large", size)
 	}
-	w, h := startWatch(s), startHealthy(s)
-	request := fmt.Sprintf("POST %s/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		shop, len(body), body)
-	var conns []net.Conn
-	for range 4 { // twice as many as may search
-		c, err := net.Dial("tcp", s.address)
-		ok(t, err)
-		defer c.Close()
-		conns = append(conns, c)
-		ok(t, c.(*net.TCPConn).SetReadBuffer(4096))
-		_, err = io.WriteString(c, request)
-		ok(t, err)
+	w := startWatch(s)
+	conns := s.readers(t, 4, post(body))
+	held := func() bool { // all four have been searched for, and wait for their readers
+		return s.gauge(t, "hashgrove_requests_running") >= 5 && s.gauge(t, "hashgrove_searches_running") == 0 &&
+			s.gauge(t, "hashgrove_searches_waiting") == 0
 	}
-	running := 0
-	for range 100 { // their time is over after six seconds
-		time.Sleep(100 * time.Millisecond)
-		_, line, _ := strings.Cut(s.must(t, 200, "GET", "/metrics", ""), "\nhashgrove_requests_running ")
-		if _, err := fmt.Sscan(line, &running); err != nil {
-			t.Fatal(err)
-		}
-		if running <= 2 { // this one, and the healthy client's
-			break
-		}
-	}
-	if running > 2 {
-		t.Errorf("the service still waits for %d requests", running)
+	until(t, "four answers that nobody reads and no search", held)
+	h := startHealthy(s)
+	h.served(t, 20)
+	if n := s.gauge(t, "hashgrove_requests_running"); n < 5 {
+		t.Errorf("only %v requests run: the readers did not stay", n)
 	}
 	for _, c := range conns {
 		ok(t, c.Close())
 	}
-	h.end(t, 3*time.Second) // less than it takes until the service gives them up
+	h.end(t)
 	w.end(t, s, 500<<20)
 }
 
-// TestSlowBackups lets clients ask for backups and not read them: writes and searches go on.
-func TestSlowBackups(t *testing.T) {
-	s := serve(t, hasty)
-	w, h := startWatch(s), startHealthy(s)
-	var conns []net.Conn
-	for range 20 {
-		c, err := net.Dial("tcp", s.address)
-		ok(t, err)
-		conns = append(conns, c)
-		ok(t, c.(*net.TCPConn).SetReadBuffer(4096))
-		_, err = io.WriteString(c, "GET "+shop+"/backup HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		ok(t, err)
+// TestSlowReadersAreGivenUp: those who do not read in time are given up while they still wait.
+func TestSlowReadersAreGivenUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large answers take long to make under the race detector")
 	}
+	s := serve(t, hasty)
+	w := startWatch(s)
+	s.readers(t, 4, post(largeSearch()))
+	until(t, "an end of four searches that nobody reads", func() bool {
+		a, err := s.call("GET", "/metrics", "")
+		if err != nil { // this client may be too slow for a hasty service, too
+			return false
+		}
+		ended := 0
+		for _, found := range searchesEnded.FindAllSubmatch(a.body, -1) {
+			n, err := strconv.Atoi(string(found[1]))
+			ok(t, err)
+			ended += n
+		}
+		return ended >= 4
+	})
+	w.end(t, s, 500<<20)
+}
+
+// searchesEnded is a line of the metrics, for each status.
+var searchesEnded = regexp.MustCompile(`(?m)^hashgrove_requests_total\{route="[^"]*/search",status="\d+"\} (\d+)$`)
+
+// TestSlowBackups lets clients ask for backups and not read them: writes and searches go on meanwhile.
+func TestSlowBackups(t *testing.T) {
+	s := serve(t, nil)
+	w, h := startWatch(s), startHealthy(s)
+	conns := s.readers(t, 20, "GET "+shop+"/backup HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	for i := range 20 {
 		s.must(t, 200, "PUT", fmt.Sprintf("%s/items/%d", shop, i+1), `{"code":"0f00000000000000"}`)
 	}
-	time.Sleep(3 * time.Second)
+	h.served(t, 20)
 	for _, c := range conns {
 		ok(t, c.Close())
 	}
-	h.end(t, time.Second)
+	h.end(t)
 	w.end(t, s, 100<<20)
 }
 
@@ -325,6 +233,19 @@ func TestBusy(t *testing.T) {
 	body := largeSearch()
 	w := startWatch(s)
 	var good, busy atomic.Int32
+	for round := 0; round < 20 && (good.Load() == 0 || busy.Load() == 0); round++ {
+		s.ask60(t, body, &good, &busy)
+	}
+	t.Logf("%d searches were answered, %d were told to come again", good.Load(), busy.Load())
+	if good.Load() < 1 || busy.Load() < 1 {
+		t.Errorf("%d good answers and %d busy ones", good.Load(), busy.Load())
+	}
+	s.must(t, 200, "POST", shop+"/search", `{"id":1}`)
+	w.end(t, s, 2<<30)
+}
+
+// ask60 sends a search sixty times at once and counts the answers.
+func (s *service) ask60(t *testing.T, body string, good, busy *atomic.Int32) {
 	many(60, func(int) {
 		a, err := s.call("POST", shop+"/search", body)
 		switch {
@@ -338,21 +259,13 @@ func TestBusy(t *testing.T) {
 			t.Errorf("status %d: %.200s", a.StatusCode, a.body)
 		}
 	})
-	t.Logf("%d of 60 searches were answered, %d were told to come again", good.Load(), busy.Load())
-	if good.Load() < 1 || busy.Load() < 1 {
-		t.Errorf("%d good answers and %d busy ones", good.Load(), busy.Load())
-	}
-	s.must(t, 200, "POST", shop+"/search", `{"id":1}`)
-	w.end(t, s, 2<<30)
 }
 
 // TestHangUps sends requests and goes away at once.
 func TestHangUps(t *testing.T) {
 	s := serve(t, nil)
 	w, h := startWatch(s), startHealthy(s)
-	body := largeSearch()
-	request := fmt.Sprintf("POST %s/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		shop, len(body), body)
+	request := post(largeSearch())
 	many(8, func(i int) {
 		for j := range 50 {
 			c, err := net.Dial("tcp", s.address)
@@ -365,7 +278,7 @@ func TestHangUps(t *testing.T) {
 			_ = c.Close()
 		}
 	})
-	h.end(t, 5*time.Second)
+	h.end(t)
 	w.end(t, s, 1<<30)
 }
 
@@ -392,8 +305,8 @@ func TestIdleConnections(t *testing.T) {
 	s := serve(t, nil)
 	w, h := startWatch(s), startHealthy(s)
 	conns := s.idle(t, 500)
-	time.Sleep(100 * time.Millisecond)
-	h.end(t, 2*time.Second)
+	h.served(t, 20)
+	h.end(t)
 	for _, c := range conns {
 		ok(t, c.Close())
 	}
@@ -418,13 +331,13 @@ func TestHeaderFloods(t *testing.T) {
 			}
 			defer c.Close()
 			go func() { _, _ = io.WriteString(c, request) }()
-			_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+			_ = c.SetReadDeadline(time.Now().Add(patience))
 			answer, err := io.ReadAll(c)
 			if isTimeout(err) || len(answer) > 0 && !bytes.HasPrefix(answer, []byte("HTTP/1.1 431 ")) {
 				t.Errorf("%s: %v, %.100q", name, err, answer)
 			}
 		})
 	}
-	h.end(t, 2*time.Second)
+	h.end(t)
 	w.end(t, s, 150<<20)
 }

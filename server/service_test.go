@@ -166,6 +166,29 @@ func writeIndex(t testing.TB, path string, m *model.Model, b *index.Batch) {
 	ok(t, s.Close())
 }
 
+// patience is how long a test waits for anything. It is only there so that a test which waits in vain says what for: on
+// a busy machine everything may take a hundred times as long as on an idle one.
+const patience = 2 * time.Minute
+
+// until waits for a condition.
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for began := time.Now(); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > patience {
+			t.Fatalf("%v have passed without %s", patience, what)
+		}
+	}
+}
+
+// gauge is a number among the metrics of a service.
+func (s *service) gauge(t testing.TB, name string) (value float64) {
+	t.Helper()
+	_, text, _ := strings.Cut(s.must(t, 200, "GET", "/metrics", ""), "\n"+name+" ")
+	_, err := fmt.Sscan(text, &value)
+	ok(t, err)
+	return value
+}
+
 func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -215,7 +238,7 @@ func serveTLS(t testing.TB, change func(o *server.Options), config *tls.Config) 
 		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // signed by itself
 		transport.ForceAttemptHTTP2 = true
 	}
-	s.client = &http.Client{Transport: transport, Timeout: time.Minute}
+	s.client = &http.Client{Transport: transport, Timeout: patience}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, l, config) }()
@@ -228,6 +251,15 @@ func serveTLS(t testing.TB, change func(o *server.Options), config *tls.Config) 
 		}
 	})
 	return s
+}
+
+// closed tells whether the service takes no more connections.
+func (s *service) closed() bool {
+	c, err := net.DialTimeout("tcp", s.address, patience)
+	if err == nil {
+		_ = c.Close()
+	}
+	return err != nil
 }
 
 // reply is an answer whose body was read.

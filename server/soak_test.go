@@ -108,10 +108,13 @@ func TestSoak(t *testing.T) {
 	soak(lasts / 10)
 	before := p.calm(t)
 	soak(lasts - lasts/10)
-	after := p.calm(t)
+	after, more := p.calm(t), true
+	for began := time.Now(); more && time.Since(began) < patience; after = p.calm(t) { // a busy machine ends things late
+		more = after[0] > before[0]+20 || after[1] > before[1]+20 || after[2] > before[2]*3/2+64
+	}
 	t.Logf("%d requests in %v and %d that were broken off; goroutines, files, MB before and after: %v, %v",
 		sent.Load(), lasts, broken.Load(), before, after)
-	if after[0] > before[0]+20 || after[1] > before[1]+20 || after[2] > before[2]*3/2+64 {
+	if more {
 		t.Errorf("goroutines, open files and MB were %v after a tenth of the time and are %v at the end", before, after)
 	}
 	p.stop(t)
@@ -137,7 +140,7 @@ func errorsOf(said string) (lines string) {
 // calm waits until nothing runs and tells goroutines, open files and resident megabytes of the process.
 func (p *running) calm(t *testing.T) (now [3]int) {
 	t.Helper()
-	for range 150 { // until those that were slow are given up
+	for range 600 { // until those that were slow are given up
 		before := now
 		_, text, _ := strings.Cut(p.must(t, 200, "GET", "/metrics", ""), "\ngo_goroutines ")
 		_, err := fmt.Sscan(text, &now[0])

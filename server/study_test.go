@@ -101,11 +101,10 @@ func ask(t *testing.T, url string, v any) *http.Response {
 // askUntilReady asks until the answer is no longer that it takes a while.
 func askUntilReady(t *testing.T, url string, v any) *http.Response {
 	t.Helper()
-	for range 300 {
+	for began := time.Now(); time.Since(began) < 2*time.Minute; time.Sleep(20 * time.Millisecond) {
 		if r := ask(t, url, v); r.StatusCode != http.StatusAccepted {
 			return r
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatal("the answer is never ready")
 	return nil
@@ -253,27 +252,25 @@ func TestStudiesTakeTheirTime(t *testing.T) {
 	}
 }
 
-// TestStudiesEndWithTheService closes the service while a map is made, the largest where others are made within a second.
+// TestStudiesEndWithTheService closes the service while a map is made: it is not made to the end first. A fast machine
+// may have made a small one before that, and a stalled one even a large one, so there are several tries.
 func TestStudiesEndWithTheService(t *testing.T) {
-	var s *Server
-	answer := 0
-	for _, n := range []int{30_000, atlas.MaxPoints} {
+	for _, n := range []int{30_000, atlas.MaxPoints, atlas.MaxPoints} {
 		rng, b := rand.New(rand.NewPCG(1, 1)), index.NewBatch(64)
 		for i := range n {
 			b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{rng.Uint64()}})
 		}
-		served, url := serveBatch(t, b)
-		if s, answer = served, ask(t, url+"map", &struct{}{}).StatusCode; answer == 202 {
-			break
+		s, url := serveBatch(t, b)
+		answer := ask(t, url+"map", &struct{}{}).StatusCode
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c, _ := s.collection("shop")
+		if answer == 202 && !c.atlas.known {
+			return
 		}
 	}
-	if answer != 202 {
-		t.Fatalf("a map of %d codes was made within a second: %d", atlas.MaxPoints, answer)
-	}
-	began := time.Now()
-	if err := s.Close(); err != nil || time.Since(began) > 2*time.Second {
-		t.Errorf("closing took %v: %v", time.Since(began), err)
-	}
+	t.Error("every map was made to the end before its service had ended")
 }
 
 // TestStudiesSurviveBugs: a study that fails is an error for those who asked, and can be asked for again.

@@ -57,7 +57,7 @@ var stages = []stage{
 	// others under the race detector, or about programs that it compiles.
 	{name: "race", about: "the race detector, on packages with concurrency", share: 10 * time.Minute, commands: []string{
 		"CGO_ENABLED=1 HASHGROVE_LONG= go test -race -count=1 -v -timeout 60m " +
-			"-skip 'Budget|Memory|^TestKill|^TestSlowReaders$|^TestSamplesCanBeTried$|^TestTypesOn|^TestNothingIsFused$' " +
+			"-skip 'Budget|Memory|^TestKill|^TestSlowReaders|^TestSamplesCanBeTried$|^TestTypesOn|^TestNothingIsFused$' " +
 			". ./client/... ./engine/... ./index/... ./internal/cli/... ./internal/items/... ./internal/pages/... " +
 			"./internal/par/... ./internal/section/... ./internal/trial/... ./server/... ./store/...",
 	}},

@@ -237,10 +237,10 @@ func TestMapStaysSmooth(t *testing.T) {
 		times := v.frames()
 		v.see(painted + ` > 5000`) // there was something to draw
 		t.Logf("%v device pixels per pixel: %d frames, median %.1f ms, 95 in 100 within %.1f ms, longest %.1f ms",
-			ratio, len(times), at(times, 0.5), at(times, 0.95), at(times, 1))
-		if most := max(2*16.7, 12*at(few, 0.5)); at(times, 0.5) > most {
+			ratio, len(times), within(times, 0.5), within(times, 0.95), within(times, 1))
+		if most := max(2*16.7, 12*within(few, 0.5)); within(times, 0.5) > most {
 			t.Errorf("half of the frames take longer than %.1f ms, and %.1f ms with a few codes",
-				at(times, 0.5), at(few, 0.5))
+				within(times, 0.5), within(few, 0.5))
 		}
 	}
 	v.Shot("map-crowd-zoomed")
@@ -250,11 +250,11 @@ func TestMapStaysSmooth(t *testing.T) {
 	v.end()
 }
 
-// at is the time within which a share of the frames came.
-func at(times []float64, share float64) float64 { return times[int(share*float64(len(times)-1))] }
+// within is the time within which a share of the frames came.
+func within(times []float64, share float64) float64 { return times[int(share*float64(len(times)-1))] }
 
-// frames zooms in and out by the wheel and pans by the keys, one step in each frame, and returns the times between frames,
-// the shortest first.
+// frames zooms in and out by the wheel and pans by the keys, one step in each frame, and returns the times between
+// frames, the shortest first.
 func (v *visitor) frames() []float64 {
 	v.Helper()
 	answer := v.evaluate(`new Promise((done) => {
