@@ -2,6 +2,7 @@ package fasthash
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -46,27 +47,38 @@ func TestEstimateKnowsCandidatesAndColumns(t *testing.T) {
 		}
 		return seconds
 	}
-	off := estimate(func(o *Options) { o.LinearColumns = LinearOff })
+	off := math.Inf(1)
+	for range 5 { // the least: others may use the machine
+		off = min(off, estimate(func(o *Options) { o.LinearColumns = LinearOff }))
+	}
 	for _, kind := range []string{LinearScores, LinearAuto, KernelScores, KernelAuto} {
 		if with := estimate(func(o *Options) { o.LinearColumns = kind }); with < 3*off {
 			t.Errorf("%s: %v s, without columns %v s", kind, with, off)
 		}
 	}
-	began := time.Now()
-	m := Method{Options{Bits: 1, Threads: 1, LinearColumns: KernelScores, Trees: boost.Options{Rounds: 1}}, Run{}}
-	mustTrain(t, m, d)
-	took := time.Since(began).Seconds()
-	if said := estimate(func(o *Options) { o.LinearColumns = KernelScores }); said < took/10 || said > 10*took {
+	took, said := math.Inf(1), math.Inf(1)
+	for try := 0; try < 10 && (said < took/10 || said > 10*took || try == 0); try++ {
+		began := time.Now()
+		m := Method{Options{Bits: 1, Threads: 1, LinearColumns: KernelScores, Trees: boost.Options{Rounds: 1}}, Run{}}
+		mustTrain(t, m, d)
+		took = min(took, time.Since(began).Seconds())
+		said = min(said, estimate(func(o *Options) { o.LinearColumns = KernelScores }))
+	}
+	if said < took/10 || said > 10*took {
 		t.Errorf("kernel columns take %v s, estimated %v s", took, said)
 	}
 }
 
 // TestEstimateByCoarseClock: the clock of Windows stands still for milliseconds, and yet nothing takes no time.
 func TestEstimateByCoarseClock(t *testing.T) {
-	now = func() time.Time { return time.Now().Truncate(5 * time.Millisecond) }
+	looks := 0
+	now = func() time.Time { // it ticks at every 20th look
+		looks++
+		return time.Time{}.Add(time.Duration(looks/20) * 5 * time.Millisecond)
+	}
 	defer func() { now = time.Now }()
 	for range 5 {
-		if took, err := timed(func() error { return nil }); err != nil || took <= 0 || took > 1 {
+		if took, err := timed(func() error { return nil }); err != nil || took <= 0 || took > 0.005 {
 			t.Errorf("%v, %v", took, err)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"hashgrove/affinity"
 	"hashgrove/boost"
@@ -179,13 +179,42 @@ func TestTrainRefuses(t *testing.T) {
 	}
 }
 
-func TestTrainIsCancelledWithinASecond(t *testing.T) {
+// watched is a context that counts how often it is looked at, and ends at one of the looks.
+type watched struct {
+	context.Context
+	looks  *atomic.Int64
+	last   int64
+	cancel func()
+}
+
+func (c watched) Err() error {
+	if c.looks.Add(1) == c.last {
+		c.cancel()
+	}
+	return c.Context.Err()
+}
+
+// TestTrainIsCancelledWithinATree: training looks at its context for every tree, which takes milliseconds, and does
+// nothing more once it has ended.
+func TestTrainIsCancelledWithinATree(t *testing.T) {
+	const bits, rounds = 3, 50
 	x, class := blobs(t, 3000, 100, 4)
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	_, err := learn(ctx, Options{Bits: 4096}, x, classes(t, class), loop{})
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 1200*time.Millisecond {
-		t.Errorf("%v after %v", err, time.Since(began))
+	train := func(last int64) (looks int64, seen int, err error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		c := watched{ctx, new(atomic.Int64), last, cancel}
+		o := Options{Bits: bits, Trees: boost.Options{Rounds: rounds}}
+		_, err = learn(c, o, x, classes(t, class), loop{each: func(Bit) error { seen++; return nil }})
+		return c.looks.Load(), seen, err
+	}
+	whole, seen, err := train(-1)
+	if err != nil || seen != bits || whole < bits*rounds {
+		t.Fatalf("%d bits of %d trees, and %d looks at the context: %v", seen, rounds, whole, err)
+	}
+	for _, at := range []int64{1, whole / 4, whole / 2, whole * 3 / 4} {
+		looks, seen, err := train(at)
+		if !errors.Is(err, context.Canceled) || seen > int(bits*at/whole) || looks > at+rounds/2 {
+			t.Errorf("cancelled at look %d of %d: %d bits, %d looks, %v", at, whole, seen, looks, err)
+		}
 	}
 }

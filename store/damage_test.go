@@ -378,7 +378,7 @@ func FuzzOpen(f *testing.F) {
 			reseal(changed)
 			b = changed
 		}
-		watch := time.AfterFunc(10*time.Second, func() { panic("it hangs") })
+		watch := time.AfterFunc(patience, func() { panic("it hangs") })
 		defer watch.Stop()
 		path := filepath.Join(t.TempDir(), "x")
 		ok(t, os.WriteFile(path, b, 0o600))

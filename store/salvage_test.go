@@ -257,7 +257,7 @@ func FuzzSalvage(f *testing.F) {
 		f.Add([]byte{byte(i), byte(i >> 8), 0, 1, 77, byte(i), 0, 10, 0, 9}, uint32(len(file)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, length uint32) {
-		watch := time.AfterFunc(20*time.Second, func() { panic("it hangs") })
+		watch := time.AfterFunc(patience, func() { panic("it hangs") })
 		defer watch.Stop()
 		changed := bytes.Clone(file)
 		for ; len(b) >= 5; b = b[5:] { // page, offset, value

@@ -149,20 +149,28 @@ func (b *bench) refused(status int, code fault.Code, method, path, body string, 
 }
 
 // wait asks for a job until it is in one of the states.
-func (b *bench) wait(id string, states ...string) Job {
+func (b *bench) wait(id string, states ...string) (j Job) {
 	b.t.Helper()
-	for range 3000 {
-		j := b.must("GET", "/v1/try/"+id, "")
-		if slices.Contains(states, j.State) {
-			return j
+	until(b.t, fmt.Sprintf("job %s in the state %v", id, states), func() bool {
+		if j = b.must("GET", "/v1/try/"+id, ""); slices.Contains(states, j.State) {
+			return true
 		}
 		if j.State == stateFailed {
 			b.t.Fatalf("failed: %s", j.Message)
 		}
-		time.Sleep(20 * time.Millisecond)
+		return false
+	})
+	return j
+}
+
+// until waits for a condition. A busy machine may need long for what takes a moment otherwise.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for began := time.Now(); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 5*time.Minute {
+			t.Fatalf("%v have passed without %s", time.Since(began), what)
+		}
 	}
-	b.t.Fatalf("job %s does not become %v", id, states)
-	return Job{}
 }
 
 // folders are those of jobs.
