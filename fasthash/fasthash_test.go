@@ -197,24 +197,31 @@ func (c watched) Err() error {
 // TestTrainIsCancelledWithinATree: training looks at its context for every tree, which takes milliseconds, and does
 // nothing more once it has ended.
 func TestTrainIsCancelledWithinATree(t *testing.T) {
-	const bits, rounds = 3, 50
+	const bits = 3
 	x, class := blobs(t, 3000, 100, 4)
-	train := func(last int64) (looks int64, seen int, err error) {
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		c := watched{ctx, new(atomic.Int64), last, cancel}
-		o := Options{Bits: bits, Trees: boost.Options{Rounds: rounds}}
-		_, err = learn(c, o, x, classes(t, class), loop{each: func(Bit) error { seen++; return nil }})
-		return c.looks.Load(), seen, err
-	}
-	whole, seen, err := train(-1)
-	if err != nil || seen != bits || whole < bits*rounds {
-		t.Fatalf("%d bits of %d trees, and %d looks at the context: %v", seen, rounds, whole, err)
-	}
-	for _, at := range []int64{1, whole / 4, whole / 2, whole * 3 / 4} {
-		looks, seen, err := train(at)
-		if !errors.Is(err, context.Canceled) || seen > int(bits*at/whole) || looks > at+rounds/2 {
-			t.Errorf("cancelled at look %d of %d: %d bits, %d looks, %v", at, whole, seen, looks, err)
+	for _, kind := range []boost.Algorithm{boost.AdaBoost, boost.Logistic} {
+		train := func(rounds int, last int64) (looks int64, seen int, err error) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			c := watched{ctx, new(atomic.Int64), last, cancel}
+			o := Options{Bits: bits, Trees: boost.Options{Boost: kind, Rounds: rounds}}
+			_, err = learn(c, o, x, classes(t, class), loop{each: func(Bit) error { seen++; return nil }})
+			return c.looks.Load(), seen, err
+		}
+		few, _, err := train(10, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, seen, err := train(60, -1)
+		if err != nil || seen != bits || whole < few+bits*40 {
+			t.Fatalf("%s: %d bits, %d looks at the context with 10 trees for each and %d with 60: %v",
+				kind, seen, few, whole, err)
+		}
+		for _, at := range []int64{1, whole / 4, whole / 2, whole * 3 / 4} {
+			looks, seen, err := train(60, at)
+			if !errors.Is(err, context.Canceled) || seen == bits || looks > at+30 {
+				t.Errorf("%s, cancelled at look %d of %d: %d bits, %d looks, %v", kind, at, whole, seen, looks, err)
+			}
 		}
 	}
 }

@@ -187,7 +187,10 @@ func TestSlowReadersAreGivenUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large answers take long to make under the race detector")
 	}
-	s := serve(t, hasty)
+	s := serve(t, func(o *server.Options) {
+		hasty(o)
+		o.Limits.Searches, o.Limits.Wait = 2, patience
+	})
 	w := startWatch(s)
 	s.readers(t, 4, post(largeSearch()))
 	until(t, "an end of four searches that nobody reads", func() bool {
@@ -203,7 +206,7 @@ func TestSlowReadersAreGivenUp(t *testing.T) {
 		}
 		return ended >= 4
 	})
-	w.end(t, s, 500<<20)
+	w.end(t, s, 1<<30)
 }
 
 // searchesEnded is a line of the metrics, for each status.

@@ -261,11 +261,14 @@ func TestStudiesEndWithTheService(t *testing.T) {
 			b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{rng.Uint64()}})
 		}
 		s, url := serveBatch(t, b)
+		c, err := s.collection("shop") // which it has no more when it is closed
+		if err != nil {
+			t.Fatal(err)
+		}
 		answer := ask(t, url+"map", &struct{}{}).StatusCode
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		c, _ := s.collection("shop")
 		if answer == 202 && !c.atlas.known {
 			return
 		}
