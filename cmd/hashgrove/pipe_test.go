@@ -141,7 +141,7 @@ func TestAnswersComeAtOnce(t *testing.T) {
 				if strings.HasPrefix(line, "search") && !strings.Contains(answer, fmt.Sprintf(`"query":"new-%d"`, i)) {
 					t.Errorf("%s: the answer to row %d is %s", line, i, answer)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Fatalf("%s: no answer to row %d before the next is sent", line, i)
 			}
 		}
@@ -192,7 +192,7 @@ func TestWaitingCanBeStopped(t *testing.T) {
 			if code == 0 {
 				t.Errorf("%s: exit 0 after a signal", line)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("%s: still waiting", line)
 		}
 	}

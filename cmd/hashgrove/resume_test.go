@@ -247,14 +247,12 @@ func TestTimeLimitEndsInTime(t *testing.T) {
 	shop(t)
 	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4000", "--rounds", "20",
 		"-o", "m.hgm", "--time-limit", "500ms", "--json"}
-	began := time.Now()
 	o := try(t, args...)
-	took := time.Since(began)
 	var r trainReport
 	err := json.Unmarshal([]byte(o.out), &r)
 	if o.code != 0 || err != nil || !strings.Contains(r.Stopped, "500ms") || !strings.Contains(o.err, r.Stopped) ||
-		took > 10*time.Second {
-		t.Errorf("exit %d after %v, %v\n%s", o.code, took, err, o.err)
+		len(r.Bits) > 2000 { // all would take a minute
+		t.Errorf("exit %d, %d bits, %v\n%s", o.code, len(r.Bits), err, o.err)
 	}
 	succeed(t, "verify", "m.hgm")
 }
