@@ -2,7 +2,9 @@
 package pgtest
 
 import (
+	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -41,11 +43,11 @@ func Start(t testing.TB) *Server {
 		URL:    fmt.Sprintf("postgres://hashgrove@/postgres?host=%s&sslmode=disable", folder),
 		folder: folder, programs: withVector(t, programs, filepath.Join(folder, "server")),
 	}
-	s.chooseAccount(t)
 	words := filepath.Join(folder, "password")
-	if err := os.WriteFile(words, []byte(Password+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(words, []byte(Password+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	s.chooseAccount(t)
 	// A collation that is not that of bytes shows where a comparison forgets to ask for bytes.
 	create := []string{"initdb", "-D", filepath.Join(folder, "data"), "-U", "hashgrove", "-A", "scram-sha-256",
 		"--pwfile", words, "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"}
@@ -77,7 +79,8 @@ func findPrograms() string {
 	return ""
 }
 
-// chooseAccount gives the folder to another user when root runs the tests: PostgreSQL refuses to run as root.
+// chooseAccount gives the folder with all that is in it to another user when root runs the tests: PostgreSQL refuses to
+// run as root.
 func (s *Server) chooseAccount(t testing.TB) {
 	if os.Geteuid() != 0 {
 		return
@@ -89,7 +92,10 @@ func (s *Server) chooseAccount(t testing.TB) {
 		}
 		uid, _ := strconv.Atoi(account.Uid)
 		gid, _ := strconv.Atoi(account.Gid)
-		if err := os.Chown(s.folder, uid, gid); err != nil {
+		err = filepath.WalkDir(s.folder, func(path string, _ fs.DirEntry, err error) error {
+			return cmp.Or(err, os.Lchown(path, uid, gid))
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		s.account = name

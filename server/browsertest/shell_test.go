@@ -96,6 +96,13 @@ func TestThemeSwitch(t *testing.T) {
 func TestKeyboard(t *testing.T) {
 	v := visit(t, serve(t, nil), "#/search?c=shapes")
 	v.hits()
+	// Where the first press of the tabulator leads differs between versions of browsers; after this it is the beginning.
+	v.Do(chromedp.Evaluate(`(() => {
+		const first = document.createElement('button');
+		document.body.prepend(first);
+		first.focus();
+		first.remove();
+	})()`, nil))
 	v.key(kb.Tab)
 	v.see(`document.activeElement.className === 'skip' && document.activeElement.getBoundingClientRect().left >= 0`)
 	v.key(kb.Enter)
