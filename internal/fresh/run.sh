@@ -105,7 +105,7 @@ one() {
 	fi
 	left=$(chroot "$system" su -s /bin/sh "$user" -c "cd $home/hashgrove && git status --porcelain | head -n 3" &&
 		find "$system/tmp" -mindepth 1 -maxdepth 1 ! -name built | head -n 5)
-	echo "$line passed; $(grep -c '^ok ' "$log") packages, $(grep -c '^setup: .* (' "$log" || true) things missing${left:+; left behind: $left}"
+	echo "$line passed; $(grep -c '^ok ' "$log") packages${left:+; left behind: $left}"
 	sed -n '/^setup: something is missing/,/^[^ ]/p' "$log" | grep '^  ' | sed "s/^ /fresh: $1 $2: skipped:/" || true
 	rm -rf "$system"
 }
