@@ -69,7 +69,7 @@ one() {
 	mkdir -p "$system" && tar -C "$system" -xf "$work/$1.tar" && mkdir -p "$system/usr/local/go"
 	cp /etc/resolv.conf /etc/hosts "$system/etc/"
 	cp "$certificates" "$system/etc/ssl/certs/ca-certificates.crt"
-	cp /etc/apt/apt.conf.d/*artifact* "$system/etc/apt/apt.conf.d/" 2>/dev/null || true
+	apt-config dump Acquire::Check-Valid-Until | grep '"' >"$system/etc/apt/apt.conf.d/90machine" || true
 	if [ "$2" = user ]; then
 		user=tester home=/home/tester
 		chroot "$system" useradd -m tester
