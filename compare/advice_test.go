@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hashgrove/eval"
+	"hashgrove/internal/fault"
 	"hashgrove/report"
 )
 
@@ -52,18 +53,6 @@ func said(list []Advice, rule string) Advice {
 	return Advice{}
 }
 
-// names reports whether a text names all facts, which "; " parts, in their order: numbers that changed places are
-// wrong, and the words around them are free.
-func names(text, facts string) bool {
-	found := true
-	for fact := range strings.SplitSeq(facts, "; ") {
-		if _, text, found = strings.Cut(text, fact); !found {
-			return false
-		}
-	}
-	return true
-}
-
 func TestPlainAdvice(t *testing.T) {
 	r := shop()
 	list := advise(r)
@@ -86,7 +75,7 @@ func TestPlainAdvice(t *testing.T) {
 	if few.Data.Queries = 9; advise(few)[1].Rule != "few-queries" {
 		t.Error("that there are 9 queries is not said at once")
 	}
-	if a := said(list, "cost"); a.way != "gain" || !names(a.Text, "4 bytes; 2048 bytes; 0.450; 400") {
+	if a := said(list, "cost"); a.way != "gain" || !fault.NamesInOrder(a.Text, "4 bytes; 2048 bytes; 0.450; 400") {
 		t.Errorf("the cost is said as %+v", a)
 	}
 }
@@ -344,7 +333,7 @@ func TestEachRule(t *testing.T) {
 		r := shop()
 		c.fires(r)
 		a := said(advise(r), c.rule)
-		if a.Rule == "" || a.way != c.way || !names(a.Text, c.facts) {
+		if a.Rule == "" || a.way != c.way || !fault.NamesInOrder(a.Text, c.facts) {
 			t.Errorf("%s says %+v, want %q and %q in it", c.rule, a, c.way, c.facts)
 		}
 		for _, row := range r.Rows {

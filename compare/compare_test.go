@@ -380,7 +380,7 @@ func TestFailureStaysInItsRow(t *testing.T) {
 		}
 	}
 	r = run(t, clusterData(), o)
-	if got := r.Find("lsh", 8).Error; !names(got, "lsh; index out of range") || strings.Contains(got, "stack") {
+	if got := r.Find("lsh", 8).Error; !fault.NamesInOrder(got, "lsh; index out of range") || strings.Contains(got, "stack") {
 		t.Errorf("a panic became %q", got)
 	}
 	value(t, r, "pca-itq", 8)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hashgrove/eval"
+	"hashgrove/internal/fault"
 	"hashgrove/model"
 	"hashgrove/supervision"
 	"hashgrove/vectors"
@@ -192,7 +193,7 @@ func TestTags(t *testing.T) {
 	if !balanced {
 		t.Error("similar pairs of tags weigh no more than dissimilar ones")
 	}
-	if d.Base.MinShared != 2 || tags.Data.Classes != 0 || !names(tags.Data.Similar, "2; tags") ||
+	if d.Base.MinShared != 2 || tags.Data.Classes != 0 || !fault.NamesInOrder(tags.Data.Similar, "2; tags") ||
 		len(tags.Data.HeldOut) != 0 {
 		t.Errorf("%+v, shared %d", tags.Data, d.Base.MinShared)
 	}

@@ -41,7 +41,7 @@ func TestShareOfNewItems(t *testing.T) {
 		if r.NewShare != float64(c.added)/600 {
 			t.Errorf("share %v: the result says that %v are new", c.share, r.NewShare)
 		}
-		if r.Data.New != c.added || r.Data.Learned != 600-c.added || !names(r.Title(), c.inTitle) ||
+		if r.Data.New != c.added || r.Data.Learned != 600-c.added || !fault.NamesInOrder(r.Title(), c.inTitle) ||
 			strings.Contains(r.Title(), "learned") != (c.added > 0) {
 			t.Errorf("share %v: %+v, %s", c.share, r.Data, r.Title())
 		}
@@ -120,8 +120,8 @@ func TestCopiesAreNoticed(t *testing.T) {
 		o.Methods, o.Bits, o.Unseen = []string{"lsh"}, []int{8}, -1
 		r := run(t, d, o)
 		added, asked := noted(r, "new-items-learned"), noted(r, "queries-are-items")
-		if (added != "") != (c.copied != "") || !names(added, c.copied) || (asked != "") != (c.repeated != "") ||
-			!names(asked, c.repeated) {
+		if (added != "") != (c.copied != "") || !fault.NamesInOrder(added, c.copied) || (asked != "") != (c.repeated != "") ||
+			!fault.NamesInOrder(asked, c.repeated) {
 			t.Errorf("%+v: the warnings are %q", c, r.Warnings)
 		}
 	}

@@ -128,7 +128,7 @@ func TestMethodsThatNeedLabels(t *testing.T) {
 	_, err := Run(context.Background(), bare(), o)
 	refused, ok := errors.AsType[*LabelsError](err)
 	if !ok || !errors.Is(err, supervision.ErrNone) || !slices.Equal(refused.Methods, []string{"fasthash", "sdh"}) ||
-		!names(err.Error(), "fasthash; sdh; lsh; pca-itq") {
+		!fault.NamesInOrder(err.Error(), "fasthash; sdh; lsh; pca-itq") {
 		t.Errorf("%v", err)
 	}
 	o.Methods = []string{"fasthash"}
@@ -219,7 +219,7 @@ func TestAdviceByRecall(t *testing.T) {
 		tested[c.rule] = true
 		r := vault()
 		c.fires(r)
-		if a := said(adviseByRecall(r), c.rule); a.Rule == "" || a.way != c.way || !names(a.Text, c.facts) {
+		if a := said(adviseByRecall(r), c.rule); a.Rule == "" || a.way != c.way || !fault.NamesInOrder(a.Text, c.facts) {
 			t.Errorf("%s says %+v, want %q and %q in it", c.rule, a, c.way, c.facts)
 		}
 		r = vault()

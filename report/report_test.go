@@ -31,17 +31,6 @@ func render(t *testing.T, d report.Data) []byte {
 	return b.Bytes()
 }
 
-// names reports whether a text names all facts, which "; " parts, in their order.
-func names(text, facts string) bool {
-	found := true
-	for fact := range strings.SplitSeq(facts, "; ") {
-		if _, text, found = strings.Cut(text, fact); !found {
-			return false
-		}
-	}
-	return true
-}
-
 // between is the part of a page from one text to another.
 func between(t *testing.T, page, from, to string) string {
 	t.Helper()
@@ -227,7 +216,7 @@ func TestBadDataIsRefused(t *testing.T) {
 		err := report.Write(&b, d)
 		if d := fault.Differs(err, c.code); d != "" {
 			t.Error(d)
-		} else if !names(err.Error(), c.facts) {
+		} else if !fault.NamesInOrder(err.Error(), c.facts) {
 			t.Errorf("%v does not name %q", err, c.facts)
 		}
 		if b.Len() > 0 {
@@ -415,7 +404,7 @@ func TestNewItemsLead(t *testing.T) {
 		{"terms", `id="term-unseen"`, "</dd>", "0.123"},
 		{"searches", `id="right-by-labels"`, "</p>", "new"},
 	} {
-		if part := between(t, page, c.from, c.to); !names(part, c.facts) {
+		if part := between(t, page, c.from, c.to); !fault.NamesInOrder(part, c.facts) {
 			t.Errorf("the %s lack %q: %s", c.place, c.facts, part)
 		}
 	}
@@ -466,7 +455,7 @@ func TestWithoutLabels(t *testing.T) {
 			{"terms", `id="term-recall"`, "</dd>", " " + rank + " "},
 			{"searches", `id="right-by-vectors"`, "</p>", ""},
 		} {
-			if part := between(t, page, c.from, c.to); !names(part, c.facts) {
+			if part := between(t, page, c.from, c.to); !fault.NamesInOrder(part, c.facts) {
 				t.Errorf("the %s of a page at rank %s lack %q: %s", c.place, rank, c.facts, part)
 			}
 		}

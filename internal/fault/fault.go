@@ -13,6 +13,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code says what is wrong, for programs.
@@ -93,4 +94,16 @@ func Names(text, fact string) bool {
 		}
 	}
 	return false
+}
+
+// NamesInOrder tells whether a text has all facts, which "; " parts, in their order: numbers that changed places are
+// wrong.
+func NamesInOrder(text, facts string) bool {
+	found := true
+	for fact := range strings.SplitSeq(facts, "; ") {
+		if _, text, found = strings.Cut(text, fact); !found {
+			return false
+		}
+	}
+	return true
 }

@@ -52,3 +52,11 @@ func TestDiffers(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesInOrder(t *testing.T) {
+	for facts, want := range map[string]bool{"12; 7": true, "7": true, "7; 12": false, "12; 12": false} {
+		if got := NamesInOrder("12 of 7 rows", facts); got != want {
+			t.Errorf("%q: %v", facts, got)
+		}
+	}
+}
